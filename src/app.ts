@@ -1,0 +1,51 @@
+/** The routes. */
+import { Hono } from 'hono';
+import { ConfigError } from './config.ts';
+import { chatCompletions } from './http/chat.ts';
+import { compact } from './http/compact.ts';
+import { ApiError } from './http/errors.ts';
+import { passthrough } from './http/passthrough.ts';
+import { deleteRef, getRef, listRefs } from './http/refs.ts';
+import { routeOf } from './http/routing.ts';
+import { type AppEnv, servicesOf } from './http/services.ts';
+
+export function createApp(): Hono<AppEnv> {
+  const app = new Hono<AppEnv>({ getPath: (request) => routeOf(new URL(request.url).pathname).path });
+
+  app.get('/healthz', (c) => c.json({ status: 'ok' }));
+
+  app.use('/v1/*', async (c, next) => {
+    if (c.req.header('upgrade')?.toLowerCase() === 'websocket')
+      return c.text('WebSockets are not served here.', 426, { upgrade: 'HTTP/2.0' });
+    c.set('services', servicesOf(c.env));
+    return next();
+  });
+
+  app.post('/v1/chat/completions', chatCompletions);
+  app.post('/v1/compact', compact);
+  app.all('/v1/compact', notAllowed('POST'));
+  app.get('/v1/refs', listRefs);
+  app.all('/v1/refs', notAllowed('GET'));
+  app.get('/v1/refs/:ref', getRef);
+  app.delete('/v1/refs/:ref', deleteRef);
+  app.all('/v1/refs/:ref', notAllowed('GET, HEAD, DELETE'));
+  app.all('/v1/*', passthrough);
+
+  app.notFound((c) =>
+    new ApiError('not_forwarded', `There is no route ${c.req.method} ${c.req.path}.`).toResponse(),
+  );
+  app.onError((error, c) => {
+    if (error instanceof ApiError) return error.toResponse();
+    if (error instanceof ConfigError) return new ApiError('misconfigured', error.message).toResponse();
+    const services = c.get('services');
+    services?.log('error', 'a request has failed', { code: 'internal_error', error: error.name });
+    return new ApiError('internal_error', 'Precis has failed on this request.').toResponse();
+  });
+
+  return app;
+}
+
+function notAllowed(methods: string): () => Response {
+  return () =>
+    new ApiError('not_forwarded', `This route takes ${methods}.`, null, 405).toResponse({ allow: methods });
+}

@@ -1,0 +1,136 @@
+/** Variables and secrets → a typed, validated configuration. Read once per isolate; a mistake in it is told on every request. */
+import { z } from 'zod';
+import { type MemoryStrategy, parseStrategy } from './memory/strategy.ts';
+
+/** The Worker's bindings (wrangler.toml). */
+export interface Env {
+  readonly REFS: R2Bucket;
+  readonly PRECIS_SECRET?: string;
+  readonly UPSTREAM_BASE_URL?: string;
+  readonly UPSTREAM_API_KEY?: string;
+  readonly ACCESS_KEYS?: string;
+  readonly VERIFY_KEYS?: string;
+  readonly DEFAULT_MEMORY_STRATEGY?: string;
+  readonly UPSTREAM_HEADERS_TIMEOUT_MS?: string;
+  readonly UPSTREAM_IDLE_TIMEOUT_MS?: string;
+  readonly LOG_LEVEL?: string;
+}
+
+/** The configuration can't be used; the message says which variable is wrong and never holds a value. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/** A caller's access key, when the deployment hands out its own. */
+export interface AccessKey {
+  readonly name: string;
+  readonly key: string;
+}
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export interface Config {
+  readonly secret: string;
+  readonly upstreamBaseUrl: string;
+  /** Present: callers show one of these, and `apiKey` goes up. Absent: callers bring their own key. */
+  readonly access: { readonly keys: readonly AccessKey[]; readonly apiKey: string } | undefined;
+  /** Whether a key's first write waits until the upstream has accepted that key. */
+  readonly verifyKeys: boolean;
+  readonly defaultStrategy: MemoryStrategy;
+  readonly headersTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+  readonly logLevel: LogLevel;
+}
+
+/** Shorter secrets can be guessed. */
+const SHORTEST_SECRET = 16;
+
+/** Reasoning models may think for minutes before the first byte, and between two. */
+const HEADERS_TIMEOUT_MS = 600_000;
+const IDLE_TIMEOUT_MS = 300_000;
+
+const milliseconds = (otherwise: number) => z.coerce.number().int().positive().default(otherwise);
+
+const variables = z.object({
+  PRECIS_SECRET: z.string().min(SHORTEST_SECRET),
+  UPSTREAM_BASE_URL: z.url({ protocol: /^https?$/ }).default('https://api.openai.com/v1'),
+  UPSTREAM_API_KEY: z.string().optional(),
+  ACCESS_KEYS: z.string().optional(),
+  VERIFY_KEYS: z.enum(['true', 'false']).default('true'),
+  DEFAULT_MEMORY_STRATEGY: z.string().default('none'),
+  UPSTREAM_HEADERS_TIMEOUT_MS: milliseconds(HEADERS_TIMEOUT_MS),
+  UPSTREAM_IDLE_TIMEOUT_MS: milliseconds(IDLE_TIMEOUT_MS),
+  LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
+});
+
+/** @throws ConfigError */
+export function readConfig(env: Env): Config {
+  const parsed = variables.safeParse(env);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    throw new ConfigError(
+      `The variable ${issue?.path.join('.') ?? ''} is missing or not valid: ${issue?.message}.`,
+    );
+  }
+  const vars = parsed.data;
+  return {
+    secret: vars.PRECIS_SECRET,
+    upstreamBaseUrl: vars.UPSTREAM_BASE_URL,
+    access: readAccess(vars.ACCESS_KEYS, vars.UPSTREAM_API_KEY),
+    verifyKeys: vars.VERIFY_KEYS === 'true',
+    defaultStrategy: readDefaultStrategy(vars.DEFAULT_MEMORY_STRATEGY),
+    headersTimeoutMs: vars.UPSTREAM_HEADERS_TIMEOUT_MS,
+    idleTimeoutMs: vars.UPSTREAM_IDLE_TIMEOUT_MS,
+    logLevel: vars.LOG_LEVEL,
+  };
+}
+
+/**
+ * `ACCESS_KEYS`: `name=key` pairs, separated by commas or white space (`name:key` is read too), or a JSON object of keys by
+ * name. The name is the tenant, so a key can be changed without losing what was stored.
+ */
+function readAccess(keys: string | undefined, apiKey: string | undefined): Config['access'] {
+  const text = keys?.trim() ?? '';
+  if (text === '') return undefined;
+  if (!apiKey) throw new ConfigError('ACCESS_KEYS is set, so UPSTREAM_API_KEY must be set too.');
+  return {
+    keys: text.startsWith('{')
+      ? keysOfJson(text)
+      : text
+          .split(/[\s,]+/)
+          .filter(Boolean)
+          .map(keyOfPair),
+    apiKey,
+  };
+}
+
+function keysOfJson(text: string): AccessKey[] {
+  try {
+    const pairs = z.record(z.string().min(1), z.string().min(1)).parse(JSON.parse(text));
+    return Object.entries(pairs).map(([name, key]) => ({ name, key }));
+  } catch {
+    throw new ConfigError('ACCESS_KEYS is not a JSON object of keys by name.');
+  }
+}
+
+function keyOfPair(pair: string, index: number): AccessKey {
+  const [, name, key] = /^([^=:]+)[=:](.+)$/.exec(pair) ?? [];
+  if (name === undefined || key === undefined)
+    throw new ConfigError(`ACCESS_KEYS: entry ${index + 1} is not of the form name=key.`);
+  return { name, key };
+}
+
+function readDefaultStrategy(text: string): MemoryStrategy {
+  let input: unknown = text.trim();
+  if (text.trim().startsWith('{')) {
+    try {
+      input = JSON.parse(text);
+    } catch {
+      throw new ConfigError('DEFAULT_MEMORY_STRATEGY is not valid JSON.');
+    }
+  }
+  const strategy = parseStrategy(input);
+  if (!strategy.ok) throw new ConfigError(`DEFAULT_MEMORY_STRATEGY: ${strategy.reason.message}`);
+  return strategy.value;
+}

@@ -1,0 +1,81 @@
+/** One request's way upstream: with whose key, where to, within which limits. */
+import type { Context } from 'hono';
+import type { Tenant } from '../storage/tenant.ts';
+import { fetchUpstream, type UpstreamAnswer, UpstreamError } from '../upstream/fetch.ts';
+import { requestHeaders, upstreamUrl } from '../upstream/request.ts';
+import { type Caller, callerOf } from './caller.ts';
+import { upstreamError } from './errors.ts';
+import type { RequestScope } from './make-view.ts';
+import type { AppEnv, Services } from './services.ts';
+import { Timings } from './timings.ts';
+
+/** How long the upstream may take to say whether it accepts a key, in milliseconds. */
+const MODELS_LIMIT_MS = 5_000;
+
+/** What a handler needs of its request. @throws ApiError `invalid_api_key` */
+export function scopeOf(c: Context<AppEnv>): RequestScope {
+  const services = c.get('services');
+  const { headers } = c.req.raw;
+  const caller = callerOf(headers, services);
+  return {
+    services,
+    caller,
+    timings: new Timings(),
+    waitUntil: (work) => c.executionCtx.waitUntil(work),
+    mayStore: (tenant) => mayStore(tenant, headers, caller, services),
+  };
+}
+
+/**
+ * Sends a request upstream with the caller's headers.
+ *
+ * @param path below the upstream's base URL
+ * @throws ApiError `upstream_unreachable` or `upstream_timeout`
+ */
+export async function askUpstream(
+  c: Context<AppEnv>,
+  { services, caller, timings }: RequestScope,
+  path: string,
+  body: Uint8Array | ReadableStream | null,
+): Promise<UpstreamAnswer> {
+  const { config, log } = services;
+  const url = upstreamUrl(config.upstreamBaseUrl, path, new URL(c.req.url).search);
+  const headers = requestHeaders(c.req.raw.headers, caller.account);
+  const limits = { headersMs: config.headersTimeoutMs, idleMs: config.idleTimeoutMs };
+  try {
+    return await timings.measure('upstream', () =>
+      fetchUpstream({ url, method: c.req.method, headers, body }, limits, c.req.raw.signal),
+    );
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error;
+    log('warn', 'no answer from the upstream', { code: error.fault });
+    throw upstreamError(error.fault);
+  }
+}
+
+/** A deployer's own access keys are trusted; a caller's own key is when the upstream has accepted it. */
+async function mayStore(
+  tenant: Tenant,
+  incoming: Headers,
+  caller: Caller,
+  services: Services,
+): Promise<boolean> {
+  const { config, accepted } = services;
+  if (config.access || !config.verifyKeys) return true;
+  return accepted.isAccepted(tenant.id, async () => {
+    const headers = new Headers();
+    for (const name of ['authorization', 'openai-organization', 'openai-project']) {
+      const value = requestHeaders(incoming, caller.account).get(name);
+      if (value !== null) headers.set(name, value);
+    }
+    const url = upstreamUrl(config.upstreamBaseUrl, '/models', '');
+    const limits = { headersMs: MODELS_LIMIT_MS, idleMs: MODELS_LIMIT_MS };
+    const { response } = await fetchUpstream(
+      { url, method: 'GET', headers, body: null },
+      limits,
+      new AbortController().signal,
+    );
+    await response.body?.cancel();
+    return response.ok;
+  });
+}

@@ -1,0 +1,49 @@
+/** Who calls, and with whose key the upstream is asked (design §10). */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { AccessKey } from '../config.ts';
+import { SHORTEST_TOKEN, type Tenant } from '../storage/tenant.ts';
+import type { UpstreamAccount } from '../upstream/request.ts';
+import { ApiError } from './errors.ts';
+import type { Services } from './services.ts';
+
+export interface Caller {
+  /** Absent when the caller has no key, or one that strangers share: then nothing is stored. */
+  readonly tenant: Tenant | undefined;
+  readonly account: UpstreamAccount;
+}
+
+/** @throws ApiError `invalid_api_key` when the deployment has access keys and this is none of them */
+export function callerOf(headers: Headers, { config, tenants }: Services): Caller {
+  const token = bearerToken(headers);
+  if (config.access) {
+    const key = config.access.keys.find((candidate) => token !== undefined && isSame(candidate, token));
+    if (!key)
+      throw new ApiError('invalid_api_key', 'Incorrect API key provided: it is not one of this deployment.');
+    return { tenant: tenants.ofName(key.name), account: { apiKey: config.access.apiKey } };
+  }
+  const tenant = token !== undefined && token.length >= SHORTEST_TOKEN ? tenants.ofToken(token) : undefined;
+  return { tenant, account: {} };
+}
+
+/** The tenant of a request that is about stored things. @throws ApiError `invalid_api_key` without one */
+export function tenantOf(headers: Headers, services: Services): Tenant {
+  const { tenant } = callerOf(headers, services);
+  if (tenant) return tenant;
+  throw new ApiError(
+    'invalid_api_key',
+    `This needs the API key under which the content was stored, as Authorization: Bearer, of at least ${SHORTEST_TOKEN} characters.`,
+  );
+}
+
+function bearerToken(headers: Headers): string | undefined {
+  return /^bearer +(\S+) *$/i.exec(headers.get('authorization') ?? '')?.[1];
+}
+
+/** Compares digests, so that neither content nor length shows in the time it takes. */
+function isSame({ key }: AccessKey, token: string): boolean {
+  return timingSafeEqual(sha256(key), sha256(token));
+}
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

@@ -1,0 +1,67 @@
+/** Errors made by Precis, in OpenAI's shape, so that clients' own handling of errors works (design §5). */
+import type { UpstreamFault } from '../upstream/fetch.ts';
+
+export type ErrorCode =
+  | 'invalid_json'
+  | 'invalid_memory_strategy'
+  | 'invalid_messages'
+  | 'body_too_large'
+  | 'invalid_ref'
+  | 'ref_not_found'
+  | 'unknown_agent'
+  | 'invalid_api_key'
+  | 'not_forwarded'
+  | 'upstream_unreachable'
+  | 'upstream_timeout'
+  | 'store_failed'
+  | 'misconfigured'
+  | 'internal_error';
+
+/** Each code's HTTP status, and its type in OpenAI's terms (https://platform.openai.com/docs/guides/error-codes). */
+const WIRE: Readonly<Record<ErrorCode, readonly [status: number, type: string]>> = {
+  invalid_json: [400, 'invalid_request_error'],
+  invalid_memory_strategy: [400, 'invalid_request_error'],
+  invalid_messages: [400, 'invalid_request_error'],
+  body_too_large: [413, 'invalid_request_error'],
+  invalid_ref: [400, 'invalid_request_error'],
+  ref_not_found: [404, 'invalid_request_error'],
+  unknown_agent: [404, 'invalid_request_error'],
+  invalid_api_key: [401, 'authentication_error'],
+  not_forwarded: [404, 'invalid_request_error'],
+  upstream_unreachable: [502, 'server_error'],
+  upstream_timeout: [504, 'server_error'],
+  store_failed: [503, 'server_error'],
+  misconfigured: [500, 'server_error'],
+  internal_error: [500, 'server_error'],
+};
+
+/** An error that is the answer to a request. Its message is shown to the caller, so it never holds a secret. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly code: ErrorCode;
+  readonly param: string | null;
+  private readonly status: number | undefined;
+
+  /** @param param the field, header or query parameter that is wrong; null when it is none of these */
+  constructor(code: ErrorCode, message: string, param: string | null = null, status?: number) {
+    super(message);
+    this.code = code;
+    this.param = param;
+    this.status = status;
+  }
+
+  toResponse(headers: Record<string, string> = {}): Response {
+    const [status, type] = WIRE[this.code];
+    const { message, param, code } = this;
+    return Response.json(
+      { error: { message, type, param, code } },
+      { status: this.status ?? status, headers },
+    );
+  }
+}
+
+export function upstreamError(fault: UpstreamFault): ApiError {
+  return fault === 'upstream_timeout'
+    ? new ApiError(fault, 'The upstream did not answer in time.')
+    : new ApiError(fault, 'The upstream could not be reached.');
+}

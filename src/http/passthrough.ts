@@ -1,0 +1,29 @@
+/** Any other `/v1/*`: forwarded untouched, bodies and responses streamed (design §5). */
+import type { Context } from 'hono';
+import { responseHeaders } from '../upstream/request.ts';
+import { askUpstream, scopeOf } from './ask-upstream.ts';
+import { knownAgent } from './choose-strategy.ts';
+import { ApiError } from './errors.ts';
+import { routeOf } from './routing.ts';
+import type { AppEnv } from './services.ts';
+
+/** What callers with an access key may reach; the rest of the shared account holds other tenants' files and answers. */
+const SHARED = /^\/v1\/(chat\/completions|embeddings|models(\/[^/]+)?)$/;
+
+export async function passthrough(c: Context<AppEnv>): Promise<Response> {
+  const scope = scopeOf(c);
+  const { path, agent } = routeOf(new URL(c.req.url).pathname);
+  if (agent !== undefined) knownAgent(agent, null, scope.services);
+  if (scope.services.config.access && !isShared(c.req.method, path))
+    throw new ApiError('not_forwarded', `${c.req.method} ${path} is not forwarded by this deployment.`);
+  const { response } = await askUpstream(c, scope, path.slice('/v1'.length), c.req.raw.body);
+  const { status, statusText } = response;
+  const headers = responseHeaders(response.headers, scope.caller.account);
+  return new Response(response.body, { status, statusText, headers });
+}
+
+/** `GET` of chat completions would list those that the account has stored. */
+function isShared(method: string, path: string): boolean {
+  if (!SHARED.test(path)) return false;
+  return path.startsWith('/v1/models') ? method === 'GET' || method === 'HEAD' : method === 'POST';
+}

@@ -1,0 +1,131 @@
+/** `/v1/refs`: what was removed, for whoever owns it (design §5). */
+import type { Context } from 'hono';
+import { REF_PATTERN } from '../memory/placeholder.ts';
+import { parseRange } from '../retrieval/byte-range.ts';
+import { type Answer, answerQuery, parseQuery, type QueryFault } from '../retrieval/query.ts';
+import type { Opened } from '../storage/envelope.ts';
+import { RefStore } from '../storage/refs.ts';
+import type { Tenant } from '../storage/tenant.ts';
+import { tenantOf } from './caller.ts';
+import { ApiError } from './errors.ts';
+import type { AppEnv, Services } from './services.ts';
+
+const DEFAULT_PAGE = 100;
+const LARGEST_PAGE = 1000;
+
+/** `GET` and `HEAD /v1/refs/{ref}`. */
+export async function getRef(c: Context<AppEnv>): Promise<Response> {
+  const { tenant, ref, store } = target(c);
+  const query = parseQuery((name) => c.req.query(name));
+  if (!query.ok) throw queryError(query.reason);
+  const opened = tenant.refs.owns(ref) ? await stored(c, () => store.get(ref)) : undefined;
+  if (!opened) throw notFound(ref);
+  if (!query.value) return whole(c, ref, opened);
+  const answer = answerQuery(opened.content, query.value);
+  if (!answer.ok) throw queryError(answer.reason);
+  return part(answer.value);
+}
+
+/** `DELETE /v1/refs/{ref}`. */
+export async function deleteRef(c: Context<AppEnv>): Promise<Response> {
+  const { tenant, ref, store, services } = target(c);
+  if (!tenant.refs.owns(ref) || !(await stored(c, () => store.delete(ref)))) throw notFound(ref);
+  services.known.delete(tenant.id, ref);
+  return c.json({ id: ref, object: 'memory.ref.deleted', deleted: true });
+}
+
+/** `GET /v1/refs`: a page of refs in the order of their keys; `cursor` is the last ref of the page before. */
+export async function listRefs(c: Context<AppEnv>): Promise<Response> {
+  const services = c.get('services');
+  const store = new RefStore(services.bucket, tenantOf(c.req.raw.headers, services));
+  const cursor = c.req.query('cursor');
+  if (cursor !== undefined && !REF_PATTERN.test(cursor))
+    throw new ApiError('invalid_ref', 'cursor must be the cursor of the page before.', 'cursor');
+  const limit = pageSize(c.req.query('limit'));
+  const { refs, more } = await stored(c, () => store.list(limit, cursor));
+  return c.json({
+    object: 'list',
+    data: refs.map(({ ref, storedBytes, created }) => ({
+      id: ref,
+      object: 'memory.ref',
+      created_at: Math.floor(created.getTime() / 1000),
+      stored_bytes: storedBytes,
+    })),
+    has_more: more,
+    cursor: more ? (refs.at(-1)?.ref ?? null) : null,
+  });
+}
+
+interface Target {
+  readonly services: Services;
+  readonly tenant: Tenant;
+  readonly ref: string;
+  readonly store: RefStore;
+}
+
+function target(c: Context<AppEnv>): Target {
+  const services = c.get('services');
+  const tenant = tenantOf(c.req.raw.headers, services);
+  const ref = c.req.param('ref') ?? '';
+  if (!REF_PATTERN.test(ref))
+    throw new ApiError('invalid_ref', 'A ref is ref_ and 26 characters of a to z and 2 to 7.', 'ref');
+  return { services, tenant, ref, store: new RefStore(services.bucket, tenant) };
+}
+
+/** A ref that fails its check and one that is not there are the same to whoever asks. */
+function notFound(ref: string): ApiError {
+  return new ApiError('ref_not_found', `There is nothing under ${ref}.`, 'ref');
+}
+
+async function stored<Value>(c: Context<AppEnv>, work: () => Promise<Value>): Promise<Value> {
+  try {
+    return await work();
+  } catch {
+    c.get('services').log('error', 'storage has failed', { code: 'store_failed' });
+    throw new ApiError('store_failed', 'The storage could not be read or written; try again.');
+  }
+}
+
+function whole(c: Context<AppEnv>, ref: string, { content, metadata }: Opened): Response {
+  const headers = safeHeaders(metadata.content_type);
+  headers.set('accept-ranges', 'bytes');
+  headers.set('etag', `"${ref}"`);
+  headers.set('last-modified', new Date(metadata.created * 1000).toUTCString());
+  const range = parseRange(c.req.header('range'), content.length);
+  if (range === 'unsatisfiable') {
+    headers.set('content-range', `bytes */${content.length}`);
+    return new Response(null, { status: 416, headers });
+  }
+  const { start, end } = range === 'whole' ? { start: 0, end: content.length } : range;
+  if (range !== 'whole') headers.set('content-range', `bytes ${start}-${end - 1}/${content.length}`);
+  headers.set('content-length', String(end - start));
+  const body = c.req.method === 'HEAD' ? null : content.subarray(start, end);
+  return new Response(body, { status: range === 'whole' ? 200 : 206, headers });
+}
+
+function part({ text, type, truncated }: Answer): Response {
+  const headers = safeHeaders(type);
+  if (truncated) headers.set('x-memory-truncated', 'true');
+  return new Response(text, { headers });
+}
+
+/** The content is whatever a tool once printed: no browser may run it, guess its type, or keep it. */
+function safeHeaders(contentType: string): Headers {
+  return new Headers({
+    'content-type': contentType,
+    'x-content-type-options': 'nosniff',
+    'content-disposition': 'attachment',
+    'content-security-policy': 'sandbox',
+    'cache-control': 'private, no-store',
+  });
+}
+
+function queryError({ reason, message, param }: QueryFault): ApiError {
+  return new ApiError(reason === 'invalid' ? 'invalid_ref' : 'ref_not_found', message, param);
+}
+
+function pageSize(value: string | undefined): number {
+  const size = Number(value ?? DEFAULT_PAGE);
+  if (Number.isInteger(size) && size >= 1 && size <= LARGEST_PAGE) return size;
+  throw new ApiError('invalid_ref', `limit must be a number from 1 to ${LARGEST_PAGE}.`, 'limit');
+}

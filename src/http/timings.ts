@@ -1,0 +1,21 @@
+/** `Server-Timing` (https://www.w3.org/TR/server-timing/): how long the parts of a request took, in milliseconds. */
+
+export type TimedPart = 'store' | 'summary' | 'upstream';
+
+export class Timings {
+  private readonly spent = new Map<TimedPart, number>();
+
+  async measure<Value>(part: TimedPart, work: () => Promise<Value>): Promise<Value> {
+    const start = Date.now();
+    try {
+      return await work();
+    } finally {
+      this.spent.set(part, (this.spent.get(part) ?? 0) + Date.now() - start);
+    }
+  }
+
+  /** The header's value; empty when nothing was measured. */
+  toString(): string {
+    return [...this.spent].map(([part, milliseconds]) => `${part};dur=${milliseconds}`).join(', ');
+  }
+}

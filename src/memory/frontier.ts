@@ -1,0 +1,283 @@
+/**
+ * Where the frontier stands, found by replaying the array from its beginning (design §3).
+ *
+ * Nothing is remembered between requests: at each request point the same rule is applied that was applied when that request
+ * was made. So any isolate finds the same frontier, a longer array finds the same one or a later one, and between two moves
+ * nothing that was sent changes.
+ *
+ * One pass over the request points; each unit is passed over at most twice (once by each cut).
+ */
+import type { History, RequestPoint } from './history.ts';
+
+/** Why units are edited, in the words of `x-memory-trigger`. */
+export type Trigger = 'turns' | 'token_budget' | 'token_soft_budget' | 'upstream_limit' | 'force' | 'none';
+
+/**
+ * Which units are edited: all before `turn`, and the steps before `step`. The second is the larger one after the tail had
+ * to shrink from turns to steps; the user messages between the two stay.
+ */
+export interface Cuts {
+  readonly turn: number;
+  readonly step: number;
+}
+
+/** The index of the first unit that is not edited. */
+export function frontierUnit(cuts: Cuts): number {
+  return Math.max(cuts.turn, cuts.step);
+}
+
+/** How many tokens an edit frees, by unit. */
+export interface Effect {
+  /** Of a unit before the turn cut. */
+  whole(unit: number): number;
+  /** Of a unit that lies only before the step cut. */
+  step(unit: number): number;
+}
+
+/** A strategy as the replay sees it. */
+export interface ReplayRule {
+  readonly frontier: 'jump' | 'slide';
+  /** Turns in the tail. */
+  readonly keepTurns: number;
+  /** Steps to which the tail may shrink under a token trigger; undefined where the caller forbade that. */
+  readonly keepSteps: number | undefined;
+  /** The number of turns from which on the turn trigger is met. */
+  readonly turnsDue: number | undefined;
+  /** Budgets in tokens. */
+  readonly hard: number | undefined;
+  readonly soft: number | undefined;
+  /** Where a jump stops, as a share of the budget; 0 is the tail itself. */
+  readonly watermark: number;
+  /** A jump that frees less is not made, unless the view would not fit the window. */
+  readonly minReclaim: number;
+  readonly window: number;
+  /** Tokens that the answer may take. They count only at the last request point. */
+  readonly answer: number;
+  /** Whether the turn cut may stand inside a turn. */
+  readonly stops: 'unit' | 'turn';
+  /** Triggers count as met at the last request point. */
+  readonly force: boolean;
+}
+
+/** Tokens of the array up to each message: `upTo[i]` is the price of messages `[0, i)` with tools and overhead. */
+export type Prices = Float64Array;
+
+export interface Replay {
+  readonly cuts: Cuts;
+  /** The cuts after each move, oldest first; between two of them lies a segment. */
+  readonly moves: readonly Cuts[];
+  /** Whether the last request point moved the frontier. */
+  readonly moved: boolean;
+  /** What caused the last move. */
+  readonly trigger: Trigger;
+  /** Tokens of the caller's array, and of the view. */
+  readonly before: number;
+  readonly after: number;
+  /** What the next move would edit, when it is near enough to prepare for; else equal to `cuts`. */
+  readonly next: Cuts;
+}
+
+/** From this share of the budget on the next move is prepared, where a strategy sets no watermark. */
+const PREPARE_FROM = 0.6;
+
+/** Finds the frontier. Linear in request points and units. */
+export function replay(history: History, rule: ReplayRule, prices: Prices, effect: Effect): Replay {
+  const tails = new Tails(history, rule);
+  const cursor = new Cursor(history, rule, effect);
+  const moves: Cuts[] = [];
+  let trigger: Trigger = 'none';
+  let moved = false;
+  let before = 0;
+
+  const end = history.requestPoints.length - 1;
+  for (const [index, point] of history.requestPoints.entries()) {
+    before = prices[point.messages] ?? 0;
+    const tail = tails.at(point);
+    const due = dueAt(point, rule, cursor, before, index === end);
+    moved = due !== undefined && move(cursor, rule, tail, due, before);
+    if (!moved || !due) continue;
+    moves.push(cursor.cuts);
+    trigger = due.trigger;
+  }
+
+  const after = before - cursor.freed;
+  const next = isNear(history, rule, cursor, after) ? tails.beyond() : cursor.cuts;
+  return { cuts: cursor.cuts, moves, moved, trigger, before, after, next };
+}
+
+/** A trigger that is met, and where the move is to stop. */
+interface Due {
+  readonly trigger: Trigger;
+  /** Tokens at which the move stops; 0 is the tail. */
+  readonly target: number;
+  /** Tokens over which the tail shrinks to steps; undefined where it must not. */
+  readonly shrinkOver: number | undefined;
+  readonly leastFreed: number;
+}
+
+function dueAt(
+  point: RequestPoint,
+  rule: ReplayRule,
+  cursor: Cursor,
+  price: number,
+  last: boolean,
+): Due | undefined {
+  // Slide measures the caller's array, jump the view: the one edits on every request, the other once in a while.
+  const slides = rule.frontier === 'slide';
+  const tokens = slides ? price : price - cursor.freed;
+  const turns = slides ? point.turns : point.turns - cursor.turnsCut;
+  const fits = last ? rule.window - rule.answer : rule.window;
+  const overflows = tokens > fits;
+  const leastFreed = overflows || slides ? 1 : Math.max(1, rule.minReclaim);
+
+  const over = tokens > (rule.hard ?? Number.POSITIVE_INFINITY);
+  const overSoft = tokens > (rule.soft ?? Number.POSITIVE_INFINITY);
+  if (over || overSoft || overflows) {
+    const limit = Math.min(rule.hard ?? fits, rule.soft ?? fits, fits);
+    const target = slides ? 0 : limit * rule.watermark;
+    return {
+      trigger: over || !overSoft ? 'token_budget' : 'token_soft_budget',
+      target,
+      shrinkOver: target > 0 ? target : limit,
+      leastFreed,
+    };
+  }
+  if (rule.turnsDue !== undefined && turns >= rule.turnsDue)
+    return { trigger: 'turns', target: 0, shrinkOver: undefined, leastFreed };
+  if (rule.force && last) return { trigger: 'force', target: 0, shrinkOver: tokens - 1, leastFreed: 1 };
+  return undefined;
+}
+
+/** Moves the cuts as far as they must go; takes the move back when it is not worth it. */
+function move(cursor: Cursor, rule: ReplayRule, tail: Cuts, due: Due, price: number): boolean {
+  const before = cursor.save();
+  cursor.turnTo(tail.turn, price - due.target);
+  if (due.shrinkOver !== undefined && rule.keepSteps !== undefined && price - cursor.freed > due.shrinkOver)
+    cursor.stepTo(tail.step, price - due.target);
+  if (cursor.freed - before.freed >= due.leastFreed) return true;
+  cursor.restore(before);
+  return false;
+}
+
+function isNear(history: History, rule: ReplayRule, cursor: Cursor, view: number): boolean {
+  const budget = Math.min(rule.hard ?? rule.window, rule.soft ?? rule.window);
+  if (view >= budget * (rule.watermark || PREPARE_FROM)) return true;
+  const turns = history.turns.length - (rule.frontier === 'slide' ? 0 : cursor.turnsCut);
+  return rule.turnsDue !== undefined && turns + 1 >= rule.turnsDue;
+}
+
+/** The protected recent units, at one request point after the other. */
+class Tails {
+  private readonly history: History;
+  private readonly rule: ReplayRule;
+  private readonly steps: readonly number[];
+  private stepsSeen = 0;
+  private unitsSeen = 0;
+  private lastAssistant: number | undefined;
+  private point: RequestPoint = { messages: 0, units: 0, turns: 0 };
+
+  constructor(history: History, rule: ReplayRule) {
+    this.history = history;
+    this.rule = rule;
+    this.steps = history.units.flatMap((unit, index) => (unit.step ? [index] : []));
+  }
+
+  /** How far each cut may go at this request point. Points must be asked for in their order. */
+  at(point: RequestPoint): Cuts {
+    this.point = point;
+    while ((this.steps[this.stepsSeen] ?? Number.POSITIVE_INFINITY) < point.units) this.stepsSeen++;
+    for (; this.unitsSeen < point.units; this.unitsSeen++)
+      if (this.history.units[this.unitsSeen]?.kind === 'assistant') this.lastAssistant = this.unitsSeen;
+    return this.cuts(this.rule.keepTurns);
+  }
+
+  /** How far they could go at the next request, if that begins a turn. */
+  beyond(): Cuts {
+    return this.cuts(Math.max(0, this.rule.keepTurns - 1));
+  }
+
+  private cuts(keepTurns: number): Cuts {
+    const fresh = this.freshUnit();
+    const turn = Math.min(this.turnLimit(keepTurns), fresh);
+    return { turn, step: Math.min(this.stepLimit(), fresh) };
+  }
+
+  private turnLimit(keep: number): number {
+    const { turns, units } = this.point;
+    if (keep === 0) return units;
+    return turns <= keep ? 0 : (this.history.turns[turns - keep] ?? 0);
+  }
+
+  private stepLimit(): number {
+    const keep = this.rule.keepSteps;
+    if (keep === undefined) return 0;
+    if (keep === 0) return this.point.units;
+    return this.stepsSeen <= keep ? 0 : (this.steps[this.stepsSeen - keep] ?? 0);
+  }
+
+  /** The last assistant unit while its results are fresh: the model has not seen them, so nothing may remove them. */
+  private freshUnit(): number {
+    const unit = this.lastAssistant;
+    return unit !== undefined && this.history.units[unit]?.step ? unit : this.point.units;
+  }
+}
+
+interface Position {
+  readonly cuts: Cuts;
+  readonly freed: number;
+  readonly turnsCut: number;
+}
+
+/** The cuts, and what they free. */
+class Cursor {
+  cuts: Cuts = { turn: 0, step: 0 };
+  /** Tokens freed so far. */
+  freed = 0;
+  /** Turns that begin before the turn cut. */
+  turnsCut = 0;
+  private readonly history: History;
+  private readonly rule: ReplayRule;
+  private readonly effect: Effect;
+
+  constructor(history: History, rule: ReplayRule, effect: Effect) {
+    this.history = history;
+    this.rule = rule;
+    this.effect = effect;
+  }
+
+  save(): Position {
+    return { cuts: this.cuts, freed: this.freed, turnsCut: this.turnsCut };
+  }
+
+  restore(position: Position): void {
+    this.cuts = position.cuts;
+    this.freed = position.freed;
+    this.turnsCut = position.turnsCut;
+  }
+
+  /** Moves the turn cut towards `limit`, until `enough` tokens are freed in all. */
+  turnTo(limit: number, enough: number): void {
+    while (this.cuts.turn < limit && this.freed < enough) {
+      const stop = this.nextStop(limit);
+      for (let unit = this.cuts.turn; unit < stop; unit++) {
+        this.freed += this.effect.whole(unit) - (unit < this.cuts.step ? this.effect.step(unit) : 0);
+        if (this.history.units[unit]?.kind === 'user') this.turnsCut++;
+      }
+      this.cuts = { turn: stop, step: this.cuts.step };
+    }
+  }
+
+  /** Moves the step cut towards `limit`, likewise. */
+  stepTo(limit: number, enough: number): void {
+    let step = frontierUnit(this.cuts);
+    while (step < limit && this.freed < enough) this.freed += this.effect.step(step++);
+    this.cuts = { turn: this.cuts.turn, step };
+  }
+
+  private nextStop(limit: number): number {
+    if (this.rule.stops === 'unit') return this.cuts.turn + 1;
+    for (let unit = this.cuts.turn + 1; unit < limit; unit++)
+      if (this.history.units[unit]?.kind === 'user') return unit;
+    return limit;
+  }
+}

@@ -1,0 +1,176 @@
+/**
+ * The shape of a conversation: turns, units, and which result answers which call.
+ *
+ * Results are paired by position: a result belongs to the nearest earlier call of that id that has no result yet. Ids
+ * repeat across turns in real traffic, so an id alone never names a call.
+ */
+import type { Message, ToolCall } from './message.ts';
+
+/** What may not be split: one user message, or one assistant message with the results of its calls. */
+export interface Unit {
+  readonly kind: 'user' | 'assistant' | 'orphan';
+  /** Index of the first message. */
+  readonly first: number;
+  /** Index of the last message, inclusive. Preamble messages may stand between the two; they belong to no unit. */
+  readonly last: number;
+  /** The tool outputs of an assistant unit. */
+  readonly outputs: readonly Output[];
+  /** Whether the assistant message calls tools, by `tool_calls` or by a text observation that answers it. */
+  readonly step: boolean;
+  /** How many of its calls have no result. */
+  readonly unanswered: number;
+}
+
+/** A tool output and the call that it answers; a text observation answers no call by id. */
+export interface Output {
+  readonly message: number;
+  readonly call?: ToolCall;
+}
+
+/** A place where a request was or is made: the array up to `messages`, exclusive. */
+export interface RequestPoint {
+  readonly messages: number;
+  /** How many units begin before it. */
+  readonly units: number;
+  /** How many turns begin before it. */
+  readonly turns: number;
+}
+
+export interface History {
+  readonly messages: readonly Message[];
+  readonly units: readonly Unit[];
+  /** For each turn, the index of its user unit. Units before the first of them belong to no turn. */
+  readonly turns: readonly number[];
+  /** Ascending; the last one is the array's end. */
+  readonly requestPoints: readonly RequestPoint[];
+}
+
+/** The name that stands in a marker for the tool behind a text observation. */
+export const TEXT_OBSERVATION = 'text_observation';
+
+const OBSERVATION_MARKER = `⟦removed: tool output for ${TEXT_OBSERVATION} (`;
+
+interface OpenUnit {
+  /** The unit that has taken this one in, if one has. */
+  within?: OpenUnit;
+  kind: Unit['kind'];
+  first: number;
+  last: number;
+  outputs: Output[];
+  step: boolean;
+  unanswered: number;
+}
+
+/**
+ * Reads the shape of a conversation. Linear in the number of messages.
+ *
+ * @param observationPrefixes user messages that begin with one of these (leading white space ignored) are tool outputs
+ *   of the assistant message before them, not turns (design §2, `text_observation_prefixes`)
+ */
+export function readHistory(
+  messages: readonly Message[],
+  observationPrefixes: readonly string[] = [],
+): History {
+  const units: OpenUnit[] = [];
+  /** Unanswered calls by id, nearest last: popping is pairing by position. */
+  const waiting = new Map<string, { unit: OpenUnit; call: ToolCall }[]>();
+
+  for (const [index, message] of messages.entries()) {
+    const previous = units.at(-1);
+    if (message.role === 'assistant') {
+      const unit = openUnit('assistant', index, message.calls.length);
+      units.push(unit);
+      // Calls of one message are answered in their order, so the first one is to be popped first.
+      for (const call of message.calls.toReversed()) {
+        const same = waiting.get(call.id);
+        if (same) same.push({ unit, call });
+        else waiting.set(call.id, [{ unit, call }]);
+      }
+    } else if (message.role === 'tool') {
+      const pair = waiting.get(message.answers ?? '')?.pop();
+      if (pair) {
+        const unit = outermost(pair.unit);
+        unit.outputs.push({ message: index, call: pair.call });
+        unit.unanswered--;
+        closeOver(units, unit, index);
+      } else units.push(openUnit('orphan', index, 0));
+    } else if (message.role === 'user') {
+      if (previous?.kind === 'assistant' && isObservation(message, observationPrefixes)) {
+        previous.outputs.push({ message: index });
+        previous.step = true;
+        previous.last = index;
+      } else units.push(openUnit('user', index, 0));
+    }
+  }
+
+  const turns = units.flatMap((unit, index) => (unit.kind === 'user' ? [index] : []));
+  return { messages, units, turns, requestPoints: requestPoints(messages, units, turns) };
+}
+
+/** The messages of a unit; preamble messages that stand among them are not of it. */
+export function messagesOf(history: History, unit: Unit): number[] {
+  const indices: number[] = [];
+  for (let index = unit.first; index <= unit.last; index++)
+    if (history.messages[index]?.role !== 'preamble') indices.push(index);
+  return indices;
+}
+
+/** The index of the trailing unit while a call of it still waits for its result. */
+export function openUnitOf(history: History): number | undefined {
+  const last = history.units.length - 1;
+  return (history.units[last]?.unanswered ?? 0) > 0 ? last : undefined;
+}
+
+function openUnit(kind: Unit['kind'], index: number, calls: number): OpenUnit {
+  return { kind, first: index, last: index, outputs: [], step: calls > 0, unanswered: calls };
+}
+
+/** A result that comes late, behind other units, makes one unit of all between it and its call: none may be split. */
+function closeOver(units: OpenUnit[], unit: OpenUnit, index: number): void {
+  unit.last = index;
+  while (units.at(-1) !== unit) {
+    const swallowed = units.pop();
+    if (!swallowed) throw new Error('a result was paired with a call of an unknown unit');
+    unit.outputs.push(...swallowed.outputs);
+    unit.unanswered += swallowed.unanswered;
+    unit.step ||= swallowed.step;
+    swallowed.within = unit;
+  }
+  unit.outputs.sort((a, b) => a.message - b.message);
+}
+
+function outermost(unit: OpenUnit): OpenUnit {
+  let outer = unit;
+  while (outer.within) outer = outer.within;
+  return outer;
+}
+
+function isObservation(message: Message, prefixes: readonly string[]): boolean {
+  if (prefixes.length === 0) return false;
+  const text = message.content().text.trimStart();
+  return text.startsWith(OBSERVATION_MARKER) || prefixes.some((prefix) => text.startsWith(prefix));
+}
+
+/** Before each assistant message that follows a user or tool message, and the array's end. */
+function requestPoints(
+  messages: readonly Message[],
+  units: readonly Unit[],
+  turns: readonly number[],
+): RequestPoint[] {
+  const points: RequestPoint[] = [];
+  let spoke: Message['role'] | undefined;
+  let unit = 0;
+  let turn = 0;
+  const mark = (end: number): void => {
+    while (unit < units.length && (units[unit]?.first ?? end) < end) unit++;
+    while (turn < turns.length && (turns[turn] ?? unit) < unit) turn++;
+    points.push({ messages: end, units: unit, turns: turn });
+  };
+  for (const [index, message] of messages.entries()) {
+    if (message.role === 'preamble') continue;
+    if (message.role === 'assistant' && (spoke === 'user' || spoke === 'tool')) mark(index);
+    spoke = message.role;
+  }
+  mark(messages.length);
+  return points;
+}

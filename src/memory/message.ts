@@ -1,0 +1,49 @@
+/**
+ * What the core knows of a message, whatever wire it came on. `src/protocol/` makes these from the caller's bytes;
+ * whatever costs decoding is a function, called only for messages that are counted or edited.
+ */
+
+/**
+ * Who speaks. `preamble` is whatever is never edited: system and developer messages wherever they stand, and elements
+ * of a kind that Precis does not know.
+ */
+export type Role = 'preamble' | 'user' | 'assistant' | 'tool';
+
+/** A call that an assistant message makes. */
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  /** The arguments as the model wrote them: usually the text of a JSON object, but nothing guarantees it. */
+  readonly input: string;
+}
+
+/** What the model reads: texts to be tokenised, and tokens that have a flat price (images, audio, files). */
+export interface Weight {
+  readonly texts: readonly string[];
+  readonly flat: number;
+}
+
+/** The content of a tool output, as it is kept when it is removed. */
+export interface Content {
+  /** The bytes that a ref gives back, as text. */
+  readonly text: string;
+  readonly type: 'text/plain; charset=utf-8' | 'application/json';
+  readonly weight: Weight;
+}
+
+export interface Message {
+  readonly role: Role;
+  /** Length of the message as it came, in bytes of UTF-8. */
+  readonly bytes: number;
+  /** Names exactly these bytes: equal digests, equal messages. */
+  readonly digest: string;
+  /** The calls of an assistant message, in their order; empty for every other role. */
+  readonly calls: readonly ToolCall[];
+  /** The id of the call that a tool message answers. */
+  readonly answers?: string;
+  /** An upper bound of the flat part of `weight`. */
+  readonly flatTokens: number;
+  weight(): Weight;
+  /** The content alone, without calls and names. */
+  content(): Content;
+}

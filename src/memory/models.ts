@@ -1,0 +1,39 @@
+/** What is known of a model by its name: its window and its encoding. */
+import * as specs from 'gpt-tokenizer/models';
+
+/** Base of the percentages for a model that nobody knows (design §3, `context_window_tokens`). */
+export const DEFAULT_WINDOW = 400_000;
+
+/** Windows of families that gpt-tokenizer's table (OpenAI's models) does not hold. */
+const OTHER_WINDOWS: readonly (readonly [prefix: string, tokens: number])[] = [
+  ['claude-', 200_000], // https://docs.anthropic.com/en/docs/about-claude/models/overview
+  ['gemini-', 1_048_576], // https://ai.google.dev/gemini-api/docs/models
+];
+
+/** The encodings that are bundled. */
+export type EncodingName = 'o200k_base' | 'cl100k_base';
+
+/** The model's context window in tokens, or `DEFAULT_WINDOW`. A vendor's prefix (`openai/`) is left out of account. */
+export function windowOf(model: string | undefined): number {
+  if (model === undefined) return DEFAULT_WINDOW;
+  const name = bareName(model);
+  const spec: unknown = (specs as Record<string, unknown>)[name];
+  if (isObject(spec) && typeof spec.context_window === 'number' && spec.context_window > 0)
+    return spec.context_window;
+  return OTHER_WINDOWS.find(([prefix]) => name.startsWith(prefix))?.[1] ?? DEFAULT_WINDOW;
+}
+
+/** GPT-4 and GPT-3.5 proper use cl100k; all that came later, and all that is unknown, o200k (tiktoken's model.py). */
+export function encodingOf(model: string | undefined): EncodingName {
+  return model !== undefined && /^(gpt-4(?![.o\d])|gpt-3\.5)/.test(bareName(model))
+    ? 'cl100k_base'
+    : 'o200k_base';
+}
+
+function bareName(model: string): string {
+  return model.slice(model.lastIndexOf('/') + 1);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}

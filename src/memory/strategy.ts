@@ -1,0 +1,225 @@
+/**
+ * `memory_strategy`: what a caller may say, with its defaults (design §3).
+ *
+ * One strict schema per mode. A field that no schema knows is refused with the nearest one that exists: a strategy that is
+ * silently ignored would cost its caller money for as long as nobody looks.
+ */
+import { z } from 'zod';
+import { windowOf } from './models.ts';
+import type { Result } from './result.ts';
+
+const count = z.int().nonnegative();
+const share = z.number().min(0).max(1);
+
+/** Of every mode that edits. */
+const common = {
+  token_budget: count.optional(),
+  token_soft_budget: count.optional(),
+  context_window_tokens: z.int().positive().optional(),
+  token_remaining_pct: share.optional(),
+  token_soft_remaining_pct: share.optional(),
+  low_watermark_pct: share.default(0),
+  frontier: z.enum(['jump', 'slide']).optional(),
+  min_reclaim_tokens: count.default(0),
+  text_observation_prefixes: z.array(z.string().min(1)).default([]),
+  archive: z.literal(false).default(false),
+};
+
+const schemas = {
+  none: z.strictObject({ mode: z.literal('none') }),
+  trim: z.strictObject({
+    mode: z.literal('trim'),
+    ...common,
+    max_turns: count.optional(),
+    keep_last_n_turns: count.optional(),
+  }),
+  compact: z.strictObject({
+    mode: z.literal('compact'),
+    ...common,
+    compact_trigger_turns: count.optional(),
+    compact_keep: count.optional(),
+    compact_keep_steps: count.optional(),
+    compact_clear_tool_inputs: z.boolean().default(false),
+    compact_exclude_tools: z.array(z.string()).default([]),
+    compact_include_tools: z.array(z.string()).default([]),
+    compact_min_tokens: count.default(0),
+    compact_offload: z.boolean().default(true),
+    compact_preview_tokens: count.default(0),
+    compact_retrieval: z.literal('off').default('off'),
+    retrieval_max_rounds: count.default(3),
+  }),
+};
+
+/** The modes that exist. */
+export const MODES = Object.keys(schemas) as Mode[];
+
+export type Mode = keyof typeof schemas;
+export type NoneStrategy = z.output<typeof schemas.none>;
+export type TrimStrategy = z.output<typeof schemas.trim>;
+export type CompactStrategy = z.output<typeof schemas.compact>;
+export type EditingStrategy = TrimStrategy | CompactStrategy;
+export type MemoryStrategy = NoneStrategy | EditingStrategy;
+
+/** A strategy as a caller writes it, defaults left out. */
+export type MemoryStrategyRequest = { [Name in Mode]: z.input<(typeof schemas)[Name]> }[Mode];
+
+/** What is wrong with a strategy: the field, as a path from `memory_strategy` on, and a sentence that says what would be right. */
+export interface StrategyFault {
+  readonly field: string;
+  readonly message: string;
+}
+
+/** Turns in the tail, and steps, when a strategy does not name them (design §3). */
+export const DEFAULT_COMPACT_KEEP = 2;
+export const DEFAULT_KEEP_STEPS = 3;
+export const DEFAULT_KEEP_TURNS = 3;
+
+/** Share of the model's window that is left free, when a strategy names neither a budget nor a percentage. */
+const DEFAULT_REMAINING_PCT = 0.2;
+
+/**
+ * Reads a strategy as a caller wrote it: an object, or a mode's name.
+ *
+ * @param input the decoded JSON
+ */
+export function parseStrategy(input: unknown): Result<MemoryStrategy, StrategyFault> {
+  const object = typeof input === 'string' ? { mode: input } : input;
+  if (typeof object !== 'object' || object === null || Array.isArray(object))
+    return fault(
+      '',
+      `memory_strategy must be an object with a mode, or the name of one: ${MODES.join(', ')}.`,
+    );
+  const mode = (object as { mode?: unknown }).mode;
+  if (mode === undefined)
+    return fault('mode', `memory_strategy.mode is missing; it is one of ${MODES.join(', ')}.`);
+  if (typeof mode !== 'string' || !isMode(mode))
+    return fault(
+      'mode',
+      `Unknown mode ${quote(mode)} in memory_strategy.mode; it is one of ${MODES.join(', ')}.`,
+    );
+  const parsed = schemas[mode].safeParse(object);
+  if (!parsed.success) return { ok: false, reason: describe(mode, parsed.error.issues[0]) };
+  const contradiction = parsed.data.mode === 'none' ? undefined : contradictionIn(parsed.data);
+  return contradiction ? { ok: false, reason: contradiction } : { ok: true, value: parsed.data };
+}
+
+/** Budgets in tokens, for a model. */
+export interface Budgets {
+  /** Over this, every phase of the mode may run. Absent when only a soft budget is given. */
+  readonly hard?: number;
+  /** Over this, only the reversible phases run. */
+  readonly soft?: number;
+  readonly window: number;
+}
+
+/** The strategy's budgets for a model, percentages resolved. Where a budget is given both ways, the smaller one holds. */
+export function budgetsOf(strategy: EditingStrategy, model: string | undefined): Budgets {
+  const window = strategy.context_window_tokens ?? windowOf(model);
+  const { token_budget, token_soft_budget, token_remaining_pct, token_soft_remaining_pct } = strategy;
+  const none =
+    token_budget === undefined &&
+    token_soft_budget === undefined &&
+    token_remaining_pct === undefined &&
+    token_soft_remaining_pct === undefined;
+  const hard = smaller(
+    token_budget,
+    shareOf(window, token_remaining_pct ?? (none ? DEFAULT_REMAINING_PCT : undefined)),
+  );
+  const soft = smaller(token_soft_budget, shareOf(window, token_soft_remaining_pct));
+  return {
+    window,
+    ...(hard === undefined ? {} : { hard }),
+    ...(soft === undefined ? {} : { soft }),
+  };
+}
+
+/** Checks what depends on the model's window: a soft budget over the hard one. */
+export function budgetFault(strategy: MemoryStrategy, model: string | undefined): StrategyFault | undefined {
+  if (strategy.mode === 'none') return undefined;
+  const { hard, soft } = budgetsOf(strategy, model);
+  if (hard === undefined || soft === undefined || soft <= hard) return undefined;
+  const field = strategy.token_soft_budget === undefined ? 'token_soft_remaining_pct' : 'token_soft_budget';
+  return {
+    field,
+    message: `memory_strategy.${field} sets a soft budget of ${soft} tokens, over the hard budget of ${hard}; it must not be larger.`,
+  };
+}
+
+/** How the frontier moves: as the strategy says; else a turn trigger alone slides in `compact`, and all else jumps. */
+export function frontierOf(strategy: EditingStrategy): 'jump' | 'slide' {
+  if (strategy.frontier) return strategy.frontier;
+  if (strategy.mode !== 'compact' || strategy.compact_trigger_turns === undefined) return 'jump';
+  const budgeted =
+    strategy.token_budget ??
+    strategy.token_soft_budget ??
+    strategy.token_remaining_pct ??
+    strategy.token_soft_remaining_pct;
+  return budgeted === undefined ? 'slide' : 'jump';
+}
+
+function contradictionIn(strategy: EditingStrategy): StrategyFault | undefined {
+  if (strategy.mode !== 'trim') return undefined;
+  const { keep_last_n_turns: keep, max_turns: most } = strategy;
+  if (keep === undefined || most === undefined || keep <= most) return undefined;
+  return {
+    field: 'keep_last_n_turns',
+    message: `memory_strategy.keep_last_n_turns (${keep}) must not be larger than memory_strategy.max_turns (${most}).`,
+  };
+}
+
+function isMode(name: string): name is Mode {
+  return Object.hasOwn(schemas, name);
+}
+
+function fault(field: string, message: string): { ok: false; reason: StrategyFault } {
+  return { ok: false, reason: { field, message } };
+}
+
+function describe(mode: Mode, issue: z.core.$ZodIssue | undefined): StrategyFault {
+  if (!issue) return { field: '', message: 'memory_strategy is not valid.' };
+  const field = issue.path.join('.');
+  if (issue.code === 'unrecognized_keys') {
+    const unknown = issue.keys[0] ?? '';
+    const known = Object.keys(schemas[mode].shape);
+    return {
+      field: unknown,
+      message: `Unknown field ${quote(unknown)} in memory_strategy with mode '${mode}'; the nearest known one is '${nearest(unknown, known)}'.`,
+    };
+  }
+  return { field, message: `memory_strategy.${field} is not valid: ${issue.message}.` };
+}
+
+/** The known word with the smallest edit distance. */
+function nearest(word: string, known: readonly string[]): string {
+  const ranked = known.map((candidate) => ({
+    candidate,
+    distance: editDistance(word.slice(0, 64), candidate),
+  }));
+  return ranked.reduce((best, next) => (next.distance < best.distance ? next : best)).candidate;
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substitute = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(substitute, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
+
+function shareOf(window: number, remaining: number | undefined): number | undefined {
+  return remaining === undefined ? undefined : Math.floor(window * (1 - remaining));
+}
+
+function smaller(a: number | undefined, b: number | undefined): number | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return Math.min(a, b);
+}
+
+function quote(value: unknown): string {
+  return `'${String(value).slice(0, 64)}'`;
+}

@@ -1,0 +1,113 @@
+/**
+ * Counting tokens, without paying for it twice.
+ *
+ * A count never exceeds the number of UTF-8 bytes (each token stands for at least one), so a body whose bytes fit needs
+ * no count at all; and messages repeat from request to request, so counts are remembered by digest.
+ */
+import { Lru } from './lru.ts';
+import type { Message, Weight } from './message.ts';
+import type { EncodingName } from './models.ts';
+
+/** Tokens around each message, and around a `name` (OpenAI cookbook, "How to count tokens with tiktoken", §6). */
+export const MESSAGE_OVERHEAD = 3;
+/** Tokens that prime the answer (same source). */
+export const ANSWER_OVERHEAD = 3;
+/** Tokens around each tool's definition, and once for all of them (same source, §7: func_init, func_end). */
+export const TOOL_OVERHEAD = 7;
+export const TOOLS_OVERHEAD = 12;
+
+/**
+ * A run without a break costs the tokenizer the square of its length, so runs are cut to this many characters. Words of
+ * natural languages are shorter; what is cut counts a few tokens too many, never too few.
+ */
+const LONGEST_RUN = 128;
+const LONG_RUN = new RegExp(
+  ['[\\p{L}\\p{M}]', '\\s', '[^\\s\\p{L}\\p{N}]'].map((run) => `${run}{${LONGEST_RUN + 1},}`).join('|'),
+  'gu',
+);
+
+/** Counts the tokens of a text that holds no long run. */
+export type Tokenize = (text: string) => number;
+
+/** Messages whose counts are kept per isolate, and short texts (markers) likewise. */
+const REMEMBERED = 50_000;
+
+export interface TokenCounter {
+  /** Tokens of a text. */
+  text(text: string): number;
+  /** Tokens of a short text that recurs, such as a marker: remembered by the text itself. */
+  marker(text: string): number;
+  /** Tokens of what the model reads, remembered under `key`, which must name it. */
+  weight(key: string, weight: () => Weight): number;
+  /** Tokens of a whole message with its overhead. */
+  message(message: Message): number;
+}
+
+/** Loads the tables of an encoding. They are large (1 MB compressed), so nothing loads them before a count is needed. */
+export async function loadTokenize(encoding: EncodingName): Promise<Tokenize> {
+  const { countTokens } =
+    encoding === 'cl100k_base'
+      ? await import('gpt-tokenizer/encoding/cl100k_base')
+      : await import('gpt-tokenizer/encoding/o200k_base');
+  // Text that spells a special token ("<|endoftext|>") is text: the API never lets a caller send the token itself.
+  const asText = { disallowedSpecial: new Set<string>() };
+  return (text) => countTokens(text, asText);
+}
+
+/** A counter with its own memory; make one per isolate and encoding. */
+export function createTokenCounter(tokenize: Tokenize): TokenCounter {
+  const counts = new Lru<number>(REMEMBERED);
+  const markers = new Lru<number>(REMEMBERED);
+  const text = (text: string): number => countInRuns(text, tokenize);
+  const weight = (key: string, weight: () => Weight): number =>
+    counts.remember(key, () => {
+      const { texts, flat } = weight();
+      return texts.reduce((sum, part) => sum + text(part), flat);
+    });
+  return {
+    text,
+    weight,
+    marker: (marker) => markers.remember(marker, () => text(marker)),
+    message: (message) => MESSAGE_OVERHEAD + weight(message.digest, () => message.weight()),
+  };
+}
+
+function countInRuns(text: string, tokenize: Tokenize): number {
+  if (text === '') return 0;
+  if (text.length <= LONGEST_RUN) return tokenize(text);
+  let tokens = 0;
+  let position = 0;
+  for (const run of text.matchAll(LONG_RUN)) {
+    if (run.index > position) tokens += tokenize(text.slice(position, run.index));
+    const end = run.index + run[0].length;
+    // A cut inside a surrogate pair would count two replacement characters: the pair stays with its first half.
+    for (position = run.index; position < end; ) {
+      let cut = Math.min(position + LONGEST_RUN, end);
+      if (cut < end && isLowSurrogate(text.charCodeAt(cut))) cut++;
+      tokens += tokenize(text.slice(position, cut));
+      position = cut;
+    }
+  }
+  return position < text.length ? tokens + tokenize(text.slice(position)) : tokens;
+}
+
+function isLowSurrogate(code: number): boolean {
+  return code >= 0xdc00 && code <= 0xdfff;
+}
+
+/** The tools of a request, as far as they are counted. */
+export interface Tools {
+  readonly count: number;
+  /** Length of their JSON in bytes. */
+  readonly bytes: number;
+  /** Names exactly these definitions. */
+  readonly digest: string;
+  text(): string;
+}
+
+/** Tokens of the tools' definitions. Providers render schemas more tersely than JSON, so this errs on the safe side. */
+export function toolTokens(tools: Tools | undefined, counter: TokenCounter): number {
+  if (!tools || tools.count === 0) return 0;
+  const text = counter.weight(tools.digest, () => ({ texts: [tools.text()], flat: 0 }));
+  return text + tools.count * TOOL_OVERHEAD + TOOLS_OVERHEAD;
+}

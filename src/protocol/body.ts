@@ -1,0 +1,54 @@
+/** What any body may be refused for, before a wire format is looked at. */
+import type { Result } from '../memory/result.ts';
+import { type JsonSpan, JsonSyntaxError, scanJson } from './spans.ts';
+
+/** Why a body can't be read: a code of design §5, the field, and what would be right. */
+export interface BodyFault {
+  readonly code: 'invalid_json' | 'invalid_messages';
+  readonly param: string | null;
+  readonly message: string;
+}
+
+/**
+ * Scans a body that must be one JSON object, with each top-level key once: which of two `messages` an upstream would read
+ * is anyone's guess, and a view must be of the one that it reads.
+ *
+ * @param depth see `scanJson`
+ */
+export function scanBody(bytes: Uint8Array, depth: number): Result<JsonSpan, BodyFault> {
+  const fault = (param: string | null, message: string): { ok: false; reason: BodyFault } => ({
+    ok: false,
+    reason: { code: 'invalid_json', param, message },
+  });
+  let root: JsonSpan;
+  try {
+    root = scanJson(bytes, depth);
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    return fault(null, `The request body is ${error.message}; it must be a JSON object in UTF-8.`);
+  }
+  if (root.kind !== 'object') return fault(null, 'The request body must be a JSON object.');
+  const seen = new Set<string>();
+  for (const { key } of root.fields ?? []) {
+    if (seen.has(key))
+      return fault(key, `The field '${key}' stands twice in the request body; it must stand once.`);
+    seen.add(key);
+  }
+  return { ok: true, value: root };
+}
+
+/** Precis' own fields: read here, and cut out before anything goes upstream (design §3). */
+export const OWN_FIELDS = [
+  'memory_strategy',
+  'memory_injection',
+  'memory_report',
+  'memory_summary',
+  'conversation_id',
+  'agent_type',
+] as const;
+
+export type OwnField = (typeof OWN_FIELDS)[number];
+
+export function isOwnField(key: string): key is OwnField {
+  return (OWN_FIELDS as readonly string[]).includes(key);
+}

@@ -1,0 +1,151 @@
+/** One element of `messages` (https://platform.openai.com/docs/api-reference/chat/create), as the core sees it. */
+import { createHash } from 'node:crypto';
+import type { Content, Message, Role, ToolCall, Weight } from '../memory/message.ts';
+import { fieldOf, type JsonSpan, jsonOf, textOf } from './spans.ts';
+
+/**
+ * Flat prices in tokens. Images: the base and four tiles of GPT-4o's high detail at 1024 × 1024, and its low detail
+ * (https://platform.openai.com/docs/guides/images-vision#calculating-costs). Audio and files have no published flat price;
+ * what counts is that their base64 is never read as text.
+ */
+const IMAGE = 765;
+const IMAGE_LOW_DETAIL = 85;
+const AUDIO = 765;
+const FILE = 1500;
+
+const ROLES: Readonly<Record<string, Role>> = {
+  user: 'user',
+  assistant: 'assistant',
+  tool: 'tool',
+  function: 'tool',
+};
+
+/** Fields of a message that hold text which the model reads, beside `content`. */
+const TEXT_FIELDS = ['name', 'refusal', 'reasoning_content', 'reasoning'];
+
+const EMPTY: Content = { text: '', type: 'text/plain; charset=utf-8', weight: { texts: [], flat: 0 } };
+
+/** A message in the caller's bytes. Nothing but its role, calls and ids is decoded before it is asked for. */
+export class ChatMessage implements Message {
+  readonly span: JsonSpan;
+  readonly role: Role;
+  readonly bytes: number;
+  readonly digest: string;
+  readonly calls: readonly ToolCall[];
+  readonly answers?: string;
+  private readonly body: Uint8Array;
+  private decoded: Content | undefined;
+
+  constructor(body: Uint8Array, span: JsonSpan) {
+    this.body = body;
+    this.span = span;
+    this.bytes = span.end - span.start;
+    this.digest = createHash('sha256').update(body.subarray(span.start, span.end)).digest('base64url');
+    const role = this.stringField('role');
+    this.role = (role !== undefined && ROLES[role]) || 'preamble';
+    this.calls = this.role === 'assistant' ? this.readCalls() : [];
+    if (role === 'tool') this.answers = this.stringField('tool_call_id') ?? '';
+    if (role === 'function') this.answers = functionCallId(this.stringField('name') ?? '');
+  }
+
+  get flatTokens(): number {
+    return this.contentSpan()?.kind === 'array' ? this.content().weight.flat : 0;
+  }
+
+  content(): Content {
+    this.decoded ??= this.readContent();
+    return this.decoded;
+  }
+
+  weight(): Weight {
+    const { texts, flat } = this.content().weight;
+    const others = TEXT_FIELDS.flatMap((field) => this.stringField(field) ?? []);
+    const calls = this.calls.flatMap(({ name, input }) => [name, input]);
+    return { texts: [...texts, ...others, ...calls], flat };
+  }
+
+  /** The span of `content`, if the message has one. */
+  contentSpan(): JsonSpan | undefined {
+    return fieldOf(this.span, 'content')?.value;
+  }
+
+  private readContent(): Content {
+    const span = this.contentSpan();
+    if (!span) return EMPTY;
+    const value = jsonOf(this.body, span);
+    if (value === null) return EMPTY;
+    if (typeof value === 'string') return plain(value);
+    if (!Array.isArray(value)) {
+      const text = textOf(this.body, span);
+      return { text, type: 'application/json', weight: { texts: [text], flat: 0 } };
+    }
+    const only = value.length === 1 ? textPart(value[0]) : undefined;
+    if (only !== undefined) return plain(only);
+    return { text: textOf(this.body, span), type: 'application/json', weight: weightOfParts(value) };
+  }
+
+  private readCalls(): ToolCall[] {
+    const span = fieldOf(this.span, 'tool_calls')?.value;
+    const calls = span?.kind === 'array' ? (jsonOf(this.body, span) as unknown[]) : [];
+    const legacy = fieldOf(this.span, 'function_call')?.value;
+    return [
+      ...calls.map(readCall),
+      ...(legacy?.kind === 'object' ? [readLegacyCall(jsonOf(this.body, legacy))] : []),
+    ];
+  }
+
+  private stringField(key: string): string | undefined {
+    const value = fieldOf(this.span, key)?.value;
+    return value?.kind === 'string' ? (jsonOf(this.body, value) as string) : undefined;
+  }
+}
+
+function readCall(call: unknown): ToolCall {
+  const { id, function: called, custom } = asObject(call);
+  const { name, arguments: input } = asObject(called);
+  const { name: customName, input: customInput } = asObject(custom);
+  return { id: asString(id), name: asString(name ?? customName), input: asString(input ?? customInput) };
+}
+
+/** The deprecated `function_call` has no id; the function's name stands for it, and results pair by position anyway. */
+function readLegacyCall(call: unknown): ToolCall {
+  const { name, arguments: input } = asObject(call);
+  return { id: functionCallId(asString(name)), name: asString(name), input: asString(input) };
+}
+
+function functionCallId(name: string): string {
+  return `function:${name}`;
+}
+
+function plain(text: string): Content {
+  return { text, type: 'text/plain; charset=utf-8', weight: { texts: [text], flat: 0 } };
+}
+
+function weightOfParts(parts: readonly unknown[]): Weight {
+  const texts: string[] = [];
+  let flat = 0;
+  for (const part of parts) {
+    const { type, refusal, image_url } = asObject(part);
+    const text = textPart(part);
+    if (text !== undefined) texts.push(text);
+    else if (type === 'image_url') flat += asObject(image_url).detail === 'low' ? IMAGE_LOW_DETAIL : IMAGE;
+    else if (type === 'input_audio') flat += AUDIO;
+    else if (type === 'file') flat += FILE;
+    else if (type === 'refusal') texts.push(asString(refusal));
+    else texts.push(JSON.stringify(part));
+  }
+  return { texts, flat };
+}
+
+function textPart(part: unknown): string | undefined {
+  const { type, text } = asObject(part);
+  return type === 'text' && typeof text === 'string' ? text : undefined;
+}
+
+function asObject(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function asString(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

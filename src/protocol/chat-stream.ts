@@ -1,0 +1,69 @@
+/** The stream of a chat completion: chunks, `[DONE]`, and the report between the two. */
+import type { Report } from '../memory/report.ts';
+import { reportChunk } from './chat.ts';
+import { concat } from './spans.ts';
+import { dataFrame, dataOf, FrameSplitter } from './sse.ts';
+
+/** The sentinel that ends a complete stream (https://platform.openai.com/docs/api-reference/chat/create, `stream`). */
+const DONE = '[DONE]';
+
+const FINISHED = /"finish_reason"\s*:\s*"/;
+const ERROR = /^\s*\{\s*"error"/;
+const BLANK_LINE = new Uint8Array([0x0a, 0x0a]);
+
+/** Relays the frames of one chat stream, and adds the report before its end when there is one to add. */
+export class ChatStream {
+  private readonly splitter = new FrameSplitter();
+  private readonly report: Report | undefined;
+  /** Data of a chunk of this stream, whose id the report takes. */
+  private sample: string | undefined;
+  private finished = false;
+  private done = false;
+  private failed = false;
+
+  constructor(report: Report | undefined) {
+    this.report = report;
+  }
+
+  push(chunk: Uint8Array): Uint8Array[] {
+    return this.splitter.push(chunk).flatMap((frame) => this.frame(frame));
+  }
+
+  /** A stream is complete when it said so: by `[DONE]`, by a `finish_reason` at least, or by an error of its own. */
+  end(): { complete: boolean; frames: Uint8Array[] } {
+    const rest = this.splitter.rest();
+    // A last frame whose blank line is missing is read as if it had come; half a frame then shows as no frame at all.
+    const frames = rest.length > 0 ? this.frame(concat([rest, BLANK_LINE])) : [];
+    const complete = this.done || this.finished || this.failed;
+    if (!complete) return { complete, frames: [] };
+    if (!this.done && !this.failed) frames.push(...this.reportFrames());
+    return { complete, frames };
+  }
+
+  error(fault: 'upstream_unreachable' | 'upstream_timeout'): Uint8Array {
+    const message =
+      fault === 'upstream_timeout'
+        ? 'The upstream fell silent in the middle of its answer.'
+        : 'The connection to the upstream broke off in the middle of its answer.';
+    return dataFrame(JSON.stringify({ error: { message, type: 'server_error', param: null, code: fault } }));
+  }
+
+  private frame(frame: Uint8Array): Uint8Array[] {
+    let before: Uint8Array[] = [];
+    for (const data of dataOf(frame)) {
+      if (data.trim() === DONE) {
+        before = this.done ? [] : this.reportFrames();
+        this.done = true;
+      } else {
+        this.sample ??= data;
+        this.finished ||= FINISHED.test(data);
+        this.failed ||= ERROR.test(data);
+      }
+    }
+    return [...before, frame];
+  }
+
+  private reportFrames(): Uint8Array[] {
+    return this.report ? [dataFrame(reportChunk(this.sample, this.report))] : [];
+  }
+}

@@ -1,0 +1,248 @@
+/**
+ * Chat completions: body ⇄ messages, and the report on the way back.
+ *
+ * Reading keeps spans, writing splices them: what is not edited goes up as the bytes that came.
+ */
+import { createHash } from 'node:crypto';
+import type { Removal } from '../memory/edits/removal.ts';
+import type { Report } from '../memory/report.ts';
+import type { Result } from '../memory/result.ts';
+import type { Tools } from '../memory/tokens.ts';
+import type { View } from '../memory/view.ts';
+import { type BodyFault, isOwnField, type OwnField, scanBody } from './body.ts';
+import { ChatMessage } from './chat-message.ts';
+import {
+  cutMembers,
+  fieldOf,
+  type JsonSpan,
+  JsonSyntaxError,
+  jsonOf,
+  type Splice,
+  scanJson,
+  splice,
+  textOf,
+} from './spans.ts';
+
+/** The body's object, the array of messages, the fields of each message. */
+const DEPTH = 3;
+
+/** The mark on messages that `/v1/compact` changed (design §4). */
+const COMPACTED_MARK = 'compacted';
+
+/** A body of `POST /v1/chat/completions` or `POST /v1/compact`. */
+export interface ChatRequest {
+  readonly bytes: Uint8Array;
+  readonly root: JsonSpan;
+  readonly messages: readonly ChatMessage[];
+  readonly model: string | undefined;
+  readonly tools: Tools | undefined;
+  /** The caller's limit of the answer, in tokens; 0 without one. */
+  readonly answerTokens: number;
+  /** The value of one of Precis' own fields; undefined when it is absent or null. */
+  own(field: OwnField): unknown;
+  /** The value of any other top-level field. */
+  field(key: string): unknown;
+}
+
+/** Reads a body. Only its outline is decoded; what is inside of messages is the upstream's to judge. */
+export function readChatRequest(bytes: Uint8Array): Result<ChatRequest, BodyFault> {
+  const scanned = scanBody(bytes, DEPTH);
+  if (!scanned.ok) return scanned;
+  const root = scanned.value;
+  const messages = fieldOf(root, 'messages')?.value;
+  if (!messages)
+    return invalidMessages('The field messages is missing; it must be an array of at least one message.');
+  if (messages.kind !== 'array' || !messages.items?.length)
+    return invalidMessages('The field messages must be an array of at least one message.');
+  const field = (key: string): unknown => {
+    const span = fieldOf(root, key)?.value;
+    return span ? jsonOf(bytes, span) : undefined;
+  };
+  const model = field('model');
+  return {
+    ok: true,
+    value: {
+      bytes,
+      root,
+      messages: messages.items.map((span) => new ChatMessage(bytes, span)),
+      model: typeof model === 'string' ? model : undefined,
+      tools: readTools(bytes, root),
+      answerTokens: tokenLimit(field('max_completion_tokens')) ?? tokenLimit(field('max_tokens')) ?? 0,
+      own: (name) => field(name) ?? undefined,
+      field,
+    },
+  };
+}
+
+/** The body as it goes upstream: own fields and marks cut out, and the view in place of the messages. */
+export function writeChatRequest(request: ChatRequest, view: View | undefined): Uint8Array {
+  const fields = request.root.fields ?? [];
+  return splice(request.bytes, { start: 0, end: request.bytes.length }, [
+    ...cutMembers(fields, (index) => isOwnField(fields[index]?.key ?? '')),
+    ...viewSplices(request, view, (message) => cutMark(request, message)),
+  ]);
+}
+
+/** The view as a JSON array of messages, for `/v1/compact`; those that differ from the caller's carry the mark. */
+export function writeCompactedMessages(request: ChatRequest, view: View | undefined): Uint8Array {
+  const messages = fieldOf(request.root, 'messages')?.value;
+  if (!messages) throw new Error('a chat request without messages was read');
+  return splice(
+    request.bytes,
+    messages,
+    viewSplices(request, view, (message, index) =>
+      view?.removals.has(index) && !hasMark(request, message) ? addMark(message) : [],
+    ),
+  );
+}
+
+function viewSplices(
+  request: ChatRequest,
+  view: View | undefined,
+  marks: (message: ChatMessage, index: number) => Splice[],
+): Splice[] {
+  const dropped = view?.dropped ?? new Set<number>();
+  const splices = cutMembers(
+    request.messages.map(({ span }) => span),
+    (index) => dropped.has(index),
+  );
+  for (const [index, message] of request.messages.entries()) {
+    if (dropped.has(index)) continue;
+    splices.push(...marks(message, index));
+    for (const removal of view?.removals.get(index) ?? [])
+      splices.push(removalSplice(request, message, removal));
+  }
+  return splices;
+}
+
+function removalSplice(request: ChatRequest, message: ChatMessage, removal: Removal): Splice {
+  if (removal.kind === 'input') return inputSplice(request, message, removal);
+  const content = message.contentSpan();
+  if (!content) throw new Error(`message ${removal.message} has no content to remove`);
+  const text = JSON.stringify(removal.replacement);
+  if (content.kind !== 'array') return { start: content.start, end: content.end, with: text };
+  const cache = cacheControl(request.bytes, content);
+  const part = `{"type":"text","text":${text}${cache === undefined ? '' : `,"cache_control":${cache}`}}`;
+  return { start: content.start, end: content.end, with: `[${part}]` };
+}
+
+/** A cache breakpoint on a part that is edited stays, in the bytes that it came in; the last one holds for all before it. */
+function cacheControl(bytes: Uint8Array, content: JsonSpan): string | undefined {
+  const inner = bytes.subarray(content.start, content.end);
+  const part = scanJson(inner, 2).items?.findLast((item) => fieldOf(item, 'cache_control'));
+  const field = part && fieldOf(part, 'cache_control');
+  return field ? textOf(inner, field.value) : undefined;
+}
+
+/** Where the arguments of a call stand: `tool_calls[i].function.arguments`, `.custom.input`, or `function_call.arguments`. */
+function inputSplice(request: ChatRequest, message: ChatMessage, removal: Removal): Splice {
+  const calls = fieldOf(message.span, 'tool_calls')?.value;
+  const legacy = fieldOf(message.span, 'function_call')?.value;
+  const listed = calls?.kind === 'array' ? calls : undefined;
+  const within = listed ?? legacy;
+  if (!within) throw new Error(`message ${removal.message} has no call to clear`);
+  const root = scanJson(request.bytes.subarray(within.start, within.end), 4);
+  const call = listed && removal.call < (root.items?.length ?? 0) ? root.items?.[removal.call] : undefined;
+  if (listed && !call && legacy) return legacySplice(request, legacy, removal);
+  const called = call ? (fieldOf(call, 'function') ?? fieldOf(call, 'custom'))?.value : root;
+  return argumentsSplice(within.start, called, removal);
+}
+
+function legacySplice(request: ChatRequest, legacy: JsonSpan, removal: Removal): Splice {
+  return argumentsSplice(
+    legacy.start,
+    scanJson(request.bytes.subarray(legacy.start, legacy.end), 1),
+    removal,
+  );
+}
+
+function argumentsSplice(offset: number, called: JsonSpan | undefined, removal: Removal): Splice {
+  const input = called && (fieldOf(called, 'arguments') ?? fieldOf(called, 'input'))?.value;
+  if (!input) throw new Error(`call ${removal.call} of message ${removal.message} has no arguments to clear`);
+  return { start: offset + input.start, end: offset + input.end, with: JSON.stringify(removal.replacement) };
+}
+
+function cutMark(request: ChatRequest, message: ChatMessage): Splice[] {
+  const fields = message.span.fields ?? [];
+  return cutMembers(fields, (index) => isMark(request.bytes, fields[index]));
+}
+
+function hasMark(request: ChatRequest, message: ChatMessage): boolean {
+  return (message.span.fields ?? []).some((field) => isMark(request.bytes, field));
+}
+
+function isMark(bytes: Uint8Array, field: { key: string; value: JsonSpan } | undefined): boolean {
+  return field?.key === COMPACTED_MARK && textOf(bytes, field.value) === 'true';
+}
+
+function addMark(message: ChatMessage): Splice[] {
+  const end = message.span.end - 1;
+  return [{ start: end, end, with: `,"${COMPACTED_MARK}":true` }];
+}
+
+function readTools(bytes: Uint8Array, root: JsonSpan): Tools | undefined {
+  const spans = ['tools', 'functions'].flatMap((key) => fieldOf(root, key)?.value ?? []);
+  const listed = spans.filter((span) => span.kind === 'array');
+  if (listed.length === 0) return undefined;
+  const hash = createHash('sha256');
+  for (const span of listed) hash.update(bytes.subarray(span.start, span.end));
+  return {
+    count: listed.reduce((sum, span) => sum + (span.items?.length ?? 0), 0),
+    bytes: listed.reduce((sum, span) => sum + span.end - span.start, 0),
+    digest: hash.digest('base64url'),
+    text: () => listed.map((span) => textOf(bytes, span)).join(''),
+  };
+}
+
+function tokenLimit(value: unknown): number | undefined {
+  return typeof value === 'number' && value > 0 ? value : undefined;
+}
+
+function invalidMessages(message: string): { ok: false; reason: BodyFault } {
+  return { ok: false, reason: { code: 'invalid_messages', param: 'messages', message } };
+}
+
+/**
+ * A JSON answer with the report as its last member, spliced in before the last brace. Anything that is not a JSON object is
+ * returned as it came.
+ */
+export function addReport(answer: Uint8Array, report: Report): Uint8Array {
+  try {
+    const root = scanJson(answer, 1);
+    if (root.kind !== 'object') return answer;
+    const comma = root.fields?.length ? ',' : '';
+    const end = root.end - 1;
+    return splice(answer, { start: 0, end: answer.length }, [
+      { start: end, end, with: `${comma}"memory":${JSON.stringify(report)}` },
+    ]);
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return answer;
+    throw error;
+  }
+}
+
+/**
+ * The report as a chunk of its own. Clients accept an extra chunk when it looks like the others: their id, model and time,
+ * and no choices.
+ *
+ * @param sample the data of any earlier chunk of the stream
+ */
+export function reportChunk(sample: string | undefined, report: Report): string {
+  const { id, created, model } = sampleFields(sample);
+  return JSON.stringify({
+    id: id ?? 'chatcmpl-memory',
+    object: 'chat.completion.chunk',
+    created: created ?? 0,
+    model: model ?? '',
+    choices: [],
+    memory: report,
+  });
+}
+
+function sampleFields(sample: string | undefined): { id?: unknown; created?: unknown; model?: unknown } {
+  try {
+    return sample === undefined ? {} : (JSON.parse(sample) ?? {});
+  } catch {
+    return {};
+  }
+}

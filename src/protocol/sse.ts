@@ -1,0 +1,91 @@
+/**
+ * Server-sent events, cut into frames of whole bytes (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+ *
+ * A frame is passed on as soon as its blank line has come. Only an unfinished one waits: no client can read it yet, and an
+ * error frame can then follow a stream that broke off in the middle of one.
+ */
+import { createParser } from 'eventsource-parser';
+import { concat } from './spans.ts';
+
+const CR = 0x0d;
+const LF = 0x0a;
+
+/** A frame longer than this is passed on in pieces: the proxy is not the one to refuse it. */
+const LONGEST_FRAME = 1024 * 1024;
+
+/** Cuts a stream of bytes into frames. */
+export class FrameSplitter {
+  private held: Uint8Array[] = [];
+  private heldLength = 0;
+  /** State of the line ending that is being read, across chunks. */
+  private lineIsEmpty = true;
+  private afterCr = false;
+
+  /** The frames that this chunk completes, as bytes of whole frames. */
+  push(chunk: Uint8Array): Uint8Array[] {
+    const frames: Uint8Array[] = [];
+    let start = 0;
+    for (let index = 0; index < chunk.length; index++) {
+      const byte = chunk[index];
+      if (byte === LF && this.afterCr) {
+        // The second half of CRLF. When the blank line has just ended a frame it belongs to that, and starts no other.
+        this.afterCr = false;
+        if (index === start && this.heldLength === 0) {
+          frames.push(chunk.subarray(start, index + 1));
+          start = index + 1;
+        }
+        continue;
+      }
+      this.afterCr = byte === CR;
+      if (byte !== CR && byte !== LF) {
+        this.lineIsEmpty = false;
+        continue;
+      }
+      if (this.lineIsEmpty) {
+        const end = byte === CR && chunk[index + 1] === LF ? index + 2 : index + 1;
+        frames.push(this.take(chunk.subarray(start, end)));
+        if (end === index + 2) this.afterCr = false;
+        index = end - 1;
+        start = end;
+      }
+      this.lineIsEmpty = true;
+    }
+    if (start < chunk.length) this.hold(chunk.subarray(start));
+    if (this.heldLength > LONGEST_FRAME) frames.push(this.take(new Uint8Array()));
+    return frames;
+  }
+
+  /** The bytes of a frame that never ended. */
+  rest(): Uint8Array {
+    return this.take(new Uint8Array());
+  }
+
+  private hold(bytes: Uint8Array): void {
+    this.held.push(bytes);
+    this.heldLength += bytes.length;
+  }
+
+  private take(last: Uint8Array): Uint8Array {
+    const frame = this.held.length === 0 ? last : concat([...this.held, last]);
+    this.held = [];
+    this.heldLength = 0;
+    return frame;
+  }
+}
+
+const decoder = new TextDecoder();
+
+/** The data of each event in the bytes of whole frames. */
+export function dataOf(frames: Uint8Array): string[] {
+  const data: string[] = [];
+  const parser = createParser({ onEvent: (event) => data.push(event.data) });
+  parser.feed(decoder.decode(frames));
+  return data;
+}
+
+const encoder = new TextEncoder();
+
+/** A frame of one line of data. */
+export function dataFrame(data: string): Uint8Array {
+  return encoder.encode(`data: ${data}\n\n`);
+}

@@ -1,0 +1,123 @@
+/**
+ * Tenants and their keys (design §7). One secret is the root of all: the tenant's id is an HMAC of the caller's token, and each
+ * tenant has a key of its own for each purpose, derived by HKDF. So a bucket's listing names no customer, and a ref of one
+ * tenant means nothing under the key of another.
+ */
+import { createHash, createHmac, hkdfSync } from 'node:crypto';
+import { Lru } from '../memory/lru.ts';
+import { REF_PATTERN, type RefNamer } from '../memory/placeholder.ts';
+
+/** What a derived key is for. */
+export type Purpose = 'ref' | 'content';
+
+export interface Tenant {
+  /** 32 hexadecimal characters; the prefix of every key in storage. */
+  readonly id: string;
+  readonly refs: RefNamer;
+  /** The AES-GCM key of what is stored. */
+  contentKey(): Promise<CryptoKey>;
+  /** A digest that only this tenant can make. */
+  seal(text: string): string;
+}
+
+/** Tokens shorter than this are placeholders (`EMPTY`, `ollama`), shared by strangers: no tenant can be told by them. */
+export const SHORTEST_TOKEN = 20;
+
+const CONTENT_CHARACTERS = 20;
+const CHECK_CHARACTERS = 6;
+const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
+
+/** How many names of contents are remembered, over all tenants of an isolate. */
+const REMEMBERED_REFS = 20_000;
+const REMEMBERED_TENANTS = 1_000;
+
+/** Makes tenants from what callers present; one per isolate and secret. */
+export class Tenants {
+  private readonly secret: string;
+  private readonly tenants = new Lru<Tenant>(REMEMBERED_TENANTS);
+  private readonly names = new Lru<string>(REMEMBERED_REFS);
+
+  constructor(secret: string) {
+    this.secret = secret;
+  }
+
+  /** The tenant behind a caller's own key. */
+  ofToken(token: string): Tenant {
+    return this.of(`token:${token}`);
+  }
+
+  /** The tenant behind a named access key; the key may change, the name stays. */
+  ofName(name: string): Tenant {
+    return this.of(`name:${name}`);
+  }
+
+  private of(identity: string): Tenant {
+    const id = hmac(this.secret, `tenant:${identity}`).toString('hex').slice(0, 32);
+    return this.tenants.remember(id, () => this.make(id));
+  }
+
+  private make(id: string): Tenant {
+    const refKey = this.derive(id, 'ref');
+    let contentKey: Promise<CryptoKey> | undefined;
+    return {
+      id,
+      refs: {
+        name: (key, content) => this.names.remember(`${id}:${key}`, () => nameRef(refKey, content())),
+        owns: (ref) => ownsRef(refKey, ref),
+      },
+      contentKey: () => {
+        contentKey ??= crypto.subtle.importKey('raw', this.derive(id, 'content'), 'AES-GCM', false, [
+          'encrypt',
+          'decrypt',
+        ]);
+        return contentKey;
+      },
+      seal: (text) => hmac(refKey, `seal:${text}`).toString('hex'),
+    };
+  }
+
+  private derive(tenant: string, purpose: Purpose): Uint8Array<ArrayBuffer> {
+    return new Uint8Array(hkdfSync('sha256', this.secret, tenant, `precis:${purpose}`, 32));
+  }
+}
+
+/** A digest for labels in markers; it protects nothing, it only keeps a caller's text out of a marker. */
+export function labelDigest(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+function nameRef(key: Uint8Array, content: string): string {
+  const name = base32(hmac(key, content), CONTENT_CHARACTERS);
+  return `ref_${name}${checkOf(key, name)}`;
+}
+
+function ownsRef(key: Uint8Array, ref: string): boolean {
+  if (!REF_PATTERN.test(ref)) return false;
+  const name = ref.slice('ref_'.length, 'ref_'.length + CONTENT_CHARACTERS);
+  return checkOf(key, name) === ref.slice('ref_'.length + CONTENT_CHARACTERS);
+}
+
+function checkOf(key: Uint8Array, name: string): string {
+  return base32(hmac(key, name), CHECK_CHARACTERS);
+}
+
+function hmac(key: string | Uint8Array, text: string): Buffer {
+  return createHmac('sha256', key).update(text, 'utf8').digest();
+}
+
+/** RFC 4648 base32 in lower case, cut to `length` characters. */
+function base32(bytes: Uint8Array, length: number): string {
+  let text = '';
+  let bits = 0;
+  let buffered = 0;
+  for (const byte of bytes) {
+    buffered = (buffered << 8) | byte;
+    bits += 8;
+    while (bits >= 5 && text.length < length) {
+      bits -= 5;
+      text += BASE32[(buffered >>> bits) & 31];
+    }
+    buffered &= (1 << bits) - 1;
+  }
+  return text;
+}

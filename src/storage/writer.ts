@@ -1,0 +1,151 @@
+/**
+ * Writing ahead of the view: which refs are known to be written, and the writing of those that are not.
+ *
+ * A view may name a ref only when its write is known to be done. One look at a segment's manifest proves all of its refs; what
+ * it does not prove is written, a few at a time and within a time limit; and what is still not known then stays in full.
+ */
+import { Lru } from '../memory/lru.ts';
+import type { RefStore, StoredContent } from './refs.ts';
+
+/** R2 lets six requests of one invocation wait for their headers (design §7). */
+const AT_ONCE = 6;
+
+/** How long a request waits for its writes, in milliseconds (design §7). */
+export const WRITE_LIMIT_MS = 1_500;
+
+/** How long an isolate trusts that what it saw written is still there, in milliseconds. */
+const TRUST_MS = 5 * 60_000;
+
+const REMEMBERED = 50_000;
+
+/** Names (refs and manifests) that this isolate has seen written, by tenant. Another isolate's deletion is noticed after `TRUST_MS`. */
+export class KnownRefs {
+  private readonly seen = new Lru<number>(REMEMBERED);
+  private readonly now: () => number;
+
+  constructor(now: () => number = Date.now) {
+    this.now = now;
+  }
+
+  has(tenant: string, ref: string): boolean {
+    const at = this.seen.get(`${tenant}/${ref}`);
+    return at !== undefined && this.now() - at < TRUST_MS;
+  }
+
+  add(tenant: string, ref: string): void {
+    this.seen.set(`${tenant}/${ref}`, this.now());
+  }
+
+  delete(tenant: string, ref: string): void {
+    this.seen.delete(`${tenant}/${ref}`);
+  }
+}
+
+/** Brings what must outlive the response to its end. */
+export type WaitUntil = (work: Promise<unknown>) => void;
+
+/** Writes one tenant's contents. */
+export class RefWriter {
+  private readonly store: RefStore;
+  private readonly tenant: string;
+  private readonly known: KnownRefs;
+  private readonly waitUntil: WaitUntil;
+  private readonly slots = new Slots(AT_ONCE);
+
+  constructor(store: RefStore, tenant: string, known: KnownRefs, waitUntil: WaitUntil) {
+    this.store = store;
+    this.tenant = tenant;
+    this.known = known;
+    this.waitUntil = waitUntil;
+  }
+
+  isKnown(ref: string): boolean {
+    return this.known.has(this.tenant, ref);
+  }
+
+  /**
+   * Makes sure that the contents of a view are written, as far as that is possible within `WRITE_LIMIT_MS`. Never throws:
+   * what has failed or is late is simply not known afterwards (see `isKnown`). Late writes go on in the background.
+   *
+   * @param segments contents by segment
+   * @param limit resolves when waiting is over
+   */
+  async ensure(segments: readonly (readonly StoredContent[])[], limit: Promise<void>): Promise<void> {
+    const work = Promise.all(segments.map((segment) => this.ensureSegment(segment)));
+    this.waitUntil(work);
+    await Promise.race([work, limit]);
+  }
+
+  /** Writes contents that a later view may name. Never throws. */
+  async prepare(contents: readonly StoredContent[]): Promise<void> {
+    await Promise.all(this.unknown(contents).map((content) => this.write(content)));
+  }
+
+  private async ensureSegment(segment: readonly StoredContent[]): Promise<void> {
+    const refs = [...new Set(segment.map(({ ref }) => ref))];
+    const missing = this.unknown(segment);
+    // A manifest for one ref would cost what it saves.
+    const manifest = refs.length > 1 ? this.store.manifestOf(refs) : undefined;
+    const noted = manifest === undefined || this.isKnown(manifest);
+    if (noted && missing.length === 0) return;
+
+    if (manifest !== undefined && missing.length > 0 && (await this.isThere(manifest))) {
+      for (const name of [manifest, ...refs]) this.known.add(this.tenant, name);
+      return;
+    }
+    await Promise.all(missing.map((content) => this.write(content)));
+    // Only a segment that is wholly written gets its manifest, and nobody waits for it: it spares later requests a look.
+    if (manifest !== undefined && refs.every((ref) => this.isKnown(ref))) this.waitUntil(this.note(manifest));
+  }
+
+  private async isThere(manifest: string): Promise<boolean> {
+    return this.slots.run(() => this.store.has(manifest)).catch(() => false);
+  }
+
+  private async note(manifest: string): Promise<void> {
+    try {
+      await this.slots.run(() => this.store.putManifest(manifest));
+      this.known.add(this.tenant, manifest);
+    } catch {
+      // Without a manifest the next look costs more, and nothing else.
+    }
+  }
+
+  private async write(content: StoredContent): Promise<void> {
+    try {
+      await this.slots.run(() => this.store.put(content));
+      this.known.add(this.tenant, content.ref);
+    } catch {
+      // Not known to be written: the caller of `ensure` sees that, and leaves the content in full.
+    }
+  }
+
+  /** Each content once, without those that are known. */
+  private unknown(contents: readonly StoredContent[]): StoredContent[] {
+    const missing = new Map<string, StoredContent>();
+    for (const content of contents) if (!this.isKnown(content.ref)) missing.set(content.ref, content);
+    return [...missing.values()];
+  }
+}
+
+/** Runs a few things at a time. */
+class Slots {
+  private free: number;
+  private readonly waiting: (() => void)[] = [];
+
+  constructor(count: number) {
+    this.free = count;
+  }
+
+  async run<Value>(work: () => Promise<Value>): Promise<Value> {
+    if (this.free > 0) this.free--;
+    else await new Promise<void>((resolve) => this.waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = this.waiting.shift();
+      if (next) next();
+      else this.free++;
+    }
+  }
+}

@@ -1,0 +1,67 @@
+/** One request upstream, and the two ways in which there is no answer. */
+
+/** Why there is no answer, as a code of design §5. */
+export type UpstreamFault = 'upstream_unreachable' | 'upstream_timeout';
+
+export class UpstreamError extends Error {
+  readonly fault: UpstreamFault;
+  constructor(fault: UpstreamFault, options?: ErrorOptions) {
+    super(fault, options);
+    this.name = 'UpstreamError';
+    this.fault = fault;
+  }
+}
+
+export interface UpstreamRequest {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Headers;
+  readonly body: Uint8Array | ReadableStream | null;
+}
+
+/** Times in milliseconds. */
+export interface UpstreamLimits {
+  /** How long the upstream may take until its headers are there. */
+  readonly headersMs: number;
+  /** How long a stream may be silent. */
+  readonly idleMs: number;
+}
+
+/** An answer whose body is still to come, and the way to give it up. */
+export interface UpstreamAnswer {
+  readonly response: Response;
+  /** Closes the connection. */
+  abort(): void;
+}
+
+/**
+ * Sends a request and waits for the headers of the answer. Redirects are not followed: a followed one would carry the key along
+ * (https://developer.mozilla.org/docs/Web/API/RequestInit#redirect).
+ *
+ * @param gone aborts when the caller has left
+ * @throws UpstreamError
+ */
+export async function fetchUpstream(
+  request: UpstreamRequest,
+  limits: UpstreamLimits,
+  gone: AbortSignal,
+): Promise<UpstreamAnswer> {
+  const connection = new AbortController();
+  const abort = () => connection.abort();
+  gone.addEventListener('abort', abort, { once: true });
+  if (gone.aborted) abort();
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    abort();
+  }, limits.headersMs);
+  try {
+    const { url, ...init } = request;
+    const response = await fetch(url, { ...init, redirect: 'manual', signal: connection.signal });
+    return { response, abort };
+  } catch (cause) {
+    throw new UpstreamError(late ? 'upstream_timeout' : 'upstream_unreachable', { cause });
+  } finally {
+    clearTimeout(timer);
+  }
+}
