@@ -1,0 +1,105 @@
+/**
+ * The model of the demo: it has read the recording and plays the agent. It checks what it is sent as OpenAI's API would,
+ * finds its place by the last message, and answers with the recorded next one. Only the last question it answers
+ * from what it can see.
+ */
+
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import { sendAnswer } from '../test/support/behaviours.ts';
+import { type Answer, usageOf } from '../test/support/completion.ts';
+import { startUpstream } from '../test/support/upstream.ts';
+import { askedLiteral, type Message, recording } from './recording.ts';
+
+export interface SeenRequest {
+  messages: number;
+  promptTokens: number;
+  stream: boolean;
+}
+
+export interface DemoUpstream {
+  /** `http://127.0.0.1:PORT/v1` */
+  url: string;
+  /** Every chat completion that arrived and was valid, in order. */
+  seen: SeenRequest[];
+  close(): Promise<void>;
+}
+
+interface ChatBody {
+  model: string;
+  messages: Message[];
+  tools?: object[];
+  stream?: boolean;
+}
+
+export async function startDemoUpstream(): Promise<DemoUpstream> {
+  const seen: SeenRequest[] = [];
+  const upstream = await startUpstream({
+    strict: { jsonArguments: true },
+    chat: (_request, response, { body }) => {
+      const answer = answerTo(body);
+      const promptTokens = promptTokensOf(body);
+      seen.push({ messages: body.messages.length, promptTokens, stream: body.stream === true });
+      sendAnswer(response, body, answer, {
+        id: `chatcmpl-demo-${seen.length}`,
+        model: body.model,
+        usage: usageOf(promptTokens, tokens(JSON.stringify(answer))),
+      });
+    },
+  });
+  return { url: upstream.url, seen, close: upstream.close };
+}
+
+function answerTo({ messages }: ChatBody): Answer {
+  const at = placeOf(messages.at(-1));
+  const next = recording.messages[at + 1];
+  if (at < 0 || next?.role !== 'assistant') return { content: 'This is not in my recording.' };
+  if (at + 2 === recording.messages.length) return answerFromView(messages);
+  return {
+    ...(next.content !== null && { content: next.content }),
+    ...(next.tool_calls && { toolCalls: next.tool_calls.map((call) => ({ id: call.id, ...call.function })) }),
+  };
+}
+
+/** The index in the recording of the message that was sent last; -1 when it is not there. */
+function placeOf(last: Message | undefined): number {
+  return recording.messages.findIndex((message) => {
+    if (message.role === 'tool') return last?.role === 'tool' && last.tool_call_id === message.tool_call_id;
+    return message.role === 'user' && last?.role === 'user' && textOf(last).endsWith(message.content);
+  });
+}
+
+function answerFromView(messages: Message[]): Answer {
+  const { literal, callId, toolName } = askedLiteral();
+  if (messages.some((message) => textOf(message).includes(literal))) {
+    return { content: recording.messages.at(-1)?.content ?? literal };
+  }
+  const removed = messages.find((message) => message.role === 'tool' && message.tool_call_id === callId);
+  const ref = removed && /\bref=(ref_[a-z2-7]{26})/.exec(textOf(removed))?.[1];
+  const where = ref ? `It is kept as ${ref}.` : 'It is kept under no name that I can see.';
+  return {
+    content: `The output of ${toolName} (${callId}) that held it has been removed from my context. ${where}`,
+  };
+}
+
+/** As OpenAI counts: three tokens around every message, three before the answer. */
+function promptTokensOf({ messages, tools = [] }: ChatBody): number {
+  let sum = 3;
+  for (const message of messages) {
+    sum += 3 + tokens(textOf(message));
+    for (const call of message.role === 'assistant' ? (message.tool_calls ?? []) : []) {
+      sum += 3 + tokens(call.function.name) + tokens(call.function.arguments);
+    }
+  }
+  for (const tool of tools) sum += tokens(JSON.stringify(tool));
+  return sum;
+}
+
+function tokens(text: string): number {
+  return countTokens(text, { disallowedSpecial: new Set() });
+}
+
+/** Content may also be an array of parts, of which text alone counts here. */
+function textOf({ content }: { content: Message['content'] | { text?: string }[] }): string {
+  if (Array.isArray(content)) return content.map((part) => part.text ?? '').join('\n');
+  return content ?? '';
+}

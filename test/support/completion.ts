@@ -1,0 +1,115 @@
+/**
+ * One answer of a model in the two forms in which OpenAI's API sends it: a `chat.completion`, or the chunks of a stream.
+ * https://platform.openai.com/docs/api-reference/chat-streaming
+ */
+
+export interface ToolCall {
+  id: string;
+  name: string;
+  /** A string of JSON, as the model writes it. */
+  arguments: string;
+}
+
+export interface Answer {
+  content?: string;
+  toolCalls?: ToolCall[];
+}
+
+export interface Usage {
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_tokens: number;
+  prompt_tokens_details: { cached_tokens: number };
+}
+
+export interface Frame {
+  id: string;
+  model: string;
+  usage: Usage;
+}
+
+/** A fixed clock: equal requests get equal bytes. */
+const CREATED = 1_760_000_000;
+
+export const DONE = 'data: [DONE]\n\n';
+
+export function event(data: object): string {
+  return `data: ${JSON.stringify(data)}\n\n`;
+}
+
+export function usageOf(promptTokens: number, completionTokens: number): Usage {
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+    prompt_tokens_details: { cached_tokens: 0 },
+  };
+}
+
+/** The whole answer as one JSON object. */
+export function completion(answer: Answer, frame: Frame): object {
+  const calls = answer.toolCalls?.map((call) => ({
+    id: call.id,
+    type: 'function',
+    function: { name: call.name, arguments: call.arguments },
+  }));
+  const message = {
+    role: 'assistant',
+    content: answer.content ?? null,
+    ...(calls && { tool_calls: calls }),
+    refusal: null,
+    annotations: [],
+  };
+  return {
+    id: frame.id,
+    object: 'chat.completion',
+    created: CREATED,
+    model: frame.model,
+    choices: [{ index: 0, message, logprobs: null, finish_reason: finishReason(answer) }],
+    usage: frame.usage,
+    service_tier: 'default',
+  };
+}
+
+/**
+ * The answer as the events of a stream, without `[DONE]`: the role, the content word by word, each call's id and name and
+ * then its arguments in pieces, the finish reason, and the usage on a chunk with no choices if it was asked for.
+ */
+export function* chunks(answer: Answer, frame: Frame, includeUsage: boolean): Generator<string> {
+  const chunk = (choices: object[], usage: Usage | null = null) =>
+    event({
+      id: frame.id,
+      object: 'chat.completion.chunk',
+      created: CREATED,
+      model: frame.model,
+      choices,
+      ...(includeUsage && { usage }),
+    });
+  const delta = (fields: object, reason: string | null = null) =>
+    chunk([{ index: 0, delta: fields, logprobs: null, finish_reason: reason }]);
+
+  yield delta({ role: 'assistant', content: answer.content === undefined ? null : '', refusal: null });
+  for (const content of words(answer.content ?? '')) yield delta({ content });
+  for (const [index, call] of (answer.toolCalls ?? []).entries()) {
+    const named = { index, id: call.id, type: 'function', function: { name: call.name, arguments: '' } };
+    yield delta({ tool_calls: [named] });
+    for (const piece of pieces(call.arguments)) {
+      yield delta({ tool_calls: [{ index, function: { arguments: piece } }] });
+    }
+  }
+  yield delta({}, finishReason(answer));
+  if (includeUsage) yield chunk([], frame.usage);
+}
+
+function finishReason(answer: Answer): string {
+  return answer.toolCalls?.length ? 'tool_calls' : 'stop';
+}
+
+function words(text: string): string[] {
+  return text.match(/\s*\S+\s*$|\s*\S+|\s+/g) ?? [];
+}
+
+/** By code points: half of a surrogate pair never stands in a chunk. */
+function pieces(text: string): string[] {
+  return text.match(/.{1,12}/gsu) ?? [];
+}

@@ -1,0 +1,275 @@
+/**
+ * The chat-completions request body as OpenAI's API accepts it, no more and no less.
+ * https://platform.openai.com/docs/api-reference/chat/create
+ *
+ * Upstreams forgive different things; a body without violations is one that none of them refuses for its shape. Two
+ * things stay allowed that look wrong: an empty string as content (tools do print nothing), and the same tool_call_id in
+ * different turns (real traffic repeats ids).
+ */
+
+export interface StrictOptions {
+  /** Also ask that the `arguments` of every function call are valid JSON. Off: real traffic holds arguments that are not. */
+  jsonArguments?: boolean;
+  /** Let unknown fields of messages pass. */
+  lenientFields?: boolean;
+}
+
+type Fields = Record<string, unknown>;
+type Report = (sentence: string) => void;
+
+const BODY_FIELDS = new Set(
+  [
+    'model messages tools tool_choice parallel_tool_calls functions function_call stream stream_options temperature',
+    'top_p n stop max_tokens max_completion_tokens presence_penalty frequency_penalty logit_bias logprobs',
+    'top_logprobs user safety_identifier prompt_cache_key prompt_cache_retention metadata store seed service_tier',
+    'response_format reasoning_effort verbosity modalities audio prediction web_search_options',
+  ]
+    .join(' ')
+    .split(' '),
+);
+
+const ASSISTANT_FIELDS =
+  'content name refusal audio tool_calls function_call annotations reasoning_content reasoning'.split(' ');
+
+const ROLES = new Map<unknown, { fields: Set<string>; parts: Set<string> }>([
+  ['system', role(['content', 'name'], ['text'])],
+  ['developer', role(['content', 'name'], ['text'])],
+  ['user', role(['content', 'name'], ['text', 'image_url', 'input_audio', 'file'])],
+  ['assistant', role(ASSISTANT_FIELDS, ['text', 'refusal'])],
+  ['tool', role(['content', 'tool_call_id', 'name'], ['text'])],
+  ['function', role(['content', 'name'], [])],
+]);
+
+/** Every part may also carry `cache_control`, which gateways to other models read. */
+const PARTS: Record<string, (part: Fields) => boolean> = {
+  text: (part) => typeof part.text === 'string',
+  refusal: (part) => typeof part.refusal === 'string',
+  image_url: (part) => isFields(part.image_url) && isName(part.image_url.url),
+  input_audio: (part) =>
+    isFields(part.input_audio) && isName(part.input_audio.data) && isName(part.input_audio.format),
+  file: (part) => isFields(part.file) && (isName(part.file.file_id) || isName(part.file.file_data)),
+};
+
+/**
+ * All that OpenAI's API would hold against this body: one sentence each, beginning with the field
+ * (`messages[3].tool_calls[0].id: …`). Empty when it would be accepted.
+ */
+export function violations(body: unknown, options: StrictOptions = {}): string[] {
+  const found: string[] = [];
+  const report: Report = (sentence) => found.push(sentence);
+  if (!isFields(body)) return ['body: not a JSON object'];
+  if (!isName(body.model)) report('model: not a non-empty string');
+  for (const field of Object.keys(body)) {
+    if (!BODY_FIELDS.has(field)) report(`${field}: unknown field`);
+  }
+  if (body.stream_options !== undefined && body.stream_options !== null && body.stream !== true) {
+    report('stream_options: only allowed when stream is true');
+  }
+  checkTools(body, report);
+  if (!Array.isArray(body.messages) || body.messages.length === 0) {
+    report('messages: not a non-empty array');
+    return found;
+  }
+  body.messages.forEach((message, at) => {
+    checkMessage(message, `messages[${at}]`, options, report);
+  });
+  checkPairing(body.messages, report);
+  checkSurrogates(body, '', report);
+  return found;
+}
+
+function checkTools(body: Fields, report: Report): void {
+  if (body.tools === undefined) {
+    if (body.tool_choice !== undefined) report('tool_choice: only allowed when tools are given');
+    return;
+  }
+  if (!Array.isArray(body.tools) || body.tools.length === 0) {
+    report('tools: not a non-empty array');
+    return;
+  }
+  body.tools.forEach((tool, at) => {
+    const kind = isFields(tool) ? tool.type : undefined;
+    if (!isFields(tool) || (kind !== 'function' && kind !== 'custom')) {
+      report(`tools[${at}].type: neither "function" nor "custom"`);
+    } else if (!isFields(tool[kind]) || !/^[\w-]{1,64}$/.test(String(tool[kind].name))) {
+      report(`tools[${at}].${kind}.name: does not match ^[a-zA-Z0-9_-]{1,64}$`);
+    }
+  });
+}
+
+function checkMessage(message: unknown, path: string, options: StrictOptions, report: Report): void {
+  if (!isFields(message)) {
+    report(`${path}: not an object`);
+    return;
+  }
+  const rules = ROLES.get(message.role);
+  if (!rules) {
+    report(`${path}.role: unknown role ${JSON.stringify(message.role)}`);
+    return;
+  }
+  for (const field of Object.keys(message)) {
+    if (!options.lenientFields && !rules.fields.has(field)) {
+      report(`${path}.${field}: unknown field of a message with role ${message.role}`);
+    }
+  }
+  if (message.name !== undefined && !isName(message.name)) report(`${path}.name: not a non-empty string`);
+  if (message.role === 'tool' && !isName(message.tool_call_id)) {
+    report(`${path}.tool_call_id: not a non-empty string`);
+  }
+  if (message.role === 'function' && message.name === undefined) report(`${path}.name: missing`);
+  if (message.role === 'assistant') checkCalls(message, path, options, report);
+  checkContent(message, path, rules.parts, report);
+}
+
+function checkContent(message: Fields, path: string, parts: Set<string>, report: Report): void {
+  const { content } = message;
+  if (typeof content === 'string') return;
+  if (content === undefined || content === null) {
+    if (message.role === 'function' && content === null) return;
+    if (message.role !== 'assistant') {
+      report(`${path}.content: missing`);
+      return;
+    }
+    const instead = [message.tool_calls, message.function_call, message.refusal, message.audio];
+    if (instead.every((value) => value === undefined || value === null)) {
+      report(`${path}.content: missing, and the assistant message has neither calls, refusal nor audio`);
+    }
+    return;
+  }
+  if (!Array.isArray(content)) {
+    report(`${path}.content: neither a string nor an array of parts`);
+    return;
+  }
+  if (content.length === 0) {
+    report(`${path}.content: an empty array`);
+    return;
+  }
+  content.forEach((part, at) => {
+    const kind = isFields(part) && typeof part.type === 'string' ? part.type : undefined;
+    if (kind === undefined || !parts.has(kind)) {
+      report(`${path}.content[${at}].type: not a part type of role ${message.role}`);
+    } else if (!PARTS[kind]?.(part)) {
+      report(`${path}.content[${at}]: a ${kind} part without its required fields`);
+    } else {
+      for (const field of Object.keys(part)) {
+        if (field !== 'type' && field !== kind && field !== 'cache_control') {
+          report(`${path}.content[${at}].${field}: unknown field of a ${kind} part`);
+        }
+      }
+    }
+  });
+}
+
+function checkCalls(message: Fields, path: string, options: StrictOptions, report: Report): void {
+  const { tool_calls: calls, function_call: legacy } = message;
+  if (legacy !== undefined && legacy !== null)
+    checkFunction(legacy, `${path}.function_call`, options, report);
+  if (calls === undefined) return;
+  if (!Array.isArray(calls) || calls.length === 0) {
+    report(`${path}.tool_calls: not a non-empty array`);
+    return;
+  }
+  calls.forEach((call, at) => {
+    const field = `${path}.tool_calls[${at}]`;
+    if (!isFields(call)) {
+      report(`${field}: not an object`);
+      return;
+    }
+    if (!isName(call.id)) report(`${field}.id: not a non-empty string`);
+    if (call.type === 'function') {
+      checkFunction(call.function, `${field}.function`, options, report);
+    } else if (call.type === 'custom') {
+      const { custom } = call;
+      if (!isFields(custom) || !isName(custom.name) || typeof custom.input !== 'string') {
+        report(`${field}.custom: not an object with a name and a string as input`);
+      }
+    } else {
+      report(`${field}.type: neither "function" nor "custom"`);
+    }
+  });
+}
+
+function checkFunction(call: unknown, path: string, options: StrictOptions, report: Report): void {
+  if (!isFields(call)) {
+    report(`${path}: not an object`);
+    return;
+  }
+  if (!isName(call.name)) report(`${path}.name: not a non-empty string`);
+  if (typeof call.arguments !== 'string') {
+    report(`${path}.arguments: not a string`);
+    return;
+  }
+  if (!options.jsonArguments) return;
+  try {
+    JSON.parse(call.arguments);
+  } catch {
+    report(`${path}.arguments: not valid JSON`);
+  }
+}
+
+/** By position, never by a map over the whole array: an id is answered in the run of tool messages right after its call. */
+function checkPairing(messages: unknown[], report: Report): void {
+  let asked: { at: number; waiting: Set<string>; answered: Set<string> } | undefined;
+  const close = () => {
+    if (!asked) return;
+    for (const id of asked.waiting) {
+      report(`messages[${asked.at}]: tool_call_id ${id} is not answered by the tool messages that follow`);
+    }
+    asked = undefined;
+  };
+  messages.forEach((message, at) => {
+    if (!isFields(message)) return;
+    if (message.role !== 'tool') {
+      close();
+      const ids = callIds(message);
+      if (ids.length === 0) return;
+      if (new Set(ids).size < ids.length) report(`messages[${at}].tool_calls: two calls share an id`);
+      asked = { at, waiting: new Set(ids), answered: new Set() };
+      return;
+    }
+    const id = String(message.tool_call_id);
+    if (!asked) {
+      report(`messages[${at}]: tool message does not follow an assistant message with tool_calls`);
+    } else if (asked.waiting.delete(id)) {
+      asked.answered.add(id);
+    } else if (asked.answered.has(id)) {
+      report(`messages[${at}]: second answer to tool_call_id ${id}`);
+    } else {
+      report(`messages[${at}]: tool_call_id ${id} is no call of messages[${asked.at}]`);
+    }
+  });
+  close();
+}
+
+function callIds(message: Fields): string[] {
+  if (message.role !== 'assistant' || !Array.isArray(message.tool_calls)) return [];
+  return message.tool_calls.filter(isFields).map((call) => String(call.id));
+}
+
+function checkSurrogates(value: unknown, path: string, report: Report): void {
+  if (typeof value === 'string') {
+    // A regular expression in unicode mode sees pairs as one character: what it still finds in the range stands alone.
+    if (/\p{Surrogate}/u.test(value)) report(`${path}: holds a lone surrogate`);
+  } else if (Array.isArray(value)) {
+    value.forEach((item, at) => {
+      checkSurrogates(item, `${path}[${at}]`, report);
+    });
+  } else if (isFields(value)) {
+    for (const [key, item] of Object.entries(value)) {
+      checkSurrogates(item, path === '' ? key : `${path}.${key}`, report);
+    }
+  }
+}
+
+function role(fields: string[], parts: string[]): { fields: Set<string>; parts: Set<string> } {
+  return { fields: new Set(['role', ...fields]), parts: new Set(parts) };
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A string that names something: an id, a model, a tool. */
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}

@@ -1,0 +1,130 @@
+/**
+ * An OpenAI-compatible server for tests. It refuses what OpenAI would refuse (strict-chat.ts), records every request, and
+ * misbehaves on demand: `next()` queues what is done to the coming requests, and with an empty queue it answers.
+ */
+
+import { createHash } from 'node:crypto';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { type Behaviour, behave, refuse, sendJson } from './behaviours.ts';
+import { type StrictOptions, violations } from './strict-chat.ts';
+
+export interface RecordedRequest {
+  method: string;
+  /** Path and query, as they came. */
+  path: string;
+  headers: IncomingHttpHeaders;
+  rawBody: Buffer;
+  /** The parsed body; undefined when it is not JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
+  body: any;
+  /** The client's socket closed before the response was finished. */
+  closed: boolean;
+}
+
+export interface UpstreamOptions {
+  port?: number;
+  /** False: bodies are not checked, for tests of what is forwarded although OpenAI would refuse it. */
+  strict?: StrictOptions | false;
+  /** What is done to a chat completion when nothing is queued. Default: a short answer. */
+  chat?: Behaviour;
+}
+
+export interface Upstream {
+  /** `http://127.0.0.1:PORT/v1` */
+  url: string;
+  requests: RecordedRequest[];
+  /** Queues what is done to the coming requests. GET /models never takes one: the proxy asks it on its own account. */
+  next(...behaviours: Behaviour[]): void;
+  close(): Promise<void>;
+}
+
+export async function startUpstream(options: UpstreamOptions = {}): Promise<Upstream> {
+  const requests: RecordedRequest[] = [];
+  const queue: Behaviour[] = [];
+  const { port = 0, strict = {}, chat = { type: 'answer' } } = options;
+
+  const server = createServer(async (request, response) => {
+    const recorded = await record(request, response);
+    if (!recorded) return;
+    requests.push(recorded);
+    response.setHeader('x-request-id', `req_${requests.length}`);
+    response.setHeader('x-ratelimit-remaining-requests', '9999');
+    const path = new URL(recorded.path, 'http://upstream').pathname;
+    const route = `${recorded.method} ${path.replace(/^.*(?=\/chat\/completions$)|^.*(?=\/\w+$)/, '')}`;
+
+    if (recorded.headers.authorization?.startsWith('Bearer sk-invalid')) {
+      return refuse(response, 401, 'Incorrect API key provided.', 'invalid_api_key');
+    }
+    if (route === 'GET /models') return sendJson(response, { object: 'list', data: [model('gpt-4.1-mini')] });
+    if (route === 'POST /chat/completions' && strict !== false) {
+      const found = violations(recorded.body, strict);
+      if (found.length > 0) return refuse(response, 400, found.join('\n'));
+    }
+    const behaviour = queue.shift() ?? (route === 'POST /chat/completions' ? chat : undefined);
+    if (behaviour) return behave(behaviour, request, response, recorded);
+    if (route === 'POST /embeddings') return sendJson(response, embeddings(recorded));
+    return sendJson(response, {
+      method: recorded.method,
+      path: recorded.path,
+      bytes: recorded.rawBody.length,
+      sha256: createHash('sha256').update(recorded.rawBody).digest('hex'),
+    });
+  });
+
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  const address = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${address.port}/v1`,
+    requests,
+    next: (...behaviours) => {
+      queue.push(...behaviours);
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** Undefined when the client went away while it was still sending. */
+async function record(
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<RecordedRequest | undefined> {
+  const rawBody = await buffer(request).catch(() => undefined);
+  if (!rawBody) return undefined;
+  const recorded: RecordedRequest = {
+    method: request.method ?? '',
+    path: request.url ?? '',
+    headers: request.headers,
+    rawBody,
+    body: parse(rawBody),
+    closed: false,
+  };
+  response.on('close', () => {
+    // A socket that this server itself destroyed carries the error it was destroyed with.
+    recorded.closed = !response.writableFinished && response.errored === null;
+  });
+  return recorded;
+}
+
+function embeddings(recorded: RecordedRequest): object {
+  const usage = { prompt_tokens: Math.ceil(recorded.rawBody.length / 4), total_tokens: 1 };
+  const data = [{ object: 'embedding', index: 0, embedding: [0.25, -0.5, 1] }];
+  return { object: 'list', data, model: String(recorded.body?.model), usage };
+}
+
+function model(id: string): object {
+  return { id, object: 'model', created: 1_744_000_000, owned_by: 'openai' };
+}
+
+function parse(bytes: Buffer): RecordedRequest['body'] {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}

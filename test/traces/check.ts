@@ -1,0 +1,44 @@
+/** Replays every recorded conversation, request by request, under every setting, and checks the laws. `npm run test:traces`. */
+import { brokenLaws, brokenPrefix } from '../support/laws.ts';
+import { readTraces, requestsOf, tracesDir } from '../support/traces.ts';
+import { type Viewed, viewOf } from '../support/view-of.ts';
+import { STRATEGIES } from './strategies.ts';
+
+const traces = readTraces();
+console.log(
+  `${traces.length} conversations${tracesDir() ? '' : ' (TRACES_DIR is not set, so only the one of the demo)'}`,
+);
+console.log(`${'strategy'.padEnd(42)} requests   edited    moved  failures   seconds`);
+
+let failures = 0;
+let requests = 0;
+for (const [name, strategy] of Object.entries(STRATEGIES)) {
+  const tally = { requests: 0, edited: 0, moved: 0, failures: 0 };
+  const start = performance.now();
+  for (const trace of traces) {
+    let earlier: Viewed | undefined;
+    for (const body of requestsOf(trace)) {
+      const viewed = viewOf(body, strategy);
+      const again = viewOf(body, strategy);
+      const broken = [
+        ...brokenLaws(viewed),
+        ...(earlier ? brokenPrefix(earlier, viewed) : []),
+        ...(Buffer.compare(viewed.bytes, again.bytes) === 0 ? [] : ['the same array gave another view']),
+      ];
+      for (const sentence of broken)
+        console.error(`${trace.id}, ${viewed.request.messages.length} messages, ${name}: ${sentence}`);
+      tally.requests++;
+      tally.failures += broken.length;
+      if (viewed.report.applied_edits.length > 0) tally.edited++;
+      if (viewed.report.frontier.moved) tally.moved++;
+      earlier = viewed;
+    }
+  }
+  const seconds = ((performance.now() - start) / 1000).toFixed(0);
+  const columns = [tally.requests, tally.edited, tally.moved, tally.failures, seconds];
+  console.log(name.padEnd(42) + columns.map((value) => String(value).padStart(9)).join(''));
+  failures += tally.failures;
+  requests += tally.requests;
+}
+console.log(`${requests} views checked, ${failures} failures`);
+process.exitCode = failures === 0 ? 0 : 1;
