@@ -12,6 +12,9 @@ import { Timings } from './timings.ts';
 /** How long the upstream may take to say whether it accepts a key, in milliseconds. */
 const MODELS_LIMIT_MS = 5_000;
 
+/** Ours, and those that opencode and Codex send (design §3). */
+const SESSION_HEADERS = ['x-conversation-id', 'x-session-id', 'session-id'];
+
 /** What a handler needs of its request. @throws ApiError `invalid_api_key` */
 export function scopeOf(c: Context<AppEnv>): RequestScope {
   const services = c.get('services');
@@ -21,6 +24,7 @@ export function scopeOf(c: Context<AppEnv>): RequestScope {
     services,
     caller,
     timings: new Timings(),
+    session: SESSION_HEADERS.map((name) => headers.get(name)).find((value) => value !== null) ?? undefined,
     waitUntil: (work) => c.executionCtx.waitUntil(work),
     mayStore: (tenant) => mayStore(tenant, headers, caller, services),
   };

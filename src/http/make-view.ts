@@ -22,6 +22,9 @@ import type { Timings } from './timings.ts';
 const LARGEST_BODY = 16 * 1024 * 1024;
 const MOST_MESSAGES = 20_000;
 
+/** A session's name is kept up to this length, in characters. */
+const LONGEST_SESSION = 256;
+
 export interface MadeView {
   /** Absent when the request goes up as it came. */
   readonly view: View | undefined;
@@ -45,6 +48,8 @@ export interface RequestScope {
   readonly caller: Caller;
   readonly waitUntil: WaitUntil;
   readonly timings: Timings;
+  /** The session that the caller's headers name; it groups refs, and nothing else. */
+  readonly session: string | undefined;
   /** Whether the upstream accepts the caller's key, so that its contents may be stored. */
   mayStore(tenant: Tenant): Promise<boolean>;
 }
@@ -120,8 +125,8 @@ class PlanStorage {
     this.scope = scope;
     const { services, waitUntil } = scope;
     this.writer = new RefWriter(new RefStore(services.bucket, tenant), tenant.id, services.known, waitUntil);
-    const conversation = request.own('conversation_id');
-    this.conversation = typeof conversation === 'string' ? conversation.slice(0, 256) : undefined;
+    const conversation = request.own('conversation_id') ?? scope.session;
+    this.conversation = typeof conversation === 'string' ? conversation.slice(0, LONGEST_SESSION) : undefined;
   }
 
   isWritten(ref: string): boolean {

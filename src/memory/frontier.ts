@@ -94,7 +94,9 @@ export function replay(history: History, rule: ReplayRule, prices: Prices, effec
     before = prices[point.messages] ?? 0;
     const tail = tails.at(point);
     const due = dueAt(point, rule, cursor, before, index === end);
-    moved = due !== undefined && move(cursor, rule, tail, due, before);
+    const freed = cursor.freed;
+    if (due) move(cursor, rule, tail, due, before);
+    moved = cursor.freed > freed;
     if (!moved || !due) continue;
     moves.push(cursor.cuts);
     trigger = due.trigger;
@@ -128,7 +130,7 @@ function dueAt(
   const turns = slides ? point.turns : point.turns - cursor.turnsCut;
   const fits = last ? rule.window - rule.answer : rule.window;
   const overflows = tokens > fits;
-  const leastFreed = overflows || slides ? 1 : Math.max(1, rule.minReclaim);
+  const leastFreed = overflows || slides ? 0 : rule.minReclaim;
 
   const over = tokens > (rule.hard ?? Number.POSITIVE_INFINITY);
   const overSoft = tokens > (rule.soft ?? Number.POSITIVE_INFINITY);
@@ -144,19 +146,21 @@ function dueAt(
   }
   if (rule.turnsDue !== undefined && turns >= rule.turnsDue)
     return { trigger: 'turns', target: 0, shrinkOver: undefined, leastFreed };
-  if (rule.force && last) return { trigger: 'force', target: 0, shrinkOver: tokens - 1, leastFreed: 1 };
+  if (rule.force && last) return { trigger: 'force', target: 0, shrinkOver: tokens - 1, leastFreed: 0 };
   return undefined;
 }
 
-/** Moves the cuts as far as they must go; takes the move back when it is not worth it. */
-function move(cursor: Cursor, rule: ReplayRule, tail: Cuts, due: Due, price: number): boolean {
+/**
+ * Moves the cuts as far as they must go; takes the move back when it frees too little. One that frees nothing at all stays: it
+ * changes no byte, and a view that comes back as the array then replays in step with the array that it was made of.
+ */
+function move(cursor: Cursor, rule: ReplayRule, tail: Cuts, due: Due, price: number): void {
   const before = cursor.save();
   cursor.turnTo(tail.turn, price - due.target);
   if (due.shrinkOver !== undefined && rule.keepSteps !== undefined && price - cursor.freed > due.shrinkOver)
     cursor.stepTo(tail.step, price - due.target);
-  if (cursor.freed - before.freed >= due.leastFreed) return true;
-  cursor.restore(before);
-  return false;
+  const freed = cursor.freed - before.freed;
+  if (freed > 0 && freed < due.leastFreed) cursor.restore(before);
 }
 
 function isNear(history: History, rule: ReplayRule, cursor: Cursor, view: number): boolean {
@@ -188,18 +192,21 @@ class Tails {
     while ((this.steps[this.stepsSeen] ?? Number.POSITIVE_INFINITY) < point.units) this.stepsSeen++;
     for (; this.unitsSeen < point.units; this.unitsSeen++)
       if (this.history.units[this.unitsSeen]?.kind === 'assistant') this.lastAssistant = this.unitsSeen;
-    return this.cuts(this.rule.keepTurns);
-  }
-
-  /** How far they could go at the next request, if that begins a turn. */
-  beyond(): Cuts {
-    return this.cuts(Math.max(0, this.rule.keepTurns - 1));
-  }
-
-  private cuts(keepTurns: number): Cuts {
     const fresh = this.freshUnit();
-    const turn = Math.min(this.turnLimit(keepTurns), fresh);
-    return { turn, step: Math.min(this.stepLimit(), fresh) };
+    const { keepTurns, keepSteps } = this.rule;
+    return {
+      turn: Math.min(this.turnLimit(keepTurns), fresh),
+      step: Math.min(this.stepLimit(keepSteps), fresh),
+    };
+  }
+
+  /** How far they could go at the next request, which begins a turn or a step. */
+  beyond(): Cuts {
+    const { keepTurns, keepSteps } = this.rule;
+    return {
+      turn: this.turnLimit(Math.max(0, keepTurns - 1)),
+      step: this.stepLimit(keepSteps === undefined ? undefined : Math.max(0, keepSteps - 1)),
+    };
   }
 
   private turnLimit(keep: number): number {
@@ -208,8 +215,7 @@ class Tails {
     return turns <= keep ? 0 : (this.history.turns[turns - keep] ?? 0);
   }
 
-  private stepLimit(): number {
-    const keep = this.rule.keepSteps;
+  private stepLimit(keep: number | undefined): number {
     if (keep === undefined) return 0;
     if (keep === 0) return this.point.units;
     return this.stepsSeen <= keep ? 0 : (this.steps[this.stepsSeen - keep] ?? 0);

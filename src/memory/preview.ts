@@ -5,7 +5,7 @@
 import { byDistinction, literalsOf } from './literals.ts';
 import { Lru } from './lru.ts';
 import type { Message } from './message.ts';
-import { type Digest, parseObject } from './placeholder.ts';
+import { type Digest, parseObject, REF_PATTERN } from './placeholder.ts';
 import type { TokenCounter } from './tokens.ts';
 
 /** JSON larger than this is described by its lines alone: parsing it would cost more than its keys are worth. */
@@ -60,7 +60,10 @@ export function createPreviewWriter(
     let left = most - counter.text(shape);
     if (left < 0) return '';
     readUpTo(index);
-    const fresh = literalsOf(text).filter((literal) => (origins.get(literal) ?? index) >= index);
+    // A ref in a tool's output is a claim: a view names only refs that it can keep.
+    const fresh = literalsOf(text).filter(
+      (literal) => (origins.get(literal) ?? index) >= index && !REF_PATTERN.test(literal),
+    );
     const held: string[] = [];
     left -= counter.marker('\nheld: ');
     for (const literal of byDistinction(fresh)) {

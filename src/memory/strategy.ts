@@ -189,11 +189,12 @@ function describe(mode: Mode, issue: z.core.$ZodIssue | undefined): StrategyFaul
   return { field, message: `memory_strategy.${field} is not valid: ${issue.message}.` };
 }
 
-/** The known word with the smallest edit distance. */
+/** The known word with the smallest edit distance; one that holds the word as it stands comes before all others. */
 function nearest(word: string, known: readonly string[]): string {
+  const short = word.slice(0, 64);
   const ranked = known.map((candidate) => ({
     candidate,
-    distance: editDistance(word.slice(0, 64), candidate),
+    distance: editDistance(short, candidate) - (candidate.includes(short) ? candidate.length : 0),
   }));
   return ranked.reduce((best, next) => (next.distance < best.distance ? next : best)).candidate;
 }
@@ -212,7 +213,7 @@ function editDistance(a: string, b: string): number {
 }
 
 function shareOf(window: number, remaining: number | undefined): number | undefined {
-  return remaining === undefined ? undefined : Math.floor(window * (1 - remaining));
+  return remaining === undefined ? undefined : Math.round(window * (1 - remaining));
 }
 
 function smaller(a: number | undefined, b: number | undefined): number | undefined {

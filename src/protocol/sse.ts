@@ -79,7 +79,8 @@ const decoder = new TextDecoder();
 export function dataOf(frames: Uint8Array): string[] {
   const data: string[] = [];
   const parser = createParser({ onEvent: (event) => data.push(event.data) });
-  parser.feed(decoder.decode(frames));
+  // After a bare CR the parser waits for the LF that may follow; behind a blank line one more changes nothing.
+  parser.feed(`${decoder.decode(frames)}\n`);
   return data;
 }
 

@@ -1,8 +1,8 @@
 /**
  * Writing ahead of the view: which refs are known to be written, and the writing of those that are not.
  *
- * A view may name a ref only when its write is known to be done. One look at a segment's manifest proves all of its refs; what
- * it does not prove is written, a few at a time and within a time limit; and what is still not known then stays in full.
+ * A view may name a ref only when its write is known to be done. One look at a manifest proves all refs up to a frontier; what it
+ * does not prove is written, a few at a time and within a time limit; and what is still not known then stays in full.
  */
 import { Lru } from '../memory/lru.ts';
 import type { RefStore, StoredContent } from './refs.ts';
@@ -64,14 +64,14 @@ export class RefWriter {
   }
 
   /**
-   * Makes sure that the contents of a view are written, as far as that is possible within `WRITE_LIMIT_MS`. Never throws:
-   * what has failed or is late is simply not known afterwards (see `isKnown`). Late writes go on in the background.
+   * Makes sure that the contents of a view are written, as far as that is possible before `limit`. Never throws: what has failed
+   * or is late is simply not known afterwards (see `isKnown`). Late writes go on in the background.
    *
-   * @param segments contents by segment
+   * @param segments contents by segment, oldest first
    * @param limit resolves when waiting is over
    */
   async ensure(segments: readonly (readonly StoredContent[])[], limit: Promise<void>): Promise<void> {
-    const work = Promise.all(segments.map((segment) => this.ensureSegment(segment)));
+    const work = this.ensureAll(segments);
     this.waitUntil(work);
     await Promise.race([work, limit]);
   }
@@ -81,21 +81,35 @@ export class RefWriter {
     await Promise.all(this.unknown(contents).map((content) => this.write(content)));
   }
 
-  private async ensureSegment(segment: readonly StoredContent[]): Promise<void> {
-    const refs = [...new Set(segment.map(({ ref }) => ref))];
-    const missing = this.unknown(segment);
-    // A manifest for one ref would cost what it saves.
-    const manifest = refs.length > 1 ? this.store.manifestOf(refs) : undefined;
-    const noted = manifest === undefined || this.isKnown(manifest);
-    if (noted && missing.length === 0) return;
+  /**
+   * A manifest vouches for everything from the array's beginning to a frontier. So one look is enough while the frontier stays,
+   * and after a move one more, at the manifest of the frontier before.
+   */
+  private async ensureAll(segments: readonly (readonly StoredContent[])[]): Promise<void> {
+    const all = segments.flat();
+    const manifest = this.manifestOf(all);
+    if (await this.isProven(all, manifest)) return;
+    const earlier = segments.slice(0, -1).flat();
+    if (earlier.length > 0) await this.isProven(earlier, this.manifestOf(earlier));
+    await this.prepare(all);
+    // Only what is wholly written gets its manifest, and nobody waits for it: it spares later requests their looks.
+    if (manifest !== undefined && all.every(({ ref }) => this.isKnown(ref)))
+      this.waitUntil(this.note(manifest));
+  }
 
-    if (manifest !== undefined && missing.length > 0 && (await this.isThere(manifest))) {
-      for (const name of [manifest, ...refs]) this.known.add(this.tenant, name);
-      return;
-    }
-    await Promise.all(missing.map((content) => this.write(content)));
-    // Only a segment that is wholly written gets its manifest, and nobody waits for it: it spares later requests a look.
-    if (manifest !== undefined && refs.every((ref) => this.isKnown(ref))) this.waitUntil(this.note(manifest));
+  /** Whether all of these are known to be written, by what this isolate has seen or by one look at their manifest. */
+  private async isProven(contents: readonly StoredContent[], manifest: string | undefined): Promise<boolean> {
+    const missing = this.unknown(contents).length;
+    if (missing === 0) return manifest === undefined || this.isKnown(manifest);
+    if (manifest === undefined || !(await this.isThere(manifest))) return false;
+    for (const name of [manifest, ...contents.map(({ ref }) => ref)]) this.known.add(this.tenant, name);
+    return true;
+  }
+
+  /** A manifest for one ref would cost what it saves. */
+  private manifestOf(contents: readonly StoredContent[]): string | undefined {
+    const refs = [...new Set(contents.map(({ ref }) => ref))];
+    return refs.length > 1 ? this.store.manifestOf(refs) : undefined;
   }
 
   private async isThere(manifest: string): Promise<boolean> {
