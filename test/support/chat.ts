@@ -1,0 +1,53 @@
+/** Short ways to write conversations in tests. */
+
+import { readChatRequest } from '../../src/protocol/chat.ts';
+import type { ChatMessage } from '../../src/protocol/chat-message.ts';
+
+type Message = Record<string, unknown>;
+
+export const system = (content: unknown): Message => ({ role: 'system', content });
+export const user = (content: unknown): Message => ({ role: 'user', content });
+export const assistant = (content: unknown, more: Message = {}): Message => ({
+  role: 'assistant',
+  content,
+  ...more,
+});
+export const result = (id: string, content: unknown): Message => ({
+  role: 'tool',
+  tool_call_id: id,
+  content,
+});
+
+/** An assistant message that makes calls, given as `[id, name, arguments?]`. */
+export const calls = (...made: [id: string, name: string, input?: string][]): Message => ({
+  role: 'assistant',
+  content: null,
+  tool_calls: made.map(([id, name, input = '{}']) => ({
+    id,
+    type: 'function',
+    function: { name, arguments: input },
+  })),
+});
+
+/** One call and its result. */
+export const step = (id: string, name: string, output: unknown): Message[] => [
+  calls([id, name]),
+  result(id, output),
+];
+
+/** `n` lines that no tokenizer shortens much. */
+export const lines = (n: number, word = 'line'): string =>
+  Array.from({ length: n }, (_, index) => `${word} ${index}: value ${index * 7919}`).join('\n');
+
+export const body = (messages: readonly Message[], more: Message = {}) => ({
+  model: 'gpt-4.1',
+  ...more,
+  messages,
+});
+
+/** Messages as the core sees them. */
+export function read(messages: readonly Message[]): readonly ChatMessage[] {
+  const request = readChatRequest(new TextEncoder().encode(JSON.stringify(body(messages))));
+  if (!request.ok) throw new Error(request.reason.message);
+  return request.value.messages;
+}

@@ -1,0 +1,220 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ConfigError, type Env, readConfig } from '../../src/config.ts';
+import { routeOf } from '../../src/http/routing.ts';
+import { Lru } from '../../src/memory/lru.ts';
+import { label, parseMarker, writeMarker } from '../../src/memory/placeholder.ts';
+import { labelDigest, Tenants } from '../../src/storage/tenant.ts';
+import { AcceptedKeys } from '../../src/upstream/acceptance.ts';
+import { requestHeaders, responseHeaders, upstreamUrl } from '../../src/upstream/request.ts';
+
+describe('routes', () => {
+  it.each([
+    ['/v1/chat/completions', '/v1/chat/completions', undefined],
+    ['/chat/completions', '/v1/chat/completions', undefined],
+    ['/any/prefix/v1/chat/completions/', '/v1/chat/completions', undefined],
+    ['/openai/deployments/m/chat/completions', '/v1/chat/completions', undefined],
+    ['/agents/coding/v1/chat/completions', '/v1/chat/completions', 'coding'],
+    ['/x/agents/a%20b/chat/completions', '/v1/chat/completions', 'a b'],
+    ['/agents/coding/v1/models', '/v1/models', 'coding'],
+    ['/refs/ref_abc', '/v1/refs/ref_abc', undefined],
+    ['/v1/compact', '/v1/compact', undefined],
+    ['/v1/responses/compact', '/v1/responses/compact', undefined],
+    ['/v1/responses/resp_1/cancel', '/v1/responses/resp_1/cancel', undefined],
+    ['/v1/files/refs', '/v1/files/refs', undefined],
+    ['/v1/files/', '/v1/files/', undefined],
+    ['/healthz', '/healthz', undefined],
+  ])('%s is %s', (pathname, path, agent) => {
+    expect(routeOf(pathname)).toEqual(agent === undefined ? { path } : { path, agent });
+  });
+});
+
+describe('the upstream’s URL', () => {
+  it('is base and path, one behind the other, with both queries', () => {
+    expect(upstreamUrl('https://up.test/v1', '/models', '')).toBe('https://up.test/v1/models');
+    expect(upstreamUrl('https://up.test/v1/', '/files', '?a=1')).toBe('https://up.test/v1/files?a=1');
+    expect(upstreamUrl('https://up.test/o?api-version=2', '/x', '?a=1')).toBe(
+      'https://up.test/o/x?api-version=2&a=1',
+    );
+  });
+
+  it('never leaves the base, whatever the path', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.webPath(),
+          fc.string(),
+          fc.constantFrom('/../../x', '//evil.test/', '/%2e%2e/%2e%2e/', '/..\\..\\'),
+        ),
+        (path) => {
+          let url: string;
+          try {
+            url = upstreamUrl('https://up.test/v1', path.startsWith('/') ? path : `/${path}`, '');
+          } catch {
+            return;
+          }
+          expect(new URL(url).origin).toBe('https://up.test');
+          expect(new URL(url).pathname.startsWith('/v1/')).toBe(true);
+        },
+      ),
+    );
+  });
+});
+
+describe('headers', () => {
+  const incoming = new Headers({
+    authorization: 'Bearer theirs',
+    'x-memory-strategy': 'compact',
+    'x-agent-type': 'a',
+    'x-conversation-id': 'c',
+    'accept-encoding': 'gzip',
+    connection: 'close',
+    'cf-ray': '1',
+    'x-forwarded-for': '1.2.3.4',
+    cookie: 'c=1',
+    'openai-organization': 'org',
+    'x-stainless-lang': 'js',
+    'x-session-id': 's',
+  });
+
+  it('go up without those of the connection, of the edge and of Precis', () => {
+    expect([...requestHeaders(incoming, {}).keys()].toSorted()).toEqual(
+      ['authorization', 'cookie', 'openai-organization', 'x-session-id', 'x-stainless-lang'].toSorted(),
+    );
+  });
+
+  it('go up with the deployer’s key in place of the caller’s, and with nothing of the caller’s account', () => {
+    const headers = requestHeaders(incoming, { apiKey: 'ours' });
+    expect(Object.fromEntries(headers)).toEqual({
+      authorization: 'Bearer ours',
+      'x-stainless-lang': 'js',
+      'x-session-id': 's',
+    });
+  });
+
+  it('come back without a length that does not hold any more', () => {
+    const encoded = new Headers({
+      'content-encoding': 'gzip',
+      'content-length': '9',
+      'x-request-id': 'r',
+      'x-memory-mode': 'x',
+    });
+    expect(Object.fromEntries(responseHeaders(encoded, {}))).toEqual({ 'x-request-id': 'r' });
+    expect(responseHeaders(new Headers({ 'content-length': '9' }), {}).get('content-length')).toBe('9');
+  });
+});
+
+describe('refs', () => {
+  const tenants = new Tenants('a secret of at least 16');
+  const [ours, theirs] = [
+    tenants.ofToken('sk-ours-0123456789abcdef'),
+    tenants.ofToken('sk-theirs-0123456789abcd'),
+  ];
+
+  it('are one for the same content of the same tenant, and another for every other tenant', () => {
+    fc.assert(
+      fc.property(fc.string(), (content) => {
+        const ref = ours.refs.name(`key ${content}`, () => content);
+        expect(ref).toMatch(/^ref_[a-z2-7]{26}$/);
+        expect(ours.refs.name(`other key ${content}`, () => content)).toBe(ref);
+        expect(theirs.refs.name(`key ${content}`, () => content)).not.toBe(ref);
+        expect(ours.refs.owns(ref)).toBe(true);
+        expect(theirs.refs.owns(ref)).toBe(false);
+      }),
+    );
+  });
+
+  it('fail their check when one character differs', () => {
+    const ref = ours.refs.name('k', () => 'content');
+    for (let index = 4; index < ref.length; index++) {
+      const other = ref[index] === 'a' ? 'b' : 'a';
+      expect(ours.refs.owns(ref.slice(0, index) + other + ref.slice(index + 1))).toBe(false);
+    }
+  });
+
+  it('belong to tenants whose ids tell nothing of their keys', () => {
+    expect(ours.id).toMatch(/^[0-9a-f]{32}$/);
+    expect(new Tenants('another secret of 16').ofToken('sk-ours-0123456789abcdef').id).not.toBe(ours.id);
+    expect(tenants.ofName('sk-ours-0123456789abcdef').id).not.toBe(ours.id);
+  });
+});
+
+describe('markers', () => {
+  it('are read as they were written, whatever the names', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.string(), fc.option(fc.nat(), { nil: undefined }), (tool, call, tokens) => {
+        const ref = `ref_${'a'.repeat(26)}`;
+        const marker = {
+          kind: 'tool output',
+          tool: label(tool, labelDigest),
+          call: label(call, labelDigest),
+          reason: 'context_compaction',
+          ...(tokens === undefined ? {} : { ref, tokens }),
+        } as const;
+        expect(writeMarker(marker)).not.toContain('\n');
+        expect(parseMarker(`${writeMarker(marker)}\nand more`)).toEqual(marker);
+      }),
+    );
+  });
+});
+
+describe('the configuration', () => {
+  const env = (more: Partial<Env>): Env => ({ PRECIS_SECRET: 'long enough for a secret', ...more }) as Env;
+
+  it('reads access keys as pairs or as JSON', () => {
+    const keys = [
+      { name: 'alice', key: 'k1' },
+      { name: 'bob', key: 'k2=3' },
+    ];
+    for (const ACCESS_KEYS of ['alice=k1, bob=k2=3', 'alice:k1\nbob:k2=3', '{"alice":"k1","bob":"k2=3"}'])
+      expect(readConfig(env({ ACCESS_KEYS, UPSTREAM_API_KEY: 'u' })).access).toEqual({ keys, apiKey: 'u' });
+  });
+
+  it.each([
+    [{ PRECIS_SECRET: 'short' }, 'PRECIS_SECRET'],
+    [{ UPSTREAM_BASE_URL: 'ftp://x' }, 'UPSTREAM_BASE_URL'],
+    [{ ACCESS_KEYS: 'alice=secret' }, 'UPSTREAM_API_KEY'],
+    [{ ACCESS_KEYS: 'secret', UPSTREAM_API_KEY: 'u' }, 'ACCESS_KEYS'],
+    [{ ACCESS_KEYS: '{"secret', UPSTREAM_API_KEY: 'u' }, 'ACCESS_KEYS'],
+    [{ DEFAULT_MEMORY_STRATEGY: '{"mode":"compct"}' }, 'DEFAULT_MEMORY_STRATEGY'],
+    [{ DEFAULT_MEMORY_STRATEGY: '{' }, 'DEFAULT_MEMORY_STRATEGY'],
+    [{ VERIFY_KEYS: 'maybe' }, 'VERIFY_KEYS'],
+    [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL'],
+    [{ UPSTREAM_IDLE_TIMEOUT_MS: '-1' }, 'UPSTREAM_IDLE_TIMEOUT_MS'],
+  ])('%j is refused by the variable’s name, without its value', (more, variable) => {
+    const read = () => readConfig(env(more));
+    expect(read).toThrow(ConfigError);
+    expect(read).toThrow(variable);
+    expect(read).not.toThrow(/secret['" ]/);
+  });
+});
+
+describe('caches', () => {
+  it('forget what was not used for longest', () => {
+    const lru = new Lru<number>(2);
+    lru.set('a', 1);
+    lru.set('b', 2);
+    lru.get('a');
+    lru.set('c', 3);
+    expect(['a', 'b', 'c'].map((key) => lru.get(key))).toEqual([1, undefined, 3]);
+  });
+
+  it('hold an upstream’s word on a key for a while', async () => {
+    let now = 0;
+    let asked = 0;
+    const keys = new AcceptedKeys(() => now);
+    const ask = (accepted: boolean) => () => {
+      asked++;
+      return Promise.resolve(accepted);
+    };
+    expect(await keys.isAccepted('t', ask(false))).toBe(false);
+    expect(await keys.isAccepted('t', ask(true))).toBe(false);
+    now += 31_000;
+    expect(await keys.isAccepted('t', ask(true))).toBe(true);
+    expect(await keys.isAccepted('t', ask(false))).toBe(true);
+    now += 10 * 60_000;
+    expect(await keys.isAccepted('t', () => Promise.reject(new Error('down')))).toBe(false);
+    expect(await keys.isAccepted('t', ask(true))).toBe(true);
+    expect(asked).toBe(3);
+  });
+});

@@ -1,0 +1,157 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { cutMembers, fieldOf, type JsonSpan, jsonOf, scanJson, splice } from '../../src/protocol/spans.ts';
+
+const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
+const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
+
+/** JSON with odd white space between its tokens. */
+const spaced = fc
+  .tuple(fc.jsonValue(), fc.constantFrom(undefined, 1, '\t'))
+  .map(([value, indent]) => JSON.stringify(value, null, indent));
+
+const parses = (text: string): boolean => {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const scans = (text: string): boolean => {
+  try {
+    scanJson(encode(text), 3);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** Rebuilds a value from its spans, as deep as they go. */
+function rebuild(bytes: Uint8Array, span: JsonSpan): unknown {
+  if (span.items) return span.items.map((item) => rebuild(bytes, item));
+  if (span.fields)
+    return Object.fromEntries(span.fields.map((field) => [field.key, rebuild(bytes, field.value)]));
+  return jsonOf(bytes, span);
+}
+
+describe('scanning', () => {
+  it('finds the same values as JSON.parse, at every depth', () => {
+    fc.assert(
+      fc.property(spaced, fc.integer({ min: 0, max: 4 }), (text, depth) => {
+        const bytes = encode(text);
+        expect(rebuild(bytes, scanJson(bytes, depth))).toEqual(JSON.parse(text));
+      }),
+    );
+  });
+
+  it('takes what JSON.parse takes and refuses what it refuses', () => {
+    const damaged = fc
+      .tuple(
+        spaced,
+        fc.nat(),
+        fc.constantFrom('', '"', '\\', ',', '}', ']', '[', '{', ':', '0', '-', 'e', '\n', '\\u12', 'tru'),
+      )
+      .map(([text, at, insert]) => {
+        const position = at % (text.length + 1);
+        return text.slice(0, position) + insert + text.slice(position + (insert === '' ? 1 : 0));
+      })
+      .filter((text) => text.isWellFormed());
+    fc.assert(
+      fc.property(damaged, (text) => {
+        expect(scans(text)).toBe(parses(text));
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it.each([
+    '',
+    ' ',
+    '01',
+    '1.',
+    '.5',
+    '+1',
+    '1e',
+    '"\t"',
+    '"\\x"',
+    '"\\u00g0"',
+    'nul',
+    '[1,]',
+    '{"a":1,}',
+    '{a:1}',
+    '[1 2]',
+    '"',
+    '{"a"}',
+    '[[]',
+  ])('refuses %j', (text) => {
+    expect(scans(text)).toBe(false);
+  });
+
+  it('refuses bytes that are not UTF-8', () => {
+    expect(() => scanJson(new Uint8Array([0x22, 0xff, 0x22]), 0)).toThrow('not valid JSON');
+  });
+
+  it('takes nesting of any depth', () => {
+    const deep = 100_000;
+    expect(scanJson(encode('['.repeat(deep) + ']'.repeat(deep)), 2).kind).toBe('array');
+    expect(() => scanJson(encode('['.repeat(deep)), 2)).toThrow('not valid JSON');
+  });
+
+  it('says where the grammar breaks', () => {
+    expect(() => scanJson(encode('{"a": nope}'), 1)).toThrow('byte 6');
+  });
+});
+
+describe('cutting members', () => {
+  it('leaves the other members of an object, in their bytes', () => {
+    const object = fc.uniqueArray(fc.tuple(fc.string(), fc.jsonValue()), {
+      maxLength: 6,
+      selector: ([key]) => key,
+    });
+    fc.assert(
+      fc.property(object, fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }), (members, removed) => {
+        const text = `{ ${members.map(([key, value]) => `${JSON.stringify(key)} : ${JSON.stringify(value)}`).join(' , ')} }`;
+        const bytes = encode(text);
+        const fields = scanJson(bytes, 1).fields ?? [];
+        const cut = decode(
+          splice(
+            bytes,
+            { start: 0, end: bytes.length },
+            cutMembers(fields, (index) => removed[index] ?? false),
+          ),
+        );
+        const kept = scanJson(encode(cut), 1).fields ?? [];
+        expect(
+          kept.map((field) => cut.slice(0, 0) + decode(encode(cut).subarray(field.start, field.end))),
+        ).toEqual(
+          fields
+            .filter((_, index) => !removed[index])
+            .map((field) => decode(bytes.subarray(field.start, field.end))),
+        );
+      }),
+    );
+  });
+});
+
+describe('splicing', () => {
+  it('copies nothing when nothing is spliced', () => {
+    const bytes = encode('{"a":1}');
+    expect(splice(bytes, { start: 0, end: 7 }, []).buffer).toBe(bytes.buffer);
+  });
+
+  it('refuses splices that overlap', () => {
+    const overlapping = [
+      { start: 1, end: 4, with: '' },
+      { start: 3, end: 5, with: '' },
+    ];
+    expect(() => splice(encode('{"a":1}'), { start: 0, end: 7 }, overlapping)).toThrow('overlap');
+  });
+
+  it('reads the last of two fields of one name, as JSON.parse does', () => {
+    const bytes = encode('{"a":1,"a":2}');
+    const field = fieldOf(scanJson(bytes, 1), 'a');
+    expect(field && jsonOf(bytes, field.value)).toBe(2);
+  });
+});

@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { budgetFault, budgetsOf, frontierOf, parseStrategy } from '../../src/memory/strategy.ts';
+import { strategyOf } from '../support/view-of.ts';
+
+const faultOf = (input: unknown) => {
+  const parsed = parseStrategy(input);
+  return parsed.ok ? undefined : parsed.reason;
+};
+
+describe('a strategy', () => {
+  it('may be the name of a mode', () => {
+    expect(parseStrategy('none')).toEqual({ ok: true, value: { mode: 'none' } });
+    expect(strategyOf({ mode: 'compact' })).toMatchObject({
+      compact_offload: true,
+      compact_min_tokens: 0,
+      low_watermark_pct: 0,
+    });
+  });
+
+  it.each([
+    [{ mode: 'compact', token_budgt: 1 }, 'token_budgt', "nearest known one is 'token_budget'"],
+    [{ mode: 'compact', keep: 1 }, 'keep', "'compact_keep'"],
+    [{ mode: 'trim', compact_keep: 1 }, 'compact_keep', "mode 'trim'"],
+    [{ mode: 'compct' }, 'mode', 'none, trim, compact'],
+    [{ token_budget: 1 }, 'mode', 'mode is missing'],
+    [{ mode: 'toString' }, 'mode', 'Unknown mode'],
+    [['compact'], '', 'must be an object'],
+    [null, '', 'must be an object'],
+    [7, '', 'must be an object'],
+    [{ mode: 'compact', token_budget: -1 }, 'token_budget', 'memory_strategy.token_budget'],
+    [{ mode: 'compact', token_budget: 1.5 }, 'token_budget', 'memory_strategy.token_budget'],
+    [{ mode: 'compact', token_budget: '9' }, 'token_budget', 'memory_strategy.token_budget'],
+    [
+      { mode: 'compact', token_remaining_pct: 1.1 },
+      'token_remaining_pct',
+      'memory_strategy.token_remaining_pct',
+    ],
+    [{ mode: 'compact', low_watermark_pct: -0.1 }, 'low_watermark_pct', 'memory_strategy.low_watermark_pct'],
+    [{ mode: 'compact', compact_keep: -1 }, 'compact_keep', 'memory_strategy.compact_keep'],
+    [
+      { mode: 'compact', compact_exclude_tools: ['a', 1] },
+      'compact_exclude_tools.1',
+      'compact_exclude_tools.1',
+    ],
+    [{ mode: 'compact', frontier: 'leap' }, 'frontier', 'memory_strategy.frontier'],
+    [{ mode: 'compact', context_window_tokens: 0 }, 'context_window_tokens', 'context_window_tokens'],
+    [{ mode: 'trim', max_turns: 2, keep_last_n_turns: 3 }, 'keep_last_n_turns', 'must not be larger'],
+    [{ mode: 'none', token_budget: 1 }, 'token_budget', "mode 'none'"],
+  ])('%j is refused by its field, with what would be right', (input, field, message) => {
+    expect(faultOf(input)).toEqual({ field, message: expect.stringContaining(message) });
+  });
+
+  it('may keep fewer turns by default than its limit allows', () => {
+    expect(faultOf({ mode: 'trim', max_turns: 1 })).toBeUndefined();
+  });
+});
+
+describe('budgets', () => {
+  const budgets = (input: Parameters<typeof strategyOf>[0], model = 'gpt-4o') =>
+    budgetsOf(strategyOf(input), model);
+
+  it('are four fifths of the model’s window when nothing is said, a turn count being nothing', () => {
+    expect(budgets({ mode: 'compact' })).toEqual({ window: 128_000, hard: 102_400 });
+    expect(budgets({ mode: 'compact', compact_trigger_turns: 3 })).toEqual({
+      window: 128_000,
+      hard: 102_400,
+    });
+    expect(budgets({ mode: 'trim' }, 'my-own-model')).toEqual({ window: 400_000, hard: 320_000 });
+  });
+
+  it('are shares of the window that the caller names', () => {
+    expect(budgets({ mode: 'compact', context_window_tokens: 1000, token_remaining_pct: 0.9 })).toEqual({
+      window: 1000,
+      hard: 100,
+    });
+  });
+
+  it('are the smaller one when given both ways', () => {
+    expect(budgets({ mode: 'compact', token_budget: 500, token_remaining_pct: 0.5 }).hard).toBe(500);
+  });
+
+  it('may be soft alone', () => {
+    expect(budgets({ mode: 'compact', token_soft_budget: 500 })).toEqual({ window: 128_000, soft: 500 });
+  });
+
+  it('are refused when the soft one is over the hard one, however they were given', () => {
+    const fault = (input: Parameters<typeof strategyOf>[0]) =>
+      budgetFault(strategyOf(input), 'gpt-4o')?.field;
+    expect(fault({ mode: 'compact', token_budget: 10, token_soft_budget: 11 })).toBe('token_soft_budget');
+    expect(fault({ mode: 'compact', token_remaining_pct: 0.5, token_soft_remaining_pct: 0.4 })).toBe(
+      'token_soft_remaining_pct',
+    );
+    expect(fault({ mode: 'compact', token_budget: 10, token_soft_budget: 10 })).toBeUndefined();
+  });
+});
+
+describe('the frontier', () => {
+  it.each([
+    [{ mode: 'compact' }, 'jump'],
+    [{ mode: 'compact', compact_trigger_turns: 3 }, 'slide'],
+    [{ mode: 'compact', compact_trigger_turns: 3, token_budget: 9 }, 'jump'],
+    [{ mode: 'compact', compact_trigger_turns: 3, frontier: 'jump' }, 'jump'],
+    [{ mode: 'trim', max_turns: 3 }, 'jump'],
+    [{ mode: 'trim', max_turns: 3, frontier: 'slide' }, 'slide'],
+  ] as const)('of %j does a %s', (input, expected) => {
+    expect(frontierOf(strategyOf(input))).toBe(expected);
+  });
+});

@@ -1,0 +1,91 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { encodingOf, windowOf } from '../../src/memory/models.ts';
+import { createTokenCounter, loadTokenize, toolTokens } from '../../src/memory/tokens.ts';
+import { read, user } from '../support/chat.ts';
+
+const tokenize = await loadTokenize('o200k_base');
+const counter = createTokenCounter(tokenize);
+const bytes = (text: string): number => new TextEncoder().encode(text).length;
+
+describe('counting', () => {
+  it('never finds more tokens than bytes', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (text) => {
+        expect(counter.text(text)).toBeLessThanOrEqual(bytes(text));
+      }),
+    );
+  });
+
+  it('agrees with the tokenizer on text without long runs', () => {
+    const text = 'The quick brown fox, 12345 times; for (const x of [1, 2]) { console.log(x); }\n'.repeat(50);
+    expect(counter.text(text)).toBe(tokenize(text));
+  });
+
+  it.each([
+    ['letters', 'a'],
+    ['capitals and smalls', 'aA'],
+    ['spaces', ' '],
+    ['dashes', '-='],
+    ['Chinese', '漢字仮名'],
+    ['surrogate pairs', '😀'],
+    ['combining marks', 'e\u0301'],
+    ['line breaks', '\n'],
+  ])('cuts runs of %s before the tokenizer sees them', (_, unit) => {
+    const seen: number[] = [];
+    const watched = createTokenCounter((text) => seen.push(text.length));
+    watched.text(unit.repeat(20_000));
+    expect(Math.max(...seen)).toBeLessThanOrEqual(130);
+  });
+
+  it('takes the spelling of a special token for text', () => {
+    expect(counter.text('<|endoftext|>')).toBeGreaterThan(1);
+  });
+
+  it('counts a message once, by its digest', () => {
+    let counted = 0;
+    const once = createTokenCounter((text) => {
+      counted++;
+      return text.length;
+    });
+    const [first, second] = read([user('the same'), user('the same')]);
+    if (!first || !second) throw new Error('two messages were written');
+    expect(once.message(first)).toBe(once.message(second));
+    expect(counted).toBe(1);
+  });
+
+  it('adds the overhead of messages and of tools', () => {
+    const [message] = read([user('hello')]);
+    expect(message && counter.message(message)).toBe(4);
+    const tools = { count: 2, bytes: 10, digest: 'd', text: () => 'hello' };
+    expect(toolTokens(tools, counter)).toBe(1 + 2 * 7 + 12);
+    expect(toolTokens(undefined, counter)).toBe(0);
+  });
+});
+
+describe('models', () => {
+  it.each([
+    ['gpt-4o', 128_000],
+    ['openai/gpt-4o', 128_000],
+    ['gpt-4.1-mini', 1_047_576],
+    ['anthropic/claude-sonnet-4-5', 200_000],
+    ['my-own-model', 400_000],
+    ['default', 400_000],
+    ['__proto__', 400_000],
+    [undefined, 400_000],
+  ])('%s has a window of %i tokens', (model, window) => {
+    expect(windowOf(model)).toBe(window);
+  });
+
+  it.each([
+    ['gpt-4', 'cl100k_base'],
+    ['gpt-4-turbo', 'cl100k_base'],
+    ['gpt-3.5-turbo', 'cl100k_base'],
+    ['gpt-4o-mini', 'o200k_base'],
+    ['gpt-4.1', 'o200k_base'],
+    ['gpt-5', 'o200k_base'],
+    [undefined, 'o200k_base'],
+  ] as const)('%s is counted with %s', (model, encoding) => {
+    expect(encodingOf(model)).toBe(encoding);
+  });
+});
