@@ -40,7 +40,7 @@ export interface Message {
   /** The calls of an assistant message, in their order; empty for every other role. */
   readonly calls: readonly ToolCall[];
   /** The id of the call that a tool message answers. */
-  readonly answers?: string;
+  readonly answers: string | undefined;
   /** An upper bound of the flat part of `weight`. */
   readonly flatTokens: number;
   weight(): Weight;

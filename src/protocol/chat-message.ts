@@ -13,39 +13,55 @@ const IMAGE_LOW_DETAIL = 85;
 const AUDIO = 765;
 const FILE = 1500;
 
-const ROLES: Readonly<Record<string, Role>> = {
-  user: 'user',
-  assistant: 'assistant',
-  tool: 'tool',
-  function: 'tool',
-};
+const ROLES: ReadonlyMap<string, Role> = new Map([
+  ['user', 'user'],
+  ['assistant', 'assistant'],
+  ['tool', 'tool'],
+  ['function', 'tool'],
+]);
 
 /** Fields of a message that hold text which the model reads, beside `content`. */
 const TEXT_FIELDS = ['name', 'refusal', 'reasoning_content', 'reasoning'];
 
 const EMPTY: Content = { text: '', type: 'text/plain; charset=utf-8', weight: { texts: [], flat: 0 } };
 
-/** A message in the caller's bytes. Nothing but its role, calls and ids is decoded before it is asked for. */
+/** A message in the caller's bytes. Nothing is decoded, and nothing digested, before it is asked for. */
 export class ChatMessage implements Message {
   readonly span: JsonSpan;
-  readonly role: Role;
-  readonly bytes: number;
-  readonly digest: string;
-  readonly calls: readonly ToolCall[];
-  readonly answers?: string;
   private readonly body: Uint8Array;
-  private decoded: Content | undefined;
+  private readonly wireRole: string | undefined;
+  private readonly known: { digest?: string; calls?: readonly ToolCall[]; content?: Content } = {};
 
   constructor(body: Uint8Array, span: JsonSpan) {
     this.body = body;
     this.span = span;
-    this.bytes = span.end - span.start;
-    this.digest = createHash('sha256').update(body.subarray(span.start, span.end)).digest('base64url');
-    const role = this.stringField('role');
-    this.role = (role !== undefined && ROLES[role]) || 'preamble';
-    this.calls = this.role === 'assistant' ? this.readCalls() : [];
-    if (role === 'tool') this.answers = this.stringField('tool_call_id') ?? '';
-    if (role === 'function') this.answers = functionCallId(this.stringField('name') ?? '');
+    this.wireRole = this.stringField('role');
+  }
+
+  get role(): Role {
+    return (this.wireRole !== undefined && ROLES.get(this.wireRole)) || 'preamble';
+  }
+
+  get bytes(): number {
+    return this.span.end - this.span.start;
+  }
+
+  get digest(): string {
+    this.known.digest ??= createHash('sha256')
+      .update(this.body.subarray(this.span.start, this.span.end))
+      .digest('base64url');
+    return this.known.digest;
+  }
+
+  get calls(): readonly ToolCall[] {
+    this.known.calls ??= this.role === 'assistant' ? this.readCalls() : [];
+    return this.known.calls;
+  }
+
+  get answers(): string | undefined {
+    if (this.wireRole === 'tool') return this.stringField('tool_call_id') ?? '';
+    if (this.wireRole === 'function') return functionCallId(this.stringField('name') ?? '');
+    return undefined;
   }
 
   get flatTokens(): number {
@@ -53,8 +69,8 @@ export class ChatMessage implements Message {
   }
 
   content(): Content {
-    this.decoded ??= this.readContent();
-    return this.decoded;
+    this.known.content ??= this.readContent();
+    return this.known.content;
   }
 
   weight(): Weight {

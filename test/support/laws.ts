@@ -69,11 +69,13 @@ function editedWhatIsProtected({ plan, view, request }: Viewed): string[] {
   const edited = new Set([...view.removals.keys(), ...view.dropped]);
   const lastAssistant = request.messages.findLastIndex((message) => message.role === 'assistant');
   const last = history.units.at(-1);
+  // A result without a call is nobody's news: it goes when its turn goes.
+  const orphans = new Set(history.units.flatMap((unit) => (unit.kind === 'orphan' ? [unit.first] : [])));
   return [...edited].flatMap((index) => {
     if (request.messages[index]?.role === 'preamble') return [`message ${index}: the preamble was edited`];
     if (last && last.unanswered > 0 && index >= last.first)
       return [`message ${index}: the open unit was edited`];
-    if (index > lastAssistant && request.messages[index]?.role === 'tool')
+    if (index > lastAssistant && request.messages[index]?.role === 'tool' && !orphans.has(index))
       return [`message ${index}: a fresh result was edited`];
     return [];
   });

@@ -34,6 +34,13 @@ describe('literals', () => {
     expect(literalsOf('The quick brown fox jumps over the lazy dog.')).toEqual([]);
   });
 
+  it.each(['.', 'a', '/a', 'a.', '1,', 'http://', '-', 'aB'])(
+    'are found in one pass over a long run of %j',
+    (unit) => {
+      expect(literalsOf(`see ORD-4711 ${unit.repeat(300_000)}`)).toContain('ORD-4711');
+    },
+  );
+
   it('are named most distinctive first', () => {
     expect(byDistinction(['chargeCustomer', 'ORD-4711', 'src/a.ts', 'https://a.test/b'])).toEqual([
       'https://a.test/b',

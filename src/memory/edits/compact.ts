@@ -182,13 +182,14 @@ function mayCompact(tool: string, strategy: CompactStrategy): boolean {
 }
 
 function readFacts(content: Content, counter: TokenCounter): Facts {
-  const { text, weight } = content;
+  const { text, type, weight } = content;
   return {
     tokens: weight.texts.reduce((sum, part) => sum + counter.text(part), weight.flat),
     bytes: utf8.encode(text).length,
     length: text.length,
     marker: parseMarker(text) ?? parseClearedInput(text),
-    object: text.trimStart().startsWith('{') && parseObject(text) !== undefined,
+    object:
+      type === 'application/json' && text.trimStart().startsWith('{') && parseObject(text) !== undefined,
   };
 }
 
