@@ -59,7 +59,8 @@ export class RefStore {
   /**
    * Deletes a content.
    *
-   * The tenant's manifests go first: one of them may say that this ref is written.
+   * The tenant's manifests go first, since one of them may say that this ref is written, and again afterwards, since another request
+   * may have written one meanwhile.
    *
    * @returns false when there was none under this ref
    */
@@ -67,6 +68,7 @@ export class RefStore {
     if (!(await this.has(ref))) return false;
     await this.deleteManifests();
     await this.bucket.delete(this.key(ref));
+    await this.deleteManifests();
     return true;
   }
 

@@ -51,6 +51,8 @@ export class RefWriter {
   private readonly known: KnownRefs;
   private readonly waitUntil: WaitUntil;
   private readonly slots = new Slots(AT_ONCE);
+  /** Names that were seen written in this request. */
+  private readonly seen = new Set<string>();
 
   constructor(store: RefStore, tenant: string, known: KnownRefs, waitUntil: WaitUntil) {
     this.store = store;
@@ -94,7 +96,7 @@ export class RefWriter {
     await this.prepare(all);
     // Only what is wholly written gets its manifest, and nobody waits for it: it spares later requests their looks.
     if (manifest !== undefined && all.every(({ ref }) => this.isKnown(ref)))
-      this.waitUntil(this.note(manifest));
+      this.waitUntil(this.note(manifest, all));
   }
 
   /** Whether all of these are known to be written, by what this isolate has seen or by one look at their manifest. */
@@ -102,7 +104,7 @@ export class RefWriter {
     const missing = this.unknown(contents).length;
     if (missing === 0) return manifest === undefined || this.isKnown(manifest);
     if (manifest === undefined || !(await this.isThere(manifest))) return false;
-    for (const name of [manifest, ...contents.map(({ ref }) => ref)]) this.known.add(this.tenant, name);
+    for (const name of [manifest, ...contents.map(({ ref }) => ref)]) this.see(name);
     return true;
   }
 
@@ -116,19 +118,33 @@ export class RefWriter {
     return this.slots.run(() => this.store.has(manifest)).catch(() => false);
   }
 
-  private async note(manifest: string): Promise<void> {
+  /**
+   * Writes a manifest. It outlives what this isolate remembers, so it vouches only for what was seen in this request: another isolate
+   * may have deleted the rest in the meantime.
+   */
+  private async note(manifest: string, contents: readonly StoredContent[]): Promise<void> {
+    const remembered = contents.filter(({ ref }) => !this.seen.has(ref));
     try {
+      const there = await Promise.all(remembered.map(({ ref }) => this.slots.run(() => this.store.has(ref))));
+      const gone = remembered.filter((_, index) => !there[index]);
+      for (const { ref } of gone) this.known.delete(this.tenant, ref);
+      if (gone.length > 0) return;
       await this.slots.run(() => this.store.putManifest(manifest));
-      this.known.add(this.tenant, manifest);
+      this.see(manifest);
     } catch {
       // Without a manifest the next look costs more, and nothing else.
     }
   }
 
+  private see(name: string): void {
+    this.seen.add(name);
+    this.known.add(this.tenant, name);
+  }
+
   private async write(content: StoredContent): Promise<void> {
     try {
       await this.slots.run(() => this.store.put(content));
-      this.known.add(this.tenant, content.ref);
+      this.see(content.ref);
     } catch {
       // Not known to be written: the caller of `ensure` sees that, and leaves the content in full.
     }

@@ -215,6 +215,24 @@ describe('writing ahead of a view', () => {
     expect(contents.every(({ ref }) => writer.isKnown(ref))).toBe(true);
   });
 
+  it('vouches in a manifest only for what is still there', async () => {
+    const tenant = newTenant();
+    const contents = segment(tenant);
+    const { writer, known, settled } = writerOf(tenant);
+    await writer.ensure([contents.slice(0, 4)], never);
+    await settled();
+    // Another isolate deletes one; this one remembers it as written.
+    const store = new RefStore(env.REFS, tenant);
+    const deleted = contents[0]?.ref ?? '';
+    await store.delete(deleted);
+    const background: Promise<unknown>[] = [];
+    const later = new RefWriter(store, tenant.id, known, (work) => background.push(work));
+    await later.ensure([contents.slice(0, 4), contents.slice(4)], never);
+    for (const work of background) await work;
+    expect(await store.has(store.manifestOf(contents.map(({ ref }) => ref)))).toBe(false);
+    expect(later.isKnown(deleted)).toBe(false);
+  });
+
   it('stops waiting at its limit', async () => {
     const tenant = newTenant();
     const watched = watchedBucket();
