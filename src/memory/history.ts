@@ -17,7 +17,7 @@ export interface Unit {
   readonly outputs: readonly Output[];
   /** Whether the assistant message calls tools, by `tool_calls` or by a text observation that answers it. */
   readonly step: boolean;
-  /** How many of its calls have no result. */
+  /** How many of its calls have no result. A trailing unit of which one has none is open. */
   readonly unanswered: number;
 }
 
@@ -41,6 +41,8 @@ export interface History {
   readonly units: readonly Unit[];
   /** For each turn, the index of its user unit. Units before the first of them belong to no turn. */
   readonly turns: readonly number[];
+  /** Messages that came so late that they made one unit of several: what was planned of these before does not hold. */
+  readonly late: readonly number[];
   /** Ascending; the last one is the array's end. */
   readonly requestPoints: readonly RequestPoint[];
 }
@@ -75,6 +77,7 @@ export function readHistory(
   /** Unanswered calls by id, nearest last: popping is pairing by position. */
   const waiting = new Map<string, { unit: OpenUnit; call: ToolCall }[]>();
 
+  const late: number[] = [];
   for (const [index, message] of messages.entries()) {
     const previous = units.at(-1);
     if (message.role === 'assistant') {
@@ -92,6 +95,7 @@ export function readHistory(
         const unit = outermost(pair.unit);
         unit.outputs.push({ message: index, call: pair.call });
         unit.unanswered--;
+        if (units.at(-1) !== unit) late.push(index);
         closeOver(units, unit, index);
       } else units.push(openUnit('orphan', index, 0));
     } else if (message.role === 'user') {
@@ -104,7 +108,7 @@ export function readHistory(
   }
 
   const turns = units.flatMap((unit, index) => (unit.kind === 'user' ? [index] : []));
-  return { messages, units, turns, requestPoints: requestPoints(messages, units, turns) };
+  return { messages, units, turns, late, requestPoints: requestPoints(messages, units, turns) };
 }
 
 /** The messages of a unit; preamble messages that stand among them are not of it. */
@@ -115,12 +119,6 @@ export function messagesOf(history: History, unit: Unit): number[] {
   return indices;
 }
 
-/** The index of the trailing unit while a call of it still waits for its result. */
-export function openUnitOf(history: History): number | undefined {
-  const last = history.units.length - 1;
-  return (history.units[last]?.unanswered ?? 0) > 0 ? last : undefined;
-}
-
 function openUnit(kind: Unit['kind'], index: number, calls: number): OpenUnit {
   return { kind, first: index, last: index, outputs: [], step: calls > 0, unanswered: calls };
 }
@@ -128,6 +126,7 @@ function openUnit(kind: Unit['kind'], index: number, calls: number): OpenUnit {
 /** A result that comes late, behind other units, makes one unit of all between it and its call: none may be split. */
 function closeOver(units: OpenUnit[], unit: OpenUnit, index: number): void {
   unit.last = index;
+  if (units.at(-1) === unit) return;
   while (units.at(-1) !== unit) {
     const swallowed = units.pop();
     if (!swallowed) throw new Error('a result was paired with a call of an unknown unit');

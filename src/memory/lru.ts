@@ -1,31 +1,38 @@
-/** A bounded map that forgets what was not used for longest. A cache of facts that can be computed again, never a source. */
+/**
+ * A bounded map that forgets what was not used for long. A cache of facts that can be computed again, never a source.
+ *
+ * Two generations: what is used moves to the young one; when that is full it becomes the old one, and what was old and unused is
+ * gone. Moving every hit to the end of one map would cost more than most of the facts do.
+ */
 export class Lru<Value> {
-  private readonly entries = new Map<string, Value>();
-  private readonly capacity: number;
+  private young = new Map<string, Value>();
+  private old = new Map<string, Value>();
+  private readonly generation: number;
 
   /** @param capacity how many entries are kept at the most */
   constructor(capacity: number) {
-    this.capacity = capacity;
+    this.generation = Math.max(1, Math.floor(capacity / 2));
   }
 
   get(key: string): Value | undefined {
-    const value = this.entries.get(key);
-    if (value === undefined) return undefined;
-    this.entries.delete(key);
-    this.entries.set(key, value);
-    return value;
+    const young = this.young.get(key);
+    if (young !== undefined) return young;
+    const old = this.old.get(key);
+    if (old !== undefined) this.set(key, old);
+    return old;
   }
 
   set(key: string, value: Value): void {
-    this.entries.delete(key);
-    this.entries.set(key, value);
-    if (this.entries.size <= this.capacity) return;
-    const oldest = this.entries.keys().next();
-    if (!oldest.done) this.entries.delete(oldest.value);
+    if (this.young.size >= this.generation && !this.young.has(key)) {
+      this.old = this.young;
+      this.young = new Map();
+    }
+    this.young.set(key, value);
   }
 
   delete(key: string): void {
-    this.entries.delete(key);
+    this.young.delete(key);
+    this.old.delete(key);
   }
 
   /** The value of the key, made once. */

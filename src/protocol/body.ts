@@ -1,6 +1,6 @@
 /** What any body may be refused for, before a wire format is looked at. */
 import type { Result } from '../memory/result.ts';
-import { type JsonSpan, JsonSyntaxError, scanJson } from './spans.ts';
+import { type JsonSpan, JsonSyntaxError, type Outline, scanJson } from './spans.ts';
 
 /** Why a body can't be read: a code of design §5, the field, and what would be right. */
 export interface BodyFault {
@@ -9,27 +9,41 @@ export interface BodyFault {
   readonly message: string;
 }
 
+/** OpenAI's own bodies have a few dozen. */
+const MOST_FIELDS = 1_000;
+
+/** Every top-level field is kept; some with what is inside of them. */
+class TopLevel extends Map<string, Outline> {
+  override get(key: string): Outline {
+    return super.get(key) ?? {};
+  }
+}
+
 /**
  * Scans a body that must be one JSON object, with each top-level key once: which of two `messages` an upstream would read
  * is anyone's guess, and a view must be of the one that it reads.
  *
- * @param depth see `scanJson`
+ * @param outline see `scanJson`
  */
-export function scanBody(bytes: Uint8Array, depth: number): Result<JsonSpan, BodyFault> {
+export function scanBody(
+  bytes: Uint8Array,
+  outline: ReadonlyMap<string, Outline>,
+): Result<JsonSpan, BodyFault> {
   const fault = (param: string | null, message: string): { ok: false; reason: BodyFault } => ({
     ok: false,
     reason: { code: 'invalid_json', param, message },
   });
   let root: JsonSpan;
   try {
-    root = scanJson(bytes, depth);
+    root = scanJson(bytes, { fields: new TopLevel(outline), most: MOST_FIELDS });
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     return fault(null, `The request body is ${error.message}; it must be a JSON object in UTF-8.`);
   }
   if (root.kind !== 'object') return fault(null, 'The request body must be a JSON object.');
+  if (!root.fields) return fault(null, `The request body has more than ${MOST_FIELDS} top-level fields.`);
   const seen = new Set<string>();
-  for (const { key } of root.fields ?? []) {
+  for (const { key } of root.fields) {
     if (seen.has(key))
       return fault(key, `The field '${key}' stands twice in the request body; it must stand once.`);
     seen.add(key);

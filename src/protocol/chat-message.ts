@@ -97,7 +97,8 @@ export class ChatMessage implements Message {
     }
     const only = value.length === 1 ? textPart(value[0]) : undefined;
     if (only !== undefined) return plain(only);
-    return { text: textOf(this.body, span), type: 'application/json', weight: weightOfParts(value) };
+    const text = textOf(this.body, span);
+    return { text, type: 'application/json', weight: weightOfParts(value, text) };
   }
 
   private readCalls(): ToolCall[] {
@@ -137,9 +138,11 @@ function plain(text: string): Content {
   return { text, type: 'text/plain; charset=utf-8', weight: { texts: [text], flat: 0 } };
 }
 
-function weightOfParts(parts: readonly unknown[]): Weight {
+/** @param whole the text of all parts, which stands for those that nobody knows: too much rather than too little */
+function weightOfParts(parts: readonly unknown[], whole: string): Weight {
   const texts: string[] = [];
   let flat = 0;
+  let unknown = false;
   for (const part of parts) {
     const { type, refusal, image_url } = asObject(part);
     const text = textPart(part);
@@ -148,9 +151,9 @@ function weightOfParts(parts: readonly unknown[]): Weight {
     else if (type === 'input_audio') flat += AUDIO;
     else if (type === 'file') flat += FILE;
     else if (type === 'refusal') texts.push(asString(refusal));
-    else texts.push(JSON.stringify(part));
+    else unknown = true;
   }
-  return { texts, flat };
+  return { texts: unknown ? [whole] : texts, flat };
 }
 
 function textPart(part: unknown): string | undefined {

@@ -8,7 +8,10 @@ import { dataFrame, dataOf, FrameSplitter } from './sse.ts';
 const DONE = '[DONE]';
 
 const FINISHED = /"finish_reason"\s*:\s*"/;
-const ERROR = /^\s*\{\s*"error"/;
+const ERROR = /^\s*\{\s*"error"\s*:\s*[{"]/;
+/** A comment: the only thing that every client passes over. */
+const KEEPALIVE = new TextEncoder().encode(': keepalive\n\n');
+
 const BLANK_LINE = new Uint8Array([0x0a, 0x0a]);
 
 /** Relays the frames of one chat stream, and adds the report before its end when there is one to add. */
@@ -46,6 +49,10 @@ export class ChatStream {
         ? 'The upstream fell silent in the middle of its answer.'
         : 'The connection to the upstream broke off in the middle of its answer.';
     return dataFrame(JSON.stringify({ error: { message, type: 'server_error', param: null, code: fault } }));
+  }
+
+  keepalive(): Uint8Array {
+    return KEEPALIVE;
   }
 
   private frame(frame: Uint8Array): Uint8Array[] {

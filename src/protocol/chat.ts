@@ -17,14 +17,27 @@ import {
   type JsonSpan,
   JsonSyntaxError,
   jsonOf,
+  levels,
+  type Outline,
   type Splice,
   scanJson,
   splice,
   textOf,
+  within,
 } from './spans.ts';
 
-/** The body's object, the array of messages, the fields of each message. */
-const DEPTH = 3;
+/** More messages than this are not looked into: they are forwarded as they are (design §9). */
+export const MOST_MESSAGES = 20_000;
+
+/** No message of any client has more; one that has is none that could be edited. */
+const MOST_FIELDS = 1_000;
+
+/** What is kept of a body: its messages with their fields, and how many tools there are. */
+const OUTLINE: ReadonlyMap<string, Outline> = new Map([
+  ['messages', { items: { fields: {}, most: MOST_FIELDS }, most: MOST_MESSAGES }],
+  ['tools', { items: {}, most: MOST_MESSAGES }],
+  ['functions', { items: {}, most: MOST_MESSAGES }],
+]);
 
 /** The mark on messages that `/v1/compact` changed (design §4). */
 const COMPACTED_MARK = 'compacted';
@@ -33,7 +46,10 @@ const COMPACTED_MARK = 'compacted';
 export interface ChatRequest {
   readonly bytes: Uint8Array;
   readonly root: JsonSpan;
+  /** Empty when there are too many of them. */
   readonly messages: readonly ChatMessage[];
+  /** Whether there are more than `MOST_MESSAGES`. */
+  readonly tooManyMessages: boolean;
   readonly model: string | undefined;
   readonly tools: Tools | undefined;
   /** The caller's limit of the answer, in tokens; 0 without one. */
@@ -46,13 +62,13 @@ export interface ChatRequest {
 
 /** Reads a body. Only its outline is decoded; what is inside of messages is the upstream's to judge. */
 export function readChatRequest(bytes: Uint8Array): Result<ChatRequest, BodyFault> {
-  const scanned = scanBody(bytes, DEPTH);
+  const scanned = scanBody(bytes, OUTLINE);
   if (!scanned.ok) return scanned;
   const root = scanned.value;
   const messages = fieldOf(root, 'messages')?.value;
   if (!messages)
     return invalidMessages('The field messages is missing; it must be an array of at least one message.');
-  if (messages.kind !== 'array' || !messages.items?.length)
+  if (messages.kind !== 'array' || messages.items?.length === 0)
     return invalidMessages('The field messages must be an array of at least one message.');
   const field = (key: string): unknown => {
     const span = fieldOf(root, key)?.value;
@@ -64,7 +80,8 @@ export function readChatRequest(bytes: Uint8Array): Result<ChatRequest, BodyFaul
     value: {
       bytes,
       root,
-      messages: messages.items.map((span) => new ChatMessage(bytes, span)),
+      messages: messages.items?.map((span) => new ChatMessage(bytes, span)) ?? [],
+      tooManyMessages: !messages.items,
       model: typeof model === 'string' ? model : undefined,
       tools: readTools(bytes, root),
       answerTokens: tokenLimit(field('max_completion_tokens')) ?? tokenLimit(field('max_tokens')) ?? 0,
@@ -109,14 +126,16 @@ function viewSplices(
   for (const [index, message] of request.messages.entries()) {
     if (dropped.has(index)) continue;
     splices.push(...marks(message, index));
-    for (const removal of view?.removals.get(index) ?? [])
-      splices.push(removalSplice(request, message, removal));
+    const removals = view?.removals.get(index) ?? [];
+    const inputs = removals.filter((removal) => removal.kind === 'input');
+    const outputs = removals.filter((removal) => removal.kind === 'output');
+    splices.push(...inputSplices(request, message, inputs));
+    splices.push(...outputs.map((removal) => outputSplice(request, message, removal)));
   }
   return splices;
 }
 
-function removalSplice(request: ChatRequest, message: ChatMessage, removal: Removal): Splice {
-  if (removal.kind === 'input') return inputSplice(request, message, removal);
+function outputSplice(request: ChatRequest, message: ChatMessage, removal: Removal): Splice {
   const content = message.contentSpan();
   if (!content) throw new Error(`message ${removal.message} has no content to remove`);
   const text = JSON.stringify(removal.replacement);
@@ -128,38 +147,39 @@ function removalSplice(request: ChatRequest, message: ChatMessage, removal: Remo
 
 /** A cache breakpoint on a part that is edited stays, in the bytes that it came in; the last one holds for all before it. */
 function cacheControl(bytes: Uint8Array, content: JsonSpan): string | undefined {
-  const inner = bytes.subarray(content.start, content.end);
-  const part = scanJson(inner, 2).items?.findLast((item) => fieldOf(item, 'cache_control'));
-  const field = part && fieldOf(part, 'cache_control');
-  return field ? textOf(inner, field.value) : undefined;
+  const parts = within(bytes, content, levels(2)).items;
+  const field = parts?.flatMap((part) => fieldOf(part, 'cache_control') ?? []).at(-1);
+  return field && textOf(bytes, field.value);
 }
 
-/** Where the arguments of a call stand: `tool_calls[i].function.arguments`, `.custom.input`, or `function_call.arguments`. */
-function inputSplice(request: ChatRequest, message: ChatMessage, removal: Removal): Splice {
-  const calls = fieldOf(message.span, 'tool_calls')?.value;
+/** Where the arguments of calls stand: `tool_calls[i].function.arguments`, `.custom.input`, or `function_call.arguments`. */
+function inputSplices(request: ChatRequest, message: ChatMessage, removals: readonly Removal[]): Splice[] {
+  if (removals.length === 0) return [];
+  const listed = fieldOf(message.span, 'tool_calls')?.value;
   const legacy = fieldOf(message.span, 'function_call')?.value;
-  const listed = calls?.kind === 'array' ? calls : undefined;
-  const within = listed ?? legacy;
-  if (!within) throw new Error(`message ${removal.message} has no call to clear`);
-  const root = scanJson(request.bytes.subarray(within.start, within.end), 4);
-  const call = listed && removal.call < (root.items?.length ?? 0) ? root.items?.[removal.call] : undefined;
-  if (listed && !call && legacy) return legacySplice(request, legacy, removal);
-  const called = call ? (fieldOf(call, 'function') ?? fieldOf(call, 'custom'))?.value : root;
-  return argumentsSplice(within.start, called, removal);
+  const inputs = [
+    ...(listed?.kind === 'array' ? (within(request.bytes, listed, levels(3)).items ?? []).map(inputOf) : []),
+    ...(legacy?.kind === 'object'
+      ? [stringField(within(request.bytes, legacy, levels(1)), 'arguments')]
+      : []),
+  ];
+  return removals.map((removal) => {
+    const input = inputs[removal.call];
+    if (!input)
+      throw new Error(`call ${removal.call} of message ${removal.message} has no arguments to clear`);
+    return { start: input.start, end: input.end, with: JSON.stringify(removal.replacement) };
+  });
 }
 
-function legacySplice(request: ChatRequest, legacy: JsonSpan, removal: Removal): Splice {
-  return argumentsSplice(
-    legacy.start,
-    scanJson(request.bytes.subarray(legacy.start, legacy.end), 1),
-    removal,
-  );
+/** The same member that a call's input is read from. */
+function inputOf(call: JsonSpan): JsonSpan | undefined {
+  const member = (key: string): JsonSpan => fieldOf(call, key)?.value ?? call;
+  return stringField(member('function'), 'arguments') ?? stringField(member('custom'), 'input');
 }
 
-function argumentsSplice(offset: number, called: JsonSpan | undefined, removal: Removal): Splice {
-  const input = called && (fieldOf(called, 'arguments') ?? fieldOf(called, 'input'))?.value;
-  if (!input) throw new Error(`call ${removal.call} of message ${removal.message} has no arguments to clear`);
-  return { start: offset + input.start, end: offset + input.end, with: JSON.stringify(removal.replacement) };
+function stringField(object: JsonSpan, key: string): JsonSpan | undefined {
+  const value = fieldOf(object, key)?.value;
+  return value?.kind === 'string' ? value : undefined;
 }
 
 function cutMark(request: ChatRequest, message: ChatMessage): Splice[] {
@@ -187,7 +207,7 @@ function readTools(bytes: Uint8Array, root: JsonSpan): Tools | undefined {
   const hash = createHash('sha256');
   for (const span of listed) hash.update(bytes.subarray(span.start, span.end));
   return {
-    count: listed.reduce((sum, span) => sum + (span.items?.length ?? 0), 0),
+    count: listed.reduce((sum, span) => sum + (span.items?.length ?? MOST_MESSAGES), 0),
     bytes: listed.reduce((sum, span) => sum + span.end - span.start, 0),
     digest: hash.digest('base64url'),
     text: () => listed.map((span) => textOf(bytes, span)).join(''),
@@ -208,7 +228,7 @@ function invalidMessages(message: string): { ok: false; reason: BodyFault } {
  */
 export function addReport(answer: Uint8Array, report: Report): Uint8Array {
   try {
-    const root = scanJson(answer, 1);
+    const root = scanJson(answer, levels(1));
     if (root.kind !== 'object') return answer;
     const comma = root.fields?.length ? ',' : '';
     const end = root.end - 1;

@@ -12,7 +12,7 @@ export interface Span {
   readonly end: number;
 }
 
-/** A JSON value in the bytes. `fields` and `items` are present down to the depth that was asked for. */
+/** A JSON value in the bytes. `fields` and `items` are present where the outline asked for them. */
 export interface JsonSpan extends Span {
   readonly kind: 'object' | 'array' | 'string' | 'number' | 'literal';
   readonly fields?: readonly FieldSpan[];
@@ -23,6 +23,28 @@ export interface JsonSpan extends Span {
 export interface FieldSpan extends Span {
   readonly key: string;
   readonly value: JsonSpan;
+}
+
+/**
+ * Which parts of a value are kept as spans; all else is checked and passed over. A span costs as much memory as dozens of bytes of
+ * JSON, so what is kept is bounded by what is named here, not by what a caller sends.
+ */
+export interface Outline {
+  /** Members to keep: all of them with this outline each, or those that are named here. */
+  readonly fields?: Outline | ReadonlyMap<string, Outline>;
+  /** Keep the elements, with this outline each. */
+  readonly items?: Outline;
+  /** Keep only the element of this index. */
+  readonly only?: number;
+  /** An object or array with more members than this is kept without any. */
+  readonly most?: number;
+}
+
+/** All fields and items, this many levels down. */
+export function levels(depth: number): Outline {
+  if (depth === 0) return {};
+  const inner = levels(depth - 1);
+  return { fields: inner, items: inner };
 }
 
 /** The bytes are not JSON; `offset` is the first byte that can't be right. */
@@ -60,17 +82,24 @@ const encoder = new TextEncoder();
  * Scans one JSON text.
  *
  * @param bytes the whole text, UTF-8; white space around the value is allowed
- * @param depth how many levels of objects and arrays are kept as spans; deeper ones are checked and passed over
+ * @param outline what is kept as spans; nested at most a few levels, since this is what recursion follows
  * @throws JsonSyntaxError where the grammar (RFC 8259) or UTF-8 is broken
  */
-export function scanJson(bytes: Uint8Array, depth: number): JsonSpan {
+export function scanJson(bytes: Uint8Array, outline: Outline): JsonSpan {
   assertUtf8(bytes);
   const scanner = new Scanner(bytes);
   scanner.skipSpace();
-  const value = scanner.value(depth);
+  const value = scanner.value(outline);
   scanner.skipSpace();
   if (scanner.position !== bytes.length) throw new JsonSyntaxError(scanner.position);
   return value;
+}
+
+/** A value inside of a text that was scanned before, with more of its outline. Positions are those of the whole text. */
+export function within(bytes: Uint8Array, span: Span, outline: Outline): JsonSpan {
+  const scanner = new Scanner(bytes);
+  scanner.position = span.start;
+  return scanner.value(outline);
 }
 
 /** The text of a span. */
@@ -166,16 +195,16 @@ class Scanner {
     this.bytes = bytes;
   }
 
-  value(depth: number): JsonSpan {
+  value(outline: Outline): JsonSpan {
     const start = this.position;
     const kind = this.kind();
-    if (kind === 'object' && depth > 0) {
-      const fields = this.fields(depth - 1);
-      return { kind, start, end: this.position, fields };
+    if (kind === 'object' && outline.fields) {
+      const fields = this.fields(outline.fields, outline.most ?? Number.POSITIVE_INFINITY);
+      return { kind, start, end: this.position, ...(fields && { fields }) };
     }
-    if (kind === 'array' && depth > 0) {
-      const items = this.items(depth - 1);
-      return { kind, start, end: this.position, items };
+    if (kind === 'array' && outline.items) {
+      const items = this.items(outline.items, outline);
+      return { kind, start, end: this.position, ...(items && { items }) };
     }
     if (kind === 'object' || kind === 'array') this.skipNested();
     else this.skipScalar(kind);
@@ -202,8 +231,9 @@ class Scanner {
     return 'literal';
   }
 
-  private fields(depth: number): FieldSpan[] {
+  private fields(wanted: Outline | ReadonlyMap<string, Outline>, most: number): FieldSpan[] | undefined {
     const fields: FieldSpan[] = [];
+    let count = 0;
     this.position++;
     this.skipSpace();
     if (this.take(CLOSE_OBJECT)) return fields;
@@ -214,24 +244,29 @@ class Scanner {
       this.skipSpace();
       this.expect(COLON);
       this.skipSpace();
-      const value = this.value(depth);
-      fields.push({ key, start, end: value.end, value });
+      const inner = wanted instanceof Map ? wanted.get(key) : (wanted as Outline);
+      const value = this.value(count < most && inner ? inner : {});
+      if (++count <= most && inner) fields.push({ key, start, end: value.end, value });
       this.skipSpace();
-      if (this.take(CLOSE_OBJECT)) return fields;
+      if (this.take(CLOSE_OBJECT)) return count <= most ? fields : undefined;
       this.expect(COMMA);
       this.skipSpace();
     }
   }
 
-  private items(depth: number): JsonSpan[] {
+  private items(inner: Outline, { only, most = Number.POSITIVE_INFINITY }: Outline): JsonSpan[] | undefined {
     const items: JsonSpan[] = [];
+    let count = 0;
     this.position++;
     this.skipSpace();
     if (this.take(CLOSE_ARRAY)) return items;
     for (;;) {
-      items.push(this.value(depth));
+      const wanted = count < most && (only === undefined || only === count);
+      const value = this.value(wanted ? inner : {});
+      if (wanted) items.push(value);
+      count++;
       this.skipSpace();
-      if (this.take(CLOSE_ARRAY)) return items;
+      if (this.take(CLOSE_ARRAY)) return count <= most ? items : undefined;
       this.expect(COMMA);
       this.skipSpace();
     }

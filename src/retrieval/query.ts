@@ -1,6 +1,6 @@
 /** Parts of a kept content: lines, what surrounds a text, a value inside of JSON. Pure; the same for clients and models. */
 import type { Result } from '../memory/result.ts';
-import { fieldOf, type JsonSpan, JsonSyntaxError, scanJson, textOf } from '../protocol/spans.ts';
+import { fieldOf, JsonSyntaxError, type Outline, scanJson, textOf } from '../protocol/spans.ts';
 
 /** A question about a content. */
 export type Query =
@@ -28,6 +28,8 @@ const LONGEST_GREP_BYTES = 256;
 const MOST_CONTEXT = 20;
 const LARGEST_JSON_BYTES = 8 * 1024 * 1024;
 
+const MOST_STEPS = 64;
+
 /** An answer is cut here, in characters; a content in full, or a `Range` of it, is not. */
 const LONGEST_ANSWER = 256 * 1024;
 
@@ -54,12 +56,18 @@ export function parseQuery(
   return parsePath(value);
 }
 
-/** Answers a query from a content. */
+/** Answers a query from a content. Costs one pass, and the memory of one answer. */
 export function answerQuery(content: Uint8Array, query: Query): Result<Answer, QueryFault> {
   if (query.kind === 'path') return valueAt(content, query.steps);
-  const lines = linesOf(new TextDecoder().decode(content));
-  const picked = query.kind === 'lines' ? lines.slice(query.from - 1, query.to) : grep(lines, query);
-  return { ok: true, value: cut(picked.join('\n'), 'text/plain; charset=utf-8') };
+  const text = new TextDecoder().decode(content);
+  const answer = new CappedLines();
+  if (query.kind === 'grep') grep(text, query, answer);
+  else
+    for (const { number, line } of linesOf(text)) {
+      if (number > query.to || answer.isFull) break;
+      if (number >= query.from) answer.add(line);
+    }
+  return { ok: true, value: cut(answer.toString(), 'text/plain; charset=utf-8') };
 }
 
 function parseLines(value: string): Result<Query, QueryFault> {
@@ -92,36 +100,71 @@ function parsePath(path: string): Result<Query, QueryFault> {
     steps.push(name ?? (index === undefined ? (quoted ?? '').replace(/\\(.)/g, '$1') : Number(index)));
     position += whole.length;
   }
-  if (!path.startsWith('$') || position < path.length)
-    return invalid('path', "path must be $ followed by .name, ['name'] or [n], such as $.items[3].id.");
+  if (!path.startsWith('$') || position < path.length || steps.length > MOST_STEPS)
+    return invalid(
+      'path',
+      "path must be $ followed by .name, ['name'] or [n], such as $.items[3].id, with at most 64 steps.",
+    );
   return { ok: true, value: { kind: 'path', steps } };
 }
 
-/** Lines as an editor counts them: a last line break ends the last line and begins no other. */
-function linesOf(text: string): string[] {
-  const lines = text.split(/\r\n|\n|\r/);
-  if (lines.length > 1 && lines.at(-1) === '') lines.pop();
-  return lines;
+/** Lines as an editor counts them, from 1 on: a last line break ends the last line and begins no other. */
+function* linesOf(text: string): Generator<{ number: number; line: string }> {
+  const lineBreak = /\r\n|\n|\r/g;
+  let start = 0;
+  for (let number = 1; start < text.length || number === 1; number++) {
+    const end = lineBreak.exec(text);
+    yield { number, line: text.slice(start, end?.index) };
+    if (!end) return;
+    start = lineBreak.lastIndex;
+  }
+}
+
+/** Lines of an answer, until there are more than an answer may have. */
+class CappedLines {
+  private readonly lines: string[] = [];
+  private length = 0;
+
+  get isFull(): boolean {
+    return this.length > LONGEST_ANSWER;
+  }
+
+  add(line: string): void {
+    this.lines.push(line);
+    this.length += line.length + 1;
+  }
+
+  toString(): string {
+    return this.lines.join('\n');
+  }
 }
 
 /** Like `grep -n -F -C`: `n:` before a line that matches, `n-` before one around it, `--` between groups. */
-function grep(lines: readonly string[], { text, context }: { text: string; context: number }): string[] {
-  const out: string[] = [];
-  const isMatch = lines.map((line) => line.includes(text));
-  let shown = -1;
-  for (const [index, matches] of isMatch.entries()) {
-    if (!matches) continue;
-    const from = Math.max(shown + 1, index - context);
-    if (shown >= 0 && from > shown + 1) out.push('--');
-    const to = Math.min(lines.length - 1, index + context);
-    for (let line = from; line <= to; line++)
-      out.push(`${line + 1}${isMatch[line] ? ':' : '-'}${lines[line]}`);
-    shown = Math.max(shown, to);
+function grep(text: string, query: { text: string; context: number }, answer: CappedLines): void {
+  let before: { number: number; line: string }[] = [];
+  let shown = 0;
+  let after = 0;
+  for (const current of linesOf(text)) {
+    if (answer.isFull) return;
+    if (current.line.includes(query.text)) {
+      const first = before[0]?.number ?? current.number;
+      if (shown > 0 && first > shown + 1) answer.add('--');
+      for (const { number, line } of before) answer.add(`${number}-${line}`);
+      answer.add(`${current.number}:${current.line}`);
+      after = query.context;
+    } else if (after > 0) {
+      answer.add(`${current.number}-${current.line}`);
+      after--;
+    } else {
+      if (query.context > 0) before = [...before, current].slice(-query.context);
+      continue;
+    }
+    before = [];
+    shown = current.number;
   }
-  return out;
 }
 
-/** The value's own bytes: numbers keep their digits. */
+/** The value's own bytes: numbers keep their digits. One scan keeps nothing but the way to it. */
 function valueAt(content: Uint8Array, steps: readonly (string | number)[]): Result<Answer, QueryFault> {
   if (content.length > LARGEST_JSON_BYTES)
     return invalid(
@@ -129,16 +172,13 @@ function valueAt(content: Uint8Array, steps: readonly (string | number)[]): Resu
       `The content has ${content.length} bytes; path reads at most ${LARGEST_JSON_BYTES}.`,
     );
   try {
-    let offset = 0;
-    let bytes = content;
+    let value = scanJson(content, outlineOf(steps));
     for (const step of steps) {
-      const child = childOf(scanJson(bytes, 1), step);
+      const child = typeof step === 'number' ? value.items?.[0] : fieldOf(value, step)?.value;
       if (!child) return notFound('path', `The content has nothing at ${JSON.stringify(step)} of the path.`);
-      offset += child.start;
-      bytes = content.subarray(offset, offset + child.end - child.start);
+      value = child;
     }
-    const value = scanJson(bytes, 0);
-    return { ok: true, value: cut(textOf(bytes, value), 'application/json') };
+    return { ok: true, value: cut(textOf(content, value), 'application/json') };
   } catch (error) {
     if (error instanceof JsonSyntaxError)
       return invalid('path', 'The content is not JSON, so it has no paths.');
@@ -146,8 +186,12 @@ function valueAt(content: Uint8Array, steps: readonly (string | number)[]): Resu
   }
 }
 
-function childOf(value: JsonSpan, step: string | number): JsonSpan | undefined {
-  return typeof step === 'number' ? value.items?.[step] : fieldOf(value, step)?.value;
+function outlineOf(steps: readonly (string | number)[]): Outline {
+  return steps.reduceRight<Outline>(
+    (inner, step) =>
+      typeof step === 'number' ? { items: inner, only: step } : { fields: new Map([[step, inner]]) },
+    {},
+  );
 }
 
 /** Cuts between code points. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openUnitOf, readHistory } from '../../src/memory/history.ts';
+import { readHistory } from '../../src/memory/history.ts';
 import { assistant, calls, read, result, step, system, user } from '../support/chat.ts';
 
 const history = (messages: Record<string, unknown>[], prefixes: string[] = []) =>
@@ -111,15 +111,16 @@ describe('pairing', () => {
   });
 });
 
-describe('the open unit', () => {
-  it('is the trailing unit while a call waits for its result', () => {
-    const messages = [user('a'), calls(['1', 'f'], ['2', 'g']), result('1', 'x')];
-    expect(openUnitOf(history(messages))).toBe(1);
-  });
-
-  it('is not an old call that never got a result', () => {
-    const messages = [user('a'), calls(['1', 'f']), user('b'), assistant('c')];
-    expect(openUnitOf(history(messages))).toBeUndefined();
+describe('calls without a result', () => {
+  it('are counted by their unit', () => {
+    const messages = [
+      user('a'),
+      calls(['1', 'f'], ['2', 'g']),
+      result('1', 'x'),
+      user('b'),
+      calls(['3', 'f']),
+    ];
+    expect(history(messages).units.map((unit) => unit.unanswered)).toEqual([0, 1, 0, 1]);
   });
 });
 

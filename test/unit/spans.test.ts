@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cutMembers, fieldOf, type JsonSpan, jsonOf, scanJson, splice } from '../../src/protocol/spans.ts';
+import {
+  cutMembers,
+  fieldOf,
+  type JsonSpan,
+  jsonOf,
+  levels,
+  scanJson,
+  splice,
+} from '../../src/protocol/spans.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
@@ -21,7 +29,7 @@ const parses = (text: string): boolean => {
 
 const scans = (text: string): boolean => {
   try {
-    scanJson(encode(text), 3);
+    scanJson(encode(text), levels(3));
     return true;
   } catch {
     return false;
@@ -41,7 +49,7 @@ describe('scanning', () => {
     fc.assert(
       fc.property(spaced, fc.integer({ min: 0, max: 4 }), (text, depth) => {
         const bytes = encode(text);
-        expect(rebuild(bytes, scanJson(bytes, depth))).toEqual(JSON.parse(text));
+        expect(rebuild(bytes, scanJson(bytes, levels(depth)))).toEqual(JSON.parse(text));
       }),
     );
   });
@@ -90,17 +98,30 @@ describe('scanning', () => {
   });
 
   it('refuses bytes that are not UTF-8', () => {
-    expect(() => scanJson(new Uint8Array([0x22, 0xff, 0x22]), 0)).toThrow('not valid JSON');
+    expect(() => scanJson(new Uint8Array([0x22, 0xff, 0x22]), levels(0))).toThrow('not valid JSON');
   });
 
   it('takes nesting of any depth', () => {
     const deep = 100_000;
-    expect(scanJson(encode('['.repeat(deep) + ']'.repeat(deep)), 2).kind).toBe('array');
-    expect(() => scanJson(encode('['.repeat(deep)), 2)).toThrow('not valid JSON');
+    expect(scanJson(encode('['.repeat(deep) + ']'.repeat(deep)), levels(2)).kind).toBe('array');
+    expect(() => scanJson(encode('['.repeat(deep)), levels(2))).toThrow('not valid JSON');
+  });
+
+  it('keeps only what its outline names', () => {
+    const bytes = encode('{"a":[1,[2],3],"b":{"c":4}}');
+    const span = scanJson(bytes, { fields: new Map([['a', { items: {}, only: 1 }]]) });
+    expect(rebuild(bytes, span)).toEqual({ a: [[2]] });
+  });
+
+  it('keeps no members of what has more than its outline allows', () => {
+    const outline = { items: {}, fields: {}, most: 2 };
+    expect(scanJson(encode('[1,2]'), outline).items).toHaveLength(2);
+    expect(scanJson(encode('[1,2,3]'), outline).items).toBeUndefined();
+    expect(scanJson(encode('{"a":1,"b":2,"c":3}'), outline).fields).toBeUndefined();
   });
 
   it('says where the grammar breaks', () => {
-    expect(() => scanJson(encode('{"a": nope}'), 1)).toThrow('byte 6');
+    expect(() => scanJson(encode('{"a": nope}'), levels(1))).toThrow('byte 6');
   });
 });
 
@@ -114,7 +135,7 @@ describe('cutting members', () => {
       fc.property(object, fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }), (members, removed) => {
         const text = `{ ${members.map(([key, value]) => `${JSON.stringify(key)} : ${JSON.stringify(value)}`).join(' , ')} }`;
         const bytes = encode(text);
-        const fields = scanJson(bytes, 1).fields ?? [];
+        const fields = scanJson(bytes, levels(1)).fields ?? [];
         const cut = decode(
           splice(
             bytes,
@@ -122,7 +143,7 @@ describe('cutting members', () => {
             cutMembers(fields, (index) => removed[index] ?? false),
           ),
         );
-        const kept = scanJson(encode(cut), 1).fields ?? [];
+        const kept = scanJson(encode(cut), levels(1)).fields ?? [];
         expect(
           kept.map((field) => cut.slice(0, 0) + decode(encode(cut).subarray(field.start, field.end))),
         ).toEqual(
@@ -151,7 +172,7 @@ describe('splicing', () => {
 
   it('reads the last of two fields of one name, as JSON.parse does', () => {
     const bytes = encode('{"a":1,"a":2}');
-    const field = fieldOf(scanJson(bytes, 1), 'a');
+    const field = fieldOf(scanJson(bytes, levels(1)), 'a');
     expect(field && jsonOf(bytes, field.value)).toBe(2);
   });
 });

@@ -31,6 +31,7 @@ describe('counting', () => {
     ['surrogate pairs', '😀'],
     ['combining marks', 'e\u0301'],
     ['line breaks', '\n'],
+    ['slashes and line breaks', '/\n'],
   ])('cuts runs of %s before the tokenizer sees them', (_, unit) => {
     const seen: number[] = [];
     const watched = createTokenCounter((text) => seen.push(text.length));
@@ -54,9 +55,18 @@ describe('counting', () => {
     expect(counted).toBe(1);
   });
 
+  it('does not take a message for the tools of the same bytes', () => {
+    const [message] = read([user('x')]);
+    if (!message) throw new Error('a message was written');
+    const own = createTokenCounter((text) => text.length);
+    own.message(message);
+    const tools = { count: 1, bytes: 1, digest: message.digest, text: () => 'a'.repeat(100) };
+    expect(toolTokens(tools, own)).toBe(100 + 7 + 12);
+  });
+
   it('adds the overhead of messages and of tools', () => {
     const [message] = read([user('hello')]);
-    expect(message && counter.message(message)).toBe(4);
+    expect(message && counter.message(message)).toBe(5);
     const tools = { count: 2, bytes: 10, digest: 'd', text: () => 'hello' };
     expect(toolTokens(tools, counter)).toBe(1 + 2 * 7 + 12);
     expect(toolTokens(undefined, counter)).toBe(0);
