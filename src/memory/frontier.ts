@@ -5,7 +5,7 @@
  * was made. So any isolate finds the same frontier, a longer array finds the same one or a later one, and between two moves
  * nothing that was sent changes.
  *
- * One pass over the request points; each unit is passed over at most twice (once by each cut).
+ * One pass over the request points. Each unit is passed over once by each cut, and again for each move that is taken back.
  */
 import type { History, RequestPoint } from './history.ts';
 
@@ -80,7 +80,7 @@ export interface Replay {
 /** From this share of the budget on the next move is prepared, where a strategy sets no watermark. */
 const PREPARE_FROM = 0.6;
 
-/** Finds the frontier. Linear in request points and units. */
+/** Finds the frontier. */
 export function replay(history: History, rule: ReplayRule, prices: Prices, effect: Effect): Replay {
   const tails = new Tails(history, rule);
   const cursor = new Cursor(history, rule, effect);
@@ -93,14 +93,21 @@ export function replay(history: History, rule: ReplayRule, prices: Prices, effec
   for (const [index, point] of history.requestPoints.entries()) {
     before = prices[point.messages] ?? 0;
     const tail = tails.at(point);
-    const due = dueAt(point, rule, cursor, before, index === end);
+    const last = index === end;
     const freed = cursor.freed;
+    const due = dueAt(point, rule, cursor, before, last);
     if (due) move(cursor, rule, tail, due, before);
+    // The answer's room is looked at when all else is done, so that the rule above is the same one at every request.
+    const tight = last ? dueByAnswer(rule, before - cursor.freed) : undefined;
+    if (tight) move(cursor, rule, tail, tight, before);
     moved = cursor.freed > freed;
-    if (!moved || !due) continue;
+    if (!moved) continue;
     moves.push(cursor.cuts);
-    trigger = due.trigger;
+    trigger = (due ?? tight)?.trigger ?? trigger;
   }
+  // A result that came since the last request made one unit of several: edits made to these are not made any more.
+  const since = history.requestPoints[end - 1]?.messages ?? 0;
+  moved ||= history.late.some((message) => message >= since);
 
   const after = before - cursor.freed;
   const next = isNear(history, rule, cursor, after) ? tails.beyond() : cursor.cuts;
@@ -128,14 +135,14 @@ function dueAt(
   const slides = rule.frontier === 'slide';
   const tokens = slides ? price : price - cursor.freed;
   const turns = slides ? point.turns : point.turns - cursor.turnsCut;
-  const fits = last ? rule.window - rule.answer : rule.window;
-  const overflows = tokens > fits;
-  const leastFreed = overflows || slides ? 0 : rule.minReclaim;
+  const overflows = tokens > rule.window;
+  const forced = rule.force && last;
+  const leastFreed = overflows || slides || forced ? 0 : rule.minReclaim;
 
   const over = tokens > (rule.hard ?? Number.POSITIVE_INFINITY);
   const overSoft = tokens > (rule.soft ?? Number.POSITIVE_INFINITY);
   if (over || overSoft || overflows) {
-    const limit = Math.min(rule.hard ?? fits, rule.soft ?? fits, fits);
+    const limit = Math.min(rule.hard ?? rule.window, rule.soft ?? rule.window, rule.window);
     const target = slides ? 0 : limit * rule.watermark;
     return {
       trigger: over || !overSoft ? 'token_budget' : 'token_soft_budget',
@@ -146,8 +153,16 @@ function dueAt(
   }
   if (rule.turnsDue !== undefined && turns >= rule.turnsDue)
     return { trigger: 'turns', target: 0, shrinkOver: undefined, leastFreed };
-  if (rule.force && last) return { trigger: 'force', target: 0, shrinkOver: tokens - 1, leastFreed: 0 };
+  if (forced) return { trigger: 'force', target: 0, shrinkOver: tokens - 1, leastFreed: 0 };
   return undefined;
+}
+
+/** Due when the view would leave too little of the window for the answer. */
+function dueByAnswer(rule: ReplayRule, view: number): Due | undefined {
+  const limit = rule.window - rule.answer;
+  if (view <= limit) return undefined;
+  const target = rule.frontier === 'slide' ? 0 : limit * rule.watermark;
+  return { trigger: 'token_budget', target, shrinkOver: target > 0 ? target : limit, leastFreed: 0 };
 }
 
 /**
@@ -195,7 +210,7 @@ class Tails {
     const fresh = this.freshUnit();
     const { keepTurns, keepSteps } = this.rule;
     return {
-      turn: Math.min(this.turnLimit(keepTurns), fresh),
+      turn: this.stopBefore(Math.min(this.turnLimit(keepTurns), fresh)),
       step: Math.min(this.stepLimit(keepSteps), fresh),
     };
   }
@@ -207,6 +222,14 @@ class Tails {
       turn: this.turnLimit(Math.max(0, keepTurns - 1)),
       step: this.stepLimit(keepSteps === undefined ? undefined : Math.max(0, keepSteps - 1)),
     };
+  }
+
+  /** Where whole turns go, the cut stands at the beginning of one. */
+  private stopBefore(unit: number): number {
+    if (this.rule.stops === 'unit') return unit;
+    let turn = this.point.turns - 1;
+    while (turn >= 0 && (this.history.turns[turn] ?? 0) > unit) turn--;
+    return this.history.turns[turn] ?? 0;
   }
 
   private turnLimit(keep: number): number {
@@ -221,7 +244,10 @@ class Tails {
     return this.stepsSeen <= keep ? 0 : (this.steps[this.stepsSeen - keep] ?? 0);
   }
 
-  /** The last assistant unit while its results are fresh: the model has not seen them, so nothing may remove them. */
+  /**
+   * The last assistant unit while its results are fresh: the model has not seen them, so nothing may remove them. An open unit is
+   * this one too.
+   */
   private freshUnit(): number {
     const unit = this.lastAssistant;
     return unit !== undefined && this.history.units[unit]?.step ? unit : this.point.units;

@@ -91,7 +91,7 @@ export function plan(strategy: EditingStrategy, request: PlanRequest, context: P
   const { history } = request;
   const budgets = budgetsOf(strategy, request.model);
   const prices = pricesOf(history, request.toolTokens, context.counter);
-  const rule = ruleOf(strategy, budgets, request);
+  const rule = ruleOf(strategy, budgets, request, context);
 
   if (strategy.mode === 'trim') {
     const result = replay(history, rule, prices, trimEffect(history, prices));
@@ -133,7 +133,7 @@ function removalsBy(
   const known: Removal[][] = [];
   const compactContext: CompactContext = {
     ...context,
-    refs: strategy.compact_offload ? context.refs : undefined,
+    keep: strategy.compact_offload,
     writer: createPreviewWriter(history.messages, context),
   };
   return (index) => {
@@ -161,12 +161,17 @@ function pricesOf(history: History, toolTokens: number, counter: TokenCounter): 
   return prices;
 }
 
-function ruleOf(strategy: EditingStrategy, budgets: Budgets, request: PlanRequest): ReplayRule {
+function ruleOf(
+  strategy: EditingStrategy,
+  budgets: Budgets,
+  request: PlanRequest,
+  context: PlanContext,
+): ReplayRule {
   return {
     frontier: frontierOf(strategy),
     turnsDue: turnsDueOf(strategy),
     hard: budgets.hard,
-    soft: isReversible(strategy) ? budgets.soft : undefined,
+    soft: isReversible(strategy, context) ? budgets.soft : undefined,
     watermark: strategy.low_watermark_pct,
     minReclaim: strategy.min_reclaim_tokens,
     window: budgets.window,
@@ -206,8 +211,8 @@ function turnsDueOf(strategy: EditingStrategy): number | undefined {
 }
 
 /** Under the soft budget only what loses nothing may run. */
-function isReversible(strategy: EditingStrategy): boolean {
-  return strategy.mode === 'compact' && strategy.compact_offload;
+function isReversible(strategy: EditingStrategy, { refs }: PlanContext): boolean {
+  return strategy.mode === 'compact' && strategy.compact_offload && refs !== undefined;
 }
 
 /** An answer limit that would leave no room at all is not one. */

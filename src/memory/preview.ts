@@ -12,6 +12,10 @@ import type { TokenCounter } from './tokens.ts';
 const LARGEST_JSON = 1_000_000;
 const MOST_KEYS = 12;
 
+/** Tokens of the shortest literal with its comma. */
+const SMALLEST_LITERAL = 2;
+const LONGEST_KEY = 32;
+
 /** Writes previews for the messages of one array. */
 export interface PreviewWriter {
   /**
@@ -26,7 +30,7 @@ export interface PreviewWriter {
 /** Previews that were written before, by message, what stands before it, and size. */
 export type WrittenPreviews = Lru<string>;
 
-const REMEMBERED = 20_000;
+const REMEMBERED = 10_000;
 
 export function createWrittenPreviews(): WrittenPreviews {
   return new Lru<string>(REMEMBERED);
@@ -67,6 +71,7 @@ export function createPreviewWriter(
     const held: string[] = [];
     left -= counter.marker('\nheld: ');
     for (const literal of byDistinction(fresh)) {
+      if (left < SMALLEST_LITERAL) break;
       const cost = counter.text(`${literal}, `);
       if (cost > left) continue;
       held.push(literal);
@@ -104,7 +109,9 @@ function shapeOf(text: string): string {
 }
 
 function keysOf(keys: readonly string[]): string {
-  const named = keys.slice(0, MOST_KEYS).map((key) => key.replace(/\s+/g, ' ').slice(0, 32));
+  const named = keys
+    .slice(0, MOST_KEYS)
+    .map((key) => [...key.replace(/\s+/g, ' ')].slice(0, LONGEST_KEY).join(''));
   return `keys ${named.join(' ')}${keys.length > MOST_KEYS ? ' …' : ''}`;
 }
 

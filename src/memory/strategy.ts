@@ -10,6 +10,8 @@ import type { Result } from './result.ts';
 
 const count = z.int().nonnegative();
 const share = z.number().min(0).max(1);
+/** Names and prefixes are compared with every output, so there are not more of them than a person writes. */
+const names = z.array(z.string().min(1)).max(100).default([]);
 
 /** Of every mode that edits. */
 const common = {
@@ -21,7 +23,7 @@ const common = {
   low_watermark_pct: share.default(0),
   frontier: z.enum(['jump', 'slide']).optional(),
   min_reclaim_tokens: count.default(0),
-  text_observation_prefixes: z.array(z.string().min(1)).default([]),
+  text_observation_prefixes: names,
   archive: z.literal(false).default(false),
 };
 
@@ -40,8 +42,8 @@ const schemas = {
     compact_keep: count.optional(),
     compact_keep_steps: count.optional(),
     compact_clear_tool_inputs: z.boolean().default(false),
-    compact_exclude_tools: z.array(z.string()).default([]),
-    compact_include_tools: z.array(z.string()).default([]),
+    compact_exclude_tools: names,
+    compact_include_tools: names,
     compact_min_tokens: count.default(0),
     compact_offload: z.boolean().default(true),
     compact_preview_tokens: count.default(0),
@@ -221,6 +223,7 @@ function smaller(a: number | undefined, b: number | undefined): number | undefin
   return Math.min(a, b);
 }
 
-function quote(value: unknown): string {
-  return `'${String(value).slice(0, 64)}'`;
+/** A caller's value in a message: a short string as it is, anything else by its type. */
+export function quote(value: unknown): string {
+  return typeof value === 'string' ? `'${value.slice(0, 64)}'` : `of type ${typeof value}`;
 }

@@ -105,6 +105,19 @@ describe('what is chosen', () => {
     expect(contentOf(view(step('1', 'f', '')))).toBe('');
   });
 
+  it('is nothing that would be longer in bytes, whatever it is in characters or tokens', () => {
+    for (let length = 100; length < 140; length++) {
+      const output = Array.from({ length }, (_, index) => '#~x9'[(index * 7) % 4]).join('');
+      const viewed = viewOf(body([user('go'), ...step('1', 'f', output), assistant('done')]), ALL);
+      expect(viewed.bytes.length).toBeLessThanOrEqual(viewed.request.bytes.length);
+    }
+  });
+
+  it('is nothing that UTF-8 can’t hold, since it would not come back as it was', () => {
+    const torn = `${OUTPUT}\ud83d`;
+    expect(contentOf(view(step('1', 'f', torn)))).toBe(torn);
+  });
+
   it('is no result that answers no call', () => {
     const messages = messagesOf(viewOf(body([user('a'), result('nobody', OUTPUT), assistant('b')]), ALL));
     expect(messages[1]?.content).toBe(OUTPUT);
@@ -137,6 +150,16 @@ describe('cleared inputs', () => {
     },
   );
 
+  it('are made where serialisers write the other kind of call as null', () => {
+    const custom = { id: '1', type: 'custom', function: null, custom: { name: 'write', input } };
+    const messages = view([assistant(null, { tool_calls: [custom] }), result('1', 'ok')], {
+      compact_clear_tool_inputs: true,
+    });
+    expect(messages[0]).toMatchObject({
+      tool_calls: [{ custom: { input: expect.stringContaining('_removed') } }],
+    });
+  });
+
   it('are made in the deprecated function_call too', () => {
     const called = assistant(null, { function_call: { name: 'write', arguments: input } });
     const messages = view([called, { role: 'function', name: 'write', content: 'ok' }], {
@@ -167,6 +190,18 @@ describe('placeholders that come back', () => {
     const theirs = stranger.refs.name('theirs', () => OUTPUT);
     const line = `⟦removed: tool output for search (call_id=call_1); reason=context_compaction; ref=${theirs}; tokens=9⟧`;
     expect(again(`${line}\n${OUTPUT}`)).not.toContain(theirs);
+  });
+
+  it('keep their ref when the strategy writes none, or when nobody can check it', () => {
+    const messages = body([user('go'), ...step('call_1', 'search', placeholder), assistant('done')]);
+    const bare = { ...ALL, compact_offload: false };
+    expect(contentOf(messagesOf(viewOf(messages, bare)), 2)).toBe(placeholder);
+    expect(contentOf(messagesOf(viewOf(messages, ALL, { tenant: undefined })), 2)).toBe(placeholder);
+  });
+
+  it('are ordinary content when much more follows them than a preview', () => {
+    expect(again(`${placeholder}\n${lines(500)}`)).not.toBe(`${placeholder}\n${lines(500)}`);
+    expect(again(`${placeholder}\n${lines(500)}`)).not.toContain('line 499');
   });
 
   it('are ordinary content when they stand for another call', () => {

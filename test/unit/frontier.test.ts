@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { MemoryStrategyRequest } from '../../src/memory/strategy.ts';
 import { assistant, body, calls, lines, result, step, system, user } from '../support/chat.ts';
-import { messagesOf, viewOf } from '../support/view-of.ts';
+import { brokenPrefix } from '../support/laws.ts';
+import { messagesOf, type Viewed, viewOf } from '../support/view-of.ts';
 
 type Message = Record<string, unknown>;
 
@@ -127,6 +128,36 @@ describe('jump', () => {
   });
 });
 
+describe('the room for the answer', () => {
+  it('moves the frontier no further than the replay of the next request would', () => {
+    const input = {
+      mode: 'compact',
+      token_budget: 4000,
+      context_window_tokens: 6000,
+      low_watermark_pct: 0.5,
+      compact_keep_steps: 1,
+    } as const;
+    let earlier: Viewed | undefined;
+    for (let n = 1; n < 24; n++) {
+      const viewed = viewOf(body(steps(n), { max_tokens: 2500 }), input);
+      if (earlier) expect(brokenPrefix(earlier, viewed)).toEqual([]);
+      earlier = viewed;
+    }
+    expect(earlier?.report.applied_edits).toHaveLength(1);
+  });
+});
+
+describe('a result that comes late', () => {
+  it('makes one unit of what was edited before, and the report says that the frontier moved', () => {
+    const input = { mode: 'compact', token_budget: 500, compact_keep_steps: 1 } as const;
+    const early = [user('go'), calls(['late', 'search']), ...steps(4)];
+    const before = viewOf(body(early), input);
+    const after = viewOf(body([...early, result('late', 'at last')]), input);
+    expect(before.report.applied_edits).toHaveLength(1);
+    expect(after.report.frontier.moved).toBe(true);
+  });
+});
+
 describe('the tail', () => {
   it('is the last compact_keep turns', () => {
     const input = { mode: 'compact', token_budget: 100, compact_keep: 1, compact_keep_steps: 9 } as const;
@@ -154,6 +185,12 @@ describe('the tail', () => {
     expect(view.map((message) => message.role).join(' ')).toBe(
       'user assistant user assistant tool assistant tool assistant tool',
     );
+  });
+
+  it('begins with a turn in mode trim, even when a user message came between a result and its answer', () => {
+    const messages = [...turns(2), user('a'), ...step('x', 'search', OUTPUT), user('b')];
+    const view = messagesOf(viewOf(body(messages), { mode: 'trim', max_turns: 2, keep_last_n_turns: 1 }));
+    expect(view.map((message) => message.role)).toEqual(['user', 'assistant', 'tool', 'user']);
   });
 
   it('never holds less than what is fresh', () => {
@@ -184,16 +221,12 @@ describe('triggers', () => {
     expect(viewOf(body(messages), input).report.trigger).toBe('token_soft_budget');
   });
 
-  it('of the soft budget do nothing in a mode that loses what it edits', () => {
-    const trim = { mode: 'trim', token_soft_budget: 3000, token_budget: 100_000 } as const;
-    expect(viewOf(body(messages), trim).report.applied_edits).toEqual([]);
-    const bare = {
-      mode: 'compact',
-      token_soft_budget: 3000,
-      token_budget: 100_000,
-      compact_offload: false,
-    } as const;
-    expect(viewOf(body(messages), bare).report.applied_edits).toEqual([]);
+  it('of the soft budget do nothing where what is edited would be lost', () => {
+    const budgets = { token_soft_budget: 3000, token_budget: 100_000 } as const;
+    const compact = { mode: 'compact', ...budgets } as const;
+    expect(viewOf(body(messages), { mode: 'trim', ...budgets }).report.applied_edits).toEqual([]);
+    expect(viewOf(body(messages), { ...compact, compact_offload: false }).report.applied_edits).toEqual([]);
+    expect(viewOf(body(messages), compact, { tenant: undefined }).report.applied_edits).toEqual([]);
   });
 
   it('of percentages are shares of the window', () => {

@@ -67,6 +67,11 @@ describe('previews', () => {
     expect(preview(48, rows)).toBe('shape: JSON array, 60 items of objects with keys name value, 1 line');
   });
 
+  it('cut no character in half', () => {
+    const key = `a${'😀'.repeat(20)}`;
+    expect(preview(64, JSON.stringify({ [key]: lines(60) })).isWellFormed()).toBe(true);
+  });
+
   it('leave out what an earlier message holds', () => {
     expect(preview(48, 'known: ORD-4711', `${lines(60, 'row')}\nORD-4711 and ORD-4712`)).toContain(
       'ORD-4712',

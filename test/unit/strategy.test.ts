@@ -24,6 +24,8 @@ describe('a strategy', () => {
     [{ mode: 'compct' }, 'mode', 'none, trim, compact'],
     [{ token_budget: 1 }, 'mode', 'mode is missing'],
     [{ mode: 'toString' }, 'mode', 'Unknown mode'],
+    [{ mode: { toString: 1 } }, 'mode', 'Unknown mode of type object'],
+    [{ mode: 'compact', compact_exclude_tools: Array(101).fill('a') }, 'compact_exclude_tools', '100'],
     [['compact'], '', 'must be an object'],
     [null, '', 'must be an object'],
     [7, '', 'must be an object'],

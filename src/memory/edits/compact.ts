@@ -2,7 +2,7 @@
 import type { History, Output, Unit } from '../history.ts';
 import { TEXT_OBSERVATION } from '../history.ts';
 import { Lru } from '../lru.ts';
-import type { Content, Message, ToolCall } from '../message.ts';
+import type { Content, Message } from '../message.ts';
 import {
   type Digest,
   label,
@@ -22,8 +22,10 @@ import type { Removal } from './removal.ts';
 /** What the compactor needs from outside of the array. */
 export interface CompactContext {
   readonly counter: TokenCounter;
-  /** Names refs; absent when nothing is to be kept. */
+  /** The tenant's refs; absent without a tenant. */
   readonly refs: RefNamer | undefined;
+  /** Whether what is removed is kept under a ref. */
+  readonly keep: boolean;
   readonly digest: Digest;
   readonly writer: PreviewWriter;
   readonly facts: ContentFacts;
@@ -38,6 +40,8 @@ interface Facts {
   readonly marker: Marker | undefined;
   /** For arguments: whether they are a JSON object. */
   readonly object: boolean;
+  /** Whether UTF-8 can hold it: half a surrogate pair would come back as another character. */
+  readonly storable: boolean;
 }
 
 /** Facts by digest, for one isolate and encoding. */
@@ -71,6 +75,16 @@ export function compactUnit(
   );
 }
 
+/** Something that may be removed, and what could stand in its place. */
+interface Candidate extends Pick<Removal, 'kind' | 'message' | 'call' | 'tool' | 'callId' | 'content'> {
+  /** Names the content. */
+  readonly key: string;
+  /** What could stand there, best first. */
+  readonly replacements: (marker: MarkerStart, facts: Facts) => readonly string[];
+}
+
+type MarkerStart = Pick<Marker, 'tool' | 'call' | 'reason' | 'ref'>;
+
 function compactOutput(
   history: History,
   output: Output,
@@ -78,45 +92,29 @@ function compactOutput(
   context: CompactContext,
 ): Removal | undefined {
   const message = messageAt(history, output.message);
-  const tool = output.call?.name ?? TEXT_OBSERVATION;
-  if (!mayCompact(tool, strategy)) return undefined;
-  const callId = output.call?.id ?? 'none';
-  const key = `${message.digest}:output`;
   const content = () => message.content();
-  const facts = context.facts.remember(key, () => readFacts(content(), context.counter));
-  const labels = { tool: label(tool, context.digest), call: label(callId, context.digest) };
-  if (facts.tokens < strategy.compact_min_tokens || isEcho(facts, labels, strategy, context))
-    return undefined;
-
-  const ref = context.refs?.name(key, () => content().text);
-  const line = writeMarker({
-    kind: 'tool output',
-    ...labels,
-    reason: 'context_compaction',
-    ...(ref === undefined ? {} : { ref, tokens: facts.tokens }),
-  });
-  const preview =
-    strategy.compact_preview_tokens > 0
-      ? context.writer.write(output.message, () => content().text, strategy.compact_preview_tokens)
-      : '';
-  // A preview that makes the placeholder too long is left out before the removal is given up.
-  const replacement = [preview === '' ? line : `${line}\n${preview}`, line].find((text) =>
-    isShorter(text, facts, context.counter),
-  );
-  if (replacement === undefined) return undefined;
-  return {
+  const previewTokens = strategy.compact_preview_tokens;
+  const candidate: Candidate = {
     kind: 'output',
     message: output.message,
     call: -1,
-    tool,
-    callId,
-    ...(ref === undefined ? {} : { ref }),
+    tool: output.call?.name ?? TEXT_OBSERVATION,
+    callId: output.call?.id ?? 'none',
     content,
-    tokens: facts.tokens,
-    bytes: facts.bytes,
-    replacement,
-    freed: facts.tokens - context.counter.marker(replacement),
+    key: `${message.digest}:output`,
+    replacements: (marker, { tokens }) => {
+      const line = writeMarker({
+        ...marker,
+        kind: 'tool output',
+        ...(marker.ref === undefined ? {} : { tokens }),
+      });
+      if (previewTokens === 0) return [line];
+      // A preview that makes the placeholder too long is left out before the removal is given up.
+      const preview = context.writer.write(output.message, () => content().text, previewTokens);
+      return preview === '' ? [line] : [`${line}\n${preview}`, line];
+    },
   };
+  return remove(candidate, strategy, context);
 }
 
 function compactInputs(
@@ -126,52 +124,48 @@ function compactInputs(
   context: CompactContext,
 ): Removal[] {
   const message = messageAt(history, unit.first);
-  return message.calls.flatMap(
-    (call, index) => compactInput(message, unit.first, call, index, strategy, context) ?? [],
-  );
+  return message.calls.flatMap(({ id, name, input }, index) => {
+    const candidate: Candidate = {
+      kind: 'input',
+      message: unit.first,
+      call: index,
+      tool: name,
+      callId: id,
+      content: () => ({ text: input, type: 'application/json', weight: { texts: [input], flat: 0 } }),
+      key: `${message.digest}:input:${index}`,
+      // Arguments that were no JSON object to begin with are the model's own, and stay as they are.
+      replacements: (marker, { object }) =>
+        object ? [writeClearedInput({ ...marker, kind: 'tool input' })] : [],
+    };
+    return remove(candidate, strategy, context) ?? [];
+  });
 }
 
-function compactInput(
-  message: Message,
-  position: number,
-  call: ToolCall,
-  index: number,
+function remove(
+  candidate: Candidate,
   strategy: CompactStrategy,
   context: CompactContext,
 ): Removal | undefined {
-  if (!mayCompact(call.name, strategy)) return undefined;
-  const key = `${message.digest}:input:${index}`;
-  const content = (): Content => ({
-    text: call.input,
-    type: 'application/json',
-    weight: { texts: [call.input], flat: 0 },
-  });
-  const facts = context.facts.remember(key, () => readFacts(content(), context.counter));
-  const labels = { tool: label(call.name, context.digest), call: label(call.id, context.digest) };
-  // Arguments that were no JSON object to begin with are the model's own, and stay as they are.
-  if (!facts.object || facts.tokens < strategy.compact_min_tokens) return undefined;
+  const { counter, digest, refs } = context;
+  const { key, replacements, ...removed } = candidate;
+  if (!mayCompact(removed.tool, strategy)) return undefined;
+  const facts = context.facts.remember(key, () => readFacts(removed.content(), counter));
+  if (!facts.storable || facts.tokens < strategy.compact_min_tokens) return undefined;
+  const labels = { tool: label(removed.tool, digest), call: label(removed.callId, digest) };
   if (isEcho(facts, labels, strategy, context)) return undefined;
 
-  const ref = context.refs?.name(key, () => call.input);
-  const replacement = writeClearedInput({
-    kind: 'tool input',
-    ...labels,
-    reason: 'context_compaction',
-    ...(ref === undefined ? {} : { ref }),
-  });
-  if (!isShorter(replacement, facts, context.counter)) return undefined;
+  const ref = context.keep && refs && { ref: refs.name(key, () => removed.content().text) };
+  const marker: MarkerStart = { ...labels, reason: 'context_compaction', ...(ref || {}) };
+  const replacement = replacements(marker, facts).find((text) => isShorter(text, facts, counter));
+  if (replacement === undefined) return undefined;
+  const { tokens, bytes } = facts;
   return {
-    kind: 'input',
-    message: position,
-    call: index,
-    tool: call.name,
-    callId: call.id,
-    ...(ref === undefined ? {} : { ref }),
-    content,
-    tokens: facts.tokens,
-    bytes: facts.bytes,
+    ...removed,
+    ...(ref || {}),
+    tokens,
+    bytes,
     replacement,
-    freed: facts.tokens - context.counter.marker(replacement),
+    freed: tokens - counter.marker(replacement),
   };
 }
 
@@ -188,15 +182,18 @@ function readFacts(content: Content, counter: TokenCounter): Facts {
     bytes: utf8.encode(text).length,
     length: text.length,
     marker: parseMarker(text) ?? parseClearedInput(text),
+    storable: text.isWellFormed(),
     object:
       type === 'application/json' && text.trimStart().startsWith('{') && parseObject(text) !== undefined,
   };
 }
 
+/** More than any preview has: a placeholder is short, and what follows a marker at length is something else. */
+const LONGEST_PREVIEW = 1_000;
+
 /**
- * Whether the content is a placeholder of ours that has come back: for this call, under a ref of this tenant. Without a ref
- * there is nothing to check, so such a line counts only where the strategy writes such lines, for the same call, and when no
- * more follows it than a preview may have.
+ * Whether the content is a placeholder of ours that has come back: for this call, and under a ref of this tenant. Where nobody can
+ * check a ref, since there is no tenant or the strategy writes none, it is enough that it has the form of one for this call.
  */
 function isEcho(
   facts: Facts,
@@ -206,13 +203,18 @@ function isEcho(
 ): boolean {
   const { marker } = facts;
   if (!marker || marker.tool !== labels.tool || marker.call !== labels.call) return false;
-  if (marker.ref !== undefined) return context.refs?.owns(marker.ref) ?? false;
-  const line = context.counter.marker(writeMarker(marker));
-  return context.refs === undefined && facts.tokens <= line + strategy.compact_preview_tokens;
+  const preview = facts.tokens - context.counter.marker(writeMarker(marker));
+  if (marker.ref !== undefined && preview <= LONGEST_PREVIEW) return context.refs?.owns(marker.ref) ?? true;
+  const writesRefs = context.keep && context.refs !== undefined;
+  return marker.ref === undefined && !writesRefs && preview <= strategy.compact_preview_tokens;
 }
 
 function isShorter(text: string, facts: Facts, counter: TokenCounter): boolean {
-  return text.length < facts.length && counter.marker(text) < facts.tokens;
+  return (
+    text.length < facts.length &&
+    utf8.encode(text).length < facts.bytes &&
+    counter.marker(text) < facts.tokens
+  );
 }
 
 function messageAt(history: History, index: number): Message {
