@@ -2,6 +2,7 @@
 import { Hono } from 'hono';
 import { ConfigError } from './config.ts';
 import { chatCompletions } from './http/chat.ts';
+import { knownAgent } from './http/choose-strategy.ts';
 import { compact } from './http/compact.ts';
 import { ApiError } from './http/errors.ts';
 import { passthrough } from './http/passthrough.ts';
@@ -17,7 +18,10 @@ export function createApp(): Hono<AppEnv> {
   app.use('/v1/*', async (c, next) => {
     if (c.req.header('upgrade')?.toLowerCase() === 'websocket')
       return c.text('WebSockets are not served here.', 426, { upgrade: 'HTTP/2.0' });
-    c.set('services', servicesOf(c.env));
+    const services = servicesOf(c.env);
+    c.set('services', services);
+    const { agent } = routeOf(new URL(c.req.url).pathname);
+    if (agent !== undefined) c.set('agent', knownAgent(agent, null, services));
     return next();
   });
 

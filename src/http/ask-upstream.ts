@@ -68,8 +68,9 @@ async function mayStore(
   if (config.access || !config.verifyKeys) return true;
   return accepted.isAccepted(tenant.id, async () => {
     const headers = new Headers();
+    const forwarded = requestHeaders(incoming, caller.account);
     for (const name of ['authorization', 'openai-organization', 'openai-project']) {
-      const value = requestHeaders(incoming, caller.account).get(name);
+      const value = forwarded.get(name);
       if (value !== null) headers.set(name, value);
     }
     const url = upstreamUrl(config.upstreamBaseUrl, '/models', '');

@@ -4,24 +4,21 @@ import { addReport, type ChatRequest, readChatRequest, writeChatRequest } from '
 import { ChatStream } from '../protocol/chat-stream.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { responseHeaders } from '../upstream/request.ts';
-import { relayEvents } from '../upstream/stream.ts';
+import { readBody, relayEvents } from '../upstream/stream.ts';
 import { askUpstream, scopeOf } from './ask-upstream.ts';
 import { type ChosenStrategy, chooseStrategy } from './choose-strategy.ts';
-import { ApiError } from './errors.ts';
+import { ApiError, upstreamError } from './errors.ts';
 import { type MadeView, makeView, type RequestScope } from './make-view.ts';
 import { setReportHeaders } from './report-headers.ts';
-import { routeOf } from './routing.ts';
 import type { AppEnv } from './services.ts';
+
+/** How often a silent stream is kept alive, in milliseconds: under the usual idle limits of proxies. */
+const KEEPALIVE_MS = 15_000;
 
 export async function chatCompletions(c: Context<AppEnv>): Promise<Response> {
   const scope = scopeOf(c);
   const request = await readRequest(c.req.raw);
-  const chosen = chooseStrategy(
-    request,
-    c.req.raw.headers,
-    routeOf(new URL(c.req.url).pathname).agent,
-    scope.services,
-  );
+  const chosen = chooseStrategy(request, c.req.raw.headers, c.get('agent'), scope.services);
   const made = await makeView(request, chosen, scope, { force: false, dryRun: false, count: chosen.report });
   const answer = await askUpstream(c, scope, '/chat/completions', writeChatRequest(request, made.view));
   if (answer.response.ok && scope.caller.tenant) {
@@ -37,6 +34,13 @@ export async function readRequest(raw: Request): Promise<ChatRequest> {
   if (read.ok) return read.value;
   const { code, message, param } = read.reason;
   throw new ApiError(code, message, param);
+}
+
+/** The whole of an answer. @throws ApiError when it breaks off */
+async function readAnswer(answer: UpstreamAnswer, { config }: RequestScope['services']): Promise<Uint8Array> {
+  const body = await readBody(answer, config.idleTimeoutMs);
+  if (body instanceof Uint8Array) return body;
+  throw upstreamError(body);
 }
 
 async function relay(
@@ -56,12 +60,15 @@ async function relay(
     headers.set('x-accel-buffering', 'no');
     headers.delete('content-length');
     const format = new ChatStream(chosen.report ? report : undefined);
-    const events = relayEvents(answer, format, services.config.idleTimeoutMs);
+    const events = relayEvents(answer, format, {
+      idleMs: services.config.idleTimeoutMs,
+      keepaliveMs: KEEPALIVE_MS,
+    });
     return new Response(events, { status, statusText, headers });
   }
   if (response.ok && chosen.report && type.includes('json')) {
     headers.delete('content-length');
-    const body = addReport(new Uint8Array(await response.arrayBuffer()), report);
+    const body = addReport(await readAnswer(answer, services), report);
     return new Response(body, { status, statusText, headers });
   }
   return new Response(response.body, { status, statusText, headers });

@@ -1,6 +1,12 @@
 /** Which strategy holds for a request: request > conversation > agent > deployment default; the first present wins whole. */
 import type { StrategySource } from '../memory/report.ts';
-import { budgetFault, type MemoryStrategy, parseStrategy, type StrategyFault } from '../memory/strategy.ts';
+import {
+  budgetFault,
+  type MemoryStrategy,
+  parseStrategy,
+  quote,
+  type StrategyFault,
+} from '../memory/strategy.ts';
 import type { ChatRequest } from '../protocol/chat.ts';
 import { ApiError } from './errors.ts';
 import type { Services } from './services.ts';
@@ -13,16 +19,16 @@ export interface ChosenStrategy {
 }
 
 /**
- * @param agentInPath the agent that the base URL names
+ * @param agentInPath the strategy of the agent that the base URL names
  * @throws ApiError `invalid_memory_strategy` or `unknown_agent`, naming the field
  */
 export function chooseStrategy(
   request: ChatRequest,
   headers: Headers,
-  agentInPath: string | undefined,
+  agentInPath: MemoryStrategy | undefined,
   services: Services,
 ): ChosenStrategy {
-  const agent = agentOf(request, headers, agentInPath, services);
+  const agent = agentOf(request, headers, services) ?? agentInPath;
   const ofRequest = strategyOfRequest(request, headers);
   const chosen: Pick<ChosenStrategy, 'strategy' | 'source'> = ofRequest
     ? { strategy: ofRequest, source: 'request' }
@@ -65,22 +71,11 @@ function jsonOrMode(header: string): unknown {
   }
 }
 
-function agentOf(
-  request: ChatRequest,
-  headers: Headers,
-  agentInPath: string | undefined,
-  services: Services,
-): MemoryStrategy | undefined {
+function agentOf(request: ChatRequest, headers: Headers, services: Services): MemoryStrategy | undefined {
   const inBody = request.own('agent_type');
+  if (inBody !== undefined) return knownAgent(inBody, 'agent_type', services);
   const header = headers.get('x-agent-type');
-  const [key, param] =
-    inBody !== undefined
-      ? [inBody, 'agent_type']
-      : header !== null
-        ? [header, 'x-agent-type']
-        : [agentInPath, null];
-  if (key === undefined) return undefined;
-  return knownAgent(key, param, services);
+  return header === null ? undefined : knownAgent(header, 'x-agent-type', services);
 }
 
 /** @throws ApiError `unknown_agent` */
@@ -88,11 +83,7 @@ export function knownAgent(key: unknown, param: string | null, services: Service
   const strategy = typeof key === 'string' ? services.agents.get(key) : undefined;
   if (strategy) return strategy;
   const known = [...services.agents.keys()].join(', ');
-  throw new ApiError(
-    'unknown_agent',
-    `There is no agent '${String(key).slice(0, 64)}'; known ones: ${known}.`,
-    param,
-  );
+  throw new ApiError('unknown_agent', `There is no agent ${quote(key)}; known ones: ${known}.`, param);
 }
 
 function reportWanted(request: ChatRequest, headers: Headers): boolean {

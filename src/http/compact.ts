@@ -8,7 +8,6 @@ import { chooseStrategy } from './choose-strategy.ts';
 import { ApiError } from './errors.ts';
 import { makeView } from './make-view.ts';
 import { setReportHeaders } from './report-headers.ts';
-import { routeOf } from './routing.ts';
 import type { AppEnv } from './services.ts';
 
 const encoder = new TextEncoder();
@@ -20,12 +19,7 @@ export async function compact(c: Context<AppEnv>): Promise<Response> {
   const dryRun = flag(request, 'dry_run');
   const format = request.field('format') ?? 'messages';
   if (format !== 'messages') throw new ApiError('invalid_json', "format must be 'messages'.", 'format');
-  const chosen = chooseStrategy(
-    request,
-    c.req.raw.headers,
-    routeOf(new URL(c.req.url).pathname).agent,
-    scope.services,
-  );
+  const chosen = chooseStrategy(request, c.req.raw.headers, c.get('agent'), scope.services);
   const { view, report } = await makeView(request, chosen, scope, { force, dryRun, count: true });
 
   const body = concat([

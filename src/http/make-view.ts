@@ -18,9 +18,8 @@ import { ApiError } from './errors.ts';
 import type { Services } from './services.ts';
 import type { Timings } from './timings.ts';
 
-/** Limits of what is edited (design §9). */
+/** The largest body that is edited (design §9). */
 const LARGEST_BODY = 16 * 1024 * 1024;
-const MOST_MESSAGES = 20_000;
 
 /** A session's name is kept up to this length, in characters. */
 const LONGEST_SESSION = 256;
@@ -73,7 +72,7 @@ export async function makeView(
       `The request body has ${request.bytes.length} bytes; with a memory_strategy other than none at most ${LARGEST_BODY} are edited.`,
       'messages',
     );
-  if (request.messages.length > MOST_MESSAGES) return idle('too_many_messages');
+  if (request.tooManyMessages) return idle('too_many_messages');
 
   const { caller, services } = scope;
   const history = readHistory(request.messages, strategy.text_observation_prefixes);

@@ -2,9 +2,8 @@
 import type { Context } from 'hono';
 import { responseHeaders } from '../upstream/request.ts';
 import { askUpstream, scopeOf } from './ask-upstream.ts';
-import { knownAgent } from './choose-strategy.ts';
 import { ApiError } from './errors.ts';
-import { routeOf } from './routing.ts';
+import { climbs, routeOf } from './routing.ts';
 import type { AppEnv } from './services.ts';
 
 /** What callers with an access key may reach; the rest of the shared account holds other tenants' files and answers. */
@@ -12,9 +11,9 @@ const SHARED = /^\/v1\/(chat\/completions|embeddings|models(\/[^/]+)?)$/;
 
 export async function passthrough(c: Context<AppEnv>): Promise<Response> {
   const scope = scopeOf(c);
-  const { path, agent } = routeOf(new URL(c.req.url).pathname);
-  if (agent !== undefined) knownAgent(agent, null, scope.services);
-  if (scope.services.config.access && !isShared(c.req.method, path))
+  const { path } = routeOf(new URL(c.req.url).pathname);
+  const closed = scope.services.config.access !== undefined && !isShared(c.req.method, path);
+  if (closed || climbs(path) || path === '/v1')
     throw new ApiError('not_forwarded', `${c.req.method} ${path} is not forwarded by this deployment.`);
   const { response } = await askUpstream(c, scope, path.slice('/v1'.length), c.req.raw.body);
   const { status, statusText } = response;

@@ -29,6 +29,7 @@ export async function getRef(c: Context<AppEnv>): Promise<Response> {
 /** `DELETE /v1/refs/{ref}`. */
 export async function deleteRef(c: Context<AppEnv>): Promise<Response> {
   const { tenant, ref, store, services } = target(c);
+  services.known.delete(tenant.id, ref);
   if (!tenant.refs.owns(ref) || !(await stored(c, () => store.delete(ref)))) throw notFound(ref);
   services.known.delete(tenant.id, ref);
   return c.json({ id: ref, object: 'memory.ref.deleted', deleted: true });
@@ -116,7 +117,7 @@ function safeHeaders(contentType: string): Headers {
     'x-content-type-options': 'nosniff',
     'content-disposition': 'attachment',
     'content-security-policy': 'sandbox',
-    'cache-control': 'private, no-store',
+    'cache-control': 'private, no-store, no-transform',
   });
 }
 
@@ -125,7 +126,7 @@ function queryError({ reason, message, param }: QueryFault): ApiError {
 }
 
 function pageSize(value: string | undefined): number {
-  const size = Number(value ?? DEFAULT_PAGE);
-  if (Number.isInteger(size) && size >= 1 && size <= LARGEST_PAGE) return size;
+  const size = value === undefined ? DEFAULT_PAGE : /^\d{1,4}$/.test(value) ? Number(value) : 0;
+  if (size >= 1 && size <= LARGEST_PAGE) return size;
   throw new ApiError('invalid_ref', `limit must be a number from 1 to ${LARGEST_PAGE}.`, 'limit');
 }

@@ -13,10 +13,12 @@ export interface Route {
 /** Routes that no other API has at the end of its paths: matched wherever they stand. */
 const UNMISTAKABLE = /\/(chat\/completions|responses\/compact|responses)\/?$/;
 
-/** Routes that are also matched without `/v1`; behind one, `/v1/files/refs` is a file. */
+/** Routes that are also matched without `/v1`. Behind one they stand right behind it: `/v1/files/refs` is a file. */
 const UNVERSIONED = /\/(compact|refs(?:\/[^/]+)?|embeddings|models(?:\/[^/]+)?)\/?$/;
+const VERSIONED = new RegExp(`^/v1${UNVERSIONED.source}`);
 
-const AGENT = /\/agents\/([^/]+)(\/.*)$/;
+/** An agent stands before the version, or before a route that is known without one; `/v1/agents/…` is the upstream's. */
+const AGENT = /^(?:(?!\/v1\/).)*?\/agents\/([^/]+)(\/.*)$/;
 
 /** The canonical route of a URL's path. */
 export function routeOf(pathname: string): Route {
@@ -28,10 +30,10 @@ export function routeOf(pathname: string): Route {
 function canonical(pathname: string): string {
   const sure = UNMISTAKABLE.exec(pathname);
   if (sure) return `/v1/${sure[1]}`;
-  const version = pathname.lastIndexOf('/v1/');
-  if (version >= 0) return pathname.slice(version);
-  const known = UNVERSIONED.exec(pathname);
-  return known ? `/v1/${known[1]}` : pathname;
+  const version = pathname.indexOf('/v1/');
+  const path = version < 0 ? pathname : pathname.slice(version);
+  const known = (version < 0 ? UNVERSIONED : VERSIONED).exec(path);
+  return known ? `/v1/${known[1]}` : path;
 }
 
 function decode(segment: string): string {
@@ -40,4 +42,14 @@ function decode(segment: string): string {
   } catch {
     return segment;
   }
+}
+
+/**
+ * Whether a path could mean a place above itself to a server that decodes it: `..` between slashes of either kind, however often
+ * they are encoded.
+ */
+export function climbs(pathname: string): boolean {
+  let path = pathname;
+  for (let decoded = decode(path); decoded !== path; decoded = decode(path)) path = decoded;
+  return path.split(/[/\\]/).some((segment) => segment === '..' || segment === '.');
 }

@@ -33,7 +33,11 @@ export interface Services {
 /** What Hono's context holds in this app. */
 export interface AppEnv {
   Bindings: Env;
-  Variables: { services: Services };
+  Variables: {
+    services: Services;
+    /** The strategy of the agent that the base URL names. */
+    agent: MemoryStrategy | undefined;
+  };
 }
 
 const made = new WeakMap<Env, Services>();

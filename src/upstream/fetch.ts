@@ -58,6 +58,8 @@ export async function fetchUpstream(
   try {
     const { url, ...init } = request;
     const response = await fetch(url, { ...init, redirect: 'manual', signal: connection.signal });
+    // RFC 9110 §15: anything else is no HTTP status, and no response could carry it on.
+    if (response.status < 200 || response.status > 599) throw new Error(`status ${response.status}`);
     return { response, abort };
   } catch (cause) {
     throw new UpstreamError(late ? 'upstream_timeout' : 'upstream_unreachable', { cause });

@@ -40,7 +40,9 @@ export interface UpstreamAccount {
  */
 export function requestHeaders(incoming: Headers, account: UpstreamAccount): Headers {
   const headers = new Headers();
+  const named = new Set((incoming.get('connection') ?? '').toLowerCase().split(/[\s,]+/));
   for (const [name, value] of incoming) {
+    if (named.has(name)) continue;
     if (HOP_BY_HOP.has(name) || isOwnHeader(name) || isEdgeHeader(name) || name === 'accept-encoding')
       continue;
     if (account.apiKey !== undefined && ACCOUNT_HEADERS.has(name)) continue;
@@ -60,8 +62,7 @@ export function responseHeaders(upstream: Headers, account: UpstreamAccount): He
   for (const [name, value] of upstream) {
     if (name === 'content-length' && !encoded) headers.set(name, value);
     if (HOP_BY_HOP.has(name) || name === 'content-encoding' || name.startsWith('x-memory-')) continue;
-    if (account.apiKey !== undefined && (ACCOUNT_HEADERS.has(name) || name === 'openai-organization'))
-      continue;
+    if (account.apiKey !== undefined && ACCOUNT_HEADERS.has(name)) continue;
     headers.append(name, value);
   }
   return headers;

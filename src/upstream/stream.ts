@@ -15,21 +15,28 @@ export interface EventFormat {
   end(): { readonly complete: boolean; readonly frames: Uint8Array[] };
   /** The frame that ends a stream which broke off. */
   error(fault: UpstreamFault): Uint8Array;
+  /** A frame that says nothing. */
+  keepalive(): Uint8Array;
 }
 
-/**
- * The upstream's events as a stream for the caller.
- *
- * @param idleMs how long the upstream may be silent
- */
+/** Times in milliseconds. */
+export interface StreamTimes {
+  /** How long the upstream may be silent. */
+  readonly idleMs: number;
+  /**
+   * After how much silence the caller is sent a frame that says nothing. It keeps connections open on the way, and it is how a
+   * caller that has left is noticed while there is nothing else to send.
+   */
+  readonly keepaliveMs: number;
+}
+
+/** The upstream's events as a stream for the caller. */
 export function relayEvents(
   answer: UpstreamAnswer,
   format: EventFormat,
-  idleMs: number,
+  times: StreamTimes,
 ): ReadableStream<Uint8Array> {
-  const body = answer.response.body;
-  if (!body) throw new Error('an event stream without a body');
-  const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader();
+  const source = new Source(answer);
 
   const fail = (controller: ReadableStreamDefaultController<Uint8Array>, fault: UpstreamFault): void => {
     answer.abort();
@@ -42,41 +49,74 @@ export function relayEvents(
       async pull(controller) {
         // A chunk may complete no frame; a pull that enqueues nothing is not repeated, so read on.
         for (;;) {
-          const read = await readWithin(reader, idleMs);
-          if (read === 'silent') return fail(controller, 'upstream_timeout');
+          const read = await source.read(Math.min(times.keepaliveMs, times.idleMs - source.silentMs));
           if (read === 'died') return fail(controller, 'upstream_unreachable');
-          if (read.done) {
-            const { complete, frames } = format.end();
-            for (const frame of frames) controller.enqueue(frame);
-            return complete ? controller.close() : fail(controller, 'upstream_unreachable');
+          if (read === 'silent') {
+            if (source.silentMs >= times.idleMs) return fail(controller, 'upstream_timeout');
+            return controller.enqueue(format.keepalive());
           }
-          const frames = format.push(read.value);
+          const ended = read.done ? format.end() : undefined;
+          const frames = read.done ? (ended?.frames ?? []) : format.push(read.value);
           for (const frame of frames) controller.enqueue(frame);
+          if (ended) return ended.complete ? controller.close() : fail(controller, 'upstream_unreachable');
           if (frames.length > 0) return;
         }
       },
       async cancel(reason) {
         answer.abort();
-        await reader.cancel(reason).catch(() => undefined);
+        await source.cancel(reason);
       },
     },
     { highWaterMark: 0 },
   );
 }
 
-async function readWithin(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  idleMs: number,
-): Promise<ReadableStreamReadResult<Uint8Array> | 'silent' | 'died'> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const silent = new Promise<'silent'>((resolve) => {
-    timer = setTimeout(() => resolve('silent'), idleMs);
-  });
-  try {
-    return await Promise.race([reader.read(), silent]);
-  } catch {
-    return 'died';
-  } finally {
+/** The whole body of an answer, or how it broke off. @param idleMs how long the upstream may be silent */
+export async function readBody(answer: UpstreamAnswer, idleMs: number): Promise<Uint8Array | UpstreamFault> {
+  const source = new Source(answer);
+  const chunks: Uint8Array[] = [];
+  for (;;) {
+    const read = await source.read(idleMs);
+    if (read === 'died' || read === 'silent') {
+      answer.abort();
+      return read === 'died' ? 'upstream_unreachable' : 'upstream_timeout';
+    }
+    if (read.done) return new Uint8Array(await new Blob(chunks).arrayBuffer());
+    chunks.push(read.value);
+  }
+}
+
+type Read = ReadableStreamReadResult<Uint8Array>;
+
+/** A body that is read with a limit of time. What was not there in time is still to come at the next read. */
+class Source {
+  /** Milliseconds waited in vain since the last chunk. */
+  silentMs = 0;
+  private readonly reader: ReadableStreamDefaultReader<Uint8Array>;
+  private pending: Promise<Read | 'died'> | undefined;
+
+  constructor({ response }: UpstreamAnswer) {
+    if (!response.body) throw new Error('an answer without a body');
+    this.reader = response.body.getReader();
+  }
+
+  async read(limitMs: number): Promise<Read | 'silent' | 'died'> {
+    this.pending ??= this.reader.read().catch(() => 'died' as const);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<'silent'>((resolve) => {
+      timer = setTimeout(() => resolve('silent'), limitMs);
+    });
+    const read = await Promise.race([this.pending, late]);
     clearTimeout(timer);
+    if (read === 'silent') this.silentMs += limitMs;
+    else {
+      this.silentMs = 0;
+      this.pending = undefined;
+    }
+    return read;
+  }
+
+  async cancel(reason: unknown): Promise<void> {
+    await this.reader.cancel(reason).catch(() => undefined);
   }
 }

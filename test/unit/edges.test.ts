@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ConfigError, type Env, readConfig } from '../../src/config.ts';
-import { routeOf } from '../../src/http/routing.ts';
+import { climbs, routeOf } from '../../src/http/routing.ts';
 import { Lru } from '../../src/memory/lru.ts';
 import { label, parseMarker, writeMarker } from '../../src/memory/placeholder.ts';
 import { labelDigest, Tenants } from '../../src/storage/tenant.ts';
@@ -22,11 +22,33 @@ describe('routes', () => {
     ['/v1/responses/compact', '/v1/responses/compact', undefined],
     ['/v1/responses/resp_1/cancel', '/v1/responses/resp_1/cancel', undefined],
     ['/v1/files/refs', '/v1/files/refs', undefined],
+    ['/v1/agents/abc/versions', '/v1/agents/abc/versions', undefined],
+    ['/v1/files/v1/content', '/v1/files/v1/content', undefined],
     ['/v1/files/', '/v1/files/', undefined],
+    ['/v1/compact/', '/v1/compact', undefined],
+    ['/x/v1/refs/', '/v1/refs', undefined],
     ['/healthz', '/healthz', undefined],
   ])('%s is %s', (pathname, path, agent) => {
     expect(routeOf(pathname)).toEqual(agent === undefined ? { path } : { path, agent });
   });
+});
+
+describe('paths that climb', () => {
+  it.each([
+    '/v1/models/..%2Ffiles',
+    '/v1/models/..%5Cfiles',
+    '/v1/models/%252e%252e%252ffiles',
+    '/v1/./files',
+  ])('%s', (path) => {
+    expect(climbs(path)).toBe(true);
+  });
+
+  it.each(['/v1/models/lab%2Fmodel', '/v1/models/gpt-4.1', '/v1/files/a..b', '/v1/models/%zz'])(
+    'not %s',
+    (path) => {
+      expect(climbs(path)).toBe(false);
+    },
+  );
 });
 
 describe('the upstream’s URL', () => {
@@ -190,13 +212,17 @@ describe('the configuration', () => {
 });
 
 describe('caches', () => {
-  it('forget what was not used for longest', () => {
-    const lru = new Lru<number>(2);
-    lru.set('a', 1);
-    lru.set('b', 2);
-    lru.get('a');
-    lru.set('c', 3);
-    expect(['a', 'b', 'c'].map((key) => lru.get(key))).toEqual([1, undefined, 3]);
+  it('forget what was not used for long, and hold no more than they may', () => {
+    const lru = new Lru<number>(4);
+    for (const [index, key] of ['a', 'b', 'c', 'd', 'e'].entries()) {
+      lru.set(key, index);
+      lru.get('a');
+    }
+    const kept = ['a', 'b', 'c', 'd', 'e'].filter((key) => lru.get(key) !== undefined);
+    expect(kept).toContain('a');
+    expect(kept).toContain('e');
+    expect(kept).not.toContain('b');
+    expect(kept.length).toBeLessThanOrEqual(4);
   });
 
   it('hold an upstream’s word on a key for a while', async () => {

@@ -171,6 +171,20 @@ describe('a deployment that is misconfigured', () => {
   });
 });
 
+describe('values that no client sends', () => {
+  it.each([
+    { agent_type: { toString: 1 } },
+    { memory_strategy: { mode: { toString: 1 } } },
+    { memory_strategy: { mode: 'compact', token_budget: { valueOf: 1 } } },
+    { memory_report: [] },
+  ])('are refused, not stumbled over: %j', async (more) => {
+    const app = startApp(watchedBucket().bucket);
+    const response = await app.chat(body([user('hello')], more));
+    expect(response.status).toBeLessThan(500);
+    expect(response.status).toBeGreaterThanOrEqual(400);
+  });
+});
+
 describe('limits of what is edited', () => {
   it('leave an array of more than 20 000 messages as it is, with a warning', async () => {
     const app = startApp(watchedBucket().bucket);
