@@ -1,0 +1,16 @@
+/** The report as it comes over the wire. */
+import { recording } from '../../demo/recording.ts';
+import type { Report } from '../../src/memory/report.ts';
+
+/** What Precis adds to a completion, to the last chunk of a stream, or to the answer of `/v1/compact`. */
+export interface WithMemory {
+  memory?: Report;
+}
+
+/** The tool that the recorded conversation calls under this id. */
+export function toolNameOf(callId: string): string | undefined {
+  const calls = recording.messages.flatMap((message) =>
+    'tool_calls' in message ? (message.tool_calls ?? []) : [],
+  );
+  return calls.find(({ id }) => id === callId)?.function.name;
+}
