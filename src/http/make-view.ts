@@ -159,7 +159,7 @@ class PlanStorage {
         {
           ref,
           text: () => content().text,
-          metadata: {
+          metadata: () => ({
             tool_name: removal.tool,
             tool_call_id: removal.callId,
             content_type: content().type,
@@ -167,7 +167,7 @@ class PlanStorage {
             bytes: removal.bytes,
             created: Math.floor(Date.now() / 1000),
             ...(this.conversation === undefined ? {} : { conversation: this.conversation }),
-          },
+          }),
         },
       ];
     });

@@ -41,9 +41,10 @@ export interface Message {
   readonly calls: readonly ToolCall[];
   /** The id of the call that a tool message answers. */
   readonly answers: string | undefined;
-  /** An upper bound of the flat part of `weight`. */
+  /** An upper bound of the flat part of the content's weight. */
   readonly flatTokens: number;
-  weight(): Weight;
   /** The content alone, without calls and names. */
   content(): Content;
+  /** The texts beside the content that the model reads: names, calls, reasoning. */
+  beside(): readonly string[];
 }

@@ -46,7 +46,7 @@ export function createPreviewWriter(
 
   const readUpTo = (index: number): void => {
     for (; read < index; read++) {
-      for (const text of messages[read]?.weight().texts ?? [])
+      for (const text of textsOf(messages[read]))
         for (const literal of literalsOf(text)) if (!origins.has(literal)) origins.set(literal, read);
     }
   };
@@ -84,6 +84,10 @@ export function createPreviewWriter(
     write: (index, text, most) =>
       previews.remember(`${chainAt(index)}:${most}`, () => write(index, text(), most)),
   };
+}
+
+function textsOf(message: Message | undefined): readonly string[] {
+  return message ? [...message.content().weight.texts, ...message.beside()] : [];
 }
 
 /** One phrase: the keys of a JSON object, the length of a JSON array, and the number of lines. */

@@ -48,6 +48,8 @@ export interface TokenCounter {
   marker(text: string): number;
   /** Tokens of what the model reads, remembered under `key`, which must name it. */
   weight(key: string, weight: () => Weight): number;
+  /** Tokens of a message's content alone. */
+  content(message: Message): number;
   /** Tokens of a whole message with its overhead. */
   message(message: Message): number;
 }
@@ -74,11 +76,18 @@ export function createTokenCounter(tokenize: Tokenize): TokenCounter {
       const { texts, flat } = weight();
       return texts.reduce((sum, part) => sum + text(part), flat);
     });
+  const content = (message: Message): number =>
+    weight(`${message.digest}:content`, () => message.content().weight);
   return {
     text,
     weight,
     marker: (marker) => markers.remember(marker, () => text(marker)),
-    message: (message) => MESSAGE_OVERHEAD + weight(message.digest, () => message.weight()),
+    content,
+    message: (message) =>
+      counts.remember(message.digest, () => {
+        const beside = message.beside().reduce((sum, part) => sum + text(part), 0);
+        return MESSAGE_OVERHEAD + content(message) + beside;
+      }),
   };
 }
 

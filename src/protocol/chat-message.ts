@@ -73,11 +73,9 @@ export class ChatMessage implements Message {
     return this.known.content;
   }
 
-  weight(): Weight {
-    const { texts, flat } = this.content().weight;
-    const others = TEXT_FIELDS.flatMap((field) => this.stringField(field) ?? []);
-    const calls = this.calls.flatMap(({ name, input }) => [name, input]);
-    return { texts: [...texts, ...others, ...calls], flat };
+  beside(): readonly string[] {
+    const fields = TEXT_FIELDS.flatMap((field) => this.stringField(field) ?? []);
+    return [...fields, ...this.calls.flatMap(({ name, input }) => [name, input])];
   }
 
   /** The span of `content`, if the message has one. */

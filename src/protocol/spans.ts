@@ -5,6 +5,7 @@
  * upstream is spliced from those bytes, so numbers keep their digits, keys their order, and a message that is not edited
  * is never decoded.
  */
+import { isUtf8 } from 'node:buffer';
 
 /** A range of bytes, `end` exclusive. */
 export interface Span {
@@ -86,7 +87,7 @@ const encoder = new TextEncoder();
  * @throws JsonSyntaxError where the grammar (RFC 8259) or UTF-8 is broken
  */
 export function scanJson(bytes: Uint8Array, outline: Outline): JsonSpan {
-  assertUtf8(bytes);
+  if (!isUtf8(bytes)) throw new JsonSyntaxError(0);
   const scanner = new Scanner(bytes);
   scanner.skipSpace();
   const value = scanner.value(outline);
@@ -176,15 +177,6 @@ export function concat(pieces: readonly Uint8Array[]): Uint8Array {
     position += piece.length;
   }
   return whole;
-}
-
-/** Decoding is the check: the engine's decoder is vectorised, a byte loop in JavaScript is not. */
-function assertUtf8(bytes: Uint8Array): void {
-  try {
-    utf8.decode(bytes);
-  } catch {
-    throw new JsonSyntaxError(0);
-  }
 }
 
 class Scanner {

@@ -5,7 +5,8 @@ import type { Tenant } from './tenant.ts';
 /** A content to be kept. */
 export interface StoredContent {
   readonly ref: string;
-  readonly metadata: Metadata;
+  /** Read only when the content is written. */
+  readonly metadata: () => Metadata;
   readonly text: () => string;
 }
 
@@ -36,7 +37,7 @@ export class RefStore {
 
   /** Writes a content, unless it is there already. When this returns the ref can be fetched. */
   async put({ ref, metadata, text }: StoredContent): Promise<void> {
-    const envelope = await sealEnvelope(this.tenant, ref, metadata, encoder.encode(text()));
+    const envelope = await sealEnvelope(this.tenant, ref, metadata(), encoder.encode(text()));
     try {
       await this.bucket.put(this.key(ref), envelope, IF_ABSENT);
     } catch (error) {

@@ -81,8 +81,8 @@ describe('what a message weighs', () => {
       image_url: { url: `data:image/png;base64,${'A'.repeat(9999)}`, detail },
     });
     const [high, low] = read([user([image()]), user([image('low')])]);
-    expect(high?.weight()).toEqual({ texts: [], flat: 765 });
-    expect(low?.weight()).toEqual({ texts: [], flat: 85 });
+    expect(high?.content().weight).toEqual({ texts: [], flat: 765 });
+    expect(low?.content().weight).toEqual({ texts: [], flat: 85 });
   });
 
   it('is all the text that the model reads', () => {
@@ -93,14 +93,14 @@ describe('what a message weighs', () => {
         ...{ tool_calls: [{ id: '1', type: 'custom', custom: { name: 'f', input: 'i' } }] },
       }),
     ]);
-    expect(message?.weight().texts).toEqual(['said', 'no', 'thought', 'f', 'i']);
+    expect(message?.content().weight.texts).toEqual(['said']);
+    expect(message?.beside()).toEqual(['no', 'thought', 'f', 'i']);
   });
 
   it('is nothing for content that is null or absent', () => {
-    expect(read([assistant(null), { role: 'assistant' }]).map((message) => message.weight().texts)).toEqual([
-      [],
-      [],
-    ]);
+    expect(
+      read([assistant(null), { role: 'assistant' }]).map((message) => message.content().weight.texts),
+    ).toEqual([[], []]);
   });
 });
 

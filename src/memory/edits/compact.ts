@@ -79,6 +79,8 @@ export function compactUnit(
 interface Candidate extends Pick<Removal, 'kind' | 'message' | 'call' | 'tool' | 'callId' | 'content'> {
   /** Names the content. */
   readonly key: string;
+  /** Its tokens. */
+  readonly count: () => number;
   /** What could stand there, best first. */
   readonly replacements: (marker: MarkerStart, facts: Facts) => readonly string[];
 }
@@ -102,6 +104,7 @@ function compactOutput(
     callId: output.call?.id ?? 'none',
     content,
     key: `${message.digest}:output`,
+    count: () => context.counter.content(message),
     replacements: (marker, { tokens }) => {
       const line = writeMarker({
         ...marker,
@@ -133,6 +136,7 @@ function compactInputs(
       callId: id,
       content: () => ({ text: input, type: 'application/json', weight: { texts: [input], flat: 0 } }),
       key: `${message.digest}:input:${index}`,
+      count: () => context.counter.text(input),
       // Arguments that were no JSON object to begin with are the model's own, and stay as they are.
       replacements: (marker, { object }) =>
         object ? [writeClearedInput({ ...marker, kind: 'tool input' })] : [],
@@ -147,9 +151,9 @@ function remove(
   context: CompactContext,
 ): Removal | undefined {
   const { counter, digest, refs } = context;
-  const { key, replacements, ...removed } = candidate;
+  const { key, count, replacements, ...removed } = candidate;
   if (!mayCompact(removed.tool, strategy)) return undefined;
-  const facts = context.facts.remember(key, () => readFacts(removed.content(), counter));
+  const facts = context.facts.remember(key, () => readFacts(removed.content(), count()));
   if (!facts.storable || facts.tokens < strategy.compact_min_tokens) return undefined;
   const labels = { tool: label(removed.tool, digest), call: label(removed.callId, digest) };
   if (isEcho(facts, labels, strategy, context)) return undefined;
@@ -175,10 +179,9 @@ function mayCompact(tool: string, strategy: CompactStrategy): boolean {
   return !strategy.compact_exclude_tools.includes(tool);
 }
 
-function readFacts(content: Content, counter: TokenCounter): Facts {
-  const { text, type, weight } = content;
+function readFacts({ text, type }: Content, tokens: number): Facts {
   return {
-    tokens: weight.texts.reduce((sum, part) => sum + counter.text(part), weight.flat),
+    tokens,
     bytes: utf8.encode(text).length,
     length: text.length,
     marker: parseMarker(text) ?? parseClearedInput(text),
