@@ -1,0 +1,14 @@
+/** A Worker that only forwards: what any proxy on this platform costs. Precis is measured against it. */
+
+interface Env {
+  /** Without `/v1`. */
+  readonly BARE_UPSTREAM: string;
+}
+
+export default {
+  async fetch(request, env): Promise<Response> {
+    const { pathname, search } = new URL(request.url);
+    const { method, headers, body } = request;
+    return fetch(`${env.BARE_UPSTREAM}${pathname}${search}`, { method, headers, body });
+  },
+} satisfies ExportedHandler<Env>;

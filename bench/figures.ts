@@ -1,0 +1,52 @@
+/** Figures, and the tables that they are printed in. */
+
+export interface Summary {
+  readonly median: number;
+  readonly p95: number;
+  readonly runs: number;
+}
+
+export function summarize(values: readonly number[]): Summary {
+  return { median: quantile(values, 0.5), p95: quantile(values, 0.95), runs: values.length };
+}
+
+/** Between two values the way is interpolated. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = (sorted.length - 1) * share;
+  const below = sorted[Math.floor(at)] ?? Number.NaN;
+  const above = sorted[Math.ceil(at)] ?? Number.NaN;
+  return below + (above - below) * (at - Math.floor(at));
+}
+
+/** Milliseconds, with as many digits as they deserve. */
+export function ms(value: number): string {
+  return value.toFixed(Math.abs(value) < 10 ? 2 : 1);
+}
+
+export function times(value: number): string {
+  return `${value.toFixed(2)} ×`;
+}
+
+export function thousands(value: number): string {
+  return value.toLocaleString('en-US');
+}
+
+/** The first column stands left, all others right. */
+export function printTable(head: readonly string[], rows: readonly (readonly string[])[]): void {
+  const widths = head.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)),
+  );
+  const print = (cells: readonly string[]) =>
+    console.log(
+      cells
+        .map((cell, column) =>
+          column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0),
+        )
+        .join('  ')
+        .trimEnd(),
+    );
+  print(head);
+  console.log(widths.map((width) => '─'.repeat(width)).join('──'));
+  for (const row of rows) print(row);
+}

@@ -1,0 +1,68 @@
+/**
+ * What Precis does with a body before it goes upstream, without HTTP and storage: the steps of `src/http/make-view.ts`, with
+ * every ref taken as written.
+ */
+import { type ContentFacts, createContentFacts } from '../src/memory/edits/compact.ts';
+import { readHistory } from '../src/memory/history.ts';
+import { mayAct, type PlanRequest, plan } from '../src/memory/plan.ts';
+import { createWrittenPreviews, type WrittenPreviews } from '../src/memory/preview.ts';
+import { type MemoryStrategy, type MemoryStrategyRequest, parseStrategy } from '../src/memory/strategy.ts';
+import { createTokenCounter, type TokenCounter, type Tokenize, toolTokens } from '../src/memory/tokens.ts';
+import { render } from '../src/memory/view.ts';
+import { readChatRequest, writeChatRequest } from '../src/protocol/chat.ts';
+import { labelDigest, type Tenant, Tenants } from '../src/storage/tenant.ts';
+
+/** What an isolate remembers between requests. */
+export interface Isolate {
+  readonly counter: TokenCounter;
+  readonly facts: ContentFacts;
+  readonly previews: WrittenPreviews;
+  readonly tenant: Tenant;
+}
+
+/** An isolate that has seen nothing yet. */
+export function createIsolate(tokenize: Tokenize): Isolate {
+  return {
+    counter: createTokenCounter(tokenize),
+    facts: createContentFacts(),
+    previews: createWrittenPreviews(),
+    tenant: new Tenants('the secret of the benchmarks').ofToken('sk-the-key-of-a-benchmark-0001'),
+  };
+}
+
+export function strategyOf(input: MemoryStrategyRequest): MemoryStrategy {
+  const strategy = parseStrategy(input);
+  if (!strategy.ok) throw new Error(strategy.reason.message);
+  return strategy.value;
+}
+
+/** From the caller's bytes to those that go upstream. */
+export function viewBytes(
+  body: Uint8Array,
+  strategy: MemoryStrategy,
+  isolate: Isolate | undefined,
+): Uint8Array {
+  const read = readChatRequest(body);
+  if (!read.ok) throw new Error(read.reason.message);
+  const request = read.value;
+  if (strategy.mode === 'none') return writeChatRequest(request, undefined);
+  if (!isolate) throw new Error(`mode ${strategy.mode} counts tokens`);
+
+  const outline: PlanRequest = {
+    history: readHistory(request.messages, strategy.text_observation_prefixes),
+    model: request.model,
+    toolTokens: 0,
+    answerTokens: request.answerTokens,
+    force: false,
+  };
+  if (!mayAct(strategy, outline, request.tools?.bytes ?? 0)) return writeChatRequest(request, undefined);
+  const planned = plan(
+    strategy,
+    { ...outline, toolTokens: toolTokens(request.tools, isolate.counter) },
+    { ...isolate, refs: isolate.tenant.refs, digest: labelDigest },
+  );
+  return writeChatRequest(
+    request,
+    render(planned, () => true),
+  );
+}

@@ -1,0 +1,198 @@
+/**
+ * What a view costs: from the bytes of a body to the bytes that go upstream, against `JSON.parse` + `JSON.stringify` of the
+ * same text (`npm run bench:plan -- [bytes] [--runs N] [--json]`).
+ *
+ * All is measured in turn, once a round, so that what disturbs the machine disturbs all alike. An agent sends its conversation
+ * again and again, so an editing strategy is measured in the three ways in which a warm isolate meets one:
+ *
+ * - known: the same body as before; all of its counts are remembered.
+ * - one step more: as before, with a new call and its output at the end. The usual case.
+ * - new: the isolate has seen no message of this conversation (each run has one of its own) and counts all of it.
+ */
+import { spawnSync } from 'node:child_process';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { loadTokenize } from '../src/memory/tokens.ts';
+import { levels, scanJson } from '../src/protocol/spans.ts';
+import type { ColdCase, ColdTimes } from './cold-start.ts';
+import { bodyOf, DEFAULT_BYTES, makeConversation, nextStep } from './conversation.ts';
+import { ms, printTable, quantile, summarize, thousands, times } from './figures.ts';
+import { createIsolate, strategyOf, viewBytes } from './pipeline.ts';
+import { NONE, STRATEGIES } from './strategies.ts';
+
+const WARM_UP = 10;
+const COLD_RUNS = 5;
+
+/** Characters of the output in a step more. */
+const STEP_OUTPUT = 4_000;
+
+/** What a scan keeps as spans: the body's fields, the messages, and their fields. */
+const OUTLINE = levels(3);
+
+/** What the figures are expected to stay under, for a conversation that the isolate knows. */
+const EXPECTED_RATIO = 3;
+
+interface Case {
+  readonly name: string;
+  readonly seen: '' | 'known' | 'one step more' | 'new';
+  /** Makes what is measured, ready to be run; the making is not measured. */
+  prepare(run: number): () => unknown;
+}
+
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: 'boolean', default: false }, runs: { type: 'string', default: '60' } },
+});
+const bytes = Number(positionals[0] ?? DEFAULT_BYTES);
+const runs = Number(options.runs);
+
+const tokenize = await loadTokenize('o200k_base');
+const conversation = makeConversation(bytes);
+const body = bodyOf(conversation);
+const text = Buffer.from(body).toString();
+
+const warm = measureWarm([...plainCases(), ...editingCases()]);
+const base = warm[0]?.median ?? Number.NaN;
+const cold = (['json', 'none', 'compact'] as const).map(measureCold);
+if (options.json) console.log(JSON.stringify(report(), null, 2));
+else print();
+
+function plainCases(): Case[] {
+  const none = strategyOf(NONE);
+  const works = {
+    'JSON.parse + JSON.stringify': () => JSON.stringify(JSON.parse(text)),
+    'scan alone': () => scanJson(body, OUTLINE),
+    'none: read and write': () => viewBytes(body, none, undefined),
+  };
+  return Object.entries(works).map(([name, work]) => ({ name, seen: '', prepare: () => work }));
+}
+
+function editingCases(): Case[] {
+  return Object.entries(STRATEGIES).flatMap(([name, input], index): Case[] => {
+    const strategy = strategyOf(input);
+    const isolate = createIsolate(tokenize);
+    const seed = (run: number) => 1_000_000 * (index + 1) + run;
+    return [
+      { name, seen: 'known', prepare: () => () => viewBytes(body, strategy, isolate) },
+      {
+        name,
+        seen: 'one step more',
+        prepare: (run) => {
+          const longer = bodyOf(conversation, nextStep(STEP_OUTPUT, seed(run)));
+          return () => viewBytes(longer, strategy, isolate);
+        },
+      },
+      {
+        name,
+        seen: 'new',
+        prepare: (run) => {
+          const other = bodyOf(makeConversation(bytes, seed(run)));
+          const fresh = createIsolate(tokenize);
+          return () => viewBytes(other, strategy, fresh);
+        },
+      },
+    ];
+  });
+}
+
+function measureWarm(cases: readonly Case[]) {
+  const spent = cases.map((): number[] => []);
+  for (let run = 0; run < WARM_UP + runs; run++) {
+    for (const [index, { prepare }] of cases.entries()) {
+      const work = prepare(run);
+      const start = performance.now();
+      work();
+      const took = performance.now() - start;
+      if (run >= WARM_UP) spent[index]?.push(took);
+    }
+  }
+  return cases.map(({ name, seen }, index) => ({ name, seen, ...summarize(spent[index] ?? []) }));
+}
+
+/** The first time in a process of its own, for some processes. */
+function measureCold(name: ColdCase) {
+  const script = join(import.meta.dirname, 'cold-start.ts');
+  const measured = Array.from({ length: COLD_RUNS }, (): ColdTimes => {
+    const { status, stdout } = spawnSync(process.execPath, [script, name], {
+      input: body,
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    if (status !== 0) throw new Error(`cold start '${name}' has failed`);
+    return JSON.parse(stdout.toString());
+  });
+  const loads = measured.flatMap(({ tokenizer }) => tokenizer ?? []);
+  return {
+    name,
+    first: quantile(
+      measured.map(({ first }) => first),
+      0.5,
+    ),
+    ...(loads.length > 0 ? { tokenizer: quantile(loads, 0.5) } : {}),
+  };
+}
+
+function report() {
+  const ratios = warm.map((row) => ({ ...row, ratio: row.median / base }));
+  return { ...subject(), milliseconds: { warm: ratios, cold }, views: viewSizes() };
+}
+
+function subject() {
+  return {
+    bytes: body.length,
+    messages: conversation.messages.length,
+    tokens: tokenize(text),
+    runs,
+    node: process.version,
+    cpu: cpus()[0]?.model ?? 'unknown',
+  };
+}
+
+/** Bytes that go upstream, by strategy. */
+function viewSizes(): Record<string, number> {
+  const sizes = Object.entries(STRATEGIES).map(([name, input]) => [
+    name,
+    viewBytes(body, strategyOf(input), createIsolate(tokenize)).length,
+  ]);
+  return Object.fromEntries(sizes);
+}
+
+function print(): void {
+  const { bytes, messages, tokens, node, cpu } = subject();
+  console.log(
+    `A body of ${thousands(bytes)} bytes: ${messages} messages, about ${thousands(tokens)} tokens.`,
+  );
+  console.log(`Node ${node}, ${cpu}. Milliseconds over ${runs} runs each.\n`);
+
+  const sizes = viewSizes();
+  printTable(
+    ['warm process', 'conversation', 'median', 'p95', 'to JSON', 'bytes sent up'],
+    warm.map(({ name, seen, median, p95 }) => [
+      name,
+      seen,
+      ms(median),
+      ms(p95),
+      times(median / base),
+      seen === 'known' ? thousands(sizes[name] ?? 0) : '',
+    ]),
+  );
+  console.log(`
+known          the same body as before: every count is remembered
+one step more  with a new call and its output of ${thousands(STEP_OUTPUT)} characters at the end
+new            no message was seen before: all are counted
+Expected of known and of one step more: at most ${times(EXPECTED_RATIO)} JSON.\n`);
+
+  const names = {
+    json: 'JSON.parse + JSON.stringify',
+    none: 'none: read and write',
+    compact: 'compact, 32k, without the tokenizer',
+  };
+  const tokenizer = cold.find(({ name }) => name === 'compact')?.tokenizer ?? Number.NaN;
+  printTable(
+    [`first time in a process (median of ${COLD_RUNS})`, 'ms'],
+    [
+      ...cold.map(({ name, first }) => [names[name], ms(first)]),
+      ['tokenizer o200k_base: load its tables, count a word', ms(tokenizer)],
+    ],
+  );
+}
