@@ -10,11 +10,11 @@ export interface Route {
   readonly agent?: string;
 }
 
-/** Routes that no other API has at the end of its paths: matched wherever they stand. */
-const UNMISTAKABLE = /\/(chat\/completions|responses\/compact|responses)\/?$/;
+/** A route that no other API has at the end of its paths: matched wherever it stands. */
+const UNMISTAKABLE = /\/(chat\/completions)\/?$/;
 
 /** Routes that are also matched without `/v1`. Behind one they stand right behind it: `/v1/files/refs` is a file. */
-const UNVERSIONED = /\/(compact|refs(?:\/[^/]+)?|embeddings|models(?:\/[^/]+)?)\/?$/;
+const UNVERSIONED = /\/(responses(?:\/compact)?|compact|refs(?:\/[^/]+)?|embeddings|models(?:\/[^/]+)?)\/?$/;
 const VERSIONED = new RegExp(`^/v1${UNVERSIONED.source}`);
 
 /** An agent stands before the version, or before a route that is known without one; `/v1/agents/…` is the upstream's. */

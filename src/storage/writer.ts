@@ -62,7 +62,7 @@ export class RefWriter {
   }
 
   isKnown(ref: string): boolean {
-    return this.known.has(this.tenant, ref);
+    return this.seen.has(ref) || this.known.has(this.tenant, ref);
   }
 
   /**

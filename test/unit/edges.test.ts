@@ -20,6 +20,8 @@ describe('routes', () => {
     ['/refs/ref_abc', '/v1/refs/ref_abc', undefined],
     ['/v1/compact', '/v1/compact', undefined],
     ['/v1/responses/compact', '/v1/responses/compact', undefined],
+    ['/prefix/responses/compact', '/v1/responses/compact', undefined],
+    ['/v1/batches/b1/responses', '/v1/batches/b1/responses', undefined],
     ['/v1/responses/resp_1/cancel', '/v1/responses/resp_1/cancel', undefined],
     ['/v1/files/refs', '/v1/files/refs', undefined],
     ['/v1/agents/abc/versions', '/v1/agents/abc/versions', undefined],
