@@ -44,12 +44,22 @@ function decode(segment: string): string {
   }
 }
 
+/** How often a server may decode a path; one that is still encoded then has something to hide. */
+const MOST_DECODINGS = 5;
+
 /**
- * Whether a path could mean a place above itself to a server that decodes it: `..` between slashes of either kind, however often
- * they are encoded.
+ * Whether a path could mean a place above itself to a server that decodes it: `.` or `..` between slashes of either kind. Escapes are
+ * decoded one by one, since a server may be more lenient than `decodeURIComponent`.
  */
 export function climbs(pathname: string): boolean {
   let path = pathname;
-  for (let decoded = decode(path); decoded !== path; decoded = decode(path)) path = decoded;
-  return path.split(/[/\\]/).some((segment) => segment === '..' || segment === '.');
+  for (let round = 0; round <= MOST_DECODINGS; round++) {
+    if (path.split(/[/\\]/).some((segment) => segment === '..' || segment === '.')) return true;
+    const decoded = path.replace(/%([0-7][0-9a-f])/gi, (_, code) =>
+      String.fromCharCode(Number.parseInt(code, 16)),
+    );
+    if (decoded === path) return false;
+    path = decoded;
+  }
+  return true;
 }

@@ -5,7 +5,7 @@
  * was made. So any isolate finds the same frontier, a longer array finds the same one or a later one, and between two moves
  * nothing that was sent changes.
  *
- * One pass over the request points. Each unit is passed over once by each cut, and again for each move that is taken back.
+ * One pass over the request points, and one of each cut over the units.
  */
 import type { History, RequestPoint } from './history.ts';
 
@@ -170,6 +170,7 @@ function dueByAnswer(rule: ReplayRule, view: number): Due | undefined {
  * changes no byte, and a view that comes back as the array then replays in step with the array that it was made of.
  */
 function move(cursor: Cursor, rule: ReplayRule, tail: Cuts, due: Due, price: number): void {
+  if (due.leastFreed > 0 && cursor.mostFreed(frontierUnit(tail)) < due.leastFreed) return;
   const before = cursor.save();
   cursor.turnTo(tail.turn, price - due.target);
   if (due.shrinkOver !== undefined && rule.keepSteps !== undefined && price - cursor.freed > due.shrinkOver)
@@ -226,7 +227,7 @@ class Tails {
 
   /** Where whole turns go, the cut stands at the beginning of one. */
   private stopBefore(unit: number): number {
-    if (this.rule.stops === 'unit') return unit;
+    if (this.rule.stops === 'unit' || unit === 0) return unit;
     let turn = this.point.turns - 1;
     while (turn >= 0 && (this.history.turns[turn] ?? 0) > unit) turn--;
     return this.history.turns[turn] ?? 0;
@@ -267,6 +268,8 @@ class Cursor {
   freed = 0;
   /** Turns that begin before the turn cut. */
   turnsCut = 0;
+  /** `sums[u]`: what all units before u would free. */
+  private readonly sums: number[] = [0];
   private readonly history: History;
   private readonly rule: ReplayRule;
   private readonly effect: Effect;
@@ -275,6 +278,13 @@ class Cursor {
     this.history = history;
     this.rule = rule;
     this.effect = effect;
+  }
+
+  /** What a move to this unit could free at the most. Sums are kept, so that asking at every request point costs one pass in all. */
+  mostFreed(unit: number): number {
+    for (let next = this.sums.length; next <= unit; next++)
+      this.sums.push((this.sums[next - 1] ?? 0) + this.effect.whole(next - 1));
+    return (this.sums[unit] ?? 0) - (this.sums[this.cuts.turn] ?? 0);
   }
 
   save(): Position {

@@ -9,7 +9,7 @@ export class Lru<Value> {
   private old = new Map<string, Value>();
   private readonly generation: number;
 
-  /** @param capacity how many entries are kept at the most */
+  /** @param capacity how many entries are kept at the most; half as many are kept for certain */
   constructor(capacity: number) {
     this.generation = Math.max(1, Math.floor(capacity / 2));
   }

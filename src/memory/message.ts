@@ -29,6 +29,8 @@ export interface Content {
   readonly text: string;
   readonly type: 'text/plain; charset=utf-8' | 'application/json';
   readonly weight: Weight;
+  /** Bytes of the longest JSON string that takes no more room than this content does, escapes and quotes included. */
+  room(): number;
 }
 
 export interface Message {

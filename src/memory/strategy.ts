@@ -10,6 +10,9 @@ import type { Result } from './result.ts';
 
 const count = z.int().nonnegative();
 const share = z.number().min(0).max(1);
+/** Tokens of the longest preview that may be asked for. */
+export const LONGEST_PREVIEW = 1_000;
+
 /** Names and prefixes are compared with every output, so there are not more of them than a person writes. */
 const names = z.array(z.string().min(1)).max(100).default([]);
 
@@ -46,7 +49,7 @@ const schemas = {
     compact_include_tools: names,
     compact_min_tokens: count.default(0),
     compact_offload: z.boolean().default(true),
-    compact_preview_tokens: count.default(0),
+    compact_preview_tokens: count.max(LONGEST_PREVIEW).default(0),
     compact_retrieval: z.literal('off').default('off'),
     retrieval_max_rounds: count.default(3),
   }),

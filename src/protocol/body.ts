@@ -12,18 +12,11 @@ export interface BodyFault {
 /** OpenAI's own bodies have a few dozen. */
 const MOST_FIELDS = 1_000;
 
-/** Every top-level field is kept; some with what is inside of them. */
-class TopLevel extends Map<string, Outline> {
-  override get(key: string): Outline {
-    return super.get(key) ?? {};
-  }
-}
-
 /**
  * Scans a body that must be one JSON object, with each top-level key once: which of two `messages` an upstream would read
  * is anyone's guess, and a view must be of the one that it reads.
  *
- * @param outline see `scanJson`
+ * @param outline what is kept of some fields; of the others only where they stand
  */
 export function scanBody(
   bytes: Uint8Array,
@@ -35,7 +28,7 @@ export function scanBody(
   });
   let root: JsonSpan;
   try {
-    root = scanJson(bytes, { fields: new TopLevel(outline), most: MOST_FIELDS });
+    root = scanJson(bytes, { fields: outline, others: {}, most: MOST_FIELDS });
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     return fault(null, `The request body is ${error.message}; it must be a JSON object in UTF-8.`);

@@ -1,4 +1,5 @@
 /** One element of `messages` (https://platform.openai.com/docs/api-reference/chat/create), as the core sees it. */
+import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import type { Content, Message, Role, ToolCall, Weight } from '../memory/message.ts';
 import { fieldOf, type JsonSpan, jsonOf, textOf } from './spans.ts';
@@ -23,7 +24,21 @@ const ROLES: ReadonlyMap<string, Role> = new Map([
 /** Fields of a message that hold text which the model reads, beside `content`. */
 const TEXT_FIELDS = ['name', 'refusal', 'reasoning_content', 'reasoning'];
 
-const EMPTY: Content = { text: '', type: 'text/plain; charset=utf-8', weight: { texts: [], flat: 0 } };
+/** The mark on messages that `/v1/compact` changed (design §4). */
+export const COMPACTED_MARK = 'compacted';
+
+/** All fields of a message that are ever read; whatever else it has is carried through. */
+export const READ_FIELDS: readonly string[] = [
+  'role',
+  'content',
+  'tool_calls',
+  'function_call',
+  'tool_call_id',
+  COMPACTED_MARK,
+  ...TEXT_FIELDS,
+];
+
+const EMPTY: Content = { ...plain(''), weight: { texts: [], flat: 0 } };
 
 /** A message in the caller's bytes. Nothing is decoded, and nothing digested, before it is asked for. */
 export class ChatMessage implements Message {
@@ -91,12 +106,18 @@ export class ChatMessage implements Message {
     if (typeof value === 'string') return plain(value);
     if (!Array.isArray(value)) {
       const text = textOf(this.body, span);
-      return { text, type: 'application/json', weight: { texts: [text], flat: 0 } };
+      return {
+        text,
+        type: 'application/json',
+        weight: { texts: [text], flat: 0 },
+        room: () => jsonBytes(text),
+      };
     }
     const only = value.length === 1 ? textPart(value[0]) : undefined;
     if (only !== undefined) return plain(only);
     const text = textOf(this.body, span);
-    return { text, type: 'application/json', weight: weightOfParts(value, text) };
+    const room = (): number => byteLength(text) - TEXT_PART_BYTES - cacheControlBytes(value);
+    return { text, type: 'application/json', weight: weightOfParts(value, text), room };
   }
 
   private readCalls(): ToolCall[] {
@@ -133,7 +154,29 @@ function functionCallId(name: string): string {
 }
 
 function plain(text: string): Content {
-  return { text, type: 'text/plain; charset=utf-8', weight: { texts: [text], flat: 0 } };
+  return {
+    text,
+    type: 'text/plain; charset=utf-8',
+    weight: { texts: [text], flat: 0 },
+    room: () => jsonBytes(text),
+  };
+}
+
+/** Around the text of the one part that takes the place of several: `[{"type":"text","text":}]`. */
+const TEXT_PART_BYTES = 26;
+
+/** A cache breakpoint of any part stays, on the one part. */
+function cacheControlBytes(parts: readonly unknown[]): number {
+  const control = parts.findLast((part) => asObject(part).cache_control !== undefined);
+  return control === undefined ? 0 : jsonBytes({ cache_control: asObject(control).cache_control });
+}
+
+function jsonBytes(value: unknown): number {
+  return byteLength(JSON.stringify(value));
+}
+
+function byteLength(text: string): number {
+  return Buffer.byteLength(text);
 }
 
 /** @param whole the text of all parts, which stands for those that nobody knows: too much rather than too little */

@@ -48,11 +48,20 @@ export class ChatStream {
       fault === 'upstream_timeout'
         ? 'The upstream fell silent in the middle of its answer.'
         : 'The connection to the upstream broke off in the middle of its answer.';
-    return dataFrame(JSON.stringify({ error: { message, type: 'server_error', param: null, code: fault } }));
+    const frame = dataFrame(
+      JSON.stringify({ error: { message, type: 'server_error', param: null, code: fault } }),
+    );
+    return this.splitter.inside ? concat([BLANK_LINE, frame]) : frame;
   }
 
-  keepalive(): Uint8Array {
-    return KEEPALIVE;
+  /** Nothing in the middle of a frame, and nothing when all is said. */
+  keepalive(): Uint8Array | undefined {
+    return this.splitter.inside || this.isOver ? undefined : KEEPALIVE;
+  }
+
+  /** Whether the stream has said its last word; how the connection ends does not matter any more. */
+  get isOver(): boolean {
+    return this.done;
   }
 
   private frame(frame: Uint8Array): Uint8Array[] {

@@ -10,7 +10,7 @@ import type { Result } from '../memory/result.ts';
 import type { Tools } from '../memory/tokens.ts';
 import type { View } from '../memory/view.ts';
 import { type BodyFault, isOwnField, type OwnField, scanBody } from './body.ts';
-import { ChatMessage } from './chat-message.ts';
+import { ChatMessage, COMPACTED_MARK, READ_FIELDS } from './chat-message.ts';
 import {
   cutMembers,
   fieldOf,
@@ -29,18 +29,12 @@ import {
 /** More messages than this are not looked into: they are forwarded as they are (design §9). */
 export const MOST_MESSAGES = 20_000;
 
-/** No message of any client has more; one that has is none that could be edited. */
-const MOST_FIELDS = 1_000;
-
 /** What is kept of a body: its messages with their fields, and how many tools there are. */
 const OUTLINE: ReadonlyMap<string, Outline> = new Map([
-  ['messages', { items: { fields: {}, most: MOST_FIELDS }, most: MOST_MESSAGES }],
+  ['messages', { items: { fields: new Map(READ_FIELDS.map((field) => [field, {}])) }, most: MOST_MESSAGES }],
   ['tools', { items: {}, most: MOST_MESSAGES }],
   ['functions', { items: {}, most: MOST_MESSAGES }],
 ]);
-
-/** The mark on messages that `/v1/compact` changed (design §4). */
-const COMPACTED_MARK = 'compacted';
 
 /** A body of `POST /v1/chat/completions` or `POST /v1/compact`. */
 export interface ChatRequest {
@@ -183,12 +177,13 @@ function stringField(object: JsonSpan, key: string): JsonSpan | undefined {
 }
 
 function cutMark(request: ChatRequest, message: ChatMessage): Splice[] {
-  const fields = message.span.fields ?? [];
+  if (!hasMark(request, message)) return [];
+  const fields = within(request.bytes, message.span, levels(1)).fields ?? [];
   return cutMembers(fields, (index) => isMark(request.bytes, fields[index]));
 }
 
 function hasMark(request: ChatRequest, message: ChatMessage): boolean {
-  return (message.span.fields ?? []).some((field) => isMark(request.bytes, field));
+  return isMark(request.bytes, fieldOf(message.span, COMPACTED_MARK));
 }
 
 function isMark(bytes: Uint8Array, field: { key: string; value: JsonSpan } | undefined): boolean {
@@ -196,6 +191,8 @@ function isMark(bytes: Uint8Array, field: { key: string; value: JsonSpan } | und
 }
 
 function addMark(message: ChatMessage): Splice[] {
+  const other = fieldOf(message.span, COMPACTED_MARK)?.value;
+  if (other) return [{ start: other.start, end: other.end, with: 'true' }];
   const end = message.span.end - 1;
   return [{ start: end, end, with: `,"${COMPACTED_MARK}":true` }];
 }

@@ -31,8 +31,10 @@ export interface FieldSpan extends Span {
  * JSON, so what is kept is bounded by what is named here, not by what a caller sends.
  */
 export interface Outline {
-  /** Members to keep: all of them with this outline each, or those that are named here. */
+  /** Members to keep: all of them with this outline each; or of each that is named here the last one, which is the one that counts. */
   readonly fields?: Outline | ReadonlyMap<string, Outline>;
+  /** Keep the members that `fields` does not name too, with this outline each, and repeated ones as often as they stand. */
+  readonly others?: Outline;
   /** Keep the elements, with this outline each. */
   readonly items?: Outline;
   /** Keep only the element of this index. */
@@ -191,7 +193,7 @@ class Scanner {
     const start = this.position;
     const kind = this.kind();
     if (kind === 'object' && outline.fields) {
-      const fields = this.fields(outline.fields, outline.most ?? Number.POSITIVE_INFINITY);
+      const fields = this.fields(outline);
       return { kind, start, end: this.position, ...(fields && { fields }) };
     }
     if (kind === 'array' && outline.items) {
@@ -223,12 +225,19 @@ class Scanner {
     return 'literal';
   }
 
-  private fields(wanted: Outline | ReadonlyMap<string, Outline>, most: number): FieldSpan[] | undefined {
-    const fields: FieldSpan[] = [];
+  private fields({
+    fields: wanted,
+    others,
+    most = Number.POSITIVE_INFINITY,
+  }: Outline): FieldSpan[] | undefined {
+    const named = wanted instanceof Map ? (wanted as ReadonlyMap<string, Outline>) : undefined;
+    const all = named ? others : (wanted as Outline);
+    const kept: FieldSpan[] = [];
+    const last = new Map<string, FieldSpan>();
     let count = 0;
     this.position++;
     this.skipSpace();
-    if (this.take(CLOSE_OBJECT)) return fields;
+    if (this.take(CLOSE_OBJECT)) return kept;
     for (;;) {
       const start = this.position;
       this.skipString();
@@ -236,14 +245,18 @@ class Scanner {
       this.skipSpace();
       this.expect(COLON);
       this.skipSpace();
-      const inner = wanted instanceof Map ? wanted.get(key) : (wanted as Outline);
+      const inner = named?.get(key) ?? all;
       const value = this.value(count < most && inner ? inner : {});
-      if (++count <= most && inner) fields.push({ key, start, end: value.end, value });
+      const field = { key, start, end: value.end, value };
+      if (++count <= most && all) kept.push(field);
+      else if (inner && count <= most) last.set(key, field);
       this.skipSpace();
-      if (this.take(CLOSE_OBJECT)) return count <= most ? fields : undefined;
+      if (this.take(CLOSE_OBJECT)) break;
       this.expect(COMMA);
       this.skipSpace();
     }
+    if (count > most) return undefined;
+    return all ? kept : [...last.values()];
   }
 
   private items(inner: Outline, { only, most = Number.POSITIVE_INFINITY }: Outline): JsonSpan[] | undefined {

@@ -2,7 +2,7 @@
  * Server-sent events, cut into frames of whole bytes (https://html.spec.whatwg.org/multipage/server-sent-events.html).
  *
  * A frame is passed on as soon as its blank line has come. Only an unfinished one waits: no client can read it yet, and an
- * error frame can then follow a stream that broke off in the middle of one.
+ * error frame can then follow a stream that broke off in the middle of one. A frame over 1 MiB goes in pieces.
  */
 import { createParser } from 'eventsource-parser';
 import { concat } from './spans.ts';
@@ -17,6 +17,8 @@ const LONGEST_FRAME = 1024 * 1024;
 export class FrameSplitter {
   private held: Uint8Array[] = [];
   private heldLength = 0;
+  /** Whether a piece of a frame has been passed on whose end has not come: nothing else may be said now. */
+  inside = false;
   /** State of the line ending that is being read, across chunks. */
   private lineIsEmpty = true;
   private afterCr = false;
@@ -51,7 +53,11 @@ export class FrameSplitter {
       this.lineIsEmpty = true;
     }
     if (start < chunk.length) this.hold(chunk.subarray(start));
-    if (this.heldLength > LONGEST_FRAME) frames.push(this.take(new Uint8Array()));
+    if (frames.length > 0) this.inside = false;
+    if (this.heldLength > LONGEST_FRAME) {
+      frames.push(this.take(new Uint8Array()));
+      this.inside = true;
+    }
     return frames;
   }
 

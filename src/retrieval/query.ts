@@ -164,7 +164,7 @@ function grep(text: string, query: { text: string; context: number }, answer: Ca
   }
 }
 
-/** The value's own bytes: numbers keep their digits. One scan keeps nothing but the way to it. */
+/** The value's own bytes: numbers keep their digits. One scan, which keeps nothing but the way to it. */
 function valueAt(content: Uint8Array, steps: readonly (string | number)[]): Result<Answer, QueryFault> {
   if (content.length > LARGEST_JSON_BYTES)
     return invalid(

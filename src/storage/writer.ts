@@ -96,7 +96,7 @@ export class RefWriter {
     await this.prepare(all);
     // Only what is wholly written gets its manifest, and nobody waits for it: it spares later requests their looks.
     if (manifest !== undefined && all.every(({ ref }) => this.isKnown(ref)))
-      this.waitUntil(this.note(manifest, all));
+      this.waitUntil(this.note(manifest, all, earlier));
   }
 
   /** Whether all of these are known to be written, by what this isolate has seen or by one look at their manifest. */
@@ -104,7 +104,7 @@ export class RefWriter {
     const missing = this.unknown(contents).length;
     if (missing === 0) return manifest === undefined || this.isKnown(manifest);
     if (manifest === undefined || !(await this.isThere(manifest))) return false;
-    for (const name of [manifest, ...contents.map(({ ref }) => ref)]) this.see(name);
+    this.seeAll(manifest, contents);
     return true;
   }
 
@@ -120,13 +120,20 @@ export class RefWriter {
 
   /**
    * Writes a manifest. It outlives what this isolate remembers, so it vouches only for what was seen in this request: another isolate
-   * may have deleted the rest in the meantime.
+   * may have deleted the rest in the meantime. What is remembered is looked at, by the manifest of the frontier before if there is one.
    */
-  private async note(manifest: string, contents: readonly StoredContent[]): Promise<void> {
-    const remembered = contents.filter(({ ref }) => !this.seen.has(ref));
+  private async note(
+    manifest: string,
+    all: readonly StoredContent[],
+    earlier: readonly StoredContent[],
+  ): Promise<void> {
     try {
-      const there = await Promise.all(remembered.map(({ ref }) => this.slots.run(() => this.store.has(ref))));
-      const gone = remembered.filter((_, index) => !there[index]);
+      const before = this.manifestOf(earlier);
+      const remembered = earlier.some(({ ref }) => !this.seen.has(ref));
+      if (remembered && before !== undefined && (await this.isThere(before))) this.seeAll(before, earlier);
+      const unseen = all.filter(({ ref }) => !this.seen.has(ref));
+      const there = await Promise.all(unseen.map(({ ref }) => this.slots.run(() => this.store.has(ref))));
+      const gone = unseen.filter((_, index) => !there[index]);
       for (const { ref } of gone) this.known.delete(this.tenant, ref);
       if (gone.length > 0) return;
       await this.slots.run(() => this.store.putManifest(manifest));
@@ -134,6 +141,10 @@ export class RefWriter {
     } catch {
       // Without a manifest the next look costs more, and nothing else.
     }
+  }
+
+  private seeAll(manifest: string, contents: readonly StoredContent[]): void {
+    for (const name of [manifest, ...contents.map(({ ref }) => ref)]) this.see(name);
   }
 
   private see(name: string): void {

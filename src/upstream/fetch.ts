@@ -62,6 +62,7 @@ export async function fetchUpstream(
     if (response.status < 200 || response.status > 599) throw new Error(`status ${response.status}`);
     return { response, abort };
   } catch (cause) {
+    abort();
     throw new UpstreamError(late ? 'upstream_timeout' : 'upstream_unreachable', { cause });
   } finally {
     clearTimeout(timer);

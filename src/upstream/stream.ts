@@ -15,8 +15,10 @@ export interface EventFormat {
   end(): { readonly complete: boolean; readonly frames: Uint8Array[] };
   /** The frame that ends a stream which broke off. */
   error(fault: UpstreamFault): Uint8Array;
-  /** A frame that says nothing. */
-  keepalive(): Uint8Array;
+  /** A frame that says nothing; undefined where none may stand. */
+  keepalive(): Uint8Array | undefined;
+  /** Whether the stream has said its last word. */
+  readonly isOver: boolean;
 }
 
 /** Times in milliseconds. */
@@ -44,16 +46,24 @@ export function relayEvents(
     controller.close();
   };
 
+  const finish = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
+    answer.abort();
+    controller.close();
+  };
+
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         // A chunk may complete no frame; a pull that enqueues nothing is not repeated, so read on.
         for (;;) {
           const read = await source.read(Math.min(times.keepaliveMs, times.idleMs - source.silentMs));
+          if ((read === 'died' || read === 'silent') && format.isOver) return finish(controller);
           if (read === 'died') return fail(controller, 'upstream_unreachable');
           if (read === 'silent') {
             if (source.silentMs >= times.idleMs) return fail(controller, 'upstream_timeout');
-            return controller.enqueue(format.keepalive());
+            const frame = format.keepalive();
+            if (!frame) continue;
+            return controller.enqueue(frame);
           }
           const ended = read.done ? format.end() : undefined;
           const frames = read.done ? (ended?.frames ?? []) : format.push(read.value);

@@ -45,6 +45,10 @@ describe('a body without edits', () => {
       '{"messages":[{"role":"user"}]}',
     ],
     ['{"messages":[{"compacted":true,"role":"user"}]}', '{"messages":[{"role":"user"}]}'],
+    [
+      '{"messages":[{"x":1,"compacted":true,"y":2,"role":"user"}]}',
+      '{"messages":[{"x":1,"y":2,"role":"user"}]}',
+    ],
     ['{"messages":[{"role":"user","compacted": true }]}', '{"messages":[{"role":"user" }]}'],
     [
       '{"messages":[{"role":"user","compacted":"true"}]}',

@@ -113,6 +113,19 @@ describe('what is chosen', () => {
     }
   });
 
+  it('is nothing that would be longer on the wire, with all that stands around it', () => {
+    const parts = [
+      { type: 'text', text: '' },
+      { type: 'text', text: 'é&é&é&é&é&é&é&é&é&é&é&é&é&é&é&é&é&é&é&é&é&é&é&é&é&é&' },
+    ];
+    for (const content of [parts, 'a\nb\nc\n'.repeat(20), `"${'\\'.repeat(80)}"`])
+      for (const compact_offload of [true, false]) {
+        const messages = [user('go'), ...step('1', 'f', content), assistant('done')];
+        const viewed = viewOf(body(messages), { ...ALL, compact_offload, compact_preview_tokens: 48 });
+        expect(viewed.bytes.length).toBeLessThanOrEqual(viewed.request.bytes.length);
+      }
+  });
+
   it('is nothing that UTF-8 can’t hold, since it would not come back as it was', () => {
     const torn = `${OUTPUT}\ud83d`;
     expect(contentOf(view(step('1', 'f', torn)))).toBe(torn);

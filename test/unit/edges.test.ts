@@ -40,6 +40,8 @@ describe('paths that climb', () => {
     '/v1/models/..%2Ffiles',
     '/v1/models/..%5Cfiles',
     '/v1/models/%252e%252e%252ffiles',
+    '/v1/models/%ff%2f..%2f..%2ffiles',
+    `/v1/models/%${'25'.repeat(9)}2e%2e`,
     '/v1/./files',
   ])('%s', (path) => {
     expect(climbs(path)).toBe(true);

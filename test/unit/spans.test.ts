@@ -113,6 +113,13 @@ describe('scanning', () => {
     expect(rebuild(bytes, span)).toEqual({ a: [[2]] });
   });
 
+  it('keeps of a field that it names the last one, which is the one that counts', () => {
+    const fields = scanJson(encode('{"a":1,"b":2,"a":3}'), { fields: new Map([['a', {}]]) }).fields;
+    expect(fields).toEqual([expect.objectContaining({ key: 'a', start: 13 })]);
+    const all = scanJson(encode('{"a":1,"b":2,"a":3}'), { fields: new Map([['a', {}]]), others: {} }).fields;
+    expect(all?.map(({ key }) => key)).toEqual(['a', 'b', 'a']);
+  });
+
   it('keeps no members of what has more than its outline allows', () => {
     const outline = { items: {}, fields: {}, most: 2 };
     expect(scanJson(encode('[1,2]'), outline).items).toHaveLength(2);

@@ -44,6 +44,7 @@ describe('a strategy', () => {
       'compact_exclude_tools.1',
       'compact_exclude_tools.1',
     ],
+    [{ mode: 'compact', compact_preview_tokens: 1001 }, 'compact_preview_tokens', 'compact_preview_tokens'],
     [{ mode: 'compact', frontier: 'leap' }, 'frontier', 'memory_strategy.frontier'],
     [{ mode: 'compact', context_window_tokens: 0 }, 'context_window_tokens', 'context_window_tokens'],
     [{ mode: 'trim', max_turns: 2, keep_last_n_turns: 3 }, 'keep_last_n_turns', 'must not be larger'],

@@ -87,6 +87,24 @@ describe('a relayed stream', () => {
     expect(await read()).toBeUndefined();
   });
 
+  it.each(['dies', 'stays open'])('ends cleanly after [DONE] when the upstream then %s', async (how) => {
+    const up = upstream();
+    const { read } = relay(up.answer, { idleMs: 20, keepaliveMs: 5 });
+    up.send('data: [DONE]\n\n');
+    expect(await read()).toBe('data: [DONE]\n\n');
+    if (how === 'dies') up.die();
+    expect(await read()).toBeUndefined();
+  });
+
+  it('says nothing of its own inside of a frame that goes in pieces, and ends it before an error', async () => {
+    const up = upstream();
+    const { read } = relay(up.answer, { idleMs: 40, keepaliveMs: 5 });
+    const piece = `data: ${'x'.repeat(1024 * 1024)}`;
+    up.send(piece);
+    expect(await read()).toBe(piece);
+    expect(await read()).toMatch(/^\n\ndata: \{"error"/);
+  });
+
   it('closes the upstream when the caller leaves', async () => {
     const up = upstream();
     const { reader } = relay(up.answer);

@@ -180,6 +180,22 @@ describe('writing ahead of a view', () => {
     expect(await request()).toBe(1);
   });
 
+  it('looks at the manifest of the frontier before, and not at every ref, when it remembers the rest', async () => {
+    const tenant = newTenant();
+    const watched = watchedBucket();
+    const known = new KnownRefs();
+    const contents = segment(tenant, 20);
+    const request = async (...segments: (typeof contents)[]): Promise<string[]> => {
+      const before = watched.operations.length;
+      const { writer, settled } = writerOf(tenant, watched, known);
+      await writer.ensure(segments, never);
+      await settled();
+      return watched.operations.slice(before).map(({ name }) => name);
+    };
+    await request(contents.slice(0, 19));
+    expect(await request(contents.slice(0, 19), contents.slice(19))).toEqual(['head', 'put', 'head', 'put']);
+  });
+
   it('has at most six operations under way', async () => {
     const tenant = newTenant();
     let underWay = 0;

@@ -15,7 +15,7 @@ import {
   writeMarker,
 } from '../placeholder.ts';
 import type { PreviewWriter } from '../preview.ts';
-import type { CompactStrategy } from '../strategy.ts';
+import { type CompactStrategy, LONGEST_PREVIEW } from '../strategy.ts';
 import type { TokenCounter } from '../tokens.ts';
 import type { Removal } from './removal.ts';
 
@@ -36,6 +36,8 @@ interface Facts {
   readonly tokens: number;
   readonly bytes: number;
   readonly length: number;
+  /** See `Content.room`. */
+  readonly room: number;
   /** The marker that it begins with, when it has the form of one. */
   readonly marker: Marker | undefined;
   /** For arguments: whether they are a JSON object. */
@@ -134,7 +136,12 @@ function compactInputs(
       call: index,
       tool: name,
       callId: id,
-      content: () => ({ text: input, type: 'application/json', weight: { texts: [input], flat: 0 } }),
+      content: () => ({
+        text: input,
+        type: 'application/json',
+        weight: { texts: [input], flat: 0 },
+        room: () => jsonBytes(input),
+      }),
       key: `${message.digest}:input:${index}`,
       count: () => context.counter.text(input),
       // Arguments that were no JSON object to begin with are the model's own, and stay as they are.
@@ -179,11 +186,13 @@ function mayCompact(tool: string, strategy: CompactStrategy): boolean {
   return !strategy.compact_exclude_tools.includes(tool);
 }
 
-function readFacts({ text, type }: Content, tokens: number): Facts {
+function readFacts(content: Content, tokens: number): Facts {
+  const { text, type } = content;
   return {
     tokens,
     bytes: utf8.encode(text).length,
     length: text.length,
+    room: content.room(),
     marker: parseMarker(text) ?? parseClearedInput(text),
     storable: text.isWellFormed(),
     object:
@@ -191,8 +200,8 @@ function readFacts({ text, type }: Content, tokens: number): Facts {
   };
 }
 
-/** More than any preview has: a placeholder is short, and what follows a marker at length is something else. */
-const LONGEST_PREVIEW = 1_000;
+/** What follows a marker at greater length than any preview is something else. In tokens; previews may have LONGEST_PREVIEW. */
+const LONGEST_ECHO = 2 * LONGEST_PREVIEW;
 
 /**
  * Whether the content is a placeholder of ours that has come back: for this call, and under a ref of this tenant. Where nobody can
@@ -207,17 +216,18 @@ function isEcho(
   const { marker } = facts;
   if (!marker || marker.tool !== labels.tool || marker.call !== labels.call) return false;
   const preview = facts.tokens - context.counter.marker(writeMarker(marker));
-  if (marker.ref !== undefined && preview <= LONGEST_PREVIEW) return context.refs?.owns(marker.ref) ?? true;
+  if (marker.ref !== undefined && preview <= LONGEST_ECHO) return context.refs?.owns(marker.ref) ?? true;
   const writesRefs = context.keep && context.refs !== undefined;
   return marker.ref === undefined && !writesRefs && preview <= strategy.compact_preview_tokens;
 }
 
+/** Shorter by every measure that anybody could take: characters, bytes on the wire, tokens. */
 function isShorter(text: string, facts: Facts, counter: TokenCounter): boolean {
-  return (
-    text.length < facts.length &&
-    utf8.encode(text).length < facts.bytes &&
-    counter.marker(text) < facts.tokens
-  );
+  return text.length < facts.length && jsonBytes(text) < facts.room && counter.marker(text) < facts.tokens;
+}
+
+function jsonBytes(text: string): number {
+  return utf8.encode(JSON.stringify(text)).length;
 }
 
 function messageAt(history: History, index: number): Message {
