@@ -8,6 +8,7 @@ interface Env {
 export default {
   async fetch(request, env): Promise<Response> {
     const { pathname, search } = new URL(request.url);
+    if (pathname === '/healthz') return new Response('ok');
     const { method, headers, body } = request;
     return fetch(`${env.BARE_UPSTREAM}${pathname}${search}`, { method, headers, body });
   },

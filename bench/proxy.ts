@@ -13,7 +13,6 @@ import type { MemoryStrategyRequest } from '../src/memory/strategy.ts';
 import { startWorker } from '../test/support/worker-server.ts';
 import { bodyOf, makeConversation, nextStep } from './conversation.ts';
 import { ms, printTable, summarize, thousands } from './figures.ts';
-import { startBareWorker } from './start-bare-worker.ts';
 import { RECEIVED_HEADER, startUpstream } from './upstream.ts';
 
 const SIZES = [2_000, 100_000, 1_000_000];
@@ -55,7 +54,7 @@ const agent = new Agent({ keepAlive: true });
 
 const upstream = await startUpstream();
 const [bare, precis] = await Promise.all([
-  startBareWorker(upstream.url),
+  startWorker({ entry: 'bench/bare-worker.ts', vars: { BARE_UPSTREAM: upstream.url } }),
   startWorker({
     vars: { PRECIS_SECRET: 'the secret of the benchmarks', UPSTREAM_BASE_URL: `${upstream.url}/v1` },
   }),

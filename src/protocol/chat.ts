@@ -167,12 +167,12 @@ function inputSplices(request: ChatRequest, message: ChatMessage, removals: read
 
 /** The same member that a call's input is read from. */
 function inputOf(call: JsonSpan): JsonSpan | undefined {
-  const member = (key: string): JsonSpan => fieldOf(call, key)?.value ?? call;
+  const member = (key: string): JsonSpan | undefined => fieldOf(call, key)?.value;
   return stringField(member('function'), 'arguments') ?? stringField(member('custom'), 'input');
 }
 
-function stringField(object: JsonSpan, key: string): JsonSpan | undefined {
-  const value = fieldOf(object, key)?.value;
+function stringField(object: JsonSpan | undefined, key: string): JsonSpan | undefined {
+  const value = object && fieldOf(object, key)?.value;
   return value?.kind === 'string' ? value : undefined;
 }
 

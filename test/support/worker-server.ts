@@ -24,8 +24,14 @@ export interface WorkerServer {
   close(): Promise<void>;
 }
 
+export interface WorkerOptions {
+  readonly vars?: Readonly<Record<string, string>>;
+  /** A Worker other than Precis, as a path. */
+  readonly entry?: string;
+}
+
 /** Resolves when `/healthz` answers 200; rejects with what was printed if it never does. */
-export async function startWorker(options: { vars?: Record<string, string> } = {}): Promise<WorkerServer> {
+export async function startWorker(options: WorkerOptions = {}): Promise<WorkerServer> {
   const state = await mkdtemp(join(tmpdir(), 'precis-worker-'));
   const [port, inspectorPort] = await freePorts(2);
   const url = `http://127.0.0.1:${port}`;
@@ -35,6 +41,7 @@ export async function startWorker(options: { vars?: Record<string, string> } = {
     [
       WRANGLER,
       'dev',
+      ...(options.entry ? [options.entry] : []),
       ...['--ip', '127.0.0.1', '--port', `${port}`, '--inspector-port', `${inspectorPort}`],
       ...['--persist-to', state, '--show-interactive-dev-session=false'],
       ...vars,
