@@ -177,6 +177,9 @@ function move(cursor: Cursor, rule: ReplayRule, tail: Cuts, due: Due, price: num
     cursor.stepTo(tail.step, price - due.target);
   const freed = cursor.freed - before.freed;
   if (freed > 0 && freed < due.leastFreed) cursor.restore(before);
+  // Where turns leave the view, whatever dropped them counts. Where they stay, the turn trigger counts from its own last move:
+  // tokens that are gone from an array which comes back would otherwise shift it.
+  else if (rule.stops === 'turn' || due.trigger === 'turns') cursor.turnsCut = cursor.turnsBefore;
 }
 
 function isNear(history: History, rule: ReplayRule, cursor: Cursor, view: number): boolean {
@@ -258,7 +261,7 @@ class Tails {
 interface Position {
   readonly cuts: Cuts;
   readonly freed: number;
-  readonly turnsCut: number;
+  readonly turnsBefore: number;
 }
 
 /** The cuts, and what they free. */
@@ -267,6 +270,8 @@ class Cursor {
   /** Tokens freed so far. */
   freed = 0;
   /** Turns that begin before the turn cut. */
+  turnsBefore = 0;
+  /** Turns that the turn trigger does not count any more. */
   turnsCut = 0;
   /** `sums[u]`: what all units before u would free. */
   private readonly sums: number[] = [0];
@@ -288,13 +293,13 @@ class Cursor {
   }
 
   save(): Position {
-    return { cuts: this.cuts, freed: this.freed, turnsCut: this.turnsCut };
+    return { cuts: this.cuts, freed: this.freed, turnsBefore: this.turnsBefore };
   }
 
   restore(position: Position): void {
     this.cuts = position.cuts;
     this.freed = position.freed;
-    this.turnsCut = position.turnsCut;
+    this.turnsBefore = position.turnsBefore;
   }
 
   /** Moves the turn cut towards `limit`, until `enough` tokens are freed in all. */
@@ -303,7 +308,7 @@ class Cursor {
       const stop = this.nextStop(limit);
       for (let unit = this.cuts.turn; unit < stop; unit++) {
         this.freed += this.effect.whole(unit) - (unit < this.cuts.step ? this.effect.step(unit) : 0);
-        if (this.history.units[unit]?.kind === 'user') this.turnsCut++;
+        if (this.history.units[unit]?.kind === 'user') this.turnsBefore++;
       }
       this.cuts = { turn: stop, step: this.cuts.step };
     }
