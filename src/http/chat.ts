@@ -66,7 +66,7 @@ async function relay(
     });
     return new Response(events, { status, statusText, headers });
   }
-  if (response.ok && chosen.report && type.includes('json')) {
+  if (response.ok && response.body && chosen.report && type.includes('json')) {
     headers.delete('content-length');
     const body = addReport(await readAnswer(answer, services), report);
     return new Response(body, { status, statusText, headers });
