@@ -45,10 +45,9 @@ export async function askUpstream(
   const { config, log } = services;
   const url = upstreamUrl(config.upstreamBaseUrl, path, new URL(c.req.url).search);
   const headers = requestHeaders(c.req.raw.headers, caller.account);
-  const limits = { headersMs: config.headersTimeoutMs, idleMs: config.idleTimeoutMs };
   try {
     return await timings.measure('upstream', () =>
-      fetchUpstream({ url, method: c.req.method, headers, body }, limits, c.req.raw.signal),
+      fetchUpstream({ url, method: c.req.method, headers, body }, config.headersTimeoutMs, c.req.raw.signal),
     );
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
@@ -74,10 +73,9 @@ async function mayStore(
       if (value !== null) headers.set(name, value);
     }
     const url = upstreamUrl(config.upstreamBaseUrl, '/models', '');
-    const limits = { headersMs: MODELS_LIMIT_MS, idleMs: MODELS_LIMIT_MS };
     const { response } = await fetchUpstream(
       { url, method: 'GET', headers, body: null },
-      limits,
+      MODELS_LIMIT_MS,
       new AbortController().signal,
     );
     await response.body?.cancel();

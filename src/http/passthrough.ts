@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import { responseHeaders } from '../upstream/request.ts';
 import { askUpstream, scopeOf } from './ask-upstream.ts';
 import { ApiError } from './errors.ts';
-import { climbs, routeOf } from './routing.ts';
+import { climbs } from './routing.ts';
 import type { AppEnv } from './services.ts';
 
 /** What callers with an access key may reach; the rest of the shared account holds other tenants' files and answers. */
@@ -11,7 +11,7 @@ const SHARED = /^\/v1\/(chat\/completions|embeddings|models(\/[^/]+)?)$/;
 
 export async function passthrough(c: Context<AppEnv>): Promise<Response> {
   const scope = scopeOf(c);
-  const { path } = routeOf(new URL(c.req.url).pathname);
+  const { path } = c.req;
   const closed = scope.services.config.access !== undefined && !isShared(c.req.method, path);
   if (closed || climbs(path) || path === '/v1')
     throw new ApiError('not_forwarded', `${c.req.method} ${path} is not forwarded by this deployment.`);

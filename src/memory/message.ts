@@ -50,3 +50,10 @@ export interface Message {
   /** The texts beside the content that the model reads: names, calls, reasoning. */
   beside(): readonly string[];
 }
+
+const utf8 = new TextEncoder();
+
+/** Bytes of a value as the shortest JSON that says it. */
+export function jsonBytes(value: unknown): number {
+  return utf8.encode(JSON.stringify(value)).length;
+}

@@ -2,7 +2,7 @@
 import * as specs from 'gpt-tokenizer/models';
 
 /** Base of the percentages for a model that nobody knows (design §3, `context_window_tokens`). */
-export const DEFAULT_WINDOW = 400_000;
+const DEFAULT_WINDOW = 400_000;
 
 /** Windows of families that gpt-tokenizer's table (OpenAI's models) does not hold. */
 const OTHER_WINDOWS: readonly (readonly [prefix: string, tokens: number])[] = [

@@ -56,10 +56,10 @@ const schemas = {
 };
 
 /** The modes that exist. */
-export const MODES = Object.keys(schemas) as Mode[];
+const MODES = Object.keys(schemas) as Mode[];
 
 export type Mode = keyof typeof schemas;
-export type NoneStrategy = z.output<typeof schemas.none>;
+type NoneStrategy = z.output<typeof schemas.none>;
 export type TrimStrategy = z.output<typeof schemas.trim>;
 export type CompactStrategy = z.output<typeof schemas.compact>;
 export type EditingStrategy = TrimStrategy | CompactStrategy;

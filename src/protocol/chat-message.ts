@@ -1,7 +1,14 @@
 /** One element of `messages` (https://platform.openai.com/docs/api-reference/chat/create), as the core sees it. */
 import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import type { Content, Message, Role, ToolCall, Weight } from '../memory/message.ts';
+import {
+  type Content,
+  jsonBytes,
+  type Message,
+  type Role,
+  type ToolCall,
+  type Weight,
+} from '../memory/message.ts';
 import { fieldOf, type JsonSpan, jsonOf, textOf } from './spans.ts';
 
 /**
@@ -116,7 +123,7 @@ export class ChatMessage implements Message {
     const only = value.length === 1 ? textPart(value[0]) : undefined;
     if (only !== undefined) return plain(only);
     const text = textOf(this.body, span);
-    const room = (): number => byteLength(text) - TEXT_PART_BYTES - cacheControlBytes(value);
+    const room = (): number => Buffer.byteLength(text) - TEXT_PART_BYTES - cacheControlBytes(value);
     return { text, type: 'application/json', weight: weightOfParts(value, text), room };
   }
 
@@ -169,14 +176,6 @@ const TEXT_PART_BYTES = 26;
 function cacheControlBytes(parts: readonly unknown[]): number {
   const control = parts.findLast((part) => asObject(part).cache_control !== undefined);
   return control === undefined ? 0 : jsonBytes({ cache_control: asObject(control).cache_control });
-}
-
-function jsonBytes(value: unknown): number {
-  return byteLength(JSON.stringify(value));
-}
-
-function byteLength(text: string): number {
-  return Buffer.byteLength(text);
 }
 
 /** @param whole the text of all parts, which stands for those that nobody knows: too much rather than too little */

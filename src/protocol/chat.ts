@@ -27,7 +27,7 @@ import {
 } from './spans.ts';
 
 /** More messages than this are not looked into: they are forwarded as they are (design §9). */
-export const MOST_MESSAGES = 20_000;
+const MOST_MESSAGES = 20_000;
 
 /** What is kept of a body: its messages with their fields, and how many tools there are. */
 const OUTLINE: ReadonlyMap<string, Outline> = new Map([

@@ -19,14 +19,6 @@ export interface UpstreamRequest {
   readonly body: Uint8Array | ReadableStream | null;
 }
 
-/** Times in milliseconds. */
-export interface UpstreamLimits {
-  /** How long the upstream may take until its headers are there. */
-  readonly headersMs: number;
-  /** How long a stream may be silent. */
-  readonly idleMs: number;
-}
-
 /** An answer whose body is still to come, and the way to give it up. */
 export interface UpstreamAnswer {
   readonly response: Response;
@@ -38,12 +30,13 @@ export interface UpstreamAnswer {
  * Sends a request and waits for the headers of the answer. Redirects are not followed: a followed one would carry the key along
  * (https://developer.mozilla.org/docs/Web/API/RequestInit#redirect).
  *
+ * @param headersMs how long the upstream may take until its headers are there, in milliseconds
  * @param gone aborts when the caller has left
  * @throws UpstreamError
  */
 export async function fetchUpstream(
   request: UpstreamRequest,
-  limits: UpstreamLimits,
+  headersMs: number,
   gone: AbortSignal,
 ): Promise<UpstreamAnswer> {
   const connection = new AbortController();
@@ -54,7 +47,7 @@ export async function fetchUpstream(
   const timer = setTimeout(() => {
     late = true;
     abort();
-  }, limits.headersMs);
+  }, headersMs);
   try {
     const { url, ...init } = request;
     const response = await fetch(url, { ...init, redirect: 'manual', signal: connection.signal });

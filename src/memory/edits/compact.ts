@@ -2,7 +2,7 @@
 import type { History, Output, Unit } from '../history.ts';
 import { TEXT_OBSERVATION } from '../history.ts';
 import { Lru } from '../lru.ts';
-import type { Content, Message } from '../message.ts';
+import { type Content, jsonBytes, type Message } from '../message.ts';
 import {
   type Digest,
   label,
@@ -224,10 +224,6 @@ function isEcho(
 /** Shorter by every measure that anybody could take: characters, bytes on the wire, tokens. */
 function isShorter(text: string, facts: Facts, counter: TokenCounter): boolean {
   return text.length < facts.length && jsonBytes(text) < facts.room && counter.marker(text) < facts.tokens;
-}
-
-function jsonBytes(text: string): number {
-  return utf8.encode(JSON.stringify(text)).length;
 }
 
 function messageAt(history: History, index: number): Message {
