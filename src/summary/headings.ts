@@ -1,0 +1,85 @@
+/**
+ * The shape of a summary's text (design §8): seven headings, each with lines or `(none)` below it, then a ledger that code makes.
+ *
+ *     ## User Intent
+ *     …
+ *     ## Next Steps
+ *     (none)
+ *
+ *     ## Ledger
+ *     …
+ */
+
+/** The headings, in their order. */
+export const HEADINGS = [
+  '## User Intent',
+  '## Constraints',
+  '## Progress',
+  '## Key Decisions & Findings',
+  '## Errors & Resolutions',
+  '## Current State',
+  '## Next Steps',
+] as const;
+
+export type Heading = (typeof HEADINGS)[number];
+
+/** What stands below a heading that has nothing to say. */
+export const NONE = '(none)';
+
+export const LEDGER_HEADING = '## Ledger';
+
+const LEDGER_LINE = /^## Ledger[ \t]*$/m;
+
+/** What could be read as the tags around a summary in the view, or as a marker. */
+const FORGED = /<(?=\s*\/?\s*session_summary)|⟦(?=removed:)/gi;
+
+/** Parts a summary from its ledger. @returns `ledger`: the lines below the ledger's heading; empty when there is none */
+export function splitLedger(text: string): { body: string; ledger: string } {
+  const match = LEDGER_LINE.exec(text);
+  if (!match) return { body: text, ledger: '' };
+  return {
+    body: text.slice(0, match.index).trimEnd(),
+    ledger: text.slice(match.index + match[0].length).trim(),
+  };
+}
+
+/**
+ * What stands below each heading, without the ledger; empty for a heading that is absent or has `(none)`. A heading that
+ * occurs again goes on with its section.
+ */
+export function readSections(text: string): ReadonlyMap<Heading, string> {
+  const sections = new Map<Heading, string[]>();
+  let lines: string[] | undefined;
+  for (const line of splitLedger(text).body.split('\n')) {
+    const heading = headingOf(line);
+    if (heading) {
+      lines = sections.get(heading) ?? [];
+      sections.set(heading, lines);
+    } else lines?.push(line);
+  }
+  const texts = new Map<Heading, string>();
+  for (const heading of HEADINGS) {
+    const section = (sections.get(heading) ?? []).join('\n').trim();
+    texts.set(heading, section === NONE ? '' : section);
+  }
+  return texts;
+}
+
+/** A summary's text without a ledger: every heading, in order, each with its section or `(none)`. */
+export function writeSections(sections: ReadonlyMap<Heading, string>): string {
+  return HEADINGS.map((heading) => `${heading}\n${sections.get(heading) || NONE}`).join('\n\n');
+}
+
+/** The heading that a line is. */
+export function headingOf(line: string): Heading | undefined {
+  const trimmed = line.trimEnd();
+  return HEADINGS.find((heading) => heading === trimmed);
+}
+
+/**
+ * Text as it may stand in a summary: well-formed, without a tag that would close the summary's block in the view, and without
+ * anything that looks like a marker.
+ */
+export function neutralize(text: string): string {
+  return text.toWellFormed().replace(FORGED, (start) => (start === '<' ? '<\\' : '['));
+}
