@@ -47,6 +47,7 @@ export function viewBytes(
   const request = read.value;
   if (strategy.mode === 'none') return writeChatRequest(request, undefined);
   if (!isolate) throw new Error(`mode ${strategy.mode} counts tokens`);
+  if (strategy.mode === 'rolling_summary') throw new Error('rolling memory needs a conversation');
 
   const outline: PlanRequest = {
     history: readHistory(request.messages, strategy.text_observation_prefixes),

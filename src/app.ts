@@ -4,6 +4,7 @@ import { ConfigError } from './config.ts';
 import { chatCompletions } from './http/chat.ts';
 import { knownAgent } from './http/choose-strategy.ts';
 import { compact } from './http/compact.ts';
+import { deleteMemory, getMemory, patchMemory } from './http/conversations.ts';
 import { ApiError } from './http/errors.ts';
 import { passthrough } from './http/passthrough.ts';
 import { deleteRef, getRef, listRefs } from './http/refs.ts';
@@ -33,6 +34,10 @@ export function createApp(): Hono<AppEnv> {
   app.get('/v1/refs/:ref', getRef);
   app.delete('/v1/refs/:ref', deleteRef);
   app.all('/v1/refs/:ref', notAllowed('GET, HEAD, DELETE'));
+  app.get('/v1/conversations/:id/memory', getMemory);
+  app.patch('/v1/conversations/:id/memory', patchMemory);
+  app.delete('/v1/conversations/:id/memory', deleteMemory);
+  app.all('/v1/conversations/:id/memory', notAllowed('GET, HEAD, PATCH, DELETE'));
   app.all('/v1/*', passthrough);
 
   app.notFound((c) =>

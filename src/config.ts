@@ -5,12 +5,21 @@ import { type MemoryStrategy, parseStrategy } from './memory/strategy.ts';
 /** The Worker's bindings (wrangler.toml). */
 export interface Env {
   readonly REFS: R2Bucket;
+  readonly CONVERSATION_MEMORY: DurableObjectNamespace;
+  readonly USER_MEMORY: DurableObjectNamespace;
   readonly PRECIS_SECRET?: string;
   readonly UPSTREAM_BASE_URL?: string;
   readonly UPSTREAM_API_KEY?: string;
   readonly ACCESS_KEYS?: string;
   readonly VERIFY_KEYS?: string;
   readonly DEFAULT_MEMORY_STRATEGY?: string;
+  readonly ISOLATION?: string;
+  readonly SUMMARIZER_BASE_URL?: string;
+  readonly SUMMARIZER_MODEL?: string;
+  readonly SUMMARIZER_API_KEY?: string;
+  readonly SUMMARIZER_MODELS?: string;
+  readonly SUMMARIZER_TIMEOUT_MS?: string;
+  readonly SUMMARIZER_WINDOW_TOKENS?: string;
   readonly UPSTREAM_HEADERS_TIMEOUT_MS?: string;
   readonly UPSTREAM_IDLE_TIMEOUT_MS?: string;
   readonly LOG_LEVEL?: string;
@@ -19,6 +28,25 @@ export interface Env {
 /** The configuration can't be used; the message says which variable is wrong and never holds a value. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
+}
+
+/** The deployment's own summarizer. The caller's key never goes there. */
+export interface Summarizer {
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  readonly model: string;
+  /** The models that a strategy may name, the default one included. */
+  readonly models: readonly string[];
+  /** The models' context window in tokens, where their names don't tell. */
+  readonly window: number | undefined;
+}
+
+/** Where a request says whose it is: dotted paths into its body, before the usual places. */
+export interface Isolation {
+  readonly user_key?: string | undefined;
+  readonly session_key?: string | undefined;
+  /** Without an explicit conversation, memory is off for the call. */
+  readonly require_explicit_key?: boolean | undefined;
 }
 
 /** A caller's access key, when the deployment hands out its own. */
@@ -38,6 +66,11 @@ export interface Config {
   /** Whether a key's first write waits until the upstream has accepted that key. */
   readonly verifyKeys: boolean;
   readonly defaultStrategy: MemoryStrategy;
+  readonly isolation: Isolation;
+  /** Present: summaries are made there. Absent: by the request's own upstream, with its key. */
+  readonly summarizer: Summarizer | undefined;
+  /** How long one call of a summarizer may take. */
+  readonly summarizerTimeoutMs: number;
   readonly headersTimeoutMs: number;
   readonly idleTimeoutMs: number;
   readonly logLevel: LogLevel;
@@ -49,6 +82,8 @@ const SHORTEST_SECRET = 16;
 /** Reasoning models may think for minutes before the first byte, and between two. */
 const HEADERS_TIMEOUT_MS = 600_000;
 const IDLE_TIMEOUT_MS = 300_000;
+/** A request may wait for a summary, so it is not to take longer than a person waits. */
+const SUMMARIZER_TIMEOUT_MS = 20_000;
 
 const milliseconds = (otherwise: number) => z.coerce.number().int().positive().default(otherwise);
 
@@ -59,6 +94,13 @@ const variables = z.object({
   ACCESS_KEYS: z.string().optional(),
   VERIFY_KEYS: z.enum(['true', 'false']).default('true'),
   DEFAULT_MEMORY_STRATEGY: z.string().default('none'),
+  ISOLATION: z.string().default('{}'),
+  SUMMARIZER_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
+  SUMMARIZER_MODEL: z.string().min(1).optional(),
+  SUMMARIZER_API_KEY: z.string().min(1).optional(),
+  SUMMARIZER_MODELS: z.string().default(''),
+  SUMMARIZER_TIMEOUT_MS: milliseconds(SUMMARIZER_TIMEOUT_MS),
+  SUMMARIZER_WINDOW_TOKENS: z.coerce.number().int().positive().optional(),
   UPSTREAM_HEADERS_TIMEOUT_MS: milliseconds(HEADERS_TIMEOUT_MS),
   UPSTREAM_IDLE_TIMEOUT_MS: milliseconds(IDLE_TIMEOUT_MS),
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
@@ -80,6 +122,9 @@ export function readConfig(env: Env): Config {
     access: readAccess(vars.ACCESS_KEYS, vars.UPSTREAM_API_KEY),
     verifyKeys: vars.VERIFY_KEYS === 'true',
     defaultStrategy: readDefaultStrategy(vars.DEFAULT_MEMORY_STRATEGY),
+    isolation: readIsolation(vars.ISOLATION),
+    summarizer: readSummarizer(vars),
+    summarizerTimeoutMs: vars.SUMMARIZER_TIMEOUT_MS,
     headersTimeoutMs: vars.UPSTREAM_HEADERS_TIMEOUT_MS,
     idleTimeoutMs: vars.UPSTREAM_IDLE_TIMEOUT_MS,
     logLevel: vars.LOG_LEVEL,
@@ -119,6 +164,39 @@ function keyOfPair(pair: string, index: number): AccessKey {
   if (name === undefined || key === undefined)
     throw new ConfigError(`ACCESS_KEYS: entry ${index + 1} is not of the form name=key.`);
   return { name, key };
+}
+
+function readSummarizer(vars: z.output<typeof variables>): Summarizer | undefined {
+  const { SUMMARIZER_BASE_URL: baseUrl, SUMMARIZER_MODEL: model, SUMMARIZER_API_KEY: apiKey } = vars;
+  if (baseUrl === undefined && model === undefined && apiKey === undefined) return undefined;
+  if (baseUrl === undefined || model === undefined || apiKey === undefined)
+    throw new ConfigError(
+      'SUMMARIZER_BASE_URL, SUMMARIZER_MODEL and SUMMARIZER_API_KEY must be set together, or none of them.',
+    );
+  const models = vars.SUMMARIZER_MODELS.split(/[\s,]+/).filter(Boolean);
+  return { baseUrl, apiKey, model, models: [model, ...models], window: vars.SUMMARIZER_WINDOW_TOKENS };
+}
+
+const path = z
+  .string()
+  .regex(/^[^.\s]+(\.[^.\s]+)*$/)
+  .max(200);
+
+/** What `ISOLATION` and an agent's `isolation` may say. */
+export const isolationSchema = z.strictObject({
+  user_key: path.optional(),
+  session_key: path.optional(),
+  require_explicit_key: z.boolean().optional(),
+});
+
+function readIsolation(text: string): Isolation {
+  try {
+    return isolationSchema.parse(JSON.parse(text));
+  } catch {
+    throw new ConfigError(
+      'ISOLATION is not a JSON object of user_key and session_key (dotted paths into the body) and require_explicit_key.',
+    );
+  }
 }
 
 function readDefaultStrategy(text: string): MemoryStrategy {

@@ -1,4 +1,17 @@
-/** The Worker's entry. */
+/** The Worker's entry: the app, and the classes of its Durable Objects. */
 import { createApp } from './app.ts';
+import { userMemory } from './storage/conversation-key.ts';
+import { ConversationMemoryObject } from './storage/conversation-memory.ts';
+import type { Claimed } from './storage/memories.ts';
+import { writeInBackground } from './summary/background.ts';
+import type { RollMaterial } from './summary/conversation.ts';
+
+export { UserMemoryObject as UserMemory } from './storage/user-memory.ts';
+
+export class ConversationMemory extends ConversationMemoryObject<RollMaterial> {
+  protected override write(material: RollMaterial, claim: Claimed): Promise<void> {
+    return writeInBackground(this, (name) => userMemory(this.env, name), material, claim);
+  }
+}
 
 export default createApp();

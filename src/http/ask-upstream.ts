@@ -23,6 +23,7 @@ export function scopeOf(c: Context<AppEnv>): RequestScope {
   return {
     services,
     caller,
+    headers,
     timings: new Timings(),
     session: SESSION_HEADERS.map((name) => headers.get(name)).find((value) => value !== null) ?? undefined,
     waitUntil: (work) => c.executionCtx.waitUntil(work),
@@ -79,6 +80,8 @@ async function mayStore(
       new AbortController().signal,
     );
     await response.body?.cancel();
+    // An upstream that is busy or in trouble has said nothing about the key.
+    if (response.status === 429 || response.status >= 500) throw new Error('the upstream is busy');
     return response.ok;
   });
 }

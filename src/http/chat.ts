@@ -1,16 +1,20 @@
 /** `POST /v1/chat/completions`: the view goes up, the upstream's answer comes back. */
 import type { Context } from 'hono';
 import { addReport, type ChatRequest, readChatRequest, writeChatRequest } from '../protocol/chat.ts';
+import { answerText, StreamedAnswer } from '../protocol/chat-answer.ts';
 import { ChatStream } from '../protocol/chat-stream.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { responseHeaders } from '../upstream/request.ts';
 import { readBody, relayEvents } from '../upstream/stream.ts';
 import { askUpstream, scopeOf } from './ask-upstream.ts';
-import { type ChosenStrategy, chooseStrategy } from './choose-strategy.ts';
+import { agentOf, type ChosenStrategy, chooseStrategy } from './choose-strategy.ts';
+import { settingsOf } from './conversation.ts';
 import { ApiError, upstreamError } from './errors.ts';
+import { injectionFor, withInjection } from './inject.ts';
 import { type MadeView, makeView, type RequestScope } from './make-view.ts';
+import { type Place, placeOf } from './place.ts';
 import { setReportHeaders } from './report-headers.ts';
-import type { AppEnv } from './services.ts';
+import type { Agent, AppEnv } from './services.ts';
 
 /** How often a silent stream is kept alive, in milliseconds: under the usual idle limits of proxies. */
 const KEEPALIVE_MS = 15_000;
@@ -18,14 +22,33 @@ const KEEPALIVE_MS = 15_000;
 export async function chatCompletions(c: Context<AppEnv>): Promise<Response> {
   const scope = scopeOf(c);
   const request = await readRequest(c.req.raw);
-  const chosen = chooseStrategy(request, c.req.raw.headers, c.get('agent'), scope.services);
-  const made = await makeView(request, chosen, scope, { force: false, dryRun: false, count: chosen.report });
-  const answer = await askUpstream(c, scope, '/chat/completions', writeChatRequest(request, made.view));
+  const { place, chosen } = await readCall(request, c.get('agent'), scope);
+  const options = { force: false, dryRun: false, count: chosen.report, expressly: false };
+  const [made, injected] = await Promise.all([
+    makeView(request, chosen, place, scope, options),
+    injectionFor(request.tooManyMessages ? undefined : chosen.injection, place, request.model, scope),
+  ]);
+  const report = withInjection(made.report, injected);
+  const body = writeChatRequest(request, made.view, injected.message);
+  const answer = await askUpstream(c, scope, '/chat/completions', body);
   if (answer.response.ok && scope.caller.tenant) {
     scope.services.accepted.accept(scope.caller.tenant.id);
-    scope.waitUntil(made.prepareNext());
+    if (made.prepareNext) scope.waitUntil(made.prepareNext());
   }
-  return relay(answer, made, chosen, scope);
+  return relay(answer, { ...made, report }, chosen.report, scope);
+}
+
+/** Whose a request is, and what holds for it. @throws ApiError */
+export async function readCall(
+  request: ChatRequest,
+  agentInPath: Agent | undefined,
+  scope: RequestScope,
+): Promise<{ place: Place; chosen: ChosenStrategy }> {
+  const { headers, services } = scope;
+  const agent = agentOf(request, headers, agentInPath, services);
+  const place = placeOf(request, headers, agent?.isolation ?? services.config.isolation);
+  const settings = () => settingsOf(place, scope);
+  return { place, chosen: await chooseStrategy(request, headers, agent, settings, services) };
 }
 
 /** Reads the body of a chat request. @throws ApiError */
@@ -45,30 +68,41 @@ async function readAnswer(answer: UpstreamAnswer, { config }: RequestScope['serv
 
 async function relay(
   answer: UpstreamAnswer,
-  { report }: MadeView,
-  chosen: ChosenStrategy,
-  { caller, services, timings }: RequestScope,
+  { report, remember }: MadeView,
+  inBody: boolean,
+  { caller, services, timings, waitUntil }: RequestScope,
 ): Promise<Response> {
   const { response } = answer;
   const headers = responseHeaders(response.headers, caller.account);
   setReportHeaders(headers, report, timings);
   const { status, statusText } = response;
   const type = response.headers.get('content-type') ?? '';
+  // An answer that calls tools goes on with its round.
+  const rememberAll = (text: string | undefined): void => {
+    if (remember && text !== undefined) waitUntil(remember(text));
+  };
 
   if (response.ok && response.body && type.includes('text/event-stream')) {
     headers.set('cache-control', 'no-cache, no-transform');
     headers.set('x-accel-buffering', 'no');
     headers.delete('content-length');
-    const format = new ChatStream(chosen.report ? report : undefined);
+    const streamed = new StreamedAnswer();
+    const listener = remember && {
+      push: (data: string) => streamed.push(data),
+      complete: () => rememberAll(streamed.text()),
+    };
+    const format = new ChatStream(inBody ? report : undefined, listener);
     const events = relayEvents(answer, format, {
       idleMs: services.config.idleTimeoutMs,
       keepaliveMs: KEEPALIVE_MS,
     });
     return new Response(events, { status, statusText, headers });
   }
-  if (response.ok && response.body && chosen.report && type.includes('json')) {
-    headers.delete('content-length');
-    const body = addReport(await readAnswer(answer, services), report);
+  if (response.ok && response.body && (inBody || remember) && type.includes('json')) {
+    const whole = await readAnswer(answer, services);
+    rememberAll(answerText(whole));
+    if (inBody) headers.delete('content-length');
+    const body = inBody ? addReport(whole, report) : whole;
     return new Response(body, { status, statusText, headers });
   }
   return new Response(response.body, { status, statusText, headers });

@@ -1,5 +1,6 @@
 /** Which strategy holds for a request: request > conversation > agent > deployment default; the first present wins whole. */
-import type { StrategySource } from '../memory/report.ts';
+import { type Injection, parseInjection } from '../memory/injection.ts';
+import type { StrategySource, Warning } from '../memory/report.ts';
 import {
   budgetFault,
   type MemoryStrategy,
@@ -8,46 +9,91 @@ import {
   type StrategyFault,
 } from '../memory/strategy.ts';
 import type { ChatRequest } from '../protocol/chat.ts';
+import type { Settings } from '../storage/memories.ts';
 import { ApiError } from './errors.ts';
-import type { Services } from './services.ts';
+import type { Agent, Services } from './services.ts';
+import { checkSummarizerModel } from './summarizer-target.ts';
 
 export interface ChosenStrategy {
   readonly strategy: MemoryStrategy;
   readonly source: StrategySource;
+  /** Cross-session memory follows the same precedence, on its own. */
+  readonly injection: Injection | undefined;
   /** Whether the caller asked for the report in the body of the answer. */
   readonly report: boolean;
+  readonly warnings: readonly Warning[];
 }
 
 /**
- * @param agentInPath the strategy of the agent that the base URL names
- * @throws ApiError `invalid_memory_strategy` or `unknown_agent`, naming the field
+ * @param settings asks for what the conversation is set to: called only when the request itself leaves something open. It answers
+ *   undefined when the conversation can't be asked: then the lower levels hold, and the report says so
+ * @throws ApiError `invalid_memory_strategy`, naming the field
  */
-export function chooseStrategy(
+export async function chooseStrategy(
   request: ChatRequest,
   headers: Headers,
-  agentInPath: MemoryStrategy | undefined,
+  agent: Agent | undefined,
+  settings: () => Promise<Settings | undefined>,
   services: Services,
-): ChosenStrategy {
-  const agent = agentOf(request, headers, services) ?? agentInPath;
+): Promise<ChosenStrategy> {
   const ofRequest = strategyOfRequest(request, headers);
+  const injectionOfRequest = injectionIn(request, headers);
+  const report = reportWanted(request, headers);
+  const open = ofRequest === undefined || injectionOfRequest === undefined;
+  const ofConversation = open ? await settings() : NOTHING_SET;
+
+  const stored = ofConversation && readStored(ofConversation, services);
   const chosen: Pick<ChosenStrategy, 'strategy' | 'source'> = ofRequest
     ? { strategy: ofRequest, source: 'request' }
-    : agent
-      ? { strategy: agent, source: 'agent' }
-      : { strategy: services.config.defaultStrategy, source: 'default' };
+    : stored?.strategy
+      ? { strategy: stored.strategy, source: 'conversation' }
+      : agent
+        ? { strategy: agent.strategy, source: 'agent' }
+        : { strategy: services.config.defaultStrategy, source: 'default' };
   const fault = budgetFault(chosen.strategy, request.model);
   if (fault) throw strategyError(fault);
-  return { ...chosen, report: reportWanted(request, headers) };
+
+  const injection = injectionOfRequest ?? stored?.injection ?? agent?.injection ?? 'off';
+  return {
+    ...chosen,
+    injection: injection === 'off' ? undefined : injection,
+    report,
+    warnings: stored?.isWhole ? [] : ['store_failed'],
+  };
 }
+
+interface StoredSettings {
+  readonly strategy?: MemoryStrategy;
+  readonly injection?: Injection | 'off';
+  /** Whether all that is stored could be read. */
+  readonly isWhole: boolean;
+}
+
+/** Settings were valid when they were stored; what is not any more, since the deployment has changed, gives way to the lower levels. */
+function readStored({ memory_strategy, memory_injection }: Settings, services: Services): StoredSettings {
+  try {
+    const strategy = memory_strategy === null ? undefined : parsedStrategy(memory_strategy);
+    if (strategy) checkSummarizerModel(strategy, services);
+    const injection = memory_injection === null ? undefined : parsedInjection(memory_injection);
+    return { ...(strategy ? { strategy } : {}), ...(injection ? { injection } : {}), isWhole: true };
+  } catch {
+    services.log('warn', "a conversation's settings are not valid any more", { code: 'store_failed' });
+    return { isWhole: false };
+  }
+}
+
+/** What a conversation is set to that nobody has configured. */
+export const NOTHING_SET: Settings = { memory_strategy: null, memory_injection: null };
 
 function strategyOfRequest(request: ChatRequest, headers: Headers): MemoryStrategy | undefined {
   const inBody = request.own('memory_strategy');
-  if (inBody !== undefined) return parsed(inBody);
+  if (inBody !== undefined) return parsedStrategy(inBody);
   const header = headers.get('x-memory-strategy')?.trim();
-  return header ? parsed(jsonOrMode(header)) : undefined;
+  return header ? parsedStrategy(jsonOrWord(header, 'x-memory-strategy')) : undefined;
 }
 
-function parsed(input: unknown): MemoryStrategy {
+/** @throws ApiError `invalid_memory_strategy` */
+export function parsedStrategy(input: unknown): MemoryStrategy {
   const strategy = parseStrategy(input);
   if (!strategy.ok) throw strategyError(strategy.reason);
   return strategy.value;
@@ -58,30 +104,52 @@ function strategyError({ field, message }: StrategyFault): ApiError {
   return new ApiError('invalid_memory_strategy', message, param);
 }
 
-function jsonOrMode(header: string): unknown {
+function injectionIn(request: ChatRequest, headers: Headers): Injection | 'off' | undefined {
+  const inBody = request.own('memory_injection');
+  if (inBody !== undefined) return parsedInjection(inBody);
+  const header = headers.get('x-memory-injection')?.trim().toLowerCase();
+  if (!header) return undefined;
+  const word = ['true', 'on'].includes(header) ? true : ['false', 'off'].includes(header) ? false : undefined;
+  return parsedInjection(word ?? jsonOrWord(header, 'x-memory-injection'));
+}
+
+/** @throws ApiError `invalid_memory_strategy` */
+export function parsedInjection(input: unknown): Injection | 'off' {
+  const injection = parseInjection(input);
+  if (injection.ok) return injection.value;
+  throw new ApiError('invalid_memory_strategy', injection.reason.message, 'memory_injection');
+}
+
+function jsonOrWord(header: string, name: string): unknown {
   if (/^\w+$/.test(header)) return header;
   try {
     return JSON.parse(header);
   } catch {
     throw new ApiError(
       'invalid_memory_strategy',
-      'The header x-memory-strategy is not valid JSON; it must be a JSON object with a mode, or the name of a mode.',
-      'x-memory-strategy',
+      `The header ${name} is not valid JSON; it must be a JSON object as in the body's field, or one word.`,
+      name,
     );
   }
 }
 
-function agentOf(request: ChatRequest, headers: Headers, services: Services): MemoryStrategy | undefined {
+/** The agent that a request names itself, or the one of its base URL. @throws ApiError `unknown_agent` */
+export function agentOf(
+  request: ChatRequest,
+  headers: Headers,
+  agentInPath: Agent | undefined,
+  services: Services,
+): Agent | undefined {
   const inBody = request.own('agent_type');
   if (inBody !== undefined) return knownAgent(inBody, 'agent_type', services);
   const header = headers.get('x-agent-type');
-  return header === null ? undefined : knownAgent(header, 'x-agent-type', services);
+  return header === null ? agentInPath : knownAgent(header, 'x-agent-type', services);
 }
 
 /** @throws ApiError `unknown_agent` */
-export function knownAgent(key: unknown, param: string | null, services: Services): MemoryStrategy {
-  const strategy = typeof key === 'string' ? services.agents.get(key) : undefined;
-  if (strategy) return strategy;
+export function knownAgent(key: unknown, param: string | null, services: Services): Agent {
+  const agent = typeof key === 'string' ? services.agents.get(key) : undefined;
+  if (agent) return agent;
   const known = [...services.agents.keys()].join(', ');
   throw new ApiError('unknown_agent', `There is no agent ${quote(key)}; known ones: ${known}.`, param);
 }

@@ -10,6 +10,8 @@ export type ErrorCode =
   | 'ref_not_found'
   | 'unknown_agent'
   | 'invalid_api_key'
+  | 'memory_budget_exceeded'
+  | 'conversation_not_found'
   | 'not_forwarded'
   | 'upstream_unreachable'
   | 'upstream_timeout'
@@ -27,6 +29,8 @@ const WIRE: Readonly<Record<ErrorCode, readonly [status: number, type: string]>>
   ref_not_found: [404, 'invalid_request_error'],
   unknown_agent: [404, 'invalid_request_error'],
   invalid_api_key: [401, 'authentication_error'],
+  memory_budget_exceeded: [400, 'invalid_request_error'],
+  conversation_not_found: [404, 'invalid_request_error'],
   not_forwarded: [404, 'invalid_request_error'],
   upstream_unreachable: [502, 'server_error'],
   upstream_timeout: [504, 'server_error'],

@@ -13,7 +13,7 @@ export function setReportHeaders(headers: Headers, report: Report, timings: Timi
     headers.set('x-memory-tokens-before', String(report.tokens.before));
     headers.set('x-memory-tokens-after', String(report.tokens.after));
   }
-  headers.set('x-memory-refs', String(report.refs.length));
+  headers.set('x-memory-refs', String(report.refs.length + (report.summary?.ref === undefined ? 0 : 1)));
   headers.set('x-memory-frontier', frontierState(report));
   if (report.warnings.length > 0) headers.set('x-memory-warning', report.warnings.join(','));
   const timing = timings.toString();

@@ -14,7 +14,8 @@ export interface Route {
 const UNMISTAKABLE = /\/(chat\/completions)\/?$/;
 
 /** Routes that are also matched without `/v1`. Behind one they stand right behind it: `/v1/files/refs` is a file. */
-const UNVERSIONED = /\/(responses(?:\/compact)?|compact|refs(?:\/[^/]+)?|embeddings|models(?:\/[^/]+)?)\/?$/;
+const UNVERSIONED =
+  /\/(responses(?:\/compact)?|compact|refs(?:\/[^/]+)?|conversations\/[^/]+\/memory|embeddings|models(?:\/[^/]+)?)\/?$/;
 const VERSIONED = new RegExp(`^/v1${UNVERSIONED.source}`);
 
 /** An agent stands before the version, or before a route that is known without one; `/v1/agents/…` is the upstream's. */

@@ -1,14 +1,23 @@
 /** What an isolate keeps between requests, made once per environment: the configuration, and caches of facts. */
-import { agents } from '../agents.ts';
-import { type Config, type Env, readConfig } from '../config.ts';
+import { type AgentSpec, agents } from '../agents.ts';
+import { type Config, type Env, type Isolation, isolationSchema, readConfig } from '../config.ts';
 import { createLog, type Log } from '../log.ts';
 import { type ContentFacts, createContentFacts } from '../memory/edits/compact.ts';
+import { type Injection, parseInjection } from '../memory/injection.ts';
+import { Lru } from '../memory/lru.ts';
 import { type EncodingName, encodingOf } from '../memory/models.ts';
 import { createWrittenPreviews, type WrittenPreviews } from '../memory/preview.ts';
 import { type MemoryStrategy, parseStrategy } from '../memory/strategy.ts';
 import { createTokenCounter, loadTokenize, type TokenCounter } from '../memory/tokens.ts';
+import {
+  type ConversationMemoryStub,
+  conversationMemory,
+  type UserMemoryStub,
+  userMemory,
+} from '../storage/conversation-key.ts';
 import { Tenants } from '../storage/tenant.ts';
 import { KnownRefs } from '../storage/writer.ts';
+import type { RollMaterial } from '../summary/conversation.ts';
 import { AcceptedKeys } from '../upstream/acceptance.ts';
 
 /** A counter and what it has learned; one per encoding, since counts differ. */
@@ -18,6 +27,13 @@ export interface Counting {
   readonly previews: WrittenPreviews;
 }
 
+/** An agent's spec, read. */
+export interface Agent {
+  readonly strategy: MemoryStrategy;
+  readonly injection: Injection | 'off' | undefined;
+  readonly isolation: Isolation | undefined;
+}
+
 export interface Services {
   readonly config: Config;
   readonly log: Log;
@@ -25,7 +41,12 @@ export interface Services {
   readonly tenants: Tenants;
   readonly known: KnownRefs;
   readonly accepted: AcceptedKeys;
-  readonly agents: ReadonlyMap<string, MemoryStrategy>;
+  readonly agents: ReadonlyMap<string, Agent>;
+  /** Digests that were written before: they cost a reading of all that they cover. */
+  readonly digests: Lru<string>;
+  /** The Durable Objects, by `conversationName` and `userName`. */
+  conversation(name: string): ConversationMemoryStub<RollMaterial>;
+  user(name: string): UserMemoryStub;
   /** The counter for a model. Its tables are loaded when it is first asked for. */
   counting(model: string | undefined): Promise<Counting>;
 }
@@ -35,10 +56,13 @@ export interface AppEnv {
   Bindings: Env;
   Variables: {
     services: Services;
-    /** The strategy of the agent that the base URL names. */
-    agent: MemoryStrategy | undefined;
+    /** The agent that the base URL names. */
+    agent: Agent | undefined;
   };
 }
+
+/** A few thousand tokens each. */
+const REMEMBERED_DIGESTS = 200;
 
 const made = new WeakMap<Env, Services>();
 
@@ -61,7 +85,10 @@ function createServices(env: Env): Services {
     tenants: new Tenants(config.secret),
     known: new KnownRefs(),
     accepted: new AcceptedKeys(),
-    agents: new Map(agents.map((agent) => [agent.key, agentStrategy(agent.key, agent.memory_strategy)])),
+    digests: new Lru<string>(REMEMBERED_DIGESTS),
+    agents: new Map(agents.map((spec) => [spec.key, readAgent(spec)])),
+    conversation: (name) => conversationMemory(env, name),
+    user: (name) => userMemory(env, name),
     counting(model) {
       const encoding = encodingOf(model);
       const known = countings.get(encoding) ?? createCounting(encoding);
@@ -79,8 +106,13 @@ async function createCounting(encoding: EncodingName): Promise<Counting> {
   };
 }
 
-function agentStrategy(key: string, input: unknown): MemoryStrategy {
-  const strategy = parseStrategy(input);
-  if (!strategy.ok) throw new Error(`src/agents.ts, agent '${key}': ${strategy.reason.message}`);
-  return strategy.value;
+function readAgent({ key, memory_strategy, memory_injection, isolation }: AgentSpec): Agent {
+  const broken = (message: string): Error => new Error(`src/agents.ts, agent '${key}': ${message}`);
+  const strategy = parseStrategy(memory_strategy);
+  if (!strategy.ok) throw broken(strategy.reason.message);
+  const injection = memory_injection === undefined ? undefined : parseInjection(memory_injection);
+  if (injection && !injection.ok) throw broken(injection.reason.message);
+  if (isolation !== undefined && !isolationSchema.safeParse(isolation).success)
+    throw broken('isolation is not valid.');
+  return { strategy: strategy.value, injection: injection?.value, isolation };
 }

@@ -26,6 +26,34 @@ export function frontierUnit(cuts: Cuts): number {
   return Math.max(cuts.turn, cuts.step);
 }
 
+/** The cuts while a replay moves them, and what they free. */
+export interface Cursor {
+  /** Where it stands; assigning one that was read before takes a move back. */
+  position: Position;
+  /** Turns that the turn trigger does not count any more. */
+  turnsCut: number;
+  /** Whether a move changes bytes even where it frees nothing. */
+  readonly rewrites: boolean;
+  /** What a move to this unit could free at the most. */
+  mostFreed(unit: number): number;
+  /** Moves the turn cut towards `limit`, until `enough` tokens are freed in all. */
+  turnTo(limit: number, enough: number): void;
+  /** Moves the step cut towards `limit`, likewise. */
+  stepTo(limit: number, enough: number): void;
+}
+
+/** A cursor's place. */
+export interface Position {
+  readonly cuts: Cuts;
+  /** Tokens that the view has less than the caller's array. */
+  readonly freed: number;
+  /** Turns that begin before the turn cut. */
+  readonly turnsBefore: number;
+}
+
+/** Before the first unit. */
+export const AT_START: Position = { cuts: { turn: 0, step: 0 }, freed: 0, turnsBefore: 0 };
+
 /** How many tokens an edit frees, by unit. */
 export interface Effect {
   /** Of a unit before the turn cut. */
@@ -80,38 +108,53 @@ export interface Replay {
 /** From this share of the budget on the next move is prepared, where a strategy sets no watermark. */
 const PREPARE_FROM = 0.6;
 
-/** Finds the frontier. */
-export function replay(history: History, rule: ReplayRule, prices: Prices, effect: Effect): Replay {
+/** Finds the frontier. @param cursor a new one, which knows what the strategy's edits free */
+export function replay(history: History, rule: ReplayRule, prices: Prices, cursor: Cursor): Replay {
   const tails = new Tails(history, rule);
-  const cursor = new Cursor(history, rule, effect);
   const moves: Cuts[] = [];
   let trigger: Trigger = 'none';
   let moved = false;
   let before = 0;
+  let shown: number | undefined;
 
   const end = history.requestPoints.length - 1;
   for (const [index, point] of history.requestPoints.entries()) {
     before = prices[point.messages] ?? 0;
     const tail = tails.at(point);
     const last = index === end;
-    const freed = cursor.freed;
+    const { freed } = cursor.position;
     const due = dueAt(point, rule, cursor, before, last);
     if (due) move(cursor, rule, tail, due, before);
     // The answer's room is looked at when all else is done, so that the rule above is the same one at every request.
-    const tight = last ? dueByAnswer(rule, before - cursor.freed) : undefined;
+    const tight = last ? dueByAnswer(rule, before - cursor.position.freed) : undefined;
     if (tight) move(cursor, rule, tail, tight, before);
-    moved = cursor.freed > freed;
+    if (index === end - 1) shown = cutByAnswer(cursor, rule, tail, before);
+    moved = cursor.position.freed > freed;
     if (!moved) continue;
-    moves.push(cursor.cuts);
+    moves.push(cursor.position.cuts);
     trigger = (due ?? tight)?.trigger ?? trigger;
   }
   // A result that came since the last request made one unit of several: edits made to these are not made any more.
   const since = history.requestPoints[end - 1]?.messages ?? 0;
   moved ||= history.late.some((message) => message >= since);
+  // What the answer's room moved at the request before does not stay moved, and a summary would have to be unwritten.
+  moved ||= cursor.rewrites && shown !== undefined && shown !== cursor.position.cuts.turn;
 
-  const after = before - cursor.freed;
-  const next = isNear(history, rule, cursor, after) ? tails.beyond() : cursor.cuts;
-  return { cuts: cursor.cuts, moves, moved, trigger, before, after, next };
+  const { cuts, freed } = cursor.position;
+  const after = before - freed;
+  const next = isNear(history, rule, cursor, after) ? tails.beyond() : cuts;
+  return { cuts, moves, moved, trigger, before, after, next };
+}
+
+/** Where the view of a request ended that is not the last one, its answer's room included. */
+function cutByAnswer(cursor: Cursor, rule: ReplayRule, tail: Cuts, price: number): number {
+  const { position, turnsCut } = cursor;
+  const tight = dueByAnswer(rule, price - position.freed);
+  if (tight) move(cursor, rule, tail, tight, price);
+  const { turn } = cursor.position.cuts;
+  cursor.position = position;
+  cursor.turnsCut = turnsCut;
+  return turn;
 }
 
 /** A trigger that is met, and where the move is to stop. */
@@ -133,7 +176,7 @@ function dueAt(
 ): Due | undefined {
   // Slide measures the caller's array, jump the view: the one edits on every request, the other once in a while.
   const slides = rule.frontier === 'slide';
-  const tokens = slides ? price : price - cursor.freed;
+  const tokens = slides ? price : price - cursor.position.freed;
   const turns = slides ? point.turns : point.turns - cursor.turnsCut;
   const overflows = tokens > rule.window;
   const forced = rule.force && last;
@@ -171,15 +214,23 @@ function dueByAnswer(rule: ReplayRule, view: number): Due | undefined {
  */
 function move(cursor: Cursor, rule: ReplayRule, tail: Cuts, due: Due, price: number): void {
   if (due.leastFreed > 0 && cursor.mostFreed(frontierUnit(tail)) < due.leastFreed) return;
-  const before = cursor.save();
+  const before = cursor.position;
   cursor.turnTo(tail.turn, price - due.target);
-  if (due.shrinkOver !== undefined && rule.keepSteps !== undefined && price - cursor.freed > due.shrinkOver)
+  const turned = cursor.position;
+  if (
+    due.shrinkOver !== undefined &&
+    rule.keepSteps !== undefined &&
+    price - cursor.position.freed > due.shrinkOver
+  )
     cursor.stepTo(tail.step, price - due.target);
-  const freed = cursor.freed - before.freed;
-  if (freed > 0 && freed < due.leastFreed) cursor.restore(before);
+  // A user's request that stays may weigh more than the steps that go.
+  if (cursor.rewrites && cursor.position.freed <= turned.freed) cursor.position = turned;
+  const freed = cursor.position.freed - before.freed;
+  const least = cursor.rewrites ? Math.max(1, due.leastFreed) : due.leastFreed;
+  if (freed < least && (freed > 0 || cursor.rewrites)) cursor.position = before;
   // Where turns leave the view, whatever dropped them counts. Where they stay, the turn trigger counts from its own last move:
   // tokens that are gone from an array which comes back would otherwise shift it.
-  else if (rule.stops === 'turn' || due.trigger === 'turns') cursor.turnsCut = cursor.turnsBefore;
+  else if (rule.stops === 'turn' || due.trigger === 'turns') cursor.turnsCut = cursor.position.turnsBefore;
 }
 
 function isNear(history: History, rule: ReplayRule, cursor: Cursor, view: number): boolean {
@@ -258,72 +309,54 @@ class Tails {
   }
 }
 
-interface Position {
-  readonly cuts: Cuts;
-  readonly freed: number;
-  readonly turnsBefore: number;
-}
-
-/** The cuts, and what they free. */
-class Cursor {
-  cuts: Cuts = { turn: 0, step: 0 };
-  /** Tokens freed so far. */
-  freed = 0;
-  /** Turns that begin before the turn cut. */
-  turnsBefore = 0;
-  /** Turns that the turn trigger does not count any more. */
+/** The cursor of edits that free tokens unit by unit. */
+export class UnitCursor implements Cursor {
+  position = AT_START;
   turnsCut = 0;
+  readonly rewrites = false;
   /** `sums[u]`: what all units before u would free. */
   private readonly sums: number[] = [0];
   private readonly history: History;
-  private readonly rule: ReplayRule;
+  private readonly stops: ReplayRule['stops'];
   private readonly effect: Effect;
 
-  constructor(history: History, rule: ReplayRule, effect: Effect) {
+  constructor(history: History, { stops }: Pick<ReplayRule, 'stops'>, effect: Effect) {
     this.history = history;
-    this.rule = rule;
+    this.stops = stops;
     this.effect = effect;
   }
 
-  /** What a move to this unit could free at the most. Sums are kept, so that asking at every request point costs one pass in all. */
+  /** Sums are kept, so that asking at every request point costs one pass in all. */
   mostFreed(unit: number): number {
     for (let next = this.sums.length; next <= unit; next++)
       this.sums.push((this.sums[next - 1] ?? 0) + this.effect.whole(next - 1));
-    return (this.sums[unit] ?? 0) - (this.sums[this.cuts.turn] ?? 0);
+    return (this.sums[unit] ?? 0) - (this.sums[this.position.cuts.turn] ?? 0);
   }
 
-  save(): Position {
-    return { cuts: this.cuts, freed: this.freed, turnsBefore: this.turnsBefore };
-  }
-
-  restore(position: Position): void {
-    this.cuts = position.cuts;
-    this.freed = position.freed;
-    this.turnsBefore = position.turnsBefore;
-  }
-
-  /** Moves the turn cut towards `limit`, until `enough` tokens are freed in all. */
   turnTo(limit: number, enough: number): void {
-    while (this.cuts.turn < limit && this.freed < enough) {
-      const stop = this.nextStop(limit);
-      for (let unit = this.cuts.turn; unit < stop; unit++) {
-        this.freed += this.effect.whole(unit) - (unit < this.cuts.step ? this.effect.step(unit) : 0);
-        if (this.history.units[unit]?.kind === 'user') this.turnsBefore++;
+    let { cuts, freed, turnsBefore } = this.position;
+    while (cuts.turn < limit && freed < enough) {
+      const stop = this.nextStop(cuts.turn, limit);
+      for (let unit = cuts.turn; unit < stop; unit++) {
+        freed += this.effect.whole(unit) - (unit < cuts.step ? this.effect.step(unit) : 0);
+        if (this.history.units[unit]?.kind === 'user') turnsBefore++;
       }
-      this.cuts = { turn: stop, step: this.cuts.step };
+      cuts = { turn: stop, step: cuts.step };
     }
+    this.position = { cuts, freed, turnsBefore };
   }
 
-  /** Moves the step cut towards `limit`, likewise. */
   stepTo(limit: number, enough: number): void {
-    let step = frontierUnit(this.cuts);
-    while (step < limit && this.freed < enough) this.freed += this.effect.step(step++);
-    this.cuts = { turn: this.cuts.turn, step };
+    let { cuts, freed, turnsBefore } = this.position;
+    let step = frontierUnit(cuts);
+    while (step < limit && freed < enough) freed += this.effect.step(step++);
+    cuts = { turn: cuts.turn, step };
+    this.position = { cuts, freed, turnsBefore };
   }
 
-  private nextStop(limit: number): number {
-    if (this.rule.stops === 'unit') return this.cuts.turn + 1;
-    for (let unit = this.cuts.turn + 1; unit < limit; unit++)
+  private nextStop(from: number, limit: number): number {
+    if (this.stops === 'unit') return from + 1;
+    for (let unit = from + 1; unit < limit; unit++)
       if (this.history.units[unit]?.kind === 'user') return unit;
     return limit;
   }

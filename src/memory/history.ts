@@ -5,10 +5,14 @@
  * repeat across turns in real traffic, so an id alone never names a call.
  */
 import type { Message, ToolCall } from './message.ts';
+import type { Echo } from './session-summary.ts';
 
-/** What may not be split: one user message, or one assistant message with the results of its calls. */
+/**
+ * What may not be split: one user message, or one assistant message with the results of its calls. A summary that came back with its
+ * shadow line is one too, and no turn.
+ */
 export interface Unit {
-  readonly kind: 'user' | 'assistant' | 'orphan';
+  readonly kind: 'user' | 'assistant' | 'orphan' | 'summary';
   /** Index of the first message. */
   readonly first: number;
   /** Index of the last message, inclusive. Preamble messages may stand between the two; they belong to no unit. */
@@ -41,6 +45,8 @@ export interface History {
   readonly units: readonly Unit[];
   /** For each turn, the index of its user unit. Units before the first of them belong to no turn. */
   readonly turns: readonly number[];
+  /** The summary that the caller has sent back. */
+  readonly echo: Echo | undefined;
   /** Messages that came so late that they made one unit of several: what was planned of these before does not hold. */
   readonly late: readonly number[];
   /** Ascending; the last one is the array's end. */
@@ -68,10 +74,12 @@ interface OpenUnit {
  *
  * @param observationPrefixes user messages that begin with one of these (leading white space ignored) are tool outputs
  *   of the assistant message before them, not turns (design §2, `text_observation_prefixes`)
+ * @param echo a summary that came back (see `findEcho`)
  */
 export function readHistory(
   messages: readonly Message[],
   observationPrefixes: readonly string[] = [],
+  echo?: Echo,
 ): History {
   const units: OpenUnit[] = [];
   /** Unanswered calls by id, nearest last: popping is pairing by position. */
@@ -80,7 +88,9 @@ export function readHistory(
   const late: number[] = [];
   for (const [index, message] of messages.entries()) {
     const previous = units.at(-1);
-    if (message.role === 'assistant') {
+    if (isEchoPair(echo, index)) {
+      if (index === echo?.first) units.push({ ...openUnit('summary', index, 0), last: echo.last });
+    } else if (message.role === 'assistant') {
       const unit = openUnit('assistant', index, message.calls.length);
       units.push(unit);
       // Calls of one message are answered in their order, so the first one is to be popped first.
@@ -108,7 +118,12 @@ export function readHistory(
   }
 
   const turns = units.flatMap((unit, index) => (unit.kind === 'user' ? [index] : []));
-  return { messages, units, turns, late, requestPoints: requestPoints(messages, units, turns) };
+  return { messages, units, turns, echo, late, requestPoints: requestPoints(messages, units, turns, echo) };
+}
+
+/** Whether a message is the shadow line of an echo, or the summary that answers it. */
+function isEchoPair(echo: Echo | undefined, index: number): boolean {
+  return echo !== undefined && echo.first !== echo.last && index >= echo.first && index <= echo.last;
 }
 
 /** The messages of a unit; preamble messages that stand among them are not of it. */
@@ -155,6 +170,7 @@ function requestPoints(
   messages: readonly Message[],
   units: readonly Unit[],
   turns: readonly number[],
+  echo: Echo | undefined,
 ): RequestPoint[] {
   const points: RequestPoint[] = [];
   let spoke: Message['role'] | undefined;
@@ -166,7 +182,7 @@ function requestPoints(
     points.push({ messages: end, units: unit, turns: turn });
   };
   for (const [index, message] of messages.entries()) {
-    if (message.role === 'preamble') continue;
+    if (message.role === 'preamble' || isEchoPair(echo, index)) continue;
     if (message.role === 'assistant' && (spoke === 'user' || spoke === 'tool')) mark(index);
     spoke = message.role;
   }

@@ -35,6 +35,11 @@ export class Lru<Value> {
     this.old.delete(key);
   }
 
+  clear(): void {
+    this.young.clear();
+    this.old.clear();
+  }
+
   /** The value of the key, made once. */
   remember(key: string, make: () => Value): Value {
     const known = this.get(key);

@@ -39,6 +39,12 @@ export interface Message {
   readonly bytes: number;
   /** Names exactly these bytes: equal digests, equal messages. */
   readonly digest: string;
+  /**
+   * Names what the message says, whoever writes it down: white space between the tokens of its JSON makes no difference, nor does
+   * anything beside the text of an assistant message that calls nothing. So the hash of an answer is known before its caller sends it
+   * back.
+   */
+  readonly identity: string;
   /** The calls of an assistant message, in their order; empty for every other role. */
   readonly calls: readonly ToolCall[];
   /** The id of the call that a tool message answers. */
@@ -47,6 +53,8 @@ export interface Message {
   readonly flatTokens: number;
   /** The content alone, without calls and names. */
   content(): Content;
+  /** The text that the content begins with: of a string all of it, of parts the first one's; empty when that is none. */
+  opening(): string;
   /** The texts beside the content that the model reads: names, calls, reasoning. */
   beside(): readonly string[];
 }

@@ -8,6 +8,7 @@
  */
 import { type CompactContext, type ContentFacts, compactUnit } from './edits/compact.ts';
 import type { Removal } from './edits/removal.ts';
+import { PrefixCursor, Prefixes, type SummarizedPrefix } from './edits/summarize.ts';
 import { trimmedMessages } from './edits/trim.ts';
 import {
   type Cuts,
@@ -17,6 +18,7 @@ import {
   type Replay,
   type ReplayRule,
   replay,
+  UnitCursor,
 } from './frontier.ts';
 import { type History, messagesOf } from './history.ts';
 import type { Digest, RefNamer } from './placeholder.ts';
@@ -30,6 +32,8 @@ import {
   DEFAULT_KEEP_TURNS,
   type EditingStrategy,
   frontierOf,
+  type ReplayedStrategy,
+  type SummarizeStrategy,
   type TrimStrategy,
 } from './strategy.ts';
 import { ANSWER_OVERHEAD, type TokenCounter } from './tokens.ts';
@@ -67,6 +71,8 @@ export interface Plan {
   readonly upcoming: readonly Removal[];
   /** Messages that leave the view, ascending. */
   readonly dropped: readonly number[];
+  /** What a summary is to stand for. */
+  readonly prefix?: SummarizedPrefix;
 }
 
 /**
@@ -76,7 +82,7 @@ export interface Plan {
  * @param toolBytes bytes of the tools' definitions
  */
 export function mayAct(strategy: EditingStrategy, request: PlanRequest, toolBytes: number): boolean {
-  if (request.force) return true;
+  if (request.force || strategy.mode === 'rolling_summary') return true;
   const due = turnsDueOf(strategy);
   if (due !== undefined && request.history.turns.length >= due) return true;
   const { hard, soft, window } = budgetsOf(strategy, request.model);
@@ -86,15 +92,15 @@ export function mayAct(strategy: EditingStrategy, request: PlanRequest, toolByte
   return most + 2 * toolBytes + ANSWER_OVERHEAD > limit;
 }
 
-/** Plans a request. */
-export function plan(strategy: EditingStrategy, request: PlanRequest, context: PlanContext): Plan {
+/** Plans a request. `rolling_summary` is planned elsewhere, since its boundary is whatever memory is there (see `rolling.ts`). */
+export function plan(strategy: ReplayedStrategy, request: PlanRequest, context: PlanContext): Plan {
   const { history } = request;
   const budgets = budgetsOf(strategy, request.model);
   const prices = pricesOf(history, request.toolTokens, context.counter);
   const rule = ruleOf(strategy, budgets, request, context);
 
   if (strategy.mode === 'trim') {
-    const result = replay(history, rule, prices, trimEffect(history, prices));
+    const result = replay(history, rule, prices, new UnitCursor(history, rule, trimEffect(history, prices)));
     return {
       strategy,
       history,
@@ -106,9 +112,20 @@ export function plan(strategy: EditingStrategy, request: PlanRequest, context: P
     };
   }
 
+  if (strategy.mode === 'summarize') {
+    const prefixes = prefixesOf(history, prices, strategy.summary_max_tokens, context.counter);
+    const result = replay(history, rule, prices, new PrefixCursor(history, prefixes));
+    const unit = frontierUnit(result.cuts);
+    const planned = { strategy, history, budgets, replay: result, segments: [], upcoming: [] };
+    if (unit === 0) return { ...planned, dropped: [] };
+    const prefix = prefixes.at(unit);
+    return { ...planned, prefix, dropped: coveredMessages(history, prefix) };
+  }
+
   const removals = removalsBy(history, strategy, context);
   const freed = (unit: number): number => removals(unit).reduce((sum, removal) => sum + removal.freed, 0);
-  const result = replay(history, rule, prices, { whole: freed, step: freed });
+  const cursor = new UnitCursor(history, rule, { whole: freed, step: freed });
+  const result = replay(history, rule, prices, cursor);
   const collect = (from: Cuts, to: Cuts): Removal[] =>
     range(frontierUnit(from), frontierUnit(to)).flatMap((unit) => removals(unit));
   return {
@@ -153,7 +170,24 @@ function trimEffect(history: History, prices: Prices): Effect {
   return { whole, step: (index) => (history.units[index]?.step ? whole(index) : 0) };
 }
 
-function pricesOf(history: History, toolTokens: number, counter: TokenCounter): Prices {
+/** Weighs the prefixes of a history; a summary that came back among them counts as it is. */
+export function prefixesOf(
+  history: History,
+  prices: Prices,
+  maxTokens: number,
+  counter: TokenCounter,
+): Prefixes {
+  const { echo } = history;
+  return new Prefixes(history, prices, maxTokens, echo && { ...echo, tokens: counter.text(echo.text) });
+}
+
+/** The messages that a summary takes the place of, ascending. */
+export function coveredMessages(history: History, { end, request }: SummarizedPrefix): number[] {
+  return range(0, end).filter((index) => history.messages[index]?.role !== 'preamble' && index !== request);
+}
+
+/** The price of the array up to each message. */
+export function pricesOf(history: History, toolTokens: number, counter: TokenCounter): Prices {
   const prices = new Float64Array(history.messages.length + 1);
   prices[0] = toolTokens + ANSWER_OVERHEAD;
   for (const [index, message] of history.messages.entries())
@@ -162,7 +196,7 @@ function pricesOf(history: History, toolTokens: number, counter: TokenCounter): 
 }
 
 function ruleOf(
-  strategy: EditingStrategy,
+  strategy: ReplayedStrategy,
   budgets: Budgets,
   request: PlanRequest,
   context: PlanContext,
@@ -182,7 +216,7 @@ function ruleOf(
 }
 
 /** The tail. A caller who sets the turns and not the steps forbids that it shrinks (design §3). */
-function tailOf(strategy: EditingStrategy): Pick<ReplayRule, 'keepTurns' | 'keepSteps' | 'stops'> {
+function tailOf(strategy: ReplayedStrategy): Pick<ReplayRule, 'keepTurns' | 'keepSteps' | 'stops'> {
   if (strategy.mode === 'compact')
     return {
       stops: 'unit',
@@ -197,21 +231,22 @@ function tailOf(strategy: EditingStrategy): Pick<ReplayRule, 'keepTurns' | 'keep
   };
 }
 
-/** The turn that is being worked on is never trimmed: a view without it would ask for nothing. */
-function keptTurns(strategy: TrimStrategy): number {
+/** The turn that is being worked on always stays: a view without it would ask for nothing. */
+function keptTurns(strategy: TrimStrategy | SummarizeStrategy): number {
   const keep =
-    strategy.keep_last_n_turns ?? Math.min(DEFAULT_KEEP_TURNS, strategy.max_turns ?? DEFAULT_KEEP_TURNS);
+    strategy.keep_last_n_turns ?? Math.min(DEFAULT_KEEP_TURNS, turnsDueOf(strategy) ?? DEFAULT_KEEP_TURNS);
   return Math.max(1, keep);
 }
 
-/** `compact` acts over its trigger, `trim` at it (design §3). */
-function turnsDueOf(strategy: EditingStrategy): number | undefined {
+/** `compact` acts over its trigger, `trim` and `summarize` at it (design §3). */
+function turnsDueOf(strategy: ReplayedStrategy): number | undefined {
   if (strategy.mode === 'trim') return strategy.max_turns;
+  if (strategy.mode === 'summarize') return strategy.context_limit;
   return strategy.compact_trigger_turns === undefined ? undefined : strategy.compact_trigger_turns + 1;
 }
 
 /** Under the soft budget only what loses nothing may run. */
-function isReversible(strategy: EditingStrategy, { refs }: PlanContext): boolean {
+function isReversible(strategy: ReplayedStrategy, { refs }: PlanContext): boolean {
   return strategy.mode === 'compact' && strategy.compact_offload && refs !== undefined;
 }
 

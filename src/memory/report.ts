@@ -9,7 +9,16 @@ import type { View } from './view.ts';
 export type StrategySource = 'request' | 'conversation' | 'agent' | 'default';
 
 /** Codes of `x-memory-warning`. */
-export type Warning = 'over_budget' | 'store_failed' | 'no_tenant' | 'too_many_messages';
+export type Warning =
+  | 'over_budget'
+  | 'store_failed'
+  | 'no_tenant'
+  | 'no_conversation'
+  | 'no_user'
+  | 'too_many_messages'
+  | 'summary_degraded'
+  | 'summary_pending'
+  | 'stale_summary';
 
 export type AppliedEdit =
   | {
@@ -18,7 +27,44 @@ export type AppliedEdit =
       readonly cleared_tool_inputs: number;
       readonly cleared_tokens: number;
     }
+  | {
+      readonly type: 'summarize';
+      readonly messages: number;
+      readonly cleared_tokens: number;
+      /** The row of the conversation's memory, and the one that it was made of; absent for what is kept nowhere. */
+      readonly memory_id?: number;
+      readonly base_memory_id?: number | null;
+    }
   | { readonly type: 'trim'; readonly messages: number; readonly cleared_tokens: number };
+
+/** The summary in the view. Its text, coverage and hash are all that a caller needs to hold it (`memory_summary`). */
+export interface ReportedSummary {
+  readonly text: string;
+  /** The first and the last message of the caller's array that it stands for. */
+  readonly covers: readonly [number, number];
+  readonly prefix_hash: string;
+  readonly ref?: string;
+  /** `degraded`: made by code, since the summarizer failed. `pending`: made by code, since it is not ready. */
+  readonly status: 'completed' | 'degraded' | 'pending';
+  readonly memory_id?: number;
+  readonly base_memory_id?: number | null;
+  /** What this request has spent on the summarizer. */
+  readonly usage: SummaryUsage;
+}
+
+/** Tokens that the summarizer's own upstream has counted; all 0 when it was not asked. */
+export interface SummaryUsage {
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+  readonly total_tokens: number;
+}
+
+/** What a report tells beside the plan. */
+export interface ReportExtras {
+  readonly summary?: ReportedSummary | undefined;
+  /** Messages that a rolling memory's budget has pushed out. */
+  readonly trimmed?: number;
+}
 
 export interface ReportedRef {
   readonly ref: string;
@@ -43,6 +89,9 @@ export interface Report {
   readonly frontier: { readonly unit: number; readonly moved: boolean };
   readonly applied_edits: readonly AppliedEdit[];
   readonly refs: readonly ReportedRef[];
+  readonly summary?: ReportedSummary;
+  /** The block of cross-session memory that was put in. */
+  readonly injection?: { readonly tokens: number };
   readonly warnings: readonly Warning[];
 }
 
@@ -55,7 +104,7 @@ export function idleReport(mode: Mode, source: StrategySource, warnings: readonl
     frontier: { unit: 0, moved: false },
     applied_edits: [],
     refs: [],
-    warnings,
+    warnings: [...new Set(warnings)],
   };
 }
 
@@ -65,6 +114,7 @@ export function reportOf(
   view: View,
   source: StrategySource,
   warnings: readonly Warning[],
+  { summary, trimmed = 0 }: ReportExtras = {},
 ): Report {
   const { replay, budgets, strategy } = plan;
   const budget = budgets.hard ?? budgets.soft ?? null;
@@ -75,17 +125,25 @@ export function reportOf(
     trigger: replay.trigger,
     tokens: { before: replay.before, after: view.tokens, budget, window: budgets.window },
     frontier: { unit: frontierUnit(replay.cuts), moved: replay.moved },
-    applied_edits: appliedEdits(plan, view),
+    applied_edits: appliedEdits(plan, view, summary, trimmed),
     refs: refsOf(view),
+    ...(summary ? { summary } : {}),
     warnings: [
-      ...warnings,
-      ...(over ? ['over_budget' as const] : []),
-      ...(view.incomplete ? ['store_failed' as const] : []),
+      ...new Set([
+        ...warnings,
+        ...(over ? ['over_budget' as const] : []),
+        ...(view.incomplete ? ['store_failed' as const] : []),
+      ]),
     ],
   };
 }
 
-function appliedEdits(plan: Plan, view: View): AppliedEdit[] {
+function appliedEdits(
+  plan: Plan,
+  view: View,
+  summary: ReportedSummary | undefined,
+  trimmed: number,
+): AppliedEdit[] {
   const removals = [...view.removals.values()].flat();
   if (removals.length > 0) {
     const outputs = removals.filter((removal) => removal.kind === 'output').length;
@@ -100,7 +158,22 @@ function appliedEdits(plan: Plan, view: View): AppliedEdit[] {
     ];
   }
   if (view.dropped.size === 0) return [];
-  return [{ type: 'trim', messages: view.dropped.size, cleared_tokens: plan.replay.before - view.tokens }];
+  const cleared_tokens = plan.replay.before - view.tokens;
+  if (view.summary) {
+    const { memory_id, base_memory_id } = summary ?? {};
+    const messages = view.dropped.size - trimmed;
+    return [
+      {
+        type: 'summarize',
+        messages,
+        cleared_tokens,
+        ...(memory_id === undefined ? {} : { memory_id, base_memory_id: base_memory_id ?? null }),
+      },
+      // How the freed tokens divide between the two is nobody's question: they are told once.
+      ...(trimmed > 0 ? [{ type: 'trim' as const, messages: trimmed, cleared_tokens: 0 }] : []),
+    ];
+  }
+  return [{ type: 'trim', messages: view.dropped.size, cleared_tokens }];
 }
 
 /** Each ref once, in the order of the view. */

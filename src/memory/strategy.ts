@@ -13,6 +13,21 @@ const share = z.number().min(0).max(1);
 /** Tokens of the longest preview that may be asked for. */
 export const LONGEST_PREVIEW = 1_000;
 
+/** Tokens of the shortest and of the longest summary that may be asked for. */
+const SHORTEST_SUMMARY = 64;
+const LONGEST_SUMMARY = 32_000;
+/** A focus is a hint of a few sentences. In characters. */
+const LONGEST_FOCUS = 2_000;
+
+const summaryTokens = z.int().min(SHORTEST_SUMMARY).max(LONGEST_SUMMARY);
+const seconds = z.number().nonnegative().max(3_600);
+
+/** Of the modes that summarise. */
+const summary = {
+  summarizer_model: z.string().min(1).max(200).optional(),
+  summary_focus: z.string().max(LONGEST_FOCUS).optional(),
+};
+
 /** Names and prefixes are compared with every output, so there are not more of them than a person writes. */
 const names = z.array(z.string().min(1)).max(100).default([]);
 
@@ -53,6 +68,31 @@ const schemas = {
     compact_retrieval: z.literal('off').default('off'),
     retrieval_max_rounds: count.default(3),
   }),
+  summarize: z.strictObject({
+    mode: z.literal('summarize'),
+    ...common,
+    ...summary,
+    context_limit: count.optional(),
+    keep_last_n_turns: count.optional(),
+    summary_max_tokens: summaryTokens.default(2048),
+    incremental: z.boolean().default(true),
+  }),
+  rolling_summary: z.strictObject({
+    mode: z.literal('rolling_summary'),
+    ...common,
+    ...summary,
+    rolling_window_size: z.int().min(2).default(14),
+    summarize_after_seq: count.default(5),
+    full_zone_turns: count.default(5),
+    summary_max_tokens: summaryTokens.default(1000),
+    total_max_tokens: count.default(10_000),
+    overflow_policy: z.enum(['truncate_oldest', 'truncate_summary', 'error']).default('truncate_oldest'),
+    retry_attempts: count.max(10).default(3),
+    retry_backoff_base_s: seconds.max(60).default(2),
+    degraded_retry_interval_s: seconds.default(30),
+    recovery_backlog_limit: count.default(20),
+    include_trajectory_digest: z.boolean().default(true),
+  }),
 };
 
 /** The modes that exist. */
@@ -62,7 +102,11 @@ export type Mode = keyof typeof schemas;
 type NoneStrategy = z.output<typeof schemas.none>;
 export type TrimStrategy = z.output<typeof schemas.trim>;
 export type CompactStrategy = z.output<typeof schemas.compact>;
-export type EditingStrategy = TrimStrategy | CompactStrategy;
+export type SummarizeStrategy = z.output<typeof schemas.summarize>;
+export type RollingStrategy = z.output<typeof schemas.rolling_summary>;
+/** A strategy whose view is found by replaying the array. */
+export type ReplayedStrategy = TrimStrategy | CompactStrategy | SummarizeStrategy;
+export type EditingStrategy = ReplayedStrategy | RollingStrategy;
 export type MemoryStrategy = NoneStrategy | EditingStrategy;
 
 /** A strategy as a caller writes it, defaults left out. */
@@ -163,12 +207,14 @@ export function frontierOf(strategy: EditingStrategy): 'jump' | 'slide' {
 }
 
 function contradictionIn(strategy: EditingStrategy): StrategyFault | undefined {
-  if (strategy.mode !== 'trim') return undefined;
-  const { keep_last_n_turns: keep, max_turns: most } = strategy;
+  if (strategy.mode !== 'trim' && strategy.mode !== 'summarize') return undefined;
+  const keep = strategy.keep_last_n_turns;
+  const [limit, most] =
+    strategy.mode === 'trim' ? ['max_turns', strategy.max_turns] : ['context_limit', strategy.context_limit];
   if (keep === undefined || most === undefined || keep <= most) return undefined;
   return {
     field: 'keep_last_n_turns',
-    message: `memory_strategy.keep_last_n_turns (${keep}) must not be larger than memory_strategy.max_turns (${most}).`,
+    message: `memory_strategy.keep_last_n_turns (${keep}) must not be larger than memory_strategy.${limit} (${most}).`,
   };
 }
 

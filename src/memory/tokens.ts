@@ -9,7 +9,7 @@ import type { Message, Weight } from './message.ts';
 import type { EncodingName } from './models.ts';
 
 /** Tokens around each message, its role's one included (OpenAI cookbook, "How to count tokens with tiktoken", §6). */
-const MESSAGE_OVERHEAD = 4;
+export const MESSAGE_OVERHEAD = 4;
 /** Tokens that prime the answer (same source). */
 export const ANSWER_OVERHEAD = 3;
 /** Tokens around each tool's definition, and once for all of them (same source, §7: func_init, func_end). */

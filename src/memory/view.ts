@@ -1,24 +1,59 @@
 /** The view: which messages go upstream, and with what in the place of what was removed. */
 import type { Removal } from './edits/removal.ts';
+import { BLOCK_TOKENS, type SummarizedPrefix } from './edits/summarize.ts';
+import type { History } from './history.ts';
 import type { Plan } from './plan.ts';
+import { SHADOW_LINE, writeBlock } from './session-summary.ts';
+import { MESSAGE_OVERHEAD, type TokenCounter } from './tokens.ts';
 
 export interface View {
   /** By message: what is replaced in it. */
   readonly removals: ReadonlyMap<number, readonly Removal[]>;
   /** Messages that are left out. */
   readonly dropped: ReadonlySet<number>;
+  /** What stands in the place of messages that a summary covers. */
+  readonly summary?: ShownSummary;
   /** Tokens of the view. */
   readonly tokens: number;
   /** Whether something stayed in full because it is not known to be stored. */
   readonly incomplete: boolean;
 }
 
+/** A summary, ready to be written. */
+export interface ShownSummary {
+  /** The text with its tags. */
+  readonly block: string;
+  /** The first and the last message that it stands for. */
+  readonly covers: readonly [number, number];
+  /**
+   * `pair`: a shadow line and an answer, in the place of the first message that is left out. `request`: the opening of the user
+   * message that is being worked on. `alone`: a user message of its own, where there is no other.
+   */
+  readonly form: 'pair' | 'request' | 'alone';
+  /** In the form `request`: that message, and how many characters of its opening an earlier summary takes. */
+  readonly request?: { readonly message: number; readonly opening: number };
+  /** Tokens of all that is written. */
+  readonly tokens: number;
+}
+
+/** The words that a summary is shown with. */
+export interface SummaryWords {
+  readonly text: string;
+  /** The ref of the transcript, when it is known to be written. */
+  readonly ref: string | undefined;
+  /** The first message that the text stands for, where it is not the first of all. */
+  readonly from?: number;
+  /** The message before which the text ends, where that is not where the prefix ends. */
+  readonly to?: number;
+}
+
 /**
  * Fills a plan in.
  *
  * @param isStored whether a ref's content is known to be written; what is not stays in full
+ * @param shown the summary of the plan's prefix; without one its messages stay
  */
-export function render(plan: Plan, isStored: (ref: string) => boolean): View {
+export function render(plan: Plan, isStored: (ref: string) => boolean, shown?: ShownSummary): View {
   const removals = new Map<number, Removal[]>();
   let tokens = plan.replay.after;
   let incomplete = false;
@@ -32,5 +67,29 @@ export function render(plan: Plan, isStored: (ref: string) => boolean): View {
     if (same) same.push(removal);
     else removals.set(removal.message, [removal]);
   }
-  return { removals, dropped: new Set(plan.dropped), tokens, incomplete };
+  if (!plan.prefix) return { removals, dropped: new Set(plan.dropped), tokens, incomplete };
+  if (!shown) return { removals, dropped: new Set(), tokens: plan.replay.before, incomplete };
+  tokens += shown.tokens - plan.prefix.limit - BLOCK_TOKENS;
+  return { removals, dropped: new Set(plan.dropped), summary: shown, tokens, incomplete };
+}
+
+/** A summary in the form that its place in the array asks for. */
+export function showSummary(
+  history: History,
+  { unit, end, request }: SummarizedPrefix,
+  { text, ref, from = 0, to = end }: SummaryWords,
+  counter: TokenCounter,
+): ShownSummary {
+  const first = history.messages.findIndex(({ role }, index) => role !== 'preamble' && index >= from);
+  const covers = [Math.max(0, first), to - 1] as const;
+  const block = writeBlock(text, ref, covers);
+  if (request !== undefined) {
+    const opening = history.echo?.last === request ? history.echo.length : 0;
+    const tokens = counter.text(block);
+    return { block, covers, form: 'request', request: { message: request, opening }, tokens };
+  }
+  const tokens = counter.text(block) + MESSAGE_OVERHEAD;
+  if (history.units[unit]?.kind !== 'user') return { block, covers, form: 'alone', tokens };
+  const line = counter.marker(SHADOW_LINE) + MESSAGE_OVERHEAD;
+  return { block, covers, form: 'pair', tokens: tokens + line };
 }

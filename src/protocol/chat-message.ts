@@ -10,6 +10,7 @@ import {
   type Weight,
 } from '../memory/message.ts';
 import { fieldOf, type JsonSpan, jsonOf, textOf } from './spans.ts';
+import { withoutWhiteSpace } from './white-space.ts';
 
 /**
  * Flat prices in tokens. Images: the base and four tiles of GPT-4o's high detail at 1024 × 1024, and its low detail
@@ -52,7 +53,12 @@ export class ChatMessage implements Message {
   readonly span: JsonSpan;
   private readonly body: Uint8Array;
   private readonly wireRole: string | undefined;
-  private readonly known: { digest?: string; calls?: readonly ToolCall[]; content?: Content } = {};
+  private readonly known: {
+    digest?: string;
+    identity?: string;
+    calls?: readonly ToolCall[];
+    content?: Content;
+  } = {};
 
   constructor(body: Uint8Array, span: JsonSpan) {
     this.body = body;
@@ -75,6 +81,11 @@ export class ChatMessage implements Message {
     return this.known.digest;
   }
 
+  get identity(): string {
+    this.known.identity ??= this.readIdentity();
+    return this.known.identity;
+  }
+
   get calls(): readonly ToolCall[] {
     this.known.calls ??= this.role === 'assistant' ? this.readCalls() : [];
     return this.known.calls;
@@ -95,6 +106,12 @@ export class ChatMessage implements Message {
     return this.known.content;
   }
 
+  opening(): string {
+    const span = this.contentSpan();
+    const value = span?.kind === 'array' || span?.kind === 'string' ? jsonOf(this.body, span) : '';
+    return Array.isArray(value) ? (textPart(value[0]) ?? '') : asString(value);
+  }
+
   beside(): readonly string[] {
     const fields = TEXT_FIELDS.flatMap((field) => this.stringField(field) ?? []);
     return [...fields, ...this.calls.flatMap(({ name, input }) => [name, input])];
@@ -103,6 +120,15 @@ export class ChatMessage implements Message {
   /** The span of `content`, if the message has one. */
   contentSpan(): JsonSpan | undefined {
     return fieldOf(this.span, 'content')?.value;
+  }
+
+  private readIdentity(): string {
+    if (this.role === 'assistant' && this.calls.length === 0) {
+      const { text, type } = this.content();
+      if (text !== '' && type !== 'application/json') return answerIdentity(text);
+    }
+    const raw = this.body.subarray(this.span.start, this.span.end);
+    return createHash('sha256').update(withoutWhiteSpace(raw)).digest('base64url');
   }
 
   private readContent(): Content {
@@ -141,6 +167,11 @@ export class ChatMessage implements Message {
     const value = fieldOf(this.span, key)?.value;
     return value?.kind === 'string' ? (jsonOf(this.body, value) as string) : undefined;
   }
+}
+
+/** The identity of an assistant message that says this, and calls nothing. */
+export function answerIdentity(text: string): string {
+  return createHash('sha256').update(`assistant\n${text}`).digest('base64url');
 }
 
 function readCall(call: unknown): ToolCall {

@@ -14,18 +14,28 @@ const KEEPALIVE = new TextEncoder().encode(': keepalive\n\n');
 
 const BLANK_LINE = new Uint8Array([0x0a, 0x0a]);
 
+/** Who listens to a stream beside its caller. */
+export interface ChatListener {
+  /** Takes the data of each chunk. */
+  push(data: string): void;
+  /** Is told once that the stream is complete. Not called for one that broke off. */
+  complete(): void;
+}
+
 /** Relays the frames of one chat stream, and adds the report before its end when there is one to add. */
 export class ChatStream {
   private readonly splitter = new FrameSplitter();
   private readonly report: Report | undefined;
+  private readonly listener: ChatListener | undefined;
   /** Data of a chunk of this stream, whose id the report takes. */
   private sample: string | undefined;
   private finished = false;
   private done = false;
   private failed = false;
 
-  constructor(report: Report | undefined) {
+  constructor(report: Report | undefined, listener?: ChatListener) {
     this.report = report;
+    this.listener = listener;
   }
 
   push(chunk: Uint8Array): Uint8Array[] {
@@ -39,7 +49,10 @@ export class ChatStream {
     const frames = rest.length > 0 ? this.frame(concat([rest, BLANK_LINE])) : [];
     const complete = this.done || this.finished || this.failed;
     if (!complete) return { complete, frames: [] };
-    if (!this.done && !this.failed) frames.push(...this.reportFrames());
+    if (!this.done && !this.failed) {
+      frames.push(...this.reportFrames());
+      this.listener?.complete();
+    }
     return { complete, frames };
   }
 
@@ -69,8 +82,10 @@ export class ChatStream {
     for (const data of dataOf(frame)) {
       if (data.trim() === DONE) {
         before = this.done ? [] : this.reportFrames();
+        if (!this.done && !this.failed) this.listener?.complete();
         this.done = true;
       } else {
+        this.listener?.push(data);
         this.sample ??= data;
         this.finished ||= FINISHED.test(data);
         this.failed ||= ERROR.test(data);

@@ -11,6 +11,7 @@ import type { Tools } from '../memory/tokens.ts';
 import type { View } from '../memory/view.ts';
 import { type BodyFault, isOwnField, type OwnField, scanBody } from './body.ts';
 import { ChatMessage, COMPACTED_MARK, READ_FIELDS } from './chat-message.ts';
+import { type InjectedMessage, injectionSplice, openingSplice, summaryMessages } from './chat-summary.ts';
 import {
   cutMembers,
   fieldOf,
@@ -86,11 +87,16 @@ export function readChatRequest(bytes: Uint8Array): Result<ChatRequest, BodyFaul
 }
 
 /** The body as it goes upstream: own fields and marks cut out, and the view in place of the messages. */
-export function writeChatRequest(request: ChatRequest, view: View | undefined): Uint8Array {
+export function writeChatRequest(
+  request: ChatRequest,
+  view: View | undefined,
+  injected?: InjectedMessage,
+): Uint8Array {
   const fields = request.root.fields ?? [];
   return splice(request.bytes, { start: 0, end: request.bytes.length }, [
+    ...(injected ? [injectionSplice(request.messages, injected)] : []),
     ...cutMembers(fields, (index) => isOwnField(fields[index]?.key ?? '')),
-    ...viewSplices(request, view, (message) => cutMark(request, message)),
+    ...viewSplices(request, view, (message) => cutMark(request, message), {}),
   ]);
 }
 
@@ -101,8 +107,14 @@ export function writeCompactedMessages(request: ChatRequest, view: View | undefi
   return splice(
     request.bytes,
     messages,
-    viewSplices(request, view, (message, index) =>
-      view?.removals.has(index) && !hasMark(request, message) ? addMark(message) : [],
+    viewSplices(
+      request,
+      view,
+      (message, index) =>
+        (view?.removals.has(index) || view?.summary?.request?.message === index) && !hasMark(request, message)
+          ? addMark(message)
+          : [],
+      { [COMPACTED_MARK]: true },
     ),
   );
 }
@@ -111,15 +123,25 @@ function viewSplices(
   request: ChatRequest,
   view: View | undefined,
   marks: (message: ChatMessage, index: number) => Splice[],
+  newFields: object,
 ): Splice[] {
   const dropped = view?.dropped ?? new Set<number>();
+  const summary = view?.summary;
+  // A summary of its own takes the place of the first message that is left out.
+  const replaced = summary && summary.form !== 'request' ? Math.min(...dropped) : -1;
   const splices = cutMembers(
     request.messages.map(({ span }) => span),
-    (index) => dropped.has(index),
+    (index) => dropped.has(index) && index !== replaced,
   );
   for (const [index, message] of request.messages.entries()) {
+    if (summary && index === replaced) {
+      const { start, end } = message.span;
+      splices.push({ start, end, with: summaryMessages(summary, newFields) });
+    }
     if (dropped.has(index)) continue;
     splices.push(...marks(message, index));
+    if (summary && index === summary.request?.message)
+      splices.push(openingSplice(request.bytes, message, summary.block, summary.request.opening));
     const removals = view?.removals.get(index) ?? [];
     const inputs = removals.filter((removal) => removal.kind === 'input');
     const outputs = removals.filter((removal) => removal.kind === 'output');

@@ -73,6 +73,12 @@ export class RefStore {
     return true;
   }
 
+  /** Deletes transcripts, of which no manifest tells. */
+  async deleteTranscripts(refs: readonly string[]): Promise<void> {
+    for (let start = 0; start < refs.length; start += BATCH)
+      await this.bucket.delete(refs.slice(start, start + BATCH).map((ref) => this.key(ref)));
+  }
+
   /** Refs in the order of their keys. @param after the last ref of the page before */
   async list(limit: number, after: string | undefined): Promise<{ refs: ListedRef[]; more: boolean }> {
     const listed = await this.bucket.list({

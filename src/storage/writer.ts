@@ -78,6 +78,13 @@ export class RefWriter {
     await Promise.race([work, limit]);
   }
 
+  /** Whether a ref is there, by what is known or by one look before `limit`. Never throws. */
+  async isThereBy(ref: string, limit: Promise<void>): Promise<boolean> {
+    if (this.isKnown(ref)) return true;
+    if (await Promise.race([this.isThere(ref), limit.then(() => false)])) this.see(ref);
+    return this.isKnown(ref);
+  }
+
   /** Writes contents that a later view may name. Never throws. */
   async prepare(contents: readonly StoredContent[]): Promise<void> {
     await Promise.all(this.unknown(contents).map((content) => this.write(content)));
@@ -114,8 +121,8 @@ export class RefWriter {
     return refs.length > 1 ? this.store.manifestOf(refs) : undefined;
   }
 
-  private async isThere(manifest: string): Promise<boolean> {
-    return this.slots.run(() => this.store.has(manifest)).catch(() => false);
+  private async isThere(name: string): Promise<boolean> {
+    return this.slots.run(() => this.store.has(name)).catch(() => false);
   }
 
   /**

@@ -9,6 +9,7 @@ import type { Entry } from '../memory/passage.ts';
 import type { TokenCounter } from '../memory/tokens.ts';
 import { HEADINGS, type Heading, neutralize, readSections, writeSections } from './headings.ts';
 import { type LedgerFacts, writeLedger } from './ledger.ts';
+import { givesOrders } from './orders.ts';
 
 export interface DigestInput {
   /** The summary, or digest, of all that stands before the entries. What its ledger holds must be in `facts` already. */
@@ -49,13 +50,14 @@ export function writeDigest(input: DigestInput): string {
 
 function writeWithin(sections: ReadonlyMap<Heading, Lines>, most: number, input: DigestInput): string {
   const { counter, facts, includeTrajectory } = input;
+  const userTexts = input.entries.flatMap(({ role, text }) => (role === 'user' ? text : []));
   const ledgerWithin = (maxTokens: number, alreadyIn: string): string =>
     maxTokens > 0 ? writeLedger(facts, { maxTokens, counter, alreadyIn, includeTrajectory }) : '';
   const room = Math.max(0, most - counter.text(writeSections(new Map())));
   const reserved = counter.text(ledgerWithin(Math.floor(room * LEDGER_SHARE), ''));
   const written = new Map<Heading, string>();
   for (const [heading, lines] of sections)
-    written.set(heading, fill(lines, Math.floor((room - reserved) * SHARES[heading]), counter));
+    written.set(heading, fill(lines, Math.floor((room - reserved) * SHARES[heading]), counter, userTexts));
   const body = writeSections(written);
   const ledger = ledgerWithin(most - counter.text(body) - 2, body);
   return ledger === '' ? body : `${body}\n\n${ledger}`;
@@ -69,6 +71,8 @@ interface Lines {
   readonly fresh: readonly string[];
   /** Which lines come first when there is no room for all: the first or the last of those carried over, and of the new ones. */
   readonly first: { readonly prior: 'first' | 'last'; readonly fresh: 'first' | 'last' | 'ends' };
+  /** Whether the new lines are not the user's own: then none of them may give orders. */
+  readonly foreign: boolean;
 }
 
 /** A line has at most this share of its section's room, as long as others wait. */
@@ -76,7 +80,7 @@ const LARGEST_SHARE = 0.4;
 const SMALLEST_LINE = 6;
 
 /** As many lines as have room, the most important first, in their order. Lines carried over and new ones take turns. */
-function fill(lines: Lines, tokens: number, counter: TokenCounter): string {
+function fill(lines: Lines, tokens: number, counter: TokenCounter, userTexts: readonly string[]): string {
   const all = [...lines.prior, ...lines.fresh];
   const kept = new Map<number, string>();
   const said = new Set<string>();
@@ -90,6 +94,7 @@ function fill(lines: Lines, tokens: number, counter: TokenCounter): string {
     const most = turn === queue.length - 1 ? left : Math.min(left, Math.ceil(tokens * LARGEST_SHARE));
     const line = shorten(all[at] ?? '', most - 3, counter);
     if (line === '' || said.has(line)) continue;
+    if (lines.foreign && givesOrders(line, userTexts)) continue;
     const text = `- ${line}`;
     const cost = counter.text(`${text}\n`);
     if (cost > left) continue;
@@ -210,7 +215,11 @@ function gather(entries: readonly Entry[], priorText: string): ReadonlyMap<Headi
         prior: KEEP_FIRST.includes(heading) ? 'first' : 'last',
         fresh: heading !== '## User Intent' ? 'last' : carried.length > 0 ? 'last' : 'ends',
       } as const;
-      return [heading, { prior: carried.slice(0, MOST_LINES), fresh: endsOf(fresh[heading]), first }];
+      const foreign = heading !== '## User Intent' && heading !== '## Constraints';
+      return [
+        heading,
+        { prior: carried.slice(0, MOST_LINES), fresh: endsOf(fresh[heading]), first, foreign },
+      ];
     }),
   );
 }
@@ -271,7 +280,9 @@ function progressOf(entries: readonly Entry[]): string[] {
   const open = new Map<string, number[]>();
   for (const { calls, tool, text } of entries) {
     for (const { id, name, input } of calls) {
-      open.set(id, [...(open.get(id) ?? []), lines.length]);
+      const same = open.get(id);
+      if (same) same.push(lines.length);
+      else open.set(id, [lines.length]);
       lines.push(`${name} ${clip(input, SHOWN_OF_INPUT)}`);
     }
     const line = tool ? open.get(tool.id)?.pop() : undefined;

@@ -31,7 +31,7 @@ export const LEDGER_HEADING = '## Ledger';
 const LEDGER_LINE = /^## Ledger[ \t]*$/m;
 
 /** What could be read as the tags around a summary in the view, or as a marker. */
-const FORGED = /<(?=\s*\/?\s*session_summary)|⟦(?=removed:)/gi;
+const FORGED = /<(?=[\s/]{0,8}session_summary)|⟦(?=removed:)/gi;
 
 /** Parts a summary from its ledger. @returns `ledger`: the lines below the ledger's heading; empty when there is none */
 export function splitLedger(text: string): { body: string; ledger: string } {

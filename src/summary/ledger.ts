@@ -42,6 +42,8 @@ const TURN_START = '- from ';
 /** So many literals are kept: more than any ledger has room for. */
 const MOST_LITERALS = 1_500;
 const MOST_TURNS = 200;
+/** So many distinct ones are weighed; tables of more are of no use line by line. */
+const MOST_CANDIDATES = 100_000;
 
 /** Facts of the entries, and of the ledger before them. */
 export function collectLedger(entries: readonly Entry[], options: LedgerOptions = {}): LedgerFacts {
@@ -140,7 +142,7 @@ function collectCandidates(entries: readonly Entry[], priorLines: readonly strin
       first,
       prior: 0,
     };
-    candidates.set(value, fresh);
+    if (candidates.size < MOST_CANDIDATES) candidates.set(value, fresh);
     return fresh;
   };
   const read = (text: string, at: number, mark?: 'user' | 'called'): void => {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { HEADINGS, NONE, splitLedger } from './headings.ts';
 
 /** Part of a strategy's hash: a summary made by another prompt is another summary. */
-export const PROMPT_VERSION = '1';
+export const PROMPT_VERSION = '2';
 
 export interface PromptInput {
   /** The summary of all that stands before the transcript; its ledger is left out, since code makes it anew. */
@@ -16,6 +16,8 @@ export interface PromptInput {
   readonly focus?: string;
   /** Of a rolling window: the sequence number at which it starts; 0 when nothing has been dropped yet. */
   readonly windowStart?: number;
+  /** The window's first message as transcripts number them: sequence numbers stand nowhere in what is summarised. */
+  readonly windowMessage?: number;
 }
 
 export interface Prompt {
@@ -43,11 +45,11 @@ const RULES = [
 
 /** The messages for a summarizer. A function of its input: the same input, the same bytes. */
 export function writePrompt(input: PromptInput): Prompt {
-  const { transcript, maxTokens, focus, windowStart } = input;
+  const { transcript, maxTokens } = input;
   const prior = splitLedger(input.priorText ?? '').body.trim();
   return {
     system: [RULES, '', formOf(maxTokens)].join('\n'),
-    user: userPart(prior, transcript, focus, windowStart),
+    user: userPart(prior, transcript, input),
   };
 }
 
@@ -62,7 +64,11 @@ function formOf(maxTokens: number): string {
   ].join('\n');
 }
 
-function userPart(prior: string, transcript: string, focus: string | undefined, windowStart = 0): string {
+function userPart(
+  prior: string,
+  transcript: string,
+  { focus, windowStart = 0, windowMessage }: PromptInput,
+): string {
   const parts: string[] = [];
   if (prior === '') parts.push('There is no summary yet: these are the first messages.');
   else
@@ -71,9 +77,11 @@ function userPart(prior: string, transcript: string, focus: string | undefined, 
       fenced('summary', prior),
     );
   parts.push('The new messages:', fenced('transcript', transcript));
+  const message =
+    windowMessage === undefined ? '' : `, which is message ${windowMessage} of the conversation`;
   if (windowStart > 0)
     parts.push(
-      `This summary covers a rolling window that starts at sequence number ${windowStart}. What happened before it is dropped: leave it out, except for the user's standing constraints, which stay.`,
+      `This summary covers a rolling window that starts at sequence number ${windowStart}${message}. What happened before it is dropped: leave it out, except for the user's standing constraints, which stay.`,
     );
   if (focus !== undefined && focus.trim() !== '')
     parts.push(

@@ -42,6 +42,12 @@ export class AcceptedKeys {
     return this.ask(tenant, ask);
   }
 
+  /** Whether the upstream has said lately that it does not know this tenant's key. */
+  isRefused(tenant: string): boolean {
+    const known = this.verdicts.get(tenant);
+    return known !== undefined && !known.accepted && this.now() - known.at < REFUSAL_HOLDS_MS;
+  }
+
   private async ask(tenant: string, ask: () => Promise<boolean>): Promise<boolean> {
     try {
       const accepted = await ask();

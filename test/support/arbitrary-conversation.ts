@@ -147,8 +147,25 @@ export const brokenConversation: fc.Arbitrary<ConversationBody> = fc
 
 const budget = fc.integer({ min: 0, max: 1500 });
 
+/** Settings of `summarize` that act on conversations of this size. */
+export const summarizeStrategy: fc.Arbitrary<MemoryStrategyRequest> = fc.record(
+  {
+    mode: fc.constant('summarize' as const),
+    token_budget: budget,
+    context_limit: fc.integer({ min: 3, max: 5 }),
+    keep_last_n_turns: fc.integer({ min: 0, max: 3 }),
+    summary_max_tokens: fc.constantFrom(64, 100, 300, 2048),
+    low_watermark_pct: fc.constantFrom(0, 0.5, 0.9),
+    min_reclaim_tokens: fc.constantFrom(0, 100),
+    frontier: fc.constantFrom('jump' as const, 'slide' as const),
+    text_observation_prefixes: fc.constant<string[]>(['Observation:']),
+  },
+  { requiredKeys: ['mode'] },
+);
+
 /** Strategies that act on conversations of this size, every field in use. */
 export const strategy: fc.Arbitrary<MemoryStrategyRequest> = fc.oneof(
+  { weight: 2, arbitrary: summarizeStrategy },
   fc.record(
     {
       mode: fc.constant('compact' as const),

@@ -1,6 +1,10 @@
 /** A Worker before an upstream that tests control: what one file of the end-to-end suite talks to. */
 import OpenAI, { type ClientOptions } from 'openai';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
+import type { Report } from '../../src/memory/report.ts';
+import { dataOf } from './event-stream.ts';
+import type { WithMemory } from './memory-report.ts';
+import { SUMMARIZER_KEY, SUMMARIZER_MODEL, type Summarizer, startSummarizer } from './summarizer.ts';
 import { type RecordedRequest, startUpstream, type Upstream, type UpstreamOptions } from './upstream.ts';
 import { startWorker, type WorkerServer } from './worker-server.ts';
 
@@ -11,6 +15,18 @@ export interface DeploymentOptions {
   /** The Worker's variables. The secret and the upstream are always given. */
   readonly vars?: Record<string, string>;
   readonly upstream?: UpstreamOptions;
+  /** True: the deployment has a summarizer of its own, which waits a second for each answer. */
+  readonly summarizer?: boolean;
+}
+
+/** A completion that Precis has answered, with its report. */
+export interface Asked {
+  readonly memory: Report;
+  readonly headers: Headers;
+  /** The body of the answer, or the bytes of its stream. */
+  readonly text: string;
+  /** What the upstream was asked last. */
+  readonly seen: RecordedRequest;
 }
 
 export interface Deployment {
@@ -18,6 +34,7 @@ export interface Deployment {
   readonly url: string;
   readonly worker: WorkerServer;
   readonly upstream: Upstream;
+  readonly summarizer: Summarizer;
   /** What the upstream was asked to complete in this test, in order. */
   chats(): RecordedRequest[];
   /** The last of these. */
@@ -30,11 +47,17 @@ export interface Deployment {
   withoutUpstream<Value>(work: () => Promise<Value>): Promise<Value>;
   /** `POST /v1/chat/completions`; a string or bytes go as they are. */
   chat(body: object | string, headers?: Record<string, string>): Promise<Response>;
+  /** The same for the report, streaming or not. Rejects an answer other than 200. The messages stand last in the body. */
+  ask(
+    body: { messages: object[]; [field: string]: unknown },
+    headers?: Record<string, string>,
+  ): Promise<Asked>;
 }
 
 /** Starts both before the tests of a file, and stops them after. */
-export function deploy({ vars = {}, upstream: options = {} }: DeploymentOptions = {}): Deployment {
-  let started: { upstream: Upstream; worker: WorkerServer } | undefined;
+export function deploy(deploymentOptions: DeploymentOptions = {}): Deployment {
+  const { vars = {}, upstream: options = {}, summarizer: withSummarizer = false } = deploymentOptions;
+  let started: { upstream: Upstream; worker: WorkerServer; summarizer: Summarizer | undefined } | undefined;
   const running = () => {
     if (!started) throw new Error('the deployment runs only within tests');
     return started;
@@ -42,17 +65,25 @@ export function deploy({ vars = {}, upstream: options = {} }: DeploymentOptions 
 
   beforeAll(async () => {
     const upstream = await startUpstream(options);
+    const summarizer = withSummarizer ? await startSummarizer() : undefined;
     const worker = await startWorker({
-      vars: { PRECIS_SECRET: 'secret-of-the-end-to-end-tests', UPSTREAM_BASE_URL: upstream.url, ...vars },
+      vars: {
+        PRECIS_SECRET: 'secret-of-the-end-to-end-tests',
+        UPSTREAM_BASE_URL: upstream.url,
+        ...(summarizer && variablesOf(summarizer)),
+        ...vars,
+      },
     });
-    started = { upstream, worker };
+    started = { upstream, worker, summarizer };
   });
   beforeEach(() => {
     running().upstream.requests.length = 0;
+    running().summarizer?.reset();
   });
   afterAll(async () => {
     await started?.worker.close();
     await started?.upstream.close();
+    await started?.summarizer?.close();
   });
 
   const deployment: Deployment = {
@@ -64,6 +95,11 @@ export function deploy({ vars = {}, upstream: options = {} }: DeploymentOptions 
     },
     get upstream() {
       return running().upstream;
+    },
+    get summarizer() {
+      const { summarizer } = running();
+      if (!summarizer) throw new Error('the deployment has no summarizer');
+      return summarizer;
     },
     chats: () => running().upstream.requests.filter(({ path }) => path.includes('/chat/completions')),
     lastChat() {
@@ -96,6 +132,30 @@ export function deploy({ vars = {}, upstream: options = {} }: DeploymentOptions 
         headers: { 'content-type': 'application/json', ...headers },
         body: typeof body === 'string' ? body : JSON.stringify(body),
       }),
+    async ask({ messages, ...fields }, headers) {
+      const body = { model: 'gpt-4.1', ...fields, memory_report: true, messages };
+      const response = await deployment.chat(body, headers);
+      const text = await response.text();
+      if (response.status !== 200) throw new Error(`${response.status} ${text}`);
+      return { memory: reportIn(text), headers: response.headers, text, seen: deployment.lastChat() };
+    },
   };
   return deployment;
+}
+
+function variablesOf({ url }: Summarizer): Record<string, string> {
+  return {
+    SUMMARIZER_BASE_URL: url,
+    SUMMARIZER_MODEL,
+    SUMMARIZER_API_KEY: SUMMARIZER_KEY,
+    SUMMARIZER_TIMEOUT_MS: '1000',
+  };
+}
+
+/** The report in a completion, or on the last chunk of a stream. */
+function reportIn(text: string): Report {
+  const whole = text.startsWith('data:') ? (dataOf(text).at(-2) ?? '') : text;
+  const { memory } = JSON.parse(whole) as WithMemory;
+  if (!memory) throw new Error('the answer has no report');
+  return memory;
 }

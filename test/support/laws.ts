@@ -1,4 +1,5 @@
 /** The laws of a view, as checks that return what breaks them. Used on generated conversations and on recorded ones. */
+import { type History, messagesOf as unitMessages } from '../../src/memory/history.ts';
 import { MARKER_START } from '../../src/memory/placeholder.ts';
 import { textOf } from '../../src/protocol/spans.ts';
 import { violations } from './strict-chat.ts';
@@ -14,7 +15,11 @@ export function brokenLaws(viewed: Viewed): string[] {
     ...(viewed.report.tokens && viewed.report.tokens.after > viewed.report.tokens.before
       ? ['the view has more tokens']
       : []),
-    ...(viewed.bytes.length > viewed.request.bytes.length ? ['the view has more bytes'] : []),
+    // A summary is measured in tokens: a block of another script may have more bytes to the token.
+    ...(!viewed.view.summary && viewed.bytes.length > viewed.request.bytes.length
+      ? ['the view has more bytes']
+      : []),
+    ...brokenSummary(viewed),
   ];
 }
 
@@ -30,7 +35,10 @@ function newViolations({ request, bytes }: Viewed): string[] {
 function changedBytes(viewed: Viewed): string[] {
   const { request, view, bytes } = viewed;
   const text = new TextDecoder().decode(bytes);
-  const kept = request.messages.filter((_, index) => !view.dropped.has(index) && !view.removals.has(index));
+  const kept = request.messages.filter(
+    (_, index) =>
+      !view.dropped.has(index) && !view.removals.has(index) && view.summary?.request?.message !== index,
+  );
   let position = 0;
   for (const message of kept) {
     const raw = textOf(request.bytes, message.span);
@@ -45,7 +53,7 @@ function changedBytes(viewed: Viewed): string[] {
 function lostContents(viewed: Viewed): string[] {
   const { request, view } = viewed;
   const sent = messagesOf(viewed);
-  const kept = request.messages.map((_, index) => index).filter((index) => !view.dropped.has(index));
+  const kept = keptIndices(viewed);
   if (kept.length !== sent.length) return [`${kept.length} messages are kept, ${sent.length} are sent`];
   return [...view.removals].flatMap(([index, removals]) => {
     const shown = JSON.stringify(sent[kept.indexOf(index)]);
@@ -63,12 +71,62 @@ function lostContents(viewed: Viewed): string[] {
   });
 }
 
+/** By message that goes up: its index in the caller's array; undefined for what a summary has put in. */
+function keptIndices({ request, view }: Viewed): (number | undefined)[] {
+  const own = { pair: 2, alone: 1, request: 0 }[view.summary?.form ?? 'request'];
+  const place = Math.min(...view.dropped);
+  return request.messages.flatMap((_, index) => [
+    ...(index === place ? Array.from({ length: own }, () => undefined) : []),
+    ...(view.dropped.has(index) ? [] : [index]),
+  ]);
+}
+
+/** A summary stands for whole units from the beginning on, all of them but the request that is being worked on. */
+function brokenSummary(viewed: Viewed): string[] {
+  const { plan, view } = viewed;
+  const { history, prefix } = plan;
+  const { summary } = view;
+  if (plan.strategy.mode !== 'summarize') return summary ? ['a mode that does not summarise did'] : [];
+  if (!summary) return view.dropped.size > 0 ? ['messages are left out, and nothing stands for them'] : [];
+  if (!prefix) return ['a summary without a prefix'];
+  const request = summary.request?.message;
+  const covered = history.units.slice(0, prefix.unit).flatMap((unit) => unitMessages(history, unit));
+  const expected = covered.filter((index) => index !== request).toSorted((a, b) => a - b);
+  const dropped = [...view.dropped].toSorted((a, b) => a - b);
+  const sent = messagesOf(viewed);
+  const shown = sent.filter((message) =>
+    JSON.stringify(message).includes(JSON.stringify(summary.block).slice(1, -1)),
+  );
+  return [
+    ...(JSON.stringify(dropped) === JSON.stringify(expected)
+      ? []
+      : [`messages ${dropped} are left out, not ${expected}`]),
+    ...(shown.length === 1 ? [] : [`the summary stands in ${shown.length} messages`]),
+    ...(summary.tokens < prefix.covered ? [] : ['the summary is not shorter than what it stands for']),
+    ...(request === undefined || turnOf(history, prefix.unit) === request
+      ? []
+      : [`message ${request} stays, and is not of the turn that goes on`]),
+    ...(summary.covers[1] === prefix.end - 1 && summary.covers[0] === Math.min(...covered)
+      ? []
+      : [`the summary says that it covers ${summary.covers}`]),
+  ];
+}
+
+/** The user message of the turn in which a unit stands. */
+function turnOf(history: History, unit: number): number | undefined {
+  const turn = history.turns.findLast((at) => at < unit);
+  return turn === undefined ? undefined : history.units[turn]?.first;
+}
+
 /** Preamble, open unit and fresh results are never edited. */
 function editedWhatIsProtected({ plan, view, request }: Viewed): string[] {
   const { history } = plan;
   const edited = new Set([...view.removals.keys(), ...view.dropped]);
+  if (view.summary?.request && request.messages[view.summary.request.message]?.role !== 'user')
+    return ['a summary opens a message that is no user message'];
   const lastAssistant = request.messages.findLastIndex((message) => message.role === 'assistant');
   const last = history.units.at(-1);
+  const lastUser = history.units[history.turns.at(-1) ?? -1]?.first;
   // A result without a call is nobody's news: it goes when its turn goes.
   const orphans = new Set(history.units.flatMap((unit) => (unit.kind === 'orphan' ? [unit.first] : [])));
   return [...edited].flatMap((index) => {
@@ -77,6 +135,7 @@ function editedWhatIsProtected({ plan, view, request }: Viewed): string[] {
       return [`message ${index}: the open unit was edited`];
     if (index > lastAssistant && request.messages[index]?.role === 'tool' && !orphans.has(index))
       return [`message ${index}: a fresh result was edited`];
+    if (index === lastUser) return [`message ${index}: the request that is being worked on is left out`];
     return [];
   });
 }

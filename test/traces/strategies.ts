@@ -34,4 +34,11 @@ export const STRATEGIES: Readonly<Record<string, MemoryStrategyRequest>> = {
     low_watermark_pct: 0.5,
     min_reclaim_tokens: 2_000,
   },
+  'summarize, 6 turns to 2': { mode: 'summarize', context_limit: 6, keep_last_n_turns: 2 },
+  'summarize, 24 k to 50 %, reclaim 2 k': {
+    mode: 'summarize',
+    token_budget: 24_000,
+    low_watermark_pct: 0.5,
+    min_reclaim_tokens: 2_000,
+  },
 };

@@ -49,8 +49,56 @@ describe('a strategy', () => {
     [{ mode: 'compact', context_window_tokens: 0 }, 'context_window_tokens', 'context_window_tokens'],
     [{ mode: 'trim', max_turns: 2, keep_last_n_turns: 3 }, 'keep_last_n_turns', 'must not be larger'],
     [{ mode: 'none', token_budget: 1 }, 'token_budget', "mode 'none'"],
+    [{ mode: 'summarize', context_limt: 1 }, 'context_limt', "nearest known one is 'context_limit'"],
+    [{ mode: 'summarize', max_tokens: 1 }, 'max_tokens', "'summary_max_tokens'"],
+    [{ mode: 'summarize', focus: 'x' }, 'focus', "'summary_focus'"],
+    [{ mode: 'summarize', rolling_window_size: 4 }, 'rolling_window_size', "mode 'summarize'"],
+    [{ mode: 'summarize', context_limit: 2, keep_last_n_turns: 3 }, 'keep_last_n_turns', 'context_limit (2)'],
+    [{ mode: 'summarize', context_limit: -1 }, 'context_limit', 'memory_strategy.context_limit'],
+    [{ mode: 'summarize', summary_max_tokens: 63 }, 'summary_max_tokens', '64'],
+    [{ mode: 'summarize', summary_max_tokens: 32_001 }, 'summary_max_tokens', '32000'],
+    [{ mode: 'summarize', summarizer_model: '' }, 'summarizer_model', 'summarizer_model'],
+    [{ mode: 'summarize', summary_focus: 'x'.repeat(2_001) }, 'summary_focus', '2000'],
+    [{ mode: 'summarize', incremental: 'yes' }, 'incremental', 'incremental'],
+    [{ mode: 'rolling_summary', window_size: 4 }, 'window_size', "'rolling_window_size'"],
+    [{ mode: 'rolling_summary', context_limit: 4 }, 'context_limit', "mode 'rolling_summary'"],
+    [{ mode: 'rolling_summary', rolling_window_size: 1 }, 'rolling_window_size', '2'],
+    [{ mode: 'rolling_summary', summary_max_tokens: 63 }, 'summary_max_tokens', '64'],
+    [{ mode: 'rolling_summary', overflow_policy: 'drop' }, 'overflow_policy', 'truncate_oldest'],
+    [{ mode: 'rolling_summary', retry_attempts: 11 }, 'retry_attempts', '10'],
+    [{ mode: 'rolling_summary', retry_backoff_base_s: -1 }, 'retry_backoff_base_s', 'retry_backoff_base_s'],
+    [{ mode: 'rolling_summary', full_zone_turns: -1 }, 'full_zone_turns', 'full_zone_turns'],
   ])('%j is refused by its field, with what would be right', (input, field, message) => {
     expect(faultOf(input)).toEqual({ field, message: expect.stringContaining(message) });
+  });
+
+  it('has the defaults that are written down, in each mode that summarises', () => {
+    expect(parseStrategy('summarize')).toMatchObject({
+      ok: true,
+      value: { summary_max_tokens: 2048, incremental: true, low_watermark_pct: 0, min_reclaim_tokens: 0 },
+    });
+    expect(parseStrategy('rolling_summary')).toMatchObject({
+      ok: true,
+      value: {
+        rolling_window_size: 14,
+        summarize_after_seq: 5,
+        full_zone_turns: 5,
+        summary_max_tokens: 1000,
+        total_max_tokens: 10_000,
+        overflow_policy: 'truncate_oldest',
+        retry_attempts: 3,
+        retry_backoff_base_s: 2,
+        degraded_retry_interval_s: 30,
+        recovery_backlog_limit: 20,
+        include_trajectory_digest: true,
+      },
+    });
+  });
+
+  it('may keep as many turns as its limit allows, and no turn at all', () => {
+    expect(faultOf({ mode: 'summarize', context_limit: 3, keep_last_n_turns: 3 })).toBeUndefined();
+    expect(faultOf({ mode: 'summarize', context_limit: 3, keep_last_n_turns: 0 })).toBeUndefined();
+    expect(faultOf({ mode: 'summarize', summary_max_tokens: 64 })).toBeUndefined();
   });
 
   it('may keep fewer turns by default than its limit allows', () => {
@@ -104,6 +152,8 @@ describe('the frontier', () => {
     [{ mode: 'compact', compact_trigger_turns: 3, token_budget: 9 }, 'jump'],
     [{ mode: 'compact', compact_trigger_turns: 3, frontier: 'jump' }, 'jump'],
     [{ mode: 'trim', max_turns: 3 }, 'jump'],
+    [{ mode: 'summarize' }, 'jump'],
+    [{ mode: 'summarize', context_limit: 3 }, 'jump'],
     [{ mode: 'trim', max_turns: 3, frontier: 'slide' }, 'slide'],
   ] as const)('of %j does a %s', (input, expected) => {
     expect(frontierOf(strategyOf(input))).toBe(expected);

@@ -9,7 +9,7 @@ import {
 import { brokenLaws, brokenPrefix } from '../support/laws.ts';
 import { messagesOf, stranger, tenant, type Viewed, viewOf } from '../support/view-of.ts';
 
-const RUNS = { numRuns: 200 };
+const RUNS = { numRuns: 200, endOnFailure: true };
 
 /** The array at each request point: before an assistant message that follows a user or tool message, and whole. */
 function requestsOf(body: ConversationBody): ConversationBody[] {
@@ -82,7 +82,10 @@ describe('every view of every conversation', () => {
       fc.property(conversation, strategy, (body, input) => {
         const viewed = viewOf(body, input);
         const again = viewOf({ ...body, messages: messagesOf(viewed) }, input);
-        expect(again.report.tokens?.before).toBe(viewed.report.tokens?.after);
+        const error = (viewed.report.tokens?.after ?? 0) - (again.report.tokens?.before ?? 0);
+        // Where a summary opens a message, tokens of the two need not add up to those of the whole.
+        if (viewed.view.summary?.form === 'request') expect(Math.abs(error)).toBeLessThanOrEqual(2);
+        else expect(error).toBe(0);
       }),
       RUNS,
     );

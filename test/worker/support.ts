@@ -1,9 +1,14 @@
 /** A bucket that can fail, and the app with an upstream that records what it is sent. */
-import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
+import { createExecutionContext, evictDurableObject, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { vi } from 'vitest';
+import { expect, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import type { Env } from '../../src/config.ts';
+import type { ConversationMemory } from '../../src/index.ts';
+import { conversationMemory, conversationName } from '../../src/storage/conversation-key.ts';
+import { Tenants } from '../../src/storage/tenant.ts';
+import { writeSections } from '../../src/summary/headings.ts';
+import { assistant, lines, user } from '../support/chat.ts';
 
 export type Operation = 'put' | 'get' | 'head' | 'list' | 'delete';
 
@@ -35,6 +40,47 @@ export function watchedBucket(): WatchedBucket {
   return { bucket, operations, failing, hanging };
 }
 
+export interface WatchedObjects {
+  readonly namespace: DurableObjectNamespace;
+  /** Methods that throw from now on. */
+  readonly failing: Set<string>;
+  /** Methods that never answer from now on. */
+  readonly hanging: Set<string>;
+  /** Every object that was asked loses its memory. */
+  evict(): Promise<void>;
+}
+
+/** The real objects of a binding, which can fail. */
+export function watchedObjects(real: DurableObjectNamespace): WatchedObjects {
+  const failing = new Set<string>();
+  const hanging = new Set<string>();
+  const asked = new Map<string, DurableObjectStub>();
+  const stubOf = (id: DurableObjectId): DurableObjectStub => {
+    const stub = real.get(id);
+    asked.set(id.toString(), stub);
+    return new Proxy(stub, {
+      get: (target, name) => {
+        const method = String(name);
+        return async (...values: unknown[]) => {
+          if (failing.has(method)) throw new Error('the object is down');
+          if (hanging.has(method)) return new Promise(() => undefined);
+          const methods = target as unknown as Record<string, (...values: unknown[]) => Promise<unknown>>;
+          return methods[method]?.(...values);
+        };
+      },
+    });
+  };
+  const idFromName = (name: string) => real.idFromName(name);
+  return {
+    namespace: { idFromName, get: stubOf } as DurableObjectNamespace,
+    failing,
+    hanging,
+    async evict() {
+      for (const stub of asked.values()) await evictDurableObject(stub);
+    },
+  };
+}
+
 export const KEY = 'sk-a-caller-of-the-worker-tests';
 
 export interface Sent {
@@ -48,12 +94,20 @@ export function startApp(bucket: R2Bucket, variables: Partial<Env> = {}) {
   const app = createApp();
   const bindings: Env = { ...env, VERIFY_KEYS: 'false', ...variables, REFS: bucket };
   const sent: Sent[] = [];
-  const answer = { status: 200, modelsStatus: 200 };
+  const answer: {
+    status: number;
+    modelsStatus: number;
+    /** The words of an answer; without them it has no choices. */
+    words?: (sent: Sent) => string;
+  } = { status: 200, modelsStatus: 200 };
   vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
     const request = new Request(input, init);
-    sent.push({ url: request.url, headers: request.headers, body: await request.text() });
+    const one = { url: request.url, headers: request.headers, body: await request.text() };
+    sent.push(one);
     const status = request.url.endsWith('/models') ? answer.modelsStatus : answer.status;
-    return Response.json({ id: 'chatcmpl-1', object: 'chat.completion', choices: [] }, { status });
+    const message = { role: 'assistant', content: answer.words?.(one) };
+    const choices = answer.words ? [{ index: 0, message, finish_reason: 'stop' }] : [];
+    return Response.json({ id: 'chatcmpl-1', object: 'chat.completion', choices }, { status });
   });
 
   /** Sends a request and waits for its background work too. */
@@ -88,3 +142,91 @@ function hasHanging(bucket: R2Bucket): boolean {
 
 /** The refs that a text names. */
 export const refsIn = (text: string): string[] => [...new Set(text.match(/ref_[a-z2-7]{26}/g) ?? [])];
+
+/** A summarizer of the deployment's own. */
+export const SUMMARIZER = {
+  SUMMARIZER_BASE_URL: 'http://summarizer.test/v1',
+  SUMMARIZER_MODEL: 'a-model',
+  SUMMARIZER_API_KEY: 'sk-the-key-of-the-summarizer',
+} as const;
+
+export const SUMMARIZE = { mode: 'summarize', context_limit: 4, keep_last_n_turns: 1 };
+export const ROLLING = { mode: 'rolling_summary', full_zone_turns: 0, retry_attempts: 0 };
+export const MODES = [
+  ['summarize', SUMMARIZE],
+  ['rolling_summary', ROLLING],
+] as const;
+
+/** A question that costs more than any summary of it. */
+export const question = (n: number) => `Question ${n}: what follows?\n${lines(40, `question ${n}, line`)}`;
+const isSummarizer = ({ url }: Sent) => url.startsWith(SUMMARIZER.SUMMARIZER_BASE_URL);
+const isCompletion = ({ url }: Sent) => url.endsWith('/chat/completions');
+
+let made = 0;
+
+/** The app, a conversation that no other test has, and what is under both. */
+export function start(strategy: object | undefined, variables: Partial<Env> = {}) {
+  const id = `conversation ${made++}`;
+  const objects = watchedObjects(env.CONVERSATION_MEMORY);
+  const watched = watchedBucket();
+  const app = startApp(watched.bucket, {
+    ...SUMMARIZER,
+    CONVERSATION_MEMORY: objects.namespace,
+    ...variables,
+  });
+  // A summary says what it was made of, so that equal ones are made of the same.
+  app.answer.words = (sent) => {
+    if (!isSummarizer(sent)) return 'This is the answer.';
+    const read = [...new Set(sent.body.match(/Question \d+:/g))].join(' ');
+    const prior = sent.body.includes('The running summary so far') ? 'with' : 'without';
+    return writeSections(new Map([['## Progress', `Made ${prior} a summary before, and of ${read}`]]));
+  };
+  const messages: object[] = [];
+  const name = conversationName(new Tenants(env.PRECIS_SECRET).ofToken(KEY).id, undefined, { id });
+  const stub = env.CONVERSATION_MEMORY.getByName(name) as DurableObjectStub<ConversationMemory>;
+  const overview = () => conversationMemory(env, name).overview();
+  const settled = () =>
+    vi.waitUntil(async () => (await overview()).memories.every(({ status }) => status !== 'processing'), {
+      timeout: 10_000,
+    });
+  /** One round. @param ends whether what it left in the background is waited for */
+  const ask = async (n: number, more: object = {}, ends = true) => {
+    messages.push(user(question(n)));
+    const fields = strategy === undefined ? {} : { memory_strategy: strategy };
+    const response = await app.chat({
+      model: 'gpt-4.1',
+      conversation_id: id,
+      ...fields,
+      ...more,
+      messages,
+    });
+    if (response.ok) messages.push(assistant('This is the answer.'));
+    if (ends) await settled();
+    const view = app.sent.filter((sent) => isCompletion(sent) && !isSummarizer(sent)).at(-1)?.body ?? '';
+    return { response, view, warning: response.headers.get('x-memory-warning') };
+  };
+  const rounds = async (from: number, to: number) => {
+    const asked = [];
+    for (let n = from; n <= to; n++) asked.push(await ask(n));
+    return asked;
+  };
+  const summarizerCalls = () => app.sent.filter(isSummarizer);
+  const expectFetchable = async (text: string): Promise<number> => {
+    const refs = refsIn(text);
+    for (const ref of refs) expect((await app.request(`/v1/refs/${ref}`)).status).toBe(200);
+    return refs.length;
+  };
+  return {
+    id,
+    app,
+    ask,
+    rounds,
+    messages,
+    objects,
+    watched,
+    stub,
+    overview,
+    summarizerCalls,
+    expectFetchable,
+  };
+}

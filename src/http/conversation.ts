@@ -1,0 +1,115 @@
+/** A request's conversation in storage: its memory, its settings, and the summary that its caller holds. */
+import { z } from 'zod';
+import type { Boundaries } from '../memory/boundaries.ts';
+import type { History } from '../memory/history.ts';
+import type { ChatRequest } from '../protocol/chat.ts';
+import { callObject, conversationName, type Session, userName } from '../storage/conversation-key.ts';
+import type { Settings } from '../storage/memories.ts';
+import type { Tenant } from '../storage/tenant.ts';
+import { WRITE_LIMIT_MS } from '../storage/writer.ts';
+import type { StoredConversation } from '../summary/conversation.ts';
+import { neutralize } from '../summary/headings.ts';
+import { within } from '../summary/time-limit.ts';
+import type { KnownSummary } from '../summary/writer.ts';
+import { NOTHING_SET } from './choose-strategy.ts';
+import { ApiError } from './errors.ts';
+import type { RequestScope } from './make-view.ts';
+import type { Place } from './place.ts';
+import type { Services } from './services.ts';
+
+/**
+ * The conversation that a request belongs to: the one that it names, else one named by the hash of its messages up to the first answer.
+ * That is safe, since a summary is only ever found by the hash of all that it covers. Undefined before there is an answer.
+ */
+export function conversationOf(
+  place: Place,
+  history: History,
+  boundaries: Boundaries,
+  tenant: Tenant,
+  services: Services,
+): StoredConversation | undefined {
+  // A greeting that stands before all else is the same in every conversation.
+  const asked = history.messages.findIndex(({ role }) => role === 'user');
+  const answer = history.messages.findIndex(({ role }, index) => role === 'assistant' && index > asked);
+  if (place.conversation !== undefined)
+    return storedConversation(place.user, { id: place.conversation }, tenant, services);
+  if (answer < 0) return undefined;
+  const hash = boundaries.at(answer + 1).prefixHash;
+  return storedConversation(place.user, { hash }, tenant, services);
+}
+
+export function storedConversation(
+  user: string | undefined,
+  session: Session,
+  tenant: Tenant,
+  services: Services,
+): StoredConversation {
+  const name = conversationName(tenant.id, user, session);
+  const named = 'id' in session ? session.id : undefined;
+  return {
+    tenant,
+    label: named ?? ('hash' in session ? session.hash : ''),
+    memory: () => services.conversation(name),
+    publishTo:
+      named === undefined || user === undefined
+        ? undefined
+        : { user: userName(tenant.id, user), conversation: named },
+  };
+}
+
+/** What the named conversation is set to; undefined when it can't be asked. */
+export async function settingsOf(
+  place: Place,
+  { caller, services, timings }: RequestScope,
+): Promise<Settings | undefined> {
+  if (!caller.tenant || place.conversation === undefined) return NOTHING_SET;
+  const { memory } = storedConversation(place.user, { id: place.conversation }, caller.tenant, services);
+  try {
+    return await timings.measure('store', () =>
+      within(
+        WRITE_LIMIT_MS,
+        callObject(memory, (stub) => stub.settings()),
+      ),
+    );
+  } catch {
+    services.log('warn', 'a conversation could not be asked for its settings', { code: 'store_failed' });
+    return undefined;
+  }
+}
+
+const held = z.looseObject({
+  text: z.string().min(1).max(200_000),
+  covers: z.tuple([z.int().nonnegative(), z.int().nonnegative()]),
+  prefix_hash: z.string().regex(/^[0-9a-f]{64}$/),
+  ref: z.string().optional(),
+});
+
+export type HeldSummary = KnownSummary & { readonly ref: string | undefined };
+
+/**
+ * The summary that the caller sends along, from an earlier report, as it was sent.
+ *
+ * @throws ApiError when it does not have a report's form
+ */
+export function sentSummary(request: ChatRequest): z.output<typeof held> | undefined {
+  const sent = request.own('memory_summary');
+  if (sent === undefined) return undefined;
+  const parsed = held.safeParse(sent);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw new ApiError(
+    'invalid_memory_strategy',
+    `memory_summary.${issue?.path.join('.') ?? ''} is not valid: ${issue?.message}. It is the summary of an earlier report: text, covers and prefix_hash.`,
+    'memory_summary',
+  );
+}
+
+/** The same, and the place up to which it reaches in this array; stale when it is of other messages. */
+export function heldSummary(request: ChatRequest, boundaries: Boundaries): HeldSummary | 'stale' | undefined {
+  const sent = sentSummary(request);
+  if (!sent) return undefined;
+  const { text, prefix_hash, ref } = sent;
+  // By the hash, not by the place: a preamble that has grown shifts that.
+  const boundary = boundaries.ofHash(prefix_hash);
+  return boundary ? { text: neutralize(text), end: boundary.end, ref } : 'stale';
+}

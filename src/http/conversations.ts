@@ -1,0 +1,141 @@
+/** `/v1/conversations/{id}/memory`: what is kept of a conversation, and what it is set to (design §5). */
+import type { Context } from 'hono';
+import { type ConversationMemoryStub, callObject, userName } from '../storage/conversation-key.ts';
+import type { Overview, Settings } from '../storage/memories.ts';
+import { RefStore } from '../storage/refs.ts';
+import type { Tenant } from '../storage/tenant.ts';
+import type { RollMaterial } from '../summary/conversation.ts';
+import { scopeOf } from './ask-upstream.ts';
+import { tenantOf } from './caller.ts';
+import { parsedInjection, parsedStrategy } from './choose-strategy.ts';
+import { storedConversation } from './conversation.ts';
+import { ApiError } from './errors.ts';
+import { checked } from './place.ts';
+import type { AppEnv, Services } from './services.ts';
+import { checkSummarizerModel } from './summarizer-target.ts';
+
+/** A strategy has a few dozen short fields. In bytes. */
+const LARGEST_SETTINGS = 64 * 1024;
+
+/** `GET /v1/conversations/{id}/memory`. */
+export async function getMemory(c: Context<AppEnv>): Promise<Response> {
+  const { id, memory } = target(c);
+  const overview = await stored(c, () => callObject(memory, (stub) => stub.overview()));
+  if (!overview.exists) throw notFound(id);
+  return c.json(shown(id, overview));
+}
+
+/** `PATCH /v1/conversations/{id}/memory`: the strategy itself, plus optional `memory_injection`; it replaces whole. */
+export async function patchMemory(c: Context<AppEnv>): Promise<Response> {
+  const { id, memory, tenant, services } = target(c);
+  const settings = await readSettings(c.req.raw, services);
+  if (!(await scopeOf(c).mayStore(tenant))) {
+    if (services.accepted.isRefused(tenant.id))
+      throw new ApiError(
+        'invalid_api_key',
+        'The upstream does not accept this API key, so nothing is stored.',
+      );
+    throw new ApiError('store_failed', 'The upstream could not be asked about this API key; try again.');
+  }
+  const overview = await stored(c, async () => {
+    await callObject(memory, (stub) => stub.configure(settings));
+    return callObject(memory, (stub) => stub.overview());
+  });
+  return c.json(shown(id, overview));
+}
+
+/** `DELETE /v1/conversations/{id}/memory`: its summaries with their transcripts, its settings, and what the user's memory holds of it. */
+export async function deleteMemory(c: Context<AppEnv>): Promise<Response> {
+  const { id, memory, tenant, user, services } = target(c);
+  const existed = await stored(c, async () => {
+    const { exists, refs } = await callObject(memory, (stub) => stub.contents());
+    // What the object knows of goes first: a call that fails half-way can then be made again.
+    if (user !== undefined)
+      await callObject(
+        () => services.user(userName(tenant.id, user)),
+        (stub) => stub.forget(id),
+      );
+    for (const ref of refs) services.known.delete(tenant.id, ref);
+    await new RefStore(services.bucket, tenant).deleteTranscripts(refs);
+    if (exists) await callObject(memory, (stub) => stub.clear());
+    for (const ref of refs) services.known.delete(tenant.id, ref);
+    return exists;
+  });
+  if (!existed) throw notFound(id);
+  return c.json({ id, object: 'memory.conversation.deleted', deleted: true });
+}
+
+interface Target {
+  readonly id: string;
+  readonly user: string | undefined;
+  readonly tenant: Tenant;
+  readonly services: Services;
+  memory(): ConversationMemoryStub<RollMaterial>;
+}
+
+/** The user is named by the header, or by the query where a header can't be set. */
+function target(c: Context<AppEnv>): Target {
+  const services = c.get('services');
+  const tenant = tenantOf(c.req.raw.headers, services);
+  const id = checked(c.req.param('id') ?? '', 'id') ?? '';
+  const user = checked(c.req.header('x-memory-user') || c.req.query('user') || undefined, 'x-memory-user');
+  return { id, user, tenant, services, memory: storedConversation(user, { id }, tenant, services).memory };
+}
+
+function notFound(id: string): ApiError {
+  return new ApiError('conversation_not_found', `Nothing is kept of the conversation '${id}'.`, 'id');
+}
+
+/** @throws ApiError naming the field */
+async function readSettings(request: Request, services: Services): Promise<Settings> {
+  const tooLarge = new ApiError('body_too_large', `The body must have at most ${LARGEST_SETTINGS} bytes.`);
+  if (Number(request.headers.get('content-length') ?? 0) > LARGEST_SETTINGS) throw tooLarge;
+  const bytes = await request.arrayBuffer();
+  if (bytes.byteLength > LARGEST_SETTINGS) throw tooLarge;
+  const text = new TextDecoder().decode(bytes);
+  const body = parseObjectOf(text);
+  const { memory_injection = null, ...strategy } = body;
+  if (memory_injection !== null) parsedInjection(memory_injection);
+  const isSet = Object.keys(strategy).length > 0;
+  if (isSet) checkSummarizerModel(parsedStrategy(strategy), services);
+  return { memory_strategy: isSet ? strategy : null, memory_injection };
+}
+
+function parseObjectOf(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return value as Record<string, unknown>;
+  } catch {
+    // Not JSON: refused below.
+  }
+  throw new ApiError(
+    'invalid_json',
+    'The body must be a JSON object: a memory_strategy, and memory_injection beside its fields.',
+  );
+}
+
+async function stored<Value>(c: Context<AppEnv>, work: () => Promise<Value>): Promise<Value> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    c.get('services').log('error', 'storage has failed', { code: 'store_failed' });
+    throw new ApiError('store_failed', 'The storage could not be read or written; try again.');
+  }
+}
+
+function shown(id: string, overview: Overview): object {
+  const { settings, health, conversation_memory, memories, stats, stuck } = overview;
+  return {
+    id,
+    object: 'memory.conversation',
+    memory_strategy: settings.memory_strategy,
+    memory_injection: settings.memory_injection,
+    health,
+    conversation_memory,
+    memories,
+    stats,
+    stuck,
+  };
+}

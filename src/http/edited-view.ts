@@ -1,0 +1,101 @@
+/** The view of `trim` and `compact`: plan, write what the view will name, render. */
+import type { Removal } from '../memory/edits/removal.ts';
+import { type Plan, plan } from '../memory/plan.ts';
+import { reportOf } from '../memory/report.ts';
+import type { CompactStrategy, TrimStrategy } from '../memory/strategy.ts';
+import { render } from '../memory/view.ts';
+import type { StoredContent } from '../storage/refs.ts';
+import { labelDigest, type Tenant } from '../storage/tenant.ts';
+import { type RefWriter, WRITE_LIMIT_MS } from '../storage/writer.ts';
+import { after } from '../summary/time-limit.ts';
+import type { MadeView, Prepared, RequestScope } from './make-view.ts';
+import { refWriterOf } from './make-view.ts';
+
+export async function editedView(
+  strategy: TrimStrategy | CompactStrategy,
+  prepared: Prepared,
+): Promise<MadeView> {
+  const { scope, options, source, warnings } = prepared;
+  const { caller } = scope;
+  const counting = await prepared.counting();
+  const planned = plan(
+    strategy,
+    { ...prepared.outline, toolTokens: prepared.toolTokens(counting.counter) },
+    { ...counting, refs: caller.tenant?.refs, digest: labelDigest },
+  );
+  const storage =
+    caller.tenant && !options.dryRun ? new PlanStorage(planned, caller.tenant, prepared) : undefined;
+  await storage?.write();
+  const view = render(planned, (ref) => storage?.isWritten(ref) ?? true);
+  return {
+    view,
+    history: planned.history,
+    report: reportOf(planned, view, source, warnings),
+    prepareNext: async () => storage?.prepareNext(),
+  };
+}
+
+/** A session's name is kept up to this length, in characters. */
+const LONGEST_SESSION = 256;
+
+/** The storing of one plan's removals. */
+class PlanStorage {
+  private readonly plan: Plan;
+  private readonly tenant: Tenant;
+  private readonly scope: RequestScope;
+  private readonly writer: RefWriter;
+  private readonly conversation: string | undefined;
+
+  constructor(plan: Plan, tenant: Tenant, { scope, place }: Prepared) {
+    this.plan = plan;
+    this.tenant = tenant;
+    this.scope = scope;
+    this.writer = refWriterOf(tenant, scope);
+    this.conversation = (place.conversation ?? scope.session)?.slice(0, LONGEST_SESSION);
+  }
+
+  isWritten(ref: string): boolean {
+    return this.writer.isKnown(ref);
+  }
+
+  /** Writes what the view is to name, as far as the time allows. */
+  async write(): Promise<void> {
+    const segments = this.plan.segments.map((segment) => this.contents(segment));
+    if (!segments.some((segment) => segment.length > 0)) return;
+    await this.scope.timings.measure('store', async () => {
+      const limit = after(WRITE_LIMIT_MS);
+      const unproven = segments.flat().some(({ ref }) => !this.writer.isKnown(ref));
+      if (!unproven || (await Promise.race([this.scope.mayStore(this.tenant), limit.over.then(() => false)])))
+        await this.writer.ensure(segments, limit.over);
+      limit.clear();
+    });
+    if (segments.flat().some(({ ref }) => !this.writer.isKnown(ref)))
+      this.scope.services.log('warn', 'some contents are not known to be stored', { code: 'store_failed' });
+  }
+
+  async prepareNext(): Promise<void> {
+    await this.writer.prepare(this.contents(this.plan.upcoming));
+  }
+
+  private contents(removals: readonly Removal[]): StoredContent[] {
+    return removals.flatMap((removal) => {
+      const { ref, content } = removal;
+      if (ref === undefined) return [];
+      return [
+        {
+          ref,
+          text: () => content().text,
+          metadata: () => ({
+            tool_name: removal.tool,
+            tool_call_id: removal.callId,
+            content_type: content().type,
+            tokens: removal.tokens,
+            bytes: removal.bytes,
+            created: Math.floor(Date.now() / 1000),
+            ...(this.conversation === undefined ? {} : { conversation: this.conversation }),
+          }),
+        },
+      ];
+    });
+  }
+}

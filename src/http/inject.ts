@@ -1,0 +1,79 @@
+/**
+ * Cross-session memory (design §7): what a user's other conversations came to, as one block behind the preamble. It is put together at
+ * a conversation's first request and frozen there, so that its bytes never change.
+ */
+import { type Injection, writeInjection } from '../memory/injection.ts';
+import type { Report, Warning } from '../memory/report.ts';
+import type { InjectedMessage } from '../protocol/chat-summary.ts';
+import { callObject } from '../storage/conversation-key.ts';
+import { within } from '../summary/time-limit.ts';
+import { storedConversation } from './conversation.ts';
+import type { RequestScope } from './make-view.ts';
+import type { Place } from './place.ts';
+
+/** Of so many conversations at the most; 800 tokens hold no more. */
+const MOST_CONVERSATIONS = 5;
+
+/** Three calls, and the first time a look at the caller's key. In milliseconds. */
+const READ_LIMIT_MS = 3_000;
+
+export interface Injected {
+  readonly message?: InjectedMessage;
+  readonly tokens?: number;
+  readonly warnings: readonly Warning[];
+}
+
+const NOTHING: Injected = { warnings: [] };
+
+/** @param injection undefined when it is off */
+export async function injectionFor(
+  injection: Injection | undefined,
+  place: Place,
+  model: string | undefined,
+  scope: RequestScope,
+): Promise<Injected> {
+  if (!injection || place.off.length > 0) return NOTHING;
+  const { caller, services, timings } = scope;
+  const { tenant } = caller;
+  const { user, conversation } = place;
+  if (!tenant) return { warnings: ['no_tenant'] };
+  if (conversation === undefined) return { warnings: ['no_conversation'] };
+  if (user === undefined) return { warnings: ['no_user'] };
+  const stored = storedConversation(user, { id: conversation }, tenant, services);
+  const { publishTo } = stored;
+  if (!publishTo) return NOTHING;
+  try {
+    const { counter } = await services.counting(model);
+    const find = async (): Promise<string> => {
+      const frozen = await callObject(stored.memory, (stub) => stub.injection());
+      if (frozen !== null) return frozen;
+      if (!(await scope.mayStore(tenant))) return '';
+      const latest = await callObject(
+        () => services.user(publishTo.user),
+        (stub) => stub.latest({ except: conversation, most: MOST_CONVERSATIONS }),
+      );
+      const texts = latest.map(({ text }) => text);
+      const written = writeInjection(texts, injection.max_tokens, counter);
+      return callObject(stored.memory, (stub) => stub.freezeInjection(written));
+    };
+    const block = await timings.measure('store', () => within(READ_LIMIT_MS, find()));
+    if (block === '') return NOTHING;
+    return {
+      message: { role: injection.role, content: block },
+      tokens: counter.text(block),
+      warnings: [],
+    };
+  } catch {
+    services.log('warn', "a user's memory could not be read", { code: 'store_failed' });
+    return { warnings: ['store_failed'] };
+  }
+}
+
+/** The report with what was put in. */
+export function withInjection(report: Report, { tokens, warnings }: Injected): Report {
+  return {
+    ...report,
+    ...(tokens === undefined ? {} : { injection: { tokens } }),
+    warnings: [...new Set([...report.warnings, ...warnings])],
+  };
+}

@@ -1,0 +1,131 @@
+/** Summarising: everything before one cut leaves the view, and a summary stands in its place. */
+import { AT_START, type Cursor, type Prices } from '../frontier.ts';
+import { type History, messagesOf } from '../history.ts';
+import type { Echo } from '../session-summary.ts';
+
+/** Tokens of what stands around a summary's text: the shadow line, the block's tags, and the overhead of both messages. */
+export const BLOCK_TOKENS = 80;
+
+/** A prefix that a summary can stand for. */
+export interface SummarizedPrefix {
+  /** The first unit that stays. */
+  readonly unit: number;
+  /** The messages before this index are covered, the preamble left out. */
+  readonly end: number;
+  /** The user message that stays although it is covered, since its turn is being worked on. */
+  readonly request: number | undefined;
+  /** Tokens of what is covered, as the caller sends it. */
+  readonly covered: number;
+  /** Tokens that the summary may have at the most: a summary longer than half of what it stands for is none. */
+  readonly limit: number;
+  /** Tokens that the view has less than the array, if the summary is as long as it may be. */
+  readonly freed: number;
+}
+
+/** Weighs prefixes. */
+export class Prefixes {
+  private readonly history: History;
+  private readonly prices: Prices;
+  private readonly maxTokens: number;
+  /** A summary that came back is condensed already: its tokens count in full. */
+  private readonly echo: (Echo & { readonly tokens: number }) | undefined;
+  /** `sums[u]`: tokens of all units before u. */
+  private readonly sums: readonly number[];
+  /** For each unit, the user unit of its turn. */
+  private readonly asked: readonly (number | undefined)[];
+
+  constructor(
+    history: History,
+    prices: Prices,
+    maxTokens: number,
+    echo: (Echo & { readonly tokens: number }) | undefined,
+  ) {
+    this.history = history;
+    this.prices = prices;
+    this.maxTokens = maxTokens;
+    this.echo = echo;
+    const sums = [0];
+    const asked: (number | undefined)[] = [];
+    for (const [index, unit] of history.units.entries()) {
+      const tokens = messagesOf(history, unit).reduce((sum, at) => sum + this.tokensOf(at), 0);
+      sums.push((sums[index] ?? 0) + tokens);
+      asked.push(unit.kind === 'user' ? index : asked[index - 1]);
+    }
+    this.sums = sums;
+    this.asked = asked;
+  }
+
+  /** Tokens of all units before one. */
+  covered(unit: number): number {
+    return this.sums[unit] ?? 0;
+  }
+
+  /** The prefix before a unit. */
+  at(unit: number): SummarizedPrefix {
+    const { history, echo } = this;
+    const covered = this.covered(unit);
+    const next = history.units[unit];
+    const end = next?.first ?? history.messages.length;
+    const asked = next?.kind === 'user' ? undefined : this.asked[unit - 1];
+    const request = asked === undefined ? undefined : history.units[asked]?.first;
+    const known = echo && echo.last < end ? echo.tokens : 0;
+    const limit = Math.min(this.maxTokens, known + Math.floor((covered - known) / 2));
+    // A request that opens with an earlier summary stays without it.
+    const stays = request === undefined ? 0 : this.tokensOf(request) - (request === echo?.last ? known : 0);
+    return { unit, end, request, covered, limit, freed: covered - stays - limit - BLOCK_TOKENS };
+  }
+
+  private tokensOf(message: number): number {
+    return (this.prices[message + 1] ?? 0) - (this.prices[message] ?? 0);
+  }
+}
+
+/** The cursor of a prefix: its two cuts differ only in where they may stand, at the beginning of a turn or inside of one. */
+export class PrefixCursor implements Cursor {
+  position = AT_START;
+  turnsCut = 0;
+  readonly rewrites = true;
+  private readonly history: History;
+  private readonly prefixes: Prefixes;
+  /** `turnsUpTo[u]`: turns that begin before unit u. */
+  private readonly turnsUpTo: readonly number[];
+
+  constructor(history: History, prefixes: Prefixes) {
+    this.history = history;
+    this.prefixes = prefixes;
+    const turnsUpTo = [0];
+    for (const unit of history.units)
+      turnsUpTo.push((turnsUpTo.at(-1) ?? 0) + (unit.kind === 'user' ? 1 : 0));
+    this.turnsUpTo = turnsUpTo;
+  }
+
+  mostFreed(unit: number): number {
+    return this.prefixes.covered(unit) - this.prefixes.covered(this.unit);
+  }
+
+  turnTo(limit: number, enough: number): void {
+    while (this.unit < limit && this.position.freed < enough) {
+      let next = this.unit + 1;
+      while (next < limit && this.history.units[next]?.kind !== 'user') next++;
+      this.stand(next);
+    }
+  }
+
+  stepTo(limit: number, enough: number): void {
+    while (this.unit < limit && this.position.freed < enough) this.stand(this.unit + 1);
+  }
+
+  private get unit(): number {
+    return this.position.cuts.turn;
+  }
+
+  private stand(unit: number): void {
+    const { freed, request } = this.prefixes.at(unit);
+    this.position = {
+      cuts: { turn: unit, step: unit },
+      freed,
+      // A turn whose request stays is still in the view.
+      turnsBefore: (this.turnsUpTo[unit] ?? 0) - (request === undefined ? 0 : 1),
+    };
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * Rounds and sequence numbers (design §8). Round r has two numbers: 2(r−1) for its user message and 2(r−1)+1 for the assistant
+ * message that closes it. Tool steps have none: they belong to their round.
+ */
+import type { History } from './history.ts';
+
+export interface Round {
+  /** Its messages: `[first, end)`. Whatever stands before the first user message belongs to the first round. */
+  readonly first: number;
+  readonly end: number;
+  /** The message that closes it, when the assistant has answered. */
+  readonly answer: number | undefined;
+}
+
+/** The rounds of a conversation, oldest first. */
+export function roundsOf(history: History): readonly Round[] {
+  const { messages, turns, units } = history;
+  const starts = turns.map((unit) => units[unit]?.first ?? 0);
+  return starts.map((start, round) => {
+    const end = starts[round + 1] ?? messages.length;
+    return { first: round === 0 ? 0 : start, end, answer: answerIn(history, start, end) };
+  });
+}
+
+/** The sequence number of a round's last message: of its answer, or of its question while there is none. */
+export function lastSequence(rounds: readonly Round[]): number {
+  const last = rounds.at(-1);
+  if (!last) return -1;
+  return 2 * (rounds.length - 1) + (last.answer === undefined ? 0 : 1);
+}
+
+/** `numbers[i]`: the last sequence number among the messages before `i`; -1 when there is none. */
+export function sequenceNumbers(history: History, rounds: readonly Round[]): Int32Array {
+  const numbers = new Int32Array(history.messages.length + 1).fill(-1);
+  for (const [index, unit] of history.turns.entries()) {
+    const asked = history.units[unit]?.first ?? 0;
+    const { end = 0, answer } = rounds[index] ?? {};
+    numbers.fill(2 * index, asked + 1, end + 1);
+    // A round that another one follows is over, answered or not.
+    if (answer !== undefined) numbers.fill(2 * index + 1, answer + 1, end + 1);
+    else if (index < rounds.length - 1) numbers.fill(2 * index + 1, end, end + 1);
+  }
+  return numbers;
+}
+
+/** Where a rolling window over the numbers up to `end` starts: always at a user message. */
+export function windowStart(end: number, size: number): number {
+  const start = Math.max(0, end - size + 1);
+  return start % 2 === 1 ? start + 1 : start;
+}
+
+/** The last assistant message without calls; one that is followed by more steps did not close the round. */
+function answerIn(history: History, first: number, end: number): number | undefined {
+  for (let index = end - 1; index >= first; index--) {
+    const message = history.messages[index];
+    if (message?.role === 'preamble') continue;
+    return message?.role === 'assistant' && message.calls.length === 0 ? index : undefined;
+  }
+  return undefined;
+}

@@ -1,0 +1,185 @@
+/**
+ * The Durable Object of one conversation (design §7). The chain decides; this class gives it a clock, a log and waiters, and does the
+ * background work under its own `waitUntil`.
+ */
+import { DurableObject } from 'cloudflare:workers';
+import { type Env, LOG_LEVELS } from '../config.ts';
+import { createLog, type Log } from '../log.ts';
+import { Lru } from '../memory/lru.ts';
+import type { SummaryUsage } from '../memory/report.ts';
+import type {
+  Chunk,
+  Claim,
+  Claimed,
+  ClaimRequest,
+  Failure,
+  FindRequest,
+  Found,
+  Memory,
+  Overview,
+  Settings,
+  Written,
+} from './memories.ts';
+import { MemoryChain } from './memory-chain.ts';
+
+/** Costs are asked for within seconds. */
+const REMEMBERED_COSTS = 100;
+
+/** @param Material what a summary is made from. It holds the caller's key: it stays in memory, and is neither stored nor logged */
+export abstract class ConversationMemoryObject<Material> extends DurableObject<Env> {
+  // Fields, which a remote caller can't reach and a test can replace.
+  protected now: () => number = Date.now;
+  protected newLease: () => string = () => crypto.randomUUID();
+  protected log: Log = createLog(LOG_LEVELS.find((level) => level === this.env.LOG_LEVEL) ?? 'info');
+
+  private readonly waiters = new Waiters();
+  private readonly spent = new Lru<SummaryUsage>(REMEMBERED_COSTS);
+  private readonly chain = new MemoryChain(this.ctx.storage.sql, {
+    now: () => this.now(),
+    newLease: () => this.newLease(),
+    log: (...line) => this.log(...line),
+    ended: (memoryId) => this.waiters.wake(memoryId),
+  });
+
+  /** Makes the summary of a claim in the background, and ends the claim with `complete` or `fail`. */
+  protected abstract write(material: Material, claim: Claimed, request: ClaimRequest): Promise<void>;
+
+  /** See `MemoryChain` and `ConversationState` for what these do and throw. */
+  claim(request: ClaimRequest): Claim {
+    return this.chain.claim(request);
+  }
+
+  retrying(memoryId: number, lease: string, error: string): boolean {
+    return this.chain.retrying(memoryId, lease, error);
+  }
+
+  renew(memoryId: number, lease: string): boolean {
+    return this.chain.renew(memoryId, lease);
+  }
+
+  advance(memoryId: number, lease: string, chunk: Chunk): Memory | null {
+    return this.chain.advance(memoryId, lease, chunk);
+  }
+
+  complete(memoryId: number, lease: string, written: Written): Memory | null {
+    return this.chain.complete(memoryId, lease, written);
+  }
+
+  fail(memoryId: number, lease: string, failure: Failure): Memory | null {
+    return this.chain.fail(memoryId, lease, failure);
+  }
+
+  keepDigest(request: ClaimRequest, baseMemoryId: number | null, digest: Omit<Written, 'model'>): Memory {
+    return this.chain.keepDigest(request, baseMemoryId, digest);
+  }
+
+  find(request: FindRequest): Found {
+    return this.chain.find(request);
+  }
+
+  overview(): Overview {
+    return this.chain.overview();
+  }
+
+  settings(): Settings {
+    return this.chain.state.settings();
+  }
+
+  configure(settings: Settings): void {
+    this.chain.state.configure(settings);
+  }
+
+  injection(): string | null {
+    return this.chain.state.injection();
+  }
+
+  freezeInjection(text: string): string {
+    return this.chain.state.freezeInjection(text);
+  }
+
+  /** Claims, and when that succeeds makes the summary in the background. Returns at once. */
+  roll(request: ClaimRequest, material: Material): Claim['state'] {
+    const claim = this.chain.claim(request);
+    if (claim.state === 'ready')
+      this.log('debug', `No new messages to summarize for ${request.conversation}`);
+    if (claim.state === 'claimed') this.ctx.waitUntil(this.writeOrFail(material, claim, request));
+    return claim.state;
+  }
+
+  /** Writes in the background what the caller has claimed: it may take longer than the caller lives. Returns at once. */
+  takeOver(claim: Claimed, request: ClaimRequest, material: Material): void {
+    this.ctx.waitUntil(this.writeOrFail(material, claim, request));
+  }
+
+  /**
+   * Resolves when a row is no longer processing, or after `ms` milliseconds. Never throws.
+   *
+   * @returns what was spent on it in the background, as long as the object remembers
+   */
+  async settled(memoryId: number, ms: number): Promise<SummaryUsage | null> {
+    if (this.chain.isProcessing(memoryId)) await this.waiters.wait(memoryId, ms);
+    return this.spent.get(`${memoryId}`) ?? null;
+  }
+
+  /** Remembers what a summary has cost, for whoever waits for it. */
+  spend(memoryId: number, usage: SummaryUsage): void {
+    this.spent.set(`${memoryId}`, usage);
+  }
+
+  /** Whether anything is stored, and the refs of the transcripts. */
+  contents(): { readonly exists: boolean; readonly refs: readonly string[] } {
+    return { exists: this.chain.exists(), refs: this.chain.refs() };
+  }
+
+  /** Deletes everything. Who still writes for this conversation has lost its lease. */
+  async clear(): Promise<void> {
+    const deleted = this.ctx.storage.deleteAll();
+    this.chain.forgetTables();
+    try {
+      await deleted;
+    } finally {
+      this.chain.forgetTables();
+      this.spent.clear();
+      this.waiters.wakeAll();
+    }
+  }
+
+  /** A claim that nobody ends would keep others waiting until its lease is over. */
+  private async writeOrFail(material: Material, claim: Claimed, request: ClaimRequest): Promise<void> {
+    try {
+      await this.write(material, claim, request);
+    } catch {
+      // What was thrown may hold content.
+      this.log('error', `Writing memory ${claim.memoryId} failed`);
+      this.chain.fail(claim.memoryId, claim.lease, { error: 'write_failed' });
+    }
+  }
+}
+
+/** Who waits for which row. In memory only: a call that waits keeps its object from being evicted. */
+class Waiters {
+  private readonly byRow = new Map<number, Set<() => void>>();
+
+  wait(memoryId: number, ms: number): Promise<void> {
+    const waiting = this.byRow.get(memoryId) ?? new Set();
+    this.byRow.set(memoryId, waiting);
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        waiting.delete(end);
+        if (waiting.size === 0) this.byRow.delete(memoryId);
+        resolve();
+      };
+      const timer = setTimeout(end, ms);
+      waiting.add(end);
+    });
+  }
+
+  wake(memoryId: number): void {
+    for (const end of [...(this.byRow.get(memoryId) ?? [])]) end();
+  }
+
+  wakeAll(): void {
+    for (const memoryId of [...this.byRow.keys()]) this.wake(memoryId);
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * The tables of one conversation, in the SQLite of its Durable Object. They are made by the first write: a look at an unknown
+ * conversation leaves nothing. See `storage-schema.md`.
+ */
+
+const SCHEMA_VERSION = '1';
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS memories (
+    memory_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    base_memory_id INTEGER,
+    prefix_hash TEXT NOT NULL,
+    strategy_hash TEXT NOT NULL,
+    start_sequence INTEGER NOT NULL,
+    end_sequence INTEGER NOT NULL,
+    base_end_seq INTEGER,
+    window_size INTEGER,
+    covers_end INTEGER NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('processing', 'completed', 'failed')),
+    memory_text TEXT,
+    ref TEXT,
+    tokens INTEGER,
+    model TEXT,
+    attempts INTEGER NOT NULL DEFAULT 1,
+    error TEXT,
+    conversation TEXT NOT NULL,
+    lease TEXT,
+    lease_ms INTEGER NOT NULL,
+    lease_until INTEGER NOT NULL DEFAULT 0,
+    retry_interval_ms INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    completed_at INTEGER,
+    generation_time_ms INTEGER
+  );
+  CREATE INDEX IF NOT EXISTS memories_by_prefix ON memories (prefix_hash, strategy_hash, status);
+  CREATE INDEX IF NOT EXISTS memories_by_strategy ON memories (strategy_hash, status);
+  CREATE TABLE IF NOT EXISTS pins (
+    pin_id INTEGER PRIMARY KEY,
+    round_hash TEXT NOT NULL,
+    strategy_hash TEXT NOT NULL,
+    memory_id INTEGER,
+    UNIQUE (round_hash, strategy_hash)
+  );
+`;
+
+type StateKey = 'schema_version' | 'health' | 'memory_strategy' | 'memory_injection' | 'frozen_injection';
+
+/** Who reads asks `exists` first, who writes calls `make` first. `get` and `set` do so themselves. */
+export class MemoryTables {
+  readonly sql: SqlStorage;
+  private known: boolean | undefined;
+
+  constructor(sql: SqlStorage) {
+    this.sql = sql;
+  }
+
+  exists(): boolean {
+    this.known ??= this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'memories'").toArray().length > 0;
+    return this.known;
+  }
+
+  make(): void {
+    if (this.exists()) return;
+    this.sql.exec(SCHEMA);
+    this.known = true;
+    this.set('schema_version', SCHEMA_VERSION);
+  }
+
+  /** To be called when the tables were deleted from outside. */
+  forget(): void {
+    this.known = undefined;
+  }
+
+  /** A value of the table `state`; null when there is none. */
+  get(key: StateKey): string | null {
+    if (!this.exists()) return null;
+    const [row] = this.sql.exec<{ value: string }>('SELECT value FROM state WHERE key = ?', key).toArray();
+    return row?.value ?? null;
+  }
+
+  /** Puts a value into the table `state`. */
+  set(key: StateKey, value: string): void {
+    this.make();
+    this.sql.exec('INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)', key, value);
+  }
+}

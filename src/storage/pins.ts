@@ -1,0 +1,60 @@
+/** Which memory each round of a conversation uses, so that all its requests see the same. Nothing is pinned while there are no rows. */
+import type { FindRequest, Memory } from './memories.ts';
+import type { MemoryRows } from './memory-rows.ts';
+import type { MemoryTables } from './memory-tables.ts';
+
+const KEPT_PINS = 500;
+
+export class Pins {
+  private readonly tables: MemoryTables;
+  private readonly rows: MemoryRows;
+
+  constructor(tables: MemoryTables, rows: MemoryRows) {
+    this.tables = tables;
+    this.rows = rows;
+  }
+
+  /** The version that a round uses; the first to ask decides. A pin whose row has gone, or is of other messages, is decided anew. */
+  memory({ strategyHash, boundaries }: FindRequest, round: string): Memory | null {
+    const pin = this.of(round, strategyHash);
+    if (pin === null) return null;
+    const kept = pin === undefined ? null : this.rows.longest(strategyHash, boundaries, { only: pin });
+    if (kept) return kept;
+    const memory = this.rows.longest(strategyHash, boundaries);
+    this.pin(round, strategyHash, memory?.memory_id ?? null, 'REPLACE');
+    return memory;
+  }
+
+  /** The id of the pinned row; null: pinned to none; undefined: not pinned. */
+  of(round: string, strategyHash: string): number | null | undefined {
+    if (!this.tables.exists()) return undefined;
+    return this.tables.sql
+      .exec<{ memory_id: number | null }>(
+        'SELECT memory_id FROM pins WHERE round_hash = ? AND strategy_hash = ?',
+        round,
+        strategyHash,
+      )
+      .toArray()[0]?.memory_id;
+  }
+
+  /** Pins a round to no memory, unless it is pinned. */
+  pinToNone(round: string, strategyHash: string): void {
+    this.pin(round, strategyHash, null, 'IGNORE');
+  }
+
+  private pin(
+    round: string,
+    strategyHash: string,
+    memoryId: number | null,
+    ifThere: 'IGNORE' | 'REPLACE',
+  ): void {
+    if (!this.rows.any()) return;
+    this.tables.sql.exec(
+      `INSERT OR ${ifThere} INTO pins (round_hash, strategy_hash, memory_id) VALUES (?, ?, ?)`,
+      round,
+      strategyHash,
+      memoryId,
+    );
+    this.tables.sql.exec('DELETE FROM pins WHERE pin_id <= (SELECT max(pin_id) FROM pins) - ?', KEPT_PINS);
+  }
+}

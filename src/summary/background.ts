@@ -1,0 +1,51 @@
+/** The Durable Object's part of rolling memory: it writes the summary that it has claimed, in the background. */
+import type { SummaryUsage } from '../memory/report.ts';
+import { createTokenCounter, loadTokenize } from '../memory/tokens.ts';
+import type { UserMemoryStub } from '../storage/conversation-key.ts';
+import type { Chunk, Claimed, Failure, Memory, Written } from '../storage/memories.ts';
+import { publish, type RollMaterial } from './conversation.ts';
+import { writeSummary } from './writer.ts';
+
+/** The chain that the object holds; see `ConversationMemoryObject`. */
+export interface Chain {
+  retrying(memoryId: number, lease: string, error: string): boolean;
+  renew(memoryId: number, lease: string): boolean;
+  advance(memoryId: number, lease: string, chunk: Chunk): Memory | null;
+  complete(memoryId: number, lease: string, written: Written): Memory | null;
+  fail(memoryId: number, lease: string, failure: Failure): Memory | null;
+  spend(memoryId: number, usage: SummaryUsage): void;
+}
+
+/** Ends the claim with a summary, or with the code of what failed: what is not summarised stays verbatim. */
+export async function writeInBackground(
+  chain: Chain,
+  openUser: (name: string) => UserMemoryStub,
+  { task, target, encoding, ref, publishTo }: RollMaterial,
+  { memoryId, lease, base }: Claimed,
+): Promise<void> {
+  const start = Date.now();
+  const counter = createTokenCounter(await loadTokenize(encoding));
+  const known = base ? { text: base.memory_text ?? '', end: base.covers_end } : undefined;
+  const written = await writeSummary(task, known, target, counter, {
+    retrying: async (error) => chain.retrying(memoryId, lease, error),
+    renew: async () => chain.renew(memoryId, lease),
+    advance: async (chunk) => {
+      const made = { ...chunk, ref: null, model: target.model, ms: Date.now() - start };
+      return chain.advance(memoryId, lease, made) !== null;
+    },
+  });
+  chain.spend(memoryId, written.ok ? written.value.usage : written.reason.usage);
+  if (!written.ok) {
+    chain.fail(memoryId, lease, { error: written.reason.error });
+    return;
+  }
+  const { text, tokens } = written.value;
+  const memory = chain.complete(memoryId, lease, {
+    text,
+    tokens,
+    ref,
+    model: target.model,
+    ms: Date.now() - start,
+  });
+  if (memory && publishTo) await publish(openUser, publishTo, text);
+}

@@ -1,0 +1,58 @@
+/** The conversation that a summary belongs to: whose it is, where its memory lies, and who is told of a new summary. */
+
+import type { EncodingName } from '../memory/models.ts';
+import type { SummaryUsage } from '../memory/report.ts';
+import type { ConversationMemoryStub, UserMemoryStub } from '../storage/conversation-key.ts';
+import type { Tenant } from '../storage/tenant.ts';
+import { splitLedger } from './headings.ts';
+import type { SummarizerTarget } from './summarizer.ts';
+import type { SummaryTask } from './writer.ts';
+
+/** What the Durable Object needs to make a summary by itself. In memory only: it holds the caller's key. */
+export interface RollMaterial {
+  readonly task: SummaryTask;
+  readonly target: SummarizerTarget;
+  readonly encoding: EncodingName;
+  /** The ref of the transcript, when it is written. */
+  readonly ref: string | null;
+  /** Where the summary is published for the user's other conversations. */
+  readonly publishTo?: Publication;
+}
+
+/** A user's memory, and the conversation's name in it. */
+export interface Publication {
+  /** See `userName`. */
+  readonly user: string;
+  readonly conversation: string;
+}
+
+/** A conversation whose memory is stored. */
+export interface StoredConversation {
+  readonly tenant: Tenant;
+  /** The caller's id, or a hash; for logs and metadata. */
+  readonly label: string;
+  /** Opens the Durable Object; a new stub each time, since one that has thrown may be broken. */
+  memory(): ConversationMemoryStub<RollMaterial>;
+  /** Present when both conversation and user are named. */
+  readonly publishTo: Publication | undefined;
+}
+
+/** Tells a user's memory what a conversation has come to. The ledger is of use only within the conversation. */
+export async function publish(
+  openUser: (name: string) => UserMemoryStub,
+  { user, conversation }: Publication,
+  text: string,
+): Promise<void> {
+  await openUser(user).put({ conversation, text: splitLedger(text).body, at: Date.now() });
+}
+
+/** A summary as it is shown and reported. */
+export interface ServedSummary {
+  readonly text: string;
+  /** The transcript's ref, when it is known to be written. */
+  readonly ref: string | undefined;
+  readonly status: 'completed' | 'degraded' | 'pending';
+  readonly memoryId?: number;
+  readonly baseMemoryId?: number | null;
+  readonly usage: SummaryUsage;
+}

@@ -1,0 +1,62 @@
+/** Messages of a history as the plain data that summaries and transcripts are made of. */
+import { type History, messagesOf } from '../memory/history.ts';
+import type { Message } from '../memory/message.ts';
+import type { Boundary, Entry, Piece } from '../memory/passage.ts';
+import type { KnownSummary } from './writer.ts';
+
+/** How much of a message is told: what a model reads of it, or all of it, data of images included. */
+export type Detail = 'readable' | 'whole';
+
+/** The messages `[from, to)`, without the preamble and without a summary that came back. */
+export function entriesOf(history: History, from: number, to: number, detail: Detail): Entry[] {
+  const entries: Entry[] = [];
+  for (const unit of history.units) {
+    if (unit.last < from || unit.first >= to || unit.kind === 'summary') continue;
+    const calls = new Map(unit.outputs.map(({ message, call }) => [message, call]));
+    for (const index of messagesOf(history, unit)) {
+      const message = history.messages[index];
+      if (!message || index < from || index >= to || message.role === 'preamble') continue;
+      const call = calls.get(index);
+      entries.push({
+        index,
+        role: calls.has(index) ? 'tool' : message.role,
+        text: textOf(message, detail, history.echo?.last === index ? history.echo.length : 0),
+        calls: message.calls.map(({ id, name, input }) => ({ id, name, input })),
+        ...(call ? { tool: { id: call.id, name: call.name } } : {}),
+      });
+    }
+  }
+  return entries;
+}
+
+/** The summary that the caller has sent back, as one that reaches to where the messages go on. */
+export function echoOf({ echo }: History): KnownSummary | undefined {
+  // Where the user's message opens with it, what follows in that message is still to be read.
+  return echo && { text: echo.text, end: echo.last + (echo.first === echo.last ? 0 : 1) };
+}
+
+/** The entries between boundaries, a piece for each. @param boundaries ascending, between units */
+export function piecesOf(history: History, from: number, boundaries: readonly Boundary[]): Piece[] {
+  const ahead = boundaries.filter(({ end }) => end > from);
+  const entries = entriesOf(history, from, ahead.at(-1)?.end ?? from, 'readable');
+  let next = 0;
+  return ahead.map((boundary) => {
+    const start = next;
+    while ((entries[next]?.index ?? Number.POSITIVE_INFINITY) < boundary.end) next++;
+    return { entries: entries.slice(start, next), boundary };
+  });
+}
+
+/** @param skipped characters of the opening that are a summary which came back */
+function textOf(message: Message, detail: Detail, skipped: number): string {
+  const content = message.content();
+  const known = new Set(message.calls.flatMap(({ name, input }) => [name, input]));
+  const beside = message.beside().filter((text) => !known.has(text));
+  const join = (texts: readonly string[]): string => [...beside, ...texts].filter(Boolean).join('\n');
+  const without = (text: string): string =>
+    skipped > 0 && text.startsWith(message.opening().slice(0, skipped)) ? text.slice(skipped) : text;
+  if (detail === 'whole') return join([without(content.text)]);
+  const { texts, flat } = content.weight;
+  const [opening = '', ...others] = texts;
+  return join([without(opening), ...others, flat > 0 ? '[images, audio or files]' : '']);
+}

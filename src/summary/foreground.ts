@@ -1,0 +1,269 @@
+/**
+ * A summary for a request that waits for it. Looked up by the hash of exactly the messages that it covers; made when nobody has made
+ * it, by one request while the others wait; and when it can't be made, replaced by the extractive digest, which then stays in its
+ * place until the frontier moves.
+ */
+import type { Warning } from '../memory/report.ts';
+import { callObject } from '../storage/conversation-key.ts';
+import { type Claimed, type ClaimRequest, DIGEST_MODEL, type Memory } from '../storage/memories.ts';
+import { publish, type ServedSummary, type StoredConversation } from './conversation.ts';
+import { knownOf, Material, RETRIES, type SummaryNeed, type SummaryPorts, WAIT_MS } from './material.ts';
+import { strategyHash } from './strategy-hash.ts';
+import { NO_USAGE } from './summarizer.ts';
+import { after, within } from './time-limit.ts';
+import { LEASE_MARGIN_MS, partsOf, type SummaryTask, writeSummary } from './writer.ts';
+
+/** An object decides in microseconds; one that takes longer is in trouble. In milliseconds. */
+const CALL_MS = 5_000;
+
+/** How long a conversation whose summarizer has failed rests at first, in milliseconds. */
+const REST_MS = 30_000;
+
+export interface Served {
+  /** Undefined when nothing would be shorter than the messages themselves. */
+  readonly summary: ServedSummary | undefined;
+  readonly warnings: readonly Warning[];
+}
+
+export async function serveSummary(need: SummaryNeed, ports: SummaryPorts): Promise<Served> {
+  const { held, prefix, how } = need;
+  if (held?.end === prefix.end)
+    return shown({ text: held.text, ref: held.ref, status: 'completed', usage: NO_USAGE });
+  const making = new Making(need, ports);
+  if (how === 'once') return making.once();
+  const status = how === 'find' ? 'pending' : 'degraded';
+  if (!ports.conversation) return making.degraded(undefined, status);
+  try {
+    return await (how === 'find' ? making.find(ports.conversation) : making.make(ports.conversation));
+  } catch {
+    // Without the chain nobody would know of a summary that is made now, and each request would pay for it again.
+    return withWarning(await making.degraded(undefined, 'degraded'), 'store_failed');
+  }
+}
+
+function shown(summary: ServedSummary | undefined, ...warnings: Warning[]): Served {
+  return { summary, warnings };
+}
+
+function withWarning({ summary, warnings }: Served, warning: Warning): Served {
+  return { summary, warnings: warnings.includes(warning) ? warnings : [...warnings, warning] };
+}
+
+/** The making of one summary. */
+class Making {
+  private readonly need: SummaryNeed;
+  private readonly ports: SummaryPorts;
+  private readonly material: Material;
+
+  constructor(need: SummaryNeed, ports: SummaryPorts) {
+    this.need = need;
+    this.ports = ports;
+    this.material = new Material(need, ports);
+  }
+
+  /** Only looks. */
+  async find(conversation: StoredConversation): Promise<Served> {
+    const request = { strategyHash: this.strategyHash, boundaries: [this.boundary] };
+    const { memory } = await ask(conversation, (stub) => stub.find(request));
+    return memory ? this.ready(memory) : this.degraded(undefined, 'pending');
+  }
+
+  /** Made for nobody else, and stored nowhere. */
+  async once(): Promise<Served> {
+    const { target, counter } = this.ports;
+    const late = Date.now() + WAIT_MS;
+    const goesOn = async () => Date.now() < late;
+    const progress = { retrying: goesOn, renew: goesOn, advance: goesOn };
+    const work = writeSummary(this.material.task(), undefined, target, counter, progress);
+    const limit = after(WAIT_MS);
+    const written = await Promise.race([work, limit.over]);
+    limit.clear();
+    if (!written) return this.degraded(undefined, 'pending');
+    if (!written.ok) return this.degraded(undefined, 'degraded', written.reason.usage);
+    const { text, usage } = written.value;
+    return shown({ text, ref: undefined, status: 'completed', usage });
+  }
+
+  async make(conversation: StoredConversation): Promise<Served> {
+    const late = Date.now() + WAIT_MS;
+    const request = this.claimRequest(conversation.label);
+    let mine: number | undefined;
+    let usage = NO_USAGE;
+    for (;;) {
+      const claim = await ask(conversation, (stub) => stub.claim(request));
+      if (claim.state === 'ready') return withUsage(await this.ready(claim.memory), usage);
+      if (claim.state === 'resting')
+        return withUsage(await this.digestInstead(conversation, request, claim.base, 'degraded'), usage);
+      if (claim.state === 'claimed') {
+        const served = await this.write(conversation, request, claim, late);
+        if (served) return served;
+        mine = claim.memoryId;
+      }
+      // Another writes, or the object does.
+      const left = late - Date.now();
+      if (left <= 0) return this.digestInstead(conversation, request, claim.base, 'pending');
+      const settled = callObject(conversation.memory, (stub) => stub.settled(claim.memoryId, left));
+      const spent = await within(left + CALL_MS, settled);
+      // What another request has had made is on its account.
+      if (spent && claim.memoryId === mine) usage = spent;
+    }
+  }
+
+  /** The digest in the place of a summary that there is not, for this request alone. */
+  async degraded(
+    base: Memory | null | undefined,
+    status: 'degraded' | 'pending',
+    usage = NO_USAGE,
+  ): Promise<Served> {
+    const text = this.material.digest(base);
+    if (text === '') return shown(undefined, WARNING_OF[status]);
+    const ref = this.need.how === 'make' ? await this.material.keepTranscript(base) : undefined;
+    return this.withRef({ text, ref: ref ?? undefined, status, usage }, WARNING_OF[status]);
+  }
+
+  private async ready(memory: Memory, status: ServedSummary['status'] = statusOf(memory)): Promise<Served> {
+    const summary: ServedSummary = {
+      text: memory.memory_text ?? '',
+      ref: await this.material.refOf(memory),
+      status,
+      memoryId: memory.memory_id,
+      baseMemoryId: memory.base_memory_id,
+      usage: NO_USAGE,
+    };
+    return status === 'completed' ? this.withRef(summary) : this.withRef(summary, WARNING_OF[status]);
+  }
+
+  /** The digest where the summarizer rests or is late. It is kept: a text that was used is used until the frontier moves. */
+  private async digestInstead(
+    conversation: StoredConversation,
+    request: ClaimRequest,
+    base: Memory | null,
+    status: 'degraded' | 'pending',
+  ): Promise<Served> {
+    const text = this.material.digest(base);
+    if (text === '') return shown(undefined, WARNING_OF[status]);
+    const ref = await this.material.keepTranscript(base);
+    const written = { text, tokens: this.ports.counter.text(text), ms: 0, ref };
+    const memory = await ask(conversation, (stub) =>
+      stub.keepDigest(request, base?.memory_id ?? null, written),
+    );
+    return this.ready(memory, memory.model === DIGEST_MODEL ? status : 'completed');
+  }
+
+  /** Undefined when it is not for this request to write, or not in time. */
+  private async write(
+    conversation: StoredConversation,
+    request: ClaimRequest,
+    claim: Claimed,
+    late: number,
+  ): Promise<Served | undefined> {
+    const { target, counter, waitUntil } = this.ports;
+    const task = this.material.task(claim.base);
+    if ((partsOf(task, knownOf(claim.base), target, counter)?.length ?? 0) > 1) {
+      // It may take longer than a Worker lives behind its answer.
+      await this.handOver(conversation, request, claim, task);
+      return undefined;
+    }
+    const work = this.finish(conversation, claim, task);
+    waitUntil(work.catch(() => undefined));
+    const limit = after(late - Date.now());
+    const served = await Promise.race([work, limit.over]);
+    limit.clear();
+    return served;
+  }
+
+  private async handOver(
+    conversation: StoredConversation,
+    request: ClaimRequest,
+    claim: Claimed,
+    task: SummaryTask,
+  ): Promise<void> {
+    const { target, encoding } = this.ports;
+    const { publishTo } = conversation;
+    const ref = await this.material.keepTranscript(claim.base);
+    const material = { task, target, encoding, ref, ...(publishTo ? { publishTo } : {}) };
+    await ask(conversation, (stub) => stub.takeOver(claim, request, material));
+  }
+
+  private async finish(conversation: StoredConversation, claim: Claimed, task: SummaryTask): Promise<Served> {
+    const { target, counter, waitUntil, openUser } = this.ports;
+    const { memoryId, lease, base } = claim;
+    const start = Date.now();
+    const progress = {
+      retrying: (error: string) => ask(conversation, (stub) => stub.retrying(memoryId, lease, error)),
+      renew: () => ask(conversation, (stub) => stub.renew(memoryId, lease)),
+      advance: async () => false,
+    };
+    const [written, ref] = await Promise.all([
+      writeSummary(task, knownOf(base), target, counter, progress),
+      this.material.keepTranscript(base),
+    ]);
+    const ms = Date.now() - start;
+    if (!written.ok) {
+      const text = this.material.digest(base);
+      const digest = text === '' ? {} : { digest: { text, tokens: counter.text(text), ref, ms } };
+      const failure = { error: written.reason.error, ...digest };
+      const memory = await ask(conversation, (stub) => stub.fail(memoryId, lease, failure));
+      const served = memory ? await this.ready(memory) : await this.degraded(base, 'degraded');
+      return withUsage(served, written.reason.usage);
+    }
+    const { text, tokens, usage } = written.value;
+    const made = { text, tokens, ref, model: target.model, ms };
+    const memory = await ask(conversation, (stub) => stub.complete(memoryId, lease, made));
+    // Another's text is another's to publish, and a conversation that was deleted meanwhile has none.
+    if (memory?.memory_id === memoryId && conversation.publishTo)
+      waitUntil(publish(openUser, conversation.publishTo, text).catch(() => undefined));
+    // The lease is lost: another has taken over, or the conversation was deleted, and is not to be made anew by this request.
+    return withUsage(memory ? await this.ready(memory) : await this.find(conversation), usage);
+  }
+
+  private withRef(summary: ServedSummary, ...warnings: Warning[]): Served {
+    const keeps = this.need.how === 'make' && this.ports.refs !== undefined;
+    return shown(
+      summary,
+      ...warnings,
+      ...(keeps && summary.ref === undefined ? ['store_failed' as const] : []),
+    );
+  }
+
+  private claimRequest(label: string): ClaimRequest {
+    const { boundaries, moves, prefix, strategy } = this.need;
+    return {
+      conversation: label,
+      strategyHash: this.strategyHash,
+      boundary: this.boundary,
+      bases: strategy.incremental ? boundaries.basesBefore(prefix.end, moves) : [],
+      startSequence: 0,
+      windowSize: null,
+      leaseMs: this.ports.target.timeoutMs + RETRIES.longestPauseMs + LEASE_MARGIN_MS,
+      retryIntervalMs: REST_MS,
+      exclusive: 'boundary',
+    };
+  }
+
+  private get boundary(): ClaimRequest['boundary'] {
+    return this.need.boundaries.at(this.need.prefix.end);
+  }
+
+  private get strategyHash(): string {
+    return strategyHash(this.need.strategy, this.ports.target.model, this.material.heldBase()?.text);
+  }
+}
+
+const WARNING_OF = { degraded: 'summary_degraded', pending: 'summary_pending' } as const;
+
+function statusOf({ model }: Memory): 'completed' | 'degraded' {
+  return model === DIGEST_MODEL ? 'degraded' : 'completed';
+}
+
+/** Asks the object, which answers at once or not at all. @throws when it does not */
+function ask<Result>(
+  { memory }: StoredConversation,
+  call: (stub: ReturnType<StoredConversation['memory']>) => Promise<Result>,
+): Promise<Result> {
+  return within(CALL_MS, callObject(memory, call));
+}
+
+function withUsage({ summary, warnings }: Served, usage: ServedSummary['usage']): Served {
+  return { summary: summary && { ...summary, usage }, warnings };
+}

@@ -1,0 +1,149 @@
+/** What a foreground summary is made of: the task for the summarizer, the digest that may stand in for it, and the transcript. */
+import type { Boundaries } from '../memory/boundaries.ts';
+import type { SummarizedPrefix } from '../memory/edits/summarize.ts';
+import type { History } from '../memory/history.ts';
+import type { Lru } from '../memory/lru.ts';
+import type { EncodingName } from '../memory/models.ts';
+import type { SummarizeStrategy } from '../memory/strategy.ts';
+import type { TokenCounter } from '../memory/tokens.ts';
+import type { UserMemoryStub } from '../storage/conversation-key.ts';
+import type { Memory } from '../storage/memories.ts';
+import { labelDigest } from '../storage/tenant.ts';
+import type { RefWriter, WaitUntil } from '../storage/writer.ts';
+import type { StoredConversation } from './conversation.ts';
+import { writeDigest } from './digest.ts';
+import { echoOf, entriesOf, piecesOf } from './entries.ts';
+import { splitLedger } from './headings.ts';
+import { isKept, isThere, keep, transcriptOf, transcriptStart } from './kept-transcript.ts';
+import { collectLedger, type LedgerFacts } from './ledger.ts';
+import type { SummarizerTarget } from './summarizer.ts';
+import { type KnownSummary, newest, recent, type SummaryTask } from './writer.ts';
+
+/** How long a request waits for a summary, its own or another's, in milliseconds (design §7). */
+export const WAIT_MS = 20_000;
+
+/** Of a request that waits: quick attempts, and none after the wait is over. */
+export const RETRIES = { attempts: 3, backoffMs: 500, longestPauseMs: 4_000, withinMs: WAIT_MS };
+
+/** What is to be served. */
+export interface SummaryNeed {
+  readonly history: History;
+  readonly prefix: SummarizedPrefix;
+  readonly boundaries: Boundaries;
+  /** The first unit that stayed, for each move of the frontier. */
+  readonly moves: readonly number[];
+  readonly strategy: SummarizeStrategy;
+  /** A summary that the caller holds and has sent along; its hash has been checked. */
+  readonly held: (KnownSummary & { readonly ref: string | undefined }) | undefined;
+  /** `make`: as above. `find`: nothing is made or stored. `once`: made for this request alone, by whoever asks for it expressly. */
+  readonly how: 'make' | 'find' | 'once';
+}
+
+export interface SummaryPorts {
+  /** Absent when there is no place to keep anything. */
+  readonly conversation: StoredConversation | undefined;
+  readonly refs: RefWriter | undefined;
+  readonly target: SummarizerTarget;
+  readonly counter: TokenCounter;
+  readonly encoding: EncodingName;
+  readonly waitUntil: WaitUntil;
+  /** Digests that were written before. */
+  readonly digests: Lru<string>;
+  openUser(name: string): UserMemoryStub;
+}
+
+/** The material of one summary. Each part is made when it is first asked for. */
+export class Material {
+  private readonly need: SummaryNeed;
+  private readonly ports: SummaryPorts;
+  private knownFacts: LedgerFacts | undefined;
+
+  constructor(need: SummaryNeed, ports: SummaryPorts) {
+    this.need = need;
+    this.ports = ports;
+  }
+
+  /** @param base the version to build upon */
+  task(base?: Memory | null): SummaryTask {
+    const { history, prefix, boundaries, strategy } = this.need;
+    const prior = this.prior();
+    const from = newest(knownOf(base), prior)?.end ?? 0;
+    const users = entriesOf(history, 0, prefix.end, 'readable').filter(({ role }) => role === 'user');
+    return {
+      pieces: piecesOf(history, from, boundaries.upTo(prefix.end)),
+      from,
+      ...(prior ? { prior } : {}),
+      facts: this.facts(),
+      userTexts: recent(users.map(({ text }) => text)),
+      limit: prefix.limit,
+      ...(strategy.summary_focus === undefined ? {} : { focus: strategy.summary_focus }),
+      includeTrajectory: true,
+      retries: RETRIES,
+    };
+  }
+
+  /** The extractive digest; empty when not even that would be short enough. */
+  digest(base: Memory | null | undefined): string {
+    const { history, prefix, boundaries } = this.need;
+    const { counter, encoding, digests } = this.ports;
+    const start = newest(knownOf(base), this.prior());
+    const from = start?.end ?? 0;
+    const key = [boundaries.at(prefix.end).prefixHash, from, prefix.limit, encoding, start?.text].join(' ');
+    return digests.remember(labelDigest(key), () =>
+      writeDigest({
+        ...(start ? { priorText: start.text } : {}),
+        entries: entriesOf(history, from, prefix.end, 'readable'),
+        facts: this.facts(),
+        maxTokens: prefix.limit,
+        counter,
+        includeTrajectory: true,
+      }),
+    );
+  }
+
+  /** The summary that the caller holds, where the next one is built upon it. */
+  heldBase(): KnownSummary | undefined {
+    const { held } = this.need;
+    return held !== undefined && this.prior() === held ? held : undefined;
+  }
+
+  /** Writes what the summary covers. Returns its ref, or null when that is not known to be written. */
+  async keepTranscript(base: Memory | null | undefined): Promise<string | null> {
+    const { conversation, refs, counter } = this.ports;
+    if (!conversation || !refs) return null;
+    const { history, prefix } = this.need;
+    const range = { history, ...transcriptStart(history, base), end: prefix.end };
+    const content = transcriptOf(range, conversation.tenant, conversation.label, counter);
+    return keep(content, refs);
+  }
+
+  /** The ref of a version's transcript, written again where it is gone; undefined when it can't be fetched. */
+  async refOf(memory: Memory): Promise<string | undefined> {
+    const { conversation, refs, counter } = this.ports;
+    const { history, boundaries, how } = this.need;
+    if (!conversation || !refs || memory.ref === null) return undefined;
+    if (how === 'find') return (await isThere(memory.ref, refs)) ? memory.ref : undefined;
+    const place = { history, boundaries, ...conversation };
+    return (await isKept(memory, place, refs, counter)) ? memory.ref : undefined;
+  }
+
+  /** What the caller brings along: a summary that it holds, or one that stands in the array. */
+  private prior(): KnownSummary | undefined {
+    const { history, held, strategy, prefix } = this.need;
+    const echoed = echoOf(history);
+    if (!strategy.incremental) return echoed;
+    return newest(held && held.end < prefix.end ? held : undefined, echoed);
+  }
+
+  private facts(): LedgerFacts {
+    const { history, prefix } = this.need;
+    this.knownFacts ??= collectLedger(entriesOf(history, 0, prefix.end, 'readable'), {
+      priorLedger: splitLedger(history.echo?.text ?? '').ledger,
+    });
+    return this.knownFacts;
+  }
+}
+
+export function knownOf(memory: Memory | null | undefined): KnownSummary | undefined {
+  return memory ? { text: memory.memory_text ?? '', end: memory.covers_end } : undefined;
+}

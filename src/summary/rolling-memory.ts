@@ -1,0 +1,326 @@
+/**
+ * Rolling memory (design §8), the Worker's part: it looks the memory up in front of a request, which never waits for a model, and
+ * hands the object what the next one is to be made of when the round has been answered.
+ */
+import type { Boundaries } from '../memory/boundaries.ts';
+import type { History } from '../memory/history.ts';
+import { encodingOf } from '../memory/models.ts';
+import type { Boundary, Entry, Piece } from '../memory/passage.ts';
+import type { Digest } from '../memory/placeholder.ts';
+import { chained } from '../memory/prefix-hash.ts';
+import { type DueMemory, dueMemory } from '../memory/rolling.ts';
+import type { RollingStrategy } from '../memory/strategy.ts';
+import type { TokenCounter } from '../memory/tokens.ts';
+import { callObject } from '../storage/conversation-key.ts';
+import type { ClaimRequest, Found, Memory, Round } from '../storage/memories.ts';
+import type { StoredContent } from '../storage/refs.ts';
+import { type RefWriter, WRITE_LIMIT_MS } from '../storage/writer.ts';
+import type { RollMaterial, StoredConversation } from './conversation.ts';
+import { writeDigest } from './digest.ts';
+import { echoOf, entriesOf } from './entries.ts';
+import { splitLedger } from './headings.ts';
+import { isKept, keep, transcriptOf, transcriptStart } from './kept-transcript.ts';
+import { collectLedger } from './ledger.ts';
+import { strategyHash } from './strategy-hash.ts';
+import type { SummarizerTarget } from './summarizer.ts';
+import { within } from './time-limit.ts';
+import {
+  type KnownSummary,
+  LEASE_MARGIN_MS,
+  newest,
+  type Retries,
+  recent,
+  type SummaryTask,
+} from './writer.ts';
+
+/** No pause between two attempts is longer, in milliseconds. */
+const LONGEST_PAUSE_MS = 60_000;
+
+/**
+ * A memory may always have so many tokens, half of what it covers or not: the first rounds of a conversation are short, and a memory
+ * that is not shorter than they are is not shown.
+ */
+const ROOM_OF_THE_FIRST = 256;
+
+/** An answer that the caller has been given, and is about to append. */
+export interface Answer {
+  readonly text: string;
+  /** See `Message.identity`. */
+  readonly identity: string;
+}
+
+export interface RollingPorts {
+  readonly conversation: StoredConversation;
+  /** Absent when nothing may be written. */
+  readonly refs: RefWriter | undefined;
+  readonly target: SummarizerTarget;
+  readonly model: string | undefined;
+  readonly digest: Digest;
+  /** Loads the tokenizer, which only what is made needs, not what is looked up. */
+  counting(): Promise<{ readonly counter: TokenCounter }>;
+}
+
+/** A digest of the rounds that should have been remembered. */
+export interface Backlog extends KnownSummary {
+  /** The transcript's; undefined when it is not known to be written. */
+  readonly ref: string | undefined;
+  /** Whether it reaches further than it did a round before. */
+  readonly moved: boolean;
+}
+
+/** The rolling memory of one request. */
+export class RollingMemory {
+  private readonly strategy: RollingStrategy;
+  private readonly history: History;
+  private readonly boundaries: Boundaries;
+  private readonly ports: RollingPorts;
+
+  constructor(strategy: RollingStrategy, history: History, boundaries: Boundaries, ports: RollingPorts) {
+    this.strategy = strategy;
+    this.history = history;
+    this.boundaries = boundaries;
+    this.ports = ports;
+  }
+
+  /** What is ready for this round. @throws when the object can't be asked in time */
+  async find(pinned: boolean): Promise<Found> {
+    const round = pinned ? this.round() : undefined;
+    const request = {
+      strategyHash: this.strategyHash,
+      boundaries: this.boundaries.betweenRounds(),
+      ...(round ? { round } : {}),
+    };
+    const asked = callObject(this.ports.conversation.memory, (stub) => stub.find(request));
+    return within(WRITE_LIMIT_MS, asked);
+  }
+
+  /**
+   * Hands over what the next memory is to be made of, if one is due. The object answers at once.
+   *
+   * @param answer the one that closes this round; absent when the round goes on
+   * @param found what `find` has said
+   * @param force the first memory does not wait for `summarize_after_seq`
+   */
+  async roll(answer: Answer | undefined, found: Found, force: boolean): Promise<void> {
+    const over = this.roundsOver(answer, found);
+    const due = dueMemory(force ? { ...this.strategy, summarize_after_seq: 0 } : this.strategy, over);
+    if (!due) return;
+    const { counter } = await this.ports.counting();
+    const closing = due.boundary.end > this.history.messages.length ? answer : undefined;
+    // A summary that covers more than the memory is to cover would tell it of what is not its own.
+    const echo = echoOf(this.history);
+    const prior = echo && echo.end < due.boundary.end ? echo : undefined;
+    const base = found.memory && found.memory.covers_end <= due.boundary.end ? found.memory : undefined;
+    if (base?.prefix_hash === due.boundary.prefixHash) return;
+    const start = newest(base && { text: base.memory_text ?? '', end: base.covers_end }, prior);
+    const { conversation, target, model, refs } = this.ports;
+    // A link to a transcript that can't be fetched would lead nowhere: then this one starts from the beginning.
+    const before = base && {
+      ...base,
+      ref: refs && base.ref !== null && refs.isKnown(base.ref) ? base.ref : null,
+    };
+    const transcript = refs && this.transcript(due.boundary, before, closing, counter);
+    const task = this.task(due, over, start?.end ?? 0, prior, closing, counter);
+    const { publishTo } = conversation;
+    const material: RollMaterial = {
+      task,
+      target,
+      encoding: encodingOf(model),
+      ref: transcript?.ref ?? null,
+      ...(publishTo ? { publishTo } : {}),
+    };
+    const request = this.claimRequest(due, over, task.retries);
+    const state = await callObject(conversation.memory, (stub) => stub.roll(request, material));
+    // Written while the model is at work, and only when it is. A view looks for it again before it names it.
+    if (state === 'claimed' && transcript) await keep(transcript, refs);
+  }
+
+  /**
+   * What stands in for memory while the summarizer is down: the newest rounds stay verbatim, older ones are in the digest. It reaches
+   * further by half of the limit at once, not with each round, so that it does not change each time.
+   *
+   * @param dryRun nothing is stored
+   */
+  async backlog(found: Found, dryRun: boolean): Promise<Backlog | undefined> {
+    const { memory, health } = found;
+    if (health !== 'degraded' && health !== 'recovering') return undefined;
+    const over = this.boundaries.betweenRounds().filter(({ end }) => end > (memory?.covers_end ?? 0));
+    const boundary = this.reachOf(over);
+    if (!boundary) return undefined;
+    const { counter } = await this.ports.counting();
+    const { strategy, history } = this;
+    const { end } = boundary;
+    const text = writeDigest({
+      ...(memory ? { priorText: memory.memory_text ?? '' } : {}),
+      entries: entriesOf(history, memory?.covers_end ?? 0, end, 'readable'),
+      facts: collectLedger(entriesOf(history, 0, end, 'readable'), {
+        priorLedger: splitLedger(history.echo?.text ?? '').ledger,
+      }),
+      maxTokens: strategy.summary_max_tokens,
+      counter,
+      includeTrajectory: strategy.include_trajectory_digest,
+    });
+    if (text === '') return undefined;
+    const { refs } = this.ports;
+    const keeps = !dryRun && refs !== undefined;
+    const transcript = this.transcript(boundary, memory ?? undefined, undefined, counter);
+    const ref = keeps ? await keep(transcript, refs) : null;
+    const moved = this.reachOf(over.slice(0, -1))?.end !== end;
+    return { text, end, ref: ref ?? undefined, moved };
+  }
+
+  /** How far the digest reaches. @param over boundaries behind the rounds that no memory covers */
+  private reachOf(over: readonly Boundary[]): Boundary | undefined {
+    const { recovery_backlog_limit: limit, full_zone_turns } = this.strategy;
+    const waiting = over.slice(0, Math.max(0, over.length - full_zone_turns));
+    if (waiting.length <= limit) return undefined;
+    const stride = Math.max(1, Math.floor(limit / 2));
+    const reach = Math.ceil((waiting.length - limit) / stride) * stride;
+    return waiting[Math.min(reach, waiting.length) - 1];
+  }
+
+  /** The ref of a memory's transcript, written again where it is gone; undefined when it can't be fetched. */
+  async refOf(memory: Memory, dryRun: boolean): Promise<string | undefined> {
+    const { refs, conversation } = this.ports;
+    if (dryRun) return memory.ref ?? undefined;
+    if (!refs || memory.ref === null) return undefined;
+    const { counter } = await this.ports.counting();
+    const place = { history: this.history, boundaries: this.boundaries, ...conversation };
+    return (await isKept(memory, place, refs, counter)) ? memory.ref : undefined;
+  }
+
+  /** Whether a memory should be there by now. */
+  get isDue(): boolean {
+    return dueMemory(this.strategy, this.boundaries.betweenRounds()) !== undefined;
+  }
+
+  private get strategyHash(): string {
+    return strategyHash(this.strategy, this.ports.target.model);
+  }
+
+  /** All requests of a round see one memory, named by the array up to its question. */
+  private round(): Round | undefined {
+    const questions = this.history.turns.slice(-2).map((unit) => this.history.units[unit]?.first ?? 0);
+    const hashes = questions.map((question) => this.boundaries.at(question + 1).prefixHash);
+    const hash = hashes.at(-1);
+    return hash === undefined
+      ? undefined
+      : { hash, previous: hashes.length > 1 ? (hashes[0] ?? null) : null };
+  }
+
+  /**
+   * The rounds that are over, this one included when its answer is known. A caller who rewrites answers before sending them back would
+   * never find a memory that was made with one; where nothing of what is known matches, only what the array holds counts.
+   */
+  private roundsOver(answer: Answer | undefined, found: Found): readonly Boundary[] {
+    const over = this.boundaries.betweenRounds();
+    const { rounds } = this.boundaries;
+    const last = this.history.messages.findLast(({ role }) => role !== 'preamble');
+    const answered = rounds.length === 0 || last?.role === 'assistant';
+    if (!answer || answered || (found.known && !found.memory)) return over;
+    const { length } = this.history.messages;
+    const { prefixHash } = this.boundaries.at(length);
+    const hash = chained(prefixHash, answer.identity, this.ports.digest);
+    return [...over, { prefixHash: hash, end: length + 1, sequence: 2 * rounds.length - 1 }];
+  }
+
+  private claimRequest(due: DueMemory, over: readonly Boundary[], retries: Retries): ClaimRequest {
+    const { target, conversation } = this.ports;
+    const round = this.round();
+    return {
+      conversation: conversation.label,
+      strategyHash: this.strategyHash,
+      boundary: due.boundary,
+      bases: over.filter(({ end }) => end < due.boundary.end),
+      startSequence: due.start,
+      windowSize: this.strategy.rolling_window_size,
+      leaseMs: target.timeoutMs + retries.longestPauseMs + LEASE_MARGIN_MS,
+      retryIntervalMs: this.strategy.degraded_retry_interval_s * 1_000,
+      exclusive: 'conversation',
+      ...(round ? { round } : {}),
+    };
+  }
+
+  private task(
+    due: DueMemory,
+    over: readonly Boundary[],
+    from: number,
+    prior: KnownSummary | undefined,
+    closing: Answer | undefined,
+    counter: TokenCounter,
+  ): SummaryTask {
+    const { strategy } = this;
+    const { retry_attempts, retry_backoff_base_s, summary_focus } = strategy;
+    const start = this.boundaries.rounds[due.start / 2]?.first ?? 0;
+    const covered = this.entries(start, due.boundary, closing);
+    // What the user asked to be kept to may have been said before the window.
+    const asked = this.entries(0, due.boundary, closing).filter(({ role }) => role === 'user');
+    const tokens = this.tokensBetween(start, due.boundary.end, counter) + counter.text(closing?.text ?? '');
+    const half = Math.floor(tokens / 2);
+    return {
+      pieces: this.pieces(from, due.boundary, over, closing),
+      from,
+      ...(prior ? { prior } : {}),
+      facts: collectLedger(covered, { priorLedger: splitLedger(prior?.text ?? '').ledger }),
+      userTexts: recent(asked.map(({ text }) => text)),
+      limit: Math.min(strategy.summary_max_tokens, Math.max(half, ROOM_OF_THE_FIRST)),
+      ...(summary_focus === undefined ? {} : { focus: summary_focus }),
+      windowStart: due.start,
+      windowMessage: start,
+      includeTrajectory: strategy.include_trajectory_digest,
+      retries: {
+        attempts: 1 + retry_attempts,
+        backoffMs: retry_backoff_base_s * 1_000,
+        longestPauseMs: LONGEST_PAUSE_MS,
+      },
+    };
+  }
+
+  /** A piece for each round from a message on. */
+  private pieces(
+    from: number,
+    last: Boundary,
+    over: readonly Boundary[],
+    closing: Answer | undefined,
+  ): Piece[] {
+    let start = from;
+    return over
+      .filter(({ end }) => end > from && end <= last.end)
+      .map((boundary) => {
+        const entries = this.entries(start, boundary, closing);
+        start = boundary.end;
+        return { entries, boundary };
+      });
+  }
+
+  private entries(from: number, { end }: Boundary, closing: Answer | undefined): Entry[] {
+    const entries = entriesOf(this.history, from, end, 'readable');
+    return closing && end > this.history.messages.length ? [...entries, this.entryOf(closing)] : entries;
+  }
+
+  private entryOf({ text }: Answer): Entry {
+    return { index: this.history.messages.length, role: 'assistant', text, calls: [] };
+  }
+
+  private tokensBetween(from: number, to: number, counter: TokenCounter): number {
+    return this.history.messages
+      .slice(from, to)
+      .reduce((sum, message) => sum + (message.role === 'preamble' ? 0 : counter.message(message)), 0);
+  }
+
+  private transcript(
+    boundary: Boundary,
+    base: Memory | undefined,
+    closing: Answer | undefined,
+    counter: TokenCounter,
+  ): StoredContent {
+    const { conversation } = this.ports;
+    const range = {
+      history: this.history,
+      ...transcriptStart(this.history, base),
+      end: boundary.end,
+      answer: closing && this.entryOf(closing),
+    };
+    return transcriptOf(range, conversation.tenant, conversation.label, counter);
+  }
+}

@@ -1,0 +1,183 @@
+/** A summarizer that tests hold back and let fail, and a caller that goes on with a conversation. */
+
+import type { Memory } from '../../src/storage/memories.ts';
+import { HEADINGS, NONE } from '../../src/summary/headings.ts';
+import { refuse, sendJson } from './behaviours.ts';
+import { completion, usageOf } from './completion.ts';
+import type { Deployment } from './deployment.ts';
+import type { WithMemory } from './memory-report.ts';
+import { until } from './polling.ts';
+import { type RecordedRequest, startUpstream } from './upstream.ts';
+
+/** The summarizer's own key. */
+export const SUMMARIZER_KEY = 'sk-the-key-of-the-test-summarizer';
+
+export interface RollingSummarizer {
+  /** What makes a Worker use it. */
+  readonly vars: Record<string, string>;
+  readonly requests: RecordedRequest[];
+  /** What it was asked so far, without the rules. */
+  prompts(): string[];
+  /** From now on no call is answered until the returned function is called. */
+  hold(): () => void;
+  /** From now on every call fails, until `work` is called. */
+  fail(status?: number): void;
+  work(): void;
+  /** What the next summary says instead of its number. */
+  say(words: string): void;
+  close(): Promise<void>;
+}
+
+const summaryOf = (words: string): string =>
+  HEADINGS.map((heading, at) => `${heading}\n${at === 0 ? words : NONE}`).join('\n\n');
+
+export async function startRollingSummarizer(): Promise<RollingSummarizer> {
+  let held: Promise<void> | undefined;
+  let status = 200;
+  let summaries = 0;
+  let words: string | undefined;
+  const server = await startUpstream({
+    chat: async (_, response, recorded) => {
+      await held;
+      if (status !== 200) return refuse(response, status, 'The summarizer is down.');
+      summaries += 1;
+      const frame = { id: 'chatcmpl-summary', model: String(recorded.body.model), usage: usageOf(100, 20) };
+      const content = summaryOf(words ?? `This is summary number ${summaries}.`);
+      words = undefined;
+      return sendJson(response, completion({ content }, frame));
+    },
+  });
+  return {
+    vars: {
+      SUMMARIZER_BASE_URL: server.url,
+      SUMMARIZER_MODEL: 'gpt-4.1-nano',
+      SUMMARIZER_API_KEY: SUMMARIZER_KEY,
+    },
+    requests: server.requests,
+    prompts: () => server.requests.map(({ body }) => String(body.messages[1].content)),
+    hold() {
+      let release = (): void => undefined;
+      held = new Promise((resolve) => {
+        release = () => {
+          held = undefined;
+          resolve();
+        };
+      });
+      return release;
+    },
+    fail(failing = 500) {
+      status = failing;
+    },
+    work() {
+      status = 200;
+    },
+    say(said) {
+      words = said;
+    },
+    close: () => server.close(),
+  };
+}
+
+type Message = Record<string, unknown>;
+
+export interface Said extends Required<WithMemory> {
+  readonly response: Response;
+  /** The messages that went upstream. */
+  readonly view: Message[];
+}
+
+/** A question that costs more than any summary of it. */
+export const question = (n: number): string =>
+  [
+    `Question ${n}: what follows from these lines?`,
+    ...Array.from({ length: 40 }, (_, at) => `The ${at}th line of question ${n} weighs ${at * 7919 + n}.`),
+  ].join('\n');
+
+/** A caller who keeps its array and sends all of it, every time. */
+export class Talk {
+  readonly messages: Message[] = [{ role: 'system', content: 'You help.' }];
+  readonly fields: Message;
+  private readonly deployment: Deployment;
+  private readonly headers: Record<string, string>;
+
+  /** @param fields of each body, beside model and messages */
+  constructor(deployment: Deployment, fields: Message, headers: Record<string, string> = {}) {
+    this.deployment = deployment;
+    this.fields = fields;
+    this.headers = headers;
+  }
+
+  /** Appends messages and asks for the answer, without appending it. */
+  async send(added: readonly Message[], more: Message = {}): Promise<Said & { answer: Message }> {
+    this.messages.push(...added);
+    const { fields, messages } = this;
+    const body = { model: 'gpt-4.1-mini', memory_report: true, ...fields, ...more, messages };
+    const response = await this.deployment.chat(body, this.headers);
+    const text = await response.text();
+    const { answer, memory } = text.startsWith('data:') ? readStream(text) : readWhole(text);
+    return { response, memory, answer, view: this.deployment.lastChat().body.messages };
+  }
+
+  /** One round: a question and its answer, appended in the form that the caller likes. */
+  async ask(
+    content: string,
+    more: Message = {},
+    append = (message: Message): Message => message,
+  ): Promise<Said> {
+    const said = await this.send([{ role: 'user', content }], more);
+    this.messages.push(append(said.answer));
+    return said;
+  }
+
+  /** Rounds with questions of these numbers, each remembered before the next one where one is due by `due`. */
+  async rounds(from: number, to: number, due = 3): Promise<Said[]> {
+    const said: Said[] = [];
+    for (let n = from; n <= to; n++) {
+      said.push(await this.ask(question(n)));
+      if (n >= due) await this.remembered(n - due + 1);
+    }
+    return said;
+  }
+
+  /** Waits until so many memories are made, and none is being made. */
+  async remembered(count: number): Promise<void> {
+    await until(`${count} memories are made`, async () => {
+      const memories = await this.memories();
+      const made = memories.filter(({ status }) => status === 'completed').length;
+      return made >= count && !memories.some(({ status }) => status === 'processing');
+    });
+  }
+
+  /** Oldest first. */
+  async memories(): Promise<Memory[]> {
+    return ((await this.stored())?.memories ?? []).toReversed();
+  }
+
+  /** `GET /v1/conversations/{id}/memory`; undefined when there is none. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into all of it
+  async stored(): Promise<any> {
+    const id = encodeURIComponent(String(this.fields.conversation_id));
+    const user = this.fields.user === undefined ? {} : { 'x-memory-user': String(this.fields.user) };
+    const response = await this.deployment.fetch(`/v1/conversations/${id}/memory`, {
+      headers: { ...this.headers, ...user },
+    });
+    return response.ok ? response.json() : undefined;
+  }
+}
+
+interface Read extends Required<WithMemory> {
+  readonly answer: Message;
+}
+
+function readWhole(text: string): Read {
+  const { choices, memory } = JSON.parse(text);
+  return { answer: choices?.[0]?.message, memory };
+}
+
+function readStream(text: string): Read {
+  const data = text
+    .split('\n')
+    .flatMap((line) => (line.startsWith('data: {') ? [JSON.parse(line.slice(6))] : []));
+  const content = data.map(({ choices }) => choices[0]?.delta?.content ?? '').join('');
+  return { answer: { role: 'assistant', content }, memory: data.find(({ memory }) => memory)?.memory };
+}
