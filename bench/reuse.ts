@@ -1,0 +1,75 @@
+/** Recorded conversations with values that their agent needed again: data under their own licences, and no part of this repository. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+
+/** A value that a message writes again although none has held it for a while. */
+export interface Reuse {
+  readonly value: string;
+  /** The message that writes it; the request before it needed it. */
+  readonly used: number;
+}
+
+export interface ReuseTrace {
+  readonly file: string;
+  readonly messages: readonly Record<string, unknown>[];
+  readonly tools?: readonly unknown[];
+  readonly reuse: readonly Reuse[];
+}
+
+/** All that TRACES_DIR holds; undefined when it names no directory. */
+export function readReuse(): ReuseTrace[] | undefined {
+  const dir = process.env.TRACES_DIR;
+  if (dir === undefined || !existsSync(dir)) return undefined;
+  const files = readdirSync(dir).filter((name) => name.endsWith('.jsonl.gz'));
+  return files.toSorted().flatMap((name) => {
+    const lines = gunzipSync(readFileSync(join(dir, name))).toString('utf8');
+    return lines
+      .split('\n')
+      .filter(Boolean)
+      .map((line): Partial<ReuseTrace> => JSON.parse(line))
+      .flatMap(({ messages = [], tools, reuse = [] }) =>
+        reuse.length === 0
+          ? []
+          : [{ file: name.replace('.jsonl.gz', ''), messages, reuse, ...(tools ? { tools } : {}) }],
+      );
+  });
+}
+
+/** All texts in a value, and those in texts that are JSON themselves, one below the other. */
+export function textsOf(value: unknown): string {
+  const texts: string[] = [];
+  const gather = (value: unknown): void => {
+    if (typeof value === 'string') {
+      texts.push(value);
+      if (/^\s*[{[]/.test(value)) gatherJson(value);
+    } else if (typeof value === 'number') texts.push(String(value));
+    else if (typeof value === 'object' && value !== null)
+      for (const [key, item] of Object.entries(value)) {
+        texts.push(key);
+        gather(item);
+      }
+  };
+  const gatherJson = (text: string): void => {
+    try {
+      gather(JSON.parse(text));
+    } catch {
+      // Text that only begins like JSON is text.
+    }
+  };
+  gather(value);
+  return texts.join('\n');
+}
+
+/** Whether a value stands in a text by itself: `41` does not stand in `4711`, nor in `$1,410`. */
+export function holds(text: string, value: string): boolean {
+  const isWord = (character: string | undefined): boolean =>
+    character !== undefined && /[\p{L}\p{N}]/u.test(character);
+  for (let at = text.indexOf(value); at >= 0; at = text.indexOf(value, at + 1)) {
+    const end = at + value.length;
+    const begins = isWord(value[0]) && isWord(text[at - 1]);
+    const goesOn = isWord(value.at(-1)) && isWord(text[end]);
+    if (!begins && !goesOn) return true;
+  }
+  return false;
+}

@@ -1,0 +1,272 @@
+/**
+ * What is left of a conversation after five roll-ups (`npm run bench:rollups -- [--json]`): of the values that its agent wrote again
+ * after a long while (`reuse` in the recorded conversations under TRACES_DIR), how many does the view still hold when they are
+ * needed, and how many can be fetched by the ref that the view names?
+ *
+ * Each conversation is replayed request by request through the planner. The words of the summaries are the extractive digest's, each
+ * on top of the one before: what a deployment shows without any model.
+ */
+import { parseArgs } from 'node:util';
+import { shownIn } from '../src/http/summarized-view.ts';
+import { type History, readHistory } from '../src/memory/history.ts';
+import { type Plan, plan, pricesOf } from '../src/memory/plan.ts';
+import type { SummarizeStrategy } from '../src/memory/strategy.ts';
+import { loadTokenize, toolTokens } from '../src/memory/tokens.ts';
+import { render, type ShownSummary } from '../src/memory/view.ts';
+import { type ChatRequest, readChatRequest, writeChatRequest } from '../src/protocol/chat.ts';
+import { labelDigest } from '../src/storage/tenant.ts';
+import { writeDigest } from '../src/summary/digest.ts';
+import { entriesOf } from '../src/summary/entries.ts';
+import { transcriptOf } from '../src/summary/kept-transcript.ts';
+import { collectLedger } from '../src/summary/ledger.ts';
+import { printTable, thousands } from './figures.ts';
+import { createIsolate, strategyOf } from './pipeline.ts';
+import { holds, type ReuseTrace, readReuse, textsOf } from './reuse.ts';
+
+/** So many roll-ups over a conversation. */
+const ROLL_UPS = 5;
+const SUMMARY_TOKENS = 2_048;
+/** Shares of a conversation's tokens that are tried as its budget, the largest first. */
+const SHARES = Array.from({ length: 30 }, (_, index) => (90 - 3 * index) / 100);
+
+interface Outcome {
+  readonly file: string;
+  readonly rollUps: number;
+  readonly values: readonly ValueOutcome[];
+}
+
+interface ValueOutcome {
+  /** How often the conversation had been rolled up when the value was needed. */
+  readonly after: number;
+  /** Whether no message that stands in the view in full holds it. */
+  readonly covered: boolean;
+  readonly inView: boolean;
+  readonly inRef: boolean;
+}
+
+/** A roll-up that is in use. */
+interface RollUp {
+  readonly end: number;
+  readonly text: string;
+  readonly ref: string;
+}
+
+const { values: options } = parseArgs({ options: { json: { type: 'boolean', default: false } } });
+const traces = readReuse();
+if (!traces) {
+  console.error(
+    'TRACES_DIR is not set to a directory of recorded conversations; there is nothing to measure.',
+  );
+  process.exit(1);
+}
+const isolate = createIsolate(await loadTokenize('o200k_base'));
+const { counter, tenant } = isolate;
+const outcomes = traces.map(measure);
+if (options.json) console.log(JSON.stringify(outcomes.map(figuresOf), null, 2));
+else print();
+
+function measure(trace: ReuseTrace): Outcome {
+  const request = readTrace(trace, trace.messages.length);
+  const strategy = strategyFor(request);
+  const whole = readHistory(request.messages);
+  const points = new Set(whole.requestPoints.map(({ messages }) => messages));
+  const kept = new Map<string, string>();
+  const values: ValueOutcome[] = [];
+  let rolled: RollUp | undefined;
+  let rollUps = 0;
+  let asked = 0;
+  for (let messages = 1; messages <= request.messages.length; messages++) {
+    if (points.has(messages)) asked = messages;
+    const used = trace.reuse.filter((reuse) => reuse.used === messages);
+    if (used.length === 0 && !points.has(messages)) continue;
+    const history = readHistory(request.messages.slice(0, asked));
+    const planned = planOf(strategy, history, request);
+    if (planned.prefix && planned.prefix.end !== rolled?.end) {
+      rolled = rollUp(planned, history, rolled, kept);
+      rollUps++;
+    }
+    if (used.length === 0) continue;
+    const view = seen(trace, planned, rolled, asked);
+    for (const { value } of used) {
+      const inView = holds(view.texts, value);
+      values.push({
+        after: rollUps,
+        covered: !holds(view.verbatim, value),
+        inView,
+        inRef: reachable(view.ref, kept, value),
+      });
+    }
+  }
+  return { file: trace.file, rollUps, values };
+}
+
+/** The largest of the budgets tried under which the conversation is rolled up five times; else the one with the most roll-ups. */
+function strategyFor(request: ChatRequest): SummarizeStrategy {
+  const history = readHistory(request.messages);
+  const fixed = toolTokens(request.tools, counter);
+  const prices = pricesOf(history, fixed, counter);
+  const preamble = history.messages.reduce(
+    (sum, message) => sum + (message.role === 'preamble' ? counter.message(message) : 0),
+    fixed,
+  );
+  const spoken = (prices.at(-1) ?? 0) - preamble;
+  let best: { strategy: SummarizeStrategy; moves: number } | undefined;
+  for (const share of SHARES) {
+    const strategy = strategyOf({
+      mode: 'summarize',
+      token_budget: Math.ceil(preamble + share * spoken),
+      summary_max_tokens: SUMMARY_TOKENS,
+    }) as SummarizeStrategy;
+    const moves = planOf(strategy, history, request).replay.moves.length;
+    if (!best || moves > best.moves) best = { strategy, moves };
+    if (moves >= ROLL_UPS) break;
+  }
+  if (!best) throw new Error('no budget was tried');
+  return best.strategy;
+}
+
+function planOf(strategy: SummarizeStrategy, history: History, request: ChatRequest): Plan {
+  return plan(
+    strategy,
+    {
+      history,
+      model: request.model,
+      toolTokens: toolTokens(request.tools, counter),
+      answerTokens: 0,
+      force: false,
+    },
+    { ...isolate, refs: tenant.refs, digest: labelDigest },
+  );
+}
+
+/** The digest of a plan's prefix on top of the one before, and its transcript. */
+function rollUp(
+  planned: Plan,
+  history: History,
+  before: RollUp | undefined,
+  kept: Map<string, string>,
+): RollUp {
+  const { prefix } = planned;
+  if (!prefix) throw new Error('nothing is to be summarised');
+  const { end } = prefix;
+  const from = before?.end ?? 0;
+  const text = writeDigest({
+    ...(before ? { priorText: before.text } : {}),
+    entries: entriesOf(history, from, end, 'readable'),
+    facts: collectLedger(entriesOf(history, 0, end, 'readable')),
+    maxTokens: prefix.limit,
+    counter,
+    includeTrajectory: true,
+  });
+  const content = transcriptOf({ history, from, end, earlier: before?.ref }, tenant, undefined, counter);
+  kept.set(content.ref, content.text());
+  return { end, text, ref: content.ref };
+}
+
+/** What the model reads at a request point. */
+function seen(
+  trace: ReuseTrace,
+  planned: Plan,
+  rolled: RollUp | undefined,
+  messages: number,
+): { texts: string; verbatim: string; ref: string | undefined } {
+  const request = readTrace(trace, messages);
+  const shown: ShownSummary | undefined = rolled && planned.prefix && shownIn(planned, rolled, counter);
+  const view = render(planned, () => true, shown);
+  const sent = JSON.parse(new TextDecoder().decode(writeChatRequest(request, view)));
+  const kept = trace.messages.slice(0, messages).filter((_, index) => !view.dropped.has(index));
+  return { texts: textsOf(sent.messages), verbatim: textsOf(kept), ref: shown && rolled?.ref };
+}
+
+/** Whether a value stands in a transcript, or in one that it names. */
+function reachable(ref: string | undefined, kept: ReadonlyMap<string, string>, value: string): boolean {
+  for (let at = ref; at !== undefined; ) {
+    const text = kept.get(at);
+    if (text === undefined) throw new Error(`the view names ${at}, and nothing is kept under it`);
+    if (holds(text, value)) return true;
+    at = /^What stood before them is kept under (ref_[a-z2-7]{26})\.$/m.exec(text.slice(0, 500))?.[1];
+  }
+  return false;
+}
+
+function readTrace({ messages, tools }: ReuseTrace, count: number): ChatRequest {
+  const body = { model: 'gpt-4.1', ...(tools ? { tools } : {}), messages: messages.slice(0, count) };
+  const read = readChatRequest(new TextEncoder().encode(JSON.stringify(body)));
+  if (!read.ok) throw new Error(read.reason.message);
+  return read.value;
+}
+function figuresOf({ file, rollUps, values }: Outcome) {
+  return {
+    file,
+    rollUps,
+    values: values.length,
+    covered: values.filter(({ covered }) => covered).length,
+    inView: values.filter(({ inView }) => inView).length,
+    kept: values.filter(({ inView, inRef }) => inView || inRef).length,
+  };
+}
+
+function print(): void {
+  console.log(
+    `Five roll-ups: summarize with summary_max_tokens ${thousands(SUMMARY_TOKENS)}, all else by default; token_budget is what preamble and tools
+take, and the largest share of the rest (90 % to 3 %) under which the conversation is rolled up ${ROLL_UPS} times, or as often as any makes it.
+The digest writes the summaries, each on top of the one before.\n`,
+  );
+  const files = Map.groupBy(outcomes, ({ file }) => file);
+  const often = outcomes.filter(({ rollUps }) => rollUps >= ROLL_UPS);
+  const late = often.map(({ values, ...outcome }) => ({
+    ...outcome,
+    values: values.filter(({ after }) => after >= ROLL_UPS),
+  }));
+  printTable(
+    [
+      '',
+      'conversations',
+      'roll-ups',
+      'values',
+      'summarised',
+      'of these in view',
+      'in view',
+      'in view or ref',
+    ],
+    [
+      ...[...files].map(([file, of]) => rowOf(file, of)),
+      rowOf('all', outcomes),
+      rowOf(`with ${ROLL_UPS} roll-ups or more`, often),
+      rowOf(
+        `needed after ${ROLL_UPS} or more`,
+        late.filter(({ values }) => values.length > 0),
+      ),
+    ],
+  );
+  console.log(`
+values            ids, paths, amounts that an agent wrote though no message had held them for twelve messages
+summarised        no message that the view holds in full has the value when it is needed
+Expected: all in view or ref, 80 % in view.`);
+}
+
+function rowOf(name: string, of: readonly Outcome[]): string[] {
+  const figures = of.map(figuresOf);
+  const sum = (pick: (figure: ReturnType<typeof figuresOf>) => number): number =>
+    figures.reduce((total, figure) => total + pick(figure), 0);
+  const values = sum((figure) => figure.values);
+  const covered = sum((figure) => figure.covered);
+  const inView = sum((figure) => figure.inView);
+  return [
+    name,
+    `${of.length}`,
+    `${sum((figure) => figure.rollUps)}`,
+    `${values}`,
+    `${covered}`,
+    percent(inView - (values - covered), covered),
+    percent(inView, values),
+    percent(
+      sum((figure) => figure.kept),
+      values,
+    ),
+  ];
+}
+
+function percent(part: number, whole: number): string {
+  return whole === 0 ? '–' : `${((100 * part) / whole).toFixed(1)} %`;
+}
