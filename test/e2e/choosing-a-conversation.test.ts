@@ -192,6 +192,59 @@ describe('a conversation belongs to', () => {
   });
 });
 
+describe('the name of a user or a conversation', () => {
+  const long = 'x'.repeat(257);
+  const messages = [{ role: 'user', content: 'Hello' }];
+
+  it.each<[string, object, Record<string, string>]>([
+    ['user', { user: long }, {}],
+    ['safety_identifier', { safety_identifier: long }, {}],
+    ['x-memory-user', {}, { 'x-memory-user': long }],
+  ])('is refused when it has over 256 characters, naming %s', async (param, fields, headers) => {
+    const response = await deployment.chat({ model: 'gpt-4.1-mini', messages, ...fields }, headers);
+
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      error: { type: 'invalid_request_error', param, message: expect.stringContaining('256') },
+    });
+    expect(deployment.chats()).toEqual([]);
+  });
+
+  it('of a user is refused by the routes of conversations too', async () => {
+    const response = await set(newId(), { mode: 'none' }, { headers: { 'x-memory-user': long } });
+
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { param: 'x-memory-user' } });
+  });
+
+  it('may have 256 characters', async () => {
+    const [id, user] = [`${newId()}-`.padEnd(256, 'c'), 'u'.repeat(256)];
+    await set(id, { mode: 'none' }, { headers: { 'x-memory-user': user } });
+
+    expect(await ask({ body: { conversation_id: id, user } })).toEqual(['none', 'conversation']);
+  });
+
+  it('may be an integer, which is its digits', async () => {
+    await set('9007199254740991', { mode: 'none' });
+
+    expect(await ask({ body: { conversation_id: 9007199254740991 } })).toEqual(['none', 'conversation']);
+    expect(await ask({ body: { conversation_id: 9007199254740990 } })).toEqual(['trim', 'default']);
+  });
+
+  it.each(['12345678901234567001', '-9007199254740993', '1.5', '1e400', '""', 'true', '["c"]'])(
+    'is refused as %s, which names nobody for certain',
+    async (id) => {
+      const response = await deployment.chat(
+        `{"model":"gpt-4.1-mini","conversation_id":${id},"messages":${JSON.stringify(messages)}}`,
+      );
+
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ error: { param: 'conversation_id' } });
+      expect(deployment.chats()).toEqual([]);
+    },
+  );
+});
+
 describe('what is meant for Precis', () => {
   it('never reaches the upstream, while user and safety_identifier do', async () => {
     await ask({

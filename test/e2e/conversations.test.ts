@@ -1,5 +1,6 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { deploy } from '../support/deployment.ts';
+import { until } from '../support/polling.ts';
 import { question, startRollingSummarizer, Talk } from '../support/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
@@ -269,5 +270,33 @@ describe('DELETE /v1/conversations/{id}/memory', () => {
     // The caller keeps its array, so the memory is made again.
     await to.remembered(1);
     expect(summarizer.prompts().at(-1)).toContain('Question 1:');
+  });
+
+  it('leaves none of its transcripts, nor what the user is told of it', async () => {
+    const id = newId();
+    const user = { headers: { 'x-memory-user': 'ann' } };
+    const to = new Talk(deployment, { conversation_id: id, user: 'ann', memory_strategy: ROLLING });
+    await to.rounds(1, 4);
+    const refs = (await to.memories()).map(({ ref }) => ref);
+    const kept = () => Promise.all(refs.map((ref) => deployment.fetch(`/v1/refs/${ref}`)));
+    const told = async () => {
+      const more = { conversation_id: newId(), user: 'ann', memory_injection: true };
+      await deployment.chat({
+        model: 'gpt-4.1-mini',
+        ...more,
+        messages: [{ role: 'user', content: 'Hello' }],
+      });
+      return JSON.stringify(deployment.lastChat().body.messages).includes('Cross-session memory');
+    };
+    await until('the transcripts are kept', async () => (await kept()).every(({ ok }) => ok));
+    await until('the user is told', told);
+
+    const deleted = await settings(id, { method: 'DELETE', ...user });
+
+    expect(deleted.status).toBe(200);
+    expect(refs).toHaveLength(2);
+    expect(statuses(...(await kept()))).toEqual([404, 404]);
+    expect(await told()).toBe(false);
+    expect((await settings(id, { method: 'DELETE', ...user })).status).toBe(404);
   });
 });

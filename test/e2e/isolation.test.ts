@@ -75,6 +75,40 @@ describe('a deployment that says where user and conversation stand', () => {
     expect(patched.status).toBe(200);
     expect(modeOf(response)).toEqual(['none', 'conversation', 'none', null]);
   });
+
+  it.each<[string, string, string]>([
+    ['a user of over 256 characters', `{"user_id":"${'u'.repeat(257)}"}`, 'metadata.user_id'],
+    [
+      'a conversation of over 256 characters',
+      `{"session":{"id":"${'c'.repeat(257)}"}}`,
+      'metadata.session.id',
+    ],
+    ['a user by a number that JSON can not hold', '{"user_id":12345678901234567001}', 'metadata.user_id'],
+    ['a conversation by a fraction', '{"session":{"id":0.5}}', 'metadata.session.id'],
+  ])('refuses %s, naming the place', async (_, named, param) => {
+    const before = deployment.chats().length;
+
+    const response = await deployment.chat(
+      `{"model":"gpt-4.1-mini","metadata":${named},"messages":${JSON.stringify(messages)}}`,
+    );
+
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { type: 'invalid_request_error', param } });
+    expect(deployment.chats()).toHaveLength(before);
+  });
+
+  it('takes a whole number for its digits', async () => {
+    const patched = await deployment.fetch('/v1/conversations/4711/memory', {
+      method: 'PATCH',
+      headers: { 'x-memory-user': '12' },
+      body: '{"mode":"none"}',
+    });
+
+    const response = await ask({ metadata: { user_id: 12, session: { id: 4711 } } });
+
+    expect(patched.status).toBe(200);
+    expect(modeOf(response).slice(0, 2)).toEqual(['none', 'conversation']);
+  });
 });
 
 describe('a deployment whose ISOLATION is not valid', () => {

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { deploy } from '../support/deployment.ts';
 import { until } from '../support/polling.ts';
 import { question, startRollingSummarizer, Talk } from '../support/rolling-summarizer.ts';
+import { readSummary } from '../support/summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
 afterAll(() => summarizer.close());
@@ -78,6 +79,7 @@ describe('total_max_tokens', () => {
     expect(said.memory.summary?.text.startsWith(memory.summary?.text ?? '?')).toBe(true);
     expect(memory.summary?.text.length).toBeLessThan(said.memory.summary?.text.length ?? 0);
     expect(memory.summary?.text).not.toBe('');
+    expect(readSummary(view[2]?.content).text).toBe(memory.summary?.text);
     expect(memory.tokens?.after).toBeLessThanOrEqual(after - 40);
     expect(response.headers.get('x-memory-applied')).toBe('summarize');
   });

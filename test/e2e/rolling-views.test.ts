@@ -175,11 +175,12 @@ describe('a memory that is ready', () => {
   it('names a transcript that can be fetched', async () => {
     const to = talk();
     await to.rounds(1, 4);
-    const { memory } = await to.ask(question(5));
+    const { memory, response } = await to.ask(question(5));
 
     const kept = await deployment.fetch(`/v1/refs/${memory.summary?.ref}`);
     const text = await kept.text();
 
+    expect(response.headers.get('x-memory-refs')).toBe('1');
     expect(kept.status).toBe(200);
     expect(text).toContain('Question 4:');
     // What stands before is kept under the ref of the version before.

@@ -87,6 +87,22 @@ describe('the report of a summary', () => {
     expect(Math.abs(difference)).toBeLessThan(20);
   });
 
+  it("counts the summary's ref in x-memory-refs, where it has one", async () => {
+    const messages = conversation('sorbs', 4);
+
+    const below = await deployment.ask({ memory_strategy: strategy, messages: conversation('sorbs', 2) });
+    const named = await deployment.ask({ memory_strategy: strategy, messages });
+    const nameless = await deployment.ask(
+      { memory_strategy: strategy, messages },
+      { authorization: 'Bearer EMPTY' },
+    );
+
+    const refs = [below, named, nameless].map(({ headers }) => headers.get('x-memory-refs'));
+    expect(refs).toEqual(['0', '1', '0']);
+    expect(named.seen.rawBody.toString().match(/ref_[a-z2-7]{26}/g)).toEqual([named.memory.summary?.ref]);
+    expect(nameless.seen.rawBody.toString()).toContain('<session_summary covers=');
+  });
+
   it('tells of a move only at the request that made it', async () => {
     const reports: Report[] = [];
     for (const turns of [3, 4, 5]) {

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import type { Report } from '../../src/memory/report.ts';
 import { deploy, KEY } from '../support/deployment.ts';
 import {
   conversation,
+  type Message,
   readSummary,
   SUMMARIZER_KEY,
   SUMMARIZER_MODEL,
@@ -156,6 +158,44 @@ describe('a deployment without a summarizer', () => {
 
     expect(deployment.chats().map(({ body }) => body.model)).toEqual(['any-model', 'gpt-4.1']);
   });
+
+  it.each<[string, Record<string, string>, string | undefined]>([
+    ['no key', {}, undefined],
+    ['a key that is too short for a tenant', { authorization: 'Bearer EMPTY' }, 'Bearer EMPTY'],
+  ])(
+    "compacts for a caller with %s, by the request's own upstream, and keeps nothing",
+    async (who, headers, key) => {
+      const body = JSON.stringify({
+        model: 'gpt-5-nano',
+        memory_strategy: strategy,
+        conversation_id: who,
+        messages: conversation(`quinces, ${who}`, 4),
+      });
+      const compact = async () => {
+        deployment.upstream.next(summarize);
+        const response = await fetch(`${deployment.url}/v1/compact`, { method: 'POST', headers, body });
+        return (await response.json()) as { messages: Message[]; memory: Report };
+      };
+
+      const { messages, memory } = await compact();
+      const again = await compact();
+
+      const [token] = tokensIn(memory.summary?.text ?? '');
+      expect(token).toBeDefined();
+      expect(tokensIn(readSummary(messages[2]?.content).text)).toEqual([token]);
+      expect(memory.summary?.status).toBe('completed');
+      expect(memory.summary).not.toHaveProperty('ref');
+      expect(memory.summary).not.toHaveProperty('memory_id');
+      expect(memory.warnings).toEqual(['no_tenant']);
+      expect(deployment.upstream.requests.map(({ path }) => path)).toEqual(
+        Array(2).fill('/v1/chat/completions'),
+      );
+      expect(deployment.chats().map(({ headers: sent }) => sent.authorization)).toEqual([key, key]);
+      expect(deployment.chats().map(({ body: sent }) => sent.model)).toEqual(['gpt-5-nano', 'gpt-5-nano']);
+      // What is kept nowhere is made anew.
+      expect(tokensIn(again.memory.summary?.text ?? '')).not.toEqual([token]);
+    },
+  );
 
   it('answers with the upstream’s own error when that refuses both', async () => {
     const fault = {

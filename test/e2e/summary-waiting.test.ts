@@ -74,6 +74,17 @@ describe('a summary that comes too late', () => {
     expect(longer.headers.get('x-memory-frontier')).toBe('kept');
     const opening = asked.seen.rawBody.toString().slice(0, -2);
     expect(longer.seen.rawBody.toString().startsWith(opening)).toBe(true);
+
+    // The next one is built upon the summary that came too late, not upon the digest.
+    const next = await deployment.ask({ ...fields, messages: conversation('plums', 6) });
+
+    const [late, newest] = deployment.summarizer.readings;
+    expect(deployment.summarizer.requests).toHaveLength(2);
+    expect(next.memory.summary).toMatchObject({ status: 'completed', covers: [1, 8] });
+    expect(newest?.after).toEqual([late?.token]);
+    expect(newest?.prior).not.toContain('Question 1 about plums');
+    expect(newest?.messages.map(({ index }) => index)).toEqual([5, 6, 7, 8]);
+    expect(tokensIn(next.seen.body.messages[2].content)).toEqual([late?.token, newest?.token]);
   });
 });
 
