@@ -28,6 +28,9 @@ const BARE = 'bare Worker';
 const UNDER = 1 / 2;
 const OVER = 1 / 20;
 
+/** Tokens of a body of which no part is worth a summary. */
+const TOO_FEW = 1_000;
+
 type Kind = (typeof KINDS)[number];
 
 interface Route {
@@ -102,6 +105,15 @@ function routesTo(direct: string, forwarding: string, proxy: string): Route[] {
         applied(headers) !== 'none' &&
         Number(headers['x-memory-refs']) > 0 &&
         !headers['x-memory-warning']?.includes('store_failed'),
+    },
+    {
+      // What this upstream answers is no summary: the digest is kept, and found by every later request as a summary would be.
+      name: 'Precis, summarize over budget, known text',
+      url: proxy + CHAT,
+      strategy: (bytes) => ({ mode: 'summarize', token_budget: bytes * OVER }),
+      holds: (headers) =>
+        !headers['x-memory-warning']?.includes('store_failed') &&
+        (applied(headers) === 'summarize' || Number(headers['x-memory-tokens-before']) < TOO_FEW),
     },
   ];
 }

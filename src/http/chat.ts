@@ -26,7 +26,7 @@ export async function chatCompletions(c: Context<AppEnv>): Promise<Response> {
   const options = { force: false, dryRun: false, count: chosen.report, expressly: false };
   const [made, injected] = await Promise.all([
     makeView(request, chosen, place, scope, options),
-    injectionFor(request.tooManyMessages ? undefined : chosen.injection, place, request.model, scope),
+    injectionFor(request, chosen.injection, place, scope),
   ]);
   const report = withInjection(made.report, injected);
   const body = writeChatRequest(request, made.view, injected.message);

@@ -84,7 +84,11 @@ const held = z.looseObject({
   ref: z.string().optional(),
 });
 
-export type HeldSummary = KnownSummary & { readonly ref: string | undefined };
+export interface HeldSummary extends KnownSummary {
+  /** The first message that it stands for. */
+  readonly from: number;
+  readonly ref: string | undefined;
+}
 
 /**
  * The summary that the caller sends along, from an earlier report, as it was sent.
@@ -108,8 +112,9 @@ export function sentSummary(request: ChatRequest): z.output<typeof held> | undef
 export function heldSummary(request: ChatRequest, boundaries: Boundaries): HeldSummary | 'stale' | undefined {
   const sent = sentSummary(request);
   if (!sent) return undefined;
-  const { text, prefix_hash, ref } = sent;
+  const { text, covers, prefix_hash, ref } = sent;
   // By the hash, not by the place: a preamble that has grown shifts that.
   const boundary = boundaries.ofHash(prefix_hash);
-  return boundary ? { text: neutralize(text), end: boundary.end, ref } : 'stale';
+  if (!boundary) return 'stale';
+  return { text: neutralize(text), from: Math.min(covers[0], boundary.end - 1), end: boundary.end, ref };
 }

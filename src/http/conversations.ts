@@ -47,19 +47,25 @@ export async function patchMemory(c: Context<AppEnv>): Promise<Response> {
 /** `DELETE /v1/conversations/{id}/memory`: its summaries with their transcripts, its settings, and what the user's memory holds of it. */
 export async function deleteMemory(c: Context<AppEnv>): Promise<Response> {
   const { id, memory, tenant, user, services } = target(c);
+  const store = new RefStore(services.bucket, tenant);
+  const forget = async (): Promise<void> => {
+    if (user === undefined) return;
+    const open = () => services.user(userName(tenant.id, user));
+    await callObject(open, (stub) => stub.forget(id));
+  };
   const existed = await stored(c, async () => {
     const { exists, refs } = await callObject(memory, (stub) => stub.contents());
     // What the object knows of goes first: a call that fails half-way can then be made again.
-    if (user !== undefined)
-      await callObject(
-        () => services.user(userName(tenant.id, user)),
-        (stub) => stub.forget(id),
-      );
+    await forget();
     for (const ref of refs) services.known.delete(tenant.id, ref);
-    await new RefStore(services.bucket, tenant).deleteTranscripts(refs);
-    if (exists) await callObject(memory, (stub) => stub.clear());
-    for (const ref of refs) services.known.delete(tenant.id, ref);
-    return exists;
+    await store.deleteTranscripts(refs);
+    if (!exists) return false;
+    const late = (await callObject(memory, (stub) => stub.clear())).filter((ref) => !refs.includes(ref));
+    // Whoever was at work meanwhile may have written and told more.
+    await store.deleteTranscripts(late);
+    for (const ref of [...refs, ...late]) services.known.delete(tenant.id, ref);
+    await forget();
+    return true;
   });
   if (!existed) throw notFound(id);
   return c.json({ id, object: 'memory.conversation.deleted', deleted: true });

@@ -4,6 +4,7 @@
  */
 import { type Injection, writeInjection } from '../memory/injection.ts';
 import type { Report, Warning } from '../memory/report.ts';
+import type { ChatRequest } from '../protocol/chat.ts';
 import type { InjectedMessage } from '../protocol/chat-summary.ts';
 import { callObject } from '../storage/conversation-key.ts';
 import { within } from '../summary/time-limit.ts';
@@ -27,12 +28,13 @@ const NOTHING: Injected = { warnings: [] };
 
 /** @param injection undefined when it is off */
 export async function injectionFor(
+  { model, tooManyMessages }: ChatRequest,
   injection: Injection | undefined,
   place: Place,
-  model: string | undefined,
   scope: RequestScope,
 ): Promise<Injected> {
   if (!injection || place.off.length > 0) return NOTHING;
+  if (tooManyMessages) return { warnings: ['too_many_messages'] };
   const { caller, services, timings } = scope;
   const { tenant } = caller;
   const { user, conversation } = place;
@@ -47,7 +49,8 @@ export async function injectionFor(
     const find = async (): Promise<string> => {
       const frozen = await callObject(stored.memory, (stub) => stub.injection());
       if (frozen !== null) return frozen;
-      if (!(await scope.mayStore(tenant))) return '';
+      // Nothing can be frozen yet, and what is not frozen would come and go.
+      if (!(await scope.mayStore(tenant))) throw new Error('the key is not known to be accepted');
       const latest = await callObject(
         () => services.user(publishTo.user),
         (stub) => stub.latest({ except: conversation, most: MOST_CONVERSATIONS }),

@@ -17,7 +17,13 @@ import { type MadeView, type Prepared, refWriterOf } from './make-view.ts';
 import { heldIn, knownRef, reportedSummary } from './summarized-view.ts';
 import { summarizerTarget } from './summarizer-target.ts';
 
-const NOTHING: Found = { memory: null, moved: false, health: 'healthy', unsummarised: 0, known: false };
+const NOTHING: Found = {
+  memory: null,
+  moved: false,
+  health: 'healthy',
+  digest: { here: null, before: null },
+  known: false,
+};
 
 export async function rollingView(strategy: RollingStrategy, prepared: Prepared): Promise<MadeView> {
   return new RollingRequest(strategy, prepared).make();
@@ -75,10 +81,9 @@ class RollingRequest {
         `Memory and verbatim messages have ${rolled.tokens} tokens, over the ${rolled.budget} that total_max_tokens and the budget leave them; raise total_max_tokens, or choose another overflow_policy than 'error'.`,
         'memory_strategy.total_max_tokens',
       );
-    const { shown, text } = rolled;
+    const { shown } = rolled;
     const view = render(rolled.plan, () => true, shown);
-    const summary =
-      shown && used && reportedSummary({ ...used, text }, shown, this.boundaries.at(used.end).prefixHash);
+    const summary = shown && used && reportedSummary(used, shown, this.boundaries.at(used.end).prefixHash);
     const report = reportOf(rolled.plan, view, source, this.warnings, { summary, trimmed: rolled.trimmed });
     return { view, history, report, remember: (answer) => this.remember(answer) };
   }
@@ -134,7 +139,7 @@ class RollingRequest {
     if (held && held.end > (memory?.covers_end ?? 0)) {
       if (this.boundaries.betweenRounds().some(({ end }) => end === held.end)) {
         const ref = await knownRef(held.ref, this.prepared);
-        return { ...held, ref, status: 'completed', moved: false, from: 0, usage };
+        return { ...held, ref, status: 'completed', moved: false, usage };
       }
       this.warnings.push('stale_summary');
     }

@@ -11,6 +11,7 @@ import { labelDigest } from '../storage/tenant.ts';
 import type { ServedSummary } from '../summary/conversation.ts';
 import { type Served, serveSummary } from '../summary/foreground.ts';
 import { isThere } from '../summary/kept-transcript.ts';
+import { WAIT_MS } from '../summary/material.ts';
 import { conversationOf, type HeldSummary, heldSummary } from './conversation.ts';
 import { type MadeView, type Prepared, refWriterOf } from './make-view.ts';
 import { summarizerTarget } from './summarizer-target.ts';
@@ -68,6 +69,7 @@ async function serve(
   const { history, place, scope, options } = prepared;
   const { caller, services, timings, waitUntil } = scope;
   const { tenant } = caller;
+  const late = Date.now() + WAIT_MS;
   return timings.measure('summary', async () => {
     // What is there may be read before the key is known to be good; nothing is made or written before that.
     const accepted = tenant !== undefined && !options.dryRun && (await scope.mayStore(tenant)) === true;
@@ -77,6 +79,7 @@ async function serve(
       history,
       prefix,
       boundaries,
+      late,
       moves: replay.moves.map(frontierUnit),
       strategy,
       held: held && { ...held, ref: await knownRef(held.ref, prepared) },

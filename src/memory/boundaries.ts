@@ -28,7 +28,8 @@ export class Boundaries {
 
   /** The boundary that a hash names; undefined when it is of another array. */
   ofHash(hash: string): Boundary | undefined {
-    const end = this.hashes.indexOf(hash);
+    // Preamble repeats the hash before it; a boundary stands behind the whole run.
+    const end = this.hashes.lastIndexOf(hash);
     return end <= 0 ? undefined : this.at(end);
   }
 

@@ -42,8 +42,6 @@ export interface RollingPlan {
   readonly plan: Plan;
   /** The memory as it is shown, shortened where the budget asked for that; undefined when nothing would be shorter. */
   readonly shown: ShownSummary | undefined;
-  /** The text that it shows. */
-  readonly text: string;
   /** Messages of the oldest verbatim rounds that had to go. */
   readonly trimmed: number;
 }
@@ -69,7 +67,7 @@ export function planRolling(
   // Nothing is ever replaced by something longer.
   if (!memory || !whole || whole.tokens >= covered.covered) {
     const plan = { ...base, budgets: budgetsOf(strategy, model), replay: still(before), dropped: [] };
-    return { plan, shown: undefined, text: '', trimmed: 0 };
+    return { plan, shown: undefined, trimmed: 0 };
   }
 
   const allowed = (budgets.hard ?? budgets.window) - fixed;
@@ -102,7 +100,6 @@ export function planRolling(
   return {
     plan: { ...base, budgets, replay, prefix, dropped },
     shown: showSummary(history, prefix, words, counter),
-    text: fit.text,
     trimmed,
   };
 }
@@ -161,7 +158,10 @@ function preambleBetween(history: History, prices: Prices, from: number, to: num
   return tokens;
 }
 
-/** The lines that fit, from the first one on; empty when none does. */
+/** What stands for a memory of which no line fits. */
+const NOTHING_FITS = '(none)';
+
+/** The lines that fit, from the first one on. */
 function truncated(text: string, most: number, counter: TokenCounter): string {
   const kept: string[] = [];
   let tokens = 0;
@@ -170,7 +170,7 @@ function truncated(text: string, most: number, counter: TokenCounter): string {
     if (tokens > most) break;
     kept.push(line);
   }
-  return kept.join('\n');
+  return kept.length === 0 ? NOTHING_FITS : kept.join('\n');
 }
 
 function tokensBetween(history: History, prices: Prices, from: number, to: number): number {

@@ -33,6 +33,7 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
   protected log: Log = createLog(LOG_LEVELS.find((level) => level === this.env.LOG_LEVEL) ?? 'info');
 
   private readonly waiters = new Waiters();
+  private readonly taken = new Set<string>();
   private readonly spent = new Lru<SummaryUsage>(REMEMBERED_COSTS);
   private readonly chain = new MemoryChain(this.ctx.storage.sql, {
     now: () => this.now(),
@@ -77,6 +78,10 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
     return this.chain.find(request);
   }
 
+  pinDigest(round: string, strategyHash: string, hash: string): void {
+    this.chain.pinDigest(round, strategyHash, hash);
+  }
+
   overview(): Overview {
     return this.chain.overview();
   }
@@ -108,6 +113,9 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
 
   /** Writes in the background what the caller has claimed: it may take longer than the caller lives. Returns at once. */
   takeOver(claim: Claimed, request: ClaimRequest, material: Material): void {
+    // A call whose answer was lost is made again.
+    if (this.taken.has(claim.lease)) return;
+    this.taken.add(claim.lease);
     this.ctx.waitUntil(this.writeOrFail(material, claim, request));
   }
 
@@ -128,11 +136,22 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
 
   /** Whether anything is stored, and the refs of the transcripts. */
   contents(): { readonly exists: boolean; readonly refs: readonly string[] } {
-    return { exists: this.chain.exists(), refs: this.chain.refs() };
+    return { exists: this.chain.exists(), refs: this.chain.transcripts() };
   }
 
-  /** Deletes everything. Who still writes for this conversation has lost its lease. */
-  async clear(): Promise<void> {
+  /** Remembers that a transcript is about to be written, so that it goes with the conversation. */
+  noteTranscript(ref: string): void {
+    this.chain.noteTranscript(ref);
+  }
+
+  /** Takes a claim back, and leaves nothing where there is nothing else. */
+  async abandon(memoryId: number, lease: string): Promise<void> {
+    if (this.chain.abandon(memoryId, lease)) await this.clear();
+  }
+
+  /** Deletes everything. Who still writes for this conversation has lost its lease. @returns the refs of the transcripts */
+  async clear(): Promise<readonly string[]> {
+    const refs = this.chain.transcripts();
     const deleted = this.ctx.storage.deleteAll();
     this.chain.forgetTables();
     try {
@@ -142,12 +161,14 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
       this.spent.clear();
       this.waiters.wakeAll();
     }
+    return refs;
   }
 
   /** A claim that nobody ends would keep others waiting until its lease is over. */
   private async writeOrFail(material: Material, claim: Claimed, request: ClaimRequest): Promise<void> {
     try {
       await this.write(material, claim, request);
+      this.taken.delete(claim.lease);
     } catch {
       // What was thrown may hold content.
       this.log('error', `Writing memory ${claim.memoryId} failed`);

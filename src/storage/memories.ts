@@ -44,10 +44,13 @@ export interface Memory {
   readonly error: string | null;
   readonly created_at: number;
   readonly generation_time_ms: number | null;
-  /** Of the version that it was built upon; null when there is none, or it has gone. */
-  readonly base_prefix_hash: string | null;
-  readonly base_ref: string | null;
+  /** Where the transcript starts: the hash of what stands before it (empty: nothing), and the ref that it names for that. */
+  readonly transcript_from: string;
+  readonly transcript_earlier: string | null;
 }
+
+/** A transcript's ref, and where it starts. */
+export type Transcript = Pick<Memory, 'ref' | 'transcript_from' | 'transcript_earlier'>;
 
 /** One round of a conversation. All its requests are to see the same memory. */
 export interface Round {
@@ -71,6 +74,8 @@ export interface ClaimRequest {
   readonly retryIntervalMs: number;
   /** `boundary`: only a summary of the same boundary in the making keeps this one waiting. `conversation`: any of the same strategy. */
   readonly exclusive: 'boundary' | 'conversation';
+  /** The message with which the material begins: where no base reaches up to there, nothing is claimed. */
+  readonly from: number;
   /**
    * The round that asks, when it has asked `find` before. `find` pins nothing while there are no rows, so the claim pins such a round
    * to no memory; or its later requests would see the one that is now being made.
@@ -91,15 +96,16 @@ export type Claim =
   | Claimed
   /** Another one is the writer, of the row with this id. */
   | { readonly state: 'busy'; readonly memoryId: number; readonly base: Memory | null }
+  /** There is no base that reaches far enough: it was deleted meanwhile. */
+  | { readonly state: 'gone' }
   /** Degraded: no attempt before `retryAt`. */
   | { readonly state: 'resting'; readonly base: Memory | null; readonly retryAt: number };
 
 /** What was made for a row. */
-export interface Written {
+export interface Written extends Transcript {
   /** At most 1 MB in UTF-8. */
   readonly text: string;
   readonly tokens: number;
-  readonly ref: string | null;
   readonly model: string;
   /** How long it took. */
   readonly ms: number;
@@ -131,8 +137,8 @@ export interface Found {
   /** Whether this round uses another memory than the round before. */
   readonly moved: boolean;
   readonly health: HealthState;
-  /** How many of the boundaries lie behind the memory. */
-  readonly unsummarised: number;
+  /** The hashes up to which the digests of this round and of the one before reach; empty: none; null: not decided. */
+  readonly digest: { readonly here: string | null; readonly before: string | null };
   /** Whether anything is ready for this strategy, of whatever boundary. */
   readonly known: boolean;
 }

@@ -69,6 +69,7 @@ export class MemoryChain {
     const ready = this.rows.longest(strategyHash, [boundary]);
     if (ready) return { state: 'ready', memory: ready };
     const base = this.rows.longest(strategyHash, bases, { buildable: true });
+    if ((base?.covers_end ?? 0) < request.from) return { state: 'gone' };
     const now = this.ports.now();
     const inTheMaking = this.rows.inTheMaking(request);
     const held = inTheMaking.find((row) => isHeld(row, now));
@@ -120,9 +121,13 @@ export class MemoryChain {
     if (!this.rows.holds(memoryId, lease)) return null;
     const { strategy_hash } = this.rows.row(memoryId);
     const there = this.rows.longest(strategy_hash, [chunk.boundary], { buildable: true });
-    const version = there ?? this.rows.row(this.writer.branch(memoryId, chunk.boundary, chunk));
+    if (there) {
+      this.writer.renew(memoryId);
+      return there;
+    }
+    const version = this.rows.row(this.writer.branch(memoryId, chunk.boundary, chunk));
     this.writer.rebase(memoryId, version);
-    if (!there) this.writer.tellCompleted(version.memory_id);
+    this.writer.tellCompleted(version.memory_id);
     return version;
   }
 
@@ -197,7 +202,10 @@ export class MemoryChain {
       memory,
       moved: round !== undefined && (memory?.memory_id ?? null) !== previous,
       health: this.state.health().state,
-      unsummarised: boundaries.filter(({ end }) => end > (memory?.covers_end ?? 0)).length,
+      digest: {
+        here: round ? this.pins.digestOf(round.hash, strategyHash) : null,
+        before: round?.previous == null ? null : this.pins.digestOf(round.previous, strategyHash),
+      },
       known: this.rows.anyCompleted(strategyHash),
     };
   }
@@ -208,8 +216,31 @@ export class MemoryChain {
   }
 
   /** The refs of all transcripts. */
-  refs(): string[] {
-    return this.rows.refs();
+  transcripts(): string[] {
+    return this.rows.transcripts();
+  }
+
+  /** Remembers that a transcript is about to be written. */
+  noteTranscript(ref: string): void {
+    this.tables.make();
+    this.writer.noteTranscript(ref);
+  }
+
+  /** Decides up to which hash a round's digest reaches, unless that is decided; empty: it has none. */
+  pinDigest(round: string, strategyHash: string, hash: string): void {
+    this.pins.pinDigest(round, strategyHash, hash);
+  }
+
+  /** Takes a claim back. @returns whether nothing else is stored */
+  abandon(memoryId: number, lease: string): boolean {
+    if (this.rows.holds(memoryId, lease)) this.writer.remove(memoryId);
+    const { memory_strategy, memory_injection } = this.state.settings();
+    return (
+      !this.rows.any() &&
+      memory_strategy === null &&
+      memory_injection === null &&
+      this.state.injection() === null
+    );
   }
 
   isProcessing(memoryId: number): boolean {

@@ -20,9 +20,7 @@ const MOST_CANDIDATES = 20_000;
 
 const COLUMNS = `m.memory_id, m.base_memory_id, m.prefix_hash, m.strategy_hash, m.start_sequence, m.end_sequence,
   m.base_end_seq, m.window_size, m.covers_end, m.status, m.memory_text, m.ref, m.tokens, m.model, m.attempts, m.error,
-  m.created_at, m.generation_time_ms,
-  (SELECT b.prefix_hash FROM memories b WHERE b.memory_id = m.base_memory_id) AS base_prefix_hash,
-  (SELECT b.ref FROM memories b WHERE b.memory_id = m.base_memory_id) AS base_ref`;
+  m.created_at, m.generation_time_ms, m.transcript_from, m.transcript_earlier`;
 
 /** Of several for one boundary the first to be completed stands, a digest before a summary of the same millisecond. */
 const FIRST = `m.completed_at, m.model <> '${DIGEST_MODEL}', m.memory_id`;
@@ -153,11 +151,11 @@ export class MemoryRows {
     return this.has("strategy_hash = ? AND status = 'completed'", strategyHash);
   }
 
-  /** The refs of all versions. */
-  refs(): string[] {
+  /** The refs of all transcripts that were ever written for this conversation. */
+  transcripts(): string[] {
     if (!this.tables.exists()) return [];
     return this.tables.sql
-      .exec<{ ref: string }>('SELECT DISTINCT ref FROM memories WHERE ref IS NOT NULL')
+      .exec<{ ref: string }>('SELECT ref FROM transcripts')
       .toArray()
       .map(({ ref }) => ref);
   }

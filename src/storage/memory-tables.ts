@@ -20,6 +20,8 @@ const SCHEMA = `
     status TEXT NOT NULL CHECK (status IN ('processing', 'completed', 'failed')),
     memory_text TEXT,
     ref TEXT,
+    transcript_from TEXT NOT NULL DEFAULT '',
+    transcript_earlier TEXT,
     tokens INTEGER,
     model TEXT,
     attempts INTEGER NOT NULL DEFAULT 1,
@@ -35,11 +37,13 @@ const SCHEMA = `
   );
   CREATE INDEX IF NOT EXISTS memories_by_prefix ON memories (prefix_hash, strategy_hash, status);
   CREATE INDEX IF NOT EXISTS memories_by_strategy ON memories (strategy_hash, status);
+  CREATE TABLE IF NOT EXISTS transcripts (ref TEXT PRIMARY KEY) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS pins (
     pin_id INTEGER PRIMARY KEY,
     round_hash TEXT NOT NULL,
     strategy_hash TEXT NOT NULL,
     memory_id INTEGER,
+    digest_hash TEXT,
     UNIQUE (round_hash, strategy_hash)
   );
 `;

@@ -70,6 +70,17 @@ export class MemoryWriter {
     );
   }
 
+  /** Remembers that a transcript is about to be written, so that it can be deleted with the conversation. */
+  noteTranscript(ref: string): void {
+    this.sql.exec('INSERT OR IGNORE INTO transcripts (ref) VALUES (?)', ref);
+  }
+
+  /** Takes a row back, as if it had never been claimed. */
+  remove(memoryId: number): void {
+    this.sql.exec('DELETE FROM memories WHERE memory_id = ?', memoryId);
+    this.ports.ended(memoryId);
+  }
+
   /** Gives a claimed row another base and renews the lease. */
   rebase(memoryId: number, base: Memory): void {
     this.sql.exec(
@@ -220,14 +231,18 @@ export class MemoryWriter {
     };
   }
 
-  private columnsOfWritten({ text, tokens, ref, model, ms }: Written): Columns {
+  private columnsOfWritten(written: Written): Columns {
+    const { text, tokens, ref, transcript_from, transcript_earlier, model, ms } = written;
     const completed_at = this.ports.now();
+    if (ref !== null) this.noteTranscript(ref);
     return {
       status: 'completed',
       error: null,
       memory_text: text,
       tokens,
       ref,
+      transcript_from,
+      transcript_earlier,
       model,
       generation_time_ms: ms,
       completed_at,

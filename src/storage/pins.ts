@@ -1,4 +1,4 @@
-/** Which memory each round of a conversation uses, so that all its requests see the same. Nothing is pinned while there are no rows. */
+/** Which memory, and which digest, each round of a conversation uses, so that all its requests see the same. Nothing is pinned while there are no rows. */
 import type { FindRequest, Memory } from './memories.ts';
 import type { MemoryRows } from './memory-rows.ts';
 import type { MemoryTables } from './memory-tables.ts';
@@ -35,6 +35,30 @@ export class Pins {
         strategyHash,
       )
       .toArray()[0]?.memory_id;
+  }
+
+  /** The hash up to which a round's digest reaches; empty: it has none; null: that is not decided. */
+  digestOf(round: string, strategyHash: string): string | null {
+    if (!this.tables.exists()) return null;
+    const [pin] = this.tables.sql
+      .exec<{ digest_hash: string | null }>(
+        'SELECT digest_hash FROM pins WHERE round_hash = ? AND strategy_hash = ?',
+        round,
+        strategyHash,
+      )
+      .toArray();
+    return pin?.digest_hash ?? null;
+  }
+
+  /** Decides it, unless it is decided. */
+  pinDigest(round: string, strategyHash: string, hash: string): void {
+    if (!this.tables.exists()) return;
+    this.tables.sql.exec(
+      'UPDATE pins SET digest_hash = ? WHERE round_hash = ? AND strategy_hash = ? AND digest_hash IS NULL',
+      hash,
+      round,
+      strategyHash,
+    );
   }
 
   /** Pins a round to no memory, unless it is pinned. */

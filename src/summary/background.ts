@@ -1,9 +1,10 @@
-/** The Durable Object's part of rolling memory: it writes the summary that it has claimed, in the background. */
+/** The Durable Object's part: it writes in the background what it, or a request, has claimed. */
 import type { SummaryUsage } from '../memory/report.ts';
 import { createTokenCounter, loadTokenize } from '../memory/tokens.ts';
 import type { UserMemoryStub } from '../storage/conversation-key.ts';
 import type { Chunk, Claimed, Failure, Memory, Written } from '../storage/memories.ts';
 import { publish, type RollMaterial } from './conversation.ts';
+import { NO_TRANSCRIPT } from './kept-transcript.ts';
 import { writeSummary } from './writer.ts';
 
 /** The chain that the object holds; see `ConversationMemoryObject`. */
@@ -16,11 +17,11 @@ export interface Chain {
   spend(memoryId: number, usage: SummaryUsage): void;
 }
 
-/** Ends the claim with a summary, or with the code of what failed: what is not summarised stays verbatim. */
+/** Ends the claim with a summary, or with the code of what failed: then who asked has a digest made, or leaves it verbatim. */
 export async function writeInBackground(
   chain: Chain,
   openUser: (name: string) => UserMemoryStub,
-  { task, target, encoding, ref, publishTo }: RollMaterial,
+  { task, target, encoding, transcript, publishTo }: RollMaterial,
   { memoryId, lease, base }: Claimed,
 ): Promise<void> {
   const start = Date.now();
@@ -30,7 +31,7 @@ export async function writeInBackground(
     retrying: async (error) => chain.retrying(memoryId, lease, error),
     renew: async () => chain.renew(memoryId, lease),
     advance: async (chunk) => {
-      const made = { ...chunk, ref: null, model: target.model, ms: Date.now() - start };
+      const made = { ...chunk, ...NO_TRANSCRIPT, model: target.model, ms: Date.now() - start };
       return chain.advance(memoryId, lease, made) !== null;
     },
   });
@@ -43,7 +44,7 @@ export async function writeInBackground(
   const memory = chain.complete(memoryId, lease, {
     text,
     tokens,
-    ref,
+    ...transcript,
     model: target.model,
     ms: Date.now() - start,
   });

@@ -3,18 +3,18 @@
 import type { EncodingName } from '../memory/models.ts';
 import type { SummaryUsage } from '../memory/report.ts';
 import type { ConversationMemoryStub, UserMemoryStub } from '../storage/conversation-key.ts';
+import type { Transcript } from '../storage/memories.ts';
 import type { Tenant } from '../storage/tenant.ts';
 import { splitLedger } from './headings.ts';
 import type { SummarizerTarget } from './summarizer.ts';
 import type { SummaryTask } from './writer.ts';
 
-/** What the Durable Object needs to make a summary by itself. In memory only: it holds the caller's key. */
+/** What the Durable Object needs to write a summary by itself, for a rolling memory or in place of a request. In memory only: it holds the caller's key. */
 export interface RollMaterial {
   readonly task: SummaryTask;
   readonly target: SummarizerTarget;
   readonly encoding: EncodingName;
-  /** The ref of the transcript, when it is written. */
-  readonly ref: string | null;
+  readonly transcript: Transcript;
   /** Where the summary is published for the user's other conversations. */
   readonly publishTo?: Publication;
 }

@@ -50,7 +50,9 @@ export function writeDigest(input: DigestInput): string {
 
 function writeWithin(sections: ReadonlyMap<Heading, Lines>, most: number, input: DigestInput): string {
   const { counter, facts, includeTrajectory } = input;
-  const userTexts = input.entries.flatMap(({ role, text }) => (role === 'user' ? text : []));
+  const said = input.entries.flatMap(({ role, text }) => (role === 'user' ? text : []));
+  const prior = readSections(input.priorText ?? '');
+  const userTexts = [...said, prior.get('## User Intent') ?? '', prior.get('## Constraints') ?? ''];
   const ledgerWithin = (maxTokens: number, alreadyIn: string): string =>
     maxTokens > 0 ? writeLedger(facts, { maxTokens, counter, alreadyIn, includeTrajectory }) : '';
   const room = Math.max(0, most - counter.text(writeSections(new Map())));

@@ -7,10 +7,11 @@ import type { Warning } from '../memory/report.ts';
 import { callObject } from '../storage/conversation-key.ts';
 import { type Claimed, type ClaimRequest, DIGEST_MODEL, type Memory } from '../storage/memories.ts';
 import { publish, type ServedSummary, type StoredConversation } from './conversation.ts';
-import { knownOf, Material, RETRIES, type SummaryNeed, type SummaryPorts, WAIT_MS } from './material.ts';
+import { NO_TRANSCRIPT } from './kept-transcript.ts';
+import { knownOf, Material, RETRIES, type SummaryNeed, type SummaryPorts } from './material.ts';
 import { strategyHash } from './strategy-hash.ts';
 import { NO_USAGE } from './summarizer.ts';
-import { after, within } from './time-limit.ts';
+import { soon, within } from './time-limit.ts';
 import { LEASE_MARGIN_MS, partsOf, type SummaryTask, writeSummary } from './writer.ts';
 
 /** An object decides in microseconds; one that takes longer is in trouble. In milliseconds. */
@@ -26,8 +27,8 @@ export interface Served {
 }
 
 export async function serveSummary(need: SummaryNeed, ports: SummaryPorts): Promise<Served> {
-  const { held, prefix, how } = need;
-  if (held?.end === prefix.end)
+  const { held, prefix, how, boundaries } = need;
+  if (held && boundaries.at(held.end).prefixHash === boundaries.at(prefix.end).prefixHash)
     return shown({ text: held.text, ref: held.ref, status: 'completed', usage: NO_USAGE });
   const making = new Making(need, ports);
   if (how === 'once') return making.once();
@@ -71,13 +72,10 @@ class Making {
   /** Made for nobody else, and stored nowhere. */
   async once(): Promise<Served> {
     const { target, counter } = this.ports;
-    const late = Date.now() + WAIT_MS;
-    const goesOn = async () => Date.now() < late;
+    const goesOn = async () => Date.now() < this.need.late;
     const progress = { retrying: goesOn, renew: goesOn, advance: goesOn };
     const work = writeSummary(this.material.task(), undefined, target, counter, progress);
-    const limit = after(WAIT_MS);
-    const written = await Promise.race([work, limit.over]);
-    limit.clear();
+    const written = await soon(this.need.late - Date.now(), work);
     if (!written) return this.degraded(undefined, 'pending');
     if (!written.ok) return this.degraded(undefined, 'degraded', written.reason.usage);
     const { text, usage } = written.value;
@@ -85,7 +83,7 @@ class Making {
   }
 
   async make(conversation: StoredConversation): Promise<Served> {
-    const late = Date.now() + WAIT_MS;
+    const { late } = this.need;
     const request = this.claimRequest(conversation.label);
     let mine: number | undefined;
     let usage = NO_USAGE;
@@ -94,11 +92,18 @@ class Making {
       if (claim.state === 'ready') return withUsage(await this.ready(claim.memory), usage);
       if (claim.state === 'resting')
         return withUsage(await this.digestInstead(conversation, request, claim.base, 'degraded'), usage);
+      if (claim.state === 'claimed' && mine !== undefined) {
+        // What was handed over is gone: the conversation was deleted, and is not to be made anew by this request.
+        await ask(conversation, (stub) => stub.abandon(claim.memoryId, claim.lease));
+        return withUsage(await this.degraded(undefined, 'pending'), usage);
+      }
       if (claim.state === 'claimed') {
         const served = await this.write(conversation, request, claim, late);
         if (served) return served;
         mine = claim.memoryId;
       }
+      // Only material that begins behind a base can lose it, and this begins at the beginning.
+      if (claim.state === 'gone') throw new Error('a base was asked for that is not needed');
       // Another writes, or the object does.
       const left = late - Date.now();
       if (left <= 0) return this.digestInstead(conversation, request, claim.base, 'pending');
@@ -117,8 +122,8 @@ class Making {
   ): Promise<Served> {
     const text = this.material.digest(base);
     if (text === '') return shown(undefined, WARNING_OF[status]);
-    const ref = this.need.how === 'make' ? await this.material.keepTranscript(base) : undefined;
-    return this.withRef({ text, ref: ref ?? undefined, status, usage }, WARNING_OF[status]);
+    const transcript = this.need.how === 'make' ? await this.material.keepTranscript(base) : NO_TRANSCRIPT;
+    return this.withRef({ text, ref: transcript.ref ?? undefined, status, usage }, WARNING_OF[status]);
   }
 
   private async ready(memory: Memory, status: ServedSummary['status'] = statusOf(memory)): Promise<Served> {
@@ -142,8 +147,8 @@ class Making {
   ): Promise<Served> {
     const text = this.material.digest(base);
     if (text === '') return shown(undefined, WARNING_OF[status]);
-    const ref = await this.material.keepTranscript(base);
-    const written = { text, tokens: this.ports.counter.text(text), ms: 0, ref };
+    const transcript = await this.material.keepTranscript(base);
+    const written = { text, tokens: this.ports.counter.text(text), ms: 0, ...transcript };
     const memory = await ask(conversation, (stub) =>
       stub.keepDigest(request, base?.memory_id ?? null, written),
     );
@@ -166,10 +171,7 @@ class Making {
     }
     const work = this.finish(conversation, claim, task);
     waitUntil(work.catch(() => undefined));
-    const limit = after(late - Date.now());
-    const served = await Promise.race([work, limit.over]);
-    limit.clear();
-    return served;
+    return soon(late - Date.now(), work);
   }
 
   private async handOver(
@@ -180,8 +182,16 @@ class Making {
   ): Promise<void> {
     const { target, encoding } = this.ports;
     const { publishTo } = conversation;
-    const ref = await this.material.keepTranscript(claim.base);
-    const material = { task, target, encoding, ref, ...(publishTo ? { publishTo } : {}) };
+    const transcript = await this.material.keepTranscript(claim.base);
+    // Nobody waits for the later portions, so they may be tried again for longer.
+    const { withinMs: _, ...retries } = task.retries;
+    const material = {
+      task: { ...task, retries },
+      target,
+      encoding,
+      transcript,
+      ...(publishTo ? { publishTo } : {}),
+    };
     await ask(conversation, (stub) => stub.takeOver(claim, request, material));
   }
 
@@ -194,24 +204,24 @@ class Making {
       renew: () => ask(conversation, (stub) => stub.renew(memoryId, lease)),
       advance: async () => false,
     };
-    const [written, ref] = await Promise.all([
+    const [written, transcript] = await Promise.all([
       writeSummary(task, knownOf(base), target, counter, progress),
       this.material.keepTranscript(base),
     ]);
     const ms = Date.now() - start;
     if (!written.ok) {
       const text = this.material.digest(base);
-      const digest = text === '' ? {} : { digest: { text, tokens: counter.text(text), ref, ms } };
+      const digest = text === '' ? {} : { digest: { text, tokens: counter.text(text), ms, ...transcript } };
       const failure = { error: written.reason.error, ...digest };
       const memory = await ask(conversation, (stub) => stub.fail(memoryId, lease, failure));
       const served = memory ? await this.ready(memory) : await this.degraded(base, 'degraded');
       return withUsage(served, written.reason.usage);
     }
     const { text, tokens, usage } = written.value;
-    const made = { text, tokens, ref, model: target.model, ms };
+    const made = { text, tokens, model: target.model, ms, ...transcript };
     const memory = await ask(conversation, (stub) => stub.complete(memoryId, lease, made));
     // Another's text is another's to publish, and a conversation that was deleted meanwhile has none.
-    if (memory?.memory_id === memoryId && conversation.publishTo)
+    if (memory && (memory.memory_id === memoryId || memory.model === DIGEST_MODEL) && conversation.publishTo)
       waitUntil(publish(openUser, conversation.publishTo, text).catch(() => undefined));
     // The lease is lost: another has taken over, or the conversation was deleted, and is not to be made anew by this request.
     return withUsage(memory ? await this.ready(memory) : await this.find(conversation), usage);
@@ -238,6 +248,7 @@ class Making {
       leaseMs: this.ports.target.timeoutMs + RETRIES.longestPauseMs + LEASE_MARGIN_MS,
       retryIntervalMs: REST_MS,
       exclusive: 'boundary',
+      from: 0,
     };
   }
 

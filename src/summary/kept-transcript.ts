@@ -3,16 +3,21 @@ import type { Boundaries } from '../memory/boundaries.ts';
 import type { History } from '../memory/history.ts';
 import type { Entry } from '../memory/passage.ts';
 import type { TokenCounter } from '../memory/tokens.ts';
-import type { Memory } from '../storage/memories.ts';
+import { callObject } from '../storage/conversation-key.ts';
+import type { Memory, Transcript } from '../storage/memories.ts';
 import type { StoredContent } from '../storage/refs.ts';
 import { labelDigest, type Tenant } from '../storage/tenant.ts';
 import { type RefWriter, WRITE_LIMIT_MS } from '../storage/writer.ts';
+import type { StoredConversation } from './conversation.ts';
 import { entriesOf } from './entries.ts';
-import { after } from './time-limit.ts';
+import { after, within } from './time-limit.ts';
 import { writeTranscript } from './transcript.ts';
 
 /** The name of the tool in a transcript's metadata: no tool has made it. */
 const TRANSCRIPT = 'session_transcript';
+
+/** Of what is kept nowhere. */
+export const NO_TRANSCRIPT: Transcript = { ref: null, transcript_from: '', transcript_earlier: null };
 
 /** Where a transcript starts: behind the one that its base names, and from the beginning when that names none. */
 export function transcriptStart(
@@ -61,12 +66,52 @@ export function transcriptOf(
   };
 }
 
-/** Writes a transcript, as far as that is possible in time. Returns its ref, or null when it is not known to be written. */
-export async function keep(content: StoredContent, refs: RefWriter): Promise<string | null> {
+/** Whose transcripts these are, what they are made of, and where they are written. */
+export interface TranscriptPlace {
+  readonly history: History;
+  readonly boundaries: Boundaries;
+  readonly conversation: StoredConversation;
+  readonly refs: RefWriter;
+  readonly counter: TokenCounter;
+}
+
+/** Writes a transcript, as far as that is possible in time. Without a ref when it is not known to be written. */
+export async function keep(range: TranscriptRange, place: TranscriptPlace): Promise<Transcript> {
+  const { conversation, refs, counter, boundaries } = place;
+  const content = transcriptOf(range, conversation.tenant, conversation.label, counter);
+  if (!(await keepContent(content, conversation, refs))) return NO_TRANSCRIPT;
+  return nameOf(content, range, boundaries);
+}
+
+/** A transcript's ref and its start, as a version remembers them. */
+export function nameOf(
+  { ref }: StoredContent,
+  { from, earlier }: TranscriptRange,
+  boundaries: Boundaries,
+): Transcript {
+  return { ref, transcript_from: boundaries.at(from).prefixHash, transcript_earlier: earlier ?? null };
+}
+
+/** Writes what a conversation's object knows of first: it goes when the conversation does. */
+export async function keepContent(
+  content: StoredContent,
+  { memory }: StoredConversation,
+  refs: RefWriter,
+): Promise<boolean> {
+  if (refs.isKnown(content.ref)) return true;
   const limit = after(WRITE_LIMIT_MS);
-  await refs.ensure([[content]], limit.over);
-  limit.clear();
-  return refs.isKnown(content.ref) ? content.ref : null;
+  try {
+    await within(
+      WRITE_LIMIT_MS,
+      callObject(memory, (stub) => stub.noteTranscript(content.ref)),
+    );
+    await refs.ensure([[content]], limit.over);
+  } catch {
+    // Not known to be written: whoever names it sees that.
+  } finally {
+    limit.clear();
+  }
+  return refs.isKnown(content.ref);
 }
 
 /** Whether a ref can be fetched, as far as that can be seen in time. */
@@ -77,43 +122,36 @@ export async function isThere(ref: string, refs: RefWriter): Promise<boolean> {
   return there;
 }
 
-/** Whose transcripts these are, and what they are made of. */
-export interface TranscriptPlace {
-  readonly history: History;
-  readonly boundaries: Boundaries;
-  readonly tenant: Tenant;
-  readonly label: string;
-}
-
 /**
- * Whether the transcript that a memory names can be fetched. One that is gone is written again: the caller's array still holds all that
- * it is made of.
+ * The ref under which what a version covers can be fetched. A transcript that is gone is written again, and one that was never written
+ * is made: the caller's array still holds all that it is made of.
  */
-export async function isKept(
-  memory: Memory,
-  { history, boundaries, tenant, label }: TranscriptPlace,
-  refs: RefWriter,
-  counter: TokenCounter,
-): Promise<boolean> {
-  const { ref, covers_end: end, base_ref, base_prefix_hash } = memory;
-  if (ref === null) return false;
-  if (await isThere(ref, refs)) return true;
-  const base = base_prefix_hash === null ? undefined : boundaries.ofHash(base_prefix_hash);
-  const start = transcriptStart(history, base && { ref: base_ref, covers_end: base.end });
-  const content = transcriptOf({ history, ...start, end }, tenant, label, counter);
+export async function fetchableRef(memory: Memory, place: TranscriptPlace): Promise<string | undefined> {
+  const { ref, covers_end: end, transcript_from, transcript_earlier } = memory;
+  const { history, boundaries, refs, conversation, counter } = place;
+  if (ref !== null && (await isThere(ref, refs))) return ref;
+  const start = transcript_from === '' ? 0 : boundaries.ofHash(transcript_from)?.end;
+  const range =
+    ref === null || start === undefined
+      ? { history, ...transcriptStart(history, undefined), end }
+      : { history, from: start, earlier: transcript_earlier ?? undefined, end };
+  const content = transcriptOf(range, conversation.tenant, conversation.label, counter);
   // Made of other bytes, such as an answer that its caller has rewritten, it would have another name.
-  return content.ref === ref && (await keep(content, refs)) !== null;
+  if (ref !== null && content.ref !== ref) return undefined;
+  return (await keepContent(content, conversation, refs)) ? content.ref : undefined;
 }
 
 /** Names the text without reading the messages: by their bytes and their places. */
 function keyOf({ history, from, end, earlier = '', answer }: TranscriptRange): string {
-  const digests = history.messages.slice(from, end).map(({ digest }) => digest);
-  return [from, end, earlier, history.echo?.length ?? 0, ...digests, answer?.text ?? ''].join(' ');
+  const messages = history.messages
+    .slice(from, end)
+    .flatMap(({ role, digest }, index) => (role === 'preamble' ? [] : `${from + index}:${digest}`));
+  return [earlier, history.echo?.length ?? 0, ...messages, answer?.index ?? '', answer?.text ?? ''].join(' ');
 }
 
 function textOf({ history, from, end, earlier, answer }: TranscriptRange): string {
-  const head = `Messages ${from}-${end - 1} of a conversation, as they came.\n`;
-  const link = earlier === undefined ? '' : `What stood before them is kept under ${earlier}.\n`;
   const entries = [...entriesOf(history, from, end, 'whole'), ...(answer ? [answer] : [])];
+  const head = `Messages ${entries[0]?.index}-${entries.at(-1)?.index} of a conversation, as they came.\n`;
+  const link = earlier === undefined ? '' : `What stood before them is kept under ${earlier}.\n`;
   return `${head}${link}\n${writeTranscript(entries)}`.toWellFormed();
 }

@@ -7,14 +7,21 @@ import type { EncodingName } from '../memory/models.ts';
 import type { SummarizeStrategy } from '../memory/strategy.ts';
 import type { TokenCounter } from '../memory/tokens.ts';
 import type { UserMemoryStub } from '../storage/conversation-key.ts';
-import type { Memory } from '../storage/memories.ts';
+import type { Memory, Transcript } from '../storage/memories.ts';
 import { labelDigest } from '../storage/tenant.ts';
 import type { RefWriter, WaitUntil } from '../storage/writer.ts';
 import type { StoredConversation } from './conversation.ts';
 import { writeDigest } from './digest.ts';
 import { echoOf, entriesOf, piecesOf } from './entries.ts';
 import { splitLedger } from './headings.ts';
-import { isKept, isThere, keep, transcriptOf, transcriptStart } from './kept-transcript.ts';
+import {
+  fetchableRef,
+  isThere,
+  keep,
+  NO_TRANSCRIPT,
+  type TranscriptPlace,
+  transcriptStart,
+} from './kept-transcript.ts';
 import { collectLedger, type LedgerFacts } from './ledger.ts';
 import type { SummarizerTarget } from './summarizer.ts';
 import { type KnownSummary, newest, recent, type SummaryTask } from './writer.ts';
@@ -35,6 +42,8 @@ export interface SummaryNeed {
   readonly strategy: SummarizeStrategy;
   /** A summary that the caller holds and has sent along; its hash has been checked. */
   readonly held: (KnownSummary & { readonly ref: string | undefined }) | undefined;
+  /** When the request has waited long enough, in milliseconds since the epoch. */
+  readonly late: number;
   /** `make`: as above. `find`: nothing is made or stored. `once`: made for this request alone, by whoever asks for it expressly. */
   readonly how: 'make' | 'find' | 'once';
 }
@@ -107,24 +116,28 @@ export class Material {
     return held !== undefined && this.prior() === held ? held : undefined;
   }
 
-  /** Writes what the summary covers. Returns its ref, or null when that is not known to be written. */
-  async keepTranscript(base: Memory | null | undefined): Promise<string | null> {
-    const { conversation, refs, counter } = this.ports;
-    if (!conversation || !refs) return null;
+  /** Writes what the summary covers. Without a ref when that is not known to be written. */
+  async keepTranscript(base: Memory | null | undefined): Promise<Transcript> {
+    const place = this.place();
+    if (!place) return NO_TRANSCRIPT;
     const { history, prefix } = this.need;
-    const range = { history, ...transcriptStart(history, base), end: prefix.end };
-    const content = transcriptOf(range, conversation.tenant, conversation.label, counter);
-    return keep(content, refs);
+    // A link to a transcript that can't be fetched would lead nowhere: then this one starts from the beginning.
+    const before = base && { ...base, ref: (await fetchableRef(base, place)) ?? null };
+    return keep({ history, ...transcriptStart(history, before), end: prefix.end }, place);
   }
 
-  /** The ref of a version's transcript, written again where it is gone; undefined when it can't be fetched. */
+  /** The ref of a version's transcript; undefined when it can't be fetched. */
   async refOf(memory: Memory): Promise<string | undefined> {
+    const place = this.place();
+    if (!place) return undefined;
+    if (this.need.how === 'make') return fetchableRef(memory, place);
+    return memory.ref !== null && (await isThere(memory.ref, place.refs)) ? memory.ref : undefined;
+  }
+
+  private place(): TranscriptPlace | undefined {
     const { conversation, refs, counter } = this.ports;
-    const { history, boundaries, how } = this.need;
-    if (!conversation || !refs || memory.ref === null) return undefined;
-    if (how === 'find') return (await isThere(memory.ref, refs)) ? memory.ref : undefined;
-    const place = { history, boundaries, ...conversation };
-    return (await isKept(memory, place, refs, counter)) ? memory.ref : undefined;
+    const { history, boundaries } = this.need;
+    return conversation && refs && { history, boundaries, conversation, refs, counter };
   }
 
   /** What the caller brings along: a summary that it holds, or one that stands in the array. */

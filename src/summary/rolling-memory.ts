@@ -13,25 +13,27 @@ import type { RollingStrategy } from '../memory/strategy.ts';
 import type { TokenCounter } from '../memory/tokens.ts';
 import { callObject } from '../storage/conversation-key.ts';
 import type { ClaimRequest, Found, Memory, Round } from '../storage/memories.ts';
-import type { StoredContent } from '../storage/refs.ts';
 import { type RefWriter, WRITE_LIMIT_MS } from '../storage/writer.ts';
 import type { RollMaterial, StoredConversation } from './conversation.ts';
 import { writeDigest } from './digest.ts';
 import { echoOf, entriesOf } from './entries.ts';
 import { splitLedger } from './headings.ts';
-import { isKept, keep, transcriptOf, transcriptStart } from './kept-transcript.ts';
+import {
+  fetchableRef,
+  keep,
+  keepContent,
+  NO_TRANSCRIPT,
+  nameOf,
+  type TranscriptPlace,
+  type TranscriptRange,
+  transcriptOf,
+  transcriptStart,
+} from './kept-transcript.ts';
 import { collectLedger } from './ledger.ts';
 import { strategyHash } from './strategy-hash.ts';
 import type { SummarizerTarget } from './summarizer.ts';
-import { within } from './time-limit.ts';
-import {
-  type KnownSummary,
-  LEASE_MARGIN_MS,
-  newest,
-  type Retries,
-  recent,
-  type SummaryTask,
-} from './writer.ts';
+import { soon, within } from './time-limit.ts';
+import { type KnownSummary, LEASE_MARGIN_MS, newest, recent, type SummaryTask } from './writer.ts';
 
 /** No pause between two attempts is longer, in milliseconds. */
 const LONGEST_PAUSE_MS = 60_000;
@@ -64,7 +66,7 @@ export interface RollingPorts {
 export interface Backlog extends KnownSummary {
   /** The transcript's; undefined when it is not known to be written. */
   readonly ref: string | undefined;
-  /** Whether it reaches further than it did a round before. */
+  /** Whether it reaches elsewhere than it did a round before. */
   readonly moved: boolean;
 }
 
@@ -119,20 +121,21 @@ export class RollingMemory {
       ...base,
       ref: refs && base.ref !== null && refs.isKnown(base.ref) ? base.ref : null,
     };
-    const transcript = refs && this.transcript(due.boundary, before, closing, counter);
+    const range = this.range(due.boundary, before, closing);
+    const content = transcriptOf(range, conversation.tenant, conversation.label, counter);
     const task = this.task(due, over, start?.end ?? 0, prior, closing, counter);
     const { publishTo } = conversation;
     const material: RollMaterial = {
       task,
       target,
       encoding: encodingOf(model),
-      ref: transcript?.ref ?? null,
+      transcript: refs ? nameOf(content, range, this.boundaries) : NO_TRANSCRIPT,
       ...(publishTo ? { publishTo } : {}),
     };
-    const request = this.claimRequest(due, over, task.retries);
+    const request = this.claimRequest(due, over, task, prior);
     const state = await callObject(conversation.memory, (stub) => stub.roll(request, material));
     // Written while the model is at work, and only when it is. A view looks for it again before it names it.
-    if (state === 'claimed' && transcript) await keep(transcript, refs);
+    if (state === 'claimed' && refs) await keepContent(content, conversation, refs);
   }
 
   /**
@@ -142,10 +145,8 @@ export class RollingMemory {
    * @param dryRun nothing is stored
    */
   async backlog(found: Found, dryRun: boolean): Promise<Backlog | undefined> {
-    const { memory, health } = found;
-    if (health !== 'degraded' && health !== 'recovering') return undefined;
-    const over = this.boundaries.betweenRounds().filter(({ end }) => end > (memory?.covers_end ?? 0));
-    const boundary = this.reachOf(over);
+    const { memory } = found;
+    const boundary = await this.digestEnd(found, dryRun);
     if (!boundary) return undefined;
     const { counter } = await this.ports.counting();
     const { strategy, history } = this;
@@ -161,12 +162,32 @@ export class RollingMemory {
       includeTrajectory: strategy.include_trajectory_digest,
     });
     if (text === '') return undefined;
-    const { refs } = this.ports;
-    const keeps = !dryRun && refs !== undefined;
-    const transcript = this.transcript(boundary, memory ?? undefined, undefined, counter);
-    const ref = keeps ? await keep(transcript, refs) : null;
-    const moved = this.reachOf(over.slice(0, -1))?.end !== end;
+    const place = dryRun ? undefined : this.place(counter);
+    const base = place && memory && { ...memory, ref: (await fetchableRef(memory, place)) ?? null };
+    const { ref } = place
+      ? await keep(this.range(boundary, base ?? undefined, undefined), place)
+      : NO_TRANSCRIPT;
+    const moved = (found.digest.before ?? '') !== boundary.prefixHash;
     return { text, end, ref: ref ?? undefined, moved };
+  }
+
+  /** Where the digest of this round ends. The round's first request decides; the others follow, however the summarizer is by then. */
+  private async digestEnd({ memory, health, digest }: Found, dryRun: boolean): Promise<Boundary | undefined> {
+    if (digest.here !== null) return digest.here === '' ? undefined : this.boundaries.ofHash(digest.here);
+    const isDown = health === 'degraded' || health === 'recovering';
+    const over = this.boundaries.betweenRounds().filter(({ end }) => end > (memory?.covers_end ?? 0));
+    const boundary = isDown ? this.reachOf(over) : undefined;
+    const round = this.round();
+    if (round && !dryRun && (boundary || digest.before)) {
+      const pinned = callObject(this.ports.conversation.memory, (stub) =>
+        stub.pinDigest(round.hash, this.strategyHash, boundary?.prefixHash ?? ''),
+      );
+      await soon(
+        WRITE_LIMIT_MS,
+        pinned.catch(() => undefined),
+      );
+    }
+    return boundary;
   }
 
   /** How far the digest reaches. @param over boundaries behind the rounds that no memory covers */
@@ -179,14 +200,17 @@ export class RollingMemory {
     return waiting[Math.min(reach, waiting.length) - 1];
   }
 
-  /** The ref of a memory's transcript, written again where it is gone; undefined when it can't be fetched. */
+  /** The ref of a memory's transcript; undefined when it can't be fetched. */
   async refOf(memory: Memory, dryRun: boolean): Promise<string | undefined> {
-    const { refs, conversation } = this.ports;
     if (dryRun) return memory.ref ?? undefined;
-    if (!refs || memory.ref === null) return undefined;
     const { counter } = await this.ports.counting();
-    const place = { history: this.history, boundaries: this.boundaries, ...conversation };
-    return (await isKept(memory, place, refs, counter)) ? memory.ref : undefined;
+    const place = this.place(counter);
+    return place && fetchableRef(memory, place);
+  }
+
+  private place(counter: TokenCounter): TranscriptPlace | undefined {
+    const { conversation, refs } = this.ports;
+    return refs && { history: this.history, boundaries: this.boundaries, conversation, refs, counter };
   }
 
   /** Whether a memory should be there by now. */
@@ -224,7 +248,12 @@ export class RollingMemory {
     return [...over, { prefixHash: hash, end: length + 1, sequence: 2 * rounds.length - 1 }];
   }
 
-  private claimRequest(due: DueMemory, over: readonly Boundary[], retries: Retries): ClaimRequest {
+  private claimRequest(
+    due: DueMemory,
+    over: readonly Boundary[],
+    { retries, from }: SummaryTask,
+    prior: KnownSummary | undefined,
+  ): ClaimRequest {
     const { target, conversation } = this.ports;
     const round = this.round();
     return {
@@ -237,6 +266,7 @@ export class RollingMemory {
       leaseMs: target.timeoutMs + retries.longestPauseMs + LEASE_MARGIN_MS,
       retryIntervalMs: this.strategy.degraded_retry_interval_s * 1_000,
       exclusive: 'conversation',
+      from: prior && prior.end >= from ? 0 : from,
       ...(round ? { round } : {}),
     };
   }
@@ -308,19 +338,16 @@ export class RollingMemory {
       .reduce((sum, message) => sum + (message.role === 'preamble' ? 0 : counter.message(message)), 0);
   }
 
-  private transcript(
+  private range(
     boundary: Boundary,
-    base: Memory | undefined,
+    base: Pick<Memory, 'ref' | 'covers_end'> | undefined,
     closing: Answer | undefined,
-    counter: TokenCounter,
-  ): StoredContent {
-    const { conversation } = this.ports;
-    const range = {
+  ): TranscriptRange {
+    return {
       history: this.history,
       ...transcriptStart(this.history, base),
       end: boundary.end,
       answer: closing && this.entryOf(closing),
     };
-    return transcriptOf(range, conversation.tenant, conversation.label, counter);
   }
 }

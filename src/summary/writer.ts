@@ -6,7 +6,7 @@ import type { Boundary, Piece } from '../memory/passage.ts';
 import type { SummaryUsage } from '../memory/report.ts';
 import type { Result } from '../memory/result.ts';
 import type { TokenCounter } from '../memory/tokens.ts';
-import { readSections, splitLedger } from './headings.ts';
+import { splitLedger } from './headings.ts';
 import { type LedgerFacts, writeLedger } from './ledger.ts';
 import { type Prompt, writePrompt } from './prompt.ts';
 import { askSummarizer, NO_USAGE, type SummarizerFault, type SummarizerTarget } from './summarizer.ts';
@@ -125,8 +125,8 @@ export async function writeSummary(
 ): Promise<Result<WrittenSummary, WritingFault>> {
   const start = newest(base, task.prior);
   let text = start ? splitLedger(start.text).body : '';
-  // What the user wrote, and what was carried verbatim: a constraint that was once in order stays in order.
-  const userTexts = [...task.userTexts, readSections(text).get('## Constraints') ?? ''];
+  // What was once in order stays in order, also when the user's own words are long gone.
+  const userTexts = [...task.userTexts, text];
   const run = new Run({ ...task, userTexts }, target, counter, progress);
   if ((start?.end ?? 0) < task.from) return run.failed('base_gone');
   const chunks = partsOf(task, base, target, counter);

@@ -73,7 +73,7 @@ describe('an array of too many messages', () => {
     ['compact', 'too_many_messages'],
     ['summarize', 'too_many_messages'],
     ['rolling_summary', 'too_many_messages'],
-    ['none', null],
+    ['none', 'too_many_messages'],
   ])('goes up as it came with memory_injection too, in mode %s', async (memory_strategy, warning) => {
     const { response, view } = await ask({ memory_strategy, memory_injection: true, messages: many });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Asked, deploy } from '../support/deployment.ts';
+import { until } from '../support/polling.ts';
 import { conversation, type Message, tokensIn, turn } from '../support/summarizer.ts';
 
 const deployment = deploy({ summarizer: true, vars: { LOG_LEVEL: 'debug' } });
@@ -207,9 +208,9 @@ describe('the log', () => {
   it('says what was summarised, and never what it was about', async () => {
     await ask(conversation('secret ingots', 4), { conversation_id: 'logged', memory_strategy: soon });
 
-    const printed = deployment.worker.output();
-    expect(printed).toMatch(/Summarized messages 0-3 for logged in \d+ms/);
-    expect(printed).toMatch(/Memory \d+ status updated to completed/);
-    expect(printed).not.toMatch(/ingots|kenning|sk-the-key/);
+    const printed = () => deployment.worker.output();
+    await until('it is printed', () => /Memory \d+ status updated to completed/.test(printed()));
+    await until('it is printed', () => /Summarized messages 0-3 for logged in \d+ms/.test(printed()));
+    expect(printed()).not.toMatch(/ingots|kenning|sk-the-key/);
   });
 });

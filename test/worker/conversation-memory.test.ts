@@ -8,6 +8,7 @@ import { conversationMemory } from '../../src/storage/conversation-key.ts';
 import type { Claim, Claimed, ClaimRequest, Memory, Written } from '../../src/storage/memories.ts';
 import { MemoryChain } from '../../src/storage/memory-chain.ts';
 import type { RollMaterial } from '../../src/summary/conversation.ts';
+import { NO_TRANSCRIPT } from '../../src/summary/kept-transcript.ts';
 import { collectLedger } from '../../src/summary/ledger.ts';
 
 const MINUTE = 60_000;
@@ -29,6 +30,7 @@ const request = (end: number, changes: Partial<ClaimRequest> = {}): ClaimRequest
   leaseMs: MINUTE,
   retryIntervalMs: 30_000,
   exclusive: 'boundary',
+  from: 0,
   ...changes,
 });
 
@@ -36,12 +38,14 @@ const written = (text: string, changes: Partial<Written> = {}): Written => ({
   text,
   tokens: 7,
   ref: 'ref_transcript',
+  transcript_from: '',
+  transcript_earlier: null,
   model: 'a-model',
   ms: 40,
   ...changes,
 });
 
-const digest = (text: string) => ({ text, tokens: 3, ref: null, ms: 1 });
+const digest = (text: string) => ({ text, tokens: 3, ms: 1, ...NO_TRANSCRIPT });
 
 let made = 0;
 
@@ -167,8 +171,8 @@ describe.each([
         error: null,
         created_at: 1_000_000_000,
         generation_time_ms: 40,
-        base_prefix_hash: null,
-        base_ref: null,
+        transcript_from: '',
+        transcript_earlier: null,
       });
       expect(await claim(4)).toEqual({ state: 'ready', memory });
       expect((await claim(4, { strategyHash: 'another' })).state).toBe('claimed');
@@ -488,7 +492,7 @@ describe.each([
   });
 
   describe('finding', () => {
-    it('gives the longest that is ready, and counts what lies behind it', async () => {
+    it('gives the longest that is ready', async () => {
       const { claimed, find, make } = conversation(evicted);
       await make(2, 'two');
       const four = await make(4, 'four');
@@ -497,10 +501,10 @@ describe.each([
         memory: four,
         moved: false,
         health: 'healthy',
-        unsummarised: 2,
+        digest: { here: null, before: null },
         known: true,
       });
-      expect(await find([6, 8])).toMatchObject({ memory: null, unsummarised: 2, known: true });
+      expect(await find([6, 8])).toMatchObject({ memory: null, known: true });
     });
 
     it('keeps forks apart', async () => {
@@ -868,7 +872,7 @@ const material: RollMaterial = {
     timeoutMs: 1_000,
   },
   encoding: 'o200k_base',
-  ref: null,
+  transcript: NO_TRANSCRIPT,
 };
 
 describe('rolling', () => {
