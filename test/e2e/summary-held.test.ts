@@ -40,6 +40,20 @@ describe('memory_summary', () => {
     expect((await deployment.fetch('/v1/conversations/found/memory')).status).toBe(404);
   });
 
+  it('serves an array in which system messages stand between the turns', async () => {
+    const reminder = { role: 'system', content: 'Remember to be kind.' };
+    const messages = conversation('quinces', 4).flatMap((message) =>
+      message.role === 'user' ? [reminder, message] : [message],
+    );
+    const memory_summary = await summaryOf(messages, { conversation_id: 'reminded' });
+
+    const served = await ask(messages, { conversation_id: 'reminded elsewhere', memory_summary });
+
+    expect(served.memory.summary).toMatchObject({ text: memory_summary.text, ref: memory_summary.ref });
+    expect(served.memory.warnings).toEqual([]);
+    expect(deployment.summarizer.requests).toHaveLength(1);
+  });
+
   it('serves without a ref when the conversation, and its transcripts with it, were deleted', async () => {
     const messages = conversation('damsons', 4);
     const memory_summary = await summaryOf(messages, { conversation_id: 'lost' });

@@ -786,6 +786,69 @@ describe('a digest that was used while a summary was late', () => {
   });
 });
 
+describe('a claim whose material begins behind a base', () => {
+  it('is none when that base has gone, and leaves nothing behind', async () => {
+    const { claim, tables } = conversation();
+    expect(await claim(8, { bases: [boundary(4)], from: 4 })).toEqual({ state: 'gone' });
+    expect(await tables()).toEqual([]);
+  });
+
+  it('is one when a base reaches up to it', async () => {
+    const { claim, make } = conversation();
+    await make(4, 'four');
+    expect((await claim(8, { bases: [boundary(4)], from: 4 })).state).toBe('claimed');
+    expect((await claim(9, { bases: [boundary(4)], from: 5 })).state).toBe('gone');
+  });
+});
+
+describe('a claim that is taken back', () => {
+  it('leaves nothing where there was nothing', async () => {
+    const { call, claimed, tables } = conversation();
+    const { memoryId, lease } = await claimed(4);
+    await call((memory) => memory.abandon(memoryId, lease));
+    expect(await tables()).toEqual([]);
+  });
+
+  it('leaves what else is kept', async () => {
+    const { call, claimed, make, overview } = conversation();
+    await make(2, 'two');
+    const { memoryId, lease } = await claimed(4);
+    await call((memory) => memory.abandon(memoryId, 'another'));
+    expect((await overview()).memories).toHaveLength(2);
+    await call((memory) => memory.abandon(memoryId, lease));
+    expect((await overview()).memories).toMatchObject([{ memory_text: 'two' }]);
+  });
+});
+
+describe('transcripts', () => {
+  it('are known before they are written, and when a version names them, each once', async () => {
+    const { call, make } = conversation();
+    await call((memory) => memory.noteTranscript('ref_noted'));
+    await make(2, 'two');
+    await make(4, 'four');
+    expect(await call((memory) => memory.contents())).toEqual({
+      exists: true,
+      refs: ['ref_noted', 'ref_transcript'],
+    });
+    expect(await call((memory) => memory.clear())).toEqual(['ref_noted', 'ref_transcript']);
+    expect(await call((memory) => memory.contents())).toEqual({ exists: false, refs: [] });
+  });
+});
+
+describe('the digest of a round', () => {
+  it('is decided once, and told to the round after', async () => {
+    const { call, find, make } = conversation();
+    await make(2, 'two');
+    const first = { hash: 'first', previous: null };
+    expect((await find([2], first)).digest).toEqual({ here: null, before: null });
+    await call((memory) => memory.pinDigest('first', 'strategy', 'array:4'));
+    await call((memory) => memory.pinDigest('first', 'strategy', 'array:6'));
+    expect((await find([2], first)).digest).toEqual({ here: 'array:4', before: null });
+    const second = { hash: 'second', previous: 'first' };
+    expect((await find([2], second)).digest).toEqual({ here: null, before: 'array:4' });
+  });
+});
+
 describe('a writer that never comes to an end', () => {
   it('is replaced a few times, and then counts as a failure', async () => {
     const { clock, claim, health } = conversation();

@@ -1,7 +1,7 @@
 /** What summaries do when storage fails: real requests over real objects and a real bucket. */
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { MODES, question, ROLLING, refsIn, SUMMARIZE, start, watchedObjects } from './support.ts';
+import { MODES, question, ROLLING, refsIn, SUMMARIZE, SUMMARIZER, start, watchedObjects } from './support.ts';
 
 /** What was logged in this test. */
 let logged: { level: string; message: string }[];
@@ -295,5 +295,45 @@ describe('a bucket that fails', () => {
 
     expect(third?.response.status).toBe(200);
     expect((await overview()).memories).toMatchObject([{ status: 'completed' }]);
+  });
+});
+
+describe('the transcripts of a conversation', () => {
+  const listed = async (app: ReturnType<typeof start>['app']): Promise<string[]> => {
+    const { data } = (await (await app.request('/v1/refs?limit=1000')).json()) as { data: { id: string }[] };
+    return data.map(({ id }) => id);
+  };
+
+  it('go with it, those of memories that were never made too', async () => {
+    const { app, rounds, id } = start({ ...ROLLING, recovery_backlog_limit: 2 });
+    const before = await listed(app);
+    app.answer.words = ({ url }) => (url.startsWith(SUMMARIZER.SUMMARIZER_BASE_URL) ? 'No.' : 'Yes.');
+    // Questions that no other test asks: equal transcripts have one ref.
+    await rounds(101, 107);
+    expect((await listed(app)).length).toBeGreaterThan(before.length);
+
+    const path = `/v1/conversations/${encodeURIComponent(id)}/memory`;
+    expect((await app.request(path, { method: 'DELETE' })).status).toBe(200);
+
+    expect(await listed(app)).toEqual(before);
+  });
+
+  it.each(MODES)('link to none that has gone: it is written again, in mode %s', async (_, strategy) => {
+    const { app, rounds, overview } = start(strategy);
+    await rounds(1, 4);
+    const [lost] = (await overview()).memories.map(({ ref }) => ref);
+    await app.request(`/v1/refs/${lost}`, { method: 'DELETE' });
+
+    const asked = await rounds(5, 8);
+
+    const [ref] = refsIn(asked.at(-1)?.view ?? '');
+    const seen: string[] = [];
+    for (let next = ref; next !== undefined && seen.length < 20; ) {
+      const response = await app.request(`/v1/refs/${next}`);
+      expect(response.status).toBe(200);
+      seen.push(await response.text());
+      next = refsIn(seen.at(-1)?.split('###')[0] ?? '')[0];
+    }
+    expect(seen.join()).toContain(question(1));
   });
 });
