@@ -22,13 +22,6 @@ export function roundsOf(history: History): readonly Round[] {
   });
 }
 
-/** The sequence number of a round's last message: of its answer, or of its question while there is none. */
-export function lastSequence(rounds: readonly Round[]): number {
-  const last = rounds.at(-1);
-  if (!last) return -1;
-  return 2 * (rounds.length - 1) + (last.answer === undefined ? 0 : 1);
-}
-
 /** `numbers[i]`: the last sequence number among the messages before `i`; -1 when there is none. */
 export function sequenceNumbers(history: History, rounds: readonly Round[]): Int32Array {
   const numbers = new Int32Array(history.messages.length + 1).fill(-1);

@@ -56,10 +56,6 @@ export class UserMemoryObject extends DurableObject<Env> {
     if (this.exists()) this.sql.exec('DELETE FROM summaries WHERE conversation = ?', conversation);
   }
 
-  async clear(): Promise<void> {
-    await this.ctx.storage.deleteAll();
-  }
-
   private exists(): boolean {
     return this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'summaries'").toArray().length > 0;
   }

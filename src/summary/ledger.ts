@@ -24,8 +24,6 @@ export interface LedgerFacts {
 export interface LedgerOptions {
   /** The ledger of the summary that stands before these entries: its literals are candidates still. */
   readonly priorLedger?: string;
-  /** The refs under which outputs are kept, by the id of their call. */
-  readonly refsByCall?: ReadonlyMap<string, string>;
 }
 
 export interface LedgerRoom {
@@ -47,7 +45,7 @@ const MOST_CANDIDATES = 100_000;
 
 /** Facts of the entries, and of the ledger before them. */
 export function collectLedger(entries: readonly Entry[], options: LedgerOptions = {}): LedgerFacts {
-  const { priorLedger = '', refsByCall } = options;
+  const { priorLedger = '' } = options;
   const priorLines = priorLedger.split('\n').map((line) => line.trim());
   const candidates = collectCandidates(
     entries,
@@ -55,10 +53,9 @@ export function collectLedger(entries: readonly Entry[], options: LedgerOptions 
   );
   return {
     literals: ranked(candidates, entries.length).slice(0, MOST_LITERALS),
-    turns: [
-      ...priorLines.filter((line) => line.startsWith(TURN_START)),
-      ...turnLines(entries, refsByCall),
-    ].slice(-MOST_TURNS),
+    turns: [...priorLines.filter((line) => line.startsWith(TURN_START)), ...turnLines(entries)].slice(
+      -MOST_TURNS,
+    ),
   };
 }
 
@@ -290,7 +287,7 @@ const TOOLS_PER_TURN = 12;
 const LONGEST_NAME = 48;
 
 /** One line per turn: the tools invoked, how often, and the latest refs that occur in it. */
-function turnLines(entries: readonly Entry[], refsByCall: ReadonlyMap<string, string> | undefined): string[] {
+function turnLines(entries: readonly Entry[]): string[] {
   const lines: string[] = [];
   let tools = new Map<string, number>();
   let refs = new Set<string>();
@@ -305,11 +302,9 @@ function turnLines(entries: readonly Entry[], refsByCall: ReadonlyMap<string, st
       close();
       start = entry.index;
     }
-    for (const { name, id } of entry.calls) {
+    for (const { name } of entry.calls) {
       const label = name.replace(/\s+/g, ' ').slice(0, LONGEST_NAME);
       tools.set(label, (tools.get(label) ?? 0) + 1);
-      const ref = refsByCall?.get(id);
-      if (ref !== undefined) refs.add(ref);
     }
     for (const text of [entry.text, ...entry.calls.map((call) => call.input)])
       if (text.includes('⟦removed:')) for (const [ref] of text.matchAll(REF)) refs.add(ref);

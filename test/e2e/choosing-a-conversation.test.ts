@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Call, settingsOf, statuses } from '../support/conversation-settings.ts';
 import { deploy, KEY } from '../support/deployment.ts';
 import { question, startRollingSummarizer, Talk } from '../support/rolling-summarizer.ts';
 
@@ -18,23 +19,8 @@ const OTHER_KEY = 'sk-the-key-of-another-test-caller';
 let named = 0;
 const newId = () => `conversation-${++named}`;
 
-interface Call {
-  method?: string;
-  path?: string;
-  body?: unknown;
-  headers?: Record<string, string>;
-}
-
-function settings(id: string, { method = 'GET', path = '/v1', body, headers = {} }: Call = {}) {
-  return deployment.fetch(`${path}/conversations/${encodeURIComponent(id)}/memory`, {
-    method,
-    headers,
-    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-  });
-}
-
+const settings = settingsOf(deployment);
 const set = (id: string, body: unknown, call: Call = {}) => settings(id, { method: 'PATCH', body, ...call });
-const statuses = (...responses: Response[]) => responses.map(({ status }) => status);
 
 /** One request with a question, and how its strategy was chosen. */
 async function ask({ path = '/v1', body = {}, headers = {} }: Call): Promise<(string | null)[]> {

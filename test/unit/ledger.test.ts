@@ -27,12 +27,11 @@ const shown = (index: number, text: string, id = 'c'): Entry => ({
 const call = (name: string, input = '{}', id = 'c') => ({ id, name, input });
 const ledger = (
   entries: readonly Entry[],
-  { priorLedger, refsByCall, ...room }: LedgerOptions & Partial<LedgerRoom> = {},
+  { priorLedger, ...room }: LedgerOptions & Partial<LedgerRoom> = {},
 ): string =>
   writeLedger(
     collectLedger(entries, {
       ...(priorLedger === undefined ? {} : { priorLedger }),
-      ...(refsByCall ? { refsByCall } : {}),
     }),
     { maxTokens: 500, counter, alreadyIn: '', includeTrajectory: true, ...room },
   );
@@ -139,13 +138,6 @@ describe('a ledger', () => {
       ]);
       expect(text).toContain(`- from 4: search ×2, read; refs ${REF}\n- from 11: write`);
       expect(text).not.toContain('from 9');
-    });
-
-    it('takes the refs of calls that it is given', () => {
-      const text = ledger([user(0, 'go'), said(1, '', call('read', '{}', 'x'))], {
-        refsByCall: new Map([['x', REF]]),
-      });
-      expect(text).toContain(`- from 0: read; refs ${REF}`);
     });
 
     it('believes no ref outside of a marker', () => {

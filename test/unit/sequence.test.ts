@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Boundaries } from '../../src/memory/boundaries.ts';
 import { readHistory } from '../../src/memory/history.ts';
-import { lastSequence, roundsOf, sequenceNumbers, windowStart } from '../../src/memory/sequence.ts';
+import { roundsOf, sequenceNumbers, windowStart } from '../../src/memory/sequence.ts';
 import { labelDigest } from '../../src/storage/tenant.ts';
 import { brokenConversation, conversation } from '../support/arbitrary-conversation.ts';
 import { assistant, calls, read, result, step, system, user } from '../support/chat.ts';
@@ -61,7 +61,6 @@ describe('a round', () => {
   it('there is none of without a user message', () => {
     const history = historyOf([system('s'), assistant('Hello!')]);
     expect(roundsOf(history)).toEqual([]);
-    expect(lastSequence([])).toBe(-1);
     expect([...sequenceNumbers(history, [])]).toEqual([-1, -1, -1]);
   });
 });
@@ -85,9 +84,9 @@ describe('sequence numbers', () => {
   });
 
   it('end with that of the answer, or of the question while there is none', () => {
-    expect(lastSequence(rounds(user('a')))).toBe(0);
-    expect(lastSequence(rounds(user('a'), assistant('b')))).toBe(1);
-    expect(lastSequence(rounds(user('a'), assistant('b'), user('c'), calls(['1', 'f'])))).toBe(2);
+    expect(numbers(user('a')).at(-1)).toBe(0);
+    expect(numbers(user('a'), assistant('b')).at(-1)).toBe(1);
+    expect(numbers(user('a'), assistant('b'), user('c'), calls(['1', 'f'])).at(-1)).toBe(2);
   });
 
   it('never fall, and are two for each round that is over', () => {
@@ -97,7 +96,6 @@ describe('sequence numbers', () => {
         const over = roundsOf(history);
         const all = [...sequenceNumbers(history, over)];
         expect(all).toEqual(all.toSorted((a, b) => a - b));
-        expect(all.at(-1)).toBe(lastSequence(over));
         for (const [index, { end }] of over.slice(0, -1).entries()) expect(all[end]).toBe(2 * index + 1);
       }),
       { endOnFailure: true },
