@@ -35,7 +35,8 @@ export function tenantOf(headers: Headers, services: Services): Tenant {
   );
 }
 
-function bearerToken(headers: Headers): string | undefined {
+/** The token of `Authorization: Bearer`, if there is one. */
+export function bearerToken(headers: Headers): string | undefined {
   return /^bearer +(\S+) *$/i.exec(headers.get('authorization') ?? '')?.[1];
 }
 

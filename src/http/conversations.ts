@@ -1,5 +1,6 @@
 /** `/v1/conversations/{id}/memory`: what is kept of a conversation, and what it is set to (design §5). */
 import type { Context } from 'hono';
+import { parseObject } from '../memory/placeholder.ts';
 import { type ConversationMemoryStub, callObject, userName } from '../storage/conversation-key.ts';
 import type { Overview, Settings } from '../storage/memories.ts';
 import { RefStore } from '../storage/refs.ts';
@@ -12,6 +13,7 @@ import { storedConversation } from './conversation.ts';
 import { ApiError } from './errors.ts';
 import { checked } from './place.ts';
 import type { AppEnv, Services } from './services.ts';
+import { stored } from './stored.ts';
 import { checkSummarizerModel } from './summarizer-target.ts';
 
 /** A strategy has a few dozen short fields. In bytes. */
@@ -99,36 +101,17 @@ async function readSettings(request: Request, services: Services): Promise<Setti
   const bytes = await request.arrayBuffer();
   if (bytes.byteLength > LARGEST_SETTINGS) throw tooLarge;
   const text = new TextDecoder().decode(bytes);
-  const body = parseObjectOf(text);
+  const body = parseObject(text);
+  if (!body)
+    throw new ApiError(
+      'invalid_json',
+      'The body must be a JSON object: a memory_strategy, and memory_injection beside its fields.',
+    );
   const { memory_injection = null, ...strategy } = body;
   if (memory_injection !== null) parsedInjection(memory_injection);
   const isSet = Object.keys(strategy).length > 0;
   if (isSet) checkSummarizerModel(parsedStrategy(strategy), services);
   return { memory_strategy: isSet ? strategy : null, memory_injection };
-}
-
-function parseObjectOf(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return value as Record<string, unknown>;
-  } catch {
-    // Not JSON: refused below.
-  }
-  throw new ApiError(
-    'invalid_json',
-    'The body must be a JSON object: a memory_strategy, and memory_injection beside its fields.',
-  );
-}
-
-async function stored<Value>(c: Context<AppEnv>, work: () => Promise<Value>): Promise<Value> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof ApiError) throw error;
-    c.get('services').log('error', 'storage has failed', { code: 'store_failed' });
-    throw new ApiError('store_failed', 'The storage could not be read or written; try again.');
-  }
 }
 
 function shown(id: string, overview: Overview): object {

@@ -3,7 +3,7 @@ import { type History, readHistory } from '../memory/history.ts';
 import { mayAct, type PlanRequest } from '../memory/plan.ts';
 import { idleReport, type Report, type StrategySource, type Warning } from '../memory/report.ts';
 import { findEcho } from '../memory/session-summary.ts';
-import type { EditingStrategy } from '../memory/strategy.ts';
+import type { EditingStrategy, RollingStrategy, SummarizeStrategy } from '../memory/strategy.ts';
 import { type TokenCounter, toolTokens } from '../memory/tokens.ts';
 import type { View } from '../memory/view.ts';
 import type { ChatRequest } from '../protocol/chat.ts';
@@ -101,7 +101,7 @@ export async function makeView(
       'messages',
     );
   if (request.tooManyMessages) return idle('too_many_messages');
-  if (strategy.mode === 'summarize' || strategy.mode === 'rolling_summary') {
+  if (summarizes(strategy)) {
     // What is wrong is told at the first request, not when the conversation has grown.
     summarizerTarget(strategy, request, scope);
     sentSummary(request);
@@ -143,6 +143,6 @@ function warningsOf(strategy: EditingStrategy, { tenant }: Caller): Warning[] {
   return keeps && !tenant ? ['no_tenant'] : [];
 }
 
-function summarizes({ mode }: EditingStrategy): boolean {
-  return mode === 'summarize' || mode === 'rolling_summary';
+function summarizes(strategy: EditingStrategy): strategy is SummarizeStrategy | RollingStrategy {
+  return strategy.mode === 'summarize' || strategy.mode === 'rolling_summary';
 }

@@ -9,6 +9,7 @@ import type { Tenant } from '../storage/tenant.ts';
 import { tenantOf } from './caller.ts';
 import { ApiError } from './errors.ts';
 import type { AppEnv, Services } from './services.ts';
+import { stored } from './stored.ts';
 
 const DEFAULT_PAGE = 100;
 const LARGEST_PAGE = 1000;
@@ -76,15 +77,6 @@ function target(c: Context<AppEnv>): Target {
 /** A ref that fails its check and one that is not there are the same to whoever asks. */
 function notFound(ref: string): ApiError {
   return new ApiError('ref_not_found', `There is nothing under ${ref}.`, 'ref');
-}
-
-async function stored<Value>(c: Context<AppEnv>, work: () => Promise<Value>): Promise<Value> {
-  try {
-    return await work();
-  } catch {
-    c.get('services').log('error', 'storage has failed', { code: 'store_failed' });
-    throw new ApiError('store_failed', 'The storage could not be read or written; try again.');
-  }
 }
 
 function whole(c: Context<AppEnv>, ref: string, { content, metadata }: Opened): Response {

@@ -4,6 +4,7 @@ import type { MemoryStrategy, RollingStrategy, SummarizeStrategy } from '../memo
 import type { ChatRequest } from '../protocol/chat.ts';
 import type { SummarizerTarget } from '../summary/summarizer.ts';
 import { requestHeaders } from '../upstream/request.ts';
+import { bearerToken } from './caller.ts';
 import { ApiError } from './errors.ts';
 import type { RequestScope } from './make-view.ts';
 import type { Services } from './services.ts';
@@ -41,7 +42,7 @@ export function summarizerTarget(
     return { baseUrl, apiKey, headers: {}, model, window: summarizer.window ?? windowOf(model), timeoutMs };
   }
   const forwarded = requestHeaders(headers, caller.account);
-  const apiKey = /^bearer +(\S+) *$/i.exec(forwarded.get('authorization') ?? '')?.[1];
+  const apiKey = bearerToken(forwarded);
   const own = new URL(upstreamBaseUrl).hostname === OPENAI_HOST ? OPENAI_MODEL : request.model;
   const model = strategy.summarizer_model ?? own ?? OPENAI_MODEL;
   const stated = model === request.model ? strategy.context_window_tokens : undefined;

@@ -111,7 +111,7 @@ export class MemoryChain {
 
   /**
    * Keeps a part of a long prefix as a version of its own, which the claimed row is then built upon, and renews the lease. A version
-   * that is there already stays, and is built upon instead.
+   * that is there already stays.
    *
    * @returns the version; null when the lease is lost
    * @throws RangeError when the text is too long

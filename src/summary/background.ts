@@ -5,7 +5,7 @@ import type { UserMemoryStub } from '../storage/conversation-key.ts';
 import type { Chunk, Claimed, Failure, Memory, Written } from '../storage/memories.ts';
 import { publish, type RollMaterial } from './conversation.ts';
 import { NO_TRANSCRIPT } from './kept-transcript.ts';
-import { writeSummary } from './writer.ts';
+import { knownOf, writeSummary } from './writer.ts';
 
 /** The chain that the object holds; see `ConversationMemoryObject`. */
 export interface Chain {
@@ -26,8 +26,7 @@ export async function writeInBackground(
 ): Promise<void> {
   const start = Date.now();
   const counter = createTokenCounter(await loadTokenize(encoding));
-  const known = base ? { text: base.memory_text ?? '', end: base.covers_end } : undefined;
-  const written = await writeSummary(task, known, target, counter, {
+  const written = await writeSummary(task, knownOf(base), target, counter, {
     retrying: async (error) => chain.retrying(memoryId, lease, error),
     renew: async () => chain.renew(memoryId, lease),
     advance: async (chunk) => {

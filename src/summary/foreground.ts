@@ -8,11 +8,12 @@ import { callObject } from '../storage/conversation-key.ts';
 import { type Claimed, type ClaimRequest, DIGEST_MODEL, type Memory } from '../storage/memories.ts';
 import { publish, type ServedSummary, type StoredConversation } from './conversation.ts';
 import { NO_TRANSCRIPT } from './kept-transcript.ts';
-import { knownOf, Material, RETRIES, type SummaryNeed, type SummaryPorts } from './material.ts';
+import { Material, RETRIES, type SummaryNeed, type SummaryPorts } from './material.ts';
 import { strategyHash } from './strategy-hash.ts';
 import { NO_USAGE } from './summarizer.ts';
 import { soon, within } from './time-limit.ts';
-import { LEASE_MARGIN_MS, partsOf, type SummaryTask, writeSummary } from './writer.ts';
+import type { TranscriptChunk } from './transcript.ts';
+import { knownOf, LEASE_MARGIN_MS, partsOf, type SummaryTask, writeSummary } from './writer.ts';
 
 /** An object decides in microseconds; one that takes longer is in trouble. In milliseconds. */
 const CALL_MS = 5_000;
@@ -47,7 +48,7 @@ function shown(summary: ServedSummary | undefined, ...warnings: Warning[]): Serv
 }
 
 function withWarning({ summary, warnings }: Served, warning: Warning): Served {
-  return { summary, warnings: warnings.includes(warning) ? warnings : [...warnings, warning] };
+  return { summary, warnings: [...warnings, warning] };
 }
 
 /** The making of one summary. */
@@ -164,12 +165,13 @@ class Making {
   ): Promise<Served | undefined> {
     const { target, counter, waitUntil } = this.ports;
     const task = this.material.task(claim.base);
-    if ((partsOf(task, knownOf(claim.base), target, counter)?.length ?? 0) > 1) {
+    const chunks = partsOf(task, knownOf(claim.base), target, counter);
+    if (chunks && chunks.length > 1) {
       // It may take longer than a Worker lives behind its answer.
       await this.handOver(conversation, request, claim, task);
       return undefined;
     }
-    const work = this.finish(conversation, claim, task);
+    const work = this.finish(conversation, claim, task, chunks);
     waitUntil(work.catch(() => undefined));
     return soon(late - Date.now(), work);
   }
@@ -195,7 +197,12 @@ class Making {
     await ask(conversation, (stub) => stub.takeOver(claim, request, material));
   }
 
-  private async finish(conversation: StoredConversation, claim: Claimed, task: SummaryTask): Promise<Served> {
+  private async finish(
+    conversation: StoredConversation,
+    claim: Claimed,
+    task: SummaryTask,
+    chunks: TranscriptChunk[] | undefined,
+  ): Promise<Served> {
     const { target, counter, waitUntil, openUser } = this.ports;
     const { memoryId, lease, base } = claim;
     const start = Date.now();
@@ -205,7 +212,7 @@ class Making {
       advance: async () => false,
     };
     const [written, transcript] = await Promise.all([
-      writeSummary(task, knownOf(base), target, counter, progress),
+      writeSummary(task, knownOf(base), target, counter, progress, chunks),
       this.material.keepTranscript(base),
     ]);
     const ms = Date.now() - start;

@@ -24,7 +24,7 @@ import {
 } from './kept-transcript.ts';
 import { collectLedger, type LedgerFacts } from './ledger.ts';
 import type { SummarizerTarget } from './summarizer.ts';
-import { type KnownSummary, newest, recent, type SummaryTask } from './writer.ts';
+import { type KnownSummary, knownOf, newest, recent, type SummaryTask } from './writer.ts';
 
 /** How long a request waits for a summary, its own or another's, in milliseconds (design §7). */
 export const WAIT_MS = 20_000;
@@ -155,8 +155,4 @@ export class Material {
     });
     return this.knownFacts;
   }
-}
-
-export function knownOf(memory: Memory | null | undefined): KnownSummary | undefined {
-  return memory ? { text: memory.memory_text ?? '', end: memory.covers_end } : undefined;
 }

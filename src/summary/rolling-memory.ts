@@ -33,7 +33,7 @@ import { collectLedger } from './ledger.ts';
 import { strategyHash } from './strategy-hash.ts';
 import type { SummarizerTarget } from './summarizer.ts';
 import { soon, within } from './time-limit.ts';
-import { type KnownSummary, LEASE_MARGIN_MS, newest, recent, type SummaryTask } from './writer.ts';
+import { type KnownSummary, knownOf, LEASE_MARGIN_MS, newest, recent, type SummaryTask } from './writer.ts';
 
 /** No pause between two attempts is longer, in milliseconds. */
 const LONGEST_PAUSE_MS = 60_000;
@@ -114,7 +114,7 @@ export class RollingMemory {
     const prior = echo && echo.end < due.boundary.end ? echo : undefined;
     const base = found.memory && found.memory.covers_end <= due.boundary.end ? found.memory : undefined;
     if (base?.prefix_hash === due.boundary.prefixHash) return;
-    const start = newest(base && { text: base.memory_text ?? '', end: base.covers_end }, prior);
+    const start = newest(knownOf(base), prior);
     const { conversation, target, model, refs } = this.ports;
     // A link to a transcript that can't be fetched would lead nowhere: then this one starts from the beginning.
     const before = base && {

@@ -6,6 +6,7 @@ import type { Boundary, Piece } from '../memory/passage.ts';
 import type { SummaryUsage } from '../memory/report.ts';
 import type { Result } from '../memory/result.ts';
 import type { TokenCounter } from '../memory/tokens.ts';
+import type { Memory } from '../storage/memories.ts';
 import { splitLedger } from './headings.ts';
 import { type LedgerFacts, writeLedger } from './ledger.ts';
 import { type Prompt, writePrompt } from './prompt.ts';
@@ -115,13 +116,17 @@ export function partsOf(
   return transcriptParts(pieces, room, counter).filter(({ text }) => text.trim() !== '');
 }
 
-/** @param base the summary to build upon, and the message before which it ends */
+/**
+ * @param base the summary to build upon, and the message before which it ends
+ * @param chunks the task's parts, where they are known already
+ */
 export async function writeSummary(
   task: SummaryTask,
   base: KnownSummary | undefined,
   target: SummarizerTarget,
   counter: TokenCounter,
   progress: Progress,
+  chunks = partsOf(task, base, target, counter),
 ): Promise<Result<WrittenSummary, WritingFault>> {
   const start = newest(base, task.prior);
   let text = start ? splitLedger(start.text).body : '';
@@ -129,7 +134,6 @@ export async function writeSummary(
   const userTexts = [...task.userTexts, text];
   const run = new Run({ ...task, userTexts }, target, counter, progress);
   if ((start?.end ?? 0) < task.from) return run.failed('base_gone');
-  const chunks = partsOf(task, base, target, counter);
   if (!chunks) return run.failed('window_too_small');
   if (chunks.length === 0) return run.failed('empty');
 
@@ -146,6 +150,13 @@ export async function writeSummary(
   }
   const whole = withLedger(text, task, counter);
   return { ok: true, value: { text: whole, tokens: counter.text(whole), usage: run.usage } };
+}
+
+/** A version as the summary that it holds. */
+export function knownOf(
+  memory: Pick<Memory, 'memory_text' | 'covers_end'> | null | undefined,
+): KnownSummary | undefined {
+  return memory ? { text: memory.memory_text ?? '', end: memory.covers_end } : undefined;
 }
 
 /** Whichever of two summaries covers more. */

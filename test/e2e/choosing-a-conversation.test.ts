@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Call, settingsOf, statuses } from '../support/conversation-settings.ts';
+import { type Call, choiceOf, settingsOf, statuses } from '../support/conversation-settings.ts';
 import { deploy, KEY } from '../support/deployment.ts';
 import { question, startRollingSummarizer, Talk } from '../support/rolling-summarizer.ts';
 
@@ -22,20 +22,7 @@ const newId = () => `conversation-${++named}`;
 const settings = settingsOf(deployment);
 const set = (id: string, body: unknown, call: Call = {}) => settings(id, { method: 'PATCH', body, ...call });
 
-/** One request with a question, and how its strategy was chosen. */
-async function ask({ path = '/v1', body = {}, headers = {} }: Call): Promise<(string | null)[]> {
-  const response = await deployment.fetch(`${path}/chat/completions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify({
-      model: 'gpt-4.1-mini',
-      messages: [{ role: 'user', content: 'Hello' }],
-      ...(body as object),
-    }),
-  });
-  expect(response.status).toBe(200);
-  return [response.headers.get('x-memory-mode'), response.headers.get('x-memory-source')];
-}
+const ask = choiceOf(deployment);
 
 describe('the strategy of a conversation', () => {
   it('comes after that of the request, and before those of the agent and the deployment', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Call, settingsOf, statuses } from '../support/conversation-settings.ts';
+import { type Call, choiceOf, settingsOf, statuses } from '../support/conversation-settings.ts';
 import { deploy } from '../support/deployment.ts';
 import { until } from '../support/polling.ts';
 import { question, startRollingSummarizer, Talk } from '../support/rolling-summarizer.ts';
@@ -26,20 +26,7 @@ async function errorOf(response: Response): Promise<Record<string, unknown>> {
   return ((await response.json()) as { error: Record<string, unknown> }).error;
 }
 
-/** One request with a question, and how its strategy was chosen. */
-async function ask({ path = '/v1', body = {}, headers = {} }: Call): Promise<(string | null)[]> {
-  const response = await deployment.fetch(`${path}/chat/completions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify({
-      model: 'gpt-4.1-mini',
-      messages: [{ role: 'user', content: 'Hello' }],
-      ...(body as object),
-    }),
-  });
-  expect(response.status).toBe(200);
-  return [response.headers.get('x-memory-mode'), response.headers.get('x-memory-source')];
-}
+const ask = choiceOf(deployment);
 
 describe('GET /v1/conversations/{id}/memory', () => {
   it('tells what is kept of a conversation', async () => {

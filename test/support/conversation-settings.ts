@@ -1,4 +1,5 @@
 /** The routes of a conversation's memory, as tests call them. */
+import { expect } from 'vitest';
 import type { Deployment } from './deployment.ts';
 
 export interface Call {
@@ -19,3 +20,20 @@ export function settingsOf(deployment: Deployment) {
 }
 
 export const statuses = (...responses: Response[]) => responses.map(({ status }) => status);
+
+/** One request with a question, and how its strategy was chosen: its mode and its source. */
+export function choiceOf(deployment: Deployment) {
+  return async ({ path = '/v1', body = {}, headers = {} }: Call): Promise<(string | null)[]> => {
+    const response = await deployment.fetch(`${path}/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({
+        model: 'gpt-4.1-mini',
+        messages: [{ role: 'user', content: 'Hello' }],
+        ...(body as object),
+      }),
+    });
+    expect(response.status).toBe(200);
+    return [response.headers.get('x-memory-mode'), response.headers.get('x-memory-source')];
+  };
+}
