@@ -1,5 +1,6 @@
 /** Variables and secrets → a typed, validated configuration. Read once per isolate; a mistake in it is told on every request. */
 import { z } from 'zod';
+import type { Price } from './memory/prices.ts';
 import { type MemoryStrategy, parseStrategy } from './memory/strategy.ts';
 
 /** The Worker's bindings (wrangler.toml). */
@@ -22,6 +23,7 @@ export interface Env {
   readonly SUMMARIZER_WINDOW_TOKENS?: string;
   readonly UPSTREAM_HEADERS_TIMEOUT_MS?: string;
   readonly UPSTREAM_IDLE_TIMEOUT_MS?: string;
+  readonly MODEL_PRICES?: string;
   readonly LOG_LEVEL?: string;
 }
 
@@ -73,6 +75,8 @@ export interface Config {
   readonly summarizerTimeoutMs: number;
   readonly headersTimeoutMs: number;
   readonly idleTimeoutMs: number;
+  /** The deployer's own prices; they go before those that `memory/prices.ts` knows. */
+  readonly modelPrices: readonly Price[];
   readonly logLevel: LogLevel;
 }
 
@@ -103,6 +107,7 @@ const variables = z.object({
   SUMMARIZER_WINDOW_TOKENS: z.coerce.number().int().positive().optional(),
   UPSTREAM_HEADERS_TIMEOUT_MS: milliseconds(HEADERS_TIMEOUT_MS),
   UPSTREAM_IDLE_TIMEOUT_MS: milliseconds(IDLE_TIMEOUT_MS),
+  MODEL_PRICES: z.string().default('[]'),
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
 });
 
@@ -127,6 +132,7 @@ export function readConfig(env: Env): Config {
     summarizerTimeoutMs: vars.SUMMARIZER_TIMEOUT_MS,
     headersTimeoutMs: vars.UPSTREAM_HEADERS_TIMEOUT_MS,
     idleTimeoutMs: vars.UPSTREAM_IDLE_TIMEOUT_MS,
+    modelPrices: readModelPrices(vars.MODEL_PRICES),
     logLevel: vars.LOG_LEVEL,
   };
 }
@@ -195,6 +201,29 @@ function readIsolation(text: string): Isolation {
   } catch {
     throw new ConfigError(
       'ISOLATION is not a JSON object of user_key and session_key (dotted paths into the body) and require_explicit_key.',
+    );
+  }
+}
+
+const priceSchema = z
+  .strictObject({
+    family: z
+      .string()
+      .max(100)
+      .regex(/^[^/]+$/),
+    fresh: z.number().positive(),
+    cached: z.number().nonnegative(),
+  })
+  .refine(({ fresh, cached }) => cached <= fresh);
+
+const MOST_PRICES = 200;
+
+function readModelPrices(text: string): readonly Price[] {
+  try {
+    return z.array(priceSchema).max(MOST_PRICES).parse(JSON.parse(text));
+  } catch {
+    throw new ConfigError(
+      `MODEL_PRICES is not a JSON array of at most ${MOST_PRICES} objects of family (how models' names begin, without a vendor's prefix), fresh and cached (dollars per million input tokens, 0 ≤ cached ≤ fresh, 0 < fresh).`,
     );
   }
 }

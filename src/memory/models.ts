@@ -30,7 +30,7 @@ export function encodingOf(model: string | undefined): EncodingName {
     : 'o200k_base';
 }
 
-function bareName(model: string): string {
+export function bareName(model: string): string {
   return model.slice(model.lastIndexOf('/') + 1);
 }
 

@@ -196,6 +196,41 @@ describe('the configuration', () => {
       expect(readConfig(env({ ACCESS_KEYS, UPSTREAM_API_KEY: 'u' })).access).toEqual({ keys, apiKey: 'u' });
   });
 
+  it('takes the deployer’s prices, of which there are none by default', () => {
+    expect(readConfig(env({})).modelPrices).toEqual([]);
+    const prices = [
+      { family: 'my-model', fresh: 2, cached: 0.5 },
+      { family: 'x'.repeat(100), fresh: 0.01, cached: 0 },
+      { family: 'whole', fresh: 3, cached: 3 },
+    ];
+    expect(readConfig(env({ MODEL_PRICES: JSON.stringify(prices) })).modelPrices).toEqual(prices);
+    const many = JSON.stringify(Array(200).fill(prices[0]));
+    expect(readConfig(env({ MODEL_PRICES: many })).modelPrices).toHaveLength(200);
+  });
+
+  it.each([
+    ['no JSON', ''],
+    ['no array', '{"family":"secret","fresh":2,"cached":1}'],
+    ['no object', '["secret"]'],
+    ['a price missing', '[{"family":"secret","fresh":2}]'],
+    ['the family missing', '[{"fresh":2,"cached":1}]'],
+    ['an unknown field', '[{"family":"secret","fresh":2,"cached":1,"output":8}]'],
+    ['a price as text', '[{"family":"secret","fresh":"2","cached":1}]'],
+    ['free fresh input', '[{"family":"secret","fresh":0,"cached":0}]'],
+    ['infinite fresh input', '[{"family":"secret","fresh":1e999,"cached":0}]'],
+    ['a negative price', '[{"family":"secret","fresh":2,"cached":-1}]'],
+    ['cached over fresh', '[{"family":"secret","fresh":2,"cached":2.1}]'],
+    ['an empty family', '[{"family":"","fresh":2,"cached":1}]'],
+    ['a vendor’s prefix', '[{"family":"openai/secret","fresh":2,"cached":1}]'],
+    ['a long family', `[{"family":"${'x'.repeat(101)}","fresh":2,"cached":1}]`],
+    ['too many', JSON.stringify(Array(201).fill({ family: 'secret', fresh: 2, cached: 1 }))],
+  ])('refuses prices with %s', (_, MODEL_PRICES) => {
+    const read = () => readConfig(env({ MODEL_PRICES }));
+    expect(read).toThrow(ConfigError);
+    expect(read).toThrow('MODEL_PRICES');
+    expect(read).not.toThrow(/secret['" ]/);
+  });
+
   it.each([
     [{ PRECIS_SECRET: 'short' }, 'PRECIS_SECRET'],
     [{ UPSTREAM_BASE_URL: 'ftp://x' }, 'UPSTREAM_BASE_URL'],
