@@ -6,54 +6,115 @@
  * expression for all forms would take the square of a long run's length.
  */
 
-/** A URL, or a run without white space, quotes and brackets. */
-const WORD = /https?:\/\/[^\s"'<>`()[\]{}\\]+|[^\s"'<>`()[\]{}\\;|=]+/g;
+export interface Literal {
+  readonly text: string;
+  /** How much it tells, by its form: 0–1. */
+  readonly weight: number;
+}
 
-/** The forms, most distinctive first: the order in which a preview names them. */
-const FORMS: readonly RegExp[] = [
-  /^https?:\/\/./, // URLs
-  /^[0-9a-f]{8}-[0-9a-f]{4}-/i, // UUIDs
-  /^(?=[a-f]*\d)(?=\d*[a-f])[a-f\d]{7,64}$/i, // hashes
-  /^[\w@.~-]*(?:\/[\w@.-]+)+\/?$/, // paths
-  /^[$€£]\d[\d,]*(?:\.\d+)?$|^\d[\d,]*\.\d+$/, // amounts
-  /^(?=\D*\d)(?=\d*[A-Za-z])[A-Za-z\d]+(?:[_:#.-][A-Za-z\d]+)*$/, // ids
-  /^\d{4,}$/, // numbers
-  /^[A-Za-z\d]+(?:[_:#.][A-Za-z\d]+)+$/, // snake_case, a.member
-  /^[A-Za-z][a-z\d]*(?:[A-Z][a-z\d]+)+$/, // camelCase
+/** Names one thing of the world, which nothing else gives back. */
+const NAME = 1;
+/** Stands in many texts: quantities, years, numbers of lines. */
+const COMMON = 0.3;
+/** Names a part of a program, which stands in its file too: comes last. */
+const SYMBOL = 0.01;
+
+/** The first that fits. What may follow a repeated part can't begin it, so that no form tries a word in more than a few ways. */
+const FORMS: readonly (readonly [weight: number, form: RegExp])[] = [
+  [NAME, /^[a-z][a-z\d+.-]{1,15}:\/\/\/?[^/]/i], // URLs
+  [COMMON, /^\d{1,4}\/\d{1,4}(?:\/\d{1,4})?$/], // shares and dates, which are no paths
+  [COMMON, /^[A-Za-z]*\/[A-Za-z]+\/?$/], // and/or, /word: seldom paths
+  [NAME, /^[\w@.~+:-]*(?:\/[\w@.+-]+)+\/?(?:[:#][\w.-]+)*$/], // paths, with a line or a tag behind them
+  [NAME, /^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$/], // e-mail addresses
+  [NAME, /^\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?$/], // IP addresses
+  [COMMON, /^\d{4}-\d\d-\d\d(?:[T_]\d\d[\d:.]*(?:Z|[+-]\d\d:?\d\d)?)?$/], // dates and times
+  [COMMON, /^[$€£¥]?\d{1,3}(?:,\d{2,3})+(?:\.\d+)?%?$|^[$€£¥]\d+(?:\.\d+)?$|^\d+(?:\.\d+)+%?$/], // amounts, versions
+  [COMMON, /^\d+(?:\.\d+)?(?:[mnu]?s|[mhdx]|px|r?em|[kmgt]i?b?|b|th|st|nd|rd)$/i], // measures
+  [COMMON, /^\d{1,4}(?:-[A-Za-z]+)+$/], // 24-bit
+  [COMMON, /^\d{4,6}$/], // years, numbers of lines
+  [NAME, /^(?=(?:-?\d){7})\d+(?:-\d+)*$/], // longer numbers
+  [NAME, /^#(?:\d+|[\da-f]{6}|[\da-f]{8})$/i], // numbers that are ids, colours
+  [NAME, /^(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])#?[A-Za-z\d]+(?:[_:#.+~@-]+[A-Za-z\d]+)*$/], // ids, hashes, UUIDs
+  [SYMBOL, /^[A-Za-z\d]+(?:[_:#.]+[A-Za-z\d]+)+$/], // snake_case, a.member
+  [SYMBOL, /^[A-Za-z][a-z\d]*(?:[A-Z]+[a-z\d]+)+$/], // camelCase
 ];
 
-const PUNCTUATION = '.,:;-!?*';
+/**
+ * A URL; what is no word: an escape in a JSON string inside a text, and the name that closes an element; or a run without white
+ * space, quotes and brackets.
+ */
+const WORD =
+  /https?:\/\/[^\s"'<>`()[\]{}\\|“”‘’«»│]+|\\+(?:u[\dA-Fa-f]{4}|[nrt])?|<\/[\w:.-]*|[^\s"'<>`()[\]{}\\;|=“”‘’«»│]+/g;
+
+/** What every form has, and few words: the others need not be tried. */
+const TELLING = /[\d/_.:#@]|[A-Za-z][A-Z]/;
+
+/** Words that a comma does not part. */
+const WITH_COMMA = /^[a-z][a-z\d+.-]{1,15}:\/\/|^[$€£¥]?\d{1,3}(?:,\d{2,3})+(?:\.\d+)?%?$/i;
+
+/** What a search writes before the line that it has found: its number; or its file, with or without the number. */
+const NUMBER_BEFORE = /^\d{1,6}:(?=\D)/;
+const FILE_BEFORE = /^([^:]*[./][^:]*:\d+(?::\d+)?)[:-]\D|^([^:]*\/[^:/]*\.\w{1,8}):\D/;
+
+const PUNCTUATION = '.,:;-!?*+';
 const SHORTEST = 4;
 const LONGEST = 120;
 
 /** The distinct literals of a text, in the order in which they stand there. Linear in its length. */
-export function literalsOf(text: string): string[] {
-  const found = new Set<string>();
-  for (const [word] of text.matchAll(WORD))
+export function literalsOf(text: string): Literal[] {
+  const seen = new Set<string>();
+  const found: Literal[] = [];
+  for (const [word] of text.matchAll(WORD)) {
+    if (word.length < SHORTEST || seen.has(word)) continue;
+    seen.add(word);
+    if (!TELLING.test(word)) continue;
     for (const part of partsOf(word)) {
-      const literal = trimmed(part);
-      if (literal.length >= SHORTEST && literal.length <= LONGEST && rankOf(literal) < FORMS.length)
-        found.add(literal);
+      if (part.length < SHORTEST || part.length > LONGEST) continue;
+      if (part !== word && seen.has(part)) continue;
+      seen.add(part);
+      const weight = weightOf(part);
+      if (weight !== undefined) found.push({ text: part, weight });
     }
-  return [...found];
+  }
+  return found;
 }
 
-/** Most distinctive first; equals stay in their order. */
-export function byDistinction(literals: readonly string[]): string[] {
+/**
+ * Most distinctive for its length first; equals in the order in which they stand.
+ *
+ * @param tokensOf tokens that a literal takes where it is named
+ * @param most so many are counted and returned: those that are best for their characters, since a count costs more than all else
+ */
+export function byDistinction(
+  literals: readonly Literal[],
+  tokensOf: (text: string) => number,
+  most: number,
+): Literal[] {
+  const best = new Set(ranked(literals, ({ text, weight }) => weight / (text.length + 1)).slice(0, most));
+  const candidates = literals.filter((literal) => best.has(literal));
+  return ranked(candidates, ({ text, weight }) => weight / tokensOf(text));
+}
+
+/** Highest score first; equals stay in their order. */
+function ranked(literals: readonly Literal[], scoreOf: (literal: Literal) => number): Literal[] {
   return literals
-    .map((literal) => ({ literal, rank: rankOf(literal) }))
-    .sort((a, b) => a.rank - b.rank)
+    .map((literal) => ({ literal, score: scoreOf(literal) }))
+    .sort((a, b) => b.score - a.score)
     .map(({ literal }) => literal);
 }
 
-function rankOf(literal: string): number {
-  const rank = FORMS.findIndex((form) => form.test(literal));
-  return rank < 0 ? FORMS.length : rank;
+function weightOf(word: string): number | undefined {
+  for (const [weight, form] of FORMS) if (form.test(word)) return weight;
+  return undefined;
 }
 
 /** A comma parts words, unless it stands in a number or a URL. */
 function partsOf(word: string): string[] {
-  return !word.includes(',') || /^[$€£]?\d|^https?:/.test(word) ? [word] : word.split(',');
+  const whole = trimmed(word.replace(NUMBER_BEFORE, ''));
+  const start = whole.slice(0, LONGEST);
+  const file = FILE_BEFORE.exec(start);
+  if (file) return [file[1] ?? file[2] ?? ''];
+  return !whole.includes(',') || WITH_COMMA.test(start) ? [whole] : whole.split(',').map(trimmed);
 }
 
 function trimmed(word: string): string {
