@@ -1,0 +1,326 @@
+/**
+ * Whether an upstream's error says that the prompt is too long for the model's context, and which numbers it names.
+ *
+ * There is no common form: a few servers have a code for it, most have only words. What decides is the words of the error itself, never
+ * what it echoes of the request: an end user could write such words. So a code for something else outweighs all words, and nothing
+ * counts that is quoted or may be part of a URL. Numbers are the upstream's own tokens.
+ */
+
+/** How many bytes of an error are looked at; no server needs more to say this. */
+export const LONGEST_ERROR = 64 * 1024;
+
+export interface TooLong {
+  /** The most tokens that the upstream takes, where it says so. */
+  readonly limit?: number;
+  /** Whether the answer counts towards the limit too. */
+  readonly withAnswer: boolean;
+  /** Tokens of this very prompt. */
+  readonly prompt?: number;
+  /** Tokens that were set aside for the answer. */
+  readonly answer?: number;
+}
+
+/** Whether an answer with this status may be such an error: 429 is about time, 401, 403 and 404 about the caller. */
+export function mayBeTooLong(status: number): boolean {
+  return status === 400 || status === 413 || status === 422;
+}
+
+/** Codes and types that say it: OpenAI and whoever copies it, z.ai, llama.cpp, GitHub Copilot, LiteLLM. */
+const CODES = namesOf(
+  'context_length_exceeded',
+  'model_context_window_exceeded',
+  'exceed_context_size_error',
+  'model_max_prompt_tokens_exceeded',
+  'ContextWindowExceededError',
+);
+
+/** Says that a body is too large, which may be about bytes (https://platform.claude.com/docs/en/api/errors). */
+const LARGE_CODE = nameOf('request_too_large');
+const OF_TOKENS = /\btokens?\b|\bcontext\b/i;
+
+/** Codes and types that say no more than that something is wrong: with them the words count, as with numbers and with none. */
+const GENERIC = namesOf(
+  'error',
+  'None', // LiteLLM
+  'null',
+  'bad_request',
+  'BadRequestError', // vLLM, SGLang
+  'bad_request_error', // MiniMax
+  'invalid_request',
+  'invalid_request_error', // OpenAI, Anthropic, DeepSeek
+  'invalid_request_prompt', // Mistral
+  'invalid_argument', // Gemini, xAI
+  'Client specified an invalid argument', // xAI
+  'InvalidParameter', // DashScope
+  'invalid_parameter_error', // DashScope
+  'ValidationException', // Bedrock
+  'validation_error', // Bedrock
+  'validation', // text-generation-inference
+  'ValueError', // vLLM, SGLang
+  'api_error', // Ollama
+  'request_too_large',
+);
+
+/** Words that say it, each with a server that uses them. */
+const WORDS = [
+  /maximum context length/, // OpenAI, Azure, vLLM, SGLang, DeepSeek, OpenRouter, Mistral
+  /maximum prompt length/, // xAI
+  /exceeds? the (?:model's )?context window/, // OpenAI
+  /input tokens exceed the configured limit/, // OpenAI, Azure
+  /prompt (?:is )?too long/, // Anthropic, Ollama
+  /exceed context limit/, // Anthropic
+  /input token count.*exceeds the maximum/, // Gemini
+  /input is too long for (?:the )?(?:requested|this) model/, // Bedrock
+  /too many input tokens/, // Bedrock
+  /exceeds? the available context size/, // llama.cpp
+  /exceed context window of/, // llama-cpp-python
+  /context (?:the )?overflows/, // LM Studio
+  /greater than the context length/, // LM Studio
+  /exceed(?:s|ed) (?:the )?(?:max(?:imum)? )?context length/, // Ollama
+  /context length is only/, // vLLM
+  /(?:longer than|fit into) the (?:maximum )?model/, // vLLM
+  /longer than the model's context length/, // SGLang, Together
+  /\b(?:input|prompt|context)(?: length)? \(\d+ tokens\) exceeds the maximum allowed length/, // SGLang
+  /\binputs\b.*must (?:be <=|have less than)/, // text-generation-inference, Together
+  /too large for model with/, // Mistral
+  /reduce the length of the messages/, // Groq, Cerebras
+  /prompt token count.*exceeds the limit/, // GitHub Copilot
+  /context window exceeds/, // MiniMax
+  /exceeded model token limit/, // Moonshot
+  /range of input length should be/, // DashScope
+  /prompt exceeds max(?:imum)? length/, // z.ai
+  /number of tokens \(prompt.*cannot exceed/, // Cohere
+  /litellm\.contextwindowexceedederror/, // LiteLLM
+].map(anyCase);
+
+/** Words of a limit that the prompt has for itself; all others are windows, which hold the answer too. */
+const OF_THE_PROMPT = anyCase(
+  /maximum prompt length|configured limit|input token count|prompt token count|range of input length|maximum allowed length|max input tokens|inputs must have/,
+);
+
+/** Words of errors that speak of tokens or lengths too, and are about something else. */
+const OTHERWISE = [
+  // A rate: OpenAI's and Groq's "tokens per minute", which Groq sends with status 413.
+  /\bper (?:second|min|minute|hour|day)\b|\b[tr]p[smhd]\b|\brate.?limit|\bquota\b/,
+  // A pairing of calls and results.
+  /\btool[_ ]?calls?\b|\btool_call_id|\btool_use\b|\btool_result\b|role ['"`]?tool\b/,
+  /\bfunction[_ -]?(?:calls?|responses?|call_outputs?)\b|\bcall_id\b/,
+  // The limit of the answer alone.
+  /\bmax_(?:completion_|output_|new_)?tokens\b.*\bis too (?:large|high)\b/,
+  // A body that does not fit its schema: such errors repeat the request.
+  /['"]loc['"]:/,
+].map(anyCase);
+
+const RATE_CODE = nameOf('rate_limit_exceeded');
+
+/** Where the limit stands. */
+const LIMITS = [
+  /maximum (?:context|prompt) length (?:is|of) #/,
+  /configured limit of #/,
+  /> # maximum/,
+  /exceed context limit: \d+ \+ \d+ > #/,
+  /maximum number of tokens allowed (?:is )?\(?#/,
+  /max input tokens: #/,
+  /context size \(# tokens\)/,
+  /context window of #/,
+  /context length (?:of|is) only #/,
+  /context length \(?#/,
+  /\bn_ctx: ?#/,
+  /maximum model length of #/,
+  /maximum allowed length \(#/,
+  /must (?:be <=|have less than) #/,
+  /too large for model with #/,
+  /while limit is #/,
+  /exceeds the limit of #/,
+  /token limit: #/,
+  /input length should be \[1, ?#/,
+  /cannot exceed #/,
+].map(withNumber);
+
+/** Where the prompt's own length stands. "At least" is no length: vLLM stops counting there. */
+const PROMPTS = [
+  /too long: #/,
+  /exceed context limit: #/,
+  /token count (?:of )?\(?#/,
+  /input token count: #/,
+  /request \(# tokens\)/,
+  /request (?:contains|has) # (?:input )?tokens/,
+  /prompt contains # (?:input )?tokens/,
+  /passed # input tokens/,
+  /requested tokens \(#/,
+  /keep the first # tokens/,
+  /\bn_keep: ?#/,
+  /input (?:length )?\(# tokens\)/,
+  /prompt \((?:total )?length #/,
+  /given: #/,
+  /current length is #/,
+  /- received #/,
+].map(withNumber);
+
+/** Where prompt and answer stand in one number. */
+const TOTALS = [/resulted in # tokens/, /requested (?:about |a total of )?# tokens/, /\(requested: #/].map(
+  withNumber,
+);
+
+/** Where the answer's share stands. */
+const ANSWERS = [
+  /# (?:tokens )?(?:in|for) the (?:completion|output)/,
+  /requested # output tokens/,
+  /exceed context limit: \d+ \+ #/,
+  /plus # max_tokens/,
+  /and # max_new_tokens/,
+].map(withNumber);
+
+/**
+ * What an error says of a prompt that is too long; undefined when it is about something else, or when the answer alone fills the
+ * context, so that no prompt would be short enough.
+ *
+ * @param body of the error, decoded
+ */
+export function readTooLong(status: number, body: string): TooLong | undefined {
+  if (!mayBeTooLong(status)) return undefined;
+  const said = statementIn(body);
+  if (!said) return undefined;
+  const { text, codes } = said;
+  if (codes.has(RATE_CODE) || OTHERWISE.some((words) => words.test(said.echoing))) return undefined;
+  if (![...codes].some((code) => CODES.has(code))) {
+    if (![...codes].every(isGeneric)) return undefined;
+    const large = codes.has(LARGE_CODE) && OF_TOKENS.test(text);
+    if (!large && !WORDS.some((words) => words.test(text))) return undefined;
+  }
+
+  const limit = said.limit ?? numberIn(text, LIMITS);
+  const answer = numberIn(text, ANSWERS);
+  const total = numberIn(text, TOTALS);
+  const prompt = said.prompt ?? numberIn(text, PROMPTS) ?? (total && total - (answer ?? 0));
+  const withAnswer = !OF_THE_PROMPT.test(text);
+  if (withAnswer && limit !== undefined && answer !== undefined && answer >= limit) return undefined;
+  return {
+    withAnswer,
+    ...(limit ? { limit } : {}),
+    ...(prompt !== undefined && prompt > 0 ? { prompt } : {}),
+    ...(answer === undefined ? {} : { answer }),
+  };
+}
+
+/** What an error says in its own words, codes and numbers. */
+interface Statement {
+  text: string;
+  /** The same with what it quotes. */
+  echoing: string;
+  /** As `nameOf` has them. */
+  readonly codes: Set<string>;
+  limit?: number;
+  prompt?: number;
+}
+
+/** Members that hold words, or hold what holds them; everything else may repeat the request. */
+const TELLING = ['error', 'message', 'msg', 'detail', 'metadata', 'raw'];
+
+/** Errors of gateways hold those of the servers behind them. */
+const DEEPEST = 6;
+const LONGEST_TEXT = 2_000;
+const MOST_ITEMS = 4;
+
+function statementIn(body: string): Statement | undefined {
+  const said: Statement = { text: '', echoing: '', codes: new Set() };
+  const root = parsed(body);
+  if (typeof root !== 'object' || root === null) return undefined;
+  collect(root, said, DEEPEST);
+  return said;
+}
+
+function collect(value: unknown, said: Statement, depth: number): void {
+  if (depth === 0) return;
+  if (typeof value === 'string') {
+    const { words, inner } = split(value);
+    const cut = words.slice(0, LONGEST_TEXT);
+    said.echoing += `${cut}\n`;
+    said.text += `${withoutEcho(cut)}\n`;
+    if (inner !== undefined) collect(inner, said, depth - 1);
+    return;
+  }
+  if (typeof value !== 'object' || value === null) return;
+  if (Array.isArray(value)) {
+    for (const item of value.slice(0, MOST_ITEMS)) collect(item, said, depth - 1);
+    return;
+  }
+  const fields = value as Record<string, unknown>;
+  for (const name of ['code', 'type'] as const) {
+    const code = fields[name];
+    if (typeof code === 'string') said.codes.add(nameOf(code));
+  }
+  // llama.cpp names both numbers beside the message.
+  if (typeof fields.n_ctx === 'number') said.limit = fields.n_ctx;
+  if (typeof fields.n_prompt_tokens === 'number') said.prompt = fields.n_prompt_tokens;
+  for (const name of TELLING) if (Object.hasOwn(fields, name)) collect(fields[name], said, depth - 1);
+}
+
+/** The words of a message, and the error of another server that a gateway has put at their end. */
+function split(value: string): { words: string; inner?: unknown } {
+  const start = value.indexOf('{');
+  const words = value.slice(0, Math.max(0, start));
+  // What is quoted is no error of a server.
+  if (start < 0 || words.length > LONGEST_TEXT || withoutEcho(words) !== words) return { words: value };
+  const inner = parsed(value.slice(start, value.lastIndexOf('}') + 1));
+  return inner === undefined ? { words: value } : { words, inner };
+}
+
+/** Names of parameters in quotes: these are the server's own words. */
+const PARAMETERS = /(['"`])(inputs?|messages|prompt|max_(?:completion_|output_|new_)?tokens)\1/g;
+/**
+ * From a URL on nothing counts: who makes up a URL can put spaces into it. From a quote on nothing counts until the last one of its
+ * kind, or to the end where there is none: what is quoted may hold quotes itself. An apostrophe is no quote.
+ */
+const ECHOES = [
+  /(?:\b[a-z][a-z0-9+.-]{0,20}:\/\/|\bdata:\w{1,20}\/).*/is,
+  /(?<!\w)'(?:.*'(?!\w)|.*)/gs,
+  /"(?:.*"|.*)/gs,
+  /`(?:.*`|.*)/gs,
+  /[“„«].*[”“»]/gs,
+  /‘.*’/gs,
+];
+
+/** A message without what it may repeat of the request. Returns the same where it repeats nothing. */
+function withoutEcho(text: string): string {
+  const named = text.replace(PARAMETERS, '$2');
+  return ECHOES.reduce((left, echo) => left.replace(echo, ''), named);
+}
+
+function isGeneric(code: string): boolean {
+  return /^\d*$/.test(code) || GENERIC.has(code);
+}
+
+/** A code without what servers write differently. */
+function nameOf(code: string): string {
+  return code.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+}
+
+function namesOf(...codes: string[]): ReadonlySet<string> {
+  return new Set(codes.map(nameOf));
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+function numberIn(text: string, places: readonly RegExp[]): number | undefined {
+  for (const place of places) {
+    const digits = place.exec(text)?.[1];
+    if (digits !== undefined) return Number(digits.replaceAll(',', ''));
+  }
+  return undefined;
+}
+
+/** `#` stands for a number; its digits may be grouped by commas. */
+function withNumber({ source }: RegExp): RegExp {
+  return new RegExp(source.replaceAll('#', '(\\d[\\d,]*)'), 'i');
+}
+
+function anyCase({ source }: RegExp): RegExp {
+  return new RegExp(source, 'i');
+}
