@@ -20,6 +20,7 @@ export function scopeOf(c: Context<AppEnv>): RequestScope {
   const services = c.get('services');
   const { headers } = c.req.raw;
   const caller = callerOf(headers, services);
+  let stored: Promise<boolean> | undefined;
   return {
     services,
     caller,
@@ -27,7 +28,10 @@ export function scopeOf(c: Context<AppEnv>): RequestScope {
     timings: new Timings(),
     session: SESSION_HEADERS.map((name) => headers.get(name)).find((value) => value !== null) ?? undefined,
     waitUntil: (work) => c.executionCtx.waitUntil(work),
-    mayStore: (tenant) => mayStore(tenant, headers, caller, services),
+    mayStore: (tenant) => {
+      stored ??= mayStore(tenant, headers, caller, services);
+      return stored;
+    },
   };
 }
 

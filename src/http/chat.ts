@@ -7,11 +7,12 @@ import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { responseHeaders } from '../upstream/request.ts';
 import { readBody, relayEvents } from '../upstream/stream.ts';
 import { askUpstream, scopeOf } from './ask-upstream.ts';
+import { askWithin } from './ask-within.ts';
 import { agentOf, type ChosenStrategy, chooseStrategy } from './choose-strategy.ts';
 import { settingsOf } from './conversation.ts';
 import { ApiError, upstreamError } from './errors.ts';
 import { injectionFor, withInjection } from './inject.ts';
-import { type MadeView, makeView, type RequestScope } from './make-view.ts';
+import { type MadeView, type MakeViewOptions, makeView, type RequestScope } from './make-view.ts';
 import { type Place, placeOf } from './place.ts';
 import { setReportHeaders } from './report-headers.ts';
 import type { Agent, AppEnv } from './services.ts';
@@ -24,13 +25,16 @@ export async function chatCompletions(c: Context<AppEnv>): Promise<Response> {
   const request = await readRequest(c.req.raw);
   const { place, chosen } = await readCall(request, c.get('agent'), scope);
   const options = { force: false, dryRun: false, count: chosen.report, expressly: false };
-  const [made, injected] = await Promise.all([
-    makeView(request, chosen, place, scope, options),
+  const make = (how: MakeViewOptions) => makeView(request, chosen, place, scope, how);
+  const [first, injected] = await Promise.all([
+    make(options),
     injectionFor(request, chosen.injection, place, scope),
   ]);
+  const ask = ({ view }: MadeView) =>
+    askUpstream(c, scope, '/chat/completions', writeChatRequest(request, view, injected.message));
+  const asking = { request, options, beside: injected.tokens ?? 0, make, ask };
+  const { made, answer } = await askWithin(first, asking, scope);
   const report = withInjection(made.report, injected);
-  const body = writeChatRequest(request, made.view, injected.message);
-  const answer = await askUpstream(c, scope, '/chat/completions', body);
   if (answer.response.ok && scope.caller.tenant) {
     scope.services.accepted.accept(scope.caller.tenant.id);
     if (made.prepareNext) scope.waitUntil(made.prepareNext());

@@ -3,22 +3,22 @@ import { type History, readHistory } from '../memory/history.ts';
 import { mayAct, type PlanRequest } from '../memory/plan.ts';
 import { idleReport, type Report, type StrategySource, type Warning } from '../memory/report.ts';
 import { findEcho } from '../memory/session-summary.ts';
-import type { EditingStrategy, RollingStrategy, SummarizeStrategy } from '../memory/strategy.ts';
+import { budgetsOf, type EditingStrategy, type SummarizingStrategy } from '../memory/strategy.ts';
 import { type TokenCounter, toolTokens } from '../memory/tokens.ts';
 import type { View } from '../memory/view.ts';
 import type { ChatRequest } from '../protocol/chat.ts';
 import { RefStore } from '../storage/refs.ts';
 import type { Tenant } from '../storage/tenant.ts';
 import { RefWriter, type WaitUntil } from '../storage/writer.ts';
+import { type LearnedLimit, roomIn } from '../upstream/learned-limits.ts';
 import type { Caller } from './caller.ts';
 import type { ChosenStrategy } from './choose-strategy.ts';
 import { sentSummary } from './conversation.ts';
-import { editedView } from './edited-view.ts';
 import { ApiError } from './errors.ts';
 import type { Place } from './place.ts';
+import { replayedView } from './replayed-view.ts';
 import { rollingView } from './rolling-view.ts';
 import type { Counting, Services } from './services.ts';
-import { summarizedView } from './summarized-view.ts';
 import { summarizerTarget } from './summarizer-target.ts';
 import type { Timings } from './timings.ts';
 
@@ -49,6 +49,8 @@ export interface MakeViewOptions {
   readonly count: boolean;
   /** Whether the view is all that the caller wants: then a summary is made also where it can't be kept. */
   readonly expressly: boolean;
+  /** What the upstream has just said that it takes; absent: what it is known to take. */
+  readonly limit?: LearnedLimit;
 }
 
 /** What one request brings along. */
@@ -111,7 +113,9 @@ export async function makeView(
   const echo = summarizes(strategy) ? findEcho(request.messages, caller.tenant?.refs) : undefined;
   const history = readHistory(request.messages, strategy.text_observation_prefixes, echo);
   const { model, answerTokens } = request;
-  const outline: PlanRequest = { history, model, toolTokens: 0, answerTokens, force: options.force };
+  const limit = options.limit ?? (caller.tenant && services.limits.of(caller.tenant.id, model));
+  const asked: PlanRequest = { history, model, toolTokens: 0, answerTokens, force: options.force };
+  const outline = limit ? withinLimit(strategy, asked, limit) : asked;
   const warnings = warningsOf(strategy, caller);
   if (!options.count && !mayAct(strategy, outline, request.tools?.bytes ?? 0)) return idle(...warnings);
 
@@ -127,9 +131,29 @@ export async function makeView(
     counting: () => services.counting(model),
     toolTokens: (counter) => toolTokens(request.tools, counter),
   };
-  if (strategy.mode === 'summarize') return summarizedView(strategy, prepared);
-  if (strategy.mode === 'rolling_summary') return rollingView(strategy, prepared);
-  return editedView(strategy, prepared);
+  const made =
+    strategy.mode === 'rolling_summary'
+      ? await rollingView(strategy, prepared)
+      : await replayedView(strategy, prepared);
+  return { ...made, report: withLimit(made.report, outline.limit) };
+}
+
+/**
+ * A request within what the upstream takes, where that is less than the strategy counts on. What it leaves to the prompt holds at every
+ * request point: an answer's room that were looked at in the end alone would move the frontier at every request.
+ */
+function withinLimit(strategy: EditingStrategy, asked: PlanRequest, learned: LearnedLimit): PlanRequest {
+  const { window } = budgetsOf(strategy, asked.model);
+  const limit = roomIn(learned, asked.answerTokens);
+  if (limit >= roomIn({ tokens: window, withAnswer: true }, asked.answerTokens)) return asked;
+  return { ...asked, limit, answerTokens: 0 };
+}
+
+/** Says so where a learned limit, and not the strategy alone, has decided what goes up: it was the window of an array that exceeds it. */
+function withLimit(report: Report, limit: number | undefined): Report {
+  const { before = 0, window } = report.tokens ?? {};
+  if (window !== limit || limit === undefined || before <= limit) return report;
+  return { ...report, warnings: [...new Set([...report.warnings, 'limit_learned' as const])] };
 }
 
 /** Writes refs for one request. */
@@ -143,6 +167,6 @@ function warningsOf(strategy: EditingStrategy, { tenant }: Caller): Warning[] {
   return keeps && !tenant ? ['no_tenant'] : [];
 }
 
-function summarizes(strategy: EditingStrategy): strategy is SummarizeStrategy | RollingStrategy {
-  return strategy.mode === 'summarize' || strategy.mode === 'rolling_summary';
+function summarizes(strategy: EditingStrategy): strategy is SummarizingStrategy {
+  return ['summarize', 'rolling_summary', 'auto'].includes(strategy.mode);
 }

@@ -14,7 +14,7 @@ import { NO_USAGE } from '../summary/summarizer.ts';
 import { conversationOf } from './conversation.ts';
 import { ApiError } from './errors.ts';
 import { type MadeView, type Prepared, refWriterOf } from './make-view.ts';
-import { heldIn, knownRef, reportedSummary } from './summarized-view.ts';
+import { heldIn, knownRef, reportedSummary } from './prefix-summary.ts';
 import { summarizerTarget } from './summarizer-target.ts';
 
 const NOTHING: Found = {
@@ -55,10 +55,10 @@ class RollingRequest {
   }
 
   async make(): Promise<MadeView> {
-    const { history, scope, source, options } = this.prepared;
+    const { history, outline, scope, source, options } = this.prepared;
     const memory = await scope.timings.measure('summary', () => this.find());
     const used = await this.used(memory);
-    if (!used && !options.count)
+    if (!used && !options.count && outline.limit === undefined)
       return {
         view: undefined,
         report: idleReport(this.strategy.mode, source, this.warnings),
@@ -74,6 +74,7 @@ class RollingRequest {
       prices,
       used,
       counter,
+      outline.limit,
     );
     if ('budget' in rolled)
       throw new ApiError(
@@ -83,7 +84,8 @@ class RollingRequest {
       );
     const { shown } = rolled;
     const view = render(rolled.plan, () => true, shown);
-    const summary = shown && used && reportedSummary(used, shown, this.boundaries.at(used.end).prefixHash);
+    const summary =
+      shown && used && reportedSummary(used, shown.covers, this.boundaries.at(used.end).prefixHash);
     const report = reportOf(rolled.plan, view, source, this.warnings, { summary, trimmed: rolled.trimmed });
     return { view, history, report, remember: (answer) => this.remember(answer) };
   }

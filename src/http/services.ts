@@ -19,6 +19,7 @@ import { Tenants } from '../storage/tenant.ts';
 import { KnownRefs } from '../storage/writer.ts';
 import type { RollMaterial } from '../summary/conversation.ts';
 import { AcceptedKeys } from '../upstream/acceptance.ts';
+import { LearnedLimits } from '../upstream/learned-limits.ts';
 
 /** A counter and what it has learned; one per encoding, since counts differ. */
 export interface Counting {
@@ -41,9 +42,12 @@ export interface Services {
   readonly tenants: Tenants;
   readonly known: KnownRefs;
   readonly accepted: AcceptedKeys;
+  readonly limits: LearnedLimits;
   readonly agents: ReadonlyMap<string, Agent>;
   /** Digests that were written before: they cost a reading of all that they cover. */
   readonly digests: Lru<string>;
+  /** See `SummaryPorts`. */
+  readonly prepared: Lru<number>;
   /** The Durable Objects, by `conversationName` and `userName`. */
   conversation(name: string): ConversationMemoryStub<RollMaterial>;
   user(name: string): UserMemoryStub;
@@ -63,6 +67,7 @@ export interface AppEnv {
 
 /** A few thousand tokens each. */
 const REMEMBERED_DIGESTS = 200;
+const REMEMBERED_PREPARED = 5_000;
 
 const made = new WeakMap<Env, Services>();
 
@@ -85,7 +90,9 @@ function createServices(env: Env): Services {
     tenants: new Tenants(config.secret),
     known: new KnownRefs(),
     accepted: new AcceptedKeys(),
+    limits: new LearnedLimits(),
     digests: new Lru<string>(REMEMBERED_DIGESTS),
+    prepared: new Lru<number>(REMEMBERED_PREPARED),
     agents: new Map(agents.map((spec) => [spec.key, readAgent(spec)])),
     conversation: (name) => conversationMemory(env, name),
     user: (name) => userMemory(env, name),

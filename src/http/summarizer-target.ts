@@ -1,8 +1,9 @@
 /** Which summarizer a request's summaries are made by: the deployment's own, else the request's upstream with its key (design §8). */
 import { windowOf } from '../memory/models.ts';
-import type { MemoryStrategy, RollingStrategy, SummarizeStrategy } from '../memory/strategy.ts';
+import type { MemoryStrategy, SummarizingStrategy } from '../memory/strategy.ts';
 import type { ChatRequest } from '../protocol/chat.ts';
 import type { SummarizerTarget } from '../summary/summarizer.ts';
+import { roomIn } from '../upstream/learned-limits.ts';
 import { requestHeaders } from '../upstream/request.ts';
 import { bearerToken } from './caller.ts';
 import { ApiError } from './errors.ts';
@@ -30,7 +31,7 @@ export function checkSummarizerModel(strategy: MemoryStrategy, { config }: Servi
 
 /** @throws ApiError `invalid_memory_strategy` for a model that the deployment does not offer */
 export function summarizerTarget(
-  strategy: SummarizeStrategy | RollingStrategy,
+  strategy: SummarizingStrategy,
   request: ChatRequest,
   { services, caller, headers }: RequestScope,
 ): SummarizerTarget {
@@ -46,6 +47,8 @@ export function summarizerTarget(
   const own = new URL(upstreamBaseUrl).hostname === OPENAI_HOST ? OPENAI_MODEL : request.model;
   const model = strategy.summarizer_model ?? own ?? OPENAI_MODEL;
   const stated = model === request.model ? strategy.context_window_tokens : undefined;
+  const window = stated ?? windowOf(model);
+  const learned = caller.tenant && services.limits.of(caller.tenant.id, model);
   return {
     baseUrl: upstreamBaseUrl,
     ...(apiKey === undefined ? {} : { apiKey }),
@@ -56,7 +59,7 @@ export function summarizerTarget(
       }),
     ),
     model,
-    window: stated ?? windowOf(model),
+    window: learned ? Math.min(window, roomIn(learned, 0)) : window,
     timeoutMs,
   };
 }

@@ -31,7 +31,11 @@ export function conversationTurns(
     if (view?.dropped.has(question)) return [];
     return [
       {
-        user: textOf(messages[question], echo?.last === question ? echo.length : 0),
+        user: [
+          // What is trimmed is nowhere else to be seen for a caller who keeps no array.
+          ...(view?.trim?.message === question ? [view.trim.line] : []),
+          textOf(messages[question], openingTaken(view, echo, question)),
+        ].join('\n\n'),
         assistant: answer === undefined ? null : textOf(messages[answer]),
       },
     ];
@@ -44,6 +48,12 @@ export function conversationTurns(
       view?.summary?.block ??
       (echo ? (messages[echo.last]?.opening().slice(0, echo.length).trimEnd() ?? null) : null),
   };
+}
+
+/** Characters of a question's opening that are not its own: a summary, or the line for what was trimmed before. */
+function openingTaken(view: View | undefined, echo: History['echo'], question: number): number {
+  const summary = echo?.last === question ? echo.length : 0;
+  return Math.max(summary, view?.trim?.message === question ? view.trim.opening : 0);
 }
 
 /** @param skipped characters of the opening that are a summary */

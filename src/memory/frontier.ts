@@ -32,7 +32,7 @@ export interface Cursor {
   position: Position;
   /** Turns that the turn trigger does not count any more. */
   turnsCut: number;
-  /** Whether a move changes bytes even where it frees nothing. */
+  /** See `Mover`. */
   readonly rewrites: boolean;
   /** What a move to this unit could free at the most. */
   mostFreed(unit: number): number;
@@ -43,10 +43,7 @@ export interface Cursor {
 }
 
 /** A cursor's place. */
-export interface Position {
-  readonly cuts: Cuts;
-  /** Tokens that the view has less than the caller's array. */
-  readonly freed: number;
+export interface Position extends Standing {
   /** Turns that begin before the turn cut. */
   readonly turnsBefore: number;
 }
@@ -62,6 +59,34 @@ export interface Effect {
   step(unit: number): number;
 }
 
+/** Whatever a replay moves. */
+export interface Mover {
+  /** Where it stands; assigning one that was read before takes moves back. */
+  position: Standing;
+  /** Turns that the turn trigger does not count any more. */
+  turnsCut: number;
+  /** Whether a move changes bytes even where it frees nothing. */
+  readonly rewrites: boolean;
+  /**
+   * Moves as far as it must; does nothing where that frees too little.
+   *
+   * @param tail how far each cut may go
+   * @param price tokens of the array up to this request point
+   */
+  move(tail: Cuts, due: Due, price: number, point: RequestPoint): void;
+  /** A request point is over, its moves made. */
+  settle(price: number): void;
+}
+
+/** Where a mover stands. */
+export interface Standing {
+  readonly cuts: Cuts;
+  /** Tokens that the view has less than the caller's array. */
+  readonly freed: number;
+  /** The part of them that is left out, with nothing but words in its place, where that is not told by the cuts. */
+  readonly leftOut?: number;
+}
+
 /** A strategy as the replay sees it. */
 export interface ReplayRule {
   readonly frontier: 'jump' | 'slide';
@@ -71,6 +96,8 @@ export interface ReplayRule {
   readonly keepSteps: number | undefined;
   /** The number of turns from which on the turn trigger is met. */
   readonly turnsDue: number | undefined;
+  /** The number of turns from which on that trigger lets run what loses something too. */
+  readonly turnsLossy?: number | undefined;
   /** Budgets in tokens. */
   readonly hard: number | undefined;
   readonly soft: number | undefined;
@@ -79,6 +106,8 @@ export interface ReplayRule {
   /** A jump that frees less is not made, unless the view would not fit the window. */
   readonly minReclaim: number;
   readonly window: number;
+  /** Whether the window is what the upstream has said by refusing a request. */
+  readonly learned: boolean;
   /** Tokens that the answer may take. They count only at the last request point. */
   readonly answer: number;
   /** Whether the turn cut may stand inside a turn. */
@@ -108,96 +137,120 @@ export interface Replay {
 /** From this share of the budget on the next move is prepared, where a strategy sets no watermark. */
 const PREPARE_FROM = 0.6;
 
-/** Finds the frontier. @param cursor a new one, which knows what the strategy's edits free */
-export function replay(history: History, rule: ReplayRule, prices: Prices, cursor: Cursor): Replay {
+/** Finds the frontier. @param mover a new one, which knows what the strategy's edits free */
+export function replay(history: History, rule: ReplayRule, prices: Prices, mover: Mover): Replay {
   const tails = new Tails(history, rule);
   const moves: Cuts[] = [];
   let trigger: Trigger = 'none';
   let moved = false;
   let before = 0;
-  let shown: number | undefined;
+  let shown: Standing | undefined;
 
   const end = history.requestPoints.length - 1;
   for (const [index, point] of history.requestPoints.entries()) {
     before = prices[point.messages] ?? 0;
     const tail = tails.at(point);
     const last = index === end;
-    const { freed } = cursor.position;
-    const due = dueAt(point, rule, cursor, before, last);
-    if (due) move(cursor, rule, tail, due, before);
+    const { freed } = mover.position;
+    const due = dueAt(point, rule, mover, before, last);
+    if (due) mover.move(tail, due, before, point);
     // The answer's room is looked at when all else is done, so that the rule above is the same one at every request.
-    const tight = last ? dueByAnswer(rule, before - cursor.position.freed) : undefined;
-    if (tight) move(cursor, rule, tail, tight, before);
-    if (index === end - 1) shown = cutByAnswer(cursor, rule, tail, before);
-    moved = cursor.position.freed > freed;
+    const tight = last ? dueByAnswer(rule, before - mover.position.freed) : undefined;
+    if (tight) mover.move(tail, tight, before, point);
+    if (index === end - 1) shown = cutByAnswer(mover, rule, tail, before, point);
+    moved = mover.position.freed > freed;
+    mover.settle(before);
     if (!moved) continue;
-    moves.push(cursor.position.cuts);
+    moves.push(mover.position.cuts);
     trigger = (due ?? tight)?.trigger ?? trigger;
   }
   // A result that came since the last request made one unit of several: edits made to these are not made any more.
   const since = history.requestPoints[end - 1]?.messages ?? 0;
   moved ||= history.late.some((message) => message >= since);
   // What the answer's room moved at the request before does not stay moved, and a summary would have to be unwritten.
-  moved ||= cursor.rewrites && shown !== undefined && shown !== cursor.position.cuts.turn;
+  moved ||= mover.rewrites && shown !== undefined && !isSame(shown, mover.position);
 
-  const { cuts, freed } = cursor.position;
+  const { cuts, freed } = mover.position;
   const after = before - freed;
-  const next = isNear(history, rule, cursor, after) ? tails.beyond() : cuts;
+  const next = isNear(history, rule, mover, after) ? tails.beyond() : cuts;
   return { cuts, moves, moved, trigger, before, after, next };
 }
 
-/** Where the view of a request ended that is not the last one, its answer's room included. */
-function cutByAnswer(cursor: Cursor, rule: ReplayRule, tail: Cuts, price: number): number {
-  const { position, turnsCut } = cursor;
+/** Where a mover stood for a request that is not the last one, its answer's room included. */
+function cutByAnswer(
+  mover: Mover,
+  rule: ReplayRule,
+  tail: Cuts,
+  price: number,
+  point: RequestPoint,
+): Standing {
+  const { position, turnsCut } = mover;
   const tight = dueByAnswer(rule, price - position.freed);
-  if (tight) move(cursor, rule, tail, tight, price);
-  const { turn } = cursor.position.cuts;
-  cursor.position = position;
-  cursor.turnsCut = turnsCut;
-  return turn;
+  if (tight) mover.move(tail, tight, price, point);
+  const shown = mover.position;
+  mover.position = position;
+  mover.turnsCut = turnsCut;
+  return shown;
+}
+
+function isSame(one: Standing, other: Standing): boolean {
+  return frontierUnit(one.cuts) === frontierUnit(other.cuts) && one.leftOut === other.leftOut;
 }
 
 /** A trigger that is met, and where the move is to stop. */
-interface Due {
+export interface Due {
   readonly trigger: Trigger;
+  /** Tokens of the view over which what loses something may run; infinite where nothing may. */
+  readonly lossyOver: number;
+  /** Whether the move is made however little it frees. */
+  readonly must: boolean;
   /** Tokens at which the move stops; 0 is the tail. */
   readonly target: number;
   /** Tokens over which the tail shrinks to steps; undefined where it must not. */
   readonly shrinkOver: number | undefined;
-  readonly leastFreed: number;
 }
 
 function dueAt(
   point: RequestPoint,
   rule: ReplayRule,
-  cursor: Cursor,
+  mover: Mover,
   price: number,
   last: boolean,
 ): Due | undefined {
   // Slide measures the caller's array, jump the view: the one edits on every request, the other once in a while.
   const slides = rule.frontier === 'slide';
-  const tokens = slides ? price : price - cursor.position.freed;
-  const turns = slides ? point.turns : point.turns - cursor.turnsCut;
+  const tokens = slides ? price : price - mover.position.freed;
+  const turns = slides ? point.turns : point.turns - mover.turnsCut;
   const overflows = tokens > rule.window;
   const forced = rule.force && last;
-  const leastFreed = overflows || slides || forced ? 0 : rule.minReclaim;
+  const must = overflows || slides || forced;
 
   const over = tokens > (rule.hard ?? Number.POSITIVE_INFINITY);
   const overSoft = tokens > (rule.soft ?? Number.POSITIVE_INFINITY);
   if (over || overSoft || overflows) {
     const limit = Math.min(rule.hard ?? rule.window, rule.soft ?? rule.window, rule.window);
     const target = slides ? 0 : limit * rule.watermark;
+    const lossyOver = over || !overSoft ? Math.min(rule.hard ?? rule.window, rule.window) : Infinity;
     return {
-      trigger: over || !overSoft ? 'token_budget' : 'token_soft_budget',
+      trigger: triggerOf(rule, over, overSoft),
+      lossyOver,
+      must,
       target,
       shrinkOver: target > 0 ? target : limit,
-      leastFreed,
     };
   }
-  if (rule.turnsDue !== undefined && turns >= rule.turnsDue)
-    return { trigger: 'turns', target: 0, shrinkOver: undefined, leastFreed };
-  if (forced) return { trigger: 'force', target: 0, shrinkOver: tokens - 1, leastFreed: 0 };
+  if (rule.turnsDue !== undefined && turns >= rule.turnsDue) {
+    const lossyOver = rule.turnsLossy !== undefined && turns >= rule.turnsLossy ? 0 : Infinity;
+    return { trigger: 'turns', lossyOver, must, target: 0, shrinkOver: undefined };
+  }
+  if (forced) return { trigger: 'force', lossyOver: 0, must: true, target: 0, shrinkOver: tokens - 1 };
   return undefined;
+}
+
+function triggerOf(rule: ReplayRule, over: boolean, overSoft: boolean): Trigger {
+  if (over) return 'token_budget';
+  if (overSoft) return 'token_soft_budget';
+  return rule.learned ? 'upstream_limit' : 'token_budget';
 }
 
 /** Due when the view would leave too little of the window for the answer. */
@@ -205,7 +258,45 @@ function dueByAnswer(rule: ReplayRule, view: number): Due | undefined {
   const limit = rule.window - rule.answer;
   if (view <= limit) return undefined;
   const target = rule.frontier === 'slide' ? 0 : limit * rule.watermark;
-  return { trigger: 'token_budget', target, shrinkOver: target > 0 ? target : limit, leastFreed: 0 };
+  const trigger = triggerOf(rule, false, false);
+  return { trigger, lossyOver: limit, must: true, target, shrinkOver: target > 0 ? target : limit };
+}
+
+/** Moves a cursor. */
+export class CursorMover implements Mover {
+  private readonly rule: ReplayRule;
+  private readonly cursor: Cursor;
+
+  constructor(rule: ReplayRule, cursor: Cursor) {
+    this.rule = rule;
+    this.cursor = cursor;
+  }
+
+  get position(): Position {
+    return this.cursor.position;
+  }
+
+  set position(position: Position) {
+    this.cursor.position = position;
+  }
+
+  get turnsCut(): number {
+    return this.cursor.turnsCut;
+  }
+
+  set turnsCut(turns: number) {
+    this.cursor.turnsCut = turns;
+  }
+
+  get rewrites(): boolean {
+    return this.cursor.rewrites;
+  }
+
+  move(tail: Cuts, due: Due, price: number): void {
+    move(this.cursor, this.rule, tail, due, price);
+  }
+
+  settle(): void {}
 }
 
 /**
@@ -213,7 +304,8 @@ function dueByAnswer(rule: ReplayRule, view: number): Due | undefined {
  * changes no byte, and a view that comes back as the array then replays in step with the array that it was made of.
  */
 function move(cursor: Cursor, rule: ReplayRule, tail: Cuts, due: Due, price: number): void {
-  if (due.leastFreed > 0 && cursor.mostFreed(frontierUnit(tail)) < due.leastFreed) return;
+  const leastFreed = due.must ? 0 : rule.minReclaim;
+  if (leastFreed > 0 && cursor.mostFreed(frontierUnit(tail)) < leastFreed) return;
   const before = cursor.position;
   cursor.turnTo(tail.turn, price - due.target);
   const turned = cursor.position;
@@ -226,17 +318,17 @@ function move(cursor: Cursor, rule: ReplayRule, tail: Cuts, due: Due, price: num
   // A user's request that stays may weigh more than the steps that go.
   if (cursor.rewrites && cursor.position.freed <= turned.freed) cursor.position = turned;
   const freed = cursor.position.freed - before.freed;
-  const least = cursor.rewrites ? Math.max(1, due.leastFreed) : due.leastFreed;
+  const least = cursor.rewrites ? Math.max(1, leastFreed) : leastFreed;
   if (freed < least && (freed > 0 || cursor.rewrites)) cursor.position = before;
   // Where turns leave the view, whatever dropped them counts. Where they stay, the turn trigger counts from its own last move:
   // tokens that are gone from an array which comes back would otherwise shift it.
   else if (rule.stops === 'turn' || due.trigger === 'turns') cursor.turnsCut = cursor.position.turnsBefore;
 }
 
-function isNear(history: History, rule: ReplayRule, cursor: Cursor, view: number): boolean {
+function isNear(history: History, rule: ReplayRule, { turnsCut }: Mover, view: number): boolean {
   const budget = Math.min(rule.hard ?? rule.window, rule.soft ?? rule.window);
   if (view >= budget * (rule.watermark || PREPARE_FROM)) return true;
-  const turns = history.turns.length - (rule.frontier === 'slide' ? 0 : cursor.turnsCut);
+  const turns = history.turns.length - (rule.frontier === 'slide' ? 0 : turnsCut);
   return rule.turnsDue !== undefined && turns + 1 >= rule.turnsDue;
 }
 

@@ -33,6 +33,17 @@ export interface Content {
   room(): number;
 }
 
+/** An image or a file that a message holds inline, as one of the parts of its content. */
+export interface InlineMedia {
+  readonly kind: 'image' | 'file';
+  /** Which of the parts. */
+  readonly part: number;
+  /** Its flat price. */
+  readonly tokens: number;
+  /** The part as it stands there. */
+  readonly json: string;
+}
+
 export interface Message {
   readonly role: Role;
   /** Length of the message as it came, in bytes of UTF-8. */
@@ -53,6 +64,8 @@ export interface Message {
   readonly flatTokens: number;
   /** The content alone, without calls and names. */
   content(): Content;
+  /** What the content holds inline. Decoded when it is asked for. */
+  media(): readonly InlineMedia[];
   /** The text that the content begins with: of a string all of it, of parts the first one's; empty when that is none. */
   opening(): string;
   /** The texts beside the content that the model reads: names, calls, reasoning. */

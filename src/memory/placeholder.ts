@@ -8,9 +8,12 @@
  */
 
 /** What a marker may stand for. */
-export type MarkerKind = 'tool output' | 'tool input';
+export type MarkerKind = 'tool output' | 'tool input' | 'image' | 'file';
 
-export type MarkerReason = 'context_compaction';
+/** Why it stands there: its content was old; large; identical to a later one; or the same call was made again later. */
+export type MarkerReason = (typeof REASONS)[number];
+
+const REASONS = ['context_compaction', 'offloaded', 'duplicate', 'superseded'] as const;
 
 export interface Marker {
   readonly kind: MarkerKind;
@@ -64,6 +67,24 @@ export function writeMarker(marker: Marker): string {
   return tokens === undefined ? `${where}; ref=${ref}⟧` : `${where}; ref=${ref}; tokens=${tokens}⟧`;
 }
 
+const TRIM_LINE =
+  /^⟦removed: messages \d+-\d+; reason=trimmed(?:; ref=(ref_[a-z2-7]{26}); tokens=\d+)?⟧(?:\n\n|$)/;
+
+/** The line that stands for messages which left the view. Without a ref it says no more than that they did. */
+export function writeTrimLine(
+  [first, last]: readonly [number, number],
+  kept?: { readonly ref: string; readonly tokens: number },
+): string {
+  const where = `${MARKER_START}messages ${first}-${last}; reason=trimmed`;
+  return kept ? `${where}; ref=${kept.ref}; tokens=${kept.tokens}⟧` : `${where}⟧`;
+}
+
+/** The ref in such a line at the beginning of a text, unchecked, and the line's length with what parts it from the rest. */
+export function parseTrimLine(text: string): { readonly ref: string; readonly length: number } | undefined {
+  const [whole, ref] = TRIM_LINE.exec(text) ?? [];
+  return whole === undefined || ref === undefined ? undefined : { ref, length: whole.length };
+}
+
 /** The marker on the first line of a text. It is only well-formed: nobody has checked its ref. */
 export function parseMarker(text: string): Marker | undefined {
   if (!text.startsWith(MARKER_START)) return undefined;
@@ -71,15 +92,23 @@ export function parseMarker(text: string): Marker | undefined {
   const match = MARKER_LINE.exec(end < 0 ? text : text.slice(0, end));
   if (!match) return undefined;
   const [, kind, tool = '', call = '', reason, ref, tokens] = match;
-  if (reason !== 'context_compaction') return undefined;
+  const known = REASONS.find((name) => name === reason);
+  if (known === undefined) return undefined;
   return {
     kind: kind === 'tool input' ? 'tool input' : 'tool output',
     tool,
     call,
-    reason,
+    reason: known,
     ...(ref === undefined ? {} : { ref }),
     ...(tokens === undefined ? {} : { tokens: Number(tokens) }),
   };
+}
+
+/** The marker of an offloaded output, which stands between its head and its tail; unchecked. */
+export function parseOffloaded(text: string): Marker | undefined {
+  const start = text.indexOf(`\n${MARKER_START}`);
+  const marker = start < 0 ? undefined : parseMarker(text.slice(start + 1));
+  return marker?.reason === 'offloaded' ? marker : undefined;
 }
 
 /** Arguments that stand for cleared ones: always a JSON object, since that is what upstreams parse. */

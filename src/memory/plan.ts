@@ -6,11 +6,13 @@
  * Storage comes between plan and view only to say which removals may be made: a placeholder must never name a ref that
  * can't be fetched.
  */
+import { planAuto } from './auto.ts';
 import { type CompactContext, type ContentFacts, compactUnit } from './edits/compact.ts';
 import type { Removal } from './edits/removal.ts';
-import { PrefixCursor, Prefixes, type SummarizedPrefix } from './edits/summarize.ts';
-import { trimmedMessages } from './edits/trim.ts';
+import { coveredMessages, PrefixCursor, Prefixes, type SummarizedPrefix } from './edits/summarize.ts';
+import { type TrimmedSpan, trimmedMessages } from './edits/trim.ts';
 import {
+  CursorMover,
   type Cuts,
   type Effect,
   frontierUnit,
@@ -23,7 +25,9 @@ import {
 import { type History, messagesOf } from './history.ts';
 import type { Digest, RefNamer } from './placeholder.ts';
 import { createPreviewWriter, type WrittenPreviews } from './preview.ts';
+import type { CountedEcho } from './session-summary.ts';
 import {
+  type AutoStrategy,
   type Budgets,
   budgetsOf,
   type CompactStrategy,
@@ -48,6 +52,12 @@ export interface PlanRequest {
   readonly answerTokens: number;
   /** Triggers count as met. */
   readonly force: boolean;
+  /** Tokens that the upstream takes at the most, where it has said so by refusing a request. */
+  readonly limit?: number | undefined;
+  /** Whether the model can fetch what is removed. */
+  readonly retrieval?: boolean;
+  /** The price of cached input relative to fresh, in (0, 1]. */
+  readonly cachedShare?: number;
 }
 
 /** What the plan takes from its isolate: functions and memories, never state. */
@@ -73,6 +83,10 @@ export interface Plan {
   readonly dropped: readonly number[];
   /** What a summary is to stand for. */
   readonly prefix?: SummarizedPrefix;
+  /** What leaves the view beside that; it stays where it is not known to be kept. */
+  readonly trimmed?: TrimmedSpan;
+  /** What the next move would have a summary stand for, where that is known already and likely to be needed. */
+  readonly next?: SummarizedPrefix;
 }
 
 /**
@@ -85,7 +99,11 @@ export function mayAct(strategy: EditingStrategy, request: PlanRequest, toolByte
   if (request.force || strategy.mode === 'rolling_summary') return true;
   const due = turnsDueOf(strategy);
   if (due !== undefined && request.history.turns.length >= due) return true;
-  const { hard, soft, window } = budgetsOf(strategy, request.model);
+  if (strategy.mode === 'auto' && request.retrieval) {
+    const { offload_min_tokens } = strategy;
+    if (request.history.messages.some(({ bytes }) => bytes > offload_min_tokens)) return true;
+  }
+  const { hard, soft, window } = budgetsWithin(strategy, request);
   const limit = Math.min(hard ?? window, soft ?? window, window - answerRoom(request.answerTokens, window));
   const most = request.history.messages.reduce((sum, message) => sum + message.bytes + message.flatTokens, 0);
   // Punctuation of the JSON outweighs the overhead of messages; that of tools is doubled to be safe.
@@ -95,12 +113,17 @@ export function mayAct(strategy: EditingStrategy, request: PlanRequest, toolByte
 /** Plans a request. `rolling_summary` is planned elsewhere, since its boundary is whatever memory is there (see `rolling.ts`). */
 export function plan(strategy: ReplayedStrategy, request: PlanRequest, context: PlanContext): Plan {
   const { history } = request;
-  const budgets = budgetsOf(strategy, request.model);
+  const budgets = budgetsWithin(strategy, request);
   const prices = pricesOf(history, request.toolTokens, context.counter);
   const rule = ruleOf(strategy, budgets, request, context);
 
   if (strategy.mode === 'trim') {
-    const result = replay(history, rule, prices, new UnitCursor(history, rule, trimEffect(history, prices)));
+    const result = replay(
+      history,
+      rule,
+      prices,
+      new CursorMover(rule, new UnitCursor(history, rule, trimEffect(history, prices))),
+    );
     return {
       strategy,
       history,
@@ -114,7 +137,7 @@ export function plan(strategy: ReplayedStrategy, request: PlanRequest, context: 
 
   if (strategy.mode === 'summarize') {
     const prefixes = prefixesOf(history, prices, strategy.summary_max_tokens, context.counter);
-    const result = replay(history, rule, prices, new PrefixCursor(history, prefixes));
+    const result = replay(history, rule, prices, new CursorMover(rule, new PrefixCursor(history, prefixes)));
     const unit = frontierUnit(result.cuts);
     const planned = { strategy, history, budgets, replay: result, segments: [], upcoming: [] };
     if (unit === 0) return { ...planned, dropped: [] };
@@ -122,10 +145,22 @@ export function plan(strategy: ReplayedStrategy, request: PlanRequest, context: 
     return { ...planned, prefix, dropped: coveredMessages(history, prefix) };
   }
 
-  const removals = removalsBy(history, strategy, context);
+  const compactContext: CompactContext = {
+    ...context,
+    keep: strategy.compact_offload,
+    writer: createPreviewWriter(history.messages, context),
+  };
+  if (strategy.mode === 'auto') {
+    const { retrieval = false, cachedShare = DEFAULT_CACHED_SHARE } = request;
+    const echo = countedEcho(history, context.counter);
+    const auto = { history, retrieval, cachedShare, echo };
+    return { strategy, history, budgets, ...planAuto(strategy, auto, rule, prices, compactContext) };
+  }
+
+  const removals = removalsBy(history, strategy, compactContext);
   const freed = (unit: number): number => removals(unit).reduce((sum, removal) => sum + removal.freed, 0);
   const cursor = new UnitCursor(history, rule, { whole: freed, step: freed });
-  const result = replay(history, rule, prices, cursor);
+  const result = replay(history, rule, prices, new CursorMover(rule, cursor));
   const collect = (from: Cuts, to: Cuts): Removal[] =>
     range(frontierUnit(from), frontierUnit(to)).flatMap((unit) => removals(unit));
   return {
@@ -139,24 +174,28 @@ export function plan(strategy: ReplayedStrategy, request: PlanRequest, context: 
   };
 }
 
+/** The price of cached input for a model that nobody knows (design §3). */
+const DEFAULT_CACHED_SHARE = 0.1;
+
 const START: Cuts = { turn: 0, step: 0 };
+
+/** The strategy's budgets, within what the upstream is known to take. */
+function budgetsWithin(strategy: EditingStrategy, { model, limit }: PlanRequest): Budgets {
+  const budgets = budgetsOf(strategy, model);
+  return { ...budgets, window: Math.min(budgets.window, limit ?? budgets.window) };
+}
 
 /** The removals of each unit, found when first asked for. */
 function removalsBy(
   history: History,
   strategy: CompactStrategy,
-  context: PlanContext,
+  context: CompactContext,
 ): (unit: number) => readonly Removal[] {
   const known: Removal[][] = [];
-  const compactContext: CompactContext = {
-    ...context,
-    keep: strategy.compact_offload,
-    writer: createPreviewWriter(history.messages, context),
-  };
   return (index) => {
     const unit = history.units[index];
     if (!unit) return [];
-    known[index] ??= compactUnit(history, unit, strategy, compactContext);
+    known[index] ??= compactUnit(history, unit, strategy, context);
     return known[index];
   };
 }
@@ -177,13 +216,11 @@ export function prefixesOf(
   maxTokens: number,
   counter: TokenCounter,
 ): Prefixes {
-  const { echo } = history;
-  return new Prefixes(history, prices, maxTokens, echo && { ...echo, tokens: counter.text(echo.text) });
+  return new Prefixes(history, prices, maxTokens, countedEcho(history, counter));
 }
 
-/** The messages that a summary takes the place of, ascending. */
-export function coveredMessages(history: History, { end, request }: SummarizedPrefix): number[] {
-  return range(0, end).filter((index) => history.messages[index]?.role !== 'preamble' && index !== request);
+function countedEcho({ echo }: History, counter: TokenCounter): CountedEcho | undefined {
+  return echo && { ...echo, tokens: counter.text(echo.text) };
 }
 
 /** The price of the array up to each message. */
@@ -204,11 +241,13 @@ function ruleOf(
   return {
     frontier: frontierOf(strategy),
     turnsDue: turnsDueOf(strategy),
+    turnsLossy: strategy.mode === 'auto' ? strategy.context_limit : undefined,
     hard: budgets.hard,
     soft: isReversible(strategy, context) ? budgets.soft : undefined,
     watermark: strategy.low_watermark_pct,
-    minReclaim: strategy.min_reclaim_tokens,
+    minReclaim: strategy.min_reclaim_tokens ?? 0,
     window: budgets.window,
+    learned: request.limit !== undefined && request.limit <= budgets.window,
     answer: answerRoom(request.answerTokens, budgets.window),
     force: request.force,
     ...tailOf(strategy),
@@ -217,18 +256,25 @@ function ruleOf(
 
 /** The tail. A caller who sets the turns and not the steps forbids that it shrinks (design §3). */
 function tailOf(strategy: ReplayedStrategy): Pick<ReplayRule, 'keepTurns' | 'keepSteps' | 'stops'> {
-  if (strategy.mode === 'compact')
+  if (strategy.mode === 'compact' || strategy.mode === 'auto') {
+    const kept = keptOf(strategy);
     return {
       stops: 'unit',
-      keepTurns: strategy.compact_keep ?? DEFAULT_COMPACT_KEEP,
-      keepSteps:
-        strategy.compact_keep_steps ?? (strategy.compact_keep === undefined ? DEFAULT_KEEP_STEPS : undefined),
+      keepTurns: kept ?? DEFAULT_COMPACT_KEEP,
+      keepSteps: strategy.compact_keep_steps ?? (kept === undefined ? DEFAULT_KEEP_STEPS : undefined),
     };
+  }
   return {
     stops: 'turn',
     keepTurns: keptTurns(strategy),
     keepSteps: strategy.keep_last_n_turns === undefined ? DEFAULT_KEEP_STEPS : undefined,
   };
+}
+
+/** The turns that a caller has asked to keep; `auto` has two fields for that. */
+function keptOf(strategy: CompactStrategy | AutoStrategy): number | undefined {
+  if (strategy.mode === 'compact' || strategy.keep_last_n_turns === undefined) return strategy.compact_keep;
+  return Math.max(strategy.keep_last_n_turns, strategy.compact_keep ?? 0);
 }
 
 /** The turn that is being worked on always stays: a view without it would ask for nothing. */
@@ -242,12 +288,16 @@ function keptTurns(strategy: TrimStrategy | SummarizeStrategy): number {
 function turnsDueOf(strategy: ReplayedStrategy): number | undefined {
   if (strategy.mode === 'trim') return strategy.max_turns;
   if (strategy.mode === 'summarize') return strategy.context_limit;
-  return strategy.compact_trigger_turns === undefined ? undefined : strategy.compact_trigger_turns + 1;
+  const { compact_trigger_turns: compact = Number.POSITIVE_INFINITY } = strategy;
+  const { context_limit = Number.POSITIVE_INFINITY } = strategy.mode === 'auto' ? strategy : {};
+  const due = Math.min(compact + 1, context_limit);
+  return due === Number.POSITIVE_INFINITY ? undefined : due;
 }
 
 /** Under the soft budget only what loses nothing may run. */
 function isReversible(strategy: ReplayedStrategy, { refs }: PlanContext): boolean {
-  return strategy.mode === 'compact' && strategy.compact_offload && refs !== undefined;
+  if (strategy.mode !== 'compact' && strategy.mode !== 'auto') return false;
+  return strategy.compact_offload && refs !== undefined;
 }
 
 /** An answer limit that would leave no room at all is not one. */

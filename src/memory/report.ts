@@ -1,6 +1,7 @@
 /** The report: what was done to a request, told to the caller (design §4). */
 import type { Removal } from './edits/removal.ts';
 import { frontierUnit, type Trigger } from './frontier.ts';
+import type { MarkerReason } from './placeholder.ts';
 import type { Plan } from './plan.ts';
 import type { Mode } from './strategy.ts';
 import type { View } from './view.ts';
@@ -18,13 +19,21 @@ export type Warning =
   | 'too_many_messages'
   | 'summary_degraded'
   | 'summary_pending'
-  | 'stale_summary';
+  | 'stale_summary'
+  | 'limit_learned';
 
 export type AppliedEdit =
+  | {
+      readonly type: 'offload' | 'dedupe';
+      readonly cleared_tool_results: number;
+      readonly cleared_tokens: number;
+    }
   | {
       readonly type: 'compact';
       readonly cleared_tool_results: number;
       readonly cleared_tool_inputs: number;
+      /** Inline images and files; absent without any. */
+      readonly cleared_parts?: number;
       readonly cleared_tokens: number;
     }
   | {
@@ -62,7 +71,7 @@ export interface SummaryUsage {
 /** What a report tells beside the plan. */
 export interface ReportExtras {
   readonly summary?: ReportedSummary | undefined;
-  /** Messages that a rolling memory's budget has pushed out. */
+  /** Messages that have left the view beside those that the summary stands for. */
   readonly trimmed?: number;
 }
 
@@ -145,20 +154,51 @@ function appliedEdits(
   trimmed: number,
 ): AppliedEdit[] {
   const removals = [...view.removals.values()].flat();
-  if (removals.length > 0) {
-    const outputs = removals.filter((removal) => removal.kind === 'output').length;
-    const cleared_tokens = removals.reduce((sum, removal) => sum + removal.freed, 0);
-    return [
-      {
-        type: 'compact',
-        cleared_tool_results: outputs,
-        cleared_tool_inputs: removals.length - outputs,
-        cleared_tokens,
-      },
-    ];
-  }
-  if (view.dropped.size === 0) return [];
-  const cleared_tokens = plan.replay.before - view.tokens;
+  const edits = [
+    ...dropIns('offload', removals, ['offloaded']),
+    ...dropIns('dedupe', removals, ['duplicate', 'superseded']),
+    ...compaction(removals.filter(({ reason }) => reason === 'context_compaction')),
+  ];
+  if (view.dropped.size === 0) return edits;
+  const cleared_tokens = plan.replay.before - view.tokens - freedBy(removals);
+  return [...edits, ...leftOut(view, cleared_tokens, summary, trimmed)];
+}
+
+function freedBy(removals: readonly Removal[]): number {
+  return removals.reduce((sum, removal) => sum + removal.freed, 0);
+}
+
+function dropIns(
+  type: 'offload' | 'dedupe',
+  all: readonly Removal[],
+  reasons: readonly MarkerReason[],
+): AppliedEdit[] {
+  const removals = all.filter(({ reason }) => reasons.includes(reason));
+  if (removals.length === 0) return [];
+  return [{ type, cleared_tool_results: removals.length, cleared_tokens: freedBy(removals) }];
+}
+
+function compaction(removals: readonly Removal[]): AppliedEdit[] {
+  if (removals.length === 0) return [];
+  const count = (kind: Removal['kind']): number => removals.filter((removal) => removal.kind === kind).length;
+  const parts = count('part');
+  return [
+    {
+      type: 'compact',
+      cleared_tool_results: count('output'),
+      cleared_tool_inputs: count('input'),
+      ...(parts > 0 ? { cleared_parts: parts } : {}),
+      cleared_tokens: freedBy(removals),
+    },
+  ];
+}
+
+function leftOut(
+  view: View,
+  cleared_tokens: number,
+  summary: ReportedSummary | undefined,
+  trimmed: number,
+): AppliedEdit[] {
   if (view.summary) {
     const { memory_id, base_memory_id } = summary ?? {};
     const messages = view.dropped.size - trimmed;
@@ -181,6 +221,8 @@ function refsOf(view: View): ReportedRef[] {
   const refs = new Map<string, ReportedRef>();
   for (const removal of [...view.removals.values()].flat())
     if (removal.ref !== undefined) add(refs, removal, removal.ref);
+  const trimmed = view.trim?.kept;
+  if (trimmed) refs.set(trimmed.ref, { ...trimmed, tool_name: 'session_transcript', tool_call_id: 'none' });
   return [...refs.values()];
 }
 

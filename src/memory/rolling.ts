@@ -2,11 +2,11 @@
  * Rolling memory (design §8): a summary of the rounds before the full zone, made in the background, and everything after it
  * verbatim. Which memory is there is the one thing that the array does not tell; all else is a function of it.
  */
-import { BLOCK_TOKENS, type SummarizedPrefix } from './edits/summarize.ts';
+import { BLOCK_TOKENS, coveredMessages, type SummarizedPrefix } from './edits/summarize.ts';
 import type { Prices, Replay } from './frontier.ts';
 import type { History } from './history.ts';
 import type { Boundary } from './passage.ts';
-import { coveredMessages, type Plan, prefixesOf } from './plan.ts';
+import { type Plan, prefixesOf } from './plan.ts';
 import { type Round, windowStart } from './sequence.ts';
 import { type Budgets, budgetsOf, type RollingStrategy } from './strategy.ts';
 import type { TokenCounter } from './tokens.ts';
@@ -48,7 +48,12 @@ export interface RollingPlan {
 
 export type BudgetExceeded = { readonly tokens: number; readonly budget: number };
 
-/** Plans a request around the memory in use; without one nothing changes. Returns what exceeds it where the policy is `error`. */
+/**
+ * Plans a request around the memory in use; without one nothing changes. Returns what exceeds the budget where the policy is `error`.
+ *
+ * @param learned tokens that the upstream takes at the most, where it has said so. Nothing is refused for that, and without a memory the
+ *   oldest rounds go, where the policy lets them
+ */
 export function planRolling(
   strategy: RollingStrategy,
   history: History,
@@ -57,16 +62,19 @@ export function planRolling(
   prices: Prices,
   memory: UsedMemory | undefined,
   counter: TokenCounter,
+  learned?: number,
 ): RollingPlan | BudgetExceeded {
   const before = prices.at(-1) ?? 0;
   const fixed = before - tokensBetween(history, prices, 0, history.messages.length);
-  const budgets = budgetsIn(strategy, model, fixed);
+  const limit = strategy.overflow_policy === 'error' ? undefined : learned;
+  const budgets = budgetsIn(strategy, model, fixed, limit);
   const base = { strategy, history, segments: [], upcoming: [] };
   const covered = memory && prefixAt(history, prices, memory.end, strategy.summary_max_tokens, counter);
   const whole = memory && covered && showSummary(history, covered, { ...memory, to: memory.end }, counter);
   // Nothing is ever replaced by something longer.
   if (!memory || !whole || whole.tokens >= covered.covered) {
-    const plan = { ...base, budgets: budgetsOf(strategy, model), replay: still(before), dropped: [] };
+    const raw = rawView(strategy, history, rounds, prices, limit === undefined ? undefined : limit - fixed);
+    const plan = { ...base, budgets: withinLimit(budgetsOf(strategy, model), limit), ...raw };
     return { plan, shown: undefined, trimmed: 0 };
   }
 
@@ -95,7 +103,8 @@ export function planRolling(
   const former = earlier > memory.end ? fitted(earlier) : fit;
   const moved = memory.moved || former.end !== fit.end || former.text !== fit.text;
   const cuts = { turn: prefix.unit, step: prefix.unit };
-  const replay = { ...still(before), after, moved, trigger: 'turns' as const, cuts, next: cuts };
+  const trigger = fit.over > 0 && budgets.hard === limit ? 'upstream_limit' : 'turns';
+  const replay: Replay = { ...still(before), after, moved, trigger, cuts, next: cuts };
   const words = { ...memory, text: fit.text, to: memory.end };
   return {
     plan: { ...base, budgets, replay, prefix, dropped },
@@ -127,9 +136,65 @@ function prefixAt(
 }
 
 /** What memory and verbatim messages may have together counts as budget, beside what nobody can take out. */
-function budgetsIn(strategy: RollingStrategy, model: string | undefined, fixed: number): Budgets {
+function budgetsIn(
+  strategy: RollingStrategy,
+  model: string | undefined,
+  fixed: number,
+  limit: number | undefined,
+): Budgets {
   const budgets = budgetsOf(strategy, model);
-  return { ...budgets, hard: Math.min(budgets.hard ?? budgets.window, strategy.total_max_tokens + fixed) };
+  const hard = Math.min(budgets.hard ?? budgets.window, strategy.total_max_tokens + fixed);
+  return withinLimit({ ...budgets, hard }, limit);
+}
+
+function withinLimit(budgets: Budgets, limit: number | undefined): Budgets {
+  if (limit === undefined) return budgets;
+  const { hard = limit, window } = budgets;
+  return { ...budgets, hard: Math.min(hard, limit), window: Math.min(window, limit) };
+}
+
+/**
+ * What goes up where there is no memory: all of it; within a learned limit, what the policy leaves.
+ *
+ * @param allowed tokens that the limit leaves, beside what nobody can take out
+ */
+function rawView(
+  strategy: RollingStrategy,
+  history: History,
+  rounds: readonly Round[],
+  prices: Prices,
+  allowed: number | undefined,
+): Pick<Plan, 'replay' | 'dropped'> {
+  const before = prices.at(-1) ?? 0;
+  if (allowed === undefined || strategy.overflow_policy !== 'truncate_oldest')
+    return { replay: still(before), dropped: [] };
+  const from = behindEcho(history, rounds);
+  const endAt = (messages: number): number => {
+    const begun = rounds.filter(({ first }) => first < messages);
+    return endBehindOldest(
+      history,
+      begun,
+      prices,
+      from,
+      tokensBetween(history, prices, 0, messages) - allowed,
+    );
+  };
+  const end = endAt(history.messages.length);
+  if (end === from) return { replay: still(before), dropped: [] };
+  const unit = history.units.findIndex(({ first }) => first >= end);
+  const cuts = { turn: unit, step: unit };
+  const after = before - tokensBetween(history, prices, from, end);
+  const moved = endAt(history.requestPoints.at(-2)?.messages ?? 0) !== end;
+  const dropped = history.messages.flatMap(({ role }, index) =>
+    index >= from && index < end && role !== 'preamble' ? [index] : [],
+  );
+  return { replay: { ...still(before), cuts, next: cuts, moved, trigger: 'upstream_limit', after }, dropped };
+}
+
+/** The first message that may go without taking along a summary that came back. */
+function behindEcho({ echo }: History, rounds: readonly Round[]): number {
+  if (!echo) return 0;
+  return echo.first === echo.last ? (rounds[0]?.end ?? 0) : echo.last + 1;
 }
 
 /** Whole rounds go, oldest first; the last one is being worked on, and stays. */

@@ -32,6 +32,9 @@ export interface Echo {
   readonly length: number;
 }
 
+/** An echo that has been counted. */
+export type CountedEcho = Echo & { readonly tokens: number };
+
 /** Finds a summary directly after the preamble. Its ref proves that Precis wrote it for this tenant. */
 export function findEcho(messages: readonly Message[], refs: RefNamer | undefined): Echo | undefined {
   const first = messages.findIndex((message) => message.role !== 'preamble');

@@ -31,6 +31,15 @@ const summary = {
 /** Names and prefixes are compared with every output, so there are not more of them than a person writes. */
 const names = z.array(z.string().min(1)).max(100).default([]);
 
+/** Where a jump of `auto` stops, as a share of the budget (design §3). */
+const AUTO_WATERMARK = 0.6;
+/** What `auto` compacts, and what it shows of it, in tokens (design §3). */
+const AUTO_MIN_TOKENS = 500;
+const AUTO_PREVIEW_TOKENS = 48;
+const AUTO_OFFLOAD_TOKENS = 8_000;
+/** An output is offloaded to a few hundred tokens: what is not much larger would hardly be smaller. */
+const SMALLEST_OFFLOAD = 1_000;
+
 /** Of every mode that edits. */
 const common = {
   token_budget: count.optional(),
@@ -45,6 +54,30 @@ const common = {
   archive: z.literal(false).default(false),
 };
 
+/** Of the modes that compact. */
+const compaction = {
+  compact_trigger_turns: count.optional(),
+  compact_keep: count.optional(),
+  compact_keep_steps: count.optional(),
+  compact_clear_tool_inputs: z.boolean().default(false),
+  compact_exclude_tools: names,
+  compact_include_tools: names,
+  compact_min_tokens: count.default(0),
+  compact_offload: z.boolean().default(true),
+  compact_preview_tokens: count.max(LONGEST_PREVIEW).default(0),
+  compact_retrieval: z.literal('off').default('off'),
+  retrieval_max_rounds: count.default(3),
+};
+
+/** Of the modes whose summary stands for a prefix. */
+const summarizing = {
+  ...summary,
+  context_limit: count.optional(),
+  keep_last_n_turns: count.optional(),
+  summary_max_tokens: summaryTokens.default(2048),
+  incremental: z.boolean().default(true),
+};
+
 const schemas = {
   none: z.strictObject({ mode: z.literal('none') }),
   trim: z.strictObject({
@@ -56,26 +89,12 @@ const schemas = {
   compact: z.strictObject({
     mode: z.literal('compact'),
     ...common,
-    compact_trigger_turns: count.optional(),
-    compact_keep: count.optional(),
-    compact_keep_steps: count.optional(),
-    compact_clear_tool_inputs: z.boolean().default(false),
-    compact_exclude_tools: names,
-    compact_include_tools: names,
-    compact_min_tokens: count.default(0),
-    compact_offload: z.boolean().default(true),
-    compact_preview_tokens: count.max(LONGEST_PREVIEW).default(0),
-    compact_retrieval: z.literal('off').default('off'),
-    retrieval_max_rounds: count.default(3),
+    ...compaction,
   }),
   summarize: z.strictObject({
     mode: z.literal('summarize'),
     ...common,
-    ...summary,
-    context_limit: count.optional(),
-    keep_last_n_turns: count.optional(),
-    summary_max_tokens: summaryTokens.default(2048),
-    incremental: z.boolean().default(true),
+    ...summarizing,
   }),
   rolling_summary: z.strictObject({
     mode: z.literal('rolling_summary'),
@@ -93,6 +112,20 @@ const schemas = {
     recovery_backlog_limit: count.default(20),
     include_trajectory_digest: z.boolean().default(true),
   }),
+  auto: z.strictObject({
+    mode: z.literal('auto'),
+    ...common,
+    ...compaction,
+    ...summarizing,
+    low_watermark_pct: share.default(AUTO_WATERMARK),
+    /** Absent: the floor of `floor.ts`. */
+    min_reclaim_tokens: count.optional(),
+    text_observation_prefixes: names.default(['Observation:']),
+    compact_clear_tool_inputs: z.boolean().default(true),
+    compact_min_tokens: count.default(AUTO_MIN_TOKENS),
+    compact_preview_tokens: count.max(LONGEST_PREVIEW).default(AUTO_PREVIEW_TOKENS),
+    offload_min_tokens: z.int().min(SMALLEST_OFFLOAD).default(AUTO_OFFLOAD_TOKENS),
+  }),
 };
 
 /** The modes that exist. */
@@ -104,8 +137,13 @@ export type TrimStrategy = z.output<typeof schemas.trim>;
 export type CompactStrategy = z.output<typeof schemas.compact>;
 export type SummarizeStrategy = z.output<typeof schemas.summarize>;
 export type RollingStrategy = z.output<typeof schemas.rolling_summary>;
+export type AutoStrategy = z.output<typeof schemas.auto>;
 /** A strategy whose view is found by replaying the array. */
-export type ReplayedStrategy = TrimStrategy | CompactStrategy | SummarizeStrategy;
+export type ReplayedStrategy = TrimStrategy | CompactStrategy | SummarizeStrategy | AutoStrategy;
+/** A strategy that has a model write. */
+export type SummarizingStrategy = SummarizeStrategy | AutoStrategy | RollingStrategy;
+/** What compaction is done by. */
+export type CompactSettings = Omit<CompactStrategy, 'mode' | keyof typeof common>;
 export type EditingStrategy = ReplayedStrategy | RollingStrategy;
 export type MemoryStrategy = NoneStrategy | EditingStrategy;
 
@@ -207,7 +245,7 @@ export function frontierOf(strategy: EditingStrategy): 'jump' | 'slide' {
 }
 
 function contradictionIn(strategy: EditingStrategy): StrategyFault | undefined {
-  if (strategy.mode !== 'trim' && strategy.mode !== 'summarize') return undefined;
+  if (strategy.mode === 'compact' || strategy.mode === 'rolling_summary') return undefined;
   const keep = strategy.keep_last_n_turns;
   const [limit, most] =
     strategy.mode === 'trim' ? ['max_turns', strategy.max_turns] : ['context_limit', strategy.context_limit];

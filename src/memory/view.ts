@@ -13,10 +13,24 @@ export interface View {
   readonly dropped: ReadonlySet<number>;
   /** What stands in the place of messages that a summary covers. */
   readonly summary?: ShownSummary;
+  /** The line that stands for trimmed messages. */
+  readonly trim?: ShownTrim;
   /** Tokens of the view. */
   readonly tokens: number;
   /** Whether something stayed in full because it is not known to be stored. */
   readonly incomplete: boolean;
+}
+
+/** A line that a user message opens with, ready to be written. */
+export interface ShownTrim {
+  readonly message: number;
+  readonly line: string;
+  /** How many characters of the message's opening an earlier line takes. */
+  readonly opening: number;
+  /** The transcript that the line names; undefined where nothing is kept. */
+  readonly kept: { readonly ref: string; readonly tokens: number; readonly bytes: number } | undefined;
+  /** Tokens of the line, less those that the plan has reckoned with. */
+  readonly tokens: number;
 }
 
 /** A summary, ready to be written. */
@@ -52,25 +66,60 @@ export interface SummaryWords {
  *
  * @param isStored whether a ref's content is known to be written; what is not stays in full
  * @param shown the summary of the plan's prefix; without one its messages stay
+ * @param line the line for what is trimmed; without one that stays
  */
-export function render(plan: Plan, isStored: (ref: string) => boolean, shown?: ShownSummary): View {
+export function render(
+  planned: Plan,
+  isStored: (ref: string) => boolean,
+  shown?: ShownSummary,
+  line?: ShownTrim,
+): View {
+  // A summary that is not there leaves its messages in place, and so what stands behind them.
+  const trim = planned.prefix && !shown ? undefined : line;
+  const trimmed = trim && planned.trimmed;
+  const plan = trimmed ? { ...planned, dropped: trimmed.dropped } : planned;
+  const stays = trimmed ? 0 : (planned.trimmed?.freed ?? 0);
   const removals = new Map<number, Removal[]>();
-  let tokens = plan.replay.after;
+  const dropped = new Set(plan.prefix && !shown ? [] : plan.dropped);
+  const summary = plan.prefix && shown;
   let incomplete = false;
+  let missing = 0;
+  let made = 0;
   for (const removal of plan.segments.flat()) {
+    if (dropped.has(removal.message)) continue;
     if (removal.ref !== undefined && !isStored(removal.ref)) {
-      tokens += removal.freed;
+      missing += removal.freed;
       incomplete = true;
       continue;
     }
+    made += removal.freed;
     const same = removals.get(removal.message);
     if (same) same.push(removal);
     else removals.set(removal.message, [removal]);
   }
-  if (!plan.prefix) return { removals, dropped: new Set(plan.dropped), tokens, incomplete };
-  if (!shown) return { removals, dropped: new Set(), tokens: plan.replay.before, incomplete };
-  tokens += shown.tokens - plan.prefix.limit - BLOCK_TOKENS;
-  return { removals, dropped: new Set(plan.dropped), summary: shown, tokens, incomplete };
+  if (plan.prefix && !shown) return { removals, dropped, tokens: plan.replay.before - made, incomplete };
+  const longer = summary && plan.prefix ? summary.tokens - plan.prefix.limit - BLOCK_TOKENS : 0;
+  const tokens = plan.replay.after + missing + longer + stays + (trim?.tokens ?? 0);
+  return {
+    removals,
+    dropped,
+    ...(summary ? { summary } : {}),
+    ...(trim ? { trim } : {}),
+    tokens,
+    incomplete: incomplete || stays > 0,
+  };
+}
+
+/** The summary of a plan's prefix, as it is shown. Nothing is ever replaced by something longer. */
+export function shownIn(
+  { history, prefix }: Pick<Plan, 'history' | 'prefix'>,
+  { text, ref }: Pick<SummaryWords, 'text' | 'ref'>,
+  counter: TokenCounter,
+  from = 0,
+): ShownSummary | undefined {
+  if (!prefix) return undefined;
+  const shown = showSummary(history, prefix, { text, ref, from }, counter);
+  return shown.tokens < prefix.covered ? shown : undefined;
 }
 
 /** A summary in the form that its place in the array asks for. */

@@ -3,13 +3,14 @@ import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import {
   type Content,
+  type InlineMedia,
   jsonBytes,
   type Message,
   type Role,
   type ToolCall,
   type Weight,
 } from '../memory/message.ts';
-import { fieldOf, type JsonSpan, jsonOf, textOf } from './spans.ts';
+import { fieldOf, type JsonSpan, jsonOf, levels, textOf, within } from './spans.ts';
 import { withoutWhiteSpace } from './white-space.ts';
 
 /**
@@ -104,6 +105,18 @@ export class ChatMessage implements Message {
   content(): Content {
     this.known.content ??= this.readContent();
     return this.known.content;
+  }
+
+  media(): readonly InlineMedia[] {
+    const span = this.contentSpan();
+    if (span?.kind !== 'array') return [];
+    const parts = within(this.body, span, levels(1)).items ?? [];
+    return (jsonOf(this.body, span) as unknown[]).flatMap((value, part) => {
+      const kind = inlineKind(value);
+      const at = parts[part];
+      if (!kind || !at) return [];
+      return [{ kind, part, tokens: flatPrice(value), json: textOf(this.body, at) }];
+    });
   }
 
   opening(): string {
@@ -215,16 +228,31 @@ function weightOfParts(parts: readonly unknown[], whole: string): Weight {
   let flat = 0;
   let unknown = false;
   for (const part of parts) {
-    const { type, refusal, image_url } = asObject(part);
+    const { type, refusal } = asObject(part);
     const text = textPart(part);
+    const price = flatPrice(part);
     if (text !== undefined) texts.push(text);
-    else if (type === 'image_url') flat += asObject(image_url).detail === 'low' ? IMAGE_LOW_DETAIL : IMAGE;
-    else if (type === 'input_audio') flat += AUDIO;
-    else if (type === 'file') flat += FILE;
+    else if (price > 0) flat += price;
     else if (type === 'refusal') texts.push(asString(refusal));
     else unknown = true;
   }
   return { texts: unknown ? [whole] : texts, flat };
+}
+
+/** The price of a part that is not counted as text; 0 for every other. */
+function flatPrice(part: unknown): number {
+  const { type, image_url } = asObject(part);
+  if (type === 'image_url') return asObject(image_url).detail === 'low' ? IMAGE_LOW_DETAIL : IMAGE;
+  if (type === 'input_audio') return AUDIO;
+  return type === 'file' ? FILE : 0;
+}
+
+/** What a part holds inline; undefined for text, and for what it only names. */
+function inlineKind(part: unknown): InlineMedia['kind'] | undefined {
+  const { type, image_url, file } = asObject(part);
+  if (type === 'image_url')
+    return asString(asObject(image_url).url).startsWith('data:') ? 'image' : undefined;
+  return type === 'file' && asString(asObject(file).file_data) !== '' ? 'file' : undefined;
 }
 
 function textPart(part: unknown): string | undefined {

@@ -110,13 +110,15 @@ export function writeCompactedMessages(request: ChatRequest, view: View | undefi
     viewSplices(
       request,
       view,
-      (message, index) =>
-        (view?.removals.has(index) || view?.summary?.request?.message === index) && !hasMark(request, message)
-          ? addMark(message)
-          : [],
+      (message, index) => (isChanged(view, index) && !hasMark(request, message) ? addMark(message) : []),
       { [COMPACTED_MARK]: true },
     ),
   );
+}
+
+function isChanged(view: View | undefined, index: number): boolean {
+  if (!view) return false;
+  return view.removals.has(index) || view.summary?.request?.message === index || view.trim?.message === index;
 }
 
 function viewSplices(
@@ -140,15 +142,27 @@ function viewSplices(
     }
     if (dropped.has(index)) continue;
     splices.push(...marks(message, index));
-    if (summary && index === summary.request?.message)
-      splices.push(openingSplice(request.bytes, message, summary.block, summary.request.opening));
+    const opened = openingOf(view, index);
+    if (opened) splices.push(openingSplice(request.bytes, message, opened.text, opened.taken));
     const removals = view?.removals.get(index) ?? [];
     const inputs = removals.filter((removal) => removal.kind === 'input');
     const outputs = removals.filter((removal) => removal.kind === 'output');
     splices.push(...inputSplices(request, message, inputs));
     splices.push(...outputs.map((removal) => outputSplice(request, message, removal)));
+    const parts = removals.filter((removal) => removal.kind === 'part');
+    splices.push(...partSplices(request, message, parts));
   }
   return splices;
+}
+
+/** What a user message opens with, and how many characters of its own opening that takes the place of. */
+function openingOf(view: View | undefined, index: number): { text: string; taken: number } | undefined {
+  const request = view?.summary?.request;
+  const block = request?.message === index ? view?.summary?.block : undefined;
+  const trim = view?.trim?.message === index ? view.trim : undefined;
+  const text = [block, trim?.line].filter((part) => part !== undefined).join('\n\n');
+  if (text === '') return undefined;
+  return { text, taken: Math.max(block === undefined ? 0 : (request?.opening ?? 0), trim?.opening ?? 0) };
 }
 
 function outputSplice(request: ChatRequest, message: ChatMessage, removal: Removal): Splice {
@@ -159,6 +173,21 @@ function outputSplice(request: ChatRequest, message: ChatMessage, removal: Remov
   const cache = cacheControl(request.bytes, content);
   const part = `{"type":"text","text":${text}${cache === undefined ? '' : `,"cache_control":${cache}`}}`;
   return { start: content.start, end: content.end, with: `[${part}]` };
+}
+
+/** Parts of a content that become text, each in its place. */
+function partSplices(request: ChatRequest, message: ChatMessage, removals: readonly Removal[]): Splice[] {
+  const content = message.contentSpan();
+  if (removals.length === 0 || !content) return [];
+  const parts = within(request.bytes, content, levels(2)).items ?? [];
+  return removals.map((removal) => {
+    const part = parts[removal.call];
+    if (!part) throw new Error(`message ${removal.message} has no part ${removal.call} to remove`);
+    const cache = fieldOf(part, 'cache_control');
+    const kept = cache ? `,"cache_control":${textOf(request.bytes, cache.value)}` : '';
+    const text = JSON.stringify(removal.replacement);
+    return { start: part.start, end: part.end, with: `{"type":"text","text":${text}${kept}}` };
+  });
 }
 
 /** A cache breakpoint on a part that is edited stays, in the bytes that it came in; the last one holds for all before it. */

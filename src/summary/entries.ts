@@ -1,4 +1,5 @@
 /** Messages of a history as the plain data that summaries and transcripts are made of. */
+import type { Removal } from '../memory/edits/removal.ts';
 import { type History, messagesOf } from '../memory/history.ts';
 import type { Message } from '../memory/message.ts';
 import type { Boundary, Entry, Piece } from '../memory/passage.ts';
@@ -35,16 +36,35 @@ export function echoOf({ echo }: History): KnownSummary | undefined {
   return echo && { text: echo.text, end: echo.last + (echo.first === echo.last ? 0 : 1) };
 }
 
-/** The entries between boundaries, a piece for each. @param boundaries ascending, between units */
-export function piecesOf(history: History, from: number, boundaries: readonly Boundary[]): Piece[] {
+/**
+ * The entries between boundaries, a piece for each.
+ *
+ * @param boundaries ascending, between units
+ * @param removals what is told by the placeholder that stands for it
+ */
+export function piecesOf(
+  history: History,
+  from: number,
+  boundaries: readonly Boundary[],
+  removals: readonly Removal[] = [],
+): Piece[] {
   const ahead = boundaries.filter(({ end }) => end > from);
-  const entries = entriesOf(history, from, ahead.at(-1)?.end ?? from, 'readable');
+  const whole = entriesOf(history, from, ahead.at(-1)?.end ?? from, 'readable');
+  const byMessage = Map.groupBy(removals, ({ message }) => message);
+  const entries = whole.map((entry) => (byMessage.get(entry.index) ?? []).reduce(shortened, entry));
   let next = 0;
   return ahead.map((boundary) => {
     const start = next;
     while ((entries[next]?.index ?? Number.POSITIVE_INFINITY) < boundary.end) next++;
     return { entries: entries.slice(start, next), boundary };
   });
+}
+
+function shortened(entry: Entry, { kind, call, replacement }: Removal): Entry {
+  if (kind === 'output') return { ...entry, text: replacement };
+  if (kind === 'part') return { ...entry, text: `${entry.text}\n${replacement}` };
+  const calls = entry.calls.map((made, index) => (index === call ? { ...made, input: replacement } : made));
+  return { ...entry, calls };
 }
 
 /** @param skipped characters of the opening that are a summary which came back */

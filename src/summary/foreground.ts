@@ -6,7 +6,7 @@
 import type { Warning } from '../memory/report.ts';
 import { callObject } from '../storage/conversation-key.ts';
 import { type Claimed, type ClaimRequest, DIGEST_MODEL, type Memory } from '../storage/memories.ts';
-import { publish, type ServedSummary, type StoredConversation } from './conversation.ts';
+import { publish, type RollMaterial, type ServedSummary, type StoredConversation } from './conversation.ts';
 import { NO_TRANSCRIPT } from './kept-transcript.ts';
 import { Material, RETRIES, type SummaryNeed, type SummaryPorts } from './material.ts';
 import { strategyHash } from './strategy-hash.ts';
@@ -20,6 +20,9 @@ const CALL_MS = 5_000;
 
 /** How long a conversation whose summarizer has failed rests at first, in milliseconds. */
 const REST_MS = 30_000;
+
+/** How long what was handed over once is not handed over again, in milliseconds. */
+const PREPARED_MS = 60_000;
 
 export interface Served {
   /** Undefined when nothing would be shorter than the messages themselves. */
@@ -41,6 +44,15 @@ export async function serveSummary(need: SummaryNeed, ports: SummaryPorts): Prom
     // Without the chain nobody would know of a summary that is made now, and each request would pay for it again.
     return withWarning(await making.degraded(undefined, 'degraded'), 'store_failed');
   }
+}
+
+/**
+ * Has a summary made in the background that a later request will need, unless it is there or being made. The object answers at once.
+ *
+ * @throws when it does not
+ */
+export async function prepareSummary(need: SummaryNeed, ports: SummaryPorts): Promise<void> {
+  if (ports.conversation) await new Making(need, ports).prepare(ports.conversation);
 }
 
 function shown(summary: ServedSummary | undefined, ...warnings: Warning[]): Served {
@@ -81,6 +93,25 @@ class Making {
     if (!written.ok) return this.degraded(undefined, 'degraded', written.reason.usage);
     const { text, usage } = written.value;
     return shown({ text, ref: undefined, status: 'completed', usage });
+  }
+
+  async prepare(conversation: StoredConversation): Promise<void> {
+    const request = this.claimRequest(conversation.label);
+    const { strategyHash, bases, boundary } = request;
+    const { prepared } = this.ports;
+    const key = [conversation.tenant.id, conversation.label, strategyHash, boundary.prefixHash].join(' ');
+    // Every request until the next move asks for the same.
+    if (Date.now() - (prepared.get(key) ?? 0) < PREPARED_MS) return;
+    prepared.set(key, Date.now());
+    const boundaries = [...bases, boundary];
+    const { memory, health } = await ask(conversation, (stub) => stub.find({ strategyHash, boundaries }));
+    // A summarizer that has failed lately is left to whoever can't do without it.
+    if (memory?.prefix_hash === boundary.prefixHash || health === 'degraded') return;
+    // A digest is never built upon.
+    const base = memory?.model === DIGEST_MODEL ? null : memory;
+    const task = this.material.task(base);
+    const material = await this.materialFor(conversation, task, base);
+    await ask(conversation, (stub) => stub.roll({ ...request, from: task.from }, material));
   }
 
   async make(conversation: StoredConversation): Promise<Served> {
@@ -182,19 +213,21 @@ class Making {
     claim: Claimed,
     task: SummaryTask,
   ): Promise<void> {
-    const { target, encoding } = this.ports;
-    const { publishTo } = conversation;
-    const transcript = await this.material.keepTranscript(claim.base);
-    // Nobody waits for the later portions, so they may be tried again for longer.
-    const { withinMs: _, ...retries } = task.retries;
-    const material = {
-      task: { ...task, retries },
-      target,
-      encoding,
-      transcript,
-      ...(publishTo ? { publishTo } : {}),
-    };
+    const material = await this.materialFor(conversation, task, claim.base);
     await ask(conversation, (stub) => stub.takeOver(claim, request, material));
+  }
+
+  /** What the object needs to write by itself. */
+  private async materialFor(
+    { publishTo }: StoredConversation,
+    task: SummaryTask,
+    base: Memory | null,
+  ): Promise<RollMaterial> {
+    const { target, encoding } = this.ports;
+    const transcript = await this.material.keepTranscript(base);
+    // Nobody waits for what is written there, so it may be tried again for longer.
+    const { withinMs: _, ...retries } = task.retries;
+    return { task: { ...task, retries }, target, encoding, transcript, ...(publishTo ? { publishTo } : {}) };
   }
 
   private async finish(

@@ -1,10 +1,11 @@
-/** What a foreground summary is made of: the task for the summarizer, the digest that may stand in for it, and the transcript. */
+/** What the summary of a prefix is made of: the task for the summarizer, the digest that may stand in for it, and the transcript. */
 import type { Boundaries } from '../memory/boundaries.ts';
+import type { Removal } from '../memory/edits/removal.ts';
 import type { SummarizedPrefix } from '../memory/edits/summarize.ts';
 import type { History } from '../memory/history.ts';
 import type { Lru } from '../memory/lru.ts';
 import type { EncodingName } from '../memory/models.ts';
-import type { SummarizeStrategy } from '../memory/strategy.ts';
+import type { AutoStrategy, SummarizeStrategy } from '../memory/strategy.ts';
 import type { TokenCounter } from '../memory/tokens.ts';
 import type { UserMemoryStub } from '../storage/conversation-key.ts';
 import type { Memory, Transcript } from '../storage/memories.ts';
@@ -39,7 +40,9 @@ export interface SummaryNeed {
   readonly boundaries: Boundaries;
   /** The first unit that stayed, for each move of the frontier. */
   readonly moves: readonly number[];
-  readonly strategy: SummarizeStrategy;
+  readonly strategy: SummarizeStrategy | AutoStrategy;
+  /** What the summarizer reads as a placeholder, as the model did. */
+  readonly removals: readonly Removal[];
   /** A summary that the caller holds and has sent along; its hash has been checked. */
   readonly held: (KnownSummary & { readonly ref: string | undefined }) | undefined;
   /** When the request has waited long enough, in milliseconds since the epoch. */
@@ -58,6 +61,8 @@ export interface SummaryPorts {
   readonly waitUntil: WaitUntil;
   /** Digests that were written before. */
   readonly digests: Lru<string>;
+  /** When a summary was last handed over to be made ahead, by what it is, in milliseconds since the epoch. */
+  readonly prepared: Lru<number>;
   openUser(name: string): UserMemoryStub;
 }
 
@@ -74,12 +79,12 @@ export class Material {
 
   /** @param base the version to build upon */
   task(base?: Memory | null): SummaryTask {
-    const { history, prefix, boundaries, strategy } = this.need;
+    const { history, prefix, boundaries, strategy, removals } = this.need;
     const prior = this.prior();
     const from = newest(knownOf(base), prior)?.end ?? 0;
     const users = entriesOf(history, 0, prefix.end, 'readable').filter(({ role }) => role === 'user');
     return {
-      pieces: piecesOf(history, from, boundaries.upTo(prefix.end)),
+      pieces: piecesOf(history, from, boundaries.upTo(prefix.end), removals),
       from,
       ...(prior ? { prior } : {}),
       facts: this.facts(),

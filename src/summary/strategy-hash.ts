@@ -1,22 +1,18 @@
 /** Names what makes two summaries of the same messages differ: focus, size, model, prompt (design §7). */
 import { createHash } from 'node:crypto';
-import type { RollingStrategy, SummarizeStrategy } from '../memory/strategy.ts';
+import type { SummarizingStrategy } from '../memory/strategy.ts';
 import { PROMPT_VERSION } from './prompt.ts';
 
 /**
  * @param model the summarizer's
  * @param held a text of the caller's own that summaries are built upon: found again only by whoever holds it
  */
-export function strategyHash(
-  strategy: SummarizeStrategy | RollingStrategy,
-  model: string,
-  held = '',
-): string {
+export function strategyHash(strategy: SummarizingStrategy, model: string, held = ''): string {
   const { mode, summary_max_tokens, summary_focus = '' } = strategy;
   const own =
-    strategy.mode === 'summarize'
-      ? [strategy.incremental]
-      : [strategy.rolling_window_size, strategy.full_zone_turns, strategy.include_trajectory_digest];
+    strategy.mode === 'rolling_summary'
+      ? [strategy.rolling_window_size, strategy.full_zone_turns, strategy.include_trajectory_digest]
+      : [strategy.incremental];
   const facts = [PROMPT_VERSION, mode, model, summary_max_tokens, summary_focus, held, ...own];
   return createHash('sha256').update(JSON.stringify(facts)).digest('hex');
 }

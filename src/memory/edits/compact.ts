@@ -7,15 +7,17 @@ import {
   type Digest,
   label,
   type Marker,
+  type MarkerReason,
   parseClearedInput,
   parseMarker,
   parseObject,
+  parseOffloaded,
   type RefNamer,
   writeClearedInput,
   writeMarker,
 } from '../placeholder.ts';
 import type { PreviewWriter } from '../preview.ts';
-import { type CompactStrategy, LONGEST_PREVIEW } from '../strategy.ts';
+import { type CompactSettings, LONGEST_PREVIEW } from '../strategy.ts';
 import type { TokenCounter } from '../tokens.ts';
 import type { Removal } from './removal.ts';
 
@@ -44,6 +46,10 @@ interface Facts {
   readonly object: boolean;
   /** Whether UTF-8 can hold it: half a surrogate pair would come back as another character. */
   readonly storable: boolean;
+  /** Equal contents have equal names. */
+  readonly name: string;
+  /** Where its head ends and its tail begins, once it was offloaded. */
+  ends?: { readonly head: number; readonly tail: number };
 }
 
 /** Facts by digest, for one isolate and encoding. */
@@ -67,52 +73,52 @@ const utf8 = new TextEncoder();
 export function compactUnit(
   history: History,
   unit: Unit,
-  strategy: CompactStrategy,
+  strategy: CompactSettings,
   context: CompactContext,
 ): Removal[] {
   const outputs = unit.outputs.flatMap((output) => compactOutput(history, output, strategy, context) ?? []);
-  if (!strategy.compact_clear_tool_inputs || unit.kind !== 'assistant') return outputs;
   return [...compactInputs(history, unit, strategy, context), ...outputs].sort(
     (a, b) => a.message - b.message,
   );
 }
 
 /** Something that may be removed, and what could stand in its place. */
-interface Candidate extends Pick<Removal, 'kind' | 'message' | 'call' | 'tool' | 'callId' | 'content'> {
+export interface Candidate
+  extends Pick<Removal, 'kind' | 'reason' | 'message' | 'call' | 'tool' | 'callId' | 'content'> {
   /** Names the content. */
   readonly key: string;
+  /** What has fewer tokens stays. */
+  readonly least: number;
   /** Its tokens. */
   readonly count: () => number;
   /** What could stand there, best first. */
   readonly replacements: (marker: MarkerStart, facts: Facts) => readonly string[];
 }
 
-type MarkerStart = Pick<Marker, 'tool' | 'call' | 'reason' | 'ref'>;
+export type MarkerStart = Pick<Marker, 'tool' | 'call' | 'reason' | 'ref'>;
 
-function compactOutput(
+/**
+ * The removal of a tool output.
+ *
+ * @param least tokens of the smallest output that is removed
+ */
+export function compactOutput(
   history: History,
   output: Output,
-  strategy: CompactStrategy,
+  strategy: CompactSettings,
   context: CompactContext,
+  reason: MarkerReason = 'context_compaction',
+  least: number = strategy.compact_min_tokens,
 ): Removal | undefined {
   const message = messageAt(history, output.message);
   const content = () => message.content();
   const previewTokens = strategy.compact_preview_tokens;
   const candidate: Candidate = {
-    kind: 'output',
-    message: output.message,
-    call: -1,
-    tool: output.call?.name ?? TEXT_OBSERVATION,
-    callId: output.call?.id ?? 'none',
-    content,
-    key: `${message.digest}:output`,
-    count: () => context.counter.content(message),
-    replacements: (marker, { tokens }) => {
-      const line = writeMarker({
-        ...marker,
-        kind: 'tool output',
-        ...(marker.ref === undefined ? {} : { tokens }),
-      });
+    ...candidateOf(output, message, context),
+    reason,
+    least,
+    replacements: (marker, facts) => {
+      const line = outputLine(marker, facts);
       if (previewTokens === 0) return [line];
       // A preview that makes the placeholder too long is left out before the removal is given up.
       const preview = context.writer.write(output.message, () => content().text, previewTokens);
@@ -122,16 +128,58 @@ function compactOutput(
   return remove(candidate, strategy, context);
 }
 
-function compactInputs(
+/** What every removal of a tool output says of it. */
+export function candidateOf(
+  output: Output,
+  message: Message,
+  { counter }: CompactContext,
+): Omit<Candidate, 'reason' | 'least' | 'replacements'> {
+  return {
+    kind: 'output',
+    message: output.message,
+    call: -1,
+    tool: output.call?.name ?? TEXT_OBSERVATION,
+    callId: output.call?.id ?? 'none',
+    content: () => message.content(),
+    key: outputKey(message),
+    count: () => counter.content(message),
+  };
+}
+
+/** The line that stands for a tool output. Tokens stand only beside a ref. */
+export function outputLine(marker: MarkerStart, { tokens }: Pick<Facts, 'tokens'>): string {
+  return writeMarker({ ...marker, kind: 'tool output', ...(marker.ref === undefined ? {} : { tokens }) });
+}
+
+/** Names the content of a tool output: equal contents, equal names. */
+export function contentName(message: Message, { counter, digest, facts }: CompactContext): string {
+  const read = () => readFacts(message.content(), counter.content(message), digest);
+  return facts.remember(outputKey(message), read).name;
+}
+
+function outputKey(message: Message): string {
+  return `${message.digest}:output`;
+}
+
+/**
+ * The removals of the arguments that a unit calls tools with, where the strategy clears them.
+ *
+ * @param least tokens of the smallest arguments that are removed
+ */
+export function compactInputs(
   history: History,
   unit: Unit,
-  strategy: CompactStrategy,
+  strategy: CompactSettings,
   context: CompactContext,
+  least: number = strategy.compact_min_tokens,
 ): Removal[] {
+  if (!strategy.compact_clear_tool_inputs || unit.kind !== 'assistant') return [];
   const message = messageAt(history, unit.first);
   return message.calls.flatMap(({ id, name, input }, index) => {
     const candidate: Candidate = {
       kind: 'input',
+      reason: 'context_compaction',
+      least,
       message: unit.first,
       call: index,
       tool: name,
@@ -152,21 +200,22 @@ function compactInputs(
   });
 }
 
-function remove(
+/** The removal of a candidate; undefined where it must stay, or where nothing shorter could stand in its place. */
+export function remove(
   candidate: Candidate,
-  strategy: CompactStrategy,
+  strategy: CompactSettings,
   context: CompactContext,
 ): Removal | undefined {
   const { counter, digest, refs } = context;
-  const { key, count, replacements, ...removed } = candidate;
+  const { key, count, replacements, least, ...removed } = candidate;
   if (!mayCompact(removed.tool, strategy)) return undefined;
-  const facts = context.facts.remember(key, () => readFacts(removed.content(), count()));
-  if (!facts.storable || facts.tokens < strategy.compact_min_tokens) return undefined;
+  const facts = context.facts.remember(key, () => readFacts(removed.content(), count(), digest));
+  if (!facts.storable || facts.tokens < least) return undefined;
   const labels = { tool: label(removed.tool, digest), call: label(removed.callId, digest) };
   if (isEcho(facts, labels, strategy, context)) return undefined;
 
   const ref = context.keep && refs && { ref: refs.name(key, () => removed.content().text) };
-  const marker: MarkerStart = { ...labels, reason: 'context_compaction', ...(ref || {}) };
+  const marker: MarkerStart = { ...labels, reason: removed.reason, ...(ref || {}) };
   const replacement = replacements(marker, facts).find((text) => isShorter(text, facts, counter));
   if (replacement === undefined) return undefined;
   const { tokens, bytes } = facts;
@@ -181,19 +230,20 @@ function remove(
 }
 
 /** Include wins over exclude; an empty list is none (design §3). */
-function mayCompact(tool: string, strategy: CompactStrategy): boolean {
+function mayCompact(tool: string, strategy: CompactSettings): boolean {
   if (strategy.compact_include_tools.length > 0) return strategy.compact_include_tools.includes(tool);
   return !strategy.compact_exclude_tools.includes(tool);
 }
 
-function readFacts(content: Content, tokens: number): Facts {
+function readFacts(content: Content, tokens: number, digest: Digest): Facts {
   const { text, type } = content;
   return {
     tokens,
     bytes: utf8.encode(text).length,
     length: text.length,
     room: content.room(),
-    marker: parseMarker(text) ?? parseClearedInput(text),
+    marker: parseMarker(text) ?? parseClearedInput(text) ?? parseOffloaded(text),
+    name: digest(text),
     storable: text.isWellFormed(),
     object:
       type === 'application/json' && text.trimStart().startsWith('{') && parseObject(text) !== undefined,
@@ -202,6 +252,8 @@ function readFacts(content: Content, tokens: number): Facts {
 
 /** What follows a marker at greater length than any preview is something else. In tokens; previews may have LONGEST_PREVIEW. */
 const LONGEST_ECHO = 2 * LONGEST_PREVIEW;
+/** Likewise of an offloaded output, whose preview may be four times as long, beside head and tail. */
+const LONGEST_OFFLOADED = 5 * LONGEST_PREVIEW;
 
 /**
  * Whether the content is a placeholder of ours that has come back: for this call, and under a ref of this tenant. Where nobody can
@@ -210,13 +262,14 @@ const LONGEST_ECHO = 2 * LONGEST_PREVIEW;
 function isEcho(
   facts: Facts,
   labels: { tool: string; call: string },
-  strategy: CompactStrategy,
+  strategy: CompactSettings,
   context: CompactContext,
 ): boolean {
   const { marker } = facts;
   if (!marker || marker.tool !== labels.tool || marker.call !== labels.call) return false;
   const preview = facts.tokens - context.counter.marker(writeMarker(marker));
-  if (marker.ref !== undefined && preview <= LONGEST_ECHO) return context.refs?.owns(marker.ref) ?? true;
+  const longest = marker.reason === 'offloaded' ? LONGEST_OFFLOADED : LONGEST_ECHO;
+  if (marker.ref !== undefined && preview <= longest) return context.refs?.owns(marker.ref) ?? true;
   const writesRefs = context.keep && context.refs !== undefined;
   return marker.ref === undefined && !writesRefs && preview <= strategy.compact_preview_tokens;
 }
@@ -226,7 +279,7 @@ function isShorter(text: string, facts: Facts, counter: TokenCounter): boolean {
   return text.length < facts.length && jsonBytes(text) < facts.room && counter.marker(text) < facts.tokens;
 }
 
-function messageAt(history: History, index: number): Message {
+export function messageAt(history: History, index: number): Message {
   const message = history.messages[index];
   if (!message) throw new Error(`no message ${index} in this history`);
   return message;

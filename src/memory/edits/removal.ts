@@ -1,11 +1,14 @@
 /** One thing that a view leaves out and names by a placeholder. */
 import type { Content } from '../message.ts';
+import type { MarkerReason } from '../placeholder.ts';
 
 export interface Removal {
-  readonly kind: 'output' | 'input';
+  /** `part`: an image or a file among the parts of a message's content. */
+  readonly kind: 'output' | 'input' | 'part';
+  readonly reason: MarkerReason;
   /** Index of the message that is edited. */
   readonly message: number;
-  /** For an input: which of the message's calls. */
+  /** For an input: which of the message's calls; for a part: which of its parts. */
   readonly call: number;
   /** The tool's name and the call's id, as the caller wrote them. */
   readonly tool: string;
@@ -17,7 +20,7 @@ export interface Removal {
   /** Size of what is removed. */
   readonly tokens: number;
   readonly bytes: number;
-  /** What stands in its place: the text of a tool output, or the arguments of a call. */
+  /** What stands in its place: the text of a tool output or of a part, or the arguments of a call. */
   readonly replacement: string;
   /** Tokens that the replacement saves; more than 0. */
   readonly freed: number;

@@ -1,7 +1,7 @@
 /** Summarising: everything before one cut leaves the view, and a summary stands in its place. */
 import { AT_START, type Cursor, type Prices } from '../frontier.ts';
 import { type History, messagesOf } from '../history.ts';
-import type { Echo } from '../session-summary.ts';
+import type { CountedEcho } from '../session-summary.ts';
 
 /** Tokens of what stands around a summary's text: the shadow line, the block's tags, and the overhead of both messages. */
 export const BLOCK_TOKENS = 80;
@@ -22,37 +22,73 @@ export interface SummarizedPrefix {
   readonly freed: number;
 }
 
+/**
+ * The prefix before a unit.
+ *
+ * @param asked the user unit of the turn in which the unit stands
+ * @param tokens what is covered has, as it stands in the view, and what each message of it has
+ */
+export function summarizedPrefix(
+  history: History,
+  unit: number,
+  asked: number | undefined,
+  { covered, of }: { readonly covered: number; of(message: number): number },
+  maxTokens: number,
+  echo: CountedEcho | undefined,
+): SummarizedPrefix {
+  const next = history.units[unit];
+  const end = next?.first ?? history.messages.length;
+  const request = asked === undefined || next?.kind === 'user' ? undefined : history.units[asked]?.first;
+  const known = echo && echo.last < end ? echo.tokens : 0;
+  const limit = Math.min(maxTokens, known + Math.floor((covered - known) / 2));
+  // A request that opens with an earlier summary stays without it.
+  const stays = request === undefined ? 0 : of(request) - (request === echo?.last ? known : 0);
+  return { unit, end, request, covered, limit, freed: covered - stays - limit - BLOCK_TOKENS };
+}
+
+/** The messages that a summary takes the place of, ascending. */
+export function coveredMessages(
+  history: History,
+  { end, request }: Pick<SummarizedPrefix, 'end' | 'request'>,
+): number[] {
+  const covered: number[] = [];
+  for (let index = 0; index < end; index++)
+    if (history.messages[index]?.role !== 'preamble' && index !== request) covered.push(index);
+  return covered;
+}
+
+/** For each unit, the user unit of its turn. */
+export function askedBy(history: History): readonly (number | undefined)[] {
+  const asked: (number | undefined)[] = [];
+  for (const [index, unit] of history.units.entries())
+    asked.push(unit.kind === 'user' ? index : asked[index - 1]);
+  return asked;
+}
+
 /** Weighs prefixes. */
 export class Prefixes {
   private readonly history: History;
   private readonly prices: Prices;
   private readonly maxTokens: number;
   /** A summary that came back is condensed already: its tokens count in full. */
-  private readonly echo: (Echo & { readonly tokens: number }) | undefined;
+  private readonly echo: CountedEcho | undefined;
   /** `sums[u]`: tokens of all units before u. */
   private readonly sums: readonly number[];
   /** For each unit, the user unit of its turn. */
   private readonly asked: readonly (number | undefined)[];
 
-  constructor(
-    history: History,
-    prices: Prices,
-    maxTokens: number,
-    echo: (Echo & { readonly tokens: number }) | undefined,
-  ) {
+  constructor(history: History, prices: Prices, maxTokens: number, echo: CountedEcho | undefined) {
     this.history = history;
     this.prices = prices;
     this.maxTokens = maxTokens;
     this.echo = echo;
     const sums = [0];
-    const asked: (number | undefined)[] = [];
     for (const [index, unit] of history.units.entries()) {
       const tokens = messagesOf(history, unit).reduce((sum, at) => sum + this.tokensOf(at), 0);
       sums.push((sums[index] ?? 0) + tokens);
-      asked.push(unit.kind === 'user' ? index : asked[index - 1]);
     }
     this.sums = sums;
-    this.asked = asked;
+    this.asked = askedBy(history);
   }
 
   /** Tokens of all units before one. */
@@ -62,17 +98,9 @@ export class Prefixes {
 
   /** The prefix before a unit. */
   at(unit: number): SummarizedPrefix {
-    const { history, echo } = this;
-    const covered = this.covered(unit);
-    const next = history.units[unit];
-    const end = next?.first ?? history.messages.length;
-    const asked = next?.kind === 'user' ? undefined : this.asked[unit - 1];
-    const request = asked === undefined ? undefined : history.units[asked]?.first;
-    const known = echo && echo.last < end ? echo.tokens : 0;
-    const limit = Math.min(this.maxTokens, known + Math.floor((covered - known) / 2));
-    // A request that opens with an earlier summary stays without it.
-    const stays = request === undefined ? 0 : this.tokensOf(request) - (request === echo?.last ? known : 0);
-    return { unit, end, request, covered, limit, freed: covered - stays - limit - BLOCK_TOKENS };
+    const { history, asked, maxTokens, echo } = this;
+    const weights = { covered: this.covered(unit), of: (message: number) => this.tokensOf(message) };
+    return summarizedPrefix(history, unit, asked[unit - 1], weights, maxTokens, echo);
   }
 
   private tokensOf(message: number): number {

@@ -1,45 +1,16 @@
-/** The view of `trim` and `compact`: plan, write what the view will name, render. */
+/** The storing of what one plan removes. */
 import type { Removal } from '../memory/edits/removal.ts';
-import { type Plan, plan } from '../memory/plan.ts';
-import { reportOf } from '../memory/report.ts';
-import type { CompactStrategy, TrimStrategy } from '../memory/strategy.ts';
-import { render } from '../memory/view.ts';
+import type { Plan } from '../memory/plan.ts';
 import type { StoredContent } from '../storage/refs.ts';
-import { labelDigest, type Tenant } from '../storage/tenant.ts';
+import type { Tenant } from '../storage/tenant.ts';
 import { type RefWriter, WRITE_LIMIT_MS } from '../storage/writer.ts';
 import { after } from '../summary/time-limit.ts';
-import type { MadeView, Prepared, RequestScope } from './make-view.ts';
-import { refWriterOf } from './make-view.ts';
-
-export async function editedView(
-  strategy: TrimStrategy | CompactStrategy,
-  prepared: Prepared,
-): Promise<MadeView> {
-  const { scope, options, source, warnings } = prepared;
-  const { caller } = scope;
-  const counting = await prepared.counting();
-  const planned = plan(
-    strategy,
-    { ...prepared.outline, toolTokens: prepared.toolTokens(counting.counter) },
-    { ...counting, refs: caller.tenant?.refs, digest: labelDigest },
-  );
-  const storage =
-    caller.tenant && !options.dryRun ? new PlanStorage(planned, caller.tenant, prepared) : undefined;
-  await storage?.write();
-  const view = render(planned, (ref) => storage?.isWritten(ref) ?? true);
-  return {
-    view,
-    history: planned.history,
-    report: reportOf(planned, view, source, warnings),
-    prepareNext: async () => storage?.prepareNext(),
-  };
-}
+import { type Prepared, type RequestScope, refWriterOf } from './make-view.ts';
 
 /** A session's name is kept up to this length, in characters. */
 const LONGEST_SESSION = 256;
 
-/** The storing of one plan's removals. */
-class PlanStorage {
+export class PlanStorage {
   private readonly plan: Plan;
   private readonly tenant: Tenant;
   private readonly scope: RequestScope;

@@ -1,0 +1,106 @@
+/**
+ * Asking an upstream within what it takes (design §10): one that says the context is too long gets one smaller view, by the same phases,
+ * once. Whatever it says then is its answer; where no view is smaller, or the smaller one gets no answer at all, its error goes back as
+ * it came.
+ */
+import type { ChatRequest } from '../protocol/chat.ts';
+import type { UpstreamAnswer } from '../upstream/fetch.ts';
+import {
+  type LearnedLimit,
+  limitBetween,
+  limitOfRetry,
+  limitTold,
+  type Refused,
+} from '../upstream/learned-limits.ts';
+import { openAnswer } from '../upstream/opening.ts';
+import { LONGEST_ERROR, mayBeTooLong, readTooLong } from '../upstream/too-long.ts';
+import { ApiError } from './errors.ts';
+import type { MadeView, MakeViewOptions, RequestScope } from './make-view.ts';
+
+/** How long an error's body may take until it is passed on unread, in milliseconds. */
+const ERROR_LIMIT_MS = 5_000;
+
+/** One request, and how it is asked. */
+export interface Asking {
+  readonly request: ChatRequest;
+  readonly options: MakeViewOptions;
+  /** Tokens that go up beside the view. */
+  readonly beside: number;
+  make(options: MakeViewOptions): Promise<MadeView>;
+  /** @throws ApiError */
+  ask(made: MadeView): Promise<UpstreamAnswer>;
+}
+
+/** An answer, and the view that it is the answer to. */
+export interface Asked {
+  readonly made: MadeView;
+  readonly answer: UpstreamAnswer;
+}
+
+/** @throws ApiError when there is no answer */
+export async function askWithin(made: MadeView, asking: Asking, scope: RequestScope): Promise<Asked> {
+  const first = await asking.ask(made);
+  const { status } = first.response;
+  if (made.report.mode === 'none' || !mayBeTooLong(status)) return { made, answer: first };
+
+  const opened = await openAnswer(first, LONGEST_ERROR, ERROR_LIMIT_MS);
+  const said = { made, answer: opened.answer };
+  const refusal = opened.whole && readTooLong(status, new TextDecoder().decode(opened.whole));
+  const refused = refusal && (await countRefused(made, asking));
+  if (!refused) return said;
+  remember(limitTold(refusal, refused), asking, scope);
+  const limit = limitOfRetry(refusal, refused);
+  scope.services.log('info', 'the upstream says that the context is too long', { limit: limit.tokens });
+
+  // What the mode itself refuses, or an upstream that is gone: then its own error says it better.
+  const smaller = await unlessRefused(smallerView(refused, limit, asking));
+  const answer = smaller && (await unlessRefused(asking.ask(smaller.made)));
+  if (!smaller || !answer) return said;
+  // Only now is it known that the length was what it minded.
+  if (refusal.limit === undefined && answer.response.ok)
+    remember(limitBetween(smaller.tokens, refused), asking, scope);
+  return { made: smaller.made, answer };
+}
+
+/** What was refused; undefined when it can't be counted. Where the bytes had fitted, nobody has counted yet. */
+async function countRefused(
+  made: MadeView,
+  { request, options, beside, make }: Asking,
+): Promise<Refused | undefined> {
+  const { tokens } = made.report.tokens ? made.report : (await make({ ...options, count: true })).report;
+  return tokens && { tokens: tokens.after, beside, answerTokens: request.answerTokens };
+}
+
+/** A view with fewer tokens than the one that was refused, and how many; undefined when there is none. @throws ApiError */
+async function smallerView(
+  refused: Refused,
+  limit: LearnedLimit,
+  { options, make }: Asking,
+): Promise<{ readonly made: MadeView; readonly tokens: number } | undefined> {
+  const made = await make({ ...options, count: true, limit });
+  const { report } = made;
+  if (!report.tokens || report.tokens.after >= refused.tokens) return undefined;
+  // What was sent before was planned without this limit.
+  const frontier = { ...report.frontier, moved: true };
+  return {
+    made: { ...made, report: { ...report, trigger: 'upstream_limit', frontier } },
+    tokens: report.tokens.after,
+  };
+}
+
+function remember(
+  limit: LearnedLimit | undefined,
+  { request }: Asking,
+  { services, caller }: RequestScope,
+): void {
+  if (limit && caller.tenant)
+    services.limits.learn(caller.tenant.id, request.model, limit, request.answerTokens);
+}
+
+/** What is promised; undefined instead of an error of ours. */
+async function unlessRefused<Value>(work: Promise<Value>): Promise<Value | undefined> {
+  return work.catch((error: unknown) => {
+    if (error instanceof ApiError) return undefined;
+    throw error;
+  });
+}
