@@ -32,6 +32,11 @@ export function thousands(value: number): string {
   return value.toLocaleString('en-US');
 }
 
+/** A share, or a dash where there is nothing to share. */
+export function percent(part: number, whole: number): string {
+  return whole === 0 ? '–' : `${((100 * part) / whole).toFixed(1)} %`;
+}
+
 /** The first column stands left, all others right. */
 export function printTable(head: readonly string[], rows: readonly (readonly string[])[]): void {
   const widths = head.map((title, column) =>

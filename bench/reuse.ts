@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { type ChatRequest, readChatRequest } from '../src/protocol/chat.ts';
 
 /** A value that a message writes again although none has held it for a while. */
 export interface Reuse {
@@ -18,7 +19,7 @@ export interface ReuseTrace {
 }
 
 /** All that TRACES_DIR holds; undefined when it names no directory. */
-export function readReuse(): ReuseTrace[] | undefined {
+export function readTraces(): ReuseTrace[] | undefined {
   const dir = process.env.TRACES_DIR;
   if (dir === undefined || !existsSync(dir)) return undefined;
   const files = readdirSync(dir).filter((name) => name.endsWith('.jsonl.gz'));
@@ -28,12 +29,26 @@ export function readReuse(): ReuseTrace[] | undefined {
       .split('\n')
       .filter(Boolean)
       .map((line): Partial<ReuseTrace> => JSON.parse(line))
-      .flatMap(({ messages = [], tools, reuse = [] }) =>
-        reuse.length === 0
-          ? []
-          : [{ file: name.replace('.jsonl.gz', ''), messages, reuse, ...(tools ? { tools } : {}) }],
-      );
+      .map(({ messages = [], tools, reuse = [] }) => ({
+        file: name.replace('.jsonl.gz', ''),
+        messages,
+        reuse,
+        ...(tools ? { tools } : {}),
+      }));
   });
+}
+
+/** Those of them whose agent needed a value again. */
+export function readReuse(): ReuseTrace[] | undefined {
+  return readTraces()?.filter(({ reuse }) => reuse.length > 0);
+}
+
+/** The request whose array ends before a message. */
+export function requestOf({ messages, tools }: ReuseTrace, count = messages.length): ChatRequest {
+  const body = { model: 'gpt-4.1', ...(tools ? { tools } : {}), messages: messages.slice(0, count) };
+  const read = readChatRequest(new TextEncoder().encode(JSON.stringify(body)));
+  if (!read.ok) throw new Error(read.reason.message);
+  return read.value;
 }
 
 /** All texts in a value, and those in texts that are JSON themselves, one below the other. */

@@ -7,21 +7,16 @@
  * on top of the one before: what a deployment shows without any model.
  */
 import { parseArgs } from 'node:util';
-import { shownIn } from '../src/http/summarized-view.ts';
-import { type History, readHistory } from '../src/memory/history.ts';
-import { type Plan, plan, pricesOf } from '../src/memory/plan.ts';
+import { readHistory } from '../src/memory/history.ts';
+import { type Plan, pricesOf } from '../src/memory/plan.ts';
 import type { SummarizeStrategy } from '../src/memory/strategy.ts';
 import { loadTokenize, toolTokens } from '../src/memory/tokens.ts';
-import { render, type ShownSummary } from '../src/memory/view.ts';
-import { type ChatRequest, readChatRequest, writeChatRequest } from '../src/protocol/chat.ts';
-import { labelDigest } from '../src/storage/tenant.ts';
-import { writeDigest } from '../src/summary/digest.ts';
-import { entriesOf } from '../src/summary/entries.ts';
-import { transcriptOf } from '../src/summary/kept-transcript.ts';
-import { collectLedger } from '../src/summary/ledger.ts';
-import { printTable, thousands } from './figures.ts';
+import { render, type ShownSummary, shownIn } from '../src/memory/view.ts';
+import { type ChatRequest, writeChatRequest } from '../src/protocol/chat.ts';
+import { percent, printTable, thousands } from './figures.ts';
 import { createIsolate, strategyOf } from './pipeline.ts';
-import { holds, type ReuseTrace, readReuse, textsOf } from './reuse.ts';
+import { holds, type ReuseTrace, readReuse, requestOf, textsOf } from './reuse.ts';
+import { historyUpTo, planOf, type RollUp, rollUp, textsUnder } from './roll-up.ts';
 
 /** So many roll-ups over a conversation. */
 const ROLL_UPS = 5;
@@ -44,13 +39,6 @@ interface ValueOutcome {
   readonly inRef: boolean;
 }
 
-/** A roll-up that is in use. */
-interface RollUp {
-  readonly end: number;
-  readonly text: string;
-  readonly ref: string;
-}
-
 const { values: options } = parseArgs({ options: { json: { type: 'boolean', default: false } } });
 const traces = readReuse();
 if (!traces) {
@@ -60,13 +48,13 @@ if (!traces) {
   process.exit(1);
 }
 const isolate = createIsolate(await loadTokenize('o200k_base'));
-const { counter, tenant } = isolate;
+const { counter } = isolate;
 const outcomes = traces.map(measure);
 if (options.json) console.log(JSON.stringify(outcomes.map(figuresOf), null, 2));
 else print();
 
 function measure(trace: ReuseTrace): Outcome {
-  const request = readTrace(trace, trace.messages.length);
+  const request = requestOf(trace);
   const strategy = strategyFor(request);
   const whole = readHistory(request.messages);
   const points = new Set(whole.requestPoints.map(({ messages }) => messages));
@@ -79,10 +67,10 @@ function measure(trace: ReuseTrace): Outcome {
     if (points.has(messages)) asked = messages;
     const used = trace.reuse.filter((reuse) => reuse.used === messages);
     if (used.length === 0 && !points.has(messages)) continue;
-    const history = readHistory(request.messages.slice(0, asked));
-    const planned = planOf(strategy, history, request);
+    const planned = planOf(strategy, historyUpTo(request.messages, asked, strategy), request, isolate);
     if (planned.prefix && planned.prefix.end !== rolled?.end) {
-      rolled = rollUp(planned, history, rolled, kept);
+      rolled = rollUp(planned, rolled, isolate);
+      kept.set(rolled.ref, rolled.transcript);
       rollUps++;
     }
     if (used.length === 0) continue;
@@ -93,7 +81,7 @@ function measure(trace: ReuseTrace): Outcome {
         after: rollUps,
         covered: !holds(view.verbatim, value),
         inView,
-        inRef: reachable(view.ref, kept, value),
+        inRef: view.ref !== undefined && textsUnder(view.ref, kept).some((text) => holds(text, value)),
       });
     }
   }
@@ -117,50 +105,12 @@ function strategyFor(request: ChatRequest): SummarizeStrategy {
       token_budget: Math.ceil(preamble + share * spoken),
       summary_max_tokens: SUMMARY_TOKENS,
     }) as SummarizeStrategy;
-    const moves = planOf(strategy, history, request).replay.moves.length;
+    const moves = planOf(strategy, history, request, isolate).replay.moves.length;
     if (!best || moves > best.moves) best = { strategy, moves };
     if (moves >= ROLL_UPS) break;
   }
   if (!best) throw new Error('no budget was tried');
   return best.strategy;
-}
-
-function planOf(strategy: SummarizeStrategy, history: History, request: ChatRequest): Plan {
-  return plan(
-    strategy,
-    {
-      history,
-      model: request.model,
-      toolTokens: toolTokens(request.tools, counter),
-      answerTokens: 0,
-      force: false,
-    },
-    { ...isolate, refs: tenant.refs, digest: labelDigest },
-  );
-}
-
-/** The digest of a plan's prefix on top of the one before, and its transcript. */
-function rollUp(
-  planned: Plan,
-  history: History,
-  before: RollUp | undefined,
-  kept: Map<string, string>,
-): RollUp {
-  const { prefix } = planned;
-  if (!prefix) throw new Error('nothing is to be summarised');
-  const { end } = prefix;
-  const from = before?.end ?? 0;
-  const text = writeDigest({
-    ...(before ? { priorText: before.text } : {}),
-    entries: entriesOf(history, from, end, 'readable'),
-    facts: collectLedger(entriesOf(history, 0, end, 'readable')),
-    maxTokens: prefix.limit,
-    counter,
-    includeTrajectory: true,
-  });
-  const content = transcriptOf({ history, from, end, earlier: before?.ref }, tenant, undefined, counter);
-  kept.set(content.ref, content.text());
-  return { end, text, ref: content.ref };
 }
 
 /** What the model reads at a request point. */
@@ -170,7 +120,7 @@ function seen(
   rolled: RollUp | undefined,
   messages: number,
 ): { texts: string; verbatim: string; ref: string | undefined } {
-  const request = readTrace(trace, messages);
+  const request = requestOf(trace, messages);
   const shown: ShownSummary | undefined = rolled && planned.prefix && shownIn(planned, rolled, counter);
   const view = render(planned, () => true, shown);
   const sent = JSON.parse(new TextDecoder().decode(writeChatRequest(request, view)));
@@ -178,23 +128,6 @@ function seen(
   return { texts: textsOf(sent.messages), verbatim: textsOf(kept), ref: shown && rolled?.ref };
 }
 
-/** Whether a value stands in a transcript, or in one that it names. */
-function reachable(ref: string | undefined, kept: ReadonlyMap<string, string>, value: string): boolean {
-  for (let at = ref; at !== undefined; ) {
-    const text = kept.get(at);
-    if (text === undefined) throw new Error(`the view names ${at}, and nothing is kept under it`);
-    if (holds(text, value)) return true;
-    at = /^What stood before them is kept under (ref_[a-z2-7]{26})\.$/m.exec(text.slice(0, 500))?.[1];
-  }
-  return false;
-}
-
-function readTrace({ messages, tools }: ReuseTrace, count: number): ChatRequest {
-  const body = { model: 'gpt-4.1', ...(tools ? { tools } : {}), messages: messages.slice(0, count) };
-  const read = readChatRequest(new TextEncoder().encode(JSON.stringify(body)));
-  if (!read.ok) throw new Error(read.reason.message);
-  return read.value;
-}
 function figuresOf({ file, rollUps, values }: Outcome) {
   return {
     file,
@@ -265,8 +198,4 @@ function rowOf(name: string, of: readonly Outcome[]): string[] {
       values,
     ),
   ];
-}
-
-function percent(part: number, whole: number): string {
-  return whole === 0 ? '–' : `${((100 * part) / whole).toFixed(1)} %`;
 }

@@ -10,6 +10,7 @@ export const STRATEGIES = {
     compact_preview_tokens: 48,
     compact_clear_tool_inputs: true,
   },
+  'auto, 32k': { mode: 'auto', token_budget: 32_000 },
   'trim, 32k': { mode: 'trim', token_budget: 32_000 },
 } as const satisfies Readonly<Record<string, MemoryStrategyRequest>>;
 

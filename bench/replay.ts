@@ -1,0 +1,62 @@
+/**
+ * What a policy costs and what it keeps (`npm run bench:replay -- [--json] [--svg FILE]`): conversations are replayed request by
+ * request under Precis' strategies and under the policies of others. For each: how much is sent, what it costs with an upstream that
+ * caches prompts, and whether what the agent needs again after a long while is still in its view, or can be fetched.
+ *
+ * The conversations are those under TRACES_DIR; without it, some that are made from a seed. What a model would fetch by a ref, and what
+ * that would cost, no replay can know: it is not in the bill.
+ */
+import { writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { loadTokenize } from '../src/memory/tokens.ts';
+import { createIsolate } from './pipeline.ts';
+import { Conversation } from './replay/conversation.ts';
+import { makeTraces } from './replay/generator.ts';
+import { replayUnder } from './replay/measure.ts';
+import { drawPicture } from './replay/picture.ts';
+import { policiesOf } from './replay/policies.ts';
+import { type DataSet, figuresOf, together } from './replay/results.ts';
+import { printFigures, printLegend } from './replay/table.ts';
+import { type ReuseTrace, readTraces } from './reuse.ts';
+
+const { values: options } = parseArgs({
+  options: { json: { type: 'boolean', default: false }, svg: { type: 'string' } },
+});
+const isolate = createIsolate(await loadTokenize('o200k_base'));
+const { none, others, skipped } = policiesOf(isolate);
+
+const recorded = readTraces();
+if (!recorded && process.env.TRACES_DIR !== undefined) {
+  console.error('TRACES_DIR is not a directory of recorded conversations.');
+  process.exit(1);
+}
+const source = recorded ? 'recorded' : 'generated';
+const files = Map.groupBy(recorded ?? makeTraces(), ({ file }) => file);
+const dataSets = [...files].map(([name, traces]) => replay(name, traces));
+const figures = dataSets.map(figuresOf);
+const total = figuresOf(together(dataSets));
+
+for (const sentence of skipped) console.error(sentence);
+if (options.json) console.log(JSON.stringify({ source, dataSets: figures, total }, null, 2));
+else {
+  console.log(`The conversations are ${source}.\n`);
+  for (const set of [...figures, total]) printFigures(set);
+  printLegend();
+}
+if (options.svg !== undefined) writeFileSync(options.svg, drawPicture(total));
+
+function replay(name: string, traces: readonly ReuseTrace[]): DataSet {
+  const policies = [none, ...others];
+  // Conversation by conversation, so that what is known of its messages serves all policies.
+  const outcomes = traces.map((trace) => {
+    const conversation = new Conversation(trace, isolate.counter);
+    return policies.map((policy) => replayUnder(policy, conversation));
+  });
+  const [first, ...rest] = policies.map(({ name, maker }, index) => ({
+    name,
+    maker,
+    outcomes: outcomes.flatMap((of) => of[index] ?? []),
+  }));
+  if (!first) throw new Error('there is no policy');
+  return { name, none: first, others: rest };
+}

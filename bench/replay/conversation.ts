@@ -1,0 +1,107 @@
+/** A conversation that is replayed, and its messages as they go up: counted once, read once, whatever policy sends them. */
+import type { Message } from '../../src/memory/message.ts';
+import { ANSWER_OVERHEAD, type TokenCounter, toolTokens } from '../../src/memory/tokens.ts';
+import { type ChatRequest, readChatRequest } from '../../src/protocol/chat.ts';
+import { type ReuseTrace, requestOf, textsOf } from '../reuse.ts';
+import type { PricedMessage } from './bill.ts';
+
+/** A message as a caller writes it. */
+export type ChatJson = Readonly<Record<string, unknown>>;
+
+const REFS = /\bref_[a-z2-7]{26}\b/g;
+
+/** A message that goes up. */
+export class SentMessage implements PricedMessage {
+  readonly bytes: string;
+  readonly tokens: number;
+  private known: { readonly text: string; readonly refs: readonly string[] } | undefined;
+
+  constructor(bytes: string, tokens: number) {
+    this.bytes = bytes;
+    this.tokens = tokens;
+  }
+
+  /** All that can be read in it (see `textsOf`). */
+  get text(): string {
+    return this.read().text;
+  }
+
+  /** What looks like a ref in it. */
+  get refs(): readonly string[] {
+    return this.read().refs;
+  }
+
+  private read(): { readonly text: string; readonly refs: readonly string[] } {
+    if (!this.known) {
+      const text = textsOf(JSON.parse(this.bytes));
+      this.known = { text, refs: text.match(REFS) ?? [] };
+    }
+    return this.known;
+  }
+}
+
+/** A conversation with all that its replays have in common. */
+export class Conversation {
+  readonly trace: ReuseTrace;
+  /** The request of the whole array; each message of it is one of its bytes' own. */
+  readonly request: ChatRequest;
+  /** The caller's messages. */
+  readonly messages: readonly SentMessage[];
+  /** Where requests were made: before the message of each index. */
+  readonly points: readonly number[];
+  /** Tokens of tools, and of what primes the answer. */
+  readonly overhead: number;
+  private readonly counter: TokenCounter;
+  private readonly byBytes = new Map<string, SentMessage>();
+  private readonly byValue = new WeakMap<ChatJson, SentMessage>();
+
+  constructor(trace: ReuseTrace, counter: TokenCounter) {
+    this.trace = trace;
+    this.counter = counter;
+    this.request = requestOf(trace);
+    this.messages = trace.messages.map((message) => this.sent(message));
+    this.points = requestPoints(trace.messages);
+    this.overhead = toolTokens(this.request.tools, counter) + ANSWER_OVERHEAD;
+  }
+
+  /** A message that a policy sends. One that is the caller's own object is looked up by it. */
+  sent(message: ChatJson): SentMessage {
+    const known = this.byValue.get(message);
+    if (known) return known;
+    const sent = this.sentBytes(JSON.stringify(message));
+    this.byValue.set(message, sent);
+    return sent;
+  }
+
+  /** The same, of a message's JSON. */
+  sentBytes(bytes: string): SentMessage {
+    const known = this.byBytes.get(bytes);
+    if (known) return known;
+    const sent = new SentMessage(bytes, this.counter.message(readMessage(bytes)));
+    this.byBytes.set(bytes, sent);
+    return sent;
+  }
+}
+
+/** A body with one message. */
+export function requestOfOne(message: string): ChatRequest {
+  const read = readChatRequest(new TextEncoder().encode(`{"messages":[${message}]}`));
+  if (!read.ok) throw new Error(read.reason.message);
+  return read.value;
+}
+
+function readMessage(bytes: string): Message {
+  const [message] = requestOfOne(bytes).messages;
+  if (!message) throw new Error('a body with one message holds none');
+  return message;
+}
+
+/** Before each assistant message that follows a user or tool message; and the end, when the last message asks for an answer. */
+export function requestPoints(messages: readonly ChatJson[]): number[] {
+  const points = messages.flatMap(({ role }, index) => {
+    const before = messages[index - 1]?.role;
+    return role === 'assistant' && (before === 'user' || before === 'tool') ? [index] : [];
+  });
+  if (messages.at(-1)?.role !== 'assistant') points.push(messages.length);
+  return points;
+}

@@ -1,0 +1,44 @@
+/** Replays conversations under policies, request by request. */
+import { holds } from '../reuse.ts';
+import { type Bill, billOf } from './bill.ts';
+import type { Conversation } from './conversation.ts';
+import type { Policy, Replay, View } from './policy.ts';
+
+/** What became of one conversation under one policy. */
+export interface Outcome {
+  readonly bill: Bill;
+  readonly values: readonly ValueOutcome[];
+}
+
+/** Where a value was when the agent needed it again. */
+export interface ValueOutcome {
+  /** In the view. */
+  readonly visible: boolean;
+  /** In the view, or to be fetched by a ref that the view names. */
+  readonly reachable: boolean;
+}
+
+export function replayUnder(policy: Policy, conversation: Conversation): Outcome {
+  const { points, overhead, trace } = conversation;
+  const replay = policy.start(conversation);
+  const views = points.map((count) => replay.view(count));
+  return {
+    bill: billOf(views.map((view) => ({ ...view, overhead }))),
+    values: trace.reuse.flatMap(({ value, used }) => {
+      const view = views[points.findLastIndex((count) => count <= used)];
+      return view ? [lookFor(value, view, replay)] : [];
+    }),
+  };
+}
+
+function lookFor(value: string, { messages }: View, replay: Replay): ValueOutcome {
+  const visible = messages.some(({ text }) => holds(text, value));
+  const reachable = visible || canBeFetched(value, messages, replay);
+  return { visible, reachable };
+}
+
+function canBeFetched(value: string, messages: View['messages'], replay: Replay): boolean {
+  const refs = new Set(messages.flatMap(({ refs }) => refs));
+  for (const ref of refs) if (replay.fetch(ref).some((text) => holds(text, value))) return true;
+  return false;
+}

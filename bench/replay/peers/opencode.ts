@@ -1,0 +1,61 @@
+import { textsOf } from '../../reuse.ts';
+import type { ChatJson } from '../conversation.ts';
+import { type Policy, rewriting } from '../policy.ts';
+import { cleared } from './clear-outputs.ts';
+
+/** Tokens of the newest outputs, those of protected turns not among them, that stay. */
+const PROTECTED_TOKENS = 40_000;
+/** No more than these tokens to go: nothing goes. */
+const LEAST_PRUNED = 20_000;
+const PROTECTED_TURNS = 2;
+/** Outputs are not counted but estimated. */
+const CHARACTERS_PER_TOKEN = 4;
+
+/**
+ * OpenCode's prune (`compaction.prune`, off unless it is set): whenever a turn of the user is over, the outputs before the last two
+ * turns are gone through from the newest to the oldest; those beyond the first 40 000 tokens are cleared for good, if they come to more
+ * than 20 000 (https://github.com/sst/opencode/blob/dev/packages/opencode/src/session/compaction.ts,
+ * https://deepwiki.com/anomalyco/opencode/4.3-context-management-and-compaction).
+ */
+export function opencodePrune(): Policy {
+  const sizes = new WeakMap<ChatJson, number>();
+  const sizeOf = (message: ChatJson): number => {
+    const known = sizes.get(message);
+    if (known !== undefined) return known;
+    const size = Math.round(textsOf(message.content).length / CHARACTERS_PER_TOKEN);
+    sizes.set(message, size);
+    return size;
+  };
+  return rewriting('OpenCode prune', 'peer', (messages) => cleared(messages, prunedOf(messages, sizeOf)));
+}
+
+/** What has been pruned by now: each turn that is over has had its prune. */
+function prunedOf(messages: readonly ChatJson[], sizeOf: (message: ChatJson) => number): Set<number> {
+  const pruned = new Set<number>();
+  for (const [index, { role }] of messages.entries())
+    if (role === 'user' && index > 0)
+      for (const output of toPrune(messages.slice(0, index), pruned, sizeOf)) pruned.add(output);
+  return pruned;
+}
+
+/** What goes at the end of a turn. Nothing older than what has gone before is looked at. */
+function toPrune(
+  messages: readonly ChatJson[],
+  pruned: ReadonlySet<number>,
+  sizeOf: (message: ChatJson) => number,
+): number[] {
+  const indices: number[] = [];
+  let turns = 0;
+  let passed = 0;
+  let freed = 0;
+  for (let index = messages.length - 1; index >= 0 && !pruned.has(index); index--) {
+    const message = messages[index];
+    if (message?.role === 'user') turns++;
+    if (message?.role !== 'tool' || turns < PROTECTED_TURNS) continue;
+    passed += sizeOf(message);
+    if (passed <= PROTECTED_TOKENS) continue;
+    freed += sizeOf(message);
+    indices.push(index);
+  }
+  return freed > LEAST_PRUNED ? indices : [];
+}

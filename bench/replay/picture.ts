@@ -1,0 +1,176 @@
+/**
+ * The picture: for all conversations together, what a policy costs (to the right: more) against how many of the values that the agent
+ * needs again it leaves in the view (up: more). An SVG with a background of its own, so that it reads the same on light and dark pages.
+ */
+import { placeLabels, widthOf } from './labels.ts';
+import type { Maker } from './policy.ts';
+import type { DataSetFigures } from './results.ts';
+
+const WIDTH = 860;
+const HEIGHT = 520;
+const FRAME = { left: 72, right: 32, top: 78, bottom: 64 } as const;
+const FONT = "-apple-system, BlinkMacSystemFont, 'Segoe UI', Helvetica, Arial, sans-serif";
+const FONT_SIZE = 13;
+
+const COLOURS: Readonly<Record<Maker, string>> = { none: '#1f2328', precis: '#0969da', peer: '#bc4c00' };
+const NAMES: Readonly<Record<Maker, string>> = { none: 'no compaction', precis: 'Precis', peer: 'others' };
+const LEGEND_GAP = 13;
+const INK = '#1f2328';
+const PALE_INK = '#59636e';
+const LINES = '#d8dee4';
+const PAPER = '#ffffff';
+
+/** Keeps lines of the grid away from letters. */
+const HALO = `stroke="${PAPER}" stroke-width="4" stroke-linejoin="round" paint-order="stroke"`;
+
+const TICKS = 6;
+const MARGIN = 0.04;
+
+/** A scale from values to pixels. */
+interface Axis {
+  readonly ticks: readonly number[];
+  at(value: number): number;
+}
+
+export function drawPicture({ conversations, requests, values, policies }: DataSetFigures): string {
+  const points = policies.map(({ name, maker, paidToNone, visible }) => ({
+    name,
+    maker,
+    bill: paidToNone,
+    visible: values === 0 ? 0 : (100 * visible) / values,
+  }));
+  const across = axisOf(
+    points.map(({ bill }) => bill),
+    FRAME.left,
+    WIDTH - FRAME.right,
+  );
+  const up = axisOf(
+    points.map(({ visible }) => visible),
+    HEIGHT - FRAME.bottom,
+    FRAME.top,
+  );
+  const dots = points.map((point) => ({ ...point, x: across.at(point.bill), y: up.at(point.visible) }));
+  const labels = placeLabels(dots, {
+    fontSize: FONT_SIZE,
+    width: WIDTH - 8,
+    top: FRAME.top - 24,
+    height: HEIGHT - FRAME.bottom,
+  });
+  const about = `${conversations} conversations, ${requests.toLocaleString('en-US')} requests, ${values} values that an agent needed again`;
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img" font-family="${FONT}" font-size="${FONT_SIZE}">`,
+    '<title>What policies cost, and what they leave in the view</title>',
+    `<desc>${escaped(points.map(({ name, bill, visible }) => `${name}: bill ${bill.toFixed(2)}, visible ${visible.toFixed(0)} %`).join('; '))}</desc>`,
+    `<rect x="0.5" y="0.5" width="${WIDTH - 1}" height="${HEIGHT - 1}" rx="8" fill="${PAPER}" stroke="${LINES}"/>`,
+    text(
+      FRAME.left,
+      30,
+      'What it costs, and what the model still sees',
+      `font-size="16" font-weight="600" fill="${INK}"`,
+    ),
+    text(FRAME.left, 50, about, `fill="${PALE_INK}"`),
+    ...legend(),
+    ...across.ticks.map((tick) => gridLine(across.at(tick), 'down')),
+    ...up.ticks.map((tick) => gridLine(up.at(tick), 'across')),
+    ...across.ticks.map((tick) =>
+      text(
+        across.at(tick),
+        HEIGHT - FRAME.bottom + 20,
+        shortest(tick),
+        `text-anchor="middle" fill="${PALE_INK}"`,
+      ),
+    ),
+    ...up.ticks.map((tick) =>
+      text(FRAME.left - 8, up.at(tick) + 4, `${shortest(tick)} %`, `text-anchor="end" fill="${PALE_INK}"`),
+    ),
+    text(
+      (FRAME.left + WIDTH - FRAME.right) / 2,
+      HEIGHT - 18,
+      'bill, relative to no compaction: less is better',
+      `text-anchor="middle" fill="${INK}"`,
+    ),
+    text(
+      0,
+      0,
+      'needed values in view: more is better',
+      `text-anchor="middle" fill="${INK}" transform="translate(20 ${(FRAME.top + HEIGHT - FRAME.bottom) / 2}) rotate(-90)"`,
+    ),
+    ...labels.flatMap(({ leader }) =>
+      leader
+        ? [
+            `<path d="M${leader.map(([x, y]) => `${round(x)} ${round(y)}`).join('L')}" stroke="${PALE_INK}" stroke-width="0.75" fill="none"/>`,
+          ]
+        : [],
+    ),
+    // None comes first among the policies, and lies on top of what equals it.
+    ...dots.toReversed().map(({ x, y, maker }) => dot(x, y, maker)),
+    ...labels.map(({ x, y, name, maker }) => text(x, y, name, `fill="${COLOURS[maker]}" ${HALO}`)),
+    '</svg>',
+    '',
+  ].join('\n');
+}
+
+/** The makers in a row, up to the right edge. */
+function legend(): string[] {
+  const makers = Object.keys(NAMES) as Maker[];
+  let end = WIDTH - FRAME.right;
+  return makers.toReversed().flatMap((maker) => {
+    const x = end - widthOf(NAMES[maker], FONT_SIZE);
+    end = x - 2 * LEGEND_GAP;
+    return [dot(x - LEGEND_GAP, 25.5, maker), text(x, 30, NAMES[maker], `fill="${INK}"`)];
+  });
+}
+
+/** Peers are diamonds, so that colour is not all that tells them apart. */
+function dot(x: number, y: number, maker: Maker): string {
+  const [left, top] = [round(x), round(y)];
+  const look = `fill="${COLOURS[maker]}" stroke="${PAPER}" stroke-width="1.5"`;
+  if (maker === 'peer') return `<path d="M${left} ${top}m0 -6.5l6.5 6.5l-6.5 6.5l-6.5 -6.5z" ${look}/>`;
+  return `<circle cx="${left}" cy="${top}" r="5.5" ${look}/>`;
+}
+
+function gridLine(at: number, direction: 'down' | 'across'): string {
+  const place = round(at);
+  const ends =
+    direction === 'down'
+      ? `x1="${place}" x2="${place}" y1="${FRAME.top}" y2="${HEIGHT - FRAME.bottom}"`
+      : `y1="${place}" y2="${place}" x1="${FRAME.left}" x2="${WIDTH - FRAME.right}"`;
+  return `<line ${ends} stroke="${LINES}"/>`;
+}
+
+function text(x: number, y: number, content: string, attributes: string): string {
+  return `<text x="${round(x)}" y="${round(y)}" ${attributes}>${escaped(content)}</text>`;
+}
+
+/** An axis that has room for all values, with ticks at round numbers. */
+function axisOf(values: readonly number[], start: number, end: number): Axis {
+  const least = Math.min(...values);
+  const most = Math.max(...values);
+  const room = (most - least || 1) * MARGIN;
+  const step = roundStep((most - least || 1) / TICKS);
+  const from = Math.floor((least - room) / step) * step;
+  const to = most + room;
+  const count = Math.floor((to - from) / step) + 1;
+  return {
+    ticks: Array.from({ length: count }, (_, index) => Number((from + index * step).toFixed(6))),
+    at: (value) => start + ((value - from) / (to - from)) * (end - start),
+  };
+}
+
+/** 1, 2 or 5 times a power of ten. */
+function roundStep(step: number): number {
+  const power = 10 ** Math.floor(Math.log10(step));
+  return power * ([1, 2, 5, 10].find((times) => times * power >= step) ?? 10);
+}
+
+function shortest(value: number): string {
+  return `${Number(value.toFixed(2))}`;
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}
+
+function escaped(content: string): string {
+  return content.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}

@@ -1,0 +1,71 @@
+/** The policies that are compared. */
+import { parseStrategy } from '../../src/memory/strategy.ts';
+import type { Isolate } from '../pipeline.ts';
+import { clearToolUses } from './peers/clear-tool-uses.ts';
+import { keepLast } from './peers/keep-last.ts';
+import { opencodePrune } from './peers/opencode.ts';
+import { pruneMessages } from './peers/prune-messages.ts';
+import { type Policy, rewriting } from './policy.ts';
+import { precis } from './precis.ts';
+
+/** A strategy of Precis, as a caller writes it. */
+interface Setting {
+  readonly name: string;
+  readonly strategy: object;
+  /** Whether the model can fetch what a ref names. */
+  readonly retrieval: boolean;
+}
+
+const SETTINGS: readonly Setting[] = [
+  {
+    name: 'compact, slide, 32k',
+    strategy: { mode: 'compact', token_budget: 32_000, frontier: 'slide' },
+    retrieval: false,
+  },
+  ...[32, 48, 64, 100].map((thousands) => ({
+    name: `auto, ${thousands}k`,
+    strategy: { mode: 'auto', token_budget: thousands * 1_000 },
+    retrieval: true,
+  })),
+  {
+    name: 'auto, 32k, retrieval off',
+    strategy: { mode: 'auto', token_budget: 32_000 },
+    retrieval: false,
+  },
+];
+
+export interface Policies {
+  /** All sends are compared with those of this one. */
+  readonly none: Policy;
+  readonly others: readonly Policy[];
+  /** A sentence for each policy that there is no way to follow yet. */
+  readonly skipped: readonly string[];
+}
+
+export function policiesOf(isolate: Isolate): Policies {
+  const read = SETTINGS.map((setting) => readSetting(setting, isolate));
+  const own = read.flatMap((policy) => (typeof policy === 'string' ? [] : [policy]));
+  return {
+    none: rewriting('none', 'none', (messages) => messages),
+    others: [
+      ...own,
+      keepLast(5),
+      keepLast(10),
+      clearToolUses(100_000, 3),
+      clearToolUses(32_000, 3),
+      opencodePrune(),
+      pruneMessages(),
+    ],
+    skipped: read.flatMap((policy) => (typeof policy === 'string' ? [policy] : [])),
+  };
+}
+
+/** The policy, or why there is none. */
+function readSetting({ name, strategy, retrieval }: Setting, isolate: Isolate): Policy | string {
+  const parsed = parseStrategy(strategy);
+  if (!parsed.ok) return `'${name}' is left out: ${parsed.reason.message}`;
+  const { value } = parsed;
+  if (value.mode === 'none' || value.mode === 'rolling_summary')
+    return `'${name}' is left out: mode ${value.mode} is not found by replaying an array.`;
+  return precis(name, value, retrieval, isolate);
+}

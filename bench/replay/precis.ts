@@ -1,0 +1,160 @@
+/** Precis itself as a policy: planned and rendered as for a request, with every ref taken as written. */
+
+import type { Removal } from '../../src/memory/edits/removal.ts';
+import type { Plan } from '../../src/memory/plan.ts';
+import type { ReplayedStrategy } from '../../src/memory/strategy.ts';
+import { type View as RenderedView, render, shownIn } from '../../src/memory/view.ts';
+import { writeChatRequest } from '../../src/protocol/chat.ts';
+import { summaryMessages } from '../../src/protocol/chat-summary.ts';
+import { trimmedTranscript } from '../../src/summary/trimmed-transcript.ts';
+import type { Isolate } from '../pipeline.ts';
+import { requestOf, textsOf } from '../reuse.ts';
+import { historyUpTo, planOf, type RollUp, rollUp, textsUnder } from '../roll-up.ts';
+import { type Conversation, requestOfOne, type SentMessage } from './conversation.ts';
+import type { Policy, Replay, View } from './policy.ts';
+
+/** Tokens of the instructions that a summarizer reads. */
+const PROMPT_TOKENS = 600;
+/** The price of output relative to fresh input: gpt-4.1 is 8 $ to 2 $ (https://platform.openai.com/docs/pricing). */
+const OUTPUT_PRICE = 4;
+
+/** @param retrieval whether a model that has tools can fetch what a ref names */
+export function precis(
+  name: string,
+  strategy: ReplayedStrategy,
+  retrieval: boolean,
+  isolate: Isolate,
+): Policy {
+  return {
+    name,
+    maker: 'precis',
+    start: (conversation) => new PrecisReplay(conversation, strategy, retrieval, isolate),
+  };
+}
+
+class PrecisReplay implements Replay {
+  private readonly conversation: Conversation;
+  private readonly strategy: ReplayedStrategy;
+  private readonly retrieval: boolean;
+  private readonly isolate: Isolate;
+  private readonly removed = new Map<string, Removal>();
+  private readonly fetched = new Map<string, string>();
+  private readonly transcripts = new Map<string, string>();
+  /** Messages by their index and what is done to them. */
+  private readonly edited = new Map<string, SentMessage>();
+  private rolled: RollUp | undefined;
+  private removals: RenderedView['removals'] = new Map();
+  private compared = false;
+
+  constructor(conversation: Conversation, strategy: ReplayedStrategy, retrieval: boolean, isolate: Isolate) {
+    this.conversation = conversation;
+    this.strategy = strategy;
+    this.retrieval = retrieval && conversation.request.tools !== undefined;
+    this.isolate = isolate;
+  }
+
+  view(count: number): View {
+    const { strategy, retrieval, isolate, conversation } = this;
+    const { request, points } = conversation;
+    const history = historyUpTo(request.messages, count, strategy);
+    const planned = planOf(strategy, history, request, isolate, retrieval);
+    const summaries = this.summarize(planned);
+    const trimmed =
+      planned.trimmed &&
+      trimmedTranscript(history, planned.trimmed, isolate.tenant, undefined, isolate.counter);
+    for (const { ref, text } of trimmed?.segments ?? []) this.transcripts.set(ref, text());
+    const prefix = trimmed ? planned.trimmed?.prefix : planned.prefix;
+    const shown = this.rolled && prefix && shownIn({ history, prefix }, this.rolled, isolate.counter);
+    const rendered = render(planned, () => true, shown, trimmed?.shown);
+    const messages = this.messagesOf(rendered, count);
+    // What is spliced message by message is what goes up: looked at where it is edited first, and where it is edited most.
+    const edits = rendered.removals.size > 0 || rendered.dropped.size > 0;
+    if ((edits && !this.compared) || count === points.at(-1)) this.compare(messages, rendered, count);
+    this.compared ||= edits;
+    this.removals = rendered.removals;
+    for (const removal of [...rendered.removals.values()].flat())
+      if (removal.ref !== undefined) this.removed.set(removal.ref, removal);
+    return { messages, summaries };
+  }
+
+  fetch(ref: string): readonly string[] {
+    const removal = this.removed.get(ref);
+    if (!removal) return this.isolate.tenant.refs.owns(ref) ? textsUnder(ref, this.transcripts) : [];
+    const text = this.fetched.get(ref) ?? textsOf(removal.content().text);
+    this.fetched.set(ref, text);
+    return [text];
+  }
+
+  /** Makes the summary that a plan asks for, if it is a new one. @returns what it has cost */
+  private summarize(planned: Plan): number {
+    const { prefix } = planned;
+    const before = this.rolled;
+    if (!prefix || prefix.end === before?.end) return 0;
+    const { counter } = this.isolate;
+    const rolled = rollUp(planned, before, this.isolate);
+    this.rolled = rolled;
+    this.transcripts.set(rolled.ref, rolled.transcript);
+    let read = PROMPT_TOKENS + (before ? counter.text(before.text) : 0);
+    for (let index = before?.end ?? 0; index < rolled.end; index++)
+      if (planned.history.messages[index]?.role !== 'preamble')
+        read += this.edit(index, this.removals.get(index) ?? []).tokens;
+    return read + OUTPUT_PRICE * counter.text(rolled.text);
+  }
+
+  private messagesOf({ removals, dropped, summary, trim }: RenderedView, count: number): SentMessage[] {
+    const messages: SentMessage[] = [];
+    const replaced = summary && summary.form !== 'request' ? Math.min(...dropped) : undefined;
+    for (let index = 0; index < count; index++) {
+      if (summary && index === replaced)
+        for (const message of JSON.parse(`[${summaryMessages(summary, {})}]`))
+          messages.push(this.conversation.sentBytes(JSON.stringify(message)));
+      if (dropped.has(index)) continue;
+      const opening = {
+        ...(summary?.request?.message === index
+          ? { summary: { ...summary, request: { ...summary.request, message: 0 } } }
+          : {}),
+        ...(trim?.message === index ? { trim: { ...trim, message: 0 } } : {}),
+      };
+      messages.push(this.edit(index, removals.get(index) ?? [], opening));
+    }
+    return messages;
+  }
+
+  /** One of the caller's messages with what is done to it. @param opening what it opens with, were it the only message */
+  private edit(
+    index: number,
+    removals: readonly Removal[],
+    opening: Pick<RenderedView, 'summary' | 'trim'> = {},
+  ): SentMessage {
+    const own = this.conversation.messages[index];
+    if (!own) throw new Error(`no message ${index} in this conversation`);
+    const { summary, trim } = opening;
+    if (removals.length === 0 && !summary && !trim) return own;
+    const edits = removals.map(({ kind, call, replacement }) => `${kind} ${call} ${replacement}`);
+    const key = [index, summary?.block ?? '', trim?.line ?? '', ...edits].join('\n');
+    const known = this.edited.get(key);
+    if (known) return known;
+    const written = writeChatRequest(requestOfOne(own.bytes), {
+      removals: new Map([[0, removals]]),
+      dropped: new Set(),
+      ...opening,
+      tokens: 0,
+      incomplete: false,
+    });
+    const sent = this.conversation.sentBytes(onlyMessage(written));
+    this.edited.set(key, sent);
+    return sent;
+  }
+
+  private compare(messages: readonly SentMessage[], rendered: RenderedView, count: number): void {
+    const body = writeChatRequest(requestOf(this.conversation.trace, count), rendered);
+    const written = JSON.stringify(JSON.parse(new TextDecoder().decode(body)).messages);
+    if (written !== JSON.stringify(messages.map(({ bytes }) => JSON.parse(bytes))))
+      throw new Error(`the view of ${count} messages is not what would go up`);
+  }
+}
+
+/** The message of a body that `requestOfOne` has made. */
+function onlyMessage(body: Uint8Array): string {
+  return new TextDecoder().decode(body).slice('{"messages":['.length, -']}'.length);
+}

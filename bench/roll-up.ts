@@ -1,0 +1,88 @@
+/**
+ * Summaries in a replay, without any model: the words are the extractive digest's, each on top of the one before, and what a summary
+ * stands for is kept as a transcript that names the one before it.
+ */
+import { type History, readHistory } from '../src/memory/history.ts';
+import type { Message } from '../src/memory/message.ts';
+import { type Plan, plan } from '../src/memory/plan.ts';
+import type { ReplayedStrategy } from '../src/memory/strategy.ts';
+import { toolTokens } from '../src/memory/tokens.ts';
+import type { ChatRequest } from '../src/protocol/chat.ts';
+import { labelDigest } from '../src/storage/tenant.ts';
+import { writeDigest } from '../src/summary/digest.ts';
+import { entriesOf } from '../src/summary/entries.ts';
+import { transcriptOf } from '../src/summary/kept-transcript.ts';
+import { collectLedger } from '../src/summary/ledger.ts';
+import type { Isolate } from './pipeline.ts';
+
+/** A summary that is in use. */
+export interface RollUp {
+  /** The messages before this index are covered. */
+  readonly end: number;
+  readonly text: string;
+  /** The ref of its transcript. */
+  readonly ref: string;
+  readonly transcript: string;
+}
+
+/** The history of a request that ends before a message. */
+export function historyUpTo(
+  messages: readonly Message[],
+  end: number,
+  { text_observation_prefixes }: ReplayedStrategy,
+): History {
+  return readHistory(messages.slice(0, end), text_observation_prefixes);
+}
+
+/** Plans a request whose caller sets no limit of the answer. @param retrieval whether the model can fetch what a ref names */
+export function planOf(
+  strategy: ReplayedStrategy,
+  history: History,
+  { model, tools }: Pick<ChatRequest, 'model' | 'tools'>,
+  isolate: Isolate,
+  retrieval = true,
+): Plan {
+  const { counter, tenant } = isolate;
+  const request = {
+    history,
+    model,
+    toolTokens: toolTokens(tools, counter),
+    answerTokens: 0,
+    force: false,
+    retrieval,
+  };
+  return plan(strategy, request, { ...isolate, refs: tenant.refs, digest: labelDigest });
+}
+
+/** The digest of a plan's prefix on top of the one before, and its transcript. */
+export function rollUp(
+  { prefix, history }: Plan,
+  before: RollUp | undefined,
+  { counter, tenant }: Isolate,
+): RollUp {
+  if (!prefix) throw new Error('nothing is to be summarised');
+  const { end } = prefix;
+  const from = before?.end ?? 0;
+  const text = writeDigest({
+    ...(before ? { priorText: before.text } : {}),
+    entries: entriesOf(history, from, end, 'readable'),
+    facts: collectLedger(entriesOf(history, 0, end, 'readable')),
+    maxTokens: prefix.limit,
+    counter,
+    includeTrajectory: true,
+  });
+  const content = transcriptOf({ history, from, end, earlier: before?.ref }, tenant, undefined, counter);
+  return { end, text, ref: content.ref, transcript: content.text() };
+}
+
+/** What can be fetched by a ref: the text under it, and those that it links to. @param kept the texts by their refs */
+export function textsUnder(ref: string, kept: ReadonlyMap<string, string>): string[] {
+  const texts: string[] = [];
+  for (let at: string | undefined = ref; at !== undefined; ) {
+    const text: string | undefined = kept.get(at);
+    if (text === undefined) throw new Error(`the view names ${at}, and nothing is kept under it`);
+    texts.push(text);
+    at = /^What stood before them is kept under (ref_[a-z2-7]{26})\.$/m.exec(text.slice(0, 500))?.[1];
+  }
+  return texts;
+}
