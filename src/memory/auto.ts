@@ -16,8 +16,8 @@ import type { AutoStrategy } from './strategy.ts';
 /** Arguments with more tokens than this are cleared (design §3). */
 const LARGE_INPUT = 500;
 
-/** The next summary is prepared when placeholders would leave this share of the budget. */
-const PREPARE_FROM = 0.9;
+/** So many requests ahead the next summary is prepared. */
+const REQUESTS_AHEAD = 2;
 
 export interface AutoRequest {
   readonly history: History;
@@ -49,10 +49,10 @@ export function planAuto(
   const { prefix } = mover.position;
   const trimmed = mover.trimmedSpan();
   const upcoming = edits.between(frontierUnit(result.cuts), frontierUnit(result.next));
-  // Placeholders alone would hardly bring the view under its budget.
+  // Placeholders alone will hardly bring the view of a next request under its budget.
+  const growth = (REQUESTS_AHEAD * (result.before - (sent[0] ?? 0))) / history.requestPoints.length;
   const left = upcoming.reduce((sum, { freed }) => sum - freed, result.after);
-  const next =
-    left > Math.min(rule.hard ?? rule.window, rule.window) * PREPARE_FROM ? mover.next() : undefined;
+  const next = left + growth > Math.min(rule.hard ?? rule.window, rule.window) ? mover.next() : undefined;
   return {
     replay: { ...result, before: prices.at(-1) ?? 0 },
     segments: [...mover.removed(), ...(edits.atSight.length > 0 ? [edits.atSight] : [])],

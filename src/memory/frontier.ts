@@ -65,6 +65,8 @@ export interface Mover {
   position: Standing;
   /** Turns that the turn trigger does not count any more. */
   turnsCut: number;
+  /** Turns that have left the view. */
+  readonly turnsLeftOut: number;
   /** Whether a move changes bytes even where it frees nothing. */
   readonly rewrites: boolean;
   /**
@@ -200,8 +202,10 @@ function isSame(one: Standing, other: Standing): boolean {
 /** A trigger that is met, and where the move is to stop. */
 export interface Due {
   readonly trigger: Trigger;
-  /** Tokens of the view over which what loses something may run; infinite where nothing may. */
+  /** Tokens of the view over which a summary may take the place of messages; infinite where none may. */
   readonly lossyOver: number;
+  /** Tokens of the view over which messages may go for a line; infinite where none may. */
+  readonly trimOver: number;
   /** Whether the move is made however little it frees. */
   readonly must: boolean;
   /** Tokens at which the move stops; 0 is the tail. */
@@ -221,29 +225,41 @@ function dueAt(
   const slides = rule.frontier === 'slide';
   const tokens = slides ? price : price - mover.position.freed;
   const turns = slides ? point.turns : point.turns - mover.turnsCut;
+  const leftTurns = rule.turnsLossy === undefined || slides ? point.turns : point.turns - mover.turnsLeftOut;
   const overflows = tokens > rule.window;
   const forced = rule.force && last;
   const must = overflows || slides || forced;
 
   const over = tokens > (rule.hard ?? Number.POSITIVE_INFINITY);
   const overSoft = tokens > (rule.soft ?? Number.POSITIVE_INFINITY);
+  const budget = Math.min(rule.hard ?? rule.window, rule.window);
   if (over || overSoft || overflows) {
-    const limit = Math.min(rule.hard ?? rule.window, rule.soft ?? rule.window, rule.window);
+    const limit = Math.min(budget, rule.soft ?? budget);
     const target = slides ? 0 : limit * rule.watermark;
-    const lossyOver = over || !overSoft ? Math.min(rule.hard ?? rule.window, rule.window) : Infinity;
+    const lossyOver = over || !overSoft ? budget : Number.POSITIVE_INFINITY;
     return {
       trigger: triggerOf(rule, over, overSoft),
       lossyOver,
+      trimOver: lossyOver,
       must,
       target,
       shrinkOver: target > 0 ? target : limit,
     };
   }
-  if (rule.turnsDue !== undefined && turns >= rule.turnsDue) {
-    const lossyOver = rule.turnsLossy !== undefined && turns >= rule.turnsLossy ? 0 : Infinity;
-    return { trigger: 'turns', lossyOver, must, target: 0, shrinkOver: undefined };
+  const summarizes = rule.turnsLossy !== undefined && leftTurns >= rule.turnsLossy;
+  if (summarizes || (rule.turnsDue !== undefined && turns >= rule.turnsDue)) {
+    const lossyOver = summarizes ? 0 : Number.POSITIVE_INFINITY;
+    return { trigger: 'turns', lossyOver, trimOver: budget, must, target: 0, shrinkOver: undefined };
   }
-  if (forced) return { trigger: 'force', lossyOver: 0, must: true, target: 0, shrinkOver: tokens - 1 };
+  if (forced)
+    return {
+      trigger: 'force',
+      lossyOver: 0,
+      trimOver: budget,
+      must: true,
+      target: 0,
+      shrinkOver: tokens - 1,
+    };
   return undefined;
 }
 
@@ -259,7 +275,14 @@ function dueByAnswer(rule: ReplayRule, view: number): Due | undefined {
   if (view <= limit) return undefined;
   const target = rule.frontier === 'slide' ? 0 : limit * rule.watermark;
   const trigger = triggerOf(rule, false, false);
-  return { trigger, lossyOver: limit, must: true, target, shrinkOver: target > 0 ? target : limit };
+  return {
+    trigger,
+    lossyOver: limit,
+    trimOver: limit,
+    must: true,
+    target,
+    shrinkOver: target > 0 ? target : limit,
+  };
 }
 
 /** Moves a cursor. */
@@ -286,6 +309,10 @@ export class CursorMover implements Mover {
 
   set turnsCut(turns: number) {
     this.cursor.turnsCut = turns;
+  }
+
+  get turnsLeftOut(): number {
+    return this.cursor.turnsCut;
   }
 
   get rewrites(): boolean {

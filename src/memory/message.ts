@@ -42,6 +42,8 @@ export interface InlineMedia {
   readonly tokens: number;
   /** The part as it stands there. */
   readonly json: string;
+  /** See `Content.room`, for a part of text in its place. */
+  readonly room: number;
 }
 
 export interface Message {

@@ -25,6 +25,9 @@ const PROMPT_TOKENS = 600;
 /** The price of a token that a summarizer writes, relative to fresh input: 4 for all of OpenAI's models since GPT-4o. */
 const OUTPUT_PRICE = 4;
 
+/** By this share an array must have grown before a move that did not pay is tried again. */
+const RETRY_GROWTH = 1 / 64;
+
 /** What the phases may remove of a unit. */
 export interface PhaseEdits {
   /** Of what is large, or said again among the messages before `until`. */
@@ -95,6 +98,8 @@ export class PhaseMover implements Mover {
   /** `most[u]`: what all units before u could free at the most. */
   private readonly most: number[] = [0];
   private readonly lightOf: (readonly Removal[])[] = [];
+  /** Tokens of the array from which on a move is tried again. */
+  private retryFrom = 0;
   private standing = NOWHERE;
   private settled = NOWHERE;
 
@@ -110,6 +115,12 @@ export class PhaseMover implements Mover {
     for (const unit of history.units)
       tokens.push(messagesOf(history, unit).reduce((sum, at) => sum + this.tokensOf(at), tokens.at(-1) ?? 0));
     this.tokens = tokens;
+  }
+
+  get turnsLeftOut(): number {
+    const { prefix, trims } = this.standing;
+    const unit = trims.at(-1) ?? prefix?.unit ?? 0;
+    return this.history.turns.filter((turn) => turn < unit).length;
   }
 
   get position(): PhaseStanding {
@@ -158,6 +169,7 @@ export class PhaseMover implements Mover {
   move(tail: Cuts, due: Due, price: number, point: RequestPoint): void {
     const start = this.standing;
     const stakes = { price, view: price - start.freed };
+    if (!due.must && price < this.retryFrom) return;
     const limits = [tail.turn];
     if (this.settings.shrinks && due.shrinkOver !== undefined) limits.push(Math.max(tail.turn, tail.step));
     if (!this.mayPay(Math.max(...limits), due, stakes)) return;
@@ -168,7 +180,9 @@ export class PhaseMover implements Mover {
         this.lightOf[unit] = this.edits.light(unit, point.messages);
         return this.lightOf[unit];
       });
-      if (index === 0) pass.run('media', limit, (unit) => this.edits.media(unit));
+      // The request that is being worked on keeps its images.
+      const asking = this.history.turns[point.turns - 1] ?? 0;
+      if (index === 0) pass.run('media', Math.min(limit, asking), (unit) => this.edits.media(unit));
       pass.run('heavy', limit, (unit) => this.edits.heavy(unit, this.lightOf[unit] ?? []));
     }
     const reversible: PhaseStanding = {
@@ -176,13 +190,20 @@ export class PhaseMover implements Mover {
       kept: pass.first === undefined ? stakes.view : this.viewBefore(pass.first),
       spent: 0,
     };
-    const isOver = (standing: PhaseStanding): boolean => stakes.price - standing.freed > due.lossyOver;
-    const summarized = (isOver(reversible) && this.summarized(start, reversible)) || reversible;
-    const trimmed = (isOver(summarized) && this.trimmed(summarized, stakes.price - due.target)) || summarized;
+    const viewOf = (standing: PhaseStanding): number => stakes.price - standing.freed;
+    const summarized =
+      (viewOf(reversible) > due.lossyOver && this.summarized(start, reversible)) || reversible;
+    const shorter =
+      viewOf(summarized) > due.trimOver ? this.trimmed(summarized, price - due.target) : undefined;
+    // What would leave the view over its budget all the same is not worth its words, unless the window asks for it.
+    const trimmed = shorter && (due.must || viewOf(shorter) <= due.trimOver) ? shorter : summarized;
     const made = [trimmed, summarized, reversible].find(
       (standing) => standing.freed - start.freed >= this.least(standing, due, stakes),
     );
     this.position = made ?? start;
+    // What was tried in vain is tried again when the array has grown: else a replay would take the square of its length.
+    const waits = !made && trimmed.freed > start.freed && this.settings.minReclaim === undefined;
+    this.retryFrom = waits ? price * (1 + RETRY_GROWTH) : 0;
     if (made && due.trigger === 'turns')
       this.turnsCut = this.history.turns.filter((unit) => unit < tail.turn).length;
   }
@@ -196,9 +217,10 @@ export class PhaseMover implements Mover {
 
   /** Whether a move could free enough, by what is known without making it: else a view that stays over its budget would be tried anew at each request point. */
   private mayPay(limit: number, due: Due, { price, view }: Pick<Stakes, 'price' | 'view'>): boolean {
-    if (due.must) return true;
-    const { heavy, media } = this.standing.passed;
+    const { passed, prefix } = this.standing;
+    const { heavy, media } = passed;
     const most = this.mostBefore(limit) - this.mostBefore(Math.min(heavy, media, limit));
+    if (due.must) return most > 0 || (view > due.lossyOver && Math.max(heavy, limit) > (prefix?.unit ?? 0));
     const pays = (freed: number, kept: number): boolean =>
       freed >= this.least({ kept, spent: 0 }, due, { price, view });
     const beforeTail = this.viewBefore(limit);
@@ -247,7 +269,7 @@ export class PhaseMover implements Mover {
     const media = Math.max(unit, reversible.passed.media);
     const left = { prefix, trims: [], leftOut: prefix.freed };
     const standing = this.standingOf(start, { ...reversible.passed, media }, left);
-    if (standing.freed <= reversible.freed) return undefined;
+    if (standing.freed <= this.journal.freed + (start.prefix?.freed ?? 0)) return undefined;
     return { ...standing, kept: this.viewBefore(0), spent };
   }
 

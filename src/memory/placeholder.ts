@@ -106,9 +106,8 @@ export function parseMarker(text: string): Marker | undefined {
 
 /** The marker of an offloaded output, which stands between its head and its tail; unchecked. */
 export function parseOffloaded(text: string): Marker | undefined {
-  const start = text.indexOf(`\n${MARKER_START}`);
-  const marker = start < 0 ? undefined : parseMarker(text.slice(start + 1));
-  return marker?.reason === 'offloaded' ? marker : undefined;
+  const found = new RegExp(`^${MARKER_START}.{0,300}; reason=offloaded;.{0,100}⟧$`, 'm').exec(text);
+  return found ? parseMarker(found[0]) : undefined;
 }
 
 /** Arguments that stand for cleared ones: always a JSON object, since that is what upstreams parse. */

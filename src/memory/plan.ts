@@ -240,7 +240,7 @@ function ruleOf(
 ): ReplayRule {
   return {
     frontier: frontierOf(strategy),
-    turnsDue: turnsDueOf(strategy),
+    turnsDue: strategy.mode === 'auto' ? compactionDue(strategy) : turnsDueOf(strategy),
     turnsLossy: strategy.mode === 'auto' ? strategy.context_limit : undefined,
     hard: budgets.hard,
     soft: isReversible(strategy, context) ? budgets.soft : undefined,
@@ -288,10 +288,15 @@ function keptTurns(strategy: TrimStrategy | SummarizeStrategy): number {
 function turnsDueOf(strategy: ReplayedStrategy): number | undefined {
   if (strategy.mode === 'trim') return strategy.max_turns;
   if (strategy.mode === 'summarize') return strategy.context_limit;
-  const { compact_trigger_turns: compact = Number.POSITIVE_INFINITY } = strategy;
-  const { context_limit = Number.POSITIVE_INFINITY } = strategy.mode === 'auto' ? strategy : {};
-  const due = Math.min(compact + 1, context_limit);
-  return due === Number.POSITIVE_INFINITY ? undefined : due;
+  const compaction = compactionDue(strategy);
+  if (strategy.mode === 'compact' || strategy.context_limit === undefined) return compaction;
+  return Math.min(compaction ?? strategy.context_limit, strategy.context_limit);
+}
+
+function compactionDue({
+  compact_trigger_turns: turns,
+}: Pick<CompactStrategy, 'compact_trigger_turns'>): number | undefined {
+  return turns === undefined ? undefined : turns + 1;
 }
 
 /** Under the soft budget only what loses nothing may run. */

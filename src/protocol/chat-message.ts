@@ -115,7 +115,9 @@ export class ChatMessage implements Message {
       const kind = inlineKind(value);
       const at = parts[part];
       if (!kind || !at) return [];
-      return [{ kind, part, tokens: flatPrice(value), json: textOf(this.body, at) }];
+      const json = textOf(this.body, at);
+      const room = Buffer.byteLength(json) - TEXT_PART_BYTES - cacheControlBytes([value]);
+      return [{ kind, part, tokens: flatPrice(value), json, room }];
     });
   }
 

@@ -2,7 +2,7 @@
 import { SHADOW_LINE } from '../memory/session-summary.ts';
 import type { ShownSummary } from '../memory/view.ts';
 import type { ChatMessage } from './chat-message.ts';
-import { fieldOf, type JsonSpan, levels, type Splice, splice, textOf, within } from './spans.ts';
+import { fieldOf, type JsonSpan, levels, type Splice, textOf, within } from './spans.ts';
 
 /** A message that is put in behind the preamble. */
 export interface InjectedMessage {
@@ -39,10 +39,7 @@ export function summaryMessages({ block, form }: ShownSummary, fields: object): 
  */
 export function openingSplice(bytes: Uint8Array, message: ChatMessage, block: string, taken: number): Splice {
   const content = message.contentSpan();
-  if (content?.kind === 'array') {
-    const { start, end } = content;
-    return { start, end, with: openingParts(bytes, message, content, block, taken) };
-  }
+  if (content?.kind === 'array') return openingPart(bytes, message, content, block, taken);
   // What is neither text nor parts is the upstream's to judge, and stays to be judged.
   const isText = !content || content.kind === 'string' || textOf(bytes, content) === 'null';
   const text = opened(block, isText ? message.opening().slice(taken) : textOf(bytes, content));
@@ -51,24 +48,23 @@ export function openingSplice(bytes: Uint8Array, message: ChatMessage, block: st
   return { start: end, end, with: `,"content":${JSON.stringify(text)}` };
 }
 
-function openingParts(
+/** A part before the first one; the part that holds an earlier opening keeps whatever else it has, such as a cache breakpoint. */
+function openingPart(
   bytes: Uint8Array,
   message: ChatMessage,
   content: JsonSpan,
   block: string,
   taken: number,
-): string {
-  const parts = within(bytes, content, levels(2)).items ?? [];
-  const [first, ...others] = parts;
+): Splice {
+  const first = within(bytes, content, levels(2)).items?.[0];
   const held = taken > 0 && first ? fieldOf(first, 'text')?.value : undefined;
-  const text = JSON.stringify(opened(block, held ? message.opening().slice(taken) : ''));
-  // The part that held the earlier summary keeps whatever else it has, such as a cache breakpoint.
-  const opening =
-    held && first
-      ? new TextDecoder().decode(splice(bytes, first, [{ start: held.start, end: held.end, with: text }]))
-      : `{"type":"text","text":${text}}`;
-  const kept = (held ? others : parts).map((part) => textOf(bytes, part));
-  return `[${[opening, ...kept].join(',')}]`;
+  if (held) {
+    const text = JSON.stringify(opened(block, message.opening().slice(taken)));
+    return { start: held.start, end: held.end, with: text };
+  }
+  const part = `{"type":"text","text":${JSON.stringify(block)}}`;
+  if (!first) return { start: content.start, end: content.end, with: `[${part}]` };
+  return { start: first.start, end: first.start, with: `${part},` };
 }
 
 function opened(block: string, rest: string): string {

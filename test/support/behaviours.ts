@@ -10,6 +10,8 @@ export type Behaviour =
   | ({ type: 'answer'; delayMs?: number; headers?: Record<string, string> } & Answer)
   | { type: 'error'; status: number; body?: object | string; headers?: Record<string, string> }
   | { type: 'redirect'; location: string; status?: number }
+  /** A model that takes so many tokens: a body with more of them is refused in OpenAI's words, a shorter one is answered. */
+  | { type: 'window'; tokens: number }
   /** Three events of a stream, and then the socket is destroyed. */
   | { type: 'die-mid-stream' }
   /** Three events of a stream, and then silence on an open socket. */
@@ -20,6 +22,10 @@ export type Behaviour =
   | { type: 'gzip' }
   /** No response at all. */
   | { type: 'hang' }
+  /** No response, and the socket is destroyed. */
+  | { type: 'drop' }
+  /** A body that is announced to be longer than what is sent until the socket is destroyed. */
+  | { type: 'break-off'; status: number; body: string }
   | ((request: IncomingMessage, response: ServerResponse, recorded: RecordedRequest) => void);
 
 export const DEFAULT_ANSWER: Answer = { content: 'This is what the upstream has to say.' };
@@ -48,6 +54,18 @@ export async function behave(
       response.statusCode = status;
       response.end(typeof body === 'string' ? body : JSON.stringify(body));
       return;
+    }
+    case 'window': {
+      const found = tokensOf(recorded);
+      if (found <= behaviour.tokens) return answer(DEFAULT_ANSWER, response, recorded);
+      const message = `This model's maximum context length is ${behaviour.tokens} tokens. However, your messages resulted in ${found} tokens. Please reduce the length of the messages.`;
+      const error = {
+        message,
+        type: 'invalid_request_error',
+        param: 'messages',
+        code: 'context_length_exceeded',
+      };
+      return sendJson(response, { error }, 400);
     }
     case 'redirect':
       response.writeHead(behaviour.status ?? 307, { location: behaviour.location });
@@ -82,6 +100,18 @@ export async function behave(
     }
     case 'hang':
       return;
+    case 'drop':
+      response.destroy();
+      return;
+    case 'break-off': {
+      const { status, body } = behaviour;
+      response.writeHead(status, {
+        'content-type': 'application/json',
+        'content-length': body.length + 1_000,
+      });
+      response.write(body, () => response.destroy());
+      return;
+    }
   }
 }
 
@@ -137,9 +167,13 @@ export function sendAnswer(
 }
 
 /** Four bytes count as a token. */
+export function tokensOf({ rawBody }: RecordedRequest): number {
+  return Math.ceil(rawBody.length / 4);
+}
+
 function frameOf(recorded: RecordedRequest, of: Answer): Frame {
   const usage = usageOf(
-    Math.ceil(recorded.rawBody.length / 4),
+    tokensOf(recorded),
     Math.ceil(Buffer.byteLength(JSON.stringify([of.content, of.toolCalls])) / 4),
   );
   return { id: 'chatcmpl-upstream', model: String(recorded.body?.model), usage };

@@ -1,9 +1,10 @@
 /** The laws of a view, as checks that return what breaks them. Used on generated conversations and on recorded ones. */
+import type { Removal } from '../../src/memory/edits/removal.ts';
 import { type History, messagesOf as unitMessages } from '../../src/memory/history.ts';
 import { MARKER_START } from '../../src/memory/placeholder.ts';
-import { textOf } from '../../src/protocol/spans.ts';
+import { levels, textOf, within } from '../../src/protocol/spans.ts';
 import { violations } from './strict-chat.ts';
-import { messagesOf, type Viewed } from './view-of.ts';
+import { counter, messagesOf, type Viewed } from './view-of.ts';
 
 /** All that one view can be asked. Empty when it keeps every law. */
 export function brokenLaws(viewed: Viewed): string[] {
@@ -11,6 +12,7 @@ export function brokenLaws(viewed: Viewed): string[] {
     ...newViolations(viewed),
     ...changedBytes(viewed),
     ...lostContents(viewed),
+    ...longerReplacements(viewed),
     ...editedWhatIsProtected(viewed),
     ...(viewed.report.tokens && viewed.report.tokens.after > viewed.report.tokens.before
       ? ['the view has more tokens']
@@ -19,6 +21,7 @@ export function brokenLaws(viewed: Viewed): string[] {
     ...(!viewed.view.summary && viewed.bytes.length > viewed.request.bytes.length
       ? ['the view has more bytes']
       : []),
+    ...brokenLeavingOut(viewed),
     ...brokenSummary(viewed),
   ];
 }
@@ -37,7 +40,10 @@ function changedBytes(viewed: Viewed): string[] {
   const text = new TextDecoder().decode(bytes);
   const kept = request.messages.filter(
     (_, index) =>
-      !view.dropped.has(index) && !view.removals.has(index) && view.summary?.request?.message !== index,
+      !view.dropped.has(index) &&
+      !view.removals.has(index) &&
+      view.summary?.request?.message !== index &&
+      view.trim?.message !== index,
   );
   let position = 0;
   for (const message of kept) {
@@ -51,23 +57,68 @@ function changedBytes(viewed: Viewed): string[] {
 
 /** What a placeholder stands for must be what the caller sent, under the ref that the placeholder names. */
 function lostContents(viewed: Viewed): string[] {
-  const { request, view } = viewed;
+  const { view } = viewed;
   const sent = messagesOf(viewed);
   const kept = keptIndices(viewed);
   if (kept.length !== sent.length) return [`${kept.length} messages are kept, ${sent.length} are sent`];
   return [...view.removals].flatMap(([index, removals]) => {
+    if (view.dropped.has(index)) return [`message ${index} is edited, and left out`];
     const shown = JSON.stringify(sent[kept.indexOf(index)]);
+    const stated = new Set(removals.map(({ kind, call }) => `${kind} ${call}`));
+    if (stated.size < removals.length) return [`message ${index}: something is removed twice`];
     return removals.flatMap((removal) => {
-      const message = request.messages[index];
-      const original =
-        removal.kind === 'output' ? message?.content().text : message?.calls[removal.call]?.input;
-      if (removal.content().text !== original)
+      if (removal.content().text !== originalOf(viewed, removal))
         return [`message ${index}: the kept content is not what was sent`];
       if (!removal.replacement.includes(MARKER_START)) return [`message ${index}: no marker`];
+      if (removal.reason === 'offloaded' && !showsBothEnds(viewed, removal))
+        return [`message ${index}: head or tail of what is offloaded is not shown`];
       return removal.ref === undefined || shown.includes(removal.ref)
         ? []
         : [`message ${index}: its ref is not shown`];
     });
+  });
+}
+
+/** What the caller has sent of that which is removed. */
+function originalOf({ request }: Viewed, { kind, message, call }: Removal): string | undefined {
+  const sent = request.messages[message];
+  if (kind === 'output') return sent?.content().text;
+  if (kind === 'input') return sent?.calls[call]?.input;
+  const content = sent?.role === 'user' ? sent.contentSpan() : undefined;
+  const part = content && within(request.bytes, content, levels(1)).items?.[call];
+  const json = part && textOf(request.bytes, part);
+  return json?.includes('data:') ? json : undefined;
+}
+
+/** Around the marker of an offloaded output stand its beginning and its end; white space at the cut may go. */
+function showsBothEnds({ request }: Viewed, { message, replacement, ref }: Removal): boolean {
+  const text = request.messages[message]?.content().weight.texts.join('\n') ?? '';
+  const shown = replacement.split('\n');
+  const marker = shown.findIndex((line) => line.startsWith(MARKER_START) && line.includes(`ref=${ref};`));
+  const head = shown.slice(0, marker).join('\n');
+  const rest = shown.slice(marker + 1).join('\n');
+  return (
+    marker >= 0 && text.startsWith(head) && endsAlike(rest, text) > 0 && (head !== '' || /^\s/.test(text))
+  );
+}
+
+/** How many characters at the end of two texts are the same. */
+function endsAlike(a: string, b: string): number {
+  let length = 0;
+  while (length < a.length && a.at(-1 - length) === b.at(-1 - length)) length++;
+  return length;
+}
+
+/** Nothing is replaced by something longer, by whatever measure. */
+function longerReplacements({ view }: Viewed): string[] {
+  return [...view.removals.values()].flat().flatMap((removal) => {
+    const { message, replacement, tokens, freed } = removal;
+    const shown = counter.text(replacement);
+    if (freed < 1 || shown >= tokens) return [`message ${message}: what stands there has ${shown} tokens`];
+    if (freed !== tokens - shown) return [`message ${message}: ${freed} tokens are said to be freed`];
+    return replacement.length < removal.content().text.length
+      ? []
+      : [`message ${message}: what stands there has more characters`];
   });
 }
 
@@ -81,29 +132,56 @@ function keptIndices({ request, view }: Viewed): (number | undefined)[] {
   ]);
 }
 
-/** A summary stands for whole units from the beginning on, all of them but the request that is being worked on. */
+/** Whole units leave the view from the beginning on, all of them but the request that is being worked on. */
+function brokenLeavingOut({ plan, view }: Viewed): string[] {
+  const { history, strategy, prefix, trimmed } = plan;
+  const { summary, trim, dropped } = view;
+  if (strategy.mode === 'compact' && dropped.size > 0) return ['a mode that leaves nothing out did'];
+  if (strategy.mode === 'trim') return [];
+  if (!summary && !trim)
+    return dropped.size > 0 ? ['messages are left out, and nothing stands for them'] : [];
+  if (trim && !trimmed) return ['a line for what is not trimmed'];
+  const end = trim ? (trimmed?.ends.at(-1) ?? 0) : (prefix?.end ?? 0);
+  const next = history.units.findIndex(({ first }) => first >= end);
+  const covered = unitsBefore(history, next < 0 ? history.units.length : next);
+  const last = covered.at(-1) ?? -1;
+  const request = covered.find((index) => !dropped.has(index) && index === turnOf(history, next));
+  const expected = covered.filter((index) => index !== request);
+  const left = [...dropped].toSorted((a, b) => a - b);
+  return [
+    ...(JSON.stringify(left) === JSON.stringify(expected)
+      ? []
+      : [`messages ${left} are left out, not ${expected}`]),
+    ...(last < end ? [] : [`the unit that holds message ${last} is split at ${end}`]),
+  ];
+}
+
+function unitsBefore(history: History, unit: number): number[] {
+  const covered = history.units.slice(0, unit).flatMap((each) => unitMessages(history, each));
+  return covered.toSorted((a, b) => a - b);
+}
+
+/** A summary says what it stands for, once, and in fewer tokens. */
 function brokenSummary(viewed: Viewed): string[] {
   const { plan, view } = viewed;
-  const { history, prefix } = plan;
-  const { summary } = view;
-  if (plan.strategy.mode !== 'summarize') return summary ? ['a mode that does not summarise did'] : [];
-  if (!summary) return view.dropped.size > 0 ? ['messages are left out, and nothing stands for them'] : [];
+  const { history, strategy } = plan;
+  const { summary, trim } = view;
+  if (!summary) return [];
+  if (strategy.mode !== 'summarize' && strategy.mode !== 'auto')
+    return ['a mode that does not summarise did'];
+  const { prefix } = plan;
   if (!prefix) return ['a summary without a prefix'];
   const request = summary.request?.message;
-  const covered = history.units.slice(0, prefix.unit).flatMap((unit) => unitMessages(history, unit));
-  const expected = covered.filter((index) => index !== request).toSorted((a, b) => a - b);
-  const dropped = [...view.dropped].toSorted((a, b) => a - b);
-  const sent = messagesOf(viewed);
-  const shown = sent.filter((message) =>
+  // Where more has left the view than the summary covers, its form is that of the first unit that stays.
+  const stays = trim ? plan.trimmed?.prefix?.unit : prefix.unit;
+  const covered = unitsBefore(history, prefix.unit);
+  const shown = messagesOf(viewed).filter((message) =>
     JSON.stringify(message).includes(JSON.stringify(summary.block).slice(1, -1)),
   );
   return [
-    ...(JSON.stringify(dropped) === JSON.stringify(expected)
-      ? []
-      : [`messages ${dropped} are left out, not ${expected}`]),
     ...(shown.length === 1 ? [] : [`the summary stands in ${shown.length} messages`]),
     ...(summary.tokens < prefix.covered ? [] : ['the summary is not shorter than what it stands for']),
-    ...(request === undefined || turnOf(history, prefix.unit) === request
+    ...(request === undefined || turnOf(history, stays ?? -1) === request
       ? []
       : [`message ${request} stays, and is not of the turn that goes on`]),
     ...(summary.covers[1] === prefix.end - 1 && summary.covers[0] === Math.min(...covered)
@@ -112,18 +190,22 @@ function brokenSummary(viewed: Viewed): string[] {
   ];
 }
 
-/** The user message of the turn in which a unit stands. */
+/** The user message of the turn in which a unit stands; -1 is the array's end. */
 function turnOf(history: History, unit: number): number | undefined {
-  const turn = history.turns.findLast((at) => at < unit);
+  const turn = history.turns.findLast((at) => unit < 0 || at < unit);
   return turn === undefined ? undefined : history.units[turn]?.first;
 }
 
-/** Preamble, open unit and fresh results are never edited. */
-function editedWhatIsProtected({ plan, view, request }: Viewed): string[] {
+/** Preamble, open unit and fresh results are never edited; with retrieval, what is large may be offloaded even there. */
+function editedWhatIsProtected({ plan, view, request, options }: Viewed): string[] {
   const { history } = plan;
-  const edited = new Set([...view.removals.keys(), ...view.dropped]);
-  if (view.summary?.request && request.messages[view.summary.request.message]?.role !== 'user')
-    return ['a summary opens a message that is no user message'];
+  const offloadedAtSight = (removal: Removal): boolean =>
+    options.retrieval === true && removal.reason === 'offloaded';
+  const edited = new Set(view.dropped);
+  for (const [index, removals] of view.removals) if (!removals.every(offloadedAtSight)) edited.add(index);
+  for (const opened of [view.summary?.request?.message, view.trim?.message])
+    if (opened !== undefined && request.messages[opened]?.role !== 'user')
+      return ['a summary opens a message that is no user message'];
   const lastAssistant = request.messages.findLastIndex((message) => message.role === 'assistant');
   const last = history.units.at(-1);
   const lastUser = history.units[history.turns.at(-1) ?? -1]?.first;

@@ -1,7 +1,6 @@
 /** The way of a request through the core, without HTTP and storage: what `src/http/make-view.ts` does, in memory. */
-import { shownIn } from '../../src/http/summarized-view.ts';
 import { createContentFacts } from '../../src/memory/edits/compact.ts';
-import { type History, readHistory } from '../../src/memory/history.ts';
+import { readHistory } from '../../src/memory/history.ts';
 import { type Plan, plan } from '../../src/memory/plan.ts';
 import { prefixHashes } from '../../src/memory/prefix-hash.ts';
 import { createWrittenPreviews } from '../../src/memory/preview.ts';
@@ -13,9 +12,10 @@ import {
   type ReplayedStrategy,
 } from '../../src/memory/strategy.ts';
 import { createTokenCounter, loadTokenize, toolTokens } from '../../src/memory/tokens.ts';
-import { render, type ShownSummary, type View } from '../../src/memory/view.ts';
+import { render, type ShownSummary, type ShownTrim, shownIn, type View } from '../../src/memory/view.ts';
 import { type ChatRequest, readChatRequest, writeChatRequest } from '../../src/protocol/chat.ts';
 import { labelDigest, Tenants } from '../../src/storage/tenant.ts';
+import { trimmedTranscript } from '../../src/summary/trimmed-transcript.ts';
 
 const counting = {
   counter: createTokenCounter(await loadTokenize('o200k_base')),
@@ -35,6 +35,7 @@ export const stranger = tenants.ofToken('sk-another-key-of-a-test-012345');
 
 export interface Viewed {
   readonly request: ChatRequest;
+  readonly options: ViewOptions;
   readonly plan: Plan;
   readonly view: View;
   readonly report: Report;
@@ -50,6 +51,12 @@ export interface ViewOptions {
   readonly tenant?: typeof tenant | undefined;
   /** The words of summaries; by default a stand-in as long as the limit allows. */
   readonly words?: SummaryWriter;
+  /** Whether the model can fetch what is removed; by default it can't. */
+  readonly retrieval?: boolean;
+  /** The price of cached input relative to fresh; that of a model which nobody knows by default. */
+  readonly cachedShare?: number;
+  /** Tokens that the upstream has said it takes at the most. */
+  readonly limit?: number;
 }
 
 /**
@@ -90,8 +97,9 @@ export function viewOf(
   const read = readChatRequest(bytes);
   if (!read.ok) throw new Error(read.reason.message);
   const request = read.value;
-  const owner = 'tenant' in options ? options.tenant : tenant;
-  const echo = strategy.mode === 'summarize' ? findEcho(request.messages, owner?.refs) : undefined;
+  const owner = ownerOf(options);
+  const summarizes = strategy.mode === 'summarize' || strategy.mode === 'auto';
+  const echo = summarizes ? findEcho(request.messages, owner?.refs) : undefined;
   const history = readHistory(request.messages, strategy.text_observation_prefixes, echo);
   const planned = plan(
     strategy,
@@ -101,30 +109,55 @@ export function viewOf(
       toolTokens: toolTokens(request.tools, counter),
       answerTokens: request.answerTokens,
       force: options.force ?? false,
+      limit: options.limit,
+      retrieval: options.retrieval ?? false,
+      ...(options.cachedShare === undefined ? {} : { cachedShare: options.cachedShare }),
     },
     { ...counting, refs: owner?.refs, digest: labelDigest },
   );
-  const view = render(planned, options.isStored ?? (() => true), summaryOf(planned, history, options));
+  const trim = trimOf(planned, options);
+  const view = render(planned, options.isStored ?? (() => true), summaryOf(planned, trim, options), trim);
+  const from = view.trim && planned.trimmed?.from;
+  const trimmed = from === undefined ? 0 : [...view.dropped].filter((message) => message >= from).length;
   return {
     request,
+    options,
     plan: planned,
     view,
-    report: reportOf(planned, view, 'request', []),
+    report: reportOf(planned, view, 'request', [], { trimmed }),
     bytes: writeChatRequest(request, view),
   };
 }
 
 /** The summary of a plan's prefix, as the words and the stored refs allow. */
-function summaryOf(planned: Plan, history: History, options: ViewOptions): ShownSummary | undefined {
-  const { prefix } = planned;
+function summaryOf(
+  { history, ...planned }: Plan,
+  trim: ShownTrim | undefined,
+  options: ViewOptions,
+): ShownSummary | undefined {
+  const prefix = trim ? planned.trimmed?.prefix : planned.prefix;
   if (!prefix) return undefined;
   const name = prefixHashes(history.messages, labelDigest)[prefix.end] ?? '';
   const text = (options.words ?? asLongAsAllowed)(name, prefix.limit);
   if (text === undefined) return undefined;
-  const owner = 'tenant' in options ? options.tenant : tenant;
-  const ref = owner?.refs.name(`transcript:${name}`, () => name);
-  const isStored = ref !== undefined && (options.isStored?.(ref) ?? true);
-  return shownIn(planned, { text, ref: isStored ? ref : undefined }, counter);
+  return shownIn({ history, prefix }, { text, ref: keptRef(`transcript:${name}`, options) }, counter);
+}
+
+/** The line for what a plan trims; undefined where that is not known to be kept. */
+function trimOf({ history, trimmed }: Plan, options: ViewOptions): ShownTrim | undefined {
+  if (!trimmed) return undefined;
+  const { segments, shown } = trimmedTranscript(history, trimmed, ownerOf(options), undefined, counter);
+  return segments.every(({ ref }) => options.isStored?.(ref) ?? true) ? shown : undefined;
+}
+
+function ownerOf(options: ViewOptions): typeof tenant | undefined {
+  return 'tenant' in options ? options.tenant : tenant;
+}
+
+/** The ref of a text, when it is known to be written. */
+function keptRef(text: string, options: ViewOptions): string | undefined {
+  const ref = ownerOf(options)?.refs.name(text, () => text);
+  return ref !== undefined && (options.isStored?.(ref) ?? true) ? ref : undefined;
 }
 
 export interface ChatBody {
@@ -137,4 +170,16 @@ export interface ChatBody {
 export function messagesOf(viewed: Viewed): Record<string, unknown>[] {
   const body = JSON.parse(new TextDecoder().decode(viewed.bytes)) as { messages: Record<string, unknown>[] };
   return body.messages;
+}
+
+/** The views of a conversation, one for each of its requests. */
+export function viewsOf(
+  conversation: ChatBody,
+  input: MemoryStrategyRequest,
+  options: ViewOptions = {},
+): Viewed[] {
+  const { history } = viewOf(conversation, { mode: 'compact' }).plan;
+  return history.requestPoints.map(({ messages }) =>
+    viewOf({ ...conversation, messages: conversation.messages.slice(0, messages) }, input, options),
+  );
 }

@@ -2,7 +2,7 @@
 import { brokenLaws, brokenPrefix } from '../support/laws.ts';
 import { readTraces, requestsOf, tracesDir } from '../support/traces.ts';
 import { type Viewed, viewOf } from '../support/view-of.ts';
-import { STRATEGIES } from './strategies.ts';
+import { optionsOf, STRATEGIES } from './strategies.ts';
 
 const traces = readTraces();
 console.log(
@@ -13,13 +13,14 @@ console.log(`${'strategy'.padEnd(42)} requests   edited    moved  failures   sec
 let failures = 0;
 let requests = 0;
 for (const [name, strategy] of Object.entries(STRATEGIES)) {
+  const options = optionsOf(name);
   const tally = { requests: 0, edited: 0, moved: 0, failures: 0 };
   const start = performance.now();
   for (const trace of traces) {
     let earlier: Viewed | undefined;
     for (const body of requestsOf(trace)) {
-      const viewed = viewOf(body, strategy);
-      const again = viewOf(body, strategy);
+      const viewed = viewOf(body, strategy, options);
+      const again = viewOf(body, strategy, options);
       const broken = [
         ...brokenLaws(viewed),
         ...(earlier ? brokenPrefix(earlier, viewed) : []),

@@ -1,5 +1,6 @@
 /** Settings under which recorded conversations are replayed. */
 import type { MemoryStrategyRequest } from '../../src/memory/strategy.ts';
+import type { ViewOptions } from '../support/view-of.ts';
 
 export const STRATEGIES: Readonly<Record<string, MemoryStrategyRequest>> = {
   'compact, turns, slide': { mode: 'compact', compact_trigger_turns: 2, compact_keep: 1 },
@@ -41,4 +42,17 @@ export const STRATEGIES: Readonly<Record<string, MemoryStrategyRequest>> = {
     low_watermark_pct: 0.5,
     min_reclaim_tokens: 2_000,
   },
+  'auto, 32 k': { mode: 'auto', token_budget: 32_000 },
+  'auto, 16 k to 30 %, no floor, retrieval': {
+    mode: 'auto',
+    token_budget: 16_000,
+    low_watermark_pct: 0.3,
+    min_reclaim_tokens: 0,
+    text_observation_prefixes: ['Observation:', '[aider console]', '[File:'],
+  },
 };
+
+/** What is told beside a strategy. */
+export function optionsOf(name: string): ViewOptions {
+  return name.endsWith('retrieval') ? { retrieval: true } : {};
+}

@@ -18,12 +18,12 @@ export function removeMedia(
   if (unit.kind !== 'user') return [];
   const message = messageAt(history, unit.first);
   if (message.flatTokens === 0) return [];
-  return message.media().flatMap(({ kind, part, tokens, json }) => {
+  return message.media().flatMap(({ kind, part, tokens, json, room }) => {
     const content = {
       text: json,
       type: 'application/json' as const,
       weight: { texts: [], flat: tokens },
-      room: () => json.length,
+      room: () => room,
     };
     const removal = remove(
       {

@@ -1,0 +1,117 @@
+/**
+ * A long run of an agent, with all that makes its view hard: parallel calls that are answered out of order, outputs of every size,
+ * some of them said again, large arguments, and images and files among what the user says.
+ */
+
+export type Message = { role: string; content?: unknown } & Record<string, unknown>;
+
+interface Call {
+  readonly name: string;
+  readonly input: object;
+  readonly output: string;
+}
+
+/** Steps in each of its three turns. */
+export const STEPS = 16;
+
+/** Lines that no other topic has, about 17 tokens each. */
+export function rows(topic: string, count: number): string {
+  return Array.from(
+    { length: count },
+    (_, at) => `row ${at} of ${topic}: weight ${(at * 7919) % 1_000} g, é ${at % 7}`,
+  ).join('\n');
+}
+
+/** An inline image, of so many bytes of base64. */
+export function image(topic: string, bytes = 3_000): object {
+  const data = Buffer.from(`${topic} `.repeat(bytes)).toString('base64').slice(0, bytes);
+  return { type: 'image_url', image_url: { url: `data:image/png;base64,${data}` } };
+}
+
+/** The tools of the run. */
+export const tools = ['search', 'read_file', 'write_file', 'status'].map((name) => ({
+  type: 'function' as const,
+  function: { name, description: `Calls ${name}.`, parameters: { type: 'object', properties: {} } },
+}));
+
+/** Three turns of `STEPS` steps each, about 100 000 tokens in all; the last step waits for the model. */
+export function agentRun(topic: string): Message[] {
+  const file = {
+    type: 'file',
+    file: { filename: 'a.pdf', file_data: `data:application/pdf;base64,${'QUJD'.repeat(900)}` },
+  };
+  return [
+    { role: 'system', content: `You look after ${topic}. Never delete a file.` },
+    { role: 'user', content: [{ type: 'text', text: `Find out why ${topic} fail.` }, image(`${topic} 1`)] },
+    ...stepsOf(topic, 1, STEPS),
+    { role: 'assistant', content: `I know now why ${topic} fail.` },
+    {
+      role: 'user',
+      content: [{ type: 'text', text: 'Then mend it. Never touch the tests.' }, image(`${topic} 2`), file],
+    },
+    ...stepsOf(topic, STEPS + 1, 2 * STEPS),
+    { role: 'assistant', content: 'It is mended.' },
+    { role: 'user', content: 'Now prove that it holds.' },
+    ...stepsOf(topic, 2 * STEPS + 1, 3 * STEPS),
+  ];
+}
+
+/** How many messages each request of a run has: all before an answer of the assistant, and at last all. */
+export function lengthsOf(messages: readonly Message[]): number[] {
+  const answers = messages.flatMap(({ role }, index) => (role === 'assistant' ? [index] : []));
+  return [...answers, messages.length];
+}
+
+function stepsOf(topic: string, from: number, to: number): Message[] {
+  return Array.from({ length: to - from + 1 }, (_, at) => stepOf(topic, from + at)).flat();
+}
+
+function stepOf(topic: string, step: number): Message[] {
+  const made = callsOf(topic, step).map((call, at) => ({ ...call, id: `call_${step}_${at}` }));
+  return [
+    {
+      role: 'assistant',
+      content: step % 4 === 0 ? `Step ${step}: I look closer.` : null,
+      tool_calls: made.map(({ id, name, input }) => ({
+        id,
+        type: 'function',
+        function: { name, arguments: JSON.stringify(input) },
+      })),
+    },
+    ...made.map(({ id, output }) => ({ role: 'tool', tool_call_id: id, content: output })).toReversed(),
+  ];
+}
+
+function callsOf(topic: string, step: number): Call[] {
+  const search = (part: string, size: number): Call => ({
+    name: 'search',
+    input: { query: `${topic} ${step} ${part}` },
+    output: rows(`${topic} ${step} ${part}`, size),
+  });
+  const size = 12 + ((step * 37) % 140);
+  if (step % 13 === 7) return [search('everything', 520)];
+  if (step % 5 === 3) return [search('one', size), search('two', 30), search('three', 60)];
+  if (step % 9 === 4)
+    return [
+      {
+        name: 'write_file',
+        input: { path: `${step}.txt`, text: rows(`${topic} ${step}`, 50) },
+        output: 'ok',
+      },
+    ];
+  // The same file, which does not change; and the status, which does.
+  if (step % 6 === 5)
+    return [{ name: 'read_file', input: { path: 'settings.json' }, output: rows(`${topic} settings`, 80) }];
+  if (step % 6 === 2)
+    return [{ name: 'status', input: {}, output: `${rows(`${topic} status`, 45)}\nstep ${step}` }];
+  return [search('alone', size)];
+}
+
+/** The same run of an agent without tool calls: it writes what it does, and is told what it sees as a user's message. */
+export function observedRun(topic: string): Message[] {
+  return agentRun(topic).map((message) => {
+    if (message.role === 'tool') return { role: 'user', content: `Observation: ${message.content}` };
+    if (!message.tool_calls) return message;
+    return { role: 'assistant', content: `Action: ${JSON.stringify(message.tool_calls)}` };
+  });
+}

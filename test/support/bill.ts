@@ -1,0 +1,85 @@
+/** What the views of a conversation cost, request by request, with an upstream that caches prompts. In tokens of fresh input. */
+import { readChatRequest } from '../../src/protocol/chat.ts';
+import { textOf } from '../../src/protocol/spans.ts';
+import { counter, type Viewed } from './view-of.ts';
+
+/** Tokens around what a summarizer reads, and the price of each that it writes (see `src/memory/phases.ts`). */
+const PROMPT = 600;
+const WRITTEN = 4;
+
+/** Two sums: for the views, and for the arrays that they were made of. */
+export interface Bill {
+  readonly views: number;
+  readonly arrays: number;
+}
+
+/** The bills up to each of the requests, which follow one another. Summaries weigh as much as they may. */
+export function billsOf(requests: readonly Viewed[], cachedShare: number): Bill[] {
+  let views = 0;
+  let arrays = 0;
+  return requests.map((viewed, index) => {
+    const earlier = requests[index - 1];
+    const { before, after } = viewed.plan.replay;
+    views += after + summaryCost(earlier, viewed);
+    arrays += before;
+    if (earlier) {
+      views -= (1 - cachedShare) * cachedIn(earlier, viewed);
+      arrays -= (1 - cachedShare) * earlier.plan.replay.before;
+    }
+    return { views, arrays };
+  });
+}
+
+/** Tokens of the messages with which two views begin. What follows the first one that differs is not cached. */
+function cachedIn(earlier: Viewed, viewed: Viewed): number {
+  const before = sentIn(earlier);
+  const now = sentIn(viewed);
+  const same = now.findIndex(({ json }, index) => json !== before[index]?.json);
+  if (same < 0) return Math.min(earlier.plan.replay.after, viewed.plan.replay.after);
+  const { summary } = viewed.view;
+  // The words of a summary are shorter than they may be: what stands behind it is counted from the view's end.
+  const block = summary && JSON.stringify(summary.block).slice(1, -1);
+  const isBehind = block !== undefined && !now.slice(0, same).some(({ json }) => json.includes(block));
+  return isBehind
+    ? overheadOf(viewed) + sum(now.slice(0, same))
+    : viewed.plan.replay.after - sum(now.slice(same));
+}
+
+interface Sent {
+  readonly json: string;
+  readonly tokens: number;
+}
+
+function sentIn({ bytes }: Viewed): Sent[] {
+  const request = readChatRequest(bytes);
+  if (!request.ok) throw new Error(request.reason.message);
+  return request.value.messages.map((message) => ({
+    json: textOf(bytes, message.span),
+    tokens: counter.message(message),
+  }));
+}
+
+/** Tokens of what stands before all messages. */
+function overheadOf({ plan, request: { messages } }: Viewed): number {
+  return plan.replay.before - messages.reduce((total, message) => total + counter.message(message), 0);
+}
+
+function sum(messages: readonly Sent[]): number {
+  return messages.reduce((total, { tokens }) => total + tokens, 0);
+}
+
+/** What a summarizer reads and writes, where the view has a summary that the one before did not have. */
+function summaryCost(earlier: Viewed | undefined, { plan }: Viewed): number {
+  const { prefix, history } = plan;
+  const known = earlier?.plan.prefix;
+  if (!prefix || prefix.end === known?.end) return 0;
+  const freed = new Map<number, number>();
+  for (const removal of plan.segments.flat())
+    freed.set(removal.message, (freed.get(removal.message) ?? 0) + removal.freed);
+  let read = known?.limit ?? 0;
+  for (let index = known?.end ?? 0; index < prefix.end; index++) {
+    const message = history.messages[index];
+    if (message && message.role !== 'preamble') read += counter.message(message) - (freed.get(index) ?? 0);
+  }
+  return PROMPT + read + WRITTEN * prefix.limit;
+}

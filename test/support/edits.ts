@@ -1,0 +1,49 @@
+/** What the edits of `auto` are made with, one by one. */
+import { type CompactContext, createContentFacts } from '../../src/memory/edits/compact.ts';
+import type { Removal } from '../../src/memory/edits/removal.ts';
+import type { Message } from '../../src/memory/message.ts';
+import { createPreviewWriter, createWrittenPreviews } from '../../src/memory/preview.ts';
+import { type AutoStrategy, type MemoryStrategyRequest, parseStrategy } from '../../src/memory/strategy.ts';
+import { labelDigest } from '../../src/storage/tenant.ts';
+import { counter, tenant } from './view-of.ts';
+
+/** A removal that frees so many tokens, and has no content. */
+export function removalOf(message: number, freed: number): Removal {
+  return {
+    kind: 'output',
+    reason: 'context_compaction',
+    message,
+    call: -1,
+    tool: 'search',
+    callId: 'call_1',
+    content: () => {
+      throw new Error('nobody reads it');
+    },
+    tokens: freed + 10,
+    bytes: 4 * freed,
+    replacement: '…',
+    freed,
+  };
+}
+
+/** What edits need from outside of an array: a tenant's refs, and memories of their own. */
+export function contextOf(messages: readonly Message[]): CompactContext {
+  const previews = createWrittenPreviews();
+  return {
+    counter,
+    refs: tenant.refs,
+    keep: true,
+    digest: labelDigest,
+    facts: createContentFacts(),
+    writer: createPreviewWriter(messages, { counter, digest: labelDigest, previews }),
+  };
+}
+
+export function autoStrategyOf(
+  input: Partial<Extract<MemoryStrategyRequest, { mode: 'auto' }>> = {},
+): AutoStrategy {
+  const parsed = parseStrategy({ ...input, mode: 'auto' });
+  if (!parsed.ok) throw new Error(parsed.reason.message);
+  if (parsed.value.mode !== 'auto') throw new Error('another mode was asked for');
+  return parsed.value;
+}

@@ -1,0 +1,33 @@
+/** What the next move would have a summary stand for, and waiting until the background has made it. */
+import type { MemoryStrategyRequest } from '../../src/memory/strategy.ts';
+import { Tenants } from '../../src/storage/tenant.ts';
+import type { Sent } from './agent-caller.ts';
+import { type Deployment, KEY } from './deployment.ts';
+import { until } from './polling.ts';
+import { viewOf } from './view-of.ts';
+
+/** The secret of a deployment whose plans are to be known here: refs are part of a plan. */
+export const SECRET = 'secret-of-a-deployment-that-is-planned';
+
+const tenant = new Tenants(SECRET).ofToken(KEY);
+
+/**
+ * Waits until the summary is made that the request has had prepared; at once where it had none. The strategy must set `min_reclaim_tokens`: prices are not
+ * known here.
+ */
+export async function prepared(
+  deployment: Deployment,
+  { seen, messages }: Sent,
+  conversation: string,
+  strategy: MemoryStrategyRequest,
+): Promise<void> {
+  const { next } = viewOf({ ...seen.body, messages }, strategy, { tenant }).plan;
+  if (!next) return;
+  await until(`the messages before ${next.end} are summarised`, async () => {
+    const response = await deployment.fetch(`/v1/conversations/${encodeURIComponent(conversation)}/memory`);
+    const { memories = [] } = (await response.json()) as {
+      memories?: { status: string; covers_end: number }[];
+    };
+    return memories.some(({ status, covers_end }) => status === 'completed' && covers_end === next.end);
+  });
+}
