@@ -48,7 +48,8 @@ export function planAuto(
   const result = replay(history, rule, sent, mover);
   const { prefix } = mover.position;
   const trimmed = mover.trimmedSpan();
-  const upcoming = edits.between(frontierUnit(result.cuts), frontierUnit(result.next));
+  const near = result.next !== result.cuts;
+  const upcoming = near ? edits.between(mover.position.passed.heavy, frontierUnit(result.next)) : [];
   // Placeholders alone will hardly bring the view of a next request under its budget.
   const growth = (REQUESTS_AHEAD * (result.before - (sent[0] ?? 0))) / history.requestPoints.length;
   const left = upcoming.reduce((sum, { freed }) => sum - freed, result.after);

@@ -26,7 +26,7 @@ const PROMPT_TOKENS = 600;
 const OUTPUT_PRICE = 4;
 
 /** By this share an array must have grown before a move that did not pay is tried again. */
-const RETRY_GROWTH = 1 / 64;
+const RETRY_GROWTH = 1 / 128;
 
 /** What the phases may remove of a unit. */
 export interface PhaseEdits {
@@ -58,6 +58,8 @@ interface Passed {
 /** Where all phases stand. */
 export interface PhaseStanding extends Standing {
   readonly passed: Passed;
+  /** How far compaction had come with the last move. */
+  readonly frontier: number;
   /** The prefix that a summary stands for. */
   readonly prefix: SummarizedPrefix | undefined;
   /** The first unit that stays, for each move that has trimmed since that prefix. */
@@ -75,6 +77,7 @@ const NOWHERE: PhaseStanding = {
   cuts: { turn: 0, step: 0 },
   freed: 0,
   passed: { light: 0, heavy: 0, media: 0 },
+  frontier: 0,
   prefix: undefined,
   trims: [],
   leftOut: 0,
@@ -95,8 +98,6 @@ export class PhaseMover implements Mover {
   private readonly asked: readonly (number | undefined)[];
   /** `tokens[u]`: tokens of all units before u, nothing removed. */
   private readonly tokens: readonly number[];
-  /** `most[u]`: what all units before u could free at the most. */
-  private readonly most: number[] = [0];
   private readonly lightOf: (readonly Removal[])[] = [];
   /** Tokens of the array from which on a move is tried again. */
   private retryFrom = 0;
@@ -142,8 +143,8 @@ export class PhaseMover implements Mover {
 
   /** What the next move would have a summary stand for: known since the last one. */
   next(): SummarizedPrefix | undefined {
-    const { passed, prefix, leftOut } = this.standing;
-    const next = passed.heavy > 0 ? this.prefixBefore(passed.heavy, prefix) : undefined;
+    const { frontier, prefix, leftOut } = this.standing;
+    const next = frontier > 0 ? this.prefixBefore(frontier, prefix) : undefined;
     return next && next.freed > leftOut ? next : undefined;
   }
 
@@ -172,7 +173,6 @@ export class PhaseMover implements Mover {
     if (!due.must && price < this.retryFrom) return;
     const limits = [tail.turn];
     if (this.settings.shrinks && due.shrinkOver !== undefined) limits.push(Math.max(tail.turn, tail.step));
-    if (!this.mayPay(Math.max(...limits), due, stakes)) return;
 
     const pass = new Pass(this.journal, start.passed, (first) => this.goal(first, due, stakes));
     for (const [index, limit] of limits.entries()) {
@@ -194,47 +194,29 @@ export class PhaseMover implements Mover {
     const summarized =
       (viewOf(reversible) > due.lossyOver && this.summarized(start, reversible)) || reversible;
     const shorter =
-      viewOf(summarized) > due.trimOver ? this.trimmed(summarized, price - due.target) : undefined;
+      viewOf(summarized) > due.trimOver ? this.trimmed(summarized, price - due.target, point) : undefined;
     // What would leave the view over its budget all the same is not worth its words, unless the window asks for it.
     const trimmed = shorter && (due.must || viewOf(shorter) <= due.trimOver) ? shorter : summarized;
     const made = [trimmed, summarized, reversible].find(
       (standing) => standing.freed - start.freed >= this.least(standing, due, stakes),
     );
-    this.position = made ?? start;
+    if (!made && this.journal.length === (start.moves.at(-1) ?? 0)) {
+      // Nothing could be removed of what was passed, so it need not be passed again.
+      this.standing = { ...start, passed: reversible.passed };
+      return;
+    }
+    this.position = made ? { ...made, frontier: made.passed.heavy } : start;
     // What was tried in vain is tried again when the array has grown: else a replay would take the square of its length.
-    const waits = !made && trimmed.freed > start.freed && this.settings.minReclaim === undefined;
-    this.retryFrom = waits ? price * (1 + RETRY_GROWTH) : 0;
+    if (!due.must) this.retryFrom = made ? 0 : price * (1 + RETRY_GROWTH);
     if (made && due.trigger === 'turns')
       this.turnsCut = this.history.turns.filter((unit) => unit < tail.turn).length;
   }
 
   settle(price: number): void {
     const { freed, kept, spent } = this.standing;
-    const moved = this.standing !== this.settled;
+    const moved = this.standing.moves !== this.settled.moves;
     this.floor.settle(price, price - freed, moved ? kept : undefined, moved ? spent : 0);
     this.settled = this.standing;
-  }
-
-  /** Whether a move could free enough, by what is known without making it: else a view that stays over its budget would be tried anew at each request point. */
-  private mayPay(limit: number, due: Due, { price, view }: Pick<Stakes, 'price' | 'view'>): boolean {
-    const { passed, prefix } = this.standing;
-    const { heavy, media } = passed;
-    const most = this.mostBefore(limit) - this.mostBefore(Math.min(heavy, media, limit));
-    if (due.must) return most > 0 || (view > due.lossyOver && Math.max(heavy, limit) > (prefix?.unit ?? 0));
-    const pays = (freed: number, kept: number): boolean =>
-      freed >= this.least({ kept, spent: 0 }, due, { price, view });
-    const beforeTail = this.viewBefore(limit);
-    if (pays(most, beforeTail)) return true;
-    return view - most > due.lossyOver && pays(beforeTail - this.viewBefore(0), this.viewBefore(0));
-  }
-
-  private mostBefore(unit: number): number {
-    for (let next = this.most.length; next <= unit; next++) {
-      const { light, heavy, media } = this.edits;
-      const all = [...light(next - 1, Number.POSITIVE_INFINITY), ...heavy(next - 1, []), ...media(next - 1)];
-      this.most.push(all.reduce((sum, { freed }) => sum + freed, this.most[next - 1] ?? 0));
-    }
-    return this.most[unit] ?? 0;
   }
 
   /** The least that a move must free. */
@@ -256,11 +238,13 @@ export class PhaseMover implements Mover {
   }
 
   /**
-   * The standing with a summary of what lay before the frontier of the move before; at the first move, of what lies before the new one.
+   * The standing with a summary of what lay before the frontier of the move before; at the first move, and where that is summarised
+   * already, of what lies before the new one.
    * Undefined where it would not make the view smaller.
    */
   private summarized(start: PhaseStanding, reversible: PhaseStanding): PhaseStanding | undefined {
-    const unit = start.passed.heavy > 0 ? start.passed.heavy : reversible.passed.heavy;
+    const earlier = start.frontier > (start.prefix?.unit ?? 0);
+    const unit = earlier ? start.frontier : reversible.passed.heavy;
     const prefix = this.prefixBefore(unit, start.prefix);
     if (!prefix) return undefined;
     const before = start.prefix ? this.coveredView(start.prefix.unit) : 0;
@@ -277,7 +261,11 @@ export class PhaseMover implements Mover {
    * The standing without the oldest units, until so many tokens are freed in all or the tail is met. Undefined where no user message is
    * left that could name what is gone, or where it frees nothing.
    */
-  private trimmed(standing: PhaseStanding, enough: number): PhaseStanding | undefined {
+  private trimmed(
+    standing: PhaseStanding,
+    enough: number,
+    { units }: RequestPoint,
+  ): PhaseStanding | undefined {
     const { passed, prefix, trims } = standing;
     const from = prefix?.unit ?? 0;
     let unit = trims.at(-1) ?? from;
@@ -285,7 +273,9 @@ export class PhaseMover implements Mover {
     while (unit < passed.heavy && this.journal.freed + leftOut < enough)
       leftOut = this.leftOutBy(++unit, prefix);
     const freed = this.journal.freed + leftOut;
-    if (freed <= standing.freed || this.opens(unit) === undefined) return undefined;
+    const opens = this.opens(unit);
+    const later = this.history.units[units]?.first ?? Number.POSITIVE_INFINITY;
+    if (freed <= standing.freed || opens === undefined || opens >= later) return undefined;
     const media = Math.max(unit, passed.media);
     const trim = { leftOut, freed, trims: [...trims, unit], passed: { ...passed, media } };
     return { ...standing, ...trim, kept: this.viewBefore(0) };
@@ -332,6 +322,7 @@ export class PhaseMover implements Mover {
       cuts: { turn: frontier, step: frontier },
       freed: this.journal.freed + leftOut,
       passed,
+      frontier: start.frontier,
       prefix,
       trims,
       leftOut,

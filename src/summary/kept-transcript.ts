@@ -51,14 +51,15 @@ export function transcriptOf(
     known ??= textOf(range);
     return known;
   };
+  const ref = tenant.refs.name(`transcript:${labelDigest(keyOf(range))}`, text);
   return {
-    ref: tenant.refs.name(`transcript:${labelDigest(keyOf(range))}`, text),
+    ref,
     text,
     metadata: () => ({
       tool_name: TRANSCRIPT,
       tool_call_id: 'none',
       content_type: 'text/plain; charset=utf-8',
-      tokens: counter.text(text()),
+      tokens: counter.weight(`transcript:${ref}`, () => ({ texts: [text()], flat: 0 })),
       bytes: new TextEncoder().encode(text()).length,
       created: Math.floor(Date.now() / 1000),
       ...(conversation === undefined ? {} : { conversation }),

@@ -22,7 +22,8 @@ export function trimmedTranscript(
   counter: TokenCounter,
 ): TrimmedTranscript {
   // A line that came back names what was trimmed before.
-  const opening = parseTrimLine(history.messages[opens]?.opening() ?? '');
+  const summary = history.echo?.last === opens ? history.echo.length : 0;
+  const opening = parseTrimLine((history.messages[opens]?.opening() ?? '').slice(summary));
   const known = opening && tenant?.refs.owns(opening.ref) ? opening : undefined;
   const segments: StoredContent[] = [];
   for (const [index, end] of ends.entries()) {
@@ -35,7 +36,10 @@ export function trimmedTranscript(
   const kept = newest && { ref: newest.ref, ...sizeOf(newest) };
   const line = writeTrimLine([from, (ends.at(-1) ?? from) - 1], kept);
   const tokens = counter.text(line) - TRIM_LINE_TOKENS;
-  return { segments, shown: { message: opens, line, opening: known?.length ?? 0, kept, tokens } };
+  return {
+    segments,
+    shown: { message: opens, line, opening: known ? summary + known.length : 0, kept, tokens },
+  };
 }
 
 function sizeOf(content: StoredContent): { tokens: number; bytes: number } {

@@ -247,13 +247,12 @@ describe('a summary', () => {
     expect(wordless.report.warnings).toEqual(['over_budget']);
   });
 
-  it('goes on being made after something was trimmed', () => {
-    const views = Array.from({ length: 70 }, (_, at) =>
-      viewOf(body([...turns(at, 15), user('next?')]), { mode: 'auto', token_budget: 4_000 }),
-    );
-    const ends = new Set(views.flatMap(({ plan }) => (plan.trimmed && plan.prefix ? [plan.prefix.end] : [])));
-    expect(views.at(-1)?.view.trim).toBeDefined();
-    expect(ends.size).toBeGreaterThan(2);
+  it('goes on being made where the budget is out of reach', () => {
+    const talk = (n: number): Message[] =>
+      Array.from({ length: n }, (_, at) => [user(`q${at}`), assistant(lines(100, `answer ${at}`))]).flat();
+    const weightOf = (n: number): number =>
+      view([...talk(n), user('next?')], { token_budget: 3_000, compact_keep: 3 }).plan.replay.after;
+    expect(weightOf(40)).toBeLessThan(2 * weightOf(6));
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { assistant, body, lines, step, system, user } from '../support/chat.ts';
+import { brokenLaws } from '../support/laws.ts';
 import { counter, messagesOf, tenant, type ViewOptions, viewOf } from '../support/view-of.ts';
 
 type Message = Record<string, unknown>;
@@ -159,5 +160,14 @@ describe('inline media', () => {
   it('stay in the request that is being worked on though no turn is to be kept', () => {
     const messages = [user([WORDS, IMAGE]), ...step('1', 'f', lines(60)), assistant('seen')];
     expect(viewed(messages, { compact_keep: 0 }).view.removals.has(0)).toBe(false);
+  });
+
+  it('go from a message that opens with the line for what is trimmed', () => {
+    const turn = (name: string): Message[] => [user([WORDS, IMAGE]), assistant(lines(40, name))];
+    const messages = [...'abcde'].flatMap(turn);
+    const trimmed = viewed([...messages, user('next')], { token_budget: 1_200, summary_max_tokens: 64 });
+    expect(trimmed.view.trim).toBeDefined();
+    expect(trimmed.view.removals.has(trimmed.view.trim?.message ?? -1)).toBe(true);
+    expect(brokenLaws(trimmed)).toEqual([]);
   });
 });

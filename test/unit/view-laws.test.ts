@@ -16,7 +16,7 @@ import {
 import { brokenLaws, brokenPrefix } from '../support/laws.ts';
 import { messagesOf, stranger, tenant, type Viewed, type ViewOptions, viewOf } from '../support/view-of.ts';
 
-const RUNS = { numRuns: 200, endOnFailure: true };
+const RUNS = { numRuns: 150, endOnFailure: true };
 
 /** What a view is made of. */
 type Case = [body: ConversationBody, input: MemoryStrategyRequest, options: ViewOptions];

@@ -208,7 +208,8 @@ export function remove(
 ): Removal | undefined {
   const { counter, digest, refs } = context;
   const { key, count, replacements, least, ...removed } = candidate;
-  if (!mayCompact(removed.tool, strategy)) return undefined;
+  // Nobody has called a tool for what a user has sent.
+  if (removed.kind !== 'part' && !mayCompact(removed.tool, strategy)) return undefined;
   const facts = context.facts.remember(key, () => readFacts(removed.content(), count(), digest));
   if (!facts.storable || facts.tokens < least) return undefined;
   const labels = { tool: label(removed.tool, digest), call: label(removed.callId, digest) };
