@@ -158,7 +158,9 @@ export class PhaseMover implements Mover {
     const request = units[this.requestAt(unit) ?? -1]?.first;
     const end = units[unit]?.first ?? messages.length;
     return {
-      from: prefix?.end ?? 0,
+      from: this.history.messages.findIndex(
+        ({ role }, at) => role !== 'preamble' && at >= (prefix?.end ?? 0),
+      ),
       ends: trims.map((trim) => units[trim]?.first ?? messages.length),
       opens,
       dropped: coveredMessages(this.history, { end, request }),
@@ -191,13 +193,7 @@ export class PhaseMover implements Mover {
       spent: 0,
     };
     const viewOf = (standing: PhaseStanding): number => stakes.price - standing.freed;
-    const summarized =
-      (viewOf(reversible) > due.lossyOver && this.summarized(start, reversible)) || reversible;
-    const shorter =
-      viewOf(summarized) > due.trimOver ? this.trimmed(summarized, price - due.target, point) : undefined;
-    // What would leave the view over its budget all the same is not worth its words, unless the window asks for it.
-    const trimmed = shorter && (due.must || viewOf(shorter) <= due.trimOver) ? shorter : summarized;
-    const made = [trimmed, summarized, reversible].find(
+    const made = [...this.lossy(start, reversible, viewOf, due, price, point), reversible].find(
       (standing) => standing.freed - start.freed >= this.least(standing, due, stakes),
     );
     if (!made && this.journal.length === (start.moves.at(-1) ?? 0)) {
@@ -237,14 +233,34 @@ export class PhaseMover implements Mover {
     return Math.max(enough, this.settings.minReclaim ?? this.floor.goal({ ...stakes, kept, spent: 0 }));
   }
 
-  /**
-   * The standing with a summary of what lay before the frontier of the move before; at the first move, and where that is summarised
-   * already, of what lies before the new one.
-   * Undefined where it would not make the view smaller.
-   */
-  private summarized(start: PhaseStanding, reversible: PhaseStanding): PhaseStanding | undefined {
-    const earlier = start.frontier > (start.prefix?.unit ?? 0);
-    const unit = earlier ? start.frontier : reversible.passed.heavy;
+  /** What loses words, where all that can be fetched again has not sufficed; the best first. */
+  private lossy(
+    start: PhaseStanding,
+    reversible: PhaseStanding,
+    viewOf: (standing: PhaseStanding) => number,
+    due: Due,
+    price: number,
+    point: RequestPoint,
+  ): PhaseStanding[] {
+    if (viewOf(reversible) <= due.lossyOver) return [];
+    const { heavy } = reversible.passed;
+    // What lay before the frontier of the move before; at the first move, what lies before the new one.
+    const summarized = this.summarized(start, reversible, start.frontier > 0 ? start.frontier : heavy);
+    const whole = summarized ?? reversible;
+    const shorter = viewOf(whole) > due.trimOver ? this.trimmed(whole, price - due.target, point) : undefined;
+    // What would leave the view over its budget all the same is not worth its words, unless the window asks for it.
+    const trimmed = shorter && (due.must || viewOf(shorter) <= due.trimOver) ? shorter : undefined;
+    // Where that does not do, and trimming does not help, the summary goes on to the new frontier.
+    const further = trimmed ? undefined : this.summarized(start, reversible, heavy);
+    return [trimmed, summarized, further].filter((standing) => standing !== undefined);
+  }
+
+  /** The standing with a summary of what lies before a unit; undefined where it would not make the view smaller. */
+  private summarized(
+    start: PhaseStanding,
+    reversible: PhaseStanding,
+    unit: number,
+  ): PhaseStanding | undefined {
     const prefix = this.prefixBefore(unit, start.prefix);
     if (!prefix) return undefined;
     const before = start.prefix ? this.coveredView(start.prefix.unit) : 0;
