@@ -2,12 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mayAct } from '../../src/memory/plan.ts';
 import type { MemoryStrategyRequest } from '../../src/memory/strategy.ts';
-import {
-  autoOptions,
-  autoStrategy,
-  conversation,
-  richConversation,
-} from '../support/arbitrary-conversation.ts';
+import { autoStrategy, conversation, richConversation } from '../support/arbitrary-conversation.ts';
 import { assistant, body, calls, lines, result, step, user } from '../support/chat.ts';
 import { brokenPrefix } from '../support/laws.ts';
 import {
