@@ -6,6 +6,6 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 120_000,
     // Each file has a Worker, an upstream and ports of its own, and most of them wait more than they work.
-    maxWorkers: 2,
+    maxWorkers: 4,
   },
 });

@@ -10,5 +10,5 @@ export default defineConfig({
       },
     }),
   ],
-  test: { include: ['test/worker/**/*.test.ts'], testTimeout: 30_000 },
+  test: { include: ['test/worker/**/*.test.ts'], testTimeout: 30_000, maxWorkers: 2 },
 });

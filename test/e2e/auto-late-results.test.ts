@@ -36,32 +36,28 @@ function unpaired(view: Message[]): string[] {
 }
 
 describe('a result that comes late in a run of mode auto', () => {
-  it.each([2, 7, 12])(
-    'by %i messages leaves no call without its result, and no result without its call',
-    async (behind) => {
-      const run = agentRun(`late by ${behind}`);
-      const messages = late(late(run, 'call_9_0', behind), 'call_28_1', behind);
-      const caller = new AgentCaller(deployment, { memory_strategy: strategy });
-      const known = new Set<string>();
-      const all: Sent[] = [];
-      const lost: string[] = [];
-      for (const length of lengthsOf(messages)) {
-        const sent = await caller.send(messages.slice(0, length));
-        lost.push(...(await lostContents(sent, deployment, known)));
-        all.push(sent);
-      }
+  it('leaves no call without its result, and no result without its call', async () => {
+    const messages = late(late(agentRun('late results'), 'call_9_0', 2), 'call_28_1', 12);
+    const caller = new AgentCaller(deployment, { memory_strategy: strategy });
+    const known = new Set<string>();
+    const all: Sent[] = [];
+    const lost: string[] = [];
+    for (const length of lengthsOf(messages)) {
+      const sent = await caller.send(messages.slice(0, length));
+      lost.push(...(await lostContents(sent, deployment, known)));
+      all.push(sent);
+    }
 
-      for (const { view, messages: sent } of all) {
-        const open = unpaired([...sent]);
-        expect(unpaired(view).filter((id) => !open.includes(id))).toEqual([]);
-        expect(view[0]).toEqual(messages[0]);
-      }
-      expect(lost).toEqual([]);
-      expect(brokenPrefixes(all)).toEqual([]);
-      expect(all.flatMap(wrongReport)).toEqual([]);
-      expect(all.at(-1)?.memory.applied_edits.length).toBeGreaterThan(0);
-    },
-  );
+    for (const { view, messages: sent } of all) {
+      const open = unpaired([...sent]);
+      expect(unpaired(view).filter((id) => !open.includes(id))).toEqual([]);
+      expect(view[0]).toEqual(messages[0]);
+    }
+    expect(lost).toEqual([]);
+    expect(brokenPrefixes(all)).toEqual([]);
+    expect(all.flatMap(wrongReport)).toEqual([]);
+    expect(all.at(-1)?.memory.applied_edits.length).toBeGreaterThan(0);
+  });
 
   it('makes nothing invalid that was valid: what stands behind it is as the caller wrote it, or a placeholder', async () => {
     const messages = late(agentRun('valid'), 'call_9_0', 5);

@@ -26,8 +26,6 @@ interface Played {
 }
 
 const RUNS: [name: string, run: Run][] = [
-  ['whole answers', { messages: agentRun('wholes'), strategy: { token_budget: 12_000 } }],
-  ['streams', { messages: agentRun('streams'), strategy: { token_budget: 12_000 }, stream: true }],
   [
     'a large budget',
     {

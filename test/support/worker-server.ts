@@ -5,8 +5,6 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -33,8 +31,6 @@ export interface WorkerOptions {
 /** Resolves when `/healthz` answers 200; rejects with what was printed if it never does. */
 export async function startWorker(options: WorkerOptions = {}): Promise<WorkerServer> {
   const state = await mkdtemp(join(tmpdir(), 'precis-worker-'));
-  const [port, inspectorPort] = await freePorts(2);
-  const url = `http://127.0.0.1:${port}`;
   const vars = Object.entries(options.vars ?? {}).flatMap(([name, value]) => ['--var', `${name}:${value}`]);
   const child = spawn(
     process.execPath,
@@ -42,7 +38,8 @@ export async function startWorker(options: WorkerOptions = {}): Promise<WorkerSe
       WRANGLER,
       'dev',
       ...(options.entry ? [options.entry] : []),
-      ...['--ip', '127.0.0.1', '--port', `${port}`, '--inspector-port', `${inspectorPort}`],
+      // Ports that are free: one chosen here could be another's by the time that it is used.
+      ...['--ip', '127.0.0.1', '--port', '0', '--inspector-port', '0'],
       ...['--persist-to', state, '--show-interactive-dev-session=false'],
       ...vars,
     ],
@@ -77,25 +74,30 @@ export async function startWorker(options: WorkerOptions = {}): Promise<WorkerSe
     process.off('exit', killGroup);
     await rm(state, { recursive: true, force: true });
   };
-  if (!(await isHealthy(child, url))) {
+  const url = await healthyUrl(child, () => printed);
+  if (url === undefined) {
     await close();
     throw new Error(`The Worker did not start.\n${printed}`);
   }
   return { url, output: () => printed, close };
 }
 
-async function isHealthy(child: ChildProcess, url: string): Promise<boolean> {
+/** Where the Worker answers, once it does; undefined when it never does. */
+async function healthyUrl(child: ChildProcess, printed: () => string): Promise<string | undefined> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (Date.now() < deadline && isRunning(child)) {
-    const status = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2_000) }).then(
-      (response) => response.status,
-      () => 0,
-    );
-    if (status === 200) return true;
+    const url = /Ready on (http:\S+)/.exec(printed())?.[1];
+    if (url && (await isHealthy(url))) return url;
     await sleep(100);
   }
-  return false;
+  return undefined;
 }
+
+const isHealthy = (url: string): Promise<boolean> =>
+  fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2_000) }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
 
 async function stop(child: ChildProcess): Promise<void> {
   const ended = new Promise<void>((resolve) => {
@@ -120,18 +122,4 @@ function signal(child: ChildProcess, name: NodeJS.Signals): void {
   try {
     process.kill(-child.pid, name);
   } catch {}
-}
-
-/** Held open together until all are known, so that they differ. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer();
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }

@@ -23,7 +23,7 @@ const contentOf = (messages: Message[], index = 1): string => String(messages[in
 
 describe('placeholders', () => {
   it('name tool, call, reason, ref and tokens, and nothing else', () => {
-    const ref = tenant.refs.name('test', () => OUTPUT);
+    const ref = tenant.refs.name(OUTPUT, () => OUTPUT);
     expect(contentOf(view(step('call_12345', 'weather_api', OUTPUT)))).toBe(
       `⟦removed: tool output for weather_api (call_id=call_12345); reason=context_compaction; ref=${ref}; tokens=${counter.text(OUTPUT)}⟧`,
     );
@@ -146,7 +146,7 @@ describe('cleared inputs', () => {
   };
 
   it('are a JSON object with one marker', () => {
-    const ref = tenant.refs.name('test input', () => input);
+    const ref = tenant.refs.name(input, () => input);
     expect(JSON.parse(argumentsOf(view(made(input), { compact_clear_tool_inputs: true })))).toEqual({
       _removed: `⟦removed: tool input for write (call_id=1); reason=context_compaction; ref=${ref}⟧`,
     });
@@ -200,7 +200,7 @@ describe('placeholders that come back', () => {
   });
 
   it('are ordinary content when their ref is of another tenant', () => {
-    const theirs = stranger.refs.name('theirs', () => OUTPUT);
+    const theirs = stranger.refs.name(OUTPUT, () => OUTPUT);
     const line = `⟦removed: tool output for search (call_id=call_1); reason=context_compaction; ref=${theirs}; tokens=9⟧`;
     expect(again(`${line}\n${OUTPUT}`)).not.toContain(theirs);
   });

@@ -83,7 +83,7 @@ describe('inline media of an old user message', () => {
     const { plan } = viewed([user([WORDS, IMAGE]), assistant('a'), user('b')]);
     const [removal] = plan.segments.flat();
     expect(removal?.content()).toMatchObject({ text: JSON.stringify(IMAGE), type: 'application/json' });
-    expect(removal?.ref).toBe(tenant.refs.name('test', () => JSON.stringify(IMAGE)));
+    expect(removal?.ref).toBe(tenant.refs.name(JSON.stringify(IMAGE), () => JSON.stringify(IMAGE)));
   });
 
   it('is reported beside what else is compacted', () => {

@@ -102,7 +102,7 @@ const offloaded = (output: unknown, more: object = {}): string =>
 
 describe('an offloaded output', () => {
   it('is its head, a line with its ref and its size, a preview, and its tail', () => {
-    const ref = tenant.refs.name('test', () => LARGE);
+    const ref = tenant.refs.name(LARGE, () => LARGE);
     const shown = offloaded(LARGE).split('\n');
     const at = shown.indexOf(
       `⟦removed: tool output for search (call_id=call_1); reason=offloaded; ref=${ref}; tokens=${counter.text(LARGE)}⟧`,
