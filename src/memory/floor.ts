@@ -7,16 +7,16 @@
  * point, a the price of cached input relative to fresh. It is the least of the sum of both costs per request: (1 − a)·P·g/M for the
  * jumps, a·M/2 for what is carried until the next one.
  *
- * The *regret*: three requests after a jump, a conversation may have cost at most 5 % more than one that nothing was done to. The floor is
+ * The *regret*: five requests after a jump, a conversation may have cost at most 3 % more than one that nothing was done to. The floor is
  * right on the average; the regret holds for the single conversation, whose end nobody knows. Asked at the jump itself, conversations of
  * 50 000 tokens could hardly ever make one; asked much later, too many would end while they are dearer.
  */
 
 /** What a conversation may cost beyond one that nothing was done to, as a share. */
-const REGRET = 0.05;
+const REGRET = 0.03;
 
 /** So many requests behind a jump, of mean growth. */
-const REQUESTS_AHEAD = 3;
+const REQUESTS_AHEAD = 5;
 
 /** A jump that is made goes on until it has freed so many times the floor: how far it goes adds nothing to its price. */
 const GENEROSITY = 4;

@@ -25,8 +25,8 @@ const PROMPT_TOKENS = 600;
 /** The price of a token that a summarizer writes, relative to fresh input: 4 for all of OpenAI's models since GPT-4o. */
 const OUTPUT_PRICE = 4;
 
-/** By this share an array must have grown before a move that did not pay is tried again. */
-const RETRY_GROWTH = 1 / 128;
+/** For so many units that were passed in vain, one more must come before the next try: a replay stays linear in the array. */
+const TRIED_PER_UNIT = 512;
 
 /** What the phases may remove of a unit. */
 export interface PhaseEdits {
@@ -99,7 +99,7 @@ export class PhaseMover implements Mover {
   /** `tokens[u]`: tokens of all units before u, nothing removed. */
   private readonly tokens: readonly number[];
   private readonly lightOf: (readonly Removal[])[] = [];
-  /** Tokens of the array from which on a move is tried again. */
+  /** The number of units from which on a move is tried again. */
   private retryFrom = 0;
   private standing = NOWHERE;
   private settled = NOWHERE;
@@ -172,7 +172,7 @@ export class PhaseMover implements Mover {
   move(tail: Cuts, due: Due, price: number, point: RequestPoint): void {
     const start = this.standing;
     const stakes = { price, view: price - start.freed };
-    if (!due.must && price < this.retryFrom) return;
+    if (!due.must && point.units < this.retryFrom) return;
     const limits = [tail.turn];
     if (this.settings.shrinks && due.shrinkOver !== undefined) limits.push(Math.max(tail.turn, tail.step));
 
@@ -202,8 +202,7 @@ export class PhaseMover implements Mover {
       return;
     }
     this.position = made ? { ...made, frontier: made.passed.heavy } : start;
-    // What was tried in vain is tried again when the array has grown: else a replay would take the square of its length.
-    if (!due.must) this.retryFrom = made ? 0 : price * (1 + RETRY_GROWTH);
+    if (!due.must) this.retryFrom = made ? 0 : point.units + pass.tried / TRIED_PER_UNIT;
     if (made && due.trigger === 'turns')
       this.turnsCut = this.history.turns.filter((unit) => unit < tail.turn).length;
   }
@@ -374,6 +373,8 @@ class Pass {
   passed: Passed;
   /** The first unit that it has changed. */
   first: number | undefined;
+  /** How many units the phases have looked at. */
+  tried = 0;
   private readonly journal: Journal;
   private readonly before: number;
   private readonly goal: (first: number) => number;
@@ -392,6 +393,7 @@ class Pass {
       this.journal.add(unit, removals(unit));
       if (this.journal.length > length) this.first = Math.min(unit, this.first ?? unit);
     }
+    this.tried += Math.max(0, unit - this.passed[phase]);
     this.passed = { ...this.passed, [phase]: Math.max(unit, this.passed[phase]) };
   }
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { frontierUnit } from '../../src/memory/frontier.ts';
 import { mayAct } from '../../src/memory/plan.ts';
 import type { MemoryStrategyRequest } from '../../src/memory/strategy.ts';
 import { autoStrategy, conversation, richConversation } from '../support/arbitrary-conversation.ts';
@@ -422,6 +423,25 @@ describe('every view of auto', () => {
       ),
       RUNS,
     );
+  });
+
+  it('is made of the summary that was prepared for it, unless one goes on to the new frontier', () => {
+    let prepared = 0;
+    fc.assert(
+      fc.property(richConversation, autoStrategy, fc.boolean(), (conversation, given, retrieval) => {
+        const { context_window_tokens: _, ...input } = given;
+        const views = viewsOf(conversation, input, { retrieval, words: short });
+        for (const [index, { plan }] of views.entries()) {
+          const earlier = views[index - 1]?.plan;
+          if (!plan.prefix || !earlier?.next || plan.prefix.end === earlier.prefix?.end) continue;
+          const { end, unit } = plan.prefix;
+          if (end === earlier.next.end) prepared++;
+          else expect([unit, end > earlier.next.end]).toEqual([frontierUnit(plan.replay.cuts), true]);
+        }
+      }),
+      RUNS,
+    );
+    expect(prepared).toBeGreaterThan(0);
   });
 
   it('is left whole by a budget that is not reached', () => {

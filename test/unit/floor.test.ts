@@ -7,8 +7,8 @@ import { body, lines, step, user } from '../support/chat.ts';
 import { type ViewOptions, viewOf, viewsOf } from '../support/view-of.ts';
 
 /** What a conversation may cost beyond one that nothing was done to, and how many requests of mean growth behind a jump. */
-const REGRET = 0.05;
-const REQUESTS_AHEAD = 3;
+const REGRET = 0.03;
+const REQUESTS_AHEAD = 5;
 /** A jump that is made goes on until it has freed so many times the floor. */
 const GENEROSITY = 4;
 
@@ -33,7 +33,7 @@ describe('the square-root rule', () => {
     { a: 1, growth: 100, R: 3_600, x: 1 },
   ])('asks for $x tokens of $R at a = $a and a growth of $growth', ({ a, growth, R, x, times = 1 }) => {
     // So long a conversation that its regret asks for nothing.
-    const points = 1_000;
+    const points = 2_000;
     const price = 3 + points * growth;
     const floor = floorAt(a, points - 1, growth);
     const stakes = { price, view: price, kept: price - R, spent: 0 };
@@ -140,7 +140,7 @@ const longConversation = fc
   .map((parts) => ({ model: 'gpt-4.1', messages: parts.flatMap(({ messages }) => messages) }));
 
 describe('a conversation under the default floor', () => {
-  it('costs at most so much more than one that nothing was done to, three requests after every move', () => {
+  it('costs at most so much more than one that nothing was done to, five requests after every move', () => {
     let moves = 0;
     fc.assert(
       fc.property(
