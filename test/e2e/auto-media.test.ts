@@ -23,6 +23,9 @@ function turns(...contents: unknown[]): Message[] {
     .slice(0, -1);
 }
 
+/** One more turn with an image than stay whole, and then some. */
+const FIVE = turns(...['one', 'two', 'three', 'four', 'five'].map((name) => [image(name)]));
+
 const ask = (messages: Message[], more: object = {}): Promise<Sent> =>
   new AgentCaller(deployment, { memory_strategy: { ...strategy, ...more } }).send(messages);
 
@@ -122,14 +125,7 @@ describe('an image in a user message, behind the frontier of mode auto', () => {
   });
 
   it('is taken for one by nobody when its placeholder comes back', async () => {
-    const messages = turns(
-      [image('one')],
-      [image('two')],
-      [image('three')],
-      [image('four')],
-      [image('five')],
-    );
-    const first = await ask(messages);
+    const first = await ask(FIVE);
 
     const second = await ask(first.view);
 
@@ -139,15 +135,7 @@ describe('an image in a user message, behind the frontier of mode auto', () => {
   });
 
   it('loses its bytes for good only where the caller says so', async () => {
-    const messages = turns(
-      [image('one')],
-      [image('two')],
-      [image('three')],
-      [image('four')],
-      [image('five')],
-    );
-
-    const { view, memory } = await ask(messages, { compact_offload: false });
+    const { view, memory } = await ask(FIVE, { compact_offload: false });
 
     expect(view[0]?.content).toEqual([
       { type: 'text', text: '⟦removed: image for user_message (call_id=part_0); reason=context_compaction⟧' },
