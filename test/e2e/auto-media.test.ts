@@ -23,7 +23,7 @@ function turns(...contents: unknown[]): Message[] {
     .slice(0, -1);
 }
 
-/** One more turn with an image than stay whole, and then some. */
+/** Turns that begin with an image each; the last two stay whole. */
 const FIVE = turns(...['one', 'two', 'three', 'four', 'five'].map((name) => [image(name)]));
 
 const ask = (messages: Message[], more: object = {}): Promise<Sent> =>
