@@ -7,7 +7,7 @@ import { compact } from './http/compact.ts';
 import { deleteMemory, getMemory, patchMemory } from './http/conversations.ts';
 import { ApiError } from './http/errors.ts';
 import { passthrough } from './http/passthrough.ts';
-import { deleteRef, getRef, listRefs } from './http/refs.ts';
+import { deleteRef, getRef, getRefTool, listRefs } from './http/refs.ts';
 import { routeOf } from './http/routing.ts';
 import { type AppEnv, servicesOf } from './http/services.ts';
 
@@ -31,6 +31,8 @@ export function createApp(): Hono<AppEnv> {
   app.all('/v1/compact', notAllowed('POST'));
   app.get('/v1/refs', listRefs);
   app.all('/v1/refs', notAllowed('GET'));
+  app.get('/v1/refs/tool', getRefTool);
+  app.all('/v1/refs/tool', notAllowed('GET, HEAD'));
   app.get('/v1/refs/:ref', getRef);
   app.delete('/v1/refs/:ref', deleteRef);
   app.all('/v1/refs/:ref', notAllowed('GET, HEAD, DELETE'));

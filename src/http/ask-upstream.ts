@@ -39,6 +39,7 @@ export function scopeOf(c: Context<AppEnv>): RequestScope {
  * Sends a request upstream with the caller's headers.
  *
  * @param path below the upstream's base URL
+ * @param left aborts when the caller has left, where that is noticed by other means than the request's own signal
  * @throws ApiError `upstream_unreachable` or `upstream_timeout`
  */
 export async function askUpstream(
@@ -46,13 +47,16 @@ export async function askUpstream(
   { services, caller, timings }: RequestScope,
   path: string,
   body: Uint8Array | ReadableStream | null,
+  left?: AbortSignal,
 ): Promise<UpstreamAnswer> {
   const { config, log } = services;
   const url = upstreamUrl(config.upstreamBaseUrl, path, new URL(c.req.url).search);
   const headers = requestHeaders(c.req.raw.headers, caller.account);
+  const { signal } = c.req.raw;
+  const gone = left ? AbortSignal.any([signal, left]) : signal;
   try {
     return await timings.measure('upstream', () =>
-      fetchUpstream({ url, method: c.req.method, headers, body }, config.headersTimeoutMs, c.req.raw.signal),
+      fetchUpstream({ url, method: c.req.method, headers, body }, config.headersTimeoutMs, gone),
     );
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;

@@ -7,6 +7,7 @@ import { budgetsOf, type EditingStrategy, type SummarizingStrategy } from '../me
 import { type TokenCounter, toolTokens } from '../memory/tokens.ts';
 import type { View } from '../memory/view.ts';
 import type { ChatRequest } from '../protocol/chat.ts';
+import { toolsWith } from '../protocol/chat-tools.ts';
 import { RefStore } from '../storage/refs.ts';
 import type { Tenant } from '../storage/tenant.ts';
 import { RefWriter, type WaitUntil } from '../storage/writer.ts';
@@ -15,6 +16,7 @@ import type { Caller } from './caller.ts';
 import type { ChosenStrategy } from './choose-strategy.ts';
 import { sentSummary } from './conversation.ts';
 import { ApiError } from './errors.ts';
+import { type OfferedTool, offerTool } from './offer-tool.ts';
 import type { Place } from './place.ts';
 import { replayedView } from './replayed-view.ts';
 import { rollingView } from './rolling-view.ts';
@@ -28,6 +30,8 @@ const LARGEST_BODY = 16 * 1024 * 1024;
 export interface MadeView {
   /** Absent when the request goes up as it came. */
   readonly view: View | undefined;
+  /** The tool that goes up with the request, whatever the view; absent where the model fetches nothing. */
+  readonly tool?: OfferedTool | undefined;
   /** The shape of the caller's array, as far as it was read. */
   readonly history?: History;
   readonly report: Report;
@@ -90,19 +94,23 @@ export async function makeView(
   options: MakeViewOptions,
 ): Promise<MadeView> {
   const { strategy, source } = chosen;
+  const offered = offerTool(request, strategy, scope.caller.tenant);
+  const tool = offered === 'off' ? undefined : offered;
   const idle = (...warnings: Warning[]): MadeView => ({
     view: undefined,
+    tool,
     report: idleReport(strategy.mode, source, [...chosen.warnings, ...warnings]),
   });
-  if (place.off.length > 0) return idle(...place.off);
-  if (strategy.mode === 'none') return idle();
+  const untouched = (...warnings: Warning[]): MadeView => ({ ...idle(...warnings), tool: undefined });
+  if (place.off.length > 0) return untouched(...place.off);
+  if (strategy.mode === 'none') return untouched();
   if (request.bytes.length > LARGEST_BODY)
     throw new ApiError(
       'body_too_large',
       `The request body has ${request.bytes.length} bytes; with a memory_strategy other than none at most ${LARGEST_BODY} are edited.`,
       'messages',
     );
-  if (request.tooManyMessages) return idle('too_many_messages');
+  if (request.tooManyMessages) return untouched('too_many_messages');
   if (summarizes(strategy)) {
     // What is wrong is told at the first request, not when the conversation has grown.
     summarizerTarget(strategy, request, scope);
@@ -114,10 +122,19 @@ export async function makeView(
   const history = readHistory(request.messages, strategy.text_observation_prefixes, echo);
   const { model, answerTokens } = request;
   const limit = options.limit ?? (caller.tenant && services.limits.of(caller.tenant.id, model));
-  const asked: PlanRequest = { history, model, toolTokens: 0, answerTokens, force: options.force };
+  const asked: PlanRequest = {
+    history,
+    model,
+    toolTokens: 0,
+    answerTokens,
+    force: options.force,
+    retrieval: tool !== undefined,
+  };
   const outline = limit ? withinLimit(strategy, asked, limit) : asked;
   const warnings = warningsOf(strategy, caller);
-  if (!options.count && !mayAct(strategy, outline, request.tools?.bytes ?? 0)) return idle(...warnings);
+  if (offered === 'off') warnings.push('retrieval_off');
+  const tools = tool ? toolsWith(request.tools, tool.json) : request.tools;
+  if (!options.count && !mayAct(strategy, outline, tools?.bytes ?? 0)) return idle(...warnings);
 
   const prepared: Prepared = {
     request,
@@ -129,13 +146,13 @@ export async function makeView(
     source,
     warnings: [...chosen.warnings, ...warnings],
     counting: () => services.counting(model),
-    toolTokens: (counter) => toolTokens(request.tools, counter),
+    toolTokens: (counter) => toolTokens(tools, counter),
   };
   const made =
     strategy.mode === 'rolling_summary'
       ? await rollingView(strategy, prepared)
       : await replayedView(strategy, prepared);
-  return { ...made, report: withLimit(made.report, outline.limit) };
+  return { ...made, tool, report: withLimit(made.report, outline.limit) };
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Context } from 'hono';
 import { REF_PATTERN } from '../memory/placeholder.ts';
 import { parseRange } from '../retrieval/byte-range.ts';
 import { type Answer, answerQuery, parseQuery, type QueryFault } from '../retrieval/query.ts';
+import { definitionOf } from '../retrieval/tool.ts';
 import type { Opened } from '../storage/envelope.ts';
 import { RefStore } from '../storage/refs.ts';
 import type { Tenant } from '../storage/tenant.ts';
@@ -25,6 +26,11 @@ export async function getRef(c: Context<AppEnv>): Promise<Response> {
   const answer = answerQuery(opened.content, query.value);
   if (!answer.ok) throw queryError(answer.reason);
   return part(answer.value);
+}
+
+/** `GET /v1/refs/tool`: the definition of the tool, for callers who run it in a loop of their own. */
+export function getRefTool(c: Context<AppEnv>): Response {
+  return c.json(definitionOf('retrieve_ref'));
 }
 
 /** `DELETE /v1/refs/{ref}`. */

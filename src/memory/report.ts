@@ -20,6 +20,7 @@ export type Warning =
   | 'summary_degraded'
   | 'summary_pending'
   | 'stale_summary'
+  | 'retrieval_off'
   | 'limit_learned';
 
 export type AppliedEdit =
@@ -58,14 +59,24 @@ export interface ReportedSummary {
   readonly memory_id?: number;
   readonly base_memory_id?: number | null;
   /** What this request has spent on the summarizer. */
-  readonly usage: SummaryUsage;
+  readonly usage: TokenUsage;
 }
 
-/** Tokens that the summarizer's own upstream has counted; all 0 when it was not asked. */
-export interface SummaryUsage {
+/** Tokens that an upstream has counted; for a summary all 0 when no summarizer was asked. */
+export interface TokenUsage {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
   readonly total_tokens: number;
+}
+
+/** What the model has fetched on the way to its answer. */
+export interface ReportedRetrieval {
+  /** How often the upstream was asked again. */
+  readonly rounds: number;
+  /** The refs that were given out, in order. */
+  readonly refs: readonly string[];
+  /** Of all rounds together, as the upstream has counted; absent where it has not. */
+  readonly usage?: TokenUsage;
 }
 
 /** What a report tells beside the plan. */
@@ -99,6 +110,8 @@ export interface Report {
   readonly applied_edits: readonly AppliedEdit[];
   readonly refs: readonly ReportedRef[];
   readonly summary?: ReportedSummary;
+  /** Absent when nothing was fetched. */
+  readonly retrieval?: ReportedRetrieval;
   /** The block of cross-session memory that was put in. */
   readonly injection?: { readonly tokens: number };
   readonly warnings: readonly Warning[];

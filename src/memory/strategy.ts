@@ -54,6 +54,10 @@ const common = {
   archive: z.literal(false).default(false),
 };
 
+const retrieval = z.enum(['off', 'tool']);
+/** More rounds of retrieval than this would only be a loop. */
+const MOST_ROUNDS = 20;
+
 /** Of the modes that compact. */
 const compaction = {
   compact_trigger_turns: count.optional(),
@@ -65,8 +69,8 @@ const compaction = {
   compact_min_tokens: count.default(0),
   compact_offload: z.boolean().default(true),
   compact_preview_tokens: count.max(LONGEST_PREVIEW).default(0),
-  compact_retrieval: z.literal('off').default('off'),
-  retrieval_max_rounds: count.default(3),
+  compact_retrieval: retrieval.default('off'),
+  retrieval_max_rounds: count.max(MOST_ROUNDS).default(3),
 };
 
 /** Of the modes whose summary stands for a prefix. */
@@ -124,6 +128,8 @@ const schemas = {
     compact_clear_tool_inputs: z.boolean().default(true),
     compact_min_tokens: count.default(AUTO_MIN_TOKENS),
     compact_preview_tokens: count.max(LONGEST_PREVIEW).default(AUTO_PREVIEW_TOKENS),
+    /** Absent: `tool` for a request with tools. */
+    compact_retrieval: retrieval.optional(),
     offload_min_tokens: z.int().min(SMALLEST_OFFLOAD).default(AUTO_OFFLOAD_TOKENS),
   }),
 };
@@ -143,7 +149,7 @@ export type ReplayedStrategy = TrimStrategy | CompactStrategy | SummarizeStrateg
 /** A strategy that has a model write. */
 export type SummarizingStrategy = SummarizeStrategy | AutoStrategy | RollingStrategy;
 /** What compaction is done by. */
-export type CompactSettings = Omit<CompactStrategy, 'mode' | keyof typeof common>;
+export type CompactSettings = Omit<CompactStrategy, 'mode' | 'compact_retrieval' | keyof typeof common>;
 export type EditingStrategy = ReplayedStrategy | RollingStrategy;
 export type MemoryStrategy = NoneStrategy | EditingStrategy;
 
@@ -220,6 +226,20 @@ export function budgetsOf(strategy: EditingStrategy, model: string | undefined):
   };
 }
 
+/**
+ * Whether the model is given a tool to fetch what was removed (design §3).
+ *
+ * @param hasTools whether the caller's request has tools
+ */
+export function retrieves(
+  strategy: MemoryStrategy,
+  hasTools: boolean,
+): strategy is CompactStrategy | AutoStrategy {
+  if (strategy.mode !== 'compact' && strategy.mode !== 'auto') return false;
+  const { compact_retrieval = hasTools ? 'tool' : 'off', compact_offload } = strategy;
+  return compact_retrieval === 'tool' && compact_offload;
+}
+
 /** Checks what depends on the model's window: a soft budget over the hard one. */
 export function budgetFault(strategy: MemoryStrategy, model: string | undefined): StrategyFault | undefined {
   if (strategy.mode === 'none') return undefined;
@@ -245,6 +265,12 @@ export function frontierOf(strategy: EditingStrategy): 'jump' | 'slide' {
 }
 
 function contradictionIn(strategy: EditingStrategy): StrategyFault | undefined {
+  if ('compact_retrieval' in strategy && strategy.compact_retrieval === 'tool' && !strategy.compact_offload)
+    return {
+      field: 'compact_retrieval',
+      message:
+        "memory_strategy.compact_retrieval must not be 'tool' where memory_strategy.compact_offload is false: nothing is kept that could be retrieved.",
+    };
   if (strategy.mode === 'compact' || strategy.mode === 'rolling_summary') return undefined;
   const keep = strategy.keep_last_n_turns;
   const [limit, most] =

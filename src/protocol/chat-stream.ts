@@ -25,7 +25,7 @@ export interface ChatListener {
 /** Relays the frames of one chat stream, and adds the report before its end when there is one to add. */
 export class ChatStream {
   private readonly splitter = new FrameSplitter();
-  private readonly report: Report | undefined;
+  private readonly report: (() => Report) | undefined;
   private readonly listener: ChatListener | undefined;
   /** Data of a chunk of this stream, whose id the report takes. */
   private sample: string | undefined;
@@ -33,7 +33,8 @@ export class ChatStream {
   private done = false;
   private failed = false;
 
-  constructor(report: Report | undefined, listener?: ChatListener) {
+  /** @param report asked for when the answer is whole */
+  constructor(report: (() => Report) | undefined, listener?: ChatListener) {
     this.report = report;
     this.listener = listener;
   }
@@ -95,6 +96,6 @@ export class ChatStream {
   }
 
   private reportFrames(): Uint8Array[] {
-    return this.report ? [dataFrame(reportChunk(this.sample, this.report))] : [];
+    return this.report ? [dataFrame(reportChunk(this.sample, this.report()))] : [];
   }
 }

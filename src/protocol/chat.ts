@@ -12,6 +12,7 @@ import type { View } from '../memory/view.ts';
 import { type BodyFault, isOwnField, type OwnField, scanBody } from './body.ts';
 import { ChatMessage, COMPACTED_MARK, READ_FIELDS } from './chat-message.ts';
 import { type InjectedMessage, injectionSplice, openingSplice, summaryMessages } from './chat-summary.ts';
+import { toolSplice } from './chat-tools.ts';
 import {
   cutMembers,
   fieldOf,
@@ -86,15 +87,21 @@ export function readChatRequest(bytes: Uint8Array): Result<ChatRequest, BodyFaul
   };
 }
 
-/** The body as it goes upstream: own fields and marks cut out, and the view in place of the messages. */
+/**
+ * The body as it goes upstream: own fields and marks cut out, and the view in place of the messages.
+ *
+ * @param tool the JSON of one more tool
+ */
 export function writeChatRequest(
   request: ChatRequest,
   view: View | undefined,
   injected?: InjectedMessage,
+  tool?: string,
 ): Uint8Array {
   const fields = request.root.fields ?? [];
   return splice(request.bytes, { start: 0, end: request.bytes.length }, [
     ...(injected ? [injectionSplice(request.messages, injected)] : []),
+    ...(tool === undefined ? [] : [toolSplice(request, tool)]),
     ...cutMembers(fields, (index) => isOwnField(fields[index]?.key ?? '')),
     ...viewSplices(request, view, (message) => cutMark(request, message), {}),
   ]);

@@ -6,7 +6,7 @@ import { DurableObject } from 'cloudflare:workers';
 import { type Env, LOG_LEVELS } from '../config.ts';
 import { createLog, type Log } from '../log.ts';
 import { Lru } from '../memory/lru.ts';
-import type { SummaryUsage } from '../memory/report.ts';
+import type { TokenUsage } from '../memory/report.ts';
 import type {
   Chunk,
   Claim,
@@ -34,7 +34,7 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
 
   private readonly waiters = new Waiters();
   private readonly taken = new Set<string>();
-  private readonly spent = new Lru<SummaryUsage>(REMEMBERED_COSTS);
+  private readonly spent = new Lru<TokenUsage>(REMEMBERED_COSTS);
   private readonly chain = new MemoryChain(this.ctx.storage.sql, {
     now: () => this.now(),
     newLease: () => this.newLease(),
@@ -124,13 +124,13 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
    *
    * @returns what was spent on it in the background, as long as the object remembers
    */
-  async settled(memoryId: number, ms: number): Promise<SummaryUsage | null> {
+  async settled(memoryId: number, ms: number): Promise<TokenUsage | null> {
     if (this.chain.isProcessing(memoryId)) await this.waiters.wait(memoryId, ms);
     return this.spent.get(`${memoryId}`) ?? null;
   }
 
   /** Remembers what a summary has cost, for whoever waits for it. */
-  spend(memoryId: number, usage: SummaryUsage): void {
+  spend(memoryId: number, usage: TokenUsage): void {
     this.spent.set(`${memoryId}`, usage);
   }
 

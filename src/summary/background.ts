@@ -1,5 +1,5 @@
 /** The Durable Object's part: it writes in the background what it, or a request, has claimed. */
-import type { SummaryUsage } from '../memory/report.ts';
+import type { TokenUsage } from '../memory/report.ts';
 import { createTokenCounter, loadTokenize } from '../memory/tokens.ts';
 import type { UserMemoryStub } from '../storage/conversation-key.ts';
 import type { Chunk, Claimed, Failure, Memory, Written } from '../storage/memories.ts';
@@ -14,7 +14,7 @@ export interface Chain {
   advance(memoryId: number, lease: string, chunk: Chunk): Memory | null;
   complete(memoryId: number, lease: string, written: Written): Memory | null;
   fail(memoryId: number, lease: string, failure: Failure): Memory | null;
-  spend(memoryId: number, usage: SummaryUsage): void;
+  spend(memoryId: number, usage: TokenUsage): void;
 }
 
 /** Ends the claim with a summary, or with the code of what failed: then who asked has a digest made, or leaves it verbatim. */

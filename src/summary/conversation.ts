@@ -1,7 +1,7 @@
 /** The conversation that a summary belongs to: whose it is, where its memory lies, and who is told of a new summary. */
 
 import type { EncodingName } from '../memory/models.ts';
-import type { SummaryUsage } from '../memory/report.ts';
+import type { TokenUsage } from '../memory/report.ts';
 import type { ConversationMemoryStub, UserMemoryStub } from '../storage/conversation-key.ts';
 import type { Transcript } from '../storage/memories.ts';
 import type { Tenant } from '../storage/tenant.ts';
@@ -54,5 +54,5 @@ export interface ServedSummary {
   readonly status: 'completed' | 'degraded' | 'pending';
   readonly memoryId?: number;
   readonly baseMemoryId?: number | null;
-  readonly usage: SummaryUsage;
+  readonly usage: TokenUsage;
 }

@@ -1,6 +1,6 @@
 /** One call of the summarizer: any OpenAI-compatible chat model, asked with the `openai` package. */
 import OpenAI, { APIConnectionError, APIError } from 'openai';
-import type { SummaryUsage } from '../memory/report.ts';
+import type { TokenUsage } from '../memory/report.ts';
 import type { Result } from '../memory/result.ts';
 import type { Prompt } from './prompt.ts';
 
@@ -22,7 +22,7 @@ export interface SummarizerAnswer {
   readonly text: string | null;
   readonly finishReason: string | null;
   readonly toolCalls: number;
-  readonly usage: SummaryUsage;
+  readonly usage: TokenUsage;
 }
 
 /** Why there is no answer. */
@@ -34,7 +34,7 @@ export interface SummarizerFault {
   readonly afterMs?: number;
 }
 
-export const NO_USAGE: SummaryUsage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+export const NO_USAGE: TokenUsage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 
 /**
  * Room for the answer beyond the summary itself, as a factor and at the least: models that reason spend tokens before they write, and

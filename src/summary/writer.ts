@@ -3,7 +3,7 @@
  * takes an answer only when it is one. Used by the Worker in front of a request and by the Durable Object behind it.
  */
 import type { Boundary, Piece } from '../memory/passage.ts';
-import type { SummaryUsage } from '../memory/report.ts';
+import type { TokenUsage } from '../memory/report.ts';
 import type { Result } from '../memory/result.ts';
 import type { TokenCounter } from '../memory/tokens.ts';
 import type { Memory } from '../storage/memories.ts';
@@ -83,13 +83,13 @@ export interface Progress {
 export interface WrittenSummary {
   readonly text: string;
   readonly tokens: number;
-  readonly usage: SummaryUsage;
+  readonly usage: TokenUsage;
 }
 
 export interface WritingFault {
   /** A code. */
   readonly error: SummaryFault | SummarizerFault['code'] | 'lease_lost' | 'base_gone' | 'window_too_small';
-  readonly usage: SummaryUsage;
+  readonly usage: TokenUsage;
 }
 
 /** The ledger's share of a summary (design §8). */
@@ -240,7 +240,7 @@ interface Attempt {
   readonly afterMs?: number;
 }
 
-function sum(a: SummaryUsage, b: SummaryUsage): SummaryUsage {
+function sum(a: TokenUsage, b: TokenUsage): TokenUsage {
   return {
     prompt_tokens: a.prompt_tokens + b.prompt_tokens,
     completion_tokens: a.completion_tokens + b.completion_tokens,

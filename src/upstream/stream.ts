@@ -19,6 +19,13 @@ export interface EventFormat {
   keepalive(): Uint8Array | undefined;
   /** Whether the stream has said its last word. */
   readonly isOver: boolean;
+  /**
+   * Asked after each read: the answer with which the stream goes on when this one is through, or the bytes that end it; undefined where
+   * this answer's end is the stream's.
+   */
+  next?(): Promise<UpstreamAnswer | Uint8Array> | undefined;
+  /** The caller has left: whatever `next` has begun is ended. */
+  abandon?(): void;
 }
 
 /** Times in milliseconds. */
@@ -34,11 +41,13 @@ export interface StreamTimes {
 
 /** The upstream's events as a stream for the caller. */
 export function relayEvents(
-  answer: UpstreamAnswer,
+  first: UpstreamAnswer,
   format: EventFormat,
   times: StreamTimes,
 ): ReadableStream<Uint8Array> {
-  const source = new Source(answer);
+  let answer = first;
+  let source = new Source(first);
+  let coming: Late<UpstreamAnswer | Uint8Array | 'failed'> | undefined;
 
   const fail = (controller: ReadableStreamDefaultController<Uint8Array>, fault: UpstreamFault): void => {
     answer.abort();
@@ -56,6 +65,22 @@ export function relayEvents(
       async pull(controller) {
         // A chunk may complete no frame; a pull that enqueues nothing is not repeated, so read on.
         for (;;) {
+          if (coming) {
+            const came = await coming.within(times.keepaliveMs);
+            if (came === 'late') {
+              const frame = format.keepalive();
+              if (frame) return controller.enqueue(frame);
+              continue;
+            }
+            coming = undefined;
+            if (came === 'failed') return fail(controller, 'upstream_unreachable');
+            if (came instanceof Uint8Array) {
+              controller.enqueue(came);
+              return finish(controller);
+            }
+            answer = came;
+            source = new Source(came);
+          }
           const read = await source.read(Math.min(times.keepaliveMs, times.idleMs - source.silentMs));
           if ((read === 'died' || read === 'silent') && format.isOver) return finish(controller);
           if (read === 'died') return fail(controller, 'upstream_unreachable');
@@ -68,11 +93,19 @@ export function relayEvents(
           const ended = read.done ? format.end() : undefined;
           const frames = read.done ? (ended?.frames ?? []) : format.push(read.value);
           for (const frame of frames) controller.enqueue(frame);
+          const next = format.next?.();
+          if (next) {
+            answer.abort();
+            coming = new Late(next.catch(() => 'failed' as const));
+            if (frames.length > 0) return;
+            continue;
+          }
           if (ended) return ended.complete ? controller.close() : fail(controller, 'upstream_unreachable');
           if (frames.length > 0) return;
         }
       },
       async cancel(reason) {
+        format.abandon?.();
         answer.abort();
         await source.cancel(reason);
       },
@@ -98,12 +131,31 @@ export async function readBody(answer: UpstreamAnswer, idleMs: number): Promise<
 
 type Read = ReadableStreamReadResult<Uint8Array>;
 
+/** A promise that is waited for in turns. */
+class Late<Value> {
+  private readonly promise: Promise<Value>;
+
+  constructor(promise: Promise<Value>) {
+    this.promise = promise;
+  }
+
+  async within(limitMs: number): Promise<Value | 'late'> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<'late'>((resolve) => {
+      timer = setTimeout(() => resolve('late'), limitMs);
+    });
+    const came = await Promise.race([this.promise, late]);
+    clearTimeout(timer);
+    return came;
+  }
+}
+
 /** A body that is read with a limit of time. What was not there in time is still to come at the next read. */
 class Source {
   /** Milliseconds waited in vain since the last chunk. */
   silentMs = 0;
   private readonly reader: ReadableStreamDefaultReader<Uint8Array>;
-  private pending: Promise<Read | 'died'> | undefined;
+  private pending: Late<Read | 'died'> | undefined;
 
   constructor({ response }: UpstreamAnswer) {
     if (!response.body) throw new Error('an answer without a body');
@@ -111,18 +163,14 @@ class Source {
   }
 
   async read(limitMs: number): Promise<Read | 'silent' | 'died'> {
-    this.pending ??= this.reader.read().catch(() => 'died' as const);
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<'silent'>((resolve) => {
-      timer = setTimeout(() => resolve('silent'), limitMs);
-    });
-    const read = await Promise.race([this.pending, late]);
-    clearTimeout(timer);
-    if (read === 'silent') this.silentMs += limitMs;
-    else {
-      this.silentMs = 0;
-      this.pending = undefined;
+    this.pending ??= new Late<Read | 'died'>(this.reader.read().catch(() => 'died' as const));
+    const read = await this.pending.within(limitMs);
+    if (read === 'late') {
+      this.silentMs += limitMs;
+      return 'silent';
     }
+    this.silentMs = 0;
+    this.pending = undefined;
     return read;
   }
 

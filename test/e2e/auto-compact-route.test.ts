@@ -10,7 +10,13 @@ import { toolTalk } from '../support/tool-talk.ts';
 const deployment = deploy({ summarizer: true });
 
 const model = 'gpt-4.1';
-const strategy = { mode: 'auto', token_budget: 8_000, min_reclaim_tokens: 0, summary_max_tokens: 300 };
+const strategy = {
+  mode: 'auto',
+  token_budget: 8_000,
+  min_reclaim_tokens: 0,
+  summary_max_tokens: 300,
+  compact_retrieval: 'off',
+};
 
 interface Compaction {
   object: string;
@@ -58,7 +64,12 @@ describe('POST /v1/compact in mode auto', () => {
 
   it('force edits what no trigger would', async () => {
     const messages = toolTalk('pears', 6);
-    const memory_strategy = { mode: 'auto', summary_max_tokens: 300, summary_focus: 'the heaviest' };
+    const memory_strategy = {
+      mode: 'auto',
+      summary_max_tokens: 300,
+      summary_focus: 'the heaviest',
+      compact_retrieval: 'off',
+    };
     const idle = await compact(messages, { memory_strategy });
     const forced = await compact(messages, { memory_strategy, force: true });
 
@@ -144,7 +155,12 @@ describe('a view of mode auto that its caller takes for its own array', () => {
   it('keeps its placeholders when it is compacted again by force', async () => {
     const messages = agentRun('kilns').slice(0, 60);
     // Reversible edits alone, of everything that they can be made of: all at once, and then at each request.
-    const reversible = { mode: 'auto', low_watermark_pct: 0, min_reclaim_tokens: 0 };
+    const reversible = {
+      mode: 'auto',
+      low_watermark_pct: 0,
+      min_reclaim_tokens: 0,
+      compact_retrieval: 'off',
+    };
     const token_soft_budget = tokensOf({ model, tools, messages }) - 1;
     const { messages: view } = await compact(messages, {
       memory_strategy: { ...reversible, token_soft_budget },

@@ -18,6 +18,7 @@ const deployment = deploy({ summarizer: true, vars: { PRECIS_SECRET: SECRET } })
 const NOTHING_SPENT = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 const strategy = {
   mode: 'auto' as const,
+  compact_retrieval: 'off' as const,
   token_budget: 8_000,
   min_reclaim_tokens: 0,
   summary_max_tokens: 300,
@@ -194,7 +195,13 @@ describe('a summary in mode auto', () => {
     const [former, later] = [messages.slice(0, 90), messages.slice(0, 96)];
     // All that placeholders can do is done at one request; then a summary is asked for.
     const token_budget = tokensOf({ model: 'gpt-4.1', tools, messages: former }) - 1;
-    const memory_strategy = { mode: 'auto', token_budget, low_watermark_pct: 0, min_reclaim_tokens: 0 };
+    const memory_strategy = {
+      mode: 'auto',
+      compact_retrieval: 'off',
+      token_budget,
+      low_watermark_pct: 0,
+      min_reclaim_tokens: 0,
+    };
     const { view } = await new AgentCaller(deployment, { memory_strategy }).send(former);
     const response = await deployment.fetch('/v1/compact', {
       method: 'POST',

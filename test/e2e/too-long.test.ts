@@ -126,8 +126,11 @@ const MODES: [name: string, strategy: object][] = [
   ['trim by turns', { mode: 'trim', max_turns: 50, keep_last_n_turns: 2 }],
   ['summarize', { mode: 'summarize' }],
   ['summarize by turns', { mode: 'summarize', context_limit: 50, keep_last_n_turns: 2 }],
-  ['auto', { mode: 'auto' }],
-  ['auto without placeholders', { mode: 'auto', compact_exclude_tools: ['read_file'] }],
+  ['auto', { mode: 'auto', compact_retrieval: 'off' }],
+  [
+    'auto without placeholders',
+    { mode: 'auto', compact_exclude_tools: ['read_file'], compact_retrieval: 'off' },
+  ],
   ['rolling_summary without a memory', { mode: 'rolling_summary' }],
 ];
 

@@ -27,7 +27,10 @@ export interface Sent {
   readonly view: Message[];
 }
 
-/** A caller with a strategy and other fields of its own; the tools are those of `agent-run.ts`. */
+/**
+ * A caller with a strategy and other fields of its own; the tools are those of `agent-run.ts`. Its model fetches nothing, unless the strategy
+ * says that it may.
+ */
 export class AgentCaller {
   private readonly deployment: Deployment;
   private readonly fields: object;
@@ -42,7 +45,8 @@ export class AgentCaller {
 
   /** @throws the client's error for any status but 200 */
   async send(messages: readonly Message[], more: object = {}): Promise<Sent> {
-    const params = { model: 'gpt-4.1', tools, memory_report: true, ...this.fields, ...more, messages };
+    const given = { model: 'gpt-4.1', tools, memory_report: true, ...this.fields, ...more, messages };
+    const params = { ...given, ...withoutRetrieval(given) };
     const client = this.deployment.client({ apiKey: this.apiKey });
     const { data, response } = await client.chat.completions
       .create(params as unknown as ChatCompletionCreateParams)
@@ -60,6 +64,16 @@ export class AgentCaller {
     for (const length of lengths) all.push(await this.send(messages.slice(0, length)));
     return all;
   }
+}
+
+interface Given {
+  readonly memory_strategy?: { readonly mode?: string } | string;
+  readonly [field: string]: unknown;
+}
+
+function withoutRetrieval({ memory_strategy: strategy }: Given): Given {
+  if (typeof strategy !== 'object' || strategy.mode !== 'auto') return {};
+  return { memory_strategy: { compact_retrieval: 'off', ...strategy } as Given['memory_strategy'] & object };
 }
 
 interface Completion {

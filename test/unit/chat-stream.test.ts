@@ -69,7 +69,7 @@ describe('a chat stream', () => {
   it('gets the report as a chunk of its own before [DONE], wherever it is cut', () => {
     fc.assert(
       fc.property(fc.array(fc.nat()), (places) => {
-        const { text } = run(new ChatStream(report), cutAt(whole, places));
+        const { text } = run(new ChatStream(() => report), cutAt(whole, places));
         const added = {
           id: 'c1',
           object: 'chat.completion.chunk',
@@ -84,20 +84,20 @@ describe('a chat stream', () => {
   });
 
   it('is complete without [DONE] when it has a finish_reason, and then ends with the report', () => {
-    const { text, complete } = run(new ChatStream(report), [encode(`${chunk('a', 'stop')}\n\n`)]);
+    const { text, complete } = run(new ChatStream(() => report), [encode(`${chunk('a', 'stop')}\n\n`)]);
     expect(complete).toBe(true);
     expect(text).toContain('"memory"');
   });
 
   it('is not complete when it merely ends, and half a frame is not passed on', () => {
-    const { text, complete } = run(new ChatStream(report), [encode(`${chunk('a')}\n\ndata: {"choi`)]);
+    const { text, complete } = run(new ChatStream(() => report), [encode(`${chunk('a')}\n\ndata: {"choi`)]);
     expect(complete).toBe(false);
     expect(text).toBe(`${chunk('a')}\n\n`);
   });
 
   it('ends with the upstream’s own error when that was the last thing that it said', () => {
     const error = 'data: {"error":{"message":"overloaded"}}\n\n';
-    expect(run(new ChatStream(report), [encode(error)])).toEqual({ text: error, complete: true });
+    expect(run(new ChatStream(() => report), [encode(error)])).toEqual({ text: error, complete: true });
   });
 
   it('is complete when only the last blank line is missing', () => {

@@ -1,0 +1,138 @@
+/** The upstream's answer on its way back to the caller: as it came, with the report, and with the rounds of retrieval in it. */
+import type { Report } from '../memory/report.ts';
+import { addReport } from '../protocol/chat.ts';
+import { answerText, StreamedAnswer } from '../protocol/chat-answer.ts';
+import { ChatAnswers } from '../protocol/chat-answers.ts';
+import { ChatStream } from '../protocol/chat-stream.ts';
+import type { Rounds } from '../retrieval/rounds.ts';
+import { errorFrame, RetrievalStream } from '../retrieval/stream.ts';
+import type { UpstreamAnswer } from '../upstream/fetch.ts';
+import { responseHeaders } from '../upstream/request.ts';
+import { type EventFormat, readBody, relayEvents } from '../upstream/stream.ts';
+import { upstreamError } from './errors.ts';
+import type { MadeView, RequestScope } from './make-view.ts';
+import type { OfferedTool } from './offer-tool.ts';
+import { setReportHeaders } from './report-headers.ts';
+
+/** How often a silent stream is kept alive, in milliseconds: under the usual idle limits of proxies. */
+const KEEPALIVE_MS = 15_000;
+
+/** How an answer is relayed. */
+export interface Relayed {
+  /** Whether the report stands in the body too. */
+  readonly inBody: boolean;
+  /** Absent where the model was given no tool of ours. */
+  readonly retrieval: { readonly tool: OfferedTool; readonly rounds: Rounds } | undefined;
+}
+
+/** The caller's answer. @throws ApiError when one that must be read as a whole breaks off */
+export async function relay(
+  answer: UpstreamAnswer,
+  made: MadeView,
+  how: Relayed,
+  scope: RequestScope,
+): Promise<Response> {
+  const { response } = answer;
+  const type = response.headers.get('content-type') ?? '';
+  if (response.ok && response.body && type.includes('text/event-stream'))
+    return relayStream(answer, made, how, scope);
+  if (response.ok && response.body && (how.inBody || made.remember || how.retrieval) && type.includes('json'))
+    return relayWhole(answer, made, how, scope);
+  return new Response(response.body, headOf(answer, made.report, scope));
+}
+
+function relayStream(
+  answer: UpstreamAnswer,
+  made: MadeView,
+  { inBody, retrieval }: Relayed,
+  scope: RequestScope,
+): Response {
+  const { config } = scope.services;
+  const head = headOf(answer, made.report, scope);
+  head.headers.set('cache-control', 'no-cache, no-transform');
+  head.headers.set('x-accel-buffering', 'no');
+  head.headers.delete('content-length');
+  const streamed = new StreamedAnswer();
+  const listener = made.remember && {
+    push: (data: string) => streamed.push(data),
+    complete: () => rememberAll(made, streamed.text(), scope),
+  };
+  const report = (): Report => reportWith(made.report, retrieval?.rounds, format.turns);
+  const chat = new ChatStream(inBody ? report : undefined, listener);
+  const goesOn = async (next: UpstreamAnswer): Promise<UpstreamAnswer | Uint8Array> => {
+    const isStream = next.response.headers.get('content-type')?.includes('text/event-stream');
+    if (next.response.ok && next.response.body && isStream) return next;
+    const body = next.response.body ? await readBody(next, config.idleTimeoutMs) : new Uint8Array();
+    return errorFrame(body instanceof Uint8Array ? body : new Uint8Array());
+  };
+  const format: EventFormat & { readonly turns?: Pick<ChatAnswers, 'usage'> } = retrieval
+    ? new RetrievalStream(retrieval.tool.name, chat, retrieval.rounds, goesOn)
+    : chat;
+  const times = { idleMs: config.idleTimeoutMs, keepaliveMs: KEEPALIVE_MS };
+  return new Response(relayEvents(answer, format, times), head);
+}
+
+async function relayWhole(
+  first: UpstreamAnswer,
+  made: MadeView,
+  { inBody, retrieval }: Relayed,
+  scope: RequestScope,
+): Promise<Response> {
+  let answer = first;
+  let body = await readAnswer(answer, scope);
+  const answers = retrieval && new ChatAnswers(retrieval.tool.name, () => retrieval.rounds.isOpen);
+  while (answers) {
+    const taken = answers.take(body);
+    if (taken instanceof Uint8Array) {
+      body = taken;
+      break;
+    }
+    answer = await retrieval.rounds.next(taken);
+    if (!answer.response.ok || !answer.response.body)
+      return new Response(answer.response.body, headOf(answer, made.report, scope));
+    body = await readAnswer(answer, scope);
+  }
+  rememberAll(made, answerText(body), scope);
+  const head = headOf(answer, made.report, scope);
+  if (inBody || retrieval) head.headers.delete('content-length');
+  return new Response(
+    inBody ? addReport(body, reportWith(made.report, retrieval?.rounds, answers)) : body,
+    head,
+  );
+}
+
+/** Status and headers of an answer, with the report's. */
+function headOf(
+  { response }: UpstreamAnswer,
+  report: Report,
+  { caller, timings }: RequestScope,
+): { status: number; statusText: string; headers: Headers } {
+  const headers = responseHeaders(response.headers, caller.account);
+  setReportHeaders(headers, report, timings);
+  return { status: response.status, statusText: response.statusText, headers };
+}
+
+function reportWith(
+  report: Report,
+  rounds: Rounds | undefined,
+  counted: Pick<ChatAnswers, 'usage'> | undefined,
+): Report {
+  if (!rounds || rounds.count === 0) return report;
+  const usage = counted?.usage;
+  return {
+    ...report,
+    retrieval: { rounds: rounds.count, refs: rounds.refs, ...(usage ? { usage } : {}) },
+  };
+}
+
+/** An answer that calls tools goes on with its round. */
+function rememberAll({ remember }: MadeView, text: string | undefined, { waitUntil }: RequestScope): void {
+  if (remember && text !== undefined) waitUntil(remember(text));
+}
+
+/** The whole of an answer. @throws ApiError when it breaks off */
+async function readAnswer(answer: UpstreamAnswer, { services }: RequestScope): Promise<Uint8Array> {
+  const body = await readBody(answer, services.config.idleTimeoutMs);
+  if (body instanceof Uint8Array) return body;
+  throw upstreamError(body);
+}

@@ -1,0 +1,87 @@
+/** Several answers of a model, each one JSON body, as the one that its caller sees. The counterpart of `chat-turns.ts`, by the same rules. */
+import type { TokenUsage } from '../memory/report.ts';
+import { type CallPiece, GatheredMessage, type Turn, turnOf } from './chat-turn.ts';
+import { addUsage, mergedUsage } from './chat-usage.ts';
+
+type Json = Record<string, unknown>;
+
+interface Choice {
+  readonly message?: Json;
+  readonly finish_reason?: unknown;
+}
+
+interface Completion {
+  readonly choices: readonly Choice[];
+  readonly usage?: Json | null;
+  readonly [field: string]: unknown;
+}
+
+/** Finish reasons of a message that is whole, so that its calls are too. */
+const WHOLE = new Set<unknown>(['tool_calls', 'stop', 'function_call']);
+
+const encoder = new TextEncoder();
+
+export class ChatAnswers {
+  /** Of all answers so far; undefined where the upstream counts nothing. */
+  usage: TokenUsage | undefined;
+  private readonly name: string;
+  private readonly mayAnswer: () => boolean;
+  private readonly said = new GatheredMessage();
+  private first: Completion | undefined;
+  private spent: TokenUsage | undefined;
+
+  /**
+   * @param name of our tool
+   * @param mayAnswer whether calls are answered still; else they are dropped
+   */
+  constructor(name: string, mayAnswer: () => boolean) {
+    this.name = name;
+    this.mayAnswer = mayAnswer;
+  }
+
+  /** The turn that is to be answered next, or the body that the caller gets. */
+  take(body: Uint8Array): Turn | Uint8Array {
+    const completion = completionOf(body);
+    const choice = completion?.choices[0];
+    const { message } = choice ?? {};
+    if (!completion || !choice || !message) return body;
+    this.usage = addUsage(this.spent, completion.usage);
+
+    const calls = Array.isArray(message.tool_calls) ? (message.tool_calls as CallPiece[]) : [];
+    const ours = calls.filter((call) => call.function?.name === this.name);
+    const isOurs = ours.length > 0 && calls[0]?.function?.name === this.name;
+    if (isOurs && WHOLE.has(choice.finish_reason) && this.mayAnswer()) {
+      this.said.add(message);
+      this.spent = this.usage;
+      this.first ??= completion;
+      return turnOf(message, ours);
+    }
+    if (ours.length === 0 && !this.first) return body;
+    const kept = isOurs ? [] : calls.filter((call) => !ours.includes(call));
+    return encoder.encode(JSON.stringify(this.shown(completion, choice, message, kept)));
+  }
+
+  private shown(last: Completion, choice: Choice, message: Json, calls: readonly CallPiece[]): object {
+    const { tool_calls: _, ...words } = message;
+    this.said.add(words);
+    const { id, created, model } = this.first ?? last;
+    const usage = last.usage && this.spent ? { usage: mergedUsage(this.spent, last.usage) } : {};
+    const told = {
+      ...words,
+      ...this.said.fields,
+      ...(calls.length > 0 ? { tool_calls: calls } : {}),
+    };
+    const stops = calls.length === 0 && WHOLE.has(choice.finish_reason);
+    const finish_reason = stops ? 'stop' : choice.finish_reason;
+    return { ...last, id, created, model, ...usage, choices: [{ ...choice, message: told, finish_reason }] };
+  }
+}
+
+function completionOf(body: Uint8Array): Completion | undefined {
+  try {
+    const completion = JSON.parse(new TextDecoder().decode(body));
+    return Array.isArray(completion?.choices) ? completion : undefined;
+  } catch {
+    return undefined;
+  }
+}

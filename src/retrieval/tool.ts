@@ -1,0 +1,100 @@
+/** The tool by which a model fetches what was removed (design §3): one definition, the same bytes on every request. */
+import { z } from 'zod';
+import type { Result } from '../memory/result.ts';
+
+/** Names for the tool: the second where the caller has a tool of the first one's name. */
+const NAMES = ['retrieve_ref', 'precis_retrieve_ref'] as const;
+
+export type ToolName = (typeof NAMES)[number];
+
+/** Tokens of a result when the model does not say otherwise, and at the most. */
+const DEFAULT_TOKENS = 4_000;
+const MOST_TOKENS = 32_000;
+
+/** A definition in the form of chat completions. */
+export interface ToolDefinition {
+  readonly type: 'function';
+  readonly function: {
+    readonly name: ToolName;
+    readonly description: string;
+    readonly parameters: object;
+  };
+}
+
+/** The tool's definition. */
+export function definitionOf(name: ToolName): ToolDefinition {
+  return {
+    type: 'function',
+    function: {
+      name,
+      description:
+        'Gives back what was removed from this conversation to save room. Placeholders (⟦removed: …; ref=ref_…⟧) and summaries name a ref. Call this when you need what stood there, and ask for a part of it where a part will do.',
+      parameters: {
+        type: 'object',
+        properties: {
+          ref: { type: 'string', description: 'The ref, as the placeholder names it: ref_…' },
+          lines: { type: 'string', description: 'Only these lines, counted from 1: 10-40' },
+          grep: { type: 'string', description: 'Only lines that hold this text, with two around each' },
+          path: {
+            type: 'string',
+            description: 'Only the value at this path of a JSON content: $.items[3].id',
+          },
+          max_tokens: {
+            type: 'integer',
+            description: `Longest result, ${DEFAULT_TOKENS} by default and ${MOST_TOKENS} at most`,
+          },
+        },
+        required: ['ref'],
+        additionalProperties: false,
+      },
+    },
+  };
+}
+
+/** The name that no tool of the caller's has; undefined when there is none. */
+export function freeName(taken: ReadonlySet<string>): ToolName | undefined {
+  return NAMES.find((name) => !taken.has(name));
+}
+
+/** What a model asks for. */
+export interface Retrieve {
+  readonly ref: string;
+  readonly lines: string | undefined;
+  readonly grep: string | undefined;
+  readonly path: string | undefined;
+  readonly maxTokens: number;
+}
+
+/** Models send null, and an empty text, for what they leave out, and numbers as texts. */
+const part = z
+  .string()
+  .nullish()
+  .transform((value) => value || undefined);
+const schema = z.object({
+  ref: z.string(),
+  lines: part,
+  grep: part,
+  path: part,
+  max_tokens: z.coerce.number().nullish(),
+});
+
+/** Reads a call's arguments. @param json as the model has written them */
+export function readArguments(json: string): Result<Retrieve, string> {
+  let given: unknown;
+  try {
+    given = JSON.parse(json);
+  } catch {
+    return { ok: false, reason: 'The arguments are not JSON. Call again with {"ref": "ref_…"}.' };
+  }
+  const parsed = schema.safeParse(given);
+  if (!parsed.success) {
+    const field = parsed.error.issues[0]?.path.join('.') || 'arguments';
+    return {
+      ok: false,
+      reason: `${field} is not valid. Call again with {"ref": "ref_…"}, and lines, grep, path or max_tokens if a part will do.`,
+    };
+  }
+  const { max_tokens, ...rest } = parsed.data;
+  const maxTokens = Math.min(Math.max(1, Math.floor(max_tokens || DEFAULT_TOKENS)), MOST_TOKENS);
+  return { ok: true, value: { ...rest, maxTokens } };
+}

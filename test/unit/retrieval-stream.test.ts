@@ -1,0 +1,190 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ChatStream } from '../../src/protocol/chat-stream.ts';
+import { Retriever } from '../../src/retrieval/retriever.ts';
+import { Rounds } from '../../src/retrieval/rounds.ts';
+import { errorFrame, RetrievalStream } from '../../src/retrieval/stream.ts';
+import { type Answer, chunks, DONE, usageOf } from '../support/completion.ts';
+
+const OURS = 'retrieve_ref';
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+const shelf = { owns: () => true, get: async () => undefined };
+const body = encoder.encode('{"messages":[{"role":"user","content":"Go."}]}');
+
+interface Told {
+  content: string;
+  calls: { id: string; name: string; arguments: string }[];
+  finish: string[];
+  roles: string[];
+  ids: Set<string>;
+  usage: object[];
+  done: number;
+}
+
+type Json = Record<string, never> & { choices: never[] };
+
+/** What a client makes of a stream. */
+function told(text: string): Told {
+  const seen: Told = { content: '', calls: [], finish: [], roles: [], ids: new Set(), usage: [], done: 0 };
+  for (const line of text.split('\n')) {
+    if (line === 'data: [DONE]') seen.done++;
+    if (!line.startsWith('data: {')) continue;
+    const chunk = JSON.parse(line.slice(6)) as Json & { id: string; usage?: object };
+    seen.ids.add(chunk.id);
+    if (chunk.usage) seen.usage.push(chunk.usage);
+    for (const choice of chunk.choices as {
+      delta: {
+        role?: string;
+        content?: string;
+        tool_calls?: { index: number; id?: string; function: { name?: string; arguments: string } }[];
+      };
+      finish_reason: string | null;
+    }[]) {
+      const { role, content, tool_calls = [] } = choice.delta;
+      if (role) seen.roles.push(role);
+      seen.content += content ?? '';
+      for (const { index, id, function: called } of tool_calls) {
+        const call = seen.calls[index] ?? { id: '', name: '', arguments: '' };
+        call.id ||= id ?? '';
+        call.name += called.name ?? '';
+        call.arguments += called.arguments;
+        seen.calls[index] = call;
+      }
+      if (choice.finish_reason) seen.finish.push(choice.finish_reason);
+    }
+  }
+  return seen;
+}
+
+/** All answers as one stream, each cut into pieces of so many bytes. */
+async function relayed(answers: readonly Answer[], most: number, piece: number): Promise<string> {
+  let asked = 0;
+  const retriever = new Retriever(shelf, { text: (text) => text.length }, '');
+  const answered = (at: number): Uint8Array => {
+    const frame = { id: `chatcmpl-${at}`, model: 'gpt-4.1', usage: usageOf(100 * (at + 1), 10) };
+    return encoder.encode([...chunks(answers[at] ?? { content: 'End.' }, frame, true), DONE].join(''));
+  };
+  const rounds = new Rounds(
+    most,
+    async () => ({ body, retriever }),
+    async () => ({ response: new Response(), abort: () => undefined }),
+  );
+  const stream = new RetrievalStream(OURS, new ChatStream(undefined), rounds, async (answer) => answer);
+  const shown: Uint8Array[] = [];
+  for (;;) {
+    const bytes = answered(asked);
+    for (let at = 0; at < bytes.length; at += piece)
+      shown.push(...stream.push(bytes.subarray(at, at + piece)));
+    // Some upstreams close behind `[DONE]`, and some don't.
+    const { complete, frames } = stream.end();
+    shown.push(...frames);
+    expect(complete).toBe(true);
+    const next = stream.next();
+    if (!next) break;
+    await next;
+    asked++;
+  }
+  expect(rounds.count).toBe(asked);
+  return shown.map((frame) => decoder.decode(frame)).join('');
+}
+
+const name = fc.constantFrom(OURS, OURS, 'search', 'retrieve', 'retrieve_refs', 'r');
+const answer = fc.record({
+  content: fc.option(fc.string({ minLength: 1, maxLength: 30 }), { nil: undefined }),
+  toolCalls: fc.array(fc.record({ name, arguments: fc.json({ maxDepth: 1 }) }), { maxLength: 4 }),
+});
+
+/** What the caller is to see of these answers. */
+function expected(answers: readonly Answer[], most: number): Pick<Told, 'content' | 'calls' | 'finish'> {
+  let content = '';
+  for (const [at, { content: text = '', toolCalls = [] }] of answers.entries()) {
+    content += text;
+    const isOurs = toolCalls[0]?.name === OURS;
+    if (isOurs && at < most) continue;
+    const calls = isOurs ? [] : toolCalls.filter(({ name }) => name !== OURS);
+    return { content, calls, finish: [calls.length > 0 ? 'tool_calls' : 'stop'] };
+  }
+  return { content: `${content}End.`, calls: [], finish: ['stop'] };
+}
+
+describe('a stream with retrieval in it', () => {
+  it('is to its caller one answer, whatever the model calls for and wherever the bytes are cut', async () => {
+    const answers = fc.array(answer, { maxLength: 4 }).map((list) =>
+      list.map((one, at) => ({
+        ...one,
+        toolCalls: one.toolCalls.map((called, nth) => ({ ...called, id: `call_${at}_${nth}` })),
+      })),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        answers,
+        fc.integer({ min: 0, max: 3 }),
+        fc.integer({ min: 1, max: 400 }),
+        async (answers, most, piece) => {
+          const given = answers.map(
+            ({ content, toolCalls }): Answer => ({
+              ...(content === undefined ? {} : { content }),
+              ...(toolCalls.length > 0 ? { toolCalls } : {}),
+            }),
+          );
+          const seen = told(await relayed(given, most, piece));
+          const { content, calls, finish, roles, ids, usage, done } = seen;
+          expect({ content, calls, finish }).toEqual(expected(given, most));
+          expect([roles, ids.size, usage.length, done]).toEqual([['assistant'], 1, 1, 1]);
+        },
+      ),
+      { numRuns: 300, endOnFailure: true },
+    );
+  });
+
+  it('passes on the bytes of an answer that calls for nothing of ours', async () => {
+    const plain = { content: 'Hello there.', toolCalls: [{ id: 'a', name: 'search', arguments: '{"q":1}' }] };
+    const frame = { id: 'chatcmpl-0', model: 'gpt-4.1', usage: usageOf(100, 10) };
+    expect(await relayed([plain], 3, 50)).toBe([...chunks(plain, frame, true), DONE].join(''));
+  });
+
+  it('holds back nothing but the pieces of calls whose name may be ours', () => {
+    const rounds = new Rounds(
+      3,
+      () => Promise.reject(new Error('not asked for')),
+      () => Promise.reject(new Error('not asked for')),
+    );
+    const stream = new RetrievalStream(OURS, new ChatStream(undefined), rounds, async (one) => one);
+    const push = (delta: object): string =>
+      stream
+        .push(
+          encoder.encode(
+            `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta, finish_reason: null }] })}\n\n`,
+          ),
+        )
+        .map((frame) => decoder.decode(frame))
+        .join('');
+    const piece = (name: string, args = '') => ({
+      tool_calls: [{ index: 0, id: 'a', function: { name, arguments: args } }],
+    });
+
+    expect(push({ role: 'assistant', content: '' })).not.toBe('');
+    expect(push({ content: 'Hm.' })).not.toBe('');
+    expect(push({ reasoning_content: 'I think.' })).not.toBe('');
+    expect(push(piece('retr'))).toBe('');
+    expect(push({ content: ' And.' })).toContain(' And.');
+    expect(told(push(piece('ain'))).calls).toEqual([{ id: 'a', name: 'retrain', arguments: '' }]);
+    expect(
+      told(push({ tool_calls: [{ index: 0, function: { arguments: '{}' } }] })).calls[0]?.arguments,
+    ).toBe('{}');
+  });
+});
+
+describe('the frame that ends a stream which can’t go on', () => {
+  it.each([
+    ['{"error":{"message":"Slow\\ndown.","code":"x"}}', { message: 'Slow\ndown.', code: 'x' }],
+    ['<html>', expect.objectContaining({ message: 'The upstream has refused to go on: <html>' })],
+    ['', expect.objectContaining({ type: 'server_error' })],
+  ])('holds what the upstream has said: %s', (said, error) => {
+    const frame = decoder.decode(errorFrame(encoder.encode(said)));
+    expect(frame).toMatch(/^data: .*\n\n$/);
+    expect(JSON.parse(frame.slice(6))).toEqual({ error });
+  });
+});
