@@ -4,6 +4,7 @@ import { ConfigError } from './config.ts';
 import { chatCompletions } from './http/chat.ts';
 import { knownAgent } from './http/choose-strategy.ts';
 import { compact } from './http/compact.ts';
+import { listMessages } from './http/conversation-messages.ts';
 import { deleteMemory, getMemory, patchMemory } from './http/conversations.ts';
 import { ApiError } from './http/errors.ts';
 import { passthrough } from './http/passthrough.ts';
@@ -40,6 +41,8 @@ export function createApp(): Hono<AppEnv> {
   app.patch('/v1/conversations/:id/memory', patchMemory);
   app.delete('/v1/conversations/:id/memory', deleteMemory);
   app.all('/v1/conversations/:id/memory', notAllowed('GET, HEAD, PATCH, DELETE'));
+  app.get('/v1/conversations/:id/messages', listMessages);
+  app.all('/v1/conversations/:id/messages', notAllowed('GET, HEAD'));
   app.all('/v1/*', passthrough);
 
   app.notFound((c) =>

@@ -5,6 +5,7 @@ import { type ChatRequest, readChatRequest, writeChatRequest } from '../protocol
 import { Retriever } from '../retrieval/retriever.ts';
 import { Rounds, type RoundsStart } from '../retrieval/rounds.ts';
 import { RefStore } from '../storage/refs.ts';
+import { archiverOf } from './archive.ts';
 import { askUpstream, scopeOf } from './ask-upstream.ts';
 import { askWithin } from './ask-within.ts';
 import { agentOf, type ChosenStrategy, chooseStrategy } from './choose-strategy.ts';
@@ -44,7 +45,8 @@ export async function chatCompletions(c: Context<AppEnv>): Promise<Response> {
     send,
   );
   const retrieval = tool && { tool, rounds };
-  return relay(answer, { ...made, report }, { inBody: chosen.report, retrieval }, scope);
+  const archive = archiverOf(request, chosen.strategy, place, scope);
+  return relay(answer, { ...made, report }, { inBody: chosen.report, retrieval, archive }, scope);
 }
 
 /** What a round of retrieval needs, at the first one. */

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Boundaries } from '../memory/boundaries.ts';
 import type { History } from '../memory/history.ts';
+import type { Message } from '../memory/message.ts';
 import type { ChatRequest } from '../protocol/chat.ts';
 import { callObject, conversationName, type Session, userName } from '../storage/conversation-key.ts';
 import type { Settings } from '../storage/memories.ts';
@@ -28,14 +29,22 @@ export function conversationOf(
   tenant: Tenant,
   services: Services,
 ): StoredConversation | undefined {
+  const session =
+    place.conversation === undefined
+      ? hashSession(history.messages, (end) => boundaries.at(end).prefixHash)
+      : { id: place.conversation };
+  return session && storedConversation(place.user, session, tenant, services);
+}
+
+/** @param hashBefore the prefix hash of the messages before an index */
+export function hashSession(
+  messages: readonly Pick<Message, 'role'>[],
+  hashBefore: (end: number) => string,
+): Session | undefined {
   // A greeting that stands before all else is the same in every conversation.
-  const asked = history.messages.findIndex(({ role }) => role === 'user');
-  const answer = history.messages.findIndex(({ role }, index) => role === 'assistant' && index > asked);
-  if (place.conversation !== undefined)
-    return storedConversation(place.user, { id: place.conversation }, tenant, services);
-  if (answer < 0) return undefined;
-  const hash = boundaries.at(answer + 1).prefixHash;
-  return storedConversation(place.user, { hash }, tenant, services);
+  const asked = messages.findIndex(({ role }) => role === 'user');
+  const answer = messages.findIndex(({ role }, index) => role === 'assistant' && index > asked);
+  return answer < 0 ? undefined : { hash: hashBefore(answer + 1) };
 }
 
 export function storedConversation(
@@ -48,6 +57,7 @@ export function storedConversation(
   const named = 'id' in session ? session.id : undefined;
   return {
     tenant,
+    name,
     label: named ?? ('hash' in session ? session.hash : ''),
     memory: () => services.conversation(name),
     publishTo:

@@ -1,11 +1,12 @@
 /** `/v1/conversations/{id}/memory`: what is kept of a conversation, and what it is set to (design §5). */
 import type { Context } from 'hono';
 import { parseObject } from '../memory/placeholder.ts';
+import { ArchivePacks } from '../storage/archive-packs.ts';
 import { type ConversationMemoryStub, callObject, userName } from '../storage/conversation-key.ts';
 import type { Overview, Settings } from '../storage/memories.ts';
 import { RefStore } from '../storage/refs.ts';
 import type { Tenant } from '../storage/tenant.ts';
-import type { RollMaterial } from '../summary/conversation.ts';
+import type { RollMaterial, StoredConversation } from '../summary/conversation.ts';
 import { scopeOf } from './ask-upstream.ts';
 import { tenantOf } from './caller.ts';
 import { parsedInjection, parsedStrategy } from './choose-strategy.ts';
@@ -46,25 +47,32 @@ export async function patchMemory(c: Context<AppEnv>): Promise<Response> {
   return c.json(shown(id, overview));
 }
 
-/** `DELETE /v1/conversations/{id}/memory`: its summaries with their transcripts, its settings, and what the user's memory holds of it. */
+/**
+ * `DELETE /v1/conversations/{id}/memory`: its summaries with their transcripts, its archive, its settings, and what the user's memory holds
+ * of it.
+ */
 export async function deleteMemory(c: Context<AppEnv>): Promise<Response> {
   const { id, memory, tenant, user, services } = target(c);
   const store = new RefStore(services.bucket, tenant);
+  const archive = new ArchivePacks(services.bucket, tenant);
   const forget = async (): Promise<void> => {
     if (user === undefined) return;
     const open = () => services.user(userName(tenant.id, user));
     await callObject(open, (stub) => stub.forget(id));
   };
   const existed = await stored(c, async () => {
-    const { exists, refs } = await callObject(memory, (stub) => stub.contents());
+    const { exists, refs, packs } = await callObject(memory, (stub) => stub.contents());
     // What the object knows of goes first: a call that fails half-way can then be made again.
     await forget();
     for (const ref of refs) services.known.delete(tenant.id, ref);
     await store.deleteTranscripts(refs);
+    await archive.delete(packs);
     if (!exists) return false;
-    const late = (await callObject(memory, (stub) => stub.clear())).filter((ref) => !refs.includes(ref));
+    const cleared = await callObject(memory, (stub) => stub.clear());
+    const late = without(cleared.refs, refs);
     // Whoever was at work meanwhile may have written and told more.
     await store.deleteTranscripts(late);
+    await archive.delete(without(cleared.packs, packs));
     for (const ref of [...refs, ...late]) services.known.delete(tenant.id, ref);
     await forget();
     return true;
@@ -73,24 +81,31 @@ export async function deleteMemory(c: Context<AppEnv>): Promise<Response> {
   return c.json({ id, object: 'memory.conversation.deleted', deleted: true });
 }
 
-interface Target {
+export interface Target {
   readonly id: string;
   readonly user: string | undefined;
   readonly tenant: Tenant;
   readonly services: Services;
+  readonly conversation: StoredConversation;
   memory(): ConversationMemoryStub<RollMaterial>;
 }
 
 /** The user is named by the header, or by the query where a header can't be set. */
-function target(c: Context<AppEnv>): Target {
+export function target(c: Context<AppEnv>): Target {
   const services = c.get('services');
   const tenant = tenantOf(c.req.raw.headers, services);
   const id = checked(c.req.param('id') ?? '', 'id') ?? '';
   const user = checked(c.req.header('x-memory-user') || c.req.query('user') || undefined, 'x-memory-user');
-  return { id, user, tenant, services, memory: storedConversation(user, { id }, tenant, services).memory };
+  const conversation = storedConversation(user, { id }, tenant, services);
+  return { id, user, tenant, services, conversation, memory: conversation.memory };
 }
 
-function notFound(id: string): ApiError {
+function without(names: readonly string[], known: readonly string[]): string[] {
+  const gone = new Set(known);
+  return names.filter((name) => !gone.has(name));
+}
+
+export function notFound(id: string): ApiError {
   return new ApiError('conversation_not_found', `Nothing is kept of the conversation '${id}'.`, 'id');
 }
 

@@ -5,7 +5,7 @@ import type { ChatRequest } from '../protocol/chat.ts';
 import { ApiError } from './errors.ts';
 
 /** A conversation's id stands in logs and in metadata, and both ids in names. In characters. */
-const LONGEST_ID = 256;
+export const LONGEST_ID = 256;
 
 /** The tenant is not of it: that comes from the key alone. */
 export interface Place {

@@ -6,9 +6,11 @@ import { ChatAnswers } from '../protocol/chat-answers.ts';
 import { ChatStream } from '../protocol/chat-stream.ts';
 import type { Rounds } from '../retrieval/rounds.ts';
 import { errorFrame, RetrievalStream } from '../retrieval/stream.ts';
+import type { WaitUntil } from '../storage/writer.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { responseHeaders } from '../upstream/request.ts';
 import { type EventFormat, readBody, relayEvents } from '../upstream/stream.ts';
+import type { ArchiveRequest } from './archive.ts';
 import { upstreamError } from './errors.ts';
 import type { MadeView, RequestScope } from './make-view.ts';
 import type { OfferedTool } from './offer-tool.ts';
@@ -23,6 +25,8 @@ export interface Relayed {
   readonly inBody: boolean;
   /** Absent where the model was given no tool of ours. */
   readonly retrieval: { readonly tool: OfferedTool; readonly rounds: Rounds } | undefined;
+  /** Absent where nothing is archived. */
+  readonly archive: ArchiveRequest | undefined;
 }
 
 /** The caller's answer. @throws ApiError when one that must be read as a whole breaks off */
@@ -36,15 +40,17 @@ export async function relay(
   const type = response.headers.get('content-type') ?? '';
   if (response.ok && response.body && type.includes('text/event-stream'))
     return relayStream(answer, made, how, scope);
-  if (response.ok && response.body && (how.inBody || made.remember || how.retrieval) && type.includes('json'))
+  const isRead = how.inBody || made.remember || how.retrieval || how.archive;
+  if (response.ok && response.body && isRead && type.includes('json'))
     return relayWhole(answer, made, how, scope);
+  if (response.ok && how.archive) scope.waitUntil(how.archive(undefined));
   return new Response(response.body, headOf(answer, made.report, scope));
 }
 
 function relayStream(
   answer: UpstreamAnswer,
   made: MadeView,
-  { inBody, retrieval }: Relayed,
+  { inBody, retrieval, archive }: Relayed,
   scope: RequestScope,
 ): Response {
   const { config } = scope.services;
@@ -53,9 +59,13 @@ function relayStream(
   head.headers.set('x-accel-buffering', 'no');
   head.headers.delete('content-length');
   const streamed = new StreamedAnswer();
-  const listener = made.remember && {
+  let said: string | undefined;
+  const listener = (made.remember || archive) && {
     push: (data: string) => streamed.push(data),
-    complete: () => rememberAll(made, streamed.text(), scope),
+    complete: () => {
+      said = streamed.text();
+      rememberAll(made, said, scope);
+    },
   };
   const report = (): Report => reportWith(made.report, retrieval?.rounds, format.turns);
   const chat = new ChatStream(inBody ? report : undefined, listener);
@@ -69,13 +79,28 @@ function relayStream(
     ? new RetrievalStream(retrieval.tool.name, chat, retrieval.rounds, goesOn)
     : chat;
   const times = { idleMs: config.idleTimeoutMs, keepaliveMs: KEEPALIVE_MS };
-  return new Response(relayEvents(answer, format, times), head);
+  const ended = archive && archiveAtEnd(archive, () => said, scope.waitUntil);
+  return new Response(relayEvents(answer, format, times, ended), head);
+}
+
+/**
+ * Archives when a stream has ended, however it did, so that array and answer are one write. It is waited for from the beginning on: a
+ * caller who leaves takes with it what is not.
+ */
+function archiveAtEnd(
+  archive: ArchiveRequest,
+  answer: () => string | undefined,
+  waitUntil: WaitUntil,
+): () => void {
+  const end = Promise.withResolvers<void>();
+  waitUntil(end.promise.then(() => archive(answer())));
+  return end.resolve;
 }
 
 async function relayWhole(
   first: UpstreamAnswer,
   made: MadeView,
-  { inBody, retrieval }: Relayed,
+  { inBody, retrieval, archive }: Relayed,
   scope: RequestScope,
 ): Promise<Response> {
   let answer = first;
@@ -88,11 +113,15 @@ async function relayWhole(
       break;
     }
     answer = await retrieval.rounds.next(taken);
-    if (!answer.response.ok || !answer.response.body)
+    if (!answer.response.ok || !answer.response.body) {
+      if (archive) scope.waitUntil(archive(undefined));
       return new Response(answer.response.body, headOf(answer, made.report, scope));
+    }
     body = await readAnswer(answer, scope);
   }
-  rememberAll(made, answerText(body), scope);
+  const said = answerText(body);
+  rememberAll(made, said, scope);
+  if (archive) scope.waitUntil(archive(said));
   const head = headOf(answer, made.report, scope);
   if (inBody || retrieval) head.headers.delete('content-length');
   return new Response(

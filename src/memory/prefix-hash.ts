@@ -7,14 +7,17 @@
 import type { Message } from './message.ts';
 import type { Digest } from './placeholder.ts';
 
+/** What of a message is in its hash. */
+export type Hashed = Pick<Message, 'role' | 'identity'>;
+
 /** `hashes[i]` names the messages before `i`; the first one is empty. */
-export function prefixHashes(messages: readonly Message[], digest: Digest): readonly string[] {
+export function prefixHashes(messages: readonly Hashed[], digest: Digest): readonly string[] {
   const hashes = [''];
   for (const message of messages) hashes.push(nextHash(hashes.at(-1) ?? '', message, digest));
   return hashes;
 }
 
-function nextHash(before: string, message: Message, digest: Digest): string {
+function nextHash(before: string, message: Hashed, digest: Digest): string {
   return message.role === 'preamble' ? before : chained(before, message.identity, digest);
 }
 

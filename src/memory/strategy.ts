@@ -51,7 +51,7 @@ const common = {
   frontier: z.enum(['jump', 'slide']).optional(),
   min_reclaim_tokens: count.default(0),
   text_observation_prefixes: names,
-  archive: z.literal(false).default(false),
+  archive: z.boolean().default(false),
 };
 
 const retrieval = z.enum(['off', 'tool']);

@@ -53,7 +53,8 @@ const EMPTY: Content = { ...plain(''), weight: { texts: [], flat: 0 } };
 export class ChatMessage implements Message {
   readonly span: JsonSpan;
   private readonly body: Uint8Array;
-  private readonly wireRole: string | undefined;
+  /** The role as the message says it. */
+  readonly wireRole: string | undefined;
   private readonly known: {
     digest?: string;
     identity?: string;

@@ -7,6 +7,7 @@ import { type Env, LOG_LEVELS } from '../config.ts';
 import { createLog, type Log } from '../log.ts';
 import { Lru } from '../memory/lru.ts';
 import type { TokenUsage } from '../memory/report.ts';
+import { type ArchivePage, type ArchiveRow, ArchiveRows, type PageLimits } from './archive-rows.ts';
 import type {
   Chunk,
   Claim,
@@ -25,6 +26,12 @@ import { MemoryChain } from './memory-chain.ts';
 /** Costs are asked for within seconds. */
 const REMEMBERED_COSTS = 100;
 
+/** What in R2 belongs to a conversation: its transcripts, and the packs of its archive. */
+export interface Contents {
+  readonly refs: readonly string[];
+  readonly packs: readonly string[];
+}
+
 /** @param Material what a summary is made from. It holds the caller's key: it stays in memory, and is neither stored nor logged */
 export abstract class ConversationMemoryObject<Material> extends DurableObject<Env> {
   // Fields, which a remote caller can't reach and a test can replace.
@@ -41,6 +48,8 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
     log: (...line) => this.log(...line),
     ended: (memoryId) => this.waiters.wake(memoryId),
   });
+
+  private readonly archive = new ArchiveRows(this.chain.tables);
 
   /** Makes the summary of a claim in the background, and ends the claim with `complete` or `fail`. */
   protected abstract write(material: Material, claim: Claimed, request: ClaimRequest): Promise<void>;
@@ -134,9 +143,9 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
     this.spent.set(`${memoryId}`, usage);
   }
 
-  /** Whether anything is stored, and the refs of the transcripts. */
-  contents(): { readonly exists: boolean; readonly refs: readonly string[] } {
-    return { exists: this.chain.exists(), refs: this.chain.transcripts() };
+  /** Whether anything is stored, and what in R2 belongs to it. */
+  contents(): Contents & { readonly exists: boolean } {
+    return { exists: this.chain.exists(), refs: this.chain.transcripts(), packs: this.archive.packs() };
   }
 
   /** Remembers that a transcript is about to be written, so that it goes with the conversation. */
@@ -144,24 +153,52 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
     this.chain.noteTranscript(ref);
   }
 
-  /** Takes a claim back, and leaves nothing where there is nothing else. */
-  async abandon(memoryId: number, lease: string): Promise<void> {
-    if (this.chain.abandon(memoryId, lease)) await this.clear();
+  /** See `ArchiveRows` for what these do. */
+  unarchived(keys: readonly string[]): readonly number[] {
+    return this.archive.unknown(keys);
   }
 
-  /** Deletes everything. Who still writes for this conversation has lost its lease. @returns the refs of the transcripts */
-  async clear(): Promise<readonly string[]> {
-    const refs = this.chain.transcripts();
+  notePacks(after: string | null, packs: readonly string[]): boolean {
+    return this.archive.notePacks(after, packs);
+  }
+
+  addToArchive(rows: readonly ArchiveRow[]): boolean {
+    return this.archive.add(rows, Math.floor(this.now() / 1000));
+  }
+
+  /** A page of the archive; null when nothing is kept of the conversation. */
+  archived(after: number, limits: PageLimits): ArchivePage | null {
+    return this.chain.exists() ? this.archive.page(after, limits) : null;
+  }
+
+  /** A page of what a search of the archive finds; null when nothing is kept of the conversation. */
+  searchArchive(match: string, after: number, limits: PageLimits): ArchivePage | null {
+    return this.chain.exists() ? this.archive.search(match, after, limits) : null;
+  }
+
+  /** Takes a claim back, and leaves nothing where there is nothing else. */
+  async abandon(memoryId: number, lease: string): Promise<void> {
+    if (this.chain.abandon(memoryId, lease) && !this.archive.exists()) await this.clear();
+  }
+
+  /** Deletes everything. Who still writes for this conversation has lost its lease. @returns what in R2 belongs to it */
+  async clear(): Promise<Contents> {
+    const { refs, packs } = this.contents();
     const deleted = this.ctx.storage.deleteAll();
-    this.chain.forgetTables();
+    this.forgetTables();
     try {
       await deleted;
     } finally {
-      this.chain.forgetTables();
+      this.forgetTables();
       this.spent.clear();
       this.waiters.wakeAll();
     }
-    return refs;
+    return { refs, packs };
+  }
+
+  private forgetTables(): void {
+    this.chain.forgetTables();
+    this.archive.forgetTables();
   }
 
   /** A claim that nobody ends would keep others waiting until its lease is over. */

@@ -1,9 +1,10 @@
 /**
  * What a stored object looks like: everything but its length is encrypted.
  *
- *     version (1 byte) · nonce (12) · AES-256-GCM( length of metadata (4, big endian) · metadata (JSON) · content )
+ *     version (1 byte) · nonce (12) · AES-256-GCM( plaintext )
  *
- * Tenant, ref and purpose are additional data: an object that is moved to another key does not open there.
+ * The plaintext of a ref is the length of its metadata (4, big endian) · metadata (JSON) · content; that of a pack of archived messages is
+ * the pack. Tenant, name and purpose are additional data: an object that is moved to another key does not open there.
  */
 import { z } from 'zod';
 import type { Tenant } from './tenant.ts';
@@ -34,6 +35,9 @@ export interface Opened {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
+/** What an object holds: a removed content, or a pack of archived messages. */
+type Purpose = 'content' | 'archive';
+
 export async function sealEnvelope(
   tenant: Tenant,
   ref: string,
@@ -45,27 +49,12 @@ export async function sealEnvelope(
   new DataView(plain.buffer).setUint32(0, head.length);
   plain.set(head, LENGTH_BYTES);
   plain.set(content, LENGTH_BYTES + head.length);
-  const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
-  const key = await tenant.contentKey();
-  const sealed = await crypto.subtle.encrypt(algorithm(tenant, ref, nonce), key, plain);
-  const envelope = new Uint8Array(1 + NONCE_BYTES + sealed.byteLength);
-  envelope[0] = VERSION;
-  envelope.set(nonce, 1);
-  envelope.set(new Uint8Array(sealed), 1 + NONCE_BYTES);
-  return envelope;
+  return sealBytes(tenant, 'content', ref, plain);
 }
 
 /** @throws when the object is damaged, of another version, or of another tenant, ref or purpose */
 export async function openEnvelope(tenant: Tenant, ref: string, envelope: ArrayBuffer): Promise<Opened> {
-  const bytes = new Uint8Array(envelope);
-  if (bytes[0] !== VERSION) throw new Error(`stored object of unknown version ${bytes[0]}`);
-  const nonce = bytes.slice(1, 1 + NONCE_BYTES);
-  const key = await tenant.contentKey();
-  const plain = await crypto.subtle.decrypt(
-    algorithm(tenant, ref, nonce),
-    key,
-    bytes.subarray(1 + NONCE_BYTES),
-  );
+  const plain = await openBytes(tenant, 'content', ref, envelope);
   const headLength = new DataView(plain).getUint32(0);
   const head = decoder.decode(new Uint8Array(plain, LENGTH_BYTES, headLength));
   return {
@@ -74,6 +63,42 @@ export async function openEnvelope(tenant: Tenant, ref: string, envelope: ArrayB
   };
 }
 
-function algorithm(tenant: Tenant, ref: string, iv: Uint8Array<ArrayBuffer>): SubtleCryptoEncryptAlgorithm {
-  return { name: 'AES-GCM', iv, additionalData: encoder.encode(`precis:content:${tenant.id}:${ref}`) };
+/** Encrypts the plaintext of the object of this name. */
+export async function sealBytes(
+  tenant: Tenant,
+  purpose: Purpose,
+  name: string,
+  plain: Uint8Array<ArrayBuffer>,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
+  const key = await tenant.contentKey();
+  const sealed = await crypto.subtle.encrypt(algorithm(tenant, purpose, name, nonce), key, plain);
+  const envelope = new Uint8Array(1 + NONCE_BYTES + sealed.byteLength);
+  envelope[0] = VERSION;
+  envelope.set(nonce, 1);
+  envelope.set(new Uint8Array(sealed), 1 + NONCE_BYTES);
+  return envelope;
+}
+
+/** The plaintext. @throws when the object is damaged, of another version, or of another tenant, name or purpose */
+export async function openBytes(
+  tenant: Tenant,
+  purpose: Purpose,
+  name: string,
+  envelope: ArrayBuffer,
+): Promise<ArrayBuffer> {
+  const bytes = new Uint8Array(envelope);
+  if (bytes[0] !== VERSION) throw new Error(`stored object of unknown version ${bytes[0]}`);
+  const nonce = bytes.slice(1, 1 + NONCE_BYTES);
+  const key = await tenant.contentKey();
+  return crypto.subtle.decrypt(algorithm(tenant, purpose, name, nonce), key, bytes.subarray(1 + NONCE_BYTES));
+}
+
+function algorithm(
+  tenant: Tenant,
+  purpose: Purpose,
+  name: string,
+  iv: Uint8Array<ArrayBuffer>,
+): SubtleCryptoEncryptAlgorithm {
+  return { name: 'AES-GCM', iv, additionalData: encoder.encode(`precis:${purpose}:${tenant.id}:${name}`) };
 }

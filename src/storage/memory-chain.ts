@@ -41,8 +41,8 @@ const MOST_TAKEOVERS = 5;
 export class MemoryChain {
   /** Settings and the frozen injection, in which the chain takes no part. */
   readonly state: ConversationState;
+  readonly tables: MemoryTables;
   private readonly ports: ChainPorts;
-  private readonly tables: MemoryTables;
   private readonly rows: MemoryRows;
   private readonly writer: MemoryWriter;
   private readonly pins: Pins;

@@ -29,6 +29,8 @@ export interface Publication {
 /** A conversation whose memory is stored. */
 export interface StoredConversation {
   readonly tenant: Tenant;
+  /** See `conversationName`. */
+  readonly name: string;
   /** The caller's id, or a hash; for logs and metadata. */
   readonly label: string;
   /** Opens the Durable Object; a new stub each time, since one that has thrown may be broken. */

@@ -39,11 +39,16 @@ export interface StreamTimes {
   readonly keepaliveMs: number;
 }
 
-/** The upstream's events as a stream for the caller. */
+/**
+ * The upstream's events as a stream for the caller.
+ *
+ * @param ended is told once, of whichever of the four endings
+ */
 export function relayEvents(
   first: UpstreamAnswer,
   format: EventFormat,
   times: StreamTimes,
+  ended: () => void = () => undefined,
 ): ReadableStream<Uint8Array> {
   let answer = first;
   let source = new Source(first);
@@ -53,11 +58,13 @@ export function relayEvents(
     answer.abort();
     controller.enqueue(format.error(fault));
     controller.close();
+    ended();
   };
 
   const finish = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
     answer.abort();
     controller.close();
+    ended();
   };
 
   return new ReadableStream<Uint8Array>(
@@ -90,8 +97,8 @@ export function relayEvents(
             if (!frame) continue;
             return controller.enqueue(frame);
           }
-          const ended = read.done ? format.end() : undefined;
-          const frames = read.done ? (ended?.frames ?? []) : format.push(read.value);
+          const end = read.done ? format.end() : undefined;
+          const frames = read.done ? (end?.frames ?? []) : format.push(read.value);
           for (const frame of frames) controller.enqueue(frame);
           const next = format.next?.();
           if (next) {
@@ -100,13 +107,18 @@ export function relayEvents(
             if (frames.length > 0) return;
             continue;
           }
-          if (ended) return ended.complete ? controller.close() : fail(controller, 'upstream_unreachable');
+          if (end && !end.complete) return fail(controller, 'upstream_unreachable');
+          if (end) {
+            controller.close();
+            return ended();
+          }
           if (frames.length > 0) return;
         }
       },
       async cancel(reason) {
         format.abandon?.();
         answer.abort();
+        ended();
         await source.cancel(reason);
       },
     },

@@ -119,7 +119,7 @@ describe('a strategy of mode auto that can not hold', () => {
       'compact_retrieval',
       'compact_offload',
     ],
-    ['an archive', { archive: true }, 'archive', 'false'],
+    ['an archive that is neither on nor off', { archive: 'yes' }, 'archive', 'boolean'],
     ['offloading what is small', { offload_min_tokens: 999 }, 'offload_min_tokens', '1000'],
     ['offloading nothing at all', { offload_min_tokens: 0 }, 'offload_min_tokens', '1000'],
     [
@@ -186,6 +186,7 @@ describe('a strategy of mode auto that can not hold', () => {
     ['a soft budget alone', { token_soft_budget: 100 }],
     ['sliding', { frontier: 'slide', token_budget: 100 }],
     ['retrieval that is off', { compact_retrieval: 'off', archive: false }],
+    ['an archive', { archive: true }],
   ])('is not one for %s', async (_, fields) => {
     const response = await deployment.chat({ model, memory_strategy: { ...auto, ...fields }, messages });
 

@@ -17,6 +17,14 @@ describe('a strategy', () => {
     });
   });
 
+  it.each(['trim', 'compact', 'summarize', 'rolling_summary', 'auto'] as const)(
+    'may ask for an archive in mode %s, which is off by default',
+    (mode) => {
+      expect(parseStrategy({ mode })).toMatchObject({ value: { archive: false } });
+      expect(parseStrategy({ mode, archive: true })).toMatchObject({ value: { archive: true } });
+    },
+  );
+
   it.each([
     [{ mode: 'compact', token_budgt: 1 }, 'token_budgt', "nearest known one is 'token_budget'"],
     [{ mode: 'compact', keep: 1 }, 'keep', "'compact_keep'"],
@@ -49,6 +57,8 @@ describe('a strategy', () => {
     [{ mode: 'compact', context_window_tokens: 0 }, 'context_window_tokens', 'context_window_tokens'],
     [{ mode: 'trim', max_turns: 2, keep_last_n_turns: 3 }, 'keep_last_n_turns', 'must not be larger'],
     [{ mode: 'none', token_budget: 1 }, 'token_budget', "mode 'none'"],
+    [{ mode: 'none', archive: true }, 'archive', "mode 'none'"],
+    [{ mode: 'compact', archive: 1 }, 'archive', 'memory_strategy.archive'],
     [{ mode: 'summarize', context_limt: 1 }, 'context_limt', "nearest known one is 'context_limit'"],
     [{ mode: 'summarize', max_tokens: 1 }, 'max_tokens', "'summary_max_tokens'"],
     [{ mode: 'summarize', focus: 'x' }, 'focus', "'summary_focus'"],

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ChatStream } from '../../src/protocol/chat-stream.ts';
 import { readBody, relayEvents } from '../../src/upstream/stream.ts';
 
@@ -35,17 +35,15 @@ function relay(
   answer: ReturnType<typeof upstream>['answer'],
   times: { idleMs?: number; keepaliveMs?: number } = {},
 ) {
-  const stream = relayEvents(answer, new ChatStream(undefined), {
-    idleMs: LONG,
-    keepaliveMs: LONG,
-    ...times,
-  });
+  const ended = vi.fn();
+  const format = new ChatStream(undefined);
+  const stream = relayEvents(answer, format, { idleMs: LONG, keepaliveMs: LONG, ...times }, ended);
   const reader = stream.getReader();
   const read = async (): Promise<string | undefined> => {
     const { value } = await reader.read();
     return value && new TextDecoder().decode(value);
   };
-  return { reader, read };
+  return { reader, read, ended };
 }
 
 describe('a relayed stream', () => {
@@ -110,6 +108,27 @@ describe('a relayed stream', () => {
     const { reader } = relay(up.answer);
     await reader.cancel();
     expect(up.state).toEqual({ aborted: true, cancelled: true });
+  });
+
+  const done = 'data: [DONE]\n\n';
+  it.each<[string, (up: ReturnType<typeof upstream>, relayed: ReturnType<typeof relay>) => unknown]>([
+    ['is done', ({ send, end }) => [send(done), end()]],
+    ['stays open behind its last word', ({ send }) => send(done)],
+    ['has not said all', ({ end }) => end()],
+    ['dies', ({ die }) => die()],
+    ['falls silent', () => undefined],
+    ['is left by the caller', (_, { reader }) => reader.cancel()],
+  ])('tells once that it has ended when the upstream %s', async (_, end) => {
+    const up = upstream();
+    const relayed = relay(up.answer, { idleMs: 12 });
+    up.send(frame);
+    expect(await relayed.read()).toBe(frame);
+    expect(relayed.ended).not.toHaveBeenCalled();
+
+    await end(up, relayed);
+    while ((await relayed.read()) !== undefined);
+
+    expect(relayed.ended).toHaveBeenCalledTimes(1);
   });
 });
 

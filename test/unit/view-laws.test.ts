@@ -78,6 +78,18 @@ describe.each(CASES)('every view of every conversation, %s', (_, planned, broken
     );
   });
 
+  it('is the same with an archive', () => {
+    fc.assert(
+      fc.property(planned, ([body, input, options]) => {
+        const viewed = viewOf(body, input, options);
+        const archived = viewOf(body, { ...input, archive: true } as MemoryStrategyRequest, options);
+        expect(archived.bytes).toEqual(viewed.bytes);
+        expect(archived.report).toEqual(viewed.report);
+      }),
+      RUNS,
+    );
+  });
+
   it('extends the view of the request before, unless it says that the frontier moved', () => {
     fc.assert(
       fc.property(planned, ([body, input, options]) => {

@@ -829,9 +829,13 @@ describe('transcripts', () => {
     expect(await call((memory) => memory.contents())).toEqual({
       exists: true,
       refs: ['ref_noted', 'ref_transcript'],
+      packs: [],
     });
-    expect(await call((memory) => memory.clear())).toEqual(['ref_noted', 'ref_transcript']);
-    expect(await call((memory) => memory.contents())).toEqual({ exists: false, refs: [] });
+    expect(await call((memory) => memory.clear())).toEqual({
+      refs: ['ref_noted', 'ref_transcript'],
+      packs: [],
+    });
+    expect(await call((memory) => memory.contents())).toEqual({ exists: false, refs: [], packs: [] });
   });
 });
 

@@ -1,0 +1,117 @@
+/** `archive: true`: the messages of a request that the upstream has accepted, and its answer, kept as they came (design §7). */
+import { type ArchiveKey, archiveKeys } from '../memory/archive-keys.ts';
+import type { Hashed } from '../memory/prefix-hash.ts';
+import type { MemoryStrategy } from '../memory/strategy.ts';
+import type { ChatRequest } from '../protocol/chat.ts';
+import { answerIdentity, type ChatMessage } from '../protocol/chat-message.ts';
+import { Archive, type ArchiveEntry } from '../storage/archive.ts';
+import { searchable } from '../storage/archive-text.ts';
+import type { Session } from '../storage/conversation-key.ts';
+import { labelDigest } from '../storage/tenant.ts';
+import { hashSession, storedConversation } from './conversation.ts';
+import type { RequestScope } from './make-view.ts';
+import { LONGEST_ID, type Place } from './place.ts';
+
+/** Archives a request: its array, and the text of its answer when that is whole and calls no tool. Never throws. */
+export type ArchiveRequest = (answer: string | undefined) => Promise<void>;
+
+/** Undefined where nothing is to be archived. */
+export function archiverOf(
+  request: ChatRequest,
+  strategy: MemoryStrategy,
+  place: Place,
+  scope: RequestScope,
+): ArchiveRequest | undefined {
+  if (strategy.mode === 'none' || !strategy.archive || place.off.length > 0) return undefined;
+  if (!scope.caller.tenant || request.tooManyMessages) return undefined;
+  return async (answer) => {
+    // The answer's last bytes go out first: what follows takes time.
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    try {
+      const archived = archiveOf(request, place, scope, answer);
+      await archived?.archive.add(archived.entries);
+    } catch {
+      scope.services.log('warn', 'messages could not be archived', { code: 'store_failed' });
+    }
+  };
+}
+
+/** The archive that a request's messages belong to, and they as its entries. */
+export interface RequestArchive {
+  readonly archive: Archive;
+  readonly entries: readonly ArchiveEntry[];
+}
+
+/**
+ * Undefined without a tenant, and as long as nothing names the conversation (see `sessionOf`).
+ *
+ * @param answer the text of an answer that the array does not hold yet
+ */
+export function archiveOf(
+  request: ChatRequest,
+  place: Place,
+  scope: RequestScope,
+  answer?: string,
+): RequestArchive | undefined {
+  const { services, caller } = scope;
+  const said = [...request.messages.map((message) => asSent(message, request)), ...answered(answer)];
+  const keys = archiveKeys(said, labelDigest);
+  const session = sessionOf(place, scope, said, keys);
+  if (!caller.tenant || !session) return undefined;
+  const conversation = storedConversation(place.user, session, caller.tenant, services);
+  return { archive: new Archive(conversation, services.bucket), entries: entriesOf(said, keys) };
+}
+
+/** A message that was sent, or answered. */
+interface Said extends Hashed, Pick<ArchiveEntry, 'json' | 'text'> {
+  readonly wireRole: string;
+}
+
+/**
+ * The conversation whose archive it is: the one that the request names, else the session that its client names (design §3), else the one
+ * that its first messages name.
+ */
+function sessionOf(
+  place: Place,
+  scope: RequestScope,
+  said: readonly Said[],
+  keys: readonly ArchiveKey[],
+): Session | undefined {
+  if (place.conversation !== undefined) return { id: place.conversation };
+  const { session = '' } = scope;
+  if (session !== '' && session.length <= LONGEST_ID) return { id: session };
+  return hashSession(said, (end) => keys[end - 1]?.key ?? '');
+}
+
+function asSent(message: ChatMessage, { bytes }: ChatRequest): Said {
+  const { role, wireRole = '', span } = message;
+  return {
+    role,
+    wireRole,
+    identity: message.identity,
+    json: bytes.subarray(span.start, span.end),
+    text: () => searchable([...message.content().weight.texts, ...message.beside()]),
+  };
+}
+
+/** An answer as the message that comes back with the next request. */
+function answered(content: string | undefined): Said[] {
+  if (content === undefined) return [];
+  const message = { role: 'assistant', content } as const;
+  return [
+    {
+      role: message.role,
+      wireRole: message.role,
+      identity: answerIdentity(content),
+      json: new TextEncoder().encode(JSON.stringify(message)),
+      text: () => searchable([content]),
+    },
+  ];
+}
+
+function entriesOf(said: readonly Said[], keys: readonly ArchiveKey[]): ArchiveEntry[] {
+  return said.map(({ wireRole, json, text }, position) => {
+    const { key = '', chained = false } = keys[position] ?? {};
+    return { key, chained, position, role: wireRole, json, text };
+  });
+}

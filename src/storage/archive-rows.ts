@@ -1,0 +1,222 @@
+/**
+ * The index of one conversation's archive, in the SQLite of its Durable Object: which messages are kept, where they lie in R2, and what
+ * can be searched of them.
+ *
+ * Rows are added in the order of the array and never changed, so whoever knows a message knows all before it (see `ArchiveKey.chained`).
+ * A row is only taken whose pack was noted before: after `clear` none is, and a writer that comes late is told so.
+ */
+import type { MemoryTables } from './memory-tables.ts';
+
+/** A message that is to be added. */
+export interface ArchiveRow {
+  readonly key: string;
+  /** Its index in the array that it came with. */
+  readonly position: number;
+  /** As the message says it; empty when it says none. */
+  readonly role: string;
+  readonly pack: string;
+  /** Where it lies in the pack, in bytes. */
+  readonly start: number;
+  readonly bytes: number;
+  /** See `searchable`. */
+  readonly text: string;
+}
+
+/** A message of the archive. */
+export interface ArchivedRow {
+  /** Ascending in the order in which messages were archived. */
+  readonly archived_id: number;
+  readonly position: number;
+  readonly role: string;
+  readonly pack: string;
+  readonly start: number;
+  readonly bytes: number;
+  /** Seconds since the epoch. */
+  readonly created: number;
+  /** Of what a search has found: the words around. */
+  readonly snippet: string | null;
+}
+
+export interface ArchivePage {
+  readonly rows: readonly ArchivedRow[];
+  /** Whether there are more behind these. */
+  readonly more: boolean;
+}
+
+/** A page ends at whichever is met first; it has one message at least. */
+export interface PageLimits {
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+/** Tokens of a snippet (FTS5 allows 64), and its characters: a token may be a page of base64. */
+const SNIPPET_TOKENS = 32;
+const LONGEST_SNIPPET = 1_000;
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS archive_messages (
+    archived_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    message_key TEXT NOT NULL UNIQUE,
+    position INTEGER NOT NULL,
+    role TEXT NOT NULL,
+    pack TEXT NOT NULL,
+    start INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    created INTEGER NOT NULL
+  );
+  CREATE TABLE IF NOT EXISTS archive_packs (pack TEXT PRIMARY KEY) WITHOUT ROWID;
+  CREATE VIRTUAL TABLE IF NOT EXISTS archive_text USING fts5(text, tokenize = 'unicode61 remove_diacritics 2');
+`;
+
+const COLUMNS = 'm.archived_id, m.position, m.role, m.pack, m.start, m.bytes, m.created';
+
+/** `ArchivedRow` as a type of its own, since an interface is no row. */
+type Row = Pick<ArchivedRow, keyof ArchivedRow>;
+
+export class ArchiveRows {
+  private readonly sql: SqlStorage;
+  private readonly tables: MemoryTables;
+  private known: boolean | undefined;
+
+  constructor(tables: MemoryTables) {
+    this.sql = tables.sql;
+    this.tables = tables;
+  }
+
+  /** Whether anything was ever archived. */
+  exists(): boolean {
+    this.known ??=
+      this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'archive_messages'").toArray().length > 0;
+    return this.known;
+  }
+
+  /** Which of these keys the archive does not have, as indices. All keys go in one query, as one parameter. */
+  unknown(keys: readonly string[]): number[] {
+    if (!this.exists()) return keys.map((_, index) => index);
+    return this.sql
+      .exec<{ key: number }>(
+        `SELECT k.key FROM json_each(?) k
+         WHERE NOT EXISTS (SELECT 1 FROM archive_messages m WHERE m.message_key = k.value) ORDER BY k.key`,
+        JSON.stringify(keys),
+      )
+      .toArray()
+      .map(({ key }) => key);
+  }
+
+  /**
+   * Remembers that packs are about to be written, so that they go with the conversation.
+   *
+   * @param after the key of the message behind which they stand; null: at the array's beginning
+   * @returns false when that message is not there any more: then nothing is noted, and nothing should be written
+   */
+  notePacks(after: string | null, packs: readonly string[]): boolean {
+    if (after !== null && this.unknown([after]).length > 0) return false;
+    this.make();
+    for (const pack of packs) this.sql.exec('INSERT OR IGNORE INTO archive_packs (pack) VALUES (?)', pack);
+    return true;
+  }
+
+  /**
+   * Adds messages whose packs are written; one that is there already stays.
+   *
+   * @param now seconds since the epoch
+   * @returns false when a pack is not noted any more: then nothing is added, and what was written should go
+   */
+  add(rows: readonly ArchiveRow[], now: number): boolean {
+    const packs = new Set(rows.map(({ pack }) => pack));
+    if (![...packs].every((pack) => this.isNoted(pack))) return false;
+    for (const row of rows) {
+      const [added] = this.sql
+        .exec<{ archived_id: number }>(
+          `INSERT INTO archive_messages (message_key, position, role, pack, start, bytes, created)
+           VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING archived_id`,
+          row.key,
+          row.position,
+          row.role,
+          row.pack,
+          row.start,
+          row.bytes,
+          now,
+        )
+        .toArray();
+      if (added)
+        this.sql.exec('INSERT INTO archive_text (rowid, text) VALUES (?, ?)', added.archived_id, row.text);
+    }
+    return true;
+  }
+
+  /** The packs that were ever noted. */
+  packs(): string[] {
+    if (!this.exists()) return [];
+    return this.sql
+      .exec<{ pack: string }>('SELECT pack FROM archive_packs')
+      .toArray()
+      .map(({ pack }) => pack);
+  }
+
+  /** Messages in the order in which they were archived. @param after the id of the last one of the page before, else 0 */
+  page(after: number, limits: PageLimits): ArchivePage {
+    if (!this.exists()) return { rows: [], more: false };
+    return cut(
+      this.sql
+        .exec<Row>(
+          `SELECT ${COLUMNS}, NULL AS snippet FROM archive_messages m
+           WHERE m.archived_id > ? ORDER BY m.archived_id LIMIT ?`,
+          after,
+          limits.rows + 1,
+        )
+        .toArray(),
+      limits,
+    );
+  }
+
+  /**
+   * Messages that match, the best first (bm25), of equal ones the oldest.
+   *
+   * @param match see `matchAll`
+   * @param after how many the pages before have had
+   */
+  search(match: string, after: number, limits: PageLimits): ArchivePage {
+    if (!this.exists()) return { rows: [], more: false };
+    const found = this.sql
+      .exec<Row>(
+        `SELECT ${COLUMNS}, substr(snippet(archive_text, 0, '', '', '…', ${SNIPPET_TOKENS}), 1, ${LONGEST_SNIPPET}) AS snippet
+         FROM archive_text JOIN archive_messages m ON m.archived_id = archive_text.rowid
+         WHERE archive_text MATCH ? ORDER BY archive_text.rank, m.archived_id LIMIT ? OFFSET ?`,
+        match,
+        limits.rows + 1,
+        after,
+      )
+      .toArray();
+    return cut(found, limits);
+  }
+
+  /** To be called when the tables were deleted from outside. */
+  forgetTables(): void {
+    this.known = undefined;
+  }
+
+  private isNoted(pack: string): boolean {
+    if (!this.exists()) return false;
+    return this.sql.exec('SELECT 1 FROM archive_packs WHERE pack = ?', pack).toArray().length > 0;
+  }
+
+  /** The conversation's own tables too: by them it is known that something is kept. */
+  private make(): void {
+    if (this.exists()) return;
+    this.tables.make();
+    this.sql.exec(SCHEMA);
+    this.known = true;
+  }
+}
+
+function cut(found: readonly Row[], limits: PageLimits): ArchivePage {
+  let bytes = 0;
+  const rows: Row[] = [];
+  for (const row of found.slice(0, limits.rows)) {
+    bytes += row.bytes;
+    if (rows.length > 0 && bytes > limits.bytes) break;
+    rows.push(row);
+  }
+  return { rows, more: rows.length < found.length };
+}

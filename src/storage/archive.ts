@@ -1,0 +1,204 @@
+/**
+ * One conversation's archive: its messages as they came, in packs in R2, and their index in the conversation's Durable Object.
+ *
+ * A message is known by its key (see `archive-keys.ts`). Only what the index does not have is sent and written; a pack is noted in the index
+ * before it is written, and its messages are in the index only afterwards.
+ */
+import { type Pack, packBytes, packMessages } from './archive-packing.ts';
+import { ArchivePacks } from './archive-packs.ts';
+import type { ArchivedRow, ArchivePage, ArchiveRow } from './archive-rows.ts';
+import { matchAll, readable } from './archive-text.ts';
+import { type ConversationMemoryStub, callObject } from './conversation-key.ts';
+import type { Tenant } from './tenant.ts';
+
+/** The conversation that an archive belongs to. */
+export interface ArchivedConversation {
+  readonly tenant: Tenant;
+  /** See `conversationName`. */
+  readonly name: string;
+  /** Opens the Durable Object; a new stub each time, since one that has thrown may be broken. */
+  memory(): ConversationMemoryStub;
+}
+
+/** A message of a caller's array. */
+export interface ArchiveEntry {
+  readonly key: string;
+  /** See `ArchiveKey`. */
+  readonly chained: boolean;
+  readonly position: number;
+  readonly role: string;
+  /** The message as it came. */
+  readonly json: Uint8Array;
+  /** What can be searched of it (see `searchable`). */
+  text(): string;
+}
+
+/** A message of the archive. */
+export interface ArchivedMessage {
+  readonly position: number;
+  readonly role: string;
+  /** When it was archived, in seconds since the epoch. */
+  readonly created: number;
+  /** As it came; undefined when its pack is lost. */
+  readonly json: Uint8Array | undefined;
+  /** Of what a search has found: the words around. */
+  readonly snippet: string | undefined;
+}
+
+export interface ArchivedMessages {
+  readonly messages: readonly ArchivedMessage[];
+  /** What the next page is asked for with; undefined when there is none. */
+  readonly next: number | undefined;
+}
+
+/** A conversation goes on where the last request ended: so many of the newest messages are asked for first. */
+const NEWEST = 64;
+
+/** R2 lets six requests of one invocation wait for their headers (design §7). */
+const AT_ONCE = 6;
+
+/** What one call to the object may carry, in characters of searchable text: a call takes 32 MiB at the most. */
+const LARGEST_CALL = 4_000_000;
+
+/** Of messages on one page. A page may be shorter than it was asked for; what is read at once has to fit an isolate. */
+const LARGEST_PAGE = 8 * 1024 * 1024;
+
+export class Archive {
+  private readonly conversation: ArchivedConversation;
+  private readonly packs: ArchivePacks;
+
+  constructor(conversation: ArchivedConversation, bucket: R2Bucket) {
+    this.conversation = conversation;
+    this.packs = new ArchivePacks(bucket, conversation.tenant);
+  }
+
+  /**
+   * Adds the messages of an array that are not there yet.
+   *
+   * @param entries all messages of the array, in their order
+   * @throws when R2 or the object fails; what was added before stays
+   */
+  async add(entries: readonly ArchiveEntry[]): Promise<void> {
+    const missing = await this.missing(entries);
+    if (missing.length === 0) return;
+    const absent = new Set(missing);
+    const before = entries.findLast((entry) => entry.chained && !absent.has(entry));
+    const packs = packMessages(missing).map((pack) => ({ pack, name: this.nameOf(pack) }));
+    const names = packs.map(({ name }) => name);
+    // The conversation was deleted since it was asked: its next request brings all of it.
+    if (!(await this.call((stub) => stub.notePacks(before?.key ?? null, names)))) return;
+    for (let start = 0; start < packs.length; start += AT_ONCE) {
+      const some = packs.slice(start, start + AT_ONCE);
+      await Promise.all(some.map(({ pack, name }) => this.packs.put(name, packBytes(pack))));
+      if (await this.index(some.flatMap(({ pack, name }) => rowsOf(pack, name)))) continue;
+      // Deleted meanwhile: what was written since is known to nobody else.
+      await this.packs.delete(names);
+      return;
+    }
+  }
+
+  /** Messages in the order in which they were archived; null when nothing is kept of the conversation. @throws when R2 or the object fails */
+  async list(limit: number, after = 0): Promise<ArchivedMessages | null> {
+    const page = await this.call((stub) => stub.archived(after, { rows: limit, bytes: LARGEST_PAGE }));
+    return page && this.read(page, page.rows.at(-1)?.archived_id ?? after);
+  }
+
+  /**
+   * Messages that hold all of these words, the best match first; null when nothing is kept of the conversation.
+   *
+   * @param after how many the pages before have had
+   * @throws when R2 or the object fails
+   */
+  async search(words: string, limit: number, after = 0): Promise<ArchivedMessages | null> {
+    // Without any word nothing matches; the object still says whether it knows the conversation.
+    const match = matchAll(words) ?? '""';
+    const limits = { rows: limit, bytes: LARGEST_PAGE };
+    const page = await this.call((stub) => stub.searchArchive(match, after, limits));
+    return page && this.read(page, after + page.rows.length);
+  }
+
+  /** Which messages the index does not have, in their order. */
+  private async missing(entries: readonly ArchiveEntry[]): Promise<readonly ArchiveEntry[]> {
+    const chain = entries.filter(({ chained }) => chained);
+    const newest = new Set(chain.slice(-NEWEST));
+    const asked = entries.filter((entry) => !entry.chained || newest.has(entry));
+    const unknown = await this.unknown(asked);
+    const older = chain.slice(0, -NEWEST);
+    // Whoever knows one of the chain knows all before it.
+    if (older.length === 0 || [...newest].some((entry) => !unknown.has(entry)))
+      return entries.filter((entry) => unknown.has(entry));
+    const unknownOlder = await this.unknown(older);
+    return entries.filter((entry) => unknown.has(entry) || unknownOlder.has(entry));
+  }
+
+  private async unknown(entries: readonly ArchiveEntry[]): Promise<ReadonlySet<ArchiveEntry>> {
+    const keys = entries.map(({ key }) => key);
+    const unknown = await this.call((stub) => stub.unarchived(keys));
+    return new Set(unknown.flatMap((index) => entries[index] ?? []));
+  }
+
+  private nameOf(pack: Pack<ArchiveEntry>): string {
+    return this.packs.nameOf(this.conversation.name, packBytes(pack));
+  }
+
+  /** Adds written messages to the index, in their order. @returns false when the conversation was deleted */
+  private async index(rows: readonly ArchiveRow[]): Promise<boolean> {
+    for (const some of callsOf(rows)) if (!(await this.call((stub) => stub.addToArchive(some)))) return false;
+    return true;
+  }
+
+  private async read({ rows, more }: ArchivePage, next: number): Promise<ArchivedMessages> {
+    const names = [...new Set(rows.map(({ pack }) => pack))];
+    const read = new Map<ArchivedRow, Uint8Array>();
+    for (let start = 0; start < names.length; start += AT_ONCE) {
+      await Promise.all(
+        names.slice(start, start + AT_ONCE).map(async (name) => {
+          const plain = await this.packs.get(name);
+          // A copy: a part of the pack would keep all of it.
+          for (const row of rows.filter(({ pack }) => pack === name))
+            if (plain) read.set(row, plain.slice(row.start, row.start + row.bytes));
+        }),
+      );
+    }
+    const messages = rows.map((row) => ({
+      position: row.position,
+      role: row.role,
+      created: row.created,
+      json: read.get(row),
+      snippet: row.snippet === null ? undefined : readable(row.snippet),
+    }));
+    return { messages, next: more ? next : undefined };
+  }
+
+  private call<Result>(call: (stub: ConversationMemoryStub) => Promise<Result>): Promise<Result> {
+    return callObject(() => this.conversation.memory(), call);
+  }
+}
+
+function rowsOf(pack: Pack<ArchiveEntry>, name: string): ArchiveRow[] {
+  return pack.map(({ message, start }) => ({
+    key: message.key,
+    position: message.position,
+    role: message.role,
+    pack: name,
+    start,
+    bytes: message.json.length,
+    text: message.text(),
+  }));
+}
+
+/** Rows in portions that a call can carry. */
+function callsOf(rows: readonly ArchiveRow[]): ArchiveRow[][] {
+  const calls: ArchiveRow[][] = [];
+  let size = LARGEST_CALL;
+  for (const row of rows) {
+    size += row.text.length + 200;
+    const last = calls.at(-1);
+    if (last && size <= LARGEST_CALL) last.push(row);
+    else {
+      calls.push([row]);
+      size = row.text.length + 200;
+    }
+  }
+  return calls;
+}
