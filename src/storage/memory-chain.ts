@@ -237,6 +237,7 @@ export class MemoryChain {
     const { memory_strategy, memory_injection } = this.state.settings();
     return (
       !this.rows.any() &&
+      this.transcripts().length === 0 &&
       memory_strategy === null &&
       memory_injection === null &&
       this.state.injection() === null

@@ -809,6 +809,14 @@ describe('a claim that is taken back', () => {
     expect(await tables()).toEqual([]);
   });
 
+  it('leaves the notes of transcripts, by which a deletion finds them', async () => {
+    const { call, claimed } = conversation();
+    await call((memory) => memory.noteTranscript('ref_noted'));
+    const { memoryId, lease } = await claimed(4);
+    await call((memory) => memory.abandon(memoryId, lease));
+    expect((await call((memory) => memory.contents())).refs).toEqual(['ref_noted']);
+  });
+
   it('leaves what else is kept', async () => {
     const { call, claimed, make, overview } = conversation();
     await make(2, 'two');
