@@ -76,6 +76,10 @@ try {
 
 function routesTo(direct: string, forwarding: string, proxy: string): Route[] {
   const applied = (headers: IncomingHttpHeaders) => headers['x-memory-applied'];
+  const namesRefs = (headers: IncomingHttpHeaders) =>
+    applied(headers) !== 'none' &&
+    Number(headers['x-memory-refs']) > 0 &&
+    !headers['x-memory-warning']?.includes('store_failed');
   return [
     { name: 'upstream, direct', url: direct + CHAT },
     { name: BARE, url: forwarding + CHAT },
@@ -101,10 +105,13 @@ function routesTo(direct: string, forwarding: string, proxy: string): Route[] {
       name: 'Precis, compact over budget, refs',
       url: proxy + CHAT,
       strategy: overBudget,
-      holds: (headers) =>
-        applied(headers) !== 'none' &&
-        Number(headers['x-memory-refs']) > 0 &&
-        !headers['x-memory-warning']?.includes('store_failed'),
+      holds: namesRefs,
+    },
+    {
+      name: 'Precis, the same, the model may fetch',
+      url: proxy + CHAT,
+      strategy: (bytes) => ({ ...overBudget(bytes), compact_retrieval: 'tool' }),
+      holds: namesRefs,
     },
     {
       // What this upstream answers is no summary: the digest is kept, and found by every later request as a summary would be.
