@@ -7,6 +7,7 @@ import { compact } from './http/compact.ts';
 import { listMessages } from './http/conversation-messages.ts';
 import { deleteMemory, getMemory, patchMemory } from './http/conversations.ts';
 import { ApiError } from './http/errors.ts';
+import { mcp } from './http/mcp.ts';
 import { passthrough } from './http/passthrough.ts';
 import { deleteRef, getRef, getRefTool, listRefs } from './http/refs.ts';
 import { routeOf } from './http/routing.ts';
@@ -43,6 +44,8 @@ export function createApp(): Hono<AppEnv> {
   app.all('/v1/conversations/:id/memory', notAllowed('GET, HEAD, PATCH, DELETE'));
   app.get('/v1/conversations/:id/messages', listMessages);
   app.all('/v1/conversations/:id/messages', notAllowed('GET, HEAD'));
+  app.post('/v1/mcp', mcp);
+  app.all('/v1/mcp', notAllowed('POST'));
   app.all('/v1/*', passthrough);
 
   app.notFound((c) =>

@@ -2,9 +2,7 @@
 import type { Context } from 'hono';
 import type { MemoryStrategy } from '../memory/strategy.ts';
 import { type ChatRequest, readChatRequest, writeChatRequest } from '../protocol/chat.ts';
-import { Retriever } from '../retrieval/retriever.ts';
-import { Rounds, type RoundsStart } from '../retrieval/rounds.ts';
-import { RefStore } from '../storage/refs.ts';
+import { Rounds } from '../retrieval/rounds.ts';
 import { archiverOf } from './archive.ts';
 import { askUpstream, scopeOf } from './ask-upstream.ts';
 import { askWithin } from './ask-within.ts';
@@ -16,6 +14,7 @@ import { type MadeView, type MakeViewOptions, makeView, type RequestScope } from
 import { type Place, placeOf } from './place.ts';
 import { relay } from './relay.ts';
 import type { Agent, AppEnv } from './services.ts';
+import { startRounds } from './start-rounds.ts';
 
 export async function chatCompletions(c: Context<AppEnv>): Promise<Response> {
   const scope = scopeOf(c);
@@ -27,7 +26,8 @@ export async function chatCompletions(c: Context<AppEnv>): Promise<Response> {
     make(options),
     injectionFor(request, chosen.injection, place, scope),
   ]);
-  const bodyOf = ({ view, tool }: MadeView) => writeChatRequest(request, view, injected.message, tool?.json);
+  const bodyOf = ({ view, tools }: MadeView) =>
+    writeChatRequest(request, view, injected.message, tools?.definitions);
   const send = (body: Uint8Array, left?: AbortSignal) =>
     askUpstream(c, scope, '/chat/completions', body, left);
   const ask = (view: MadeView) => send(bodyOf(view));
@@ -38,29 +38,17 @@ export async function chatCompletions(c: Context<AppEnv>): Promise<Response> {
     scope.services.accepted.accept(scope.caller.tenant.id);
     if (made.prepareNext) scope.waitUntil(made.prepareNext());
   }
-  const { tool } = made;
-  const rounds = new Rounds(
-    roundsIn(chosen.strategy),
-    async () => startRounds(bodyOf(made), request.model, scope),
-    send,
-  );
-  const retrieval = tool && { tool, rounds };
+  const { tools } = made;
+  const retrieval = tools && {
+    tools,
+    rounds: new Rounds(
+      roundsIn(chosen.strategy),
+      () => startRounds(request, bodyOf(made), tools, place, scope),
+      send,
+    ),
+  };
   const archive = archiverOf(request, chosen.strategy, place, scope);
   return relay(answer, { ...made, report }, { inBody: chosen.report, retrieval, archive }, scope);
-}
-
-/** What a round of retrieval needs, at the first one. */
-async function startRounds(
-  body: Uint8Array,
-  model: string | undefined,
-  { caller, services }: RequestScope,
-): Promise<RoundsStart> {
-  const { tenant } = caller;
-  if (!tenant) throw new Error('a tool was offered without a tenant');
-  const { counter } = await services.counting(model);
-  const store = new RefStore(services.bucket, tenant);
-  const shelf = { owns: (ref: string) => tenant.refs.owns(ref), get: (ref: string) => store.get(ref) };
-  return { body, retriever: new Retriever(shelf, counter, new TextDecoder().decode(body)) };
 }
 
 function roundsIn(strategy: MemoryStrategy): number {

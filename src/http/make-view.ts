@@ -16,7 +16,7 @@ import type { Caller } from './caller.ts';
 import type { ChosenStrategy } from './choose-strategy.ts';
 import { sentSummary } from './conversation.ts';
 import { ApiError } from './errors.ts';
-import { type OfferedTool, offerTool } from './offer-tool.ts';
+import { type OfferedTools, offerTools } from './offer-tools.ts';
 import type { Place } from './place.ts';
 import { replayedView } from './replayed-view.ts';
 import { rollingView } from './rolling-view.ts';
@@ -30,8 +30,8 @@ const LARGEST_BODY = 16 * 1024 * 1024;
 export interface MadeView {
   /** Absent when the request goes up as it came. */
   readonly view: View | undefined;
-  /** The tool that goes up with the request, whatever the view; absent where the model fetches nothing. */
-  readonly tool?: OfferedTool | undefined;
+  /** The tools of ours that go up with the request, whatever the view; absent where the model fetches nothing. */
+  readonly tools?: OfferedTools | undefined;
   /** The shape of the caller's array, as far as it was read. */
   readonly history?: History;
   readonly report: Report;
@@ -94,14 +94,14 @@ export async function makeView(
   options: MakeViewOptions,
 ): Promise<MadeView> {
   const { strategy, source } = chosen;
-  const offered = offerTool(request, strategy, scope.caller.tenant);
-  const tool = offered === 'off' ? undefined : offered;
+  const offered = offerTools(request, strategy, scope.caller.tenant);
+  const tools = offered === 'off' ? undefined : offered;
   const idle = (...warnings: Warning[]): MadeView => ({
     view: undefined,
-    tool,
+    tools,
     report: idleReport(strategy.mode, source, [...chosen.warnings, ...warnings]),
   });
-  const untouched = (...warnings: Warning[]): MadeView => ({ ...idle(...warnings), tool: undefined });
+  const untouched = (...warnings: Warning[]): MadeView => ({ ...idle(...warnings), tools: undefined });
   if (place.off.length > 0) return untouched(...place.off);
   if (strategy.mode === 'none') return untouched();
   if (request.bytes.length > LARGEST_BODY)
@@ -128,13 +128,13 @@ export async function makeView(
     toolTokens: 0,
     answerTokens,
     force: options.force,
-    retrieval: tool !== undefined,
+    retrieval: tools !== undefined,
   };
   const outline = limit ? withinLimit(strategy, asked, limit) : asked;
   const warnings = warningsOf(strategy, caller);
   if (offered === 'off') warnings.push('retrieval_off');
-  const tools = tool ? toolsWith(request.tools, tool.json) : request.tools;
-  if (!options.count && !mayAct(strategy, outline, tools?.bytes ?? 0)) return idle(...warnings);
+  const allTools = tools ? toolsWith(request.tools, tools.definitions) : request.tools;
+  if (!options.count && !mayAct(strategy, outline, allTools?.bytes ?? 0)) return idle(...warnings);
 
   const prepared: Prepared = {
     request,
@@ -146,13 +146,13 @@ export async function makeView(
     source,
     warnings: [...chosen.warnings, ...warnings],
     counting: () => services.counting(model),
-    toolTokens: (counter) => toolTokens(tools, counter),
+    toolTokens: (counter) => toolTokens(allTools, counter),
   };
   const made =
     strategy.mode === 'rolling_summary'
       ? await rollingView(strategy, prepared)
       : await replayedView(strategy, prepared);
-  return { ...made, tool, report: withLimit(made.report, outline.limit) };
+  return { ...made, tools, report: withLimit(made.report, outline.limit) };
 }
 
 /**

@@ -13,7 +13,7 @@ import { type EventFormat, readBody, relayEvents } from '../upstream/stream.ts';
 import type { ArchiveRequest } from './archive.ts';
 import { upstreamError } from './errors.ts';
 import type { MadeView, RequestScope } from './make-view.ts';
-import type { OfferedTool } from './offer-tool.ts';
+import type { OfferedTools } from './offer-tools.ts';
 import { setReportHeaders } from './report-headers.ts';
 
 /** How often a silent stream is kept alive, in milliseconds: under the usual idle limits of proxies. */
@@ -23,8 +23,8 @@ const KEEPALIVE_MS = 15_000;
 export interface Relayed {
   /** Whether the report stands in the body too. */
   readonly inBody: boolean;
-  /** Absent where the model was given no tool of ours. */
-  readonly retrieval: { readonly tool: OfferedTool; readonly rounds: Rounds } | undefined;
+  /** Absent where the model was given no tools of ours. */
+  readonly retrieval: { readonly tools: OfferedTools; readonly rounds: Rounds } | undefined;
   /** Absent where nothing is archived. */
   readonly archive: ArchiveRequest | undefined;
 }
@@ -76,7 +76,7 @@ function relayStream(
     return errorFrame(body instanceof Uint8Array ? body : new Uint8Array());
   };
   const format: EventFormat & { readonly turns?: Pick<ChatAnswers, 'usage'> } = retrieval
-    ? new RetrievalStream(retrieval.tool.name, chat, retrieval.rounds, goesOn)
+    ? new RetrievalStream(retrieval.tools.names, chat, retrieval.rounds, goesOn)
     : chat;
   const times = { idleMs: config.idleTimeoutMs, keepaliveMs: KEEPALIVE_MS };
   const ended = archive && archiveAtEnd(archive, () => said, scope.waitUntil);
@@ -105,7 +105,7 @@ async function relayWhole(
 ): Promise<Response> {
   let answer = first;
   let body = await readAnswer(answer, scope);
-  const answers = retrieval && new ChatAnswers(retrieval.tool.name, () => retrieval.rounds.isOpen);
+  const answers = retrieval && new ChatAnswers(retrieval.tools.names, () => retrieval.rounds.isOpen);
   while (answers) {
     const taken = answers.take(body);
     if (taken instanceof Uint8Array) {

@@ -15,8 +15,11 @@ const UNMISTAKABLE = /\/(chat\/completions)\/?$/;
 
 /** Routes that are also matched without `/v1`. Behind one they stand right behind it: `/v1/files/refs` is a file. */
 const UNVERSIONED =
-  /\/(responses(?:\/compact)?|compact|refs(?:\/[^/]+)?|conversations\/[^/]+\/memory|embeddings|models(?:\/[^/]+)?)\/?$/;
+  /\/(responses(?:\/compact)?|compact|mcp|refs(?:\/[^/]+)?|conversations\/[^/]+\/(?:memory|messages)|embeddings|models(?:\/[^/]+)?)\/?$/;
 const VERSIONED = new RegExp(`^/v1${UNVERSIONED.source}`);
+
+/** Documents about the site: what stands at the end of their paths is a route that they are about (RFC 8615, RFC 9728). */
+const ABOUT_THE_SITE = '/.well-known/';
 
 /** An agent stands before the version, or before a route that is known without one; `/v1/agents/…` is the upstream's. */
 const AGENT = /^(?:(?!\/v1\/).)*?\/agents\/([^/]+)(\/.*)$/;
@@ -29,6 +32,7 @@ export function routeOf(pathname: string): Route {
 }
 
 function canonical(pathname: string): string {
+  if (pathname.startsWith(ABOUT_THE_SITE)) return pathname;
   const sure = UNMISTAKABLE.exec(pathname);
   if (sure) return `/v1/${sure[1]}`;
   const version = pathname.indexOf('/v1/');

@@ -24,18 +24,18 @@ const encoder = new TextEncoder();
 export class ChatAnswers {
   /** Of all answers so far; undefined where the upstream counts nothing. */
   usage: TokenUsage | undefined;
-  private readonly name: string;
+  private readonly names: ReadonlySet<string>;
   private readonly mayAnswer: () => boolean;
   private readonly said = new GatheredMessage();
   private first: Completion | undefined;
   private spent: TokenUsage | undefined;
 
   /**
-   * @param name of our tool
+   * @param names of our tools
    * @param mayAnswer whether calls are answered still; else they are dropped
    */
-  constructor(name: string, mayAnswer: () => boolean) {
-    this.name = name;
+  constructor(names: ReadonlySet<string>, mayAnswer: () => boolean) {
+    this.names = names;
     this.mayAnswer = mayAnswer;
   }
 
@@ -48,8 +48,8 @@ export class ChatAnswers {
     this.usage = addUsage(this.spent, completion.usage);
 
     const calls = Array.isArray(message.tool_calls) ? (message.tool_calls as CallPiece[]) : [];
-    const ours = calls.filter((call) => call.function?.name === this.name);
-    const isOurs = ours.length > 0 && calls[0]?.function?.name === this.name;
+    const ours = calls.filter((call) => this.names.has(call.function?.name ?? ''));
+    const isOurs = ours.length > 0 && ours[0] === calls[0];
     if (isOurs && WHOLE.has(choice.finish_reason) && this.mayAnswer()) {
       this.said.add(message);
       this.spent = this.usage;

@@ -1,4 +1,4 @@
-/** A tool of ours beside the caller's, and what its rounds append to a body that went up. */
+/** Tools of ours beside the caller's, and what its rounds append to a body that went up. */
 import type { Tools } from '../memory/tokens.ts';
 import { scanBody } from './body.ts';
 import type { ChatRequest } from './chat.ts';
@@ -12,7 +12,7 @@ export function hasTools({ root }: ChatRequest): boolean {
   return tools?.kind === 'array' && tools.items?.length !== 0;
 }
 
-/** Whether one more tool may stand in a request: not beside the older `functions`, nor where `tools` is no list. */
+/** Whether more tools may stand in a request: not beside the older `functions`, nor where `tools` is no list. */
 export function takesTool(request: ChatRequest): boolean {
   const tools = givenField(request, 'tools');
   return (tools === undefined || tools.kind === 'array') && givenField(request, 'functions') === undefined;
@@ -33,18 +33,20 @@ export function toolNames(request: ChatRequest): ReadonlySet<string> {
   );
 }
 
-/** The caller's tools and one more, for counting, where `takesTool` says so. @param definition its JSON */
-export function toolsWith(tools: Tools | undefined, definition: string): Tools {
+/** The caller's tools and ours, for counting, where `takesTool` says so. @param definitions of ours, each as its JSON */
+export function toolsWith(tools: Tools | undefined, definitions: readonly string[]): Tools {
+  const definition = definitions.join(',');
   return {
-    count: (tools?.count ?? 0) + 1,
+    count: (tools?.count ?? 0) + definitions.length,
     bytes: (tools?.bytes ?? 0) + encoder.encode(definition).length,
     digest: `${tools?.digest ?? ''}+${definition}`,
     text: () => (tools?.count ? `${tools.text().slice(0, -1)},${definition}]` : `[${definition}]`),
   };
 }
 
-/** Appends a tool behind the caller's. @param definition its JSON */
-export function toolSplice({ root }: ChatRequest, definition: string): Splice {
+/** Appends tools behind the caller's. @param definitions each as its JSON */
+export function toolSplice({ root }: ChatRequest, definitions: readonly string[]): Splice {
+  const definition = definitions.join(',');
   const tools = fieldOf(root, 'tools')?.value;
   if (tools?.kind === 'array') {
     const comma = tools.items?.length === 0 ? '' : ',';

@@ -1,5 +1,5 @@
 /**
- * Several answers of a model as the one stream that its caller sees: calls of our tool are taken out, the answers behind them go on where
+ * Several answers of a model as the one stream that its caller sees: calls of our tools are taken out, the answers behind them go on where
  * the first one stopped.
  *
  * Text flows at once, frame by frame, in the bytes that came. Only the pieces of calls wait, and only until the name is known. A call of
@@ -42,7 +42,7 @@ interface Gathered {
 export class ChatTurns {
   /** Of all answers so far, the one that is coming included; undefined where the upstream counts nothing. */
   usage: TokenUsage | undefined;
-  private readonly name: string;
+  private readonly names: ReadonlySet<string>;
   private readonly mayAnswer: () => boolean;
   /** The first chunk, whose identity all others take. */
   private first: Chunk | undefined;
@@ -58,11 +58,11 @@ export class ChatTurns {
   private counted: Json | undefined;
 
   /**
-   * @param name of our tool
+   * @param names of our tools
    * @param mayAnswer whether calls are answered still; else they are dropped
    */
-  constructor(name: string, mayAnswer: () => boolean) {
-    this.name = name;
+  constructor(names: ReadonlySet<string>, mayAnswer: () => boolean) {
+    this.names = names;
     this.mayAnswer = mayAnswer;
   }
 
@@ -169,8 +169,8 @@ export class ChatTurns {
   /** @param isNamed whether no more of the name can come */
   private decide(gathered: Gathered, isNamed: boolean): CallPiece[] {
     const { name = '', arguments: input = '' } = gathered.call.function ?? {};
-    if (!isNamed && input === '' && this.name.startsWith(name)) return [];
-    gathered.whose = name === this.name ? 'ours' : 'callers';
+    if (!isNamed && input === '' && [...this.names].some((ours) => ours.startsWith(name))) return [];
+    gathered.whose = this.names.has(name) ? 'ours' : 'callers';
     this.decided ??= gathered.whose;
     if (gathered.whose === 'ours' || this.decided === 'ours') return [];
     gathered.shown = this.shownCalls++;

@@ -90,18 +90,18 @@ export function readChatRequest(bytes: Uint8Array): Result<ChatRequest, BodyFaul
 /**
  * The body as it goes upstream: own fields and marks cut out, and the view in place of the messages.
  *
- * @param tool the JSON of one more tool
+ * @param tools of ours, each as its JSON
  */
 export function writeChatRequest(
   request: ChatRequest,
   view: View | undefined,
   injected?: InjectedMessage,
-  tool?: string,
+  tools: readonly string[] = [],
 ): Uint8Array {
   const fields = request.root.fields ?? [];
   return splice(request.bytes, { start: 0, end: request.bytes.length }, [
     ...(injected ? [injectionSplice(request.messages, injected)] : []),
-    ...(tool === undefined ? [] : [toolSplice(request, tool)]),
+    ...(tools.length > 0 ? [toolSplice(request, tools)] : []),
     ...cutMembers(fields, (index) => isOwnField(fields[index]?.key ?? '')),
     ...viewSplices(request, view, (message) => cutMark(request, message), {}),
   ]);

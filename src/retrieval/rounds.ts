@@ -1,18 +1,25 @@
 /** The rounds of one request: what the model calls for is fetched, said to it, and it is asked again. */
 
 import { appendMessages } from '../protocol/chat-tools.ts';
-import { resultMessages, type Turn } from '../protocol/chat-turn.ts';
+import { type Call, resultMessages, type Turn } from '../protocol/chat-turn.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
-import type { Retriever } from './retriever.ts';
 
 /** Stands behind the results of the last round. */
 const LAST = '[This was the last retrieval for this answer. Answer now.]';
+
+/** Answers the calls of one request. */
+export interface Answerer {
+  /** The refs whose content was given out. */
+  readonly given: readonly string[];
+  /** The result of one call. Never throws. */
+  answer(call: Call): Promise<string>;
+}
 
 /** What the rounds begin with. */
 export interface RoundsStart {
   /** The body that went up. */
   readonly body: Uint8Array;
-  readonly retriever: Retriever;
+  readonly answerer: Answerer;
 }
 
 export class Rounds {
@@ -46,17 +53,17 @@ export class Rounds {
 
   /** The refs whose content was given out. */
   get refs(): readonly string[] {
-    return this.started?.retriever.given ?? [];
+    return this.started?.answerer.given ?? [];
   }
 
   /** Answers a turn's calls, all at once, and asks again. @throws what `ask` throws */
   async next(turn: Turn): Promise<UpstreamAnswer> {
     this.count++;
-    const { body, retriever } = this.started ?? (await this.start());
-    const results = await Promise.all(turn.calls.map((call) => retriever.answer(call.arguments)));
+    const { body, answerer } = this.started ?? (await this.start());
+    const results = await Promise.all(turn.calls.map((call) => answerer.answer(call)));
     const told = this.isOpen ? results : results.map((result) => `${result}\n${LAST}`);
     const longer = appendMessages(body, [turn.message, ...resultMessages(turn, told)]);
-    this.started = { body: longer, retriever };
+    this.started = { body: longer, answerer };
     return this.ask(longer, this.left.signal);
   }
 

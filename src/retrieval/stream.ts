@@ -19,17 +19,17 @@ export class RetrievalStream implements EventFormat {
   private isThrough = false;
 
   /**
-   * @param name of our tool
+   * @param names of our tools
    * @param chat the stream that the caller sees
    * @param answered looks at each further answer: it, or the bytes that end the stream where it can't go on
    */
   constructor(
-    name: string,
+    names: ReadonlySet<string>,
     chat: ChatStream,
     rounds: Rounds,
     answered: (answer: UpstreamAnswer) => Promise<UpstreamAnswer | Uint8Array>,
   ) {
-    this.turns = new ChatTurns(name, () => rounds.isOpen);
+    this.turns = new ChatTurns(names, () => rounds.isOpen);
     this.chat = chat;
     this.rounds = rounds;
     this.answered = answered;

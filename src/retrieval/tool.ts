@@ -1,23 +1,30 @@
 /** The tool by which a model fetches what was removed (design §3): one definition, the same bytes on every request. */
 import { z } from 'zod';
 import type { Result } from '../memory/result.ts';
+import { optionalText, parseArguments } from './arguments.ts';
 
 /** Names for the tool: the second where the caller has a tool of the first one's name. */
-const NAMES = ['retrieve_ref', 'precis_retrieve_ref'] as const;
+export const RETRIEVE_NAMES = ['retrieve_ref', 'precis_retrieve_ref'] as const;
 
-export type ToolName = (typeof NAMES)[number];
+export type ToolName = (typeof RETRIEVE_NAMES)[number];
 
 /** Tokens of a result when the model does not say otherwise, and at the most. */
 const DEFAULT_TOKENS = 4_000;
 const MOST_TOKENS = 32_000;
 
 /** A definition in the form of chat completions. */
-export interface ToolDefinition {
+export interface ToolDefinition<Name extends string = ToolName> {
   readonly type: 'function';
   readonly function: {
-    readonly name: ToolName;
+    readonly name: Name;
     readonly description: string;
-    readonly parameters: object;
+    /** A JSON schema. */
+    readonly parameters: {
+      readonly type: 'object';
+      readonly properties: Readonly<Record<string, object>>;
+      readonly required: readonly string[];
+      readonly additionalProperties: false;
+    };
   };
 }
 
@@ -51,9 +58,12 @@ export function definitionOf(name: ToolName): ToolDefinition {
   };
 }
 
-/** The name that no tool of the caller's has; undefined when there is none. */
-export function freeName(taken: ReadonlySet<string>): ToolName | undefined {
-  return NAMES.find((name) => !taken.has(name));
+/** The first of these names that no tool of the caller's has; undefined when there is none. */
+export function freeName<Name extends string>(
+  names: readonly Name[],
+  taken: ReadonlySet<string>,
+): Name | undefined {
+  return names.find((name) => !taken.has(name));
 }
 
 /** What a model asks for. */
@@ -65,36 +75,21 @@ export interface Retrieve {
   readonly maxTokens: number;
 }
 
-/** Models send null, and an empty text, for what they leave out, and numbers as texts. */
-const part = z
-  .string()
-  .nullish()
-  .transform((value) => value || undefined);
+/** Models send numbers as texts. */
 const schema = z.object({
   ref: z.string(),
-  lines: part,
-  grep: part,
-  path: part,
+  lines: optionalText,
+  grep: optionalText,
+  path: optionalText,
   max_tokens: z.coerce.number().nullish(),
 });
 
 /** Reads a call's arguments. @param json as the model has written them */
 export function readArguments(json: string): Result<Retrieve, string> {
-  let given: unknown;
-  try {
-    given = JSON.parse(json);
-  } catch {
-    return { ok: false, reason: 'The arguments are not JSON. Call again with {"ref": "ref_…"}.' };
-  }
-  const parsed = schema.safeParse(given);
-  if (!parsed.success) {
-    const field = parsed.error.issues[0]?.path.join('.') || 'arguments';
-    return {
-      ok: false,
-      reason: `${field} is not valid. Call again with {"ref": "ref_…"}, and lines, grep, path or max_tokens if a part will do.`,
-    };
-  }
-  const { max_tokens, ...rest } = parsed.data;
+  const form = '{"ref": "ref_…"}, and lines, grep, path or max_tokens if a part will do';
+  const parsed = parseArguments(json, schema, form);
+  if (!parsed.ok) return parsed;
+  const { max_tokens, ...rest } = parsed.value;
   const maxTokens = Math.min(Math.max(1, Math.floor(max_tokens || DEFAULT_TOKENS)), MOST_TOKENS);
   return { ok: true, value: { ...rest, maxTokens } };
 }

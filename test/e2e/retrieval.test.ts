@@ -375,6 +375,50 @@ describe('the tool', () => {
   });
 });
 
+describe.each([
+  ['a whole answer', askWhole],
+  ['a stream', askStream],
+])('with an archive, in %s', (form, ask) => {
+  const fields = { conversation_id: `searched in ${form}`, memory_strategy: { ...STRATEGY, archive: true } };
+
+  it('the model may search it too, on every request', async () => {
+    await ask(fields);
+    await until('the conversation is archived', async () => {
+      const path = `/v1/conversations/${encodeURIComponent(fields.conversation_id)}/messages`;
+      return (await deployment.fetch(path)).ok;
+    });
+    deployment.upstream.next(
+      says((ref) => ({ toolCalls: [call('search_memory', { query: 'pears 39' }), retrieve({ ref })] })),
+      says(() => ({ toolCalls: [call('search_memory', { query: 'quinces' }), call('search_memory', '{}')] })),
+      says(() => ({ content: 'There.' })),
+    );
+
+    const { message } = await ask(fields);
+
+    expect(message.content).toBe('There.');
+    expect(results()).toEqual([
+      expect.stringMatching(/^\[5 tool\] .*row 39 of pears/s),
+      APPLES,
+      expect.stringContaining('No message holds all of these words.'),
+      expect.stringContaining('query is not valid'),
+    ]);
+    const named = deployment
+      .chats()
+      .map(({ body }) => body.tools.map((tool: typeof TOOL) => tool.function.name));
+    expect(new Set(named.map(String))).toEqual(
+      new Set([[...tools.map((tool) => tool.function.name), 'retrieve_ref', 'search_memory'].join()]),
+    );
+  });
+
+  it('a conversation of which nothing is kept yet is told in words', async () => {
+    deployment.upstream.next(says(() => ({ toolCalls: [call('search_memory', { query: 'pears' })] })));
+
+    await ask({ ...fields, conversation_id: `new in ${form}` });
+
+    expect(results()).toEqual(['Nothing of this conversation is kept yet.']);
+  });
+});
+
 describe('GET /v1/refs/tool', () => {
   it('gives the definition to callers who run the tool themselves', async () => {
     const response = await deployment.fetch('/v1/refs/tool');

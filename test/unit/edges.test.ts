@@ -29,6 +29,10 @@ describe('routes', () => {
     ['/v1/files/', '/v1/files/', undefined],
     ['/v1/compact/', '/v1/compact', undefined],
     ['/x/v1/refs/', '/v1/refs', undefined],
+    ['/mcp', '/v1/mcp', undefined],
+    ['/any/prefix/v1/mcp', '/v1/mcp', undefined],
+    ['/v1/files/mcp', '/v1/files/mcp', undefined],
+    ['/.well-known/oauth-protected-resource/mcp', '/.well-known/oauth-protected-resource/mcp', undefined],
     ['/healthz', '/healthz', undefined],
   ])('%s is %s', (pathname, path, agent) => {
     expect(routeOf(pathname)).toEqual(agent === undefined ? { path } : { path, agent });

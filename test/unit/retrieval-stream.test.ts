@@ -6,7 +6,7 @@ import { Rounds } from '../../src/retrieval/rounds.ts';
 import { errorFrame, RetrievalStream } from '../../src/retrieval/stream.ts';
 import { type Answer, chunks, DONE, usageOf } from '../support/completion.ts';
 
-const OURS = 'retrieve_ref';
+const OURS: ReadonlySet<string> = new Set(['retrieve_ref', 'search_memory']);
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
@@ -61,14 +61,14 @@ function told(text: string): Told {
 /** All answers as one stream, each cut into pieces of so many bytes. */
 async function relayed(answers: readonly Answer[], most: number, piece: number): Promise<string> {
   let asked = 0;
-  const retriever = new Retriever(shelf, { text: (text) => text.length }, '');
+  const retriever = new Retriever(shelf, { text: (text) => text.length }, () => false);
   const answered = (at: number): Uint8Array => {
     const frame = { id: `chatcmpl-${at}`, model: 'gpt-4.1', usage: usageOf(100 * (at + 1), 10) };
     return encoder.encode([...chunks(answers[at] ?? { content: 'End.' }, frame, true), DONE].join(''));
   };
   const rounds = new Rounds(
     most,
-    async () => ({ body, retriever }),
+    async () => ({ body, answerer: { given: [], answer: (call) => retriever.answer(call.arguments) } }),
     async () => ({ response: new Response(), abort: () => undefined }),
   );
   const stream = new RetrievalStream(OURS, new ChatStream(undefined), rounds, async (answer) => answer);
@@ -90,7 +90,7 @@ async function relayed(answers: readonly Answer[], most: number, piece: number):
   return shown.map((frame) => decoder.decode(frame)).join('');
 }
 
-const name = fc.constantFrom(OURS, OURS, 'search', 'retrieve', 'retrieve_refs', 'r');
+const name = fc.constantFrom(...OURS, ...OURS, 'search', 'retrieve', 'retrieve_refs', 'r');
 const answer = fc.record({
   content: fc.option(fc.string({ minLength: 1, maxLength: 30 }), { nil: undefined }),
   toolCalls: fc.array(fc.record({ name, arguments: fc.json({ maxDepth: 1 }) }), { maxLength: 4 }),
@@ -101,9 +101,9 @@ function expected(answers: readonly Answer[], most: number): Pick<Told, 'content
   let content = '';
   for (const [at, { content: text = '', toolCalls = [] }] of answers.entries()) {
     content += text;
-    const isOurs = toolCalls[0]?.name === OURS;
+    const isOurs = OURS.has(toolCalls[0]?.name ?? '');
     if (isOurs && at < most) continue;
-    const calls = isOurs ? [] : toolCalls.filter(({ name }) => name !== OURS);
+    const calls = isOurs ? [] : toolCalls.filter(({ name }) => !OURS.has(name));
     return { content, calls, finish: [calls.length > 0 ? 'tool_calls' : 'stop'] };
   }
   return { content: `${content}End.`, calls: [], finish: ['stop'] };
@@ -140,7 +140,7 @@ describe('a stream with retrieval in it', () => {
   });
 
   it('passes on the bytes of an answer that calls for nothing of ours', async () => {
-    const plain = { content: 'Hello there.', toolCalls: [{ id: 'a', name: 'search', arguments: '{"q":1}' }] };
+    const plain = { content: 'Hello there.', toolCalls: [{ id: 'a', name: 'look_up', arguments: '{"q":1}' }] };
     const frame = { id: 'chatcmpl-0', model: 'gpt-4.1', usage: usageOf(100, 10) };
     expect(await relayed([plain], 3, 50)).toBe([...chunks(plain, frame, true), DONE].join(''));
   });

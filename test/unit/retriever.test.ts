@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Retriever } from '../../src/retrieval/retriever.ts';
+import { namedIn, Retriever, type Shelf } from '../../src/retrieval/retriever.ts';
 import { shorten } from '../../src/retrieval/shorten.ts';
 import { readArguments } from '../../src/retrieval/tool.ts';
 import type { Opened } from '../../src/storage/envelope.ts';
 import { lines } from '../support/chat.ts';
-import { counter, tenant } from '../support/view-of.ts';
+import { counter, stranger, tenant } from '../support/view-of.ts';
 
 const opened = (text: string): Opened => ({
   content: new Uint8Array(new TextEncoder().encode(text)),
@@ -23,14 +23,18 @@ const refOf = (text: string): string => tenant.refs.name(text, () => text);
 
 /** A retriever for a view that names these contents, and those that may be there though it does not name them. */
 function retrieverOf(named: readonly string[], others: readonly string[] = []): Retriever {
-  const contents = new Map([...named, ...others].map((text) => [refOf(text), text]));
+  const view = named.map((text) => `⟦…; ref=${refOf(text)}; …⟧`).join(' ');
+  return new Retriever(shelfOf([...named, ...others]), counter, namedIn(view));
+}
+
+function shelfOf(texts: readonly string[]): Shelf {
+  const contents = new Map(texts.map((text) => [refOf(text), text]));
   const get = async (ref: string): Promise<Opened | undefined> => {
     const text = contents.get(ref);
     if (text === 'failing') throw new Error('no storage');
     return text === undefined || text === 'gone' ? undefined : opened(text);
   };
-  const shelf = { owns: (ref: string) => tenant.refs.owns(ref), get };
-  return new Retriever(shelf, counter, named.map((text) => `⟦…; ref=${refOf(text)}; …⟧`).join(' '));
+  return { owns: (ref) => tenant.refs.owns(ref), get };
 }
 
 const ask = (retriever: Retriever, ref: string, more: object = {}): Promise<string> =>
@@ -84,6 +88,33 @@ describe('what a model calls for', () => {
 
   it('never repeats what a model has made up at length', async () => {
     expect((await ask(retrieverOf([]), 'x'.repeat(100_000))).length).toBeLessThan(300);
+  });
+});
+
+describe('what somebody without a view asks for', () => {
+  const find = (ref: string, more: object = {}) =>
+    new Retriever(shelfOf([lines(9), 'gone', 'failing']), counter, () => true).find(
+      JSON.stringify({ ref, ...more }),
+    );
+
+  it('is any ref of this tenant, and none of another', async () => {
+    const foreign = stranger.refs.name('theirs', () => 'theirs');
+
+    expect(await find(refOf(lines(9)))).toEqual({ ok: true, value: lines(9) });
+    expect(await find(foreign)).toEqual({ ok: false, reason: expect.stringContaining(foreign) });
+  });
+
+  it('is told from what can not be given', async () => {
+    expect(await find(refOf(lines(9)), { grep: 'not there' })).toEqual({ ok: true, value: '(nothing)' });
+    const failures = await Promise.all([
+      find('the first one'),
+      find(refOf('gone')),
+      find(refOf('failing')),
+      find(refOf(lines(9)), { lines: 'all' }),
+      find(refOf(lines(9)), { path: '$.items' }),
+      find(refOf(lines(9)), { max_tokens: 'all' }),
+    ]);
+    expect(failures.map(({ ok }) => ok)).toEqual(failures.map(() => false));
   });
 });
 

@@ -1,0 +1,41 @@
+/** Which tools of ours a request is given: the one that fetches what was removed, and the one that searches the archive (design §3). */
+import { type MemoryStrategy, retrieves } from '../memory/strategy.ts';
+import type { ChatRequest } from '../protocol/chat.ts';
+import { hasTools, takesTool, toolNames } from '../protocol/chat-tools.ts';
+import { SEARCH_NAMES, searchDefinitionOf } from '../retrieval/search-memory.ts';
+import { definitionOf, freeName, RETRIEVE_NAMES } from '../retrieval/tool.ts';
+import type { Tenant } from '../storage/tenant.ts';
+
+export interface OfferedTools {
+  /** Their names, as far as the caller's tools leave them free. */
+  readonly names: ReadonlySet<string>;
+  /** The name of the one that searches; absent without an archive. */
+  readonly search: string | undefined;
+  /** The definitions: the same bytes on every request, since they stand before the messages in the upstream's cache. */
+  readonly definitions: readonly string[];
+}
+
+/**
+ * The tools for a request. They depend on strategy, tools and key alone, never on what the conversation holds by now: a list of tools that
+ * comes and goes would break the cached prefix.
+ *
+ * @returns `off` where the strategy asks for them and the request can't have them: several choices would each have rounds of their own
+ */
+export function offerTools(
+  request: ChatRequest,
+  strategy: MemoryStrategy,
+  tenant: Tenant | undefined,
+): OfferedTools | 'off' | undefined {
+  if (!retrieves(strategy, hasTools(request)) || !tenant) return undefined;
+  if ((request.field('n') ?? 1) !== 1 || !takesTool(request)) return 'off';
+  const taken = toolNames(request);
+  const retrieve = freeName(RETRIEVE_NAMES, taken);
+  const search = strategy.archive ? freeName(SEARCH_NAMES, taken) : undefined;
+  if (!retrieve) return 'off';
+  const definitions = [definitionOf(retrieve), ...(search ? [searchDefinitionOf(search)] : [])];
+  return {
+    names: new Set(definitions.map((definition) => definition.function.name)),
+    search,
+    definitions: definitions.map((definition) => JSON.stringify(definition)),
+  };
+}

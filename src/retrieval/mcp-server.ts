@@ -1,0 +1,44 @@
+/**
+ * Tools as a server of the Model Context Protocol offers them (https://modelcontextprotocol.io/specification/2025-11-25/server/tools).
+ *
+ * The SDK is loaded when it is first asked for: most isolates never do.
+ */
+import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { version } from '../../package.json';
+import type { Result } from '../memory/result.ts';
+import type { ToolDefinition } from './tool.ts';
+
+export interface ServedTool {
+  readonly definition: ToolDefinition<string>;
+  /** The result of one call, or in words why there is none. Must not throw. @param args as JSON */
+  call(args: string): Promise<Result<string, string>>;
+}
+
+/** A server without a transport; good for one request. */
+export async function createMcpServer(tools: readonly ServedTool[]): Promise<Server> {
+  const [{ Server }, { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError }] =
+    await Promise.all([
+      import('@modelcontextprotocol/sdk/server/index.js'),
+      import('@modelcontextprotocol/sdk/types.js'),
+    ]);
+  // The server with JSON schemas as they are: `McpServer` would have them written a second time, in zod.
+  const server = new Server({ name: 'precis', version }, { capabilities: { tools: {} } });
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(listed) }));
+  let before: Promise<unknown> = Promise.resolve();
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
+    const tool = tools.find(({ definition }) => definition.function.name === params.name);
+    if (!tool) throw new McpError(ErrorCode.InvalidParams, 'There is no tool of this name.');
+    // The calls of a batch one after the other: each may read a content that is large.
+    const answer = before.then(() => tool.call(JSON.stringify(params.arguments ?? {})));
+    before = answer;
+    const found = await answer;
+    return { content: [{ type: 'text', text: found.ok ? found.value : found.reason }], isError: !found.ok };
+  });
+  return server;
+}
+
+function listed({ definition }: ServedTool) {
+  const { name, description, parameters } = definition.function;
+  const inputSchema = { ...parameters, required: [...parameters.required] };
+  return { name, description, inputSchema, annotations: { readOnlyHint: true } };
+}

@@ -1,0 +1,127 @@
+/** The tool by which a model searches the archive of a conversation: its definition, its arguments and its results. */
+import { z } from 'zod';
+import type { Result } from '../memory/result.ts';
+import type { TokenCounter } from '../memory/tokens.ts';
+import type { ArchivedMessage } from '../storage/archive.ts';
+import { LONGEST_QUERY } from '../storage/archive-text.ts';
+import { optionalText, parseArguments } from './arguments.ts';
+import { shorten } from './shorten.ts';
+import type { ToolDefinition } from './tool.ts';
+
+/** How many messages a result has at the most, and how many tokens. */
+export const MOST_HITS = 10;
+const MOST_TOKENS = 4_000;
+
+/** Names for the tool: the second where the caller has a tool of the first one's name. */
+export const SEARCH_NAMES = ['search_memory', 'precis_search_memory'] as const;
+
+type SearchName = (typeof SEARCH_NAMES)[number];
+
+/** The definition under a name. */
+export function searchDefinitionOf(name: SearchName): ToolDefinition<SearchName> {
+  return { ...searchMemoryDefinition, function: { ...searchMemoryDefinition.function, name } };
+}
+
+/** The tool of a model, which searches the conversation that it is in. */
+export const searchMemoryDefinition: ToolDefinition<'search_memory'> = {
+  type: 'function',
+  function: {
+    name: 'search_memory',
+    description: `Searches all messages of the conversation as they once came, also those that were removed or summarized since. Gives back the places that hold all of the words, the best first, ${MOST_HITS} at most, each behind the position and the role of its message.`,
+    parameters: {
+      type: 'object',
+      properties: {
+        query: {
+          type: 'string',
+          description: `Words that all stand in the message, in any order; ${LONGEST_QUERY} characters at most`,
+        },
+      },
+      required: ['query'],
+      additionalProperties: false,
+    },
+  },
+};
+
+/** The same tool for whoever is in no conversation, and says which one is meant. */
+export const searchConversationDefinition: ToolDefinition<'search_memory'> = {
+  type: 'function',
+  function: {
+    ...searchMemoryDefinition.function,
+    parameters: {
+      ...searchMemoryDefinition.function.parameters,
+      properties: {
+        ...searchMemoryDefinition.function.parameters.properties,
+        conversation_id: {
+          type: 'string',
+          description: 'The conversation; may be left out where the header x-conversation-id names it',
+        },
+        user: {
+          type: 'string',
+          description: 'The user whose conversation it is, where its requests name one',
+        },
+      },
+    },
+  },
+};
+
+/** What is asked for. */
+export interface Search {
+  readonly query: string;
+  readonly conversation: string | undefined;
+  readonly user: string | undefined;
+}
+
+const schema = z.object({
+  query: z.string().trim().min(1).max(LONGEST_QUERY),
+  conversation_id: optionalText,
+  user: optionalText,
+});
+
+/** Reads a call's arguments. @param json as the model has written them */
+export function readSearch(json: string): Result<Search, string> {
+  const form = `{"query": "…"}, with words of at most ${LONGEST_QUERY} characters`;
+  const parsed = parseArguments(json, schema, form);
+  if (!parsed.ok) return parsed;
+  const { query, conversation_id: conversation, user } = parsed.value;
+  return { ok: true, value: { query, conversation, user } };
+}
+
+/** What can be searched. */
+export interface Searched {
+  /** Null when nothing is kept of the conversation. @throws when storage fails */
+  search(words: string, limit: number): Promise<{ readonly messages: readonly Hit[] } | null>;
+}
+
+/** The result of a model's call. Never throws. @param args as the model has written them */
+export async function answerSearch(
+  args: string,
+  archive: () => Searched | undefined,
+  counter: Pick<TokenCounter, 'text'>,
+): Promise<string> {
+  const read = readSearch(args);
+  if (!read.ok) return read.reason;
+  try {
+    const found = await archive()?.search(read.value.query, MOST_HITS);
+    return found ? describeHits(found.messages, counter) : 'Nothing of this conversation is kept yet.';
+  } catch {
+    return 'The archive does not answer at the moment. Go on without it, and say so if it matters.';
+  }
+}
+
+export type Hit = Pick<ArchivedMessage, 'position' | 'role' | 'snippet' | 'json'>;
+
+/** The result of a search in words: one block for each hit, cut where it is too long. */
+export function describeHits(hits: readonly Hit[], counter: Pick<TokenCounter, 'text'>): string {
+  if (hits.length === 0) return 'No message holds all of these words. Try fewer words, or others.';
+  const whole = hits.map(blockOf).join('\n\n');
+  const { text } = shorten(whole, MOST_TOKENS, counter);
+  return text === whole
+    ? whole
+    : `${text.trimEnd()}\n[cut here; search for more words, so that less is found]`;
+}
+
+/** Without a snippet the whole message. */
+function blockOf({ position, role, snippet, json }: Hit): string {
+  const text = snippet ?? (json ? new TextDecoder().decode(json) : '(lost)');
+  return `[${position} ${role}] ${text}`;
+}
