@@ -502,6 +502,23 @@ describe('when the model can’t be asked again', () => {
 
     await until('the second upstream is closed', () => deployment.chats()[1]?.closed === true);
   });
+
+  it('the second upstream is told also where it has not begun to answer', async () => {
+    deployment.upstream.next(
+      says((ref) => ({ content: 'Let me look.', toolCalls: [retrieve({ ref })] })),
+      { type: 'hang' },
+    );
+    const left = new AbortController();
+    const stream = await deployment
+      .client()
+      .chat.completions.create({ ...paramsOf(), stream: true }, { signal: left.signal });
+    for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break;
+    await until('the second upstream is asked', () => deployment.chats().length === 2);
+    left.abort();
+
+    // Who has left is noticed by the next comment, after 15 s.
+    await until('the second upstream is closed', () => deployment.chats()[1]?.closed === true);
+  });
 });
 
 describe('runTools', () => {

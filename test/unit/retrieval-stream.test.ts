@@ -4,6 +4,7 @@ import { ChatStream } from '../../src/protocol/chat-stream.ts';
 import { Retriever } from '../../src/retrieval/retriever.ts';
 import { Rounds } from '../../src/retrieval/rounds.ts';
 import { errorFrame, RetrievalStream } from '../../src/retrieval/stream.ts';
+import { relayEvents } from '../../src/upstream/stream.ts';
 import { type Answer, chunks, DONE, usageOf } from '../support/completion.ts';
 
 const OURS: ReadonlySet<string> = new Set(['retrieve_ref', 'search_memory']);
@@ -30,7 +31,7 @@ function told(text: string): Told {
   const seen: Told = { content: '', calls: [], finish: [], roles: [], ids: new Set(), usage: [], done: 0 };
   for (const line of text.split('\n')) {
     if (line === 'data: [DONE]') seen.done++;
-    if (!line.startsWith('data: {')) continue;
+    if (!line.startsWith('data: {') || line.startsWith('data: {"error"')) continue;
     const chunk = JSON.parse(line.slice(6)) as Json & { id: string; usage?: object };
     seen.ids.add(chunk.id);
     if (chunk.usage) seen.usage.push(chunk.usage);
@@ -140,7 +141,10 @@ describe('a stream with retrieval in it', () => {
   });
 
   it('passes on the bytes of an answer that calls for nothing of ours', async () => {
-    const plain = { content: 'Hello there.', toolCalls: [{ id: 'a', name: 'look_up', arguments: '{"q":1}' }] };
+    const plain = {
+      content: 'Hello there.',
+      toolCalls: [{ id: 'a', name: 'look_up', arguments: '{"q":1}' }],
+    };
     const frame = { id: 'chatcmpl-0', model: 'gpt-4.1', usage: usageOf(100, 10) };
     expect(await relayed([plain], 3, 50)).toBe([...chunks(plain, frame, true), DONE].join(''));
   });
@@ -174,6 +178,64 @@ describe('a stream with retrieval in it', () => {
     expect(
       told(push({ tool_calls: [{ index: 0, function: { arguments: '{}' } }] })).calls[0]?.arguments,
     ).toBe('{}');
+  });
+});
+
+describe('while the model is asked again', () => {
+  const calling = (): { response: Response; abort: () => void } => {
+    const answer = { content: 'Hm.', toolCalls: [{ id: 'a', name: 'retrieve_ref', arguments: '{}' }] };
+    const frame = { id: 'chatcmpl-0', model: 'gpt-4.1', usage: usageOf(100, 10) };
+    const text = [...chunks(answer, frame, false), DONE].join('');
+    return { response: new Response(text), abort: () => undefined };
+  };
+  const TIMES = { idleMs: 60_000, keepaliveMs: 5 };
+  const retriever = new Retriever(shelf, { text: (text) => text.length }, () => false);
+  const start = async () => ({
+    body,
+    answerer: { given: [], answer: (call: { arguments: string }) => retriever.answer(call.arguments) },
+  });
+
+  it('comments keep the stream alive, and the text so far has gone out', async () => {
+    const asked = Promise.withResolvers<{ response: Response; abort: () => void }>();
+    const rounds = new Rounds(3, start, () => asked.promise);
+    const format = new RetrievalStream(OURS, new ChatStream(undefined), rounds, async (one) => one);
+    const reader = relayEvents(calling(), format, TIMES).getReader();
+    let text = '';
+    while (!text.includes(': keepalive')) text += decoder.decode((await reader.read()).value);
+
+    expect(told(text)).toMatchObject({ content: 'Hm.', finish: [], done: 0 });
+    const frame = { id: 'chatcmpl-1', model: 'gpt-4.1', usage: usageOf(100, 10) };
+    const rest = [...chunks({ content: ' So.' }, frame, false), DONE].join('');
+    asked.resolve({ response: new Response(rest), abort: () => undefined });
+    for (let read = await reader.read(); !read.done; read = await reader.read())
+      text += decoder.decode(read.value);
+    expect(told(text)).toMatchObject({ content: 'Hm. So.', finish: ['stop'], done: 1 });
+  });
+
+  it('a caller who leaves ends what is under way', async () => {
+    const asked = Promise.withResolvers<AbortSignal>();
+    const rounds = new Rounds(3, start, (_, signal) => {
+      asked.resolve(signal);
+      return new Promise(() => undefined);
+    });
+    const format = new RetrievalStream(OURS, new ChatStream(undefined), rounds, async (one) => one);
+    const reader = relayEvents(calling(), format, TIMES).getReader();
+    let text = '';
+    while (!text.includes(': keepalive')) text += decoder.decode((await reader.read()).value);
+    const signal = await asked.promise;
+
+    expect(signal.aborted).toBe(false);
+    await reader.cancel();
+    expect(signal.aborted).toBe(true);
+  });
+
+  it('an upstream that can’t be reached ends the stream with an error', async () => {
+    const rounds = new Rounds(3, start, () => Promise.reject(new Error('no upstream')));
+    const format = new RetrievalStream(OURS, new ChatStream(undefined), rounds, async (one) => one);
+    const text = await new Response(relayEvents(calling(), format, TIMES)).text();
+
+    expect(text).toContain('"code":"upstream_unreachable"');
+    expect(told(text)).toMatchObject({ content: 'Hm.', finish: [], done: 0 });
   });
 });
 
