@@ -1,11 +1,24 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** These wait for time limits most of their time: last, they would be waited for alone. */
+const WAITING = /\/(summary-waiting|bad-summarizers|auto-summary-faults|auto-summarizers)\.test\.ts$/;
+
+class WaitingFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const waits = ({ moduleId }: TestSpecification) => WAITING.test(moduleId);
+    return [...sorted.filter(waits), ...sorted.filter((file) => !waits(file))];
+  }
+}
 
 export default defineConfig({
   test: {
     include: ['test/e2e/**/*.test.ts'],
     testTimeout: 60_000,
     hookTimeout: 120_000,
-    // Each file has a Worker, an upstream and ports of its own, and most of them wait more than they work.
+    // Each file has a Worker, an upstream and ports of its own, and many of them wait more than they work.
     maxWorkers: 4,
+    sequence: { sequencer: WaitingFirst },
   },
 });
