@@ -15,6 +15,7 @@ class WaitingFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ['test/e2e/**/*.test.ts'],
+    globalSetup: ['test/support/built-worker.ts'],
     testTimeout: 60_000,
     hookTimeout: 120_000,
     // Each file has a Worker, an upstream and ports of its own, and many of them wait more than they work.

@@ -9,8 +9,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const ROOT = join(import.meta.dirname, '../..');
-const WRANGLER = join(ROOT, 'node_modules/wrangler/bin/wrangler.js');
+export const ROOT = join(import.meta.dirname, '../..');
+export const WRANGLER = join(ROOT, 'node_modules/wrangler/bin/wrangler.js');
+/** Of a Worker that stands elsewhere, it would not be found. */
+const CONFIG = join(ROOT, 'wrangler.toml');
+/** The variable of the environment that names a Worker which is built already. */
+export const BUILT_WORKER = 'PRECIS_BUILT_WORKER';
 const START_TIMEOUT_MS = 90_000;
 const STOP_TIMEOUT_MS = 5_000;
 
@@ -31,13 +35,15 @@ export interface WorkerOptions {
 /** Resolves when `/healthz` answers 200; rejects with what was printed if it never does. */
 export async function startWorker(options: WorkerOptions = {}): Promise<WorkerServer> {
   const state = await mkdtemp(join(tmpdir(), 'precis-worker-'));
+  const built = process.env[BUILT_WORKER];
+  const entry = options.entry ? [options.entry] : built ? [built, '--no-bundle', '--config', CONFIG] : [];
   const vars = Object.entries(options.vars ?? {}).flatMap(([name, value]) => ['--var', `${name}:${value}`]);
   const child = spawn(
     process.execPath,
     [
       WRANGLER,
       'dev',
-      ...(options.entry ? [options.entry] : []),
+      ...entry,
       // Ports that are free: one chosen here could be another's by the time that it is used.
       ...['--ip', '127.0.0.1', '--port', '0', '--inspector-port', '0'],
       ...['--persist-to', state, '--show-interactive-dev-session=false'],
