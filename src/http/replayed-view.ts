@@ -35,7 +35,7 @@ export async function replayedView(strategy: ReplayedStrategy, prepared: Prepare
   await storage?.write();
   const [served, trim] = await Promise.all([
     summary?.serve(),
-    summary && keepTrimmed(planned, prepared, summary.ports()),
+    planned.trimmed && summary && keepTrimmed(planned, prepared, summary.ports()),
   ]);
   const prefix = trim ? planned.trimmed?.prefix : planned.prefix;
   const shown = served && prefix && shownIn({ history, prefix }, served, counter);

@@ -1,6 +1,6 @@
 /** Several answers of a model, each one JSON body, as the one that its caller sees. The counterpart of `chat-turns.ts`, by the same rules. */
 import type { TokenUsage } from '../memory/report.ts';
-import { type CallPiece, GatheredMessage, type Turn, turnOf } from './chat-turn.ts';
+import { type CallPiece, GatheredMessage, isWhole, type Turn, turnOf } from './chat-turn.ts';
 import { addUsage, mergedUsage } from './chat-usage.ts';
 
 type Json = Record<string, unknown>;
@@ -15,9 +15,6 @@ interface Completion {
   readonly usage?: Json | null;
   readonly [field: string]: unknown;
 }
-
-/** Finish reasons of a message that is whole, so that its calls are too. */
-const WHOLE = new Set<unknown>(['tool_calls', 'stop', 'function_call']);
 
 const encoder = new TextEncoder();
 
@@ -50,7 +47,7 @@ export class ChatAnswers {
     const calls = Array.isArray(message.tool_calls) ? (message.tool_calls as CallPiece[]) : [];
     const ours = calls.filter((call) => this.names.has(call.function?.name ?? ''));
     const isOurs = ours.length > 0 && ours[0] === calls[0];
-    if (isOurs && WHOLE.has(choice.finish_reason) && this.mayAnswer()) {
+    if (isOurs && isWhole(choice.finish_reason) && this.mayAnswer()) {
       this.said.add(message);
       this.spent = this.usage;
       this.first ??= completion;
@@ -71,7 +68,7 @@ export class ChatAnswers {
       ...this.said.fields,
       ...(calls.length > 0 ? { tool_calls: calls } : {}),
     };
-    const stops = calls.length === 0 && WHOLE.has(choice.finish_reason);
+    const stops = calls.length === 0 && isWhole(choice.finish_reason);
     const finish_reason = stops ? 'stop' : choice.finish_reason;
     return { ...last, id, created, model, ...usage, choices: [{ ...choice, message: told, finish_reason }] };
   }

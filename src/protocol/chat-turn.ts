@@ -17,6 +17,13 @@ export interface Turn {
 
 type Json = Record<string, unknown>;
 
+const WHOLE = new Set<unknown>(['tool_calls', 'stop', 'function_call']);
+
+/** Whether a message that ends for this reason is whole, so that its calls are too. */
+export function isWhole(finishReason: unknown): boolean {
+  return WHOLE.has(finishReason);
+}
+
 /** A call in a message or, in pieces, in a stream. */
 export interface CallPiece {
   readonly index?: number;

@@ -6,9 +6,8 @@
  * the caller's that has begun to flow can't be taken back, so it decides the turn: calls of ours behind it are dropped. One of ours that
  * comes first decides it too: the turn is answered here, and the model plans again.
  */
-import { isDeepStrictEqual } from 'node:util';
 import type { TokenUsage } from '../memory/report.ts';
-import { type CallPiece, GatheredMessage, joined, type Turn, turnOf } from './chat-turn.ts';
+import { type CallPiece, GatheredMessage, isWhole, joined, type Turn, turnOf } from './chat-turn.ts';
 import { addUsage, mergedUsage } from './chat-usage.ts';
 import { dataFrame } from './sse.ts';
 
@@ -27,9 +26,6 @@ interface Chunk {
   readonly [field: string]: unknown;
 }
 
-/** Finish reasons of a message that is whole, so that its calls are too. */
-const WHOLE = new Set(['tool_calls', 'stop', 'function_call']);
-
 /** One call of a turn, by the index that the upstream gives it. */
 interface Gathered {
   call: CallPiece;
@@ -40,8 +36,6 @@ interface Gathered {
 }
 
 export class ChatTurns {
-  /** Of all answers so far, the one that is coming included; undefined where the upstream counts nothing. */
-  usage: TokenUsage | undefined;
   private readonly names: ReadonlySet<string>;
   private readonly mayAnswer: () => boolean;
   /** The first chunk, whose identity all others take. */
@@ -66,9 +60,14 @@ export class ChatTurns {
     this.mayAnswer = mayAnswer;
   }
 
+  /** Of all answers so far, the one that is coming included; undefined where the upstream counts nothing. */
+  get usage(): TokenUsage | undefined {
+    return addUsage(this.spent, this.counted);
+  }
+
   /** The turn that is to be answered before the stream can end; undefined when its end is the stream's. */
   get turn(): Turn | undefined {
-    if (this.decided !== 'ours' || !WHOLE.has(this.finish ?? '') || !this.mayAnswer()) return undefined;
+    if (this.decided !== 'ours' || !isWhole(this.finish) || !this.mayAnswer()) return undefined;
     const ours = [...this.calls.values()].filter(({ whose }) => whose === 'ours');
     return turnOf(
       this.message.fields,
@@ -78,7 +77,7 @@ export class ChatTurns {
 
   /** The next answer is coming. */
   begin(): void {
-    this.spent = addUsage(this.spent, this.counted);
+    this.spent = this.usage;
     this.isLater = true;
     this.calls = new Map();
     this.message = new GatheredMessage();
@@ -91,10 +90,7 @@ export class ChatTurns {
   take(data: string, frame: Uint8Array): Uint8Array[] {
     const chunk = chunkOf(data);
     if (!chunk) return [frame];
-    if (chunk.usage) {
-      this.counted = chunk.usage;
-      this.usage = addUsage(this.spent, chunk.usage);
-    }
+    if (chunk.usage) this.counted = chunk.usage;
     const choice = chunk.choices[0];
     if (!choice) return this.usageOnly(chunk, frame);
 
@@ -109,8 +105,7 @@ export class ChatTurns {
       shown.push(...this.decideAll());
     }
     // Most frames are shown as they are: their bytes are passed on.
-    const isSame =
-      !waited && this.decided !== 'ours' && isDeepStrictEqual(indexesOf(pieces), indexesOf(shown));
+    const isSame = !waited && this.decided !== 'ours' && indexesOf(pieces) === indexesOf(shown);
     if (isSame && !this.isLater) return [frame];
     return this.rewritten(chunk, choice, delta, shown);
   }
@@ -142,7 +137,7 @@ export class ChatTurns {
 
   /** A turn of nothing but calls that are dropped has stopped. */
   private shownFinish(finish: string): string {
-    return this.decided === 'ours' && WHOLE.has(finish) ? 'stop' : finish;
+    return this.decided === 'ours' && isWhole(finish) ? 'stop' : finish;
   }
 
   /** One piece of a call, and what of that call may be shown now. */
@@ -185,8 +180,8 @@ export class ChatTurns {
   }
 }
 
-function indexesOf(pieces: readonly CallPiece[]): number[] {
-  return pieces.map(({ index = 0 }) => index);
+function indexesOf(pieces: readonly CallPiece[]): string {
+  return pieces.map(({ index = 0 }) => index).join();
 }
 
 function chunkOf(data: string): Chunk | undefined {
