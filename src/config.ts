@@ -8,6 +8,7 @@ export interface Env {
   readonly REFS: R2Bucket;
   readonly CONVERSATION_MEMORY: DurableObjectNamespace;
   readonly USER_MEMORY: DurableObjectNamespace;
+  readonly TENANT_MEMORY: DurableObjectNamespace;
   readonly PRECIS_SECRET?: string;
   readonly UPSTREAM_BASE_URL?: string;
   readonly UPSTREAM_API_KEY?: string;

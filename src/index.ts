@@ -6,6 +6,7 @@ import type { Claimed } from './storage/memories.ts';
 import { writeInBackground } from './summary/background.ts';
 import type { RollMaterial } from './summary/conversation.ts';
 
+export { TenantMemoryObject as TenantMemory } from './storage/tenant-memory.ts';
 export { UserMemoryObject as UserMemory } from './storage/user-memory.ts';
 
 export class ConversationMemory extends ConversationMemoryObject<RollMaterial> {

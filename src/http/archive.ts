@@ -6,11 +6,10 @@ import type { ChatRequest } from '../protocol/chat.ts';
 import { answerIdentity, type ChatMessage } from '../protocol/chat-message.ts';
 import { Archive, type ArchiveEntry } from '../storage/archive.ts';
 import { searchable } from '../storage/archive-text.ts';
-import type { Session } from '../storage/conversation-key.ts';
 import { labelDigest } from '../storage/tenant.ts';
-import { hashSession, storedConversation } from './conversation.ts';
+import { groupOf, storedConversation } from './conversation.ts';
 import type { RequestScope } from './make-view.ts';
-import { LONGEST_ID, type Place } from './place.ts';
+import type { Place } from './place.ts';
 
 /** Archives a request: its array, and the text of its answer when that is whole and calls no tool. Never throws. */
 export type ArchiveRequest = (answer: string | undefined) => Promise<void>;
@@ -43,7 +42,7 @@ export interface RequestArchive {
 }
 
 /**
- * Undefined without a tenant, and as long as nothing names the conversation (see `sessionOf`).
+ * Undefined without a tenant, and as long as nothing names the conversation (see `groupOf`).
  *
  * @param answer the text of an answer that the array does not hold yet
  */
@@ -56,7 +55,7 @@ export function archiveOf(
   const { services, caller } = scope;
   const said = [...request.messages.map((message) => asSent(message, request)), ...answered(answer)];
   const keys = archiveKeys(said, labelDigest);
-  const session = sessionOf(place, scope, said, keys);
+  const session = groupOf(said, place, scope, (end) => keys[end - 1]?.key ?? '');
   if (!caller.tenant || !session) return undefined;
   const conversation = storedConversation(place.user, session, caller.tenant, services);
   return { archive: new Archive(conversation, services.bucket), entries: entriesOf(said, keys) };
@@ -65,22 +64,6 @@ export function archiveOf(
 /** A message that was sent, or answered. */
 interface Said extends Hashed, Pick<ArchiveEntry, 'json' | 'text'> {
   readonly wireRole: string;
-}
-
-/**
- * The conversation whose archive it is: the one that the request names, else the session that its client names (design §3), else the one
- * that its first messages name.
- */
-function sessionOf(
-  place: Place,
-  scope: RequestScope,
-  said: readonly Said[],
-  keys: readonly ArchiveKey[],
-): Session | undefined {
-  if (place.conversation !== undefined) return { id: place.conversation };
-  const { session = '' } = scope;
-  if (session !== '' && session.length <= LONGEST_ID) return { id: session };
-  return hashSession(said, (end) => keys[end - 1]?.key ?? '');
 }
 
 function asSent(message: ChatMessage, { bytes }: ChatRequest): Said {

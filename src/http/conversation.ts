@@ -2,11 +2,11 @@
 import { z } from 'zod';
 import type { Boundaries } from '../memory/boundaries.ts';
 import type { History } from '../memory/history.ts';
-import type { Message } from '../memory/message.ts';
+import { type Hashed, prefixHashes } from '../memory/prefix-hash.ts';
 import type { ChatRequest } from '../protocol/chat.ts';
 import { callObject, conversationName, type Session, userName } from '../storage/conversation-key.ts';
 import type { Settings } from '../storage/memories.ts';
-import type { Tenant } from '../storage/tenant.ts';
+import { labelDigest, type Tenant } from '../storage/tenant.ts';
 import { WRITE_LIMIT_MS } from '../storage/writer.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { neutralize } from '../summary/headings.ts';
@@ -15,7 +15,7 @@ import type { KnownSummary } from '../summary/writer.ts';
 import { NOTHING_SET } from './choose-strategy.ts';
 import { ApiError } from './errors.ts';
 import type { RequestScope } from './make-view.ts';
-import type { Place } from './place.ts';
+import { LONGEST_ID, type Place } from './place.ts';
 import type { Services } from './services.ts';
 
 /**
@@ -36,10 +36,27 @@ export function conversationOf(
   return session && storedConversation(place.user, session, tenant, services);
 }
 
-/** @param hashBefore the prefix hash of the messages before an index */
-export function hashSession(
-  messages: readonly Pick<Message, 'role'>[],
-  hashBefore: (end: number) => string,
+/**
+ * What a request's refs and its archive are grouped under: the conversation that it names, else the session that its client names (design
+ * §3), else the hash of its first messages. Undefined before there is an answer.
+ *
+ * @param hashBefore see `hashSession`
+ */
+export function groupOf(
+  messages: readonly Hashed[],
+  place: Place,
+  { session = '' }: Pick<RequestScope, 'session'>,
+  hashBefore?: (end: number) => string,
+): Session | undefined {
+  if (place.conversation !== undefined) return { id: place.conversation };
+  if (session !== '' && session.length <= LONGEST_ID) return { id: session };
+  return hashSession(messages, hashBefore);
+}
+
+/** @param hashBefore the prefix hash of the messages before an index, where that is known */
+function hashSession(
+  messages: readonly Hashed[],
+  hashBefore = (end: number) => prefixHashes(messages.slice(0, end), labelDigest)[end] ?? '',
 ): Session | undefined {
   // A greeting that stands before all else is the same in every conversation.
   const asked = messages.findIndex(({ role }) => role === 'user');

@@ -1,11 +1,17 @@
 /** `/v1/conversations/{id}/memory`: what is kept of a conversation, and what it is set to (design §5). */
 import type { Context } from 'hono';
 import { parseObject } from '../memory/placeholder.ts';
-import { ArchivePacks } from '../storage/archive-packs.ts';
-import { type ConversationMemoryStub, callObject, userName } from '../storage/conversation-key.ts';
+import {
+  type ConversationMemoryStub,
+  callObject,
+  type TenantMemoryStub,
+  userName,
+} from '../storage/conversation-key.ts';
+import { clearConversation } from '../storage/deletion.ts';
 import type { Overview, Settings } from '../storage/memories.ts';
 import { RefStore } from '../storage/refs.ts';
 import type { Tenant } from '../storage/tenant.ts';
+import { TenantBucket } from '../storage/tenant-bucket.ts';
 import type { RollMaterial, StoredConversation } from '../summary/conversation.ts';
 import { scopeOf } from './ask-upstream.ts';
 import { tenantOf } from './caller.ts';
@@ -48,34 +54,33 @@ export async function patchMemory(c: Context<AppEnv>): Promise<Response> {
 }
 
 /**
- * `DELETE /v1/conversations/{id}/memory`: its summaries with their transcripts, its archive, its settings, and what the user's memory holds
- * of it.
+ * `DELETE /v1/conversations/{id}/memory`: its summaries, its archive, its settings, what the user's memory holds of it, and the contents and
+ * transcripts to which no other conversation refers.
  */
 export async function deleteMemory(c: Context<AppEnv>): Promise<Response> {
-  const { id, memory, tenant, user, services } = target(c);
+  const { id, memory, conversation, tenant, user, services } = target(c);
   const store = new RefStore(services.bucket, tenant);
-  const archive = new ArchivePacks(services.bucket, tenant);
+  const uses = <Result>(call: (stub: TenantMemoryStub) => Promise<Result>): Promise<Result> =>
+    callObject(() => services.tenant(tenant.id), call);
   const forget = async (): Promise<void> => {
     if (user === undefined) return;
     const open = () => services.user(userName(tenant.id, user));
     await callObject(open, (stub) => stub.forget(id));
   };
   const existed = await stored(c, async () => {
-    const { exists, refs, packs } = await callObject(memory, (stub) => stub.contents());
-    // What the object knows of goes first: a call that fails half-way can then be made again.
+    const refs = await uses((stub) => stub.soleRefs(conversation.name));
+    // What the objects know of goes first: a call that fails half-way can then be made again.
     await forget();
     for (const ref of refs) services.known.delete(tenant.id, ref);
-    await store.deleteTranscripts(refs);
-    await archive.delete(packs);
-    if (!exists) return false;
-    const cleared = await callObject(memory, (stub) => stub.clear());
-    const late = without(cleared.refs, refs);
+    await store.delete(refs);
+    const left = await clearConversation(new TenantBucket(services.bucket, tenant), memory);
+    const late = without(await uses((stub) => stub.release(conversation.name)), refs);
     // Whoever was at work meanwhile may have written and told more.
-    await store.deleteTranscripts(late);
-    await archive.delete(without(cleared.packs, packs));
+    await store.delete(late);
     for (const ref of [...refs, ...late]) services.known.delete(tenant.id, ref);
+    services.told.forget(conversation.name);
     await forget();
-    return true;
+    return left !== undefined || refs.length > 0 || late.length > 0;
   });
   if (!existed) throw notFound(id);
   return c.json({ id, object: 'memory.conversation.deleted', deleted: true });

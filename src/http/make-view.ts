@@ -8,13 +8,15 @@ import { type TokenCounter, toolTokens } from '../memory/tokens.ts';
 import type { View } from '../memory/view.ts';
 import type { ChatRequest } from '../protocol/chat.ts';
 import { toolsWith } from '../protocol/chat-tools.ts';
+import { conversationName } from '../storage/conversation-key.ts';
+import { RefUses } from '../storage/ref-uses.ts';
 import { RefStore } from '../storage/refs.ts';
 import type { Tenant } from '../storage/tenant.ts';
 import { RefWriter, type WaitUntil } from '../storage/writer.ts';
 import { type LearnedLimit, roomIn } from '../upstream/learned-limits.ts';
 import type { Caller } from './caller.ts';
 import type { ChosenStrategy } from './choose-strategy.ts';
-import { sentSummary } from './conversation.ts';
+import { groupOf, sentSummary } from './conversation.ts';
 import { ApiError } from './errors.ts';
 import { type OfferedTools, offerTools } from './offer-tools.ts';
 import type { Place } from './place.ts';
@@ -174,8 +176,17 @@ function withLimit(report: Report, limit: number | undefined): Report {
 }
 
 /** Writes refs for one request. */
-export function refWriterOf(tenant: Tenant, { services, waitUntil }: RequestScope): RefWriter {
-  return new RefWriter(new RefStore(services.bucket, tenant), tenant.id, services.known, waitUntil);
+export function refWriterOf(tenant: Tenant, { scope, place, history }: Prepared): RefWriter {
+  const { services, waitUntil } = scope;
+  const group = groupOf(history.messages, place, scope);
+  const uses =
+    group &&
+    new RefUses(
+      conversationName(tenant.id, place.user, group),
+      () => services.tenant(tenant.id),
+      services.told,
+    );
+  return new RefWriter(new RefStore(services.bucket, tenant), tenant.id, services.known, waitUntil, uses);
 }
 
 /** Without a tenant, placeholders name no ref, and no summary is kept. */

@@ -17,11 +17,12 @@ export class PlanStorage {
   private readonly writer: RefWriter;
   private readonly conversation: string | undefined;
 
-  constructor(plan: Plan, tenant: Tenant, { scope, place }: Prepared) {
+  constructor(plan: Plan, tenant: Tenant, prepared: Prepared) {
+    const { scope, place } = prepared;
     this.plan = plan;
     this.tenant = tenant;
     this.scope = scope;
-    this.writer = refWriterOf(tenant, scope);
+    this.writer = refWriterOf(tenant, prepared);
     this.conversation = (place.conversation ?? scope.session)?.slice(0, LONGEST_SESSION);
   }
 

@@ -115,7 +115,7 @@ export class PrefixSummary {
     const { history } = this.plan;
     return {
       conversation: tenant && conversationOf(place, history, this.boundaries, tenant, services),
-      refs: tenant && refWriterOf(tenant, scope),
+      refs: tenant && refWriterOf(tenant, this.prepared),
       target: this.target,
       counter: this.counter,
       encoding: encodingOf(request.model),
@@ -128,10 +128,10 @@ export class PrefixSummary {
 }
 
 /** The ref in a summary that the caller holds, when it is this tenant's and still there. */
-export async function knownRef(ref: string | undefined, { scope }: Prepared): Promise<string | undefined> {
-  const { tenant } = scope.caller;
+export async function knownRef(ref: string | undefined, prepared: Prepared): Promise<string | undefined> {
+  const { tenant } = prepared.scope.caller;
   if (ref === undefined || !tenant?.refs.owns(ref)) return undefined;
-  return (await isThere(ref, refWriterOf(tenant, scope))) ? ref : undefined;
+  return (await isThere(ref, refWriterOf(tenant, prepared))) ? ref : undefined;
 }
 
 /** The summary that the caller holds, when it is of this array. */

@@ -37,7 +37,8 @@ export function getRefTool(c: Context<AppEnv>): Response {
 export async function deleteRef(c: Context<AppEnv>): Promise<Response> {
   const { tenant, ref, store, services } = target(c);
   services.known.delete(tenant.id, ref);
-  if (!tenant.refs.owns(ref) || !(await stored(c, () => store.delete(ref)))) throw notFound(ref);
+  if (!tenant.refs.owns(ref) || !(await stored(c, () => store.has(ref)))) throw notFound(ref);
+  await stored(c, () => store.delete([ref]));
   services.known.delete(tenant.id, ref);
   return c.json({ id: ref, object: 'memory.ref.deleted', deleted: true });
 }

@@ -110,7 +110,7 @@ class RollingRequest {
     const { history, place, scope } = this.prepared;
     const conversation = tenant && conversationOf(place, history, this.boundaries, tenant, scope.services);
     if (!tenant || !conversation) return undefined;
-    const refs = refWriterOf(tenant, scope);
+    const refs = refWriterOf(tenant, this.prepared);
     const { target } = this;
     return new RollingMemory(this.strategy, history, this.boundaries, {
       conversation,

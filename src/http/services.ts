@@ -12,9 +12,12 @@ import { createTokenCounter, loadTokenize, type TokenCounter } from '../memory/t
 import {
   type ConversationMemoryStub,
   conversationMemory,
+  type TenantMemoryStub,
+  tenantMemory,
   type UserMemoryStub,
   userMemory,
 } from '../storage/conversation-key.ts';
+import { TELLING_MS } from '../storage/ref-uses.ts';
 import { Tenants } from '../storage/tenant.ts';
 import { KnownRefs } from '../storage/writer.ts';
 import type { RollMaterial } from '../summary/conversation.ts';
@@ -41,6 +44,8 @@ export interface Services {
   readonly bucket: R2Bucket;
   readonly tenants: Tenants;
   readonly known: KnownRefs;
+  /** Which refs the tenants' objects were told of, by conversation. */
+  readonly told: KnownRefs;
   readonly accepted: AcceptedKeys;
   readonly limits: LearnedLimits;
   readonly agents: ReadonlyMap<string, Agent>;
@@ -48,9 +53,10 @@ export interface Services {
   readonly digests: Lru<string>;
   /** See `SummaryPorts`. */
   readonly prepared: Lru<number>;
-  /** The Durable Objects, by `conversationName` and `userName`. */
+  /** The Durable Objects, by `conversationName`, `userName` and the tenant's id. */
   conversation(name: string): ConversationMemoryStub<RollMaterial>;
   user(name: string): UserMemoryStub;
+  tenant(id: string): TenantMemoryStub;
   /** The counter for a model. Its tables are loaded when it is first asked for. */
   counting(model: string | undefined): Promise<Counting>;
 }
@@ -89,6 +95,7 @@ function createServices(env: Env): Services {
     bucket: env.REFS,
     tenants: new Tenants(config.secret),
     known: new KnownRefs(),
+    told: new KnownRefs(Date.now, TELLING_MS),
     accepted: new AcceptedKeys(),
     limits: new LearnedLimits(),
     digests: new Lru<string>(REMEMBERED_DIGESTS),
@@ -96,6 +103,7 @@ function createServices(env: Env): Services {
     agents: new Map(agents.map((spec) => [spec.key, readAgent(spec)])),
     conversation: (name) => conversationMemory(env, name),
     user: (name) => userMemory(env, name),
+    tenant: (id) => tenantMemory(env, id),
     counting(model) {
       const encoding = encodingOf(model);
       const known = countings.get(encoding) ?? createCounting(encoding);

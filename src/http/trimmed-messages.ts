@@ -15,9 +15,9 @@ export async function keepTrimmed(
   if (!trimmed) return undefined;
   const { tenant, label } = conversation ?? {};
   const { segments, shown } = trimmedTranscript(history, trimmed, tenant, label, counter);
-  if (!conversation || !refs || options.dryRun || segments.every(({ ref }) => refs.isKnown(ref)))
-    return shown;
-  if (!(await scope.mayStore(conversation.tenant))) return undefined;
-  const kept = await Promise.all(segments.map((segment) => keepContent(segment, conversation, refs)));
+  if (!conversation || !refs || options.dryRun) return shown;
+  const isKept = segments.every(({ ref }) => refs.isKnown(ref));
+  if (!isKept && !(await scope.mayStore(conversation.tenant))) return undefined;
+  const kept = await Promise.all(segments.map((segment) => keepContent(segment, refs)));
   return kept.includes(false) ? undefined : shown;
 }

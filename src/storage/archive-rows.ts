@@ -191,6 +191,14 @@ export class ArchiveRows {
     return cut(found, limits);
   }
 
+  /** Deletes everything. */
+  drop(): void {
+    if (!this.exists()) return;
+    for (const table of ['archive_messages', 'archive_packs', 'archive_text'])
+      this.sql.exec(`DROP TABLE ${table}`);
+    this.known = false;
+  }
+
   /** To be called when the tables were deleted from outside. */
   forgetTables(): void {
     this.known = undefined;

@@ -1,7 +1,10 @@
 /** Which Durable Object holds what, and how it is called. */
+
 import type { DurableObject } from 'cloudflare:workers';
+import { createHash } from 'node:crypto';
 import type { Env } from '../config.ts';
 import type { ConversationMemoryObject } from './conversation-memory.ts';
+import type { TenantMemoryObject } from './tenant-memory.ts';
 import type { UserMemoryObject } from './user-memory.ts';
 
 /** A conversation's id: the caller's own, or made by code from a hash of its first messages. */
@@ -21,22 +24,42 @@ export type Remote<Target> = {
 /** @param Material what the background work is given, see `conversation-memory.ts` */
 export type ConversationMemoryStub<Material = unknown> = Remote<ConversationMemoryObject<Material>>;
 export type UserMemoryStub = Remote<UserMemoryObject>;
+export type TenantMemoryStub = Remote<TenantMemoryObject>;
+
+/** An object knows its own name up to 1024 bytes (https://developers.cloudflare.com/durable-objects/api/id/). In characters. */
+const LONGEST_PART = 256;
 
 /** `{tenant}:{user}:{session}`; the user is empty when there is none. */
 export function conversationName(tenantId: string, user: string | undefined, session: Session): string {
   // An encoded id holds no `#`: no caller can name a session that code has made.
-  const name = 'id' in session ? encode(session.id) : `#${encode(session.hash)}`;
-  return `${encode(tenantId)}:${encode(user ?? '')}:${name}`;
+  const name = 'id' in session ? partOf(session.id) : `#${partOf(session.hash)}`;
+  return `${userName(tenantId, user ?? '')}:${name}`;
 }
 
 /** `{tenant}:{user}` */
 export function userName(tenantId: string, user: string): string {
-  return `${encode(tenantId)}:${encode(user)}`;
+  return `${partOf(tenantId)}:${partOf(user)}`;
+}
+
+/** The id of the tenant whose conversation it is. @param name from `conversationName` */
+export function tenantIn(name: string): string {
+  return name.slice(0, name.indexOf(':'));
+}
+
+/** The name of the user whose conversation it is; undefined when it is nobody's. @param name from `conversationName` */
+export function userNameIn(name: string): string | undefined {
+  const user = name.slice(0, name.lastIndexOf(':'));
+  return user.endsWith(':') ? undefined : user;
 }
 
 /** @param name from `conversationName` */
 export function conversationMemory<Material>(env: Env, name: string): ConversationMemoryStub<Material> {
   return stubOf(env.CONVERSATION_MEMORY, name) as unknown as ConversationMemoryStub<Material>;
+}
+
+/** @param id a tenant's */
+export function tenantMemory(env: Env, id: string): TenantMemoryStub {
+  return stubOf(env.TENANT_MEMORY, id) as unknown as TenantMemoryStub;
 }
 
 /** @param name from `userName` */
@@ -69,6 +92,13 @@ function isWorthRetrying(error: unknown): boolean {
 
 function stubOf(namespace: DurableObjectNamespace, name: string): DurableObjectStub {
   return namespace.get(namespace.idFromName(name));
+}
+
+/** A part of a name. A long one is named by its digest, which begins as no other part does. */
+function partOf(text: string): string {
+  const encoded = encode(text);
+  if (encoded.length <= LONGEST_PART) return encoded;
+  return `##${createHash('sha256').update(encoded).digest('hex')}`;
 }
 
 /** As a URL component. JSON may hold half of a surrogate pair, which `encodeURIComponent` refuses: it becomes `%uD83D`. */

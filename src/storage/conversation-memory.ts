@@ -8,6 +8,7 @@ import { createLog, type Log } from '../log.ts';
 import { Lru } from '../memory/lru.ts';
 import type { TokenUsage } from '../memory/report.ts';
 import { type ArchivePage, type ArchiveRow, ArchiveRows, type PageLimits } from './archive-rows.ts';
+import { callObject, tenantIn, tenantMemory } from './conversation-key.ts';
 import type {
   Chunk,
   Claim,
@@ -26,10 +27,22 @@ import { MemoryChain } from './memory-chain.ts';
 /** Costs are asked for within seconds. */
 const REMEMBERED_COSTS = 100;
 
-/** What in R2 belongs to a conversation: its transcripts, and the packs of its archive. */
+/** How often a conversation that is in use says so to its tenant's object. In milliseconds. */
+const TELLING_MS = 60 * 60_000;
+
+/** What is kept of a conversation. */
 export interface Contents {
-  readonly refs: readonly string[];
+  readonly exists: boolean;
+  /** The names of its archive's packs in R2. */
   readonly packs: readonly string[];
+  /** When it was last said to be in use, in milliseconds. */
+  readonly usedAt: number;
+}
+
+/** What was deleted, and whether settings are left. */
+export interface Cleared {
+  readonly packs: readonly string[];
+  readonly settings: boolean;
 }
 
 /** @param Material what a summary is made from. It holds the caller's key: it stays in memory, and is neither stored nor logged */
@@ -55,8 +68,8 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
   protected abstract write(material: Material, claim: Claimed, request: ClaimRequest): Promise<void>;
 
   /** See `MemoryChain` and `ConversationState` for what these do and throw. */
-  claim(request: ClaimRequest): Claim {
-    return this.chain.claim(request);
+  claim(request: ClaimRequest): Promise<Claim> {
+    return this.writing(() => this.chain.claim(request));
   }
 
   retrying(memoryId: number, lease: string, error: string): boolean {
@@ -79,11 +92,16 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
     return this.chain.fail(memoryId, lease, failure);
   }
 
-  keepDigest(request: ClaimRequest, baseMemoryId: number | null, digest: Omit<Written, 'model'>): Memory {
-    return this.chain.keepDigest(request, baseMemoryId, digest);
+  keepDigest(
+    request: ClaimRequest,
+    baseMemoryId: number | null,
+    digest: Omit<Written, 'model'>,
+  ): Promise<Memory> {
+    return this.writing(() => this.chain.keepDigest(request, baseMemoryId, digest));
   }
 
   find(request: FindRequest): Found {
+    this.reading();
     return this.chain.find(request);
   }
 
@@ -99,21 +117,21 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
     return this.chain.state.settings();
   }
 
-  configure(settings: Settings): void {
-    this.chain.state.configure(settings);
+  configure(settings: Settings): Promise<void> {
+    return this.writing(() => this.chain.state.configure(settings));
   }
 
   injection(): string | null {
     return this.chain.state.injection();
   }
 
-  freezeInjection(text: string): string {
-    return this.chain.state.freezeInjection(text);
+  freezeInjection(text: string): Promise<string> {
+    return this.writing(() => this.chain.state.freezeInjection(text));
   }
 
   /** Claims, and when that succeeds makes the summary in the background. Returns at once. */
-  roll(request: ClaimRequest, material: Material): Claim['state'] {
-    const claim = this.chain.claim(request);
+  async roll(request: ClaimRequest, material: Material): Promise<Claim['state']> {
+    const claim = await this.claim(request);
     if (claim.state === 'ready')
       this.log('debug', `No new messages to summarize for ${request.conversation}`);
     if (claim.state === 'claimed') this.ctx.waitUntil(this.writeOrFail(material, claim, request));
@@ -143,14 +161,8 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
     this.spent.set(`${memoryId}`, usage);
   }
 
-  /** Whether anything is stored, and what in R2 belongs to it. */
-  contents(): Contents & { readonly exists: boolean } {
-    return { exists: this.chain.exists(), refs: this.chain.transcripts(), packs: this.archive.packs() };
-  }
-
-  /** Remembers that a transcript is about to be written, so that it goes with the conversation. */
-  noteTranscript(ref: string): void {
-    this.chain.noteTranscript(ref);
+  contents(): Contents {
+    return { exists: this.chain.exists(), packs: this.archive.packs(), usedAt: this.chain.state.toldAt() };
   }
 
   /** See `ArchiveRows` for what these do. */
@@ -158,8 +170,8 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
     return this.archive.unknown(keys);
   }
 
-  notePacks(after: string | null, packs: readonly string[]): boolean {
-    return this.archive.notePacks(after, packs);
+  notePacks(after: string | null, packs: readonly string[]): Promise<boolean> {
+    return this.writing(() => this.archive.notePacks(after, packs));
   }
 
   addToArchive(rows: readonly ArchiveRow[]): boolean {
@@ -168,11 +180,13 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
 
   /** A page of the archive; null when nothing is kept of the conversation. */
   archived(after: number, limits: PageLimits): ArchivePage | null {
+    this.reading();
     return this.chain.exists() ? this.archive.page(after, limits) : null;
   }
 
   /** A page of what a search of the archive finds; null when nothing is kept of the conversation. */
   searchArchive(match: string, after: number, limits: PageLimits): ArchivePage | null {
+    this.reading();
     return this.chain.exists() ? this.archive.search(match, after, limits) : null;
   }
 
@@ -181,9 +195,9 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
     if (this.chain.abandon(memoryId, lease) && !this.archive.exists()) await this.clear();
   }
 
-  /** Deletes everything. Who still writes for this conversation has lost its lease. @returns what in R2 belongs to it */
-  async clear(): Promise<Contents> {
-    const { refs, packs } = this.contents();
+  /** Deletes everything. Who still writes for this conversation has lost its lease. */
+  async clear(): Promise<Cleared> {
+    const { packs } = this.contents();
     const deleted = this.ctx.storage.deleteAll();
     this.forgetTables();
     try {
@@ -193,7 +207,43 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
       this.spent.clear();
       this.waiters.wakeAll();
     }
-    return { refs, packs };
+    return { packs, settings: false };
+  }
+
+  /** The same, but for the settings. */
+  async strip(): Promise<Cleared> {
+    const { memory_strategy, memory_injection } = this.chain.state.settings();
+    if (memory_strategy === null && memory_injection === null) return this.clear();
+    const { packs } = this.contents();
+    this.chain.strip();
+    this.archive.drop();
+    this.waiters.wakeAll();
+    return { packs, settings: true };
+  }
+
+  /** Does what may write, and before anything is written tells the tenant's object of this conversation: it could not be found otherwise. */
+  private async writing<Result>(work: () => Result): Promise<Result> {
+    if (this.chain.state.toldAt() === 0) await this.tell();
+    else this.reading();
+    const result = work();
+    if (this.chain.exists() && this.chain.state.toldAt() === 0) this.chain.state.saveTold(this.now());
+    return result;
+  }
+
+  /** Says now and then that the conversation is in use. */
+  private reading(): void {
+    const toldAt = this.chain.state.toldAt();
+    if (toldAt === 0 || this.now() - toldAt < TELLING_MS) return;
+    this.chain.state.saveTold(this.now());
+    const failed = (): void => this.log('warn', 'a use could not be noted', { code: 'store_failed' });
+    this.ctx.waitUntil(this.tell().catch(failed));
+  }
+
+  private async tell(): Promise<void> {
+    const { name } = this.ctx.id;
+    if (name === undefined) throw new Error('the object of a conversation is opened by its name');
+    const open = () => tenantMemory(this.env, tenantIn(name));
+    await callObject(open, (stub) => stub.note(name, []));
   }
 
   private forgetTables(): void {

@@ -39,6 +39,15 @@ export class ConversationState {
     return this.tables.get('frozen_injection');
   }
 
+  /** When the tenant's object was last told of this conversation, in milliseconds; 0: never. */
+  toldAt(): number {
+    return Number(this.tables.get('told_at') ?? 0);
+  }
+
+  saveTold(at: number): void {
+    this.tables.set('told_at', String(at));
+  }
+
   /** The first text stays, so that its bytes never change. @returns the one that stays @throws RangeError when it is too long */
   freezeInjection(text: string): string {
     const frozen = this.injection();

@@ -215,17 +215,6 @@ export class MemoryChain {
     return this.tables.exists();
   }
 
-  /** The refs of all transcripts. */
-  transcripts(): string[] {
-    return this.rows.transcripts();
-  }
-
-  /** Remembers that a transcript is about to be written. */
-  noteTranscript(ref: string): void {
-    this.tables.make();
-    this.writer.noteTranscript(ref);
-  }
-
   /** Decides up to which hash a round's digest reaches, unless that is decided; empty: it has none. */
   pinDigest(round: string, strategyHash: string, hash: string): void {
     this.pins.pinDigest(round, strategyHash, hash);
@@ -237,7 +226,6 @@ export class MemoryChain {
     const { memory_strategy, memory_injection } = this.state.settings();
     return (
       !this.rows.any() &&
-      this.transcripts().length === 0 &&
       memory_strategy === null &&
       memory_injection === null &&
       this.state.injection() === null
@@ -254,6 +242,11 @@ export class MemoryChain {
     const nothing = { conversation_memory: null, memories: [], stats, stuck: false };
     const known = { exists, settings: this.state.settings(), health: this.state.health().state };
     return { ...known, ...(exists ? this.rows.listing(this.ports.now()) : nothing) };
+  }
+
+  /** Deletes all but the settings. Who still writes has lost its lease. */
+  strip(): void {
+    if (this.exists()) this.tables.strip();
   }
 
   /** To be called when the tables were deleted from outside. */

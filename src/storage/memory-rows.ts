@@ -151,15 +151,6 @@ export class MemoryRows {
     return this.has("strategy_hash = ? AND status = 'completed'", strategyHash);
   }
 
-  /** The refs of all transcripts that were ever written for this conversation. */
-  transcripts(): string[] {
-    if (!this.tables.exists()) return [];
-    return this.tables.sql
-      .exec<{ ref: string }>('SELECT ref FROM transcripts')
-      .toArray()
-      .map(({ ref }) => ref);
-  }
-
   /** The newest versions and what can be counted of all. To be asked only when there are tables. @param now in milliseconds */
   listing(now: number): Pick<Overview, 'conversation_memory' | 'memories' | 'stats' | 'stuck'> {
     const { sql } = this.tables;

@@ -37,7 +37,6 @@ const SCHEMA = `
   );
   CREATE INDEX IF NOT EXISTS memories_by_prefix ON memories (prefix_hash, strategy_hash, status);
   CREATE INDEX IF NOT EXISTS memories_by_strategy ON memories (strategy_hash, status);
-  CREATE TABLE IF NOT EXISTS transcripts (ref TEXT PRIMARY KEY) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS pins (
     pin_id INTEGER PRIMARY KEY,
     round_hash TEXT NOT NULL,
@@ -48,7 +47,13 @@ const SCHEMA = `
   );
 `;
 
-type StateKey = 'schema_version' | 'health' | 'memory_strategy' | 'memory_injection' | 'frozen_injection';
+type StateKey =
+  | 'schema_version'
+  | 'health'
+  | 'memory_strategy'
+  | 'memory_injection'
+  | 'frozen_injection'
+  | 'told_at';
 
 /** Who reads asks `exists` first, who writes calls `make` first. `get` and `set` do so themselves. */
 export class MemoryTables {
@@ -69,6 +74,12 @@ export class MemoryTables {
     this.sql.exec(SCHEMA);
     this.known = true;
     this.set('schema_version', SCHEMA_VERSION);
+  }
+
+  /** Deletes all rows but those of `state` that are set by a caller. */
+  strip(): void {
+    for (const table of ['memories', 'pins']) this.sql.exec(`DELETE FROM ${table}`);
+    this.sql.exec("DELETE FROM state WHERE key IN ('health', 'frozen_injection')");
   }
 
   /** To be called when the tables were deleted from outside. */

@@ -70,11 +70,6 @@ export class MemoryWriter {
     );
   }
 
-  /** Remembers that a transcript is about to be written, so that it can be deleted with the conversation. */
-  noteTranscript(ref: string): void {
-    this.sql.exec('INSERT OR IGNORE INTO transcripts (ref) VALUES (?)', ref);
-  }
-
   /** Takes a row back, as if it had never been claimed. */
   remove(memoryId: number): void {
     this.sql.exec('DELETE FROM memories WHERE memory_id = ?', memoryId);
@@ -234,7 +229,6 @@ export class MemoryWriter {
   private columnsOfWritten(written: Written): Columns {
     const { text, tokens, ref, transcript_from, transcript_earlier, model, ms } = written;
     const completed_at = this.ports.now();
-    if (ref !== null) this.noteTranscript(ref);
     return {
       status: 'completed',
       error: null,

@@ -51,24 +51,16 @@ export class RefStore {
   }
 
   /**
-   * Deletes a content.
+   * Deletes contents.
    *
-   * The tenant's manifests go first, since one of them may say that this ref is written, and again afterwards, since another request
+   * The tenant's manifests go first, since one of them may say that these refs are written, and again afterwards, since another request
    * may have written one meanwhile.
-   *
-   * @returns false when there was none under this ref
    */
-  async delete(ref: string): Promise<boolean> {
-    if (!(await this.has(ref))) return false;
+  async delete(refs: readonly string[]): Promise<void> {
+    if (refs.length === 0) return;
     await this.bucket.deleteAll(MANIFEST);
-    await this.bucket.delete([ref]);
-    await this.bucket.deleteAll(MANIFEST);
-    return true;
-  }
-
-  /** Deletes transcripts, of which no manifest tells. */
-  async deleteTranscripts(refs: readonly string[]): Promise<void> {
     await this.bucket.delete(refs);
+    await this.bucket.deleteAll(MANIFEST);
   }
 
   /** Refs in the order of their keys. @param after the last ref of the page before */

@@ -56,6 +56,17 @@ export class UserMemoryObject extends DurableObject<Env> {
     if (this.exists()) this.sql.exec('DELETE FROM summaries WHERE conversation = ?', conversation);
   }
 
+  /** Forgets the summaries that were made before a time. @param before in milliseconds */
+  async forgetBefore(before: number): Promise<void> {
+    if (!this.exists()) return;
+    this.sql.exec('DELETE FROM summaries WHERE at < ?', before);
+    if (this.sql.exec('SELECT 1 FROM summaries LIMIT 1').toArray().length === 0) await this.clear();
+  }
+
+  async clear(): Promise<void> {
+    await this.ctx.storage.deleteAll();
+  }
+
   private exists(): boolean {
     return this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'summaries'").toArray().length > 0;
   }

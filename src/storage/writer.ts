@@ -5,6 +5,7 @@
  * does not prove is written, a few at a time and within a time limit; and what is still not known then stays in full.
  */
 import { Lru } from '../memory/lru.ts';
+import type { RefUses } from './ref-uses.ts';
 import type { RefStore, StoredContent } from './refs.ts';
 
 /** R2 lets six requests of one invocation wait for their headers (design §7). */
@@ -18,43 +19,61 @@ const TRUST_MS = 5 * 60_000;
 
 const REMEMBERED = 50_000;
 
-/** Names (refs and manifests) that this isolate has seen written, by tenant. Another isolate's deletion is noticed after `TRUST_MS`. */
+/** Owners whose names were forgotten all at once. */
+const REMEMBERED_OWNERS = 1_000;
+
+/**
+ * Names that this isolate has seen written, by their owner: refs and manifests of a tenant, uses of a conversation. What another isolate deletes is
+ * noticed when this one's trust ends.
+ */
 export class KnownRefs {
   private readonly seen = new Lru<number>(REMEMBERED);
+  private readonly forgotten = new Lru<number>(REMEMBERED_OWNERS);
+  private readonly trustMs: number;
   private readonly now: () => number;
 
-  constructor(now: () => number = Date.now) {
+  constructor(now: () => number = Date.now, trustMs = TRUST_MS) {
     this.now = now;
+    this.trustMs = trustMs;
   }
 
-  has(tenant: string, ref: string): boolean {
-    const at = this.seen.get(`${tenant}/${ref}`);
-    return at !== undefined && this.now() - at < TRUST_MS;
+  has(owner: string, ref: string): boolean {
+    const at = this.seen.get(`${owner}/${ref}`);
+    if (at === undefined || this.now() - at >= this.trustMs) return false;
+    return at > (this.forgotten.get(owner) ?? Number.NEGATIVE_INFINITY);
   }
 
-  add(tenant: string, ref: string): void {
-    this.seen.set(`${tenant}/${ref}`, this.now());
+  add(owner: string, ref: string): void {
+    this.seen.set(`${owner}/${ref}`, this.now());
   }
 
-  delete(tenant: string, ref: string): void {
-    this.seen.delete(`${tenant}/${ref}`);
+  delete(owner: string, ref: string): void {
+    this.seen.delete(`${owner}/${ref}`);
+  }
+
+  /** Forgets all names of an owner. */
+  forget(owner: string): void {
+    this.forgotten.set(owner, this.now());
   }
 }
 
 /** Brings what must outlive the response to its end. */
 export type WaitUntil = (work: Promise<unknown>) => void;
 
-/** Writes one tenant's contents. */
+/** Writes one tenant's contents, and notes that a conversation refers to them. */
 export class RefWriter {
   private readonly store: RefStore;
   private readonly tenant: string;
   private readonly known: KnownRefs;
   private readonly waitUntil: WaitUntil;
+  private readonly uses: RefUses | undefined;
   private readonly slots = new Slots(AT_ONCE);
   /** Names that were seen written in this request. */
   private readonly seen = new Set<string>();
 
-  constructor(store: RefStore, tenant: string, known: KnownRefs, waitUntil: WaitUntil) {
+  /** @param uses of the conversation that refers to what is written; absent as long as none is known */
+  constructor(store: RefStore, tenant: string, known: KnownRefs, waitUntil: WaitUntil, uses?: RefUses) {
+    this.uses = uses;
     this.store = store;
     this.tenant = tenant;
     this.known = known;
@@ -74,20 +93,33 @@ export class RefWriter {
    */
   async ensure(segments: readonly (readonly StoredContent[])[], limit: Promise<void>): Promise<void> {
     const work = this.ensureAll(segments);
+    this.waitUntil(this.noteUses(segments.flat()));
     this.waitUntil(work);
     await Promise.race([work, limit]);
   }
 
   /** Whether a ref is there, by what is known or by one look before `limit`. Never throws. */
   async isThereBy(ref: string, limit: Promise<void>): Promise<boolean> {
-    if (this.isKnown(ref)) return true;
-    if (await Promise.race([this.isThere(ref), limit.then(() => false)])) this.see(ref);
+    if (!this.isKnown(ref) && (await Promise.race([this.isThere(ref), limit.then(() => false)])))
+      this.see(ref);
+    if (this.isKnown(ref)) this.waitUntil(this.noteUses([{ ref }]));
     return this.isKnown(ref);
   }
 
   /** Writes contents that a later view may name. Never throws. */
   async prepare(contents: readonly StoredContent[]): Promise<void> {
+    await Promise.all([this.writeUnknown(contents), this.noteUses(contents)]);
+  }
+
+  private async writeUnknown(contents: readonly StoredContent[]): Promise<void> {
     await Promise.all(this.unknown(contents).map((content) => this.write(content)));
+  }
+
+  /** A use that could not be noted is told by the next request. */
+  private async noteUses(contents: readonly Pick<StoredContent, 'ref'>[]): Promise<void> {
+    const refs = contents.map(({ ref }) => ref);
+    const written = new Set(refs.filter((ref) => !this.isKnown(ref)));
+    await this.uses?.note(refs, written).catch(() => undefined);
   }
 
   /**
@@ -100,7 +132,7 @@ export class RefWriter {
     if (await this.isProven(all, manifest)) return;
     const earlier = segments.slice(0, -1).flat();
     if (earlier.length > 0) await this.isProven(earlier, this.manifestOf(earlier));
-    await this.prepare(all);
+    await this.writeUnknown(all);
     // Only what is wholly written gets its manifest, and nobody waits for it: it spares later requests their looks.
     if (manifest !== undefined && all.every(({ ref }) => this.isKnown(ref)))
       this.waitUntil(this.note(manifest, all, earlier));

@@ -3,14 +3,13 @@ import type { Boundaries } from '../memory/boundaries.ts';
 import type { History } from '../memory/history.ts';
 import type { Entry } from '../memory/passage.ts';
 import type { TokenCounter } from '../memory/tokens.ts';
-import { callObject } from '../storage/conversation-key.ts';
 import type { Memory, Transcript } from '../storage/memories.ts';
 import type { StoredContent } from '../storage/refs.ts';
 import { labelDigest, type Tenant } from '../storage/tenant.ts';
 import { type RefWriter, WRITE_LIMIT_MS } from '../storage/writer.ts';
 import type { StoredConversation } from './conversation.ts';
 import { entriesOf } from './entries.ts';
-import { after, within } from './time-limit.ts';
+import { after } from './time-limit.ts';
 import { writeTranscript } from './transcript.ts';
 
 /** The name of the tool in a transcript's metadata: no tool has made it. */
@@ -80,7 +79,7 @@ export interface TranscriptPlace {
 export async function keep(range: TranscriptRange, place: TranscriptPlace): Promise<Transcript> {
   const { conversation, refs, counter, boundaries } = place;
   const content = transcriptOf(range, conversation.tenant, conversation.label, counter);
-  if (!(await keepContent(content, conversation, refs))) return NO_TRANSCRIPT;
+  if (!(await keepContent(content, refs))) return NO_TRANSCRIPT;
   return nameOf(content, range, boundaries);
 }
 
@@ -93,25 +92,11 @@ export function nameOf(
   return { ref, transcript_from: boundaries.at(from).prefixHash, transcript_earlier: earlier ?? null };
 }
 
-/** Writes what a conversation's object knows of first: it goes when the conversation does. */
-export async function keepContent(
-  content: StoredContent,
-  { memory }: StoredConversation,
-  refs: RefWriter,
-): Promise<boolean> {
-  if (refs.isKnown(content.ref)) return true;
+/** Writes a content, as far as that is possible in time. @returns whether it is known to be written */
+export async function keepContent(content: StoredContent, refs: RefWriter): Promise<boolean> {
   const limit = after(WRITE_LIMIT_MS);
-  try {
-    await within(
-      WRITE_LIMIT_MS,
-      callObject(memory, (stub) => stub.noteTranscript(content.ref)),
-    );
-    await refs.ensure([[content]], limit.over);
-  } catch {
-    // Not known to be written: whoever names it sees that.
-  } finally {
-    limit.clear();
-  }
+  await refs.ensure([[content]], limit.over);
+  limit.clear();
   return refs.isKnown(content.ref);
 }
 
@@ -139,7 +124,7 @@ export async function fetchableRef(memory: Memory, place: TranscriptPlace): Prom
   const content = transcriptOf(range, conversation.tenant, conversation.label, counter);
   // Made of other bytes, such as an answer that its caller has rewritten, it would have another name.
   if (ref !== null && content.ref !== ref) return undefined;
-  return (await keepContent(content, conversation, refs)) ? content.ref : undefined;
+  return (await keepContent(content, refs)) ? content.ref : undefined;
 }
 
 /** Names the text without reading the messages: by their bytes and their places. */

@@ -135,7 +135,7 @@ export class RollingMemory {
     const request = this.claimRequest(due, over, task, prior);
     const state = await callObject(conversation.memory, (stub) => stub.roll(request, material));
     // Written while the model is at work, and only when it is. A view looks for it again before it names it.
-    if (state === 'claimed' && refs) await keepContent(content, conversation, refs);
+    if (state === 'claimed' && refs) await keepContent(content, refs);
   }
 
   /**

@@ -343,7 +343,7 @@ describe('the archive of a conversation', () => {
     const { ask, messages, stub } = archive();
     await ask([user('One')]);
     await runInDurableObject(stub, async (memory) => {
-      const claim = memory.claim({
+      const claim = await memory.claim({
         conversation: 'one',
         strategyHash: 'strategy',
         boundary: { prefixHash: 'one', end: 1, sequence: 0 },

@@ -381,8 +381,8 @@ describe.each([
       const { memoryId, lease } = claim;
       const long = 'ü'.repeat(500_001);
       const tried = (use: (memory: ConversationMemory) => unknown) =>
-        call((memory) => {
-          expect(() => use(memory)).toThrow(RangeError);
+        call(async (memory) => {
+          await expect((async () => use(memory))()).rejects.toThrow(RangeError);
         });
       await tried((memory) => memory.complete(memoryId, lease, written(long)));
       await tried((memory) => memory.fail(memoryId, lease, { error: 'e', digest: digest(long) }));
@@ -692,9 +692,9 @@ describe('the newest summary', () => {
 describe('a look at many candidates', () => {
   it('reads no more than one row for each, however many are stored', async () => {
     const { call } = conversation();
-    await call((memory, { storage }) => {
+    await call(async (memory, { storage }) => {
       for (let end = 0; end < 500; end++) {
-        const claim = memory.claim(request(end));
+        const claim = await memory.claim(request(end));
         if (claim.state === 'claimed') memory.complete(claim.memoryId, claim.lease, written(`${end}`));
       }
       const cursors: SqlStorageCursor<Record<string, SqlStorageValue>>[] = [];
@@ -725,14 +725,14 @@ describe('what is kept', () => {
     const { call, claimed, clock, make } = conversation();
     const base = await make(1, 'a base');
     const writing = await claimed(2, { bases: [boundary(1)], leaseMs: 10 * MINUTE });
-    await call((memory, { storage }) => {
-      const make = (end: number): Claimed => {
-        const claim = memory.claim(request(end, { retryIntervalMs: 0 }));
+    await call(async (memory, { storage }) => {
+      const make = async (end: number): Promise<Claimed> => {
+        const claim = await memory.claim(request(end, { retryIntervalMs: 0 }));
         if (claim.state !== 'claimed') throw new Error(claim.state);
         return claim;
       };
       for (let end = 10; end < 510; end++) {
-        const { memoryId, lease } = make(end);
+        const { memoryId, lease } = await make(end);
         if (end % 2) memory.complete(memoryId, lease, written(`${end}`));
         else memory.fail(memoryId, lease, { error: 'upstream_error' });
         // The shortest of rests.
@@ -741,7 +741,7 @@ describe('what is kept', () => {
       expect(count(storage, 'memories')).toBe(500);
       expect(count(storage, 'memories', "status = 'completed'")).toBe(251);
       for (let end = 1000; end < 1260; end++) {
-        const { memoryId, lease } = make(end);
+        const { memoryId, lease } = await make(end);
         memory.complete(memoryId, lease, written(`${end}`));
       }
       expect(count(storage, 'memories')).toBe(500);
@@ -809,14 +809,6 @@ describe('a claim that is taken back', () => {
     expect(await tables()).toEqual([]);
   });
 
-  it('leaves the notes of transcripts, by which a deletion finds them', async () => {
-    const { call, claimed } = conversation();
-    await call((memory) => memory.noteTranscript('ref_noted'));
-    const { memoryId, lease } = await claimed(4);
-    await call((memory) => memory.abandon(memoryId, lease));
-    expect((await call((memory) => memory.contents())).refs).toEqual(['ref_noted']);
-  });
-
   it('leaves what else is kept', async () => {
     const { call, claimed, make, overview } = conversation();
     await make(2, 'two');
@@ -825,25 +817,6 @@ describe('a claim that is taken back', () => {
     expect((await overview()).memories).toHaveLength(2);
     await call((memory) => memory.abandon(memoryId, lease));
     expect((await overview()).memories).toMatchObject([{ memory_text: 'two' }]);
-  });
-});
-
-describe('transcripts', () => {
-  it('are known before they are written, and when a version names them, each once', async () => {
-    const { call, make } = conversation();
-    await call((memory) => memory.noteTranscript('ref_noted'));
-    await make(2, 'two');
-    await make(4, 'four');
-    expect(await call((memory) => memory.contents())).toEqual({
-      exists: true,
-      refs: ['ref_noted', 'ref_transcript'],
-      packs: [],
-    });
-    expect(await call((memory) => memory.clear())).toEqual({
-      refs: ['ref_noted', 'ref_transcript'],
-      packs: [],
-    });
-    expect(await call((memory) => memory.contents())).toEqual({ exists: false, refs: [], packs: [] });
   });
 });
 
@@ -979,7 +952,7 @@ describe('rolling', () => {
     const { call, claim, overview } = conversation();
     await call(async (memory) => {
       Reflect.set(memory, 'write', () => Promise.reject(new Error('sk-secret')));
-      memory.roll(request(4), material);
+      await memory.roll(request(4), material);
       await memory.settled(1, 1_000);
     });
     expect((await overview()).memories[0]).toMatchObject({ status: 'failed', error: 'write_failed' });
@@ -990,7 +963,7 @@ describe('rolling', () => {
   it('stores nothing of its material', async () => {
     const { call } = conversation();
     await call(async (memory) => {
-      memory.roll(request(4), material);
+      await memory.roll(request(4), material);
       await memory.settled(1, 10_000);
     });
     const stored = await call((_, { storage }) =>

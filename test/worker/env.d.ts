@@ -3,6 +3,7 @@ declare namespace Cloudflare {
     readonly REFS: R2Bucket;
     readonly CONVERSATION_MEMORY: DurableObjectNamespace;
     readonly USER_MEMORY: DurableObjectNamespace;
+    readonly TENANT_MEMORY: DurableObjectNamespace;
     readonly PRECIS_SECRET: string;
     readonly UPSTREAM_BASE_URL: string;
   }

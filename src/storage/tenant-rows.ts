@@ -1,0 +1,199 @@
+/**
+ * The tables of a tenant's object: which conversations there are, when each was last used, and which refs it refers to. They are made by the
+ * first write. See `storage-schema.md`.
+ */
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS conversations (
+    conversation_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL UNIQUE,
+    last_used INTEGER
+  );
+  CREATE INDEX IF NOT EXISTS conversations_by_use ON conversations (last_used);
+  CREATE TABLE IF NOT EXISTS uses (
+    ref TEXT NOT NULL,
+    conversation_id INTEGER NOT NULL,
+    PRIMARY KEY (ref, conversation_id)
+  ) WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS uses_by_conversation ON uses (conversation_id);
+  CREATE TABLE IF NOT EXISTS erasure (
+    only INTEGER PRIMARY KEY CHECK (only = 1),
+    last_conversation INTEGER NOT NULL,
+    before INTEGER NOT NULL,
+    after TEXT NOT NULL
+  );
+`;
+
+/** Of a conversation, the refs that no other one refers to. */
+const SOLE = `
+  SELECT u.ref FROM uses u WHERE u.conversation_id = ? AND NOT EXISTS
+    (SELECT 1 FROM uses v WHERE v.ref = u.ref AND v.conversation_id <> u.conversation_id)`;
+
+/** How far the erasure of a tenant's data has come. */
+export interface Erasure {
+  /** What was uploaded later is not part of it, in milliseconds since the epoch. */
+  readonly before: number;
+  /** The name of the last object in R2 that was looked at; empty before the first one. */
+  readonly after: string;
+}
+
+export class TenantRows {
+  private readonly sql: SqlStorage;
+  private known: boolean | undefined;
+
+  constructor(sql: SqlStorage) {
+    this.sql = sql;
+  }
+
+  exists(): boolean {
+    this.known ??=
+      this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'conversations'").toArray().length > 0;
+    return this.known;
+  }
+
+  /** Notes that a conversation is in use, and what it refers to. @param now in milliseconds */
+  note(conversation: string, refs: readonly string[], now: number): void {
+    if (!this.exists()) {
+      this.sql.exec(SCHEMA);
+      this.known = true;
+    }
+    const { conversation_id } = this.sql
+      .exec<{ conversation_id: number }>(
+        `INSERT INTO conversations (name, last_used) VALUES (?, ?)
+         ON CONFLICT (name) DO UPDATE SET last_used = max(coalesce(last_used, 0), excluded.last_used)
+         RETURNING conversation_id`,
+        conversation,
+        now,
+      )
+      .one();
+    this.sql.exec(
+      'INSERT OR IGNORE INTO uses (ref, conversation_id) SELECT value, ? FROM json_each(?)',
+      conversation_id,
+      JSON.stringify(refs),
+    );
+  }
+
+  /** Notes that a content was read: whatever conversation refers to it is in use. @param now in milliseconds */
+  noteRead(ref: string, now: number): void {
+    if (!this.exists()) return;
+    this.sql.exec(
+      `UPDATE conversations SET last_used = max(coalesce(last_used, 0), ?)
+       WHERE conversation_id IN (SELECT conversation_id FROM uses WHERE ref = ?)`,
+      now,
+      ref,
+    );
+  }
+
+  /** The refs that no other conversation refers to. */
+  soleRefs(conversation: string): string[] {
+    const id = this.idOf(conversation);
+    return id === undefined ? [] : this.refs(SOLE, id);
+  }
+
+  /** Of these refs, those to which no conversation refers. */
+  unreferenced(refs: readonly string[]): string[] {
+    if (!this.exists()) return [...refs];
+    return this.refs(
+      'SELECT value AS ref FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM uses u WHERE u.ref = value)',
+      JSON.stringify(refs),
+    );
+  }
+
+  /** Forgets a conversation. @returns the refs that no other one refers to */
+  release(conversation: string): string[] {
+    const sole = this.soleRefs(conversation);
+    const id = this.idOf(conversation);
+    if (id === undefined) return sole;
+    this.sql.exec('DELETE FROM uses WHERE conversation_id = ?', id);
+    this.sql.exec('DELETE FROM conversations WHERE conversation_id = ?', id);
+    return sole;
+  }
+
+  /** Conversations that were last used before a time, the oldest first. @param before in milliseconds */
+  unused(before: number, most: number): string[] {
+    if (!this.exists()) return [];
+    return this.names(
+      'SELECT name FROM conversations WHERE last_used < ? ORDER BY last_used LIMIT ?',
+      before,
+      most,
+    );
+  }
+
+  /** A conversation of which only settings are left: it refers to nothing, and is not unused again until it is used. */
+  retire(conversation: string): void {
+    const id = this.idOf(conversation);
+    if (id === undefined) return;
+    this.sql.exec('DELETE FROM uses WHERE conversation_id = ?', id);
+    this.sql.exec('UPDATE conversations SET last_used = NULL WHERE conversation_id = ?', id);
+  }
+
+  /** The erasure that is under way. */
+  erasure(): Erasure | undefined {
+    if (!this.exists()) return undefined;
+    return this.sql
+      .exec<{ before: number; after: string }>('SELECT before, after FROM erasure')
+      .toArray()
+      .at(0);
+  }
+
+  /** Marks all that is there now for erasure, with what an earlier one has left. @param before see `Erasure` */
+  beginErasure(before: number): void {
+    if (!this.exists()) this.sql.exec(SCHEMA);
+    this.known = true;
+    this.sql.exec(
+      `INSERT OR REPLACE INTO erasure (only, last_conversation, before, after)
+       SELECT 1, coalesce(max(conversation_id), 0), ?, '' FROM conversations`,
+      before,
+    );
+  }
+
+  /** Conversations that are still to be erased. */
+  toErase(most: number): string[] {
+    return this.names(
+      `SELECT name FROM conversations WHERE conversation_id <= (SELECT last_conversation FROM erasure)
+       ORDER BY conversation_id LIMIT ?`,
+      most,
+    );
+  }
+
+  /** Notes how far an erasure has come in R2. */
+  erasedUpTo(after: string): void {
+    this.sql.exec('UPDATE erasure SET after = ?', after);
+  }
+
+  endErasure(): void {
+    this.sql.exec('DELETE FROM erasure');
+  }
+
+  /** Whether there is nothing that would have to be kept. */
+  isEmpty(): boolean {
+    return !this.exists() || this.names('SELECT name FROM conversations LIMIT 1').length === 0;
+  }
+
+  /** To be called when the tables were deleted from outside. */
+  forget(): void {
+    this.known = undefined;
+  }
+
+  private idOf(conversation: string): number | undefined {
+    if (!this.exists()) return undefined;
+    return this.sql
+      .exec<{ id: number }>('SELECT conversation_id AS id FROM conversations WHERE name = ?', conversation)
+      .toArray()
+      .at(0)?.id;
+  }
+
+  private refs(query: string, ...values: SqlStorageValue[]): string[] {
+    return this.sql
+      .exec<{ ref: string }>(query, ...values)
+      .toArray()
+      .map(({ ref }) => ref);
+  }
+
+  private names(query: string, ...values: SqlStorageValue[]): string[] {
+    return this.sql
+      .exec<{ name: string }>(query, ...values)
+      .toArray()
+      .map(({ name }) => name);
+  }
+}
