@@ -12,6 +12,7 @@ import { passthrough } from './http/passthrough.ts';
 import { deleteRef, getRef, getRefTool, listRefs } from './http/refs.ts';
 import { routeOf } from './http/routing.ts';
 import { type AppEnv, servicesOf } from './http/services.ts';
+import { deleteTenantData } from './http/tenant-data.ts';
 
 export function createApp(): Hono<AppEnv> {
   const app = new Hono<AppEnv>({ getPath: (request) => routeOf(new URL(request.url).pathname).path });
@@ -44,6 +45,8 @@ export function createApp(): Hono<AppEnv> {
   app.all('/v1/conversations/:id/memory', notAllowed('GET, HEAD, PATCH, DELETE'));
   app.get('/v1/conversations/:id/messages', listMessages);
   app.all('/v1/conversations/:id/messages', notAllowed('GET, HEAD'));
+  app.delete('/v1/memory', deleteTenantData);
+  app.all('/v1/memory', notAllowed('DELETE'));
   app.post('/v1/mcp', mcp);
   app.all('/v1/mcp', notAllowed('POST'));
   app.all('/v1/*', passthrough);

@@ -25,6 +25,7 @@ export interface Env {
   readonly UPSTREAM_HEADERS_TIMEOUT_MS?: string;
   readonly UPSTREAM_IDLE_TIMEOUT_MS?: string;
   readonly MODEL_PRICES?: string;
+  readonly RETENTION_DAYS?: string;
   readonly LOG_LEVEL?: string;
 }
 
@@ -78,6 +79,8 @@ export interface Config {
   readonly idleTimeoutMs: number;
   /** The deployer's own prices; they go before those that `memory/prices.ts` knows. */
   readonly modelPrices: readonly Price[];
+  /** How long what nobody uses is kept; undefined: for ever. */
+  readonly retentionDays: number | undefined;
   readonly logLevel: LogLevel;
 }
 
@@ -89,6 +92,8 @@ const HEADERS_TIMEOUT_MS = 600_000;
 const IDLE_TIMEOUT_MS = 300_000;
 /** A request may wait for a summary, so it is not to take longer than a person waits. */
 const SUMMARIZER_TIMEOUT_MS = 20_000;
+
+const LONGEST_RETENTION_DAYS = 36_500;
 
 const milliseconds = (otherwise: number) => z.coerce.number().int().positive().default(otherwise);
 
@@ -109,6 +114,7 @@ const variables = z.object({
   UPSTREAM_HEADERS_TIMEOUT_MS: milliseconds(HEADERS_TIMEOUT_MS),
   UPSTREAM_IDLE_TIMEOUT_MS: milliseconds(IDLE_TIMEOUT_MS),
   MODEL_PRICES: z.string().default('[]'),
+  RETENTION_DAYS: z.coerce.number().int().min(1).max(LONGEST_RETENTION_DAYS).optional(),
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
 });
 
@@ -134,6 +140,7 @@ export function readConfig(env: Env): Config {
     headersTimeoutMs: vars.UPSTREAM_HEADERS_TIMEOUT_MS,
     idleTimeoutMs: vars.UPSTREAM_IDLE_TIMEOUT_MS,
     modelPrices: readModelPrices(vars.MODEL_PRICES),
+    retentionDays: vars.RETENTION_DAYS,
     logLevel: vars.LOG_LEVEL,
   };
 }

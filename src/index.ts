@@ -1,8 +1,10 @@
-/** The Worker's entry: the app, and the classes of its Durable Objects. */
+/** The Worker's entry: the app, the scheduled handler, and the classes of its Durable Objects. */
 import { createApp } from './app.ts';
+import type { Env } from './config.ts';
 import { userMemory } from './storage/conversation-key.ts';
 import { ConversationMemoryObject } from './storage/conversation-memory.ts';
 import type { Claimed } from './storage/memories.ts';
+import { collectUnused } from './storage/sweep.ts';
 import { writeInBackground } from './summary/background.ts';
 import type { RollMaterial } from './summary/conversation.ts';
 
@@ -15,4 +17,7 @@ export class ConversationMemory extends ConversationMemoryObject<RollMaterial> {
   }
 }
 
-export default createApp();
+export default {
+  fetch: createApp().fetch,
+  scheduled: ({ scheduledTime }, env) => collectUnused(env, scheduledTime),
+} satisfies ExportedHandler<Env>;

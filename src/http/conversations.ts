@@ -74,13 +74,14 @@ export async function deleteMemory(c: Context<AppEnv>): Promise<Response> {
     for (const ref of refs) services.known.delete(tenant.id, ref);
     await store.delete(refs);
     const left = await clearConversation(new TenantBucket(services.bucket, tenant), memory);
-    const late = without(await uses((stub) => stub.release(conversation.name)), refs);
+    const released = await uses((stub) => stub.release(conversation.name));
+    const late = without(released ?? [], refs);
     // Whoever was at work meanwhile may have written and told more.
     await store.delete(late);
     for (const ref of [...refs, ...late]) services.known.delete(tenant.id, ref);
     services.told.forget(conversation.name);
     await forget();
-    return left !== undefined || refs.length > 0 || late.length > 0;
+    return left !== undefined || released !== null;
   });
   if (!existed) throw notFound(id);
   return c.json({ id, object: 'memory.conversation.deleted', deleted: true });

@@ -186,7 +186,14 @@ export function refWriterOf(tenant: Tenant, { scope, place, history }: Prepared)
       () => services.tenant(tenant.id),
       services.told,
     );
-  return new RefWriter(new RefStore(services.bucket, tenant), tenant.id, services.known, waitUntil, uses);
+  return new RefWriter({
+    store: new RefStore(services.bucket, tenant),
+    tenant: tenant.id,
+    known: services.known,
+    waitUntil,
+    uses,
+    retention: services.retention,
+  });
 }
 
 /** Without a tenant, placeholders name no ref, and no summary is kept. */

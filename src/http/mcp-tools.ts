@@ -38,7 +38,8 @@ export function mcpTools(c: Context<AppEnv>, tenant: Tenant): ServedTool[] {
 async function retrieve(c: Context<AppEnv>, tenant: Tenant, args: string): Promise<Result<string, string>> {
   const services = c.get('services');
   const { counter } = await services.counting(undefined);
-  return new Retriever(shelfOf(tenant, services), counter, () => true).find(args);
+  const shelf = shelfOf(tenant, services, (work) => c.executionCtx.waitUntil(work));
+  return new Retriever(shelf, counter, () => true).find(args);
 }
 
 async function search(c: Context<AppEnv>, tenant: Tenant, args: string): Promise<Result<string, string>> {

@@ -10,6 +10,7 @@ import type { Tenant } from '../storage/tenant.ts';
 import { tenantOf } from './caller.ts';
 import { ApiError } from './errors.ts';
 import type { AppEnv, Services } from './services.ts';
+import { shelfOf } from './shelf.ts';
 import { stored } from './stored.ts';
 
 const DEFAULT_PAGE = 100;
@@ -17,10 +18,11 @@ const LARGEST_PAGE = 1000;
 
 /** `GET` and `HEAD /v1/refs/{ref}`. */
 export async function getRef(c: Context<AppEnv>): Promise<Response> {
-  const { tenant, ref, store } = target(c);
+  const { tenant, ref, services } = target(c);
+  const shelf = shelfOf(tenant, services, (work) => c.executionCtx.waitUntil(work));
   const query = parseQuery((name) => c.req.query(name));
   if (!query.ok) throw queryError(query.reason);
-  const opened = tenant.refs.owns(ref) ? await stored(c, () => store.get(ref)) : undefined;
+  const opened = shelf.owns(ref) ? await stored(c, () => shelf.get(ref)) : undefined;
   if (!opened) throw notFound(ref);
   if (!query.value) return whole(c, ref, opened);
   const answer = answerQuery(opened.content, query.value);

@@ -15,7 +15,7 @@ const UNMISTAKABLE = /\/(chat\/completions)\/?$/;
 
 /** Routes that are also matched without `/v1`. Behind one they stand right behind it: `/v1/files/refs` is a file. */
 const UNVERSIONED =
-  /\/(responses(?:\/compact)?|compact|mcp|refs(?:\/[^/]+)?|conversations\/[^/]+\/(?:memory|messages)|embeddings|models(?:\/[^/]+)?)\/?$/;
+  /\/(responses(?:\/compact)?|compact|mcp|memory|refs(?:\/[^/]+)?|conversations\/[^/]+\/(?:memory|messages)|embeddings|models(?:\/[^/]+)?)\/?$/;
 const VERSIONED = new RegExp(`^/v1${UNVERSIONED.source}`);
 
 /** Documents about the site: what stands at the end of their paths is a route that they are about (RFC 8615, RFC 9728). */

@@ -18,6 +18,7 @@ import {
   userMemory,
 } from '../storage/conversation-key.ts';
 import { TELLING_MS } from '../storage/ref-uses.ts';
+import { Retention } from '../storage/retention.ts';
 import { Tenants } from '../storage/tenant.ts';
 import { KnownRefs } from '../storage/writer.ts';
 import type { RollMaterial } from '../summary/conversation.ts';
@@ -43,6 +44,7 @@ export interface Services {
   readonly log: Log;
   readonly bucket: R2Bucket;
   readonly tenants: Tenants;
+  readonly retention: Retention;
   readonly known: KnownRefs;
   /** Which refs the tenants' objects were told of, by conversation. */
   readonly told: KnownRefs;
@@ -94,6 +96,7 @@ function createServices(env: Env): Services {
     log: createLog(config.logLevel),
     bucket: env.REFS,
     tenants: new Tenants(config.secret),
+    retention: new Retention(config.retentionDays),
     known: new KnownRefs(),
     told: new KnownRefs(Date.now, TELLING_MS),
     accepted: new AcceptedKeys(),

@@ -1,10 +1,42 @@
-/** What a retriever reads from: the refs of one tenant. */
+/** What was removed, as it is fetched: the refs of one tenant. What is fetched is in use, and its age begins anew. */
 import type { Shelf } from '../retrieval/retriever.ts';
+import { callObject } from '../storage/conversation-key.ts';
 import { RefStore } from '../storage/refs.ts';
 import type { Tenant } from '../storage/tenant.ts';
+import type { WaitUntil } from '../storage/writer.ts';
 import type { Services } from './services.ts';
 
-export function shelfOf(tenant: Tenant, { bucket }: Pick<Services, 'bucket'>): Shelf {
-  const store = new RefStore(bucket, tenant);
-  return { owns: (ref) => tenant.refs.owns(ref), get: (ref) => store.get(ref) };
+export function shelfOf(tenant: Tenant, services: Services, waitUntil: WaitUntil): Shelf {
+  const store = new RefStore(services.bucket, tenant);
+  return {
+    owns: (ref) => tenant.refs.owns(ref),
+    get: async (ref) => {
+      const fetched = await store.get(ref);
+      if (fetched && services.retention.isOn)
+        waitUntil(noteRead(ref, fetched.uploaded, store, tenant, services));
+      return fetched;
+    },
+  };
+}
+
+/** What fails here is done when the ref is fetched again. */
+async function noteRead(
+  ref: string,
+  uploaded: number,
+  store: RefStore,
+  tenant: Tenant,
+  { retention, told, tenant: openTenant }: Services,
+): Promise<void> {
+  const reads = `${tenant.id}:read`;
+  const renewed = retention.isDue(uploaded)
+    ? store.renew(ref, (age) => retention.isDue(age))
+    : Promise.resolve(uploaded);
+  const noted = told.has(reads, ref)
+    ? Promise.resolve()
+    : callObject(
+        () => openTenant(tenant.id),
+        (stub) => stub.noteRead(ref),
+      );
+  const [, note] = await Promise.allSettled([renewed, noted]);
+  if (note.status === 'fulfilled') told.add(reads, ref);
 }

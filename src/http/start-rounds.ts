@@ -21,7 +21,7 @@ export async function startRounds(
   const { services, caller } = scope;
   if (!caller.tenant) throw new Error('tools were offered without a tenant');
   const { counter } = await services.counting(request.model);
-  const shelf = shelfOf(caller.tenant, services);
+  const shelf = shelfOf(caller.tenant, services, scope.waitUntil);
   const retriever = new Retriever(shelf, counter, namedIn(new TextDecoder().decode(body)));
   const answer = ({ name, arguments: args }: Call): Promise<string> => {
     if (name !== search) return retriever.answer(args);

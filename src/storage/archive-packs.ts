@@ -27,8 +27,8 @@ export class ArchivePacks {
 
   /** A pack's plaintext; undefined when there is none. */
   async get(name: string): Promise<Uint8Array | undefined> {
-    const envelope = await this.bucket.get(name);
-    return envelope && new Uint8Array(await openBytes(this.tenant, 'archive', name, envelope));
+    const pack = await this.bucket.get(name);
+    return pack && new Uint8Array(await openBytes(this.tenant, 'archive', name, pack.bytes));
   }
 
   async delete(names: readonly string[]): Promise<void> {

@@ -18,8 +18,18 @@ export interface ListedRef {
   readonly created: Date;
 }
 
-/** How the names of manifests begin. */
+/** A content that was read. */
+export interface Fetched extends Opened {
+  /** In milliseconds. */
+  readonly uploaded: number;
+}
+
+/** How the names of manifests and of refs begin. */
 const MANIFEST = 'manifest_';
+const REF = 'ref_';
+
+export const isManifest = (name: string): boolean => name.startsWith(MANIFEST);
+export const isRef = (name: string): boolean => name.startsWith(REF);
 
 const encoder = new TextEncoder();
 
@@ -33,21 +43,36 @@ export class RefStore {
     this.tenant = tenant;
   }
 
-  /** Writes a content, unless it is there already. When this returns the ref can be fetched. */
-  async put({ ref, metadata, text }: StoredContent): Promise<void> {
+  /**
+   * Writes a content, unless it is there already. When this returns the ref can be fetched.
+   *
+   * @returns whether it was there already
+   */
+  async put({ ref, metadata, text }: StoredContent): Promise<boolean> {
     const envelope = await sealEnvelope(this.tenant, ref, metadata(), encoder.encode(text()));
-    await this.bucket.create(ref, envelope);
+    return !(await this.bucket.create(ref, envelope));
   }
 
-  /** Whether an object is there, a ref or a manifest. */
-  has(name: string): Promise<boolean> {
-    return this.bucket.has(name);
+  /** Whether a content is there. */
+  async has(ref: string): Promise<boolean> {
+    return (await this.bucket.look(ref)) !== undefined;
   }
 
-  /** The content; undefined when there is none under this ref. */
-  async get(ref: string): Promise<Opened | undefined> {
-    const envelope = await this.bucket.get(ref);
-    return envelope && openEnvelope(this.tenant, ref, envelope);
+  /** When a content was uploaded, in milliseconds; undefined when it is not there. */
+  async uploaded(ref: string): Promise<number | undefined> {
+    return (await this.bucket.look(ref))?.uploaded;
+  }
+
+  /** The content, and when it was uploaded; undefined when there is none under this ref. */
+  async get(ref: string): Promise<Fetched | undefined> {
+    const object = await this.bucket.get(ref);
+    if (!object) return undefined;
+    return { ...(await openEnvelope(this.tenant, ref, object.bytes)), uploaded: object.uploaded };
+  }
+
+  /** See `TenantBucket`. */
+  renew(ref: string, isDue: (uploaded: number) => boolean): Promise<number | undefined> {
+    return this.bucket.renew(ref, isDue);
   }
 
   /**
@@ -65,7 +90,7 @@ export class RefStore {
 
   /** Refs in the order of their keys. @param after the last ref of the page before */
   async list(limit: number, after: string | undefined): Promise<{ refs: ListedRef[]; more: boolean }> {
-    const { objects, more } = await this.bucket.list('ref_', limit, after);
+    const { objects, more } = await this.bucket.list(REF, limit, after);
     const refs = objects.map(({ name, size, uploaded }) => ({
       ref: name,
       storedBytes: size,
@@ -79,7 +104,14 @@ export class RefStore {
     return `${MANIFEST}${this.tenant.seal(refs.join(' '))}`;
   }
 
-  async putManifest(manifest: string): Promise<void> {
-    await this.bucket.create(manifest, '');
+  /** @param oldest when the oldest of its refs was uploaded, in milliseconds */
+  async putManifest(manifest: string, oldest: number): Promise<void> {
+    await this.bucket.note(manifest, { oldest: String(oldest) });
+  }
+
+  /** When the oldest of a manifest's refs was uploaded, in milliseconds; undefined when there is no such manifest. */
+  async oldestIn(manifest: string): Promise<number | undefined> {
+    const looked = await this.bucket.look(manifest);
+    return looked && Number(looked.metadata.oldest ?? 0);
   }
 }

@@ -13,6 +13,12 @@ export interface ListedNames {
   readonly more: boolean;
 }
 
+/** In milliseconds since the epoch. */
+export interface Looked {
+  readonly uploaded: number;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
 /** Every method throws when R2 fails. */
 export class TenantBucket {
   private readonly bucket: R2Bucket;
@@ -23,24 +29,52 @@ export class TenantBucket {
     this.prefix = `${tenant.id}/`;
   }
 
-  /** Writes an object, unless there is one of that name. */
-  async create(name: string, content: Uint8Array | string): Promise<void> {
+  /** Writes an object, unless there is one of that name. @returns false when there was one */
+  async create(name: string, content: Uint8Array): Promise<boolean> {
     try {
-      await this.bucket.put(this.key(name), content, IF_ABSENT);
+      return (await this.bucket.put(this.key(name), content, IF_ABSENT)) !== null;
     } catch (error) {
       // R2 takes one write per second and key: another request may just have written the same content.
-      if (!(await this.has(name))) throw error;
+      if (!(await this.look(name))) throw error;
+      return false;
     }
   }
 
-  async has(name: string): Promise<boolean> {
-    return (await this.bucket.head(this.key(name))) !== null;
+  /** Writes an object whose only content is its metadata, in place of the one that is there. */
+  async note(name: string, metadata: Record<string, string>): Promise<void> {
+    await this.bucket.put(this.key(name), '', { customMetadata: metadata });
   }
 
-  /** An object's bytes; undefined when there is none. */
-  async get(name: string): Promise<ArrayBuffer | undefined> {
+  /** When an object was uploaded, and its metadata; undefined when there is none. */
+  async look(name: string): Promise<Looked | undefined> {
+    const head = await this.bucket.head(this.key(name));
+    return head ? { uploaded: head.uploaded.getTime(), metadata: head.customMetadata ?? {} } : undefined;
+  }
+
+  /** An object's bytes, and when it was uploaded; undefined when there is none. */
+  async get(name: string): Promise<{ bytes: ArrayBuffer; uploaded: number } | undefined> {
     const object = await this.bucket.get(this.key(name));
-    return object?.arrayBuffer();
+    return object ? { bytes: await object.arrayBuffer(), uploaded: object.uploaded.getTime() } : undefined;
+  }
+
+  /**
+   * Writes an object again as it is, where it is due: its age begins anew.
+   *
+   * @param isDue by when it was uploaded
+   * @returns when what is there now was uploaded; undefined when nothing is
+   */
+  async renew(name: string, isDue: (uploaded: number) => boolean): Promise<number | undefined> {
+    const object = await this.bucket.get(this.key(name));
+    if (!object) return undefined;
+    const uploaded = object.uploaded.getTime();
+    if (!isDue(uploaded)) {
+      await object.body.cancel();
+      return uploaded;
+    }
+    // What was deleted meanwhile does not come back.
+    const onlyIf = { etagMatches: object.etag };
+    const written = await this.bucket.put(this.key(name), await object.arrayBuffer(), { onlyIf });
+    return written?.uploaded.getTime();
   }
 
   async delete(names: readonly string[]): Promise<void> {

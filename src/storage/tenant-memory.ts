@@ -39,7 +39,7 @@ export class TenantMemoryObject extends DurableObject<Env> {
     return this.rows.soleRefs(conversation);
   }
 
-  release(conversation: string): readonly string[] {
+  release(conversation: string): readonly string[] | null {
     return this.rows.release(conversation);
   }
 

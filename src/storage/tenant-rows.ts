@@ -99,11 +99,11 @@ export class TenantRows {
     );
   }
 
-  /** Forgets a conversation. @returns the refs that no other one refers to */
-  release(conversation: string): string[] {
-    const sole = this.soleRefs(conversation);
+  /** Forgets a conversation. @returns the refs that no other one refers to; null when it was not known */
+  release(conversation: string): string[] | null {
     const id = this.idOf(conversation);
-    if (id === undefined) return sole;
+    if (id === undefined) return null;
+    const sole = this.refs(SOLE, id);
     this.sql.exec('DELETE FROM uses WHERE conversation_id = ?', id);
     this.sql.exec('DELETE FROM conversations WHERE conversation_id = ?', id);
     return sole;

@@ -7,6 +7,7 @@
 import { Lru } from '../memory/lru.ts';
 import type { RefUses } from './ref-uses.ts';
 import type { RefStore, StoredContent } from './refs.ts';
+import type { Retention } from './retention.ts';
 
 /** R2 lets six requests of one invocation wait for their headers (design §7). */
 const AT_ONCE = 6;
@@ -60,6 +61,17 @@ export class KnownRefs {
 /** Brings what must outlive the response to its end. */
 export type WaitUntil = (work: Promise<unknown>) => void;
 
+export interface RefWriterPorts {
+  readonly store: RefStore;
+  /** The tenant's id. */
+  readonly tenant: string;
+  readonly known: KnownRefs;
+  readonly waitUntil: WaitUntil;
+  /** Of the conversation that refers to what is written; undefined as long as none is known. */
+  readonly uses: RefUses | undefined;
+  readonly retention: Retention;
+}
+
 /** Writes one tenant's contents, and notes that a conversation refers to them. */
 export class RefWriter {
   private readonly store: RefStore;
@@ -67,17 +79,18 @@ export class RefWriter {
   private readonly known: KnownRefs;
   private readonly waitUntil: WaitUntil;
   private readonly uses: RefUses | undefined;
+  private readonly retention: Retention;
   private readonly slots = new Slots(AT_ONCE);
-  /** Names that were seen written in this request. */
-  private readonly seen = new Set<string>();
+  /** Names that were seen written in this request, and when they were uploaded: of a manifest, the oldest of its refs. */
+  private readonly seen = new Map<string, number>();
 
-  /** @param uses of the conversation that refers to what is written; absent as long as none is known */
-  constructor(store: RefStore, tenant: string, known: KnownRefs, waitUntil: WaitUntil, uses?: RefUses) {
-    this.uses = uses;
+  constructor({ store, tenant, known, waitUntil, uses, retention }: RefWriterPorts) {
     this.store = store;
     this.tenant = tenant;
     this.known = known;
     this.waitUntil = waitUntil;
+    this.uses = uses;
+    this.retention = retention;
   }
 
   isKnown(ref: string): boolean {
@@ -92,18 +105,19 @@ export class RefWriter {
    * @param limit resolves when waiting is over
    */
   async ensure(segments: readonly (readonly StoredContent[])[], limit: Promise<void>): Promise<void> {
-    const work = this.ensureAll(segments);
     this.waitUntil(this.noteUses(segments.flat()));
+    const work = this.ensureAll(segments);
     this.waitUntil(work);
     await Promise.race([work, limit]);
   }
 
   /** Whether a ref is there, by what is known or by one look before `limit`. Never throws. */
   async isThereBy(ref: string, limit: Promise<void>): Promise<boolean> {
-    if (!this.isKnown(ref) && (await Promise.race([this.isThere(ref), limit.then(() => false)])))
-      this.see(ref);
-    if (this.isKnown(ref)) this.waitUntil(this.noteUses([{ ref }]));
-    return this.isKnown(ref);
+    if (!this.isKnown(ref)) await Promise.race([this.lookAt(ref), limit]);
+    if (!this.isKnown(ref)) return false;
+    this.waitUntil(this.noteUses([{ ref }]));
+    this.waitUntil(this.renew([{ ref }]));
+    return true;
   }
 
   /** Writes contents that a later view may name. Never throws. */
@@ -129,22 +143,24 @@ export class RefWriter {
   private async ensureAll(segments: readonly (readonly StoredContent[])[]): Promise<void> {
     const all = segments.flat();
     const manifest = this.manifestOf(all);
-    if (await this.isProven(all, manifest)) return;
+    if (await this.isProven(all, manifest)) {
+      this.waitUntil(this.renew(all, manifest));
+      return;
+    }
     const earlier = segments.slice(0, -1).flat();
     if (earlier.length > 0) await this.isProven(earlier, this.manifestOf(earlier));
     await this.writeUnknown(all);
     // Only what is wholly written gets its manifest, and nobody waits for it: it spares later requests their looks.
     if (manifest !== undefined && all.every(({ ref }) => this.isKnown(ref)))
       this.waitUntil(this.note(manifest, all, earlier));
+    this.waitUntil(this.renew(all));
   }
 
   /** Whether all of these are known to be written, by what this isolate has seen or by one look at their manifest. */
   private async isProven(contents: readonly StoredContent[], manifest: string | undefined): Promise<boolean> {
     const missing = this.unknown(contents).length;
     if (missing === 0) return manifest === undefined || this.isKnown(manifest);
-    if (manifest === undefined || !(await this.isThere(manifest))) return false;
-    this.seeAll(manifest, contents);
-    return true;
+    return manifest !== undefined && this.isVouchedFor(manifest, contents);
   }
 
   /** A manifest for one ref would cost what it saves. */
@@ -153,8 +169,21 @@ export class RefWriter {
     return refs.length > 1 ? this.store.manifestOf(refs) : undefined;
   }
 
-  private async isThere(name: string): Promise<boolean> {
-    return this.slots.run(() => this.store.has(name)).catch(() => false);
+  /** Looks whether a manifest vouches for contents. One of contents so old that they may be gone vouches for nothing. */
+  private async isVouchedFor(manifest: string, contents: readonly StoredContent[]): Promise<boolean> {
+    const oldest = await this.slots.run(() => this.store.oldestIn(manifest)).catch(() => undefined);
+    if (oldest === undefined || this.retention.mayBeGone(oldest)) return false;
+    for (const name of [manifest, ...contents.map(({ ref }) => ref)]) this.see(name, oldest);
+    return true;
+  }
+
+  private async lookAt(ref: string): Promise<void> {
+    const uploaded = await this.uploaded(ref).catch(() => undefined);
+    if (uploaded !== undefined) this.see(ref, uploaded);
+  }
+
+  private uploaded(ref: string): Promise<number | undefined> {
+    return this.slots.run(() => this.store.uploaded(ref));
   }
 
   /**
@@ -169,32 +198,60 @@ export class RefWriter {
     try {
       const before = this.manifestOf(earlier);
       const remembered = earlier.some(({ ref }) => !this.seen.has(ref));
-      if (remembered && before !== undefined && (await this.isThere(before))) this.seeAll(before, earlier);
+      if (remembered && before !== undefined) await this.isVouchedFor(before, earlier);
       const unseen = all.filter(({ ref }) => !this.seen.has(ref));
-      const there = await Promise.all(unseen.map(({ ref }) => this.slots.run(() => this.store.has(ref))));
-      const gone = unseen.filter((_, index) => !there[index]);
-      for (const { ref } of gone) this.known.delete(this.tenant, ref);
-      if (gone.length > 0) return;
-      await this.slots.run(() => this.store.putManifest(manifest));
-      this.see(manifest);
+      const looked = await Promise.all(unseen.map(({ ref }) => this.uploaded(ref)));
+      for (const [index, { ref }] of unseen.entries()) {
+        const uploaded = looked[index];
+        if (uploaded === undefined) this.known.delete(this.tenant, ref);
+        else this.see(ref, uploaded);
+      }
+      if (!looked.includes(undefined)) await this.writeManifest(manifest, all);
     } catch {
       // Without a manifest the next look costs more, and nothing else.
     }
   }
 
-  private seeAll(manifest: string, contents: readonly StoredContent[]): void {
-    for (const name of [manifest, ...contents.map(({ ref }) => ref)]) this.see(name);
+  /** @param contents all seen in this request */
+  private async writeManifest(
+    manifest: string,
+    contents: readonly Pick<StoredContent, 'ref'>[],
+  ): Promise<void> {
+    const oldest = Math.min(...contents.map(({ ref }) => this.seen.get(ref) ?? 0));
+    await this.slots.run(() => this.store.putManifest(manifest, oldest));
+    this.see(manifest, oldest);
   }
 
-  private see(name: string): void {
-    this.seen.add(name);
+  /**
+   * Writes again what half of its time is over for, of what this request has seen. Never throws: what fails, or is not done by the end of the
+   * request, is tried by a later one.
+   */
+  private async renew(contents: readonly Pick<StoredContent, 'ref'>[], manifest?: string): Promise<void> {
+    const isDue = (uploaded: number | undefined) => uploaded !== undefined && this.retention.isDue(uploaded);
+    const due = [...new Set(contents.map(({ ref }) => ref))].filter((ref) => isDue(this.seen.get(ref)));
+    if (due.length === 0) return;
+    const renewed = await Promise.all(
+      due.map((ref) => this.slots.run(() => this.store.renew(ref, isDue)).catch(() => undefined)),
+    );
+    for (const [index, ref] of due.entries()) {
+      const uploaded = renewed[index];
+      if (uploaded !== undefined) this.see(ref, uploaded);
+    }
+    if (manifest === undefined || renewed.includes(undefined)) return;
+    await this.writeManifest(manifest, contents).catch(() => undefined);
+  }
+
+  private see(name: string, uploaded: number): void {
+    this.seen.set(name, uploaded);
     this.known.add(this.tenant, name);
   }
 
   private async write(content: StoredContent): Promise<void> {
     try {
-      await this.slots.run(() => this.store.put(content));
-      this.see(content.ref);
+      const wasThere = await this.slots.run(() => this.store.put(content));
+      // Only where contents age does it matter when they were written.
+      const uploaded = wasThere && this.retention.isOn ? await this.uploaded(content.ref) : Date.now();
+      if (uploaded !== undefined) this.see(content.ref, uploaded);
     } catch {
       // Not known to be written: the caller of `ensure` sees that, and leaves the content in full.
     }

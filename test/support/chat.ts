@@ -3,7 +3,7 @@
 import { readChatRequest } from '../../src/protocol/chat.ts';
 import type { ChatMessage } from '../../src/protocol/chat-message.ts';
 
-type Message = Record<string, unknown>;
+export type Message = Record<string, unknown>;
 
 export const system = (content: unknown): Message => ({ role: 'system', content });
 export const user = (content: unknown): Message => ({ role: 'user', content });

@@ -1,6 +1,9 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
+import type { TenantMemoryStub } from '../../src/storage/conversation-key.ts';
+import { RefUses } from '../../src/storage/ref-uses.ts';
 import { RefStore } from '../../src/storage/refs.ts';
+import { Retention } from '../../src/storage/retention.ts';
 import { Tenants } from '../../src/storage/tenant.ts';
 import { KnownRefs, RefWriter } from '../../src/storage/writer.ts';
 import { watchedBucket } from './support.ts';
@@ -30,11 +33,17 @@ function writerOf(
   tenant: ReturnType<typeof newTenant>,
   { bucket } = watchedBucket(),
   known = new KnownRefs(),
+  { uses, retention = new Retention(undefined) }: { uses?: RefUses; retention?: Retention } = {},
 ) {
   const background: Promise<unknown>[] = [];
-  const writer = new RefWriter(new RefStore(bucket, tenant), tenant.id, known, (work) =>
-    background.push(work),
-  );
+  const writer = new RefWriter({
+    store: new RefStore(bucket, tenant),
+    tenant: tenant.id,
+    known,
+    waitUntil: (work) => background.push(work),
+    uses,
+    retention,
+  });
   const settled = async (): Promise<void> => {
     for (const work of background) await work;
   };
@@ -91,7 +100,7 @@ describe('a kept content', () => {
     const store = new RefStore(env.REFS, tenant);
     const contents = Array.from({ length: 5 }, (_, index) => contentOf(tenant, `content ${index}`));
     await Promise.all(contents.map((content) => store.put(content)));
-    await store.putManifest(store.manifestOf(contents.map(({ ref }) => ref)));
+    await store.putManifest(store.manifestOf(contents.map(({ ref }) => ref)), 0);
     const listed: string[] = [];
     for (let after: string | undefined, more = true; more; after = listed.at(-1)) {
       const page = await store.list(2, after);
@@ -107,7 +116,7 @@ describe('a kept content', () => {
     const [a, b] = [contentOf(tenant, 'a'), contentOf(tenant, 'b')];
     await Promise.all([store.put(a), store.put(b)]);
     const manifest = store.manifestOf([a.ref, b.ref]);
-    await store.putManifest(manifest);
+    await store.putManifest(manifest, 0);
     await store.delete([a.ref]);
     expect([await store.has(manifest), await store.has(a.ref), await store.has(b.ref)]).toEqual([
       false,
@@ -265,5 +274,191 @@ describe('writing ahead of a view', () => {
     const contents = segment(tenant);
     await writer.ensure([contents], Promise.resolve());
     expect(contents.some(({ ref }) => writer.isKnown(ref))).toBe(false);
+  });
+});
+
+describe('what is used when half of its time is over', () => {
+  const DAY = 24 * 60 * 60_000;
+  const later = (days: number) => new Retention(30, () => Date.now() + days * DAY);
+  const segment = (tenant: ReturnType<typeof newTenant>) =>
+    Array.from({ length: 4 }, (_, index) => contentOf(tenant, `output ${index}`));
+  type Contents = ReturnType<typeof segment>;
+
+  /** One request of another isolate, some days later. @returns its operations, and which contents were written again */
+  async function use(
+    tenant: ReturnType<typeof newTenant>,
+    contents: Contents,
+    days: number,
+    more: { uses?: RefUses } = {},
+  ) {
+    const versions = () =>
+      Promise.all(
+        contents.map(async ({ ref }) => (await env.REFS.head(`${tenant.id}/${ref}`))?.version ?? 'none'),
+      );
+    const before = await versions();
+    const watched = watchedBucket();
+    const { writer, settled } = writerOf(tenant, watched, new KnownRefs(), {
+      ...more,
+      retention: later(days),
+    });
+    await writer.ensure([contents], never);
+    const known = contents.map(({ ref }) => writer.isKnown(ref));
+    await settled();
+    const after = await versions();
+    return {
+      operations: watched.operations.map(({ name }) => name),
+      known,
+      renewed: after.map((version, index) => version !== before[index]),
+      writer,
+      settled,
+    };
+  }
+
+  it('is written again, behind the view, with the manifest that vouches for it', async () => {
+    const tenant = newTenant();
+    const contents = segment(tenant);
+    await use(tenant, contents, 0);
+
+    const young = await use(tenant, contents, 14);
+    expect(young.operations).toEqual(['head']);
+    expect(young.renewed).toEqual([false, false, false, false]);
+    const old = await use(tenant, contents, 16);
+    expect(old.known).toEqual([true, true, true, true]);
+    expect(old.renewed).toEqual([true, true, true, true]);
+    expect(old.operations.filter((name) => name === 'put')).toHaveLength(contents.length + 1);
+    const store = new RefStore(env.REFS, tenant);
+    for (const { ref, text } of contents)
+      expect(new TextDecoder().decode((await store.get(ref))?.content)).toBe(text());
+  });
+
+  it('is looked at one by one when it may be gone', async () => {
+    const tenant = newTenant();
+    const contents = segment(tenant);
+    await use(tenant, contents, 0);
+    const [first] = contents;
+    await env.REFS.delete(`${tenant.id}/${first?.ref}`);
+    expect((await use(tenant, contents, 16)).renewed[0]).toBe(false);
+
+    const later = await use(tenant, contents, 31);
+
+    expect(later.known).toEqual([true, true, true, true]);
+    expect(await env.REFS.head(`${tenant.id}/${first?.ref}`)).not.toBeNull();
+  });
+
+  it('is written again alone, where its time alone is half over', async () => {
+    const tenant = newTenant();
+    const contents = segment(tenant);
+    await use(tenant, contents.slice(0, 2), 0);
+    const store = new RefStore(env.REFS, tenant);
+    const seen = await store.uploaded(contents[0]?.ref ?? '');
+    expect(await store.renew(contents[0]?.ref ?? '', (uploaded) => uploaded > (seen ?? 0))).toBe(seen);
+    expect(await store.renew(contents[3]?.ref ?? '', () => true)).toBeUndefined();
+  });
+
+  it('does not come back when it is deleted meanwhile', async () => {
+    const tenant = newTenant();
+    const [content] = segment(tenant);
+    const ref = content?.ref ?? '';
+    await use(tenant, segment(tenant).slice(0, 1), 0);
+    const bucket = new Proxy(env.REFS, {
+      get: (target, name) => {
+        const method = Reflect.get(target, name) as (...values: unknown[]) => Promise<unknown>;
+        return async (...values: unknown[]) => {
+          if (name === 'put') await env.REFS.delete(`${tenant.id}/${ref}`);
+          return method.apply(target, values);
+        };
+      },
+    });
+    expect(await new RefStore(bucket, tenant).renew(ref, () => true)).toBeUndefined();
+    expect(await env.REFS.head(`${tenant.id}/${ref}`)).toBeNull();
+  });
+
+  it('stays known when it can’t be written again, and is tried by a later request', async () => {
+    const tenant = newTenant();
+    const contents = segment(tenant);
+    await use(tenant, contents, 0);
+    const watched = watchedBucket();
+    watched.failing.add('put');
+    const { writer, settled } = writerOf(tenant, watched, new KnownRefs(), { retention: later(16) });
+    await writer.ensure([contents], never);
+    await settled();
+    expect(contents.every(({ ref }) => writer.isKnown(ref))).toBe(true);
+    expect((await use(tenant, contents, 16)).renewed).toEqual([true, true, true, true]);
+  });
+
+  it('is never written again where nothing is collected', async () => {
+    const tenant = newTenant();
+    const contents = segment(tenant);
+    await use(tenant, contents, 0);
+    const watched = watchedBucket();
+    const now = () => Date.now() + 1000 * DAY;
+    const { writer, settled } = writerOf(tenant, watched, new KnownRefs(), {
+      retention: new Retention(undefined, now),
+    });
+    await writer.ensure([contents], never);
+    await settled();
+    expect(watched.operations.map(({ name }) => name)).toEqual(['head']);
+  });
+
+  it('is so when a single ref is looked at, too', async () => {
+    const tenant = newTenant();
+    const contents = segment(tenant).slice(0, 1);
+    const ref = contents[0]?.ref ?? '';
+    await use(tenant, contents, 0);
+    const before = (await env.REFS.head(`${tenant.id}/${ref}`))?.version;
+    const { writer, settled } = writerOf(tenant, watchedBucket(), new KnownRefs(), { retention: later(16) });
+    expect(await writer.isThereBy(ref, never)).toBe(true);
+    await settled();
+    expect((await env.REFS.head(`${tenant.id}/${ref}`))?.version).not.toBe(before);
+  });
+});
+
+describe('what a conversation refers to', () => {
+  function uses(failing = { now: false }) {
+    const noted: string[][] = [];
+    const told = new KnownRefs();
+    const stub = {
+      note: async (_: string, refs: readonly string[]) => {
+        if (failing.now) throw new Error('the object is down');
+        noted.push([...refs]);
+      },
+    } as unknown as TenantMemoryStub;
+    return { noted, of: (name: string) => new RefUses(name, () => stub, told) };
+  }
+
+  it('is told once by an isolate, and again when it is written again', async () => {
+    const tenant = newTenant();
+    const { noted, of } = uses();
+    const contents = [contentOf(tenant, 'a'), contentOf(tenant, 'b')];
+    const refs = contents.map(({ ref }) => ref);
+    const known = new KnownRefs();
+    const request = async (uses: RefUses) => {
+      const { writer, settled } = writerOf(tenant, watchedBucket(), known, { uses });
+      await writer.ensure([contents], never);
+      await settled();
+    };
+    await request(of('one'));
+    await request(of('one'));
+    expect(noted).toEqual([refs]);
+    await request(of('two'));
+    expect(noted).toEqual([refs, refs]);
+    known.forget(tenant.id);
+    await request(of('one'));
+    expect(noted).toHaveLength(3);
+  });
+
+  it('is told by a later request when the object has failed', async () => {
+    const tenant = newTenant();
+    const failing = { now: true };
+    const { noted, of } = uses(failing);
+    const contents = [contentOf(tenant, 'a')];
+    for (const _ of [1, 2]) {
+      const { writer, settled } = writerOf(tenant, watchedBucket(), new KnownRefs(), { uses: of('one') });
+      await writer.ensure([contents], never);
+      await settled();
+      expect(writer.isKnown(contents[0]?.ref ?? '')).toBe(true);
+      failing.now = false;
+    }
+    expect(noted).toEqual([contents.map(({ ref }) => ref)]);
   });
 });

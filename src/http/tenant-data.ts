@@ -1,0 +1,19 @@
+/** `/v1/memory`: all that is kept of a tenant (design §5). */
+import type { Context } from 'hono';
+import { callObject } from '../storage/conversation-key.ts';
+import { tenantOf } from './caller.ts';
+import type { AppEnv } from './services.ts';
+import { stored } from './stored.ts';
+
+/**
+ * `DELETE /v1/memory`: everything that is kept under the caller's key. Of a tenant that has much, the rest goes in the background (202,
+ * `deleted: false`).
+ */
+export async function deleteTenantData(c: Context<AppEnv>): Promise<Response> {
+  const services = c.get('services');
+  const tenant = tenantOf(c.req.raw.headers, services);
+  const open = () => services.tenant(tenant.id);
+  const deleted = await stored(c, () => callObject(open, (stub) => stub.erase()));
+  services.known.forget(tenant.id);
+  return c.json({ object: 'memory.deleted', deleted }, deleted ? 200 : 202);
+}

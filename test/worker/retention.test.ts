@@ -1,0 +1,366 @@
+/** What is collected when nobody uses it any more, and what is deleted at once; on the runtime's own R2 and objects. */
+import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { ConversationMemory, TenantMemory } from '../../src/index.ts';
+import worker from '../../src/index.ts';
+import { conversationName, type Session } from '../../src/storage/conversation-key.ts';
+import { collectUnused } from '../../src/storage/sweep.ts';
+import { Tenants } from '../../src/storage/tenant.ts';
+import { assistant, body, lines, type Message, step, user } from '../support/chat.ts';
+import { refsIn, SUMMARIZE, start, startApp, watchedBucket, watchedObjects } from './support.ts';
+
+const DAY = 24 * 60 * 60_000;
+const KEEPING = { ...env, RETENTION_DAYS: '30' };
+
+const tenants = new Tenants(env.PRECIS_SECRET);
+let made = 0;
+
+const newKey = () => `sk-a-key-of-retention-tests-${made++}`;
+
+/** A tenant that no other test has, and its app; with a key, another isolate of that one's. */
+function tenant(variables: Parameters<typeof startApp>[1] = {}, key = newKey()) {
+  const { id } = tenants.ofToken(key);
+  const watched = watchedBucket();
+  const app = startApp(watched.bucket, { RETENTION_DAYS: '30', ...variables });
+  app.answer.words = () => 'This is the answer.';
+  const headers = { authorization: `Bearer ${key}` };
+  const request = (path: string, init: RequestInit = {}) => app.request(path, { ...init, headers });
+  const memory = env.TENANT_MEMORY.getByName(id) as DurableObjectStub<TenantMemory>;
+  /** What happens now happens so many days later for the tenant's object. */
+  const at = <Result>(days: number, work: () => Promise<Result>): Promise<Result> =>
+    clock(memory, days).then(work);
+  const chat = (messages: Message[], more: object = {}) =>
+    request('/v1/chat/completions', {
+      method: 'POST',
+      body: JSON.stringify(body(messages, { memory_strategy: COMPACT, ...more })),
+    });
+  const objects = async (): Promise<string[]> =>
+    (await env.REFS.list({ prefix: `${id}/` })).objects.map((object) => object.key.slice(id.length + 1));
+  const refs = async () => (await objects()).filter((name) => name.startsWith('ref_'));
+  const conversation = (session: Session, ofUser?: string) =>
+    env.CONVERSATION_MEMORY.getByName(
+      conversationName(id, ofUser, session),
+    ) as DurableObjectStub<ConversationMemory>;
+  const remove = (conversation: string) =>
+    request(`/v1/conversations/${encodeURIComponent(conversation)}/memory`, { method: 'DELETE' });
+  return { key, app, request, memory, at, chat, objects, refs, conversation, remove };
+}
+
+async function clock(memory: DurableObjectStub<TenantMemory>, days: number): Promise<void> {
+  await runInDurableObject(memory, (object) => {
+    Reflect.set(object, 'now', () => Date.now() + days * DAY);
+  });
+}
+
+const COMPACT = { mode: 'compact', token_budget: 2_000 };
+
+/** An agent's messages, of whose outputs some are removed. */
+const agent = (...topics: string[]): Message[] => [
+  user(`go: ${topics[0]}`),
+  ...topics.flatMap((topic, index) => step(`call_${index}`, 'search', `${lines(60)}\n${topic}`)),
+];
+const talk = (name: string): Message[] =>
+  agent(`${name} 1`, `${name} 2`, `${name} 3`, `${name} 4`, `${name} 5`);
+
+/** One run of the scheduled handler, so many days from now. */
+const sweepAt = (days: number) => collectUnused(KEEPING, Date.now() + days * DAY);
+
+const rowsOf = (memory: DurableObjectStub<TenantMemory>): Promise<string[]> =>
+  runInDurableObject(memory, (_, { storage }) => {
+    const tables = storage.sql
+      .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE name = 'conversations'")
+      .toArray();
+    if (tables.length === 0) return [];
+    return storage.sql
+      .exec<{ name: string }>('SELECT name FROM conversations ORDER BY conversation_id')
+      .toArray()
+      .map(({ name }) => name);
+  });
+
+beforeEach(() => {
+  for (const level of ['info', 'warn', 'error'] as const)
+    vi.spyOn(console, level).mockImplementation(() => undefined);
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+describe('what nobody uses', () => {
+  it('is collected when its time is over, and not before', async () => {
+    const { chat, refs, objects } = tenant();
+    await chat(talk('unused'));
+    const kept = await refs();
+    expect(kept.length).toBeGreaterThan(1);
+
+    await sweepAt(29);
+    expect(await refs()).toEqual(kept);
+    await sweepAt(31);
+    expect(await objects()).toEqual([]);
+  });
+
+  it('is kept for ever without a time', async () => {
+    const { chat, refs } = tenant();
+    await chat(talk('without a time'));
+    const kept = await refs();
+    await collectUnused(env, Date.now() + 10_000 * DAY);
+    expect(await refs()).toEqual(kept);
+  });
+
+  it('is collected by the scheduled handler of the Worker', async () => {
+    const { chat, refs } = tenant();
+    await chat(talk('scheduled'));
+    const controller = { scheduledTime: Date.now() + 31 * DAY, cron: '', noRetry: () => undefined };
+    await worker.scheduled(controller, KEEPING);
+    expect(await refs()).toEqual([]);
+  });
+
+  it('is counted from the last request that named it', async () => {
+    const { key, chat, refs, at } = tenant();
+    await chat(talk('used later'));
+    const kept = await refs();
+    await at(20, () => tenant({}, key).chat(talk('used later')));
+    await sweepAt(49);
+    expect(await refs()).toEqual(kept);
+    await sweepAt(51);
+    expect(await refs()).toEqual([]);
+  });
+
+  it('is counted from when it was last fetched, too', async () => {
+    const { chat, refs, request, at } = tenant();
+    await chat(talk('fetched later'));
+    const kept = await refs();
+    const fetched = await at(20, () => request(`/v1/refs/${kept[0]}`));
+    expect(fetched.status).toBe(200);
+    await sweepAt(49);
+    expect(await refs()).toEqual(kept);
+    await sweepAt(51);
+    expect(await refs()).toEqual([]);
+  });
+
+  it('is kept while another conversation uses it', async () => {
+    const { chat, refs, at } = tenant();
+    await chat(talk('shared'), { conversation_id: 'old' });
+    await at(20, () => chat(talk('shared'), { conversation_id: 'new' }));
+    const kept = await refs();
+    await sweepAt(31);
+    expect(await refs()).toEqual(kept);
+    await sweepAt(51);
+    expect(await refs()).toEqual([]);
+  });
+
+  it('is collected with archives and summaries, but settings stay', async () => {
+    const { request, chat, objects, conversation, memory } = tenant();
+    const settings = { mode: 'compact', token_budget: 2_000, archive: true };
+    await request('/v1/conversations/set/memory', { method: 'PATCH', body: JSON.stringify(settings) });
+    await chat(talk('with settings'), { conversation_id: 'set', memory_strategy: undefined });
+    await chat(talk('without settings'), { conversation_id: 'unset', memory_strategy: settings });
+    expect((await objects()).filter((name) => name.startsWith('archive_'))).toHaveLength(2);
+    expect((await request('/v1/conversations/set/messages')).status).toBe(200);
+
+    await sweepAt(31);
+
+    expect(await objects()).toEqual([]);
+    expect((await request('/v1/conversations/unset/messages')).status).toBe(404);
+    const archived = await request('/v1/conversations/set/messages');
+    expect(await archived.json()).toMatchObject({ data: [] });
+    const set = await request('/v1/conversations/set/memory');
+    expect(await set.json()).toMatchObject({ memory_strategy: settings, memories: [] });
+    expect(
+      (await runInDurableObject(conversation({ id: 'unset' }), (object) => object.contents())).exists,
+    ).toBe(false);
+    // It is still known, so that all of the tenant can be found.
+    expect(await rowsOf(memory)).toEqual([expect.stringMatching(/:set$/)]);
+  });
+
+  it('is found by a later run where one run has no calls left for it', async () => {
+    const many = Array.from({ length: 20 }, () => tenant());
+    for (const [index, { chat }] of many.entries()) await chat(talk(`many ${index}`));
+    const left = async () => (await Promise.all(many.map(({ refs }) => refs()))).flat().length;
+    const before = await left();
+    await sweepAt(31);
+    const between = await left();
+    expect(between).toBeGreaterThan(0);
+    expect(between).toBeLessThan(before);
+    for (let run = 0; run < 3; run++) await sweepAt(31);
+    expect(await left()).toBe(0);
+  });
+
+  it('is found, many conversations of one tenant too', async () => {
+    const { chat, objects, memory } = tenant();
+    for (let index = 0; index < 20; index++)
+      await chat(talk('the same'), { conversation_id: `conversation ${index}` });
+    for (let run = 0; run < 3; run++) await sweepAt(31);
+    expect(await objects()).toEqual([]);
+    expect(await rowsOf(memory)).toEqual([]);
+  });
+
+  it('is tried again when an object fails', async () => {
+    const { chat, refs } = tenant();
+    await chat(talk('failing'));
+    const objects = watchedObjects(env.TENANT_MEMORY);
+    objects.failing.add('expire');
+    const failing = { ...KEEPING, TENANT_MEMORY: objects.namespace };
+    await expect(collectUnused(failing, Date.now() + 31 * DAY)).rejects.toThrow();
+    expect((await refs()).length).toBeGreaterThan(0);
+    await sweepAt(31);
+    expect(await refs()).toEqual([]);
+  });
+});
+
+describe('deleting a conversation', () => {
+  it('deletes what only it refers to, and its manifests', async () => {
+    const { chat, refs, objects, remove } = tenant();
+    await chat(agent('own 1', 'both 1', 'both 2', 'both 3', 'own 2', 'own 3'), { conversation_id: 'one' });
+    const ofOne = await refs();
+    await chat(agent('other 1', 'both 1', 'both 2', 'both 3', 'other 2', 'other 3'), {
+      conversation_id: 'two',
+    });
+    const all = await refs();
+    const shared = all.length - ofOne.length;
+    expect(shared).toBeGreaterThan(0);
+
+    expect((await remove('one')).status).toBe(200);
+
+    const rest = await objects();
+    expect(rest.length).toBeGreaterThan(0);
+    expect(rest.every((name) => name.startsWith('ref_'))).toBe(true);
+    expect(rest.filter((ref) => ofOne.includes(ref)).length).toBeGreaterThan(0);
+    expect(rest.length).toBeLessThan(all.length);
+    expect((await remove('one')).status).toBe(404);
+    expect((await remove('two')).status).toBe(200);
+    expect(await objects()).toEqual([]);
+  });
+
+  it('leaves what a conversation without a name refers to', async () => {
+    const { chat, refs, remove } = tenant();
+    await chat(talk('unnamed'));
+    const kept = await refs();
+    await chat(talk('unnamed'), { conversation_id: 'named' });
+    expect((await remove('named')).status).toBe(200);
+    expect(await refs()).toEqual(kept);
+  });
+
+  it('lets the same array name only what is there', async () => {
+    const { app, chat, remove, request } = tenant();
+    await chat(talk('again'), { conversation_id: 'again' });
+    await remove('again');
+    await chat(talk('again'), { conversation_id: 'again' });
+    const named = refsIn(app.sent.at(-1)?.body ?? '');
+    expect(named.length).toBeGreaterThan(0);
+    for (const ref of named) expect((await request(`/v1/refs/${ref}`)).status).toBe(200);
+  });
+});
+
+describe('deleting all of a tenant', () => {
+  const erase = ({ request }: ReturnType<typeof tenant>) => request('/v1/memory', { method: 'DELETE' });
+
+  it('leaves nothing in R2 nor in any object, and nothing of others goes', async () => {
+    const [one, other] = [tenant(), tenant()];
+    for (const { chat, request } of [one, other]) {
+      await request('/v1/conversations/set/memory', {
+        method: 'PATCH',
+        body: JSON.stringify({ mode: 'trim' }),
+      });
+      await chat(talk('everything'), {
+        conversation_id: 'archived',
+        user: 'ann',
+        memory_strategy: { ...COMPACT, archive: true },
+      });
+      await chat(talk('unnamed'));
+    }
+    const kept = await other.objects();
+
+    const response = await erase(one);
+
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({ object: 'memory.deleted', deleted: true });
+    expect(await one.objects()).toEqual([]);
+    expect(await rowsOf(one.memory)).toEqual([]);
+    for (const [session, ofUser] of [['set'], ['archived', 'ann']] as const) {
+      const { exists } = await runInDurableObject(one.conversation({ id: session }, ofUser), (object) =>
+        object.contents(),
+      );
+      expect(exists).toBe(false);
+    }
+    expect(await other.objects()).toEqual(kept);
+    expect((await other.request('/v1/conversations/set/memory')).status).toBe(200);
+    expect((await erase(one)).status).toBe(200);
+  });
+
+  it('takes what users are told, and summaries of conversations without a name', async () => {
+    const started = start(SUMMARIZE);
+    await started.rounds(1, 6);
+    expect((await started.app.request('/v1/memory', { method: 'DELETE' })).status).toBe(200);
+    expect((await started.overview()).exists).toBe(false);
+    const { data } = (await (await started.app.request('/v1/refs')).json()) as { data: unknown[] };
+    expect(data).toEqual([]);
+  });
+
+  it('goes on by itself after a failure', async () => {
+    const one = tenant();
+    await one.chat(talk('a failure'), { conversation_id: 'a failure' });
+    await runInDurableObject(one.memory, (object) => {
+      const real = Reflect.get(object, 'env') as typeof env;
+      const broken = {
+        list: () => Promise.reject(new Error('R2 is down')),
+      };
+      Reflect.set(object, 'env', { ...real, REFS: broken });
+    });
+    const response = await erase(one);
+    expect(response.status).toBe(202);
+    expect(await response.json()).toEqual({ object: 'memory.deleted', deleted: false });
+    expect((await one.objects()).length).toBeGreaterThan(0);
+
+    await runInDurableObject(one.memory, (object) => {
+      Reflect.set(object, 'env', env);
+    });
+    expect(await runDurableObjectAlarm(one.memory)).toBe(true);
+    expect(await one.objects()).toEqual([]);
+    expect(await runDurableObjectAlarm(one.memory)).toBe(false);
+  });
+
+  it('lets the next view name only what is there', async () => {
+    const one = tenant();
+    await one.chat(talk('afterwards'));
+    await erase(one);
+    await one.chat(talk('afterwards'));
+    const named = refsIn(one.app.sent.at(-1)?.body ?? '');
+    expect(named.length).toBeGreaterThan(0);
+    for (const ref of named) expect((await one.request(`/v1/refs/${ref}`)).status).toBe(200);
+    await erase(one);
+    expect(await one.objects()).toEqual([]);
+  });
+
+  it('says when the object can’t be asked', async () => {
+    const objects = watchedObjects(env.TENANT_MEMORY);
+    const one = tenant({ TENANT_MEMORY: objects.namespace });
+    objects.failing.add('erase');
+    const response = await erase(one);
+    expect(response.status).toBe(503);
+    expect(((await response.json()) as { error: { code: string } }).error.code).toBe('store_failed');
+  });
+
+  it('takes DELETE alone', async () => {
+    const { request } = tenant();
+    const response = await request('/v1/memory');
+    expect(response.status).toBe(405);
+    expect(response.headers.get('allow')).toBe('DELETE');
+  });
+});
+
+describe('a tenant’s object that fails', () => {
+  it('costs a request nothing, and is told by the next one', async () => {
+    const objects = watchedObjects(env.TENANT_MEMORY);
+    const { chat, memory, refs } = tenant({ TENANT_MEMORY: objects.namespace });
+    objects.failing.add('note');
+    const first = await chat(talk('unnoted'), { conversation_id: 'unnoted' });
+    expect(first.headers.get('x-memory-warning')).toBeNull();
+    expect((await refs()).length).toBeGreaterThan(0);
+    expect(await rowsOf(memory)).toEqual([]);
+    objects.failing.clear();
+    await chat([...talk('unnoted'), assistant('Done.'), user('More?')], { conversation_id: 'unnoted' });
+    expect(await rowsOf(memory)).toEqual([expect.stringMatching(/:unnoted$/)]);
+  });
+});
