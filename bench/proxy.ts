@@ -1,6 +1,7 @@
 /**
  * What Precis adds to a request, against a bare Worker that only forwards, measured in the same run: the time from the first
- * byte of the request to the first byte of the answer's body (`npm run bench:proxy -- [--runs N] [--json]`).
+ * byte of the request to the first byte of the answer's body, of a stream to its first text delta
+ * (`npm run bench:proxy -- [--runs N] [--json]`).
  *
  * Client and upstream live in this process, both Workers run by `wrangler dev`, which has a proxy of its own before each: what
  * counts is the difference to the bare Worker, not the time as such. Routes take turns request by request, and each round
@@ -13,7 +14,7 @@ import type { MemoryStrategyRequest } from '../src/memory/strategy.ts';
 import { startWorker } from '../test/support/worker-server.ts';
 import { bodyOf, makeConversation, nextStep } from './conversation.ts';
 import { ms, printTable, summarize, thousands } from './figures.ts';
-import { RECEIVED_HEADER, startUpstream } from './upstream.ts';
+import { FIRST_TEXT, RECEIVED_HEADER, startUpstream } from './upstream.ts';
 
 const SIZES = [2_000, 100_000, 1_000_000];
 const KINDS = ['json', 'stream'] as const;
@@ -178,8 +179,12 @@ function ask({ url, strategy }: Route, body: Uint8Array, bytes: number): Promise
     request.on('error', reject);
     request.on('response', (response) => {
       let milliseconds = 0;
-      response.once('data', () => {
-        milliseconds = performance.now() - start;
+      let read = '';
+      const isStream = response.headers['content-type']?.startsWith('text/event-stream');
+      response.on('data', (chunk: Buffer) => {
+        if (milliseconds > 0) return;
+        if (isStream) read += chunk.toString();
+        if (!isStream || read.includes(FIRST_TEXT)) milliseconds = performance.now() - start;
       });
       response.on('error', reject);
       response.on('end', () => {
@@ -197,7 +202,9 @@ function subject() {
 
 function print(cells: Awaited<ReturnType<typeof measure>>): void {
   const { node, cpu } = subject();
-  console.log(`Milliseconds to the first byte, over ${runs} requests each. Node ${node}, ${cpu}.`);
+  console.log(
+    `Milliseconds to the first byte, of a stream to its first text, over ${runs} requests each. Node ${node}, ${cpu}.`,
+  );
   for (const bytes of SIZES) {
     console.log(`\nBodies of ${thousands(bytes)} bytes and one step more`);
     const rows = cells.filter((cell) => cell.bytes === bytes && cell.kind === 'json');

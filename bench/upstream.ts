@@ -25,6 +25,9 @@ const ANSWER = JSON.stringify({
   usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
 });
 
+/** The first text delta of a stream, as it stands in its frame. */
+export const FIRST_TEXT = '"content":"It "';
+
 const CHUNKS = [
   { role: 'assistant', content: '' },
   { content: 'It ' },

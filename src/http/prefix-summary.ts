@@ -29,6 +29,7 @@ export class PrefixSummary {
   private readonly target: SummarizerTarget;
   private readonly held: HeldSummary | undefined;
   private readonly isWritten: (ref: string) => boolean;
+  private madePorts: SummaryPorts | undefined;
 
   /**
    * @param isWritten whether a removal's ref is known to be written; what is not stands in full in the view
@@ -109,6 +110,11 @@ export class PrefixSummary {
 
   /** Where summaries and transcripts of this request go. */
   ports(): SummaryPorts {
+    this.madePorts ??= this.makePorts();
+    return this.madePorts;
+  }
+
+  private makePorts(): SummaryPorts {
     const { scope, place, request } = this.prepared;
     const { services, waitUntil, caller } = scope;
     const { tenant } = caller;

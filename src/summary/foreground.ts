@@ -99,7 +99,7 @@ class Making {
     const request = this.claimRequest(conversation.label);
     const { strategyHash, bases, boundary } = request;
     const { prepared } = this.ports;
-    const key = [conversation.tenant.id, conversation.label, strategyHash, boundary.prefixHash].join(' ');
+    const key = [conversation.name, strategyHash, boundary.prefixHash].join(' ');
     // Every request until the next move asks for the same.
     if (Date.now() - (prepared.get(key) ?? 0) < PREPARED_MS) return;
     prepared.set(key, Date.now());
