@@ -118,8 +118,12 @@ const variables = z.object({
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
 });
 
+const BINDINGS = ['REFS', 'CONVERSATION_MEMORY', 'USER_MEMORY', 'TENANT_MEMORY'] as const;
+
 /** @throws ConfigError */
 export function readConfig(env: Env): Config {
+  const missing = BINDINGS.find((name) => env[name] === undefined);
+  if (missing) throw new ConfigError(`The binding ${missing} is missing: wrangler.toml has to name it.`);
   const parsed = variables.safeParse(env);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];

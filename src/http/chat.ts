@@ -11,6 +11,7 @@ import { settingsOf } from './conversation.ts';
 import { ApiError } from './errors.ts';
 import { injectionFor, withInjection } from './inject.ts';
 import { type MadeView, type MakeViewOptions, makeView, type RequestScope } from './make-view.ts';
+import { noteNamed } from './named-refs.ts';
 import { type Place, placeOf } from './place.ts';
 import { relay } from './relay.ts';
 import type { Agent, AppEnv } from './services.ts';
@@ -37,6 +38,7 @@ export async function chatCompletions(c: Context<AppEnv>): Promise<Response> {
   if (answer.response.ok && scope.caller.tenant) {
     scope.services.accepted.accept(scope.caller.tenant.id);
     if (made.prepareNext) scope.waitUntil(made.prepareNext());
+    scope.waitUntil(noteNamed(bodyOf(made), request, place, scope));
   }
   const { tools } = made;
   const retrieval = tools && {

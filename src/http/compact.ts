@@ -9,6 +9,7 @@ import { scopeOf } from './ask-upstream.ts';
 import { readCall, readRequest } from './chat.ts';
 import { ApiError } from './errors.ts';
 import { type MadeView, makeView } from './make-view.ts';
+import { noteNamed } from './named-refs.ts';
 import { setReportHeaders } from './report-headers.ts';
 import type { AppEnv } from './services.ts';
 
@@ -32,6 +33,7 @@ export async function compact(c: Context<AppEnv>): Promise<Response> {
       : [conversationPart(request, made, chosen.strategy)]),
     encoder.encode(`,"memory":${JSON.stringify(made.report)}}`),
   ]);
+  if (!dryRun) scope.waitUntil(noteNamed(body, request, place, scope));
   const headers = new Headers({ 'content-type': 'application/json' });
   setReportHeaders(headers, made.report, scope.timings);
   return new Response(body, { headers });

@@ -4,7 +4,13 @@ import type { Boundaries } from '../memory/boundaries.ts';
 import type { History } from '../memory/history.ts';
 import { type Hashed, prefixHashes } from '../memory/prefix-hash.ts';
 import type { ChatRequest } from '../protocol/chat.ts';
-import { callObject, conversationName, type Session, userName } from '../storage/conversation-key.ts';
+import {
+  callObject,
+  conversationName,
+  type Session,
+  sessionIn,
+  userName,
+} from '../storage/conversation-key.ts';
 import type { Settings } from '../storage/memories.ts';
 import { labelDigest, type Tenant } from '../storage/tenant.ts';
 import { WRITE_LIMIT_MS } from '../storage/writer.ts';
@@ -80,7 +86,7 @@ export function storedConversation(
     publishTo:
       named === undefined || user === undefined
         ? undefined
-        : { user: userName(tenant.id, user), conversation: named },
+        : { user: userName(tenant.id, user), conversation: sessionIn(name) },
   };
 }
 

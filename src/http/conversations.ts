@@ -5,7 +5,6 @@ import {
   type ConversationMemoryStub,
   callObject,
   type TenantMemoryStub,
-  userName,
 } from '../storage/conversation-key.ts';
 import { clearConversation } from '../storage/deletion.ts';
 import type { Overview, Settings } from '../storage/memories.ts';
@@ -58,30 +57,29 @@ export async function patchMemory(c: Context<AppEnv>): Promise<Response> {
  * transcripts to which no other conversation refers.
  */
 export async function deleteMemory(c: Context<AppEnv>): Promise<Response> {
-  const { id, memory, conversation, tenant, user, services } = target(c);
+  const { id, memory, conversation, tenant, services } = target(c);
   const store = new RefStore(services.bucket, tenant);
   const uses = <Result>(call: (stub: TenantMemoryStub) => Promise<Result>): Promise<Result> =>
     callObject(() => services.tenant(tenant.id), call);
+  const { name, publishTo } = conversation;
   const forget = async (): Promise<void> => {
-    if (user === undefined) return;
-    const open = () => services.user(userName(tenant.id, user));
-    await callObject(open, (stub) => stub.forget(id));
+    if (!publishTo) return;
+    const open = () => services.user(publishTo.user);
+    await callObject(open, (stub) => stub.forget(publishTo.conversation));
   };
   const existed = await stored(c, async () => {
-    const refs = await uses((stub) => stub.soleRefs(conversation.name));
+    const found = await uses((stub) => stub.find(name));
+    const refs = found?.sole ?? [];
     // What the objects know of goes first: a call that fails half-way can then be made again.
     await forget();
     for (const ref of refs) services.known.delete(tenant.id, ref);
     await store.delete(refs);
     const left = await clearConversation(new TenantBucket(services.bucket, tenant), memory);
-    const released = await uses((stub) => stub.release(conversation.name));
-    const late = without(released ?? [], refs);
-    // Whoever was at work meanwhile may have written and told more.
-    await store.delete(late);
-    for (const ref of [...refs, ...late]) services.known.delete(tenant.id, ref);
-    services.told.forget(conversation.name);
+    // Whoever was at work meanwhile may have told its user.
     await forget();
-    return left !== undefined || released !== null;
+    if (found) await uses((stub) => stub.release(found));
+    for (const ref of refs) services.known.delete(tenant.id, ref);
+    return left !== undefined || found !== null;
   });
   if (!existed) throw notFound(id);
   return c.json({ id, object: 'memory.conversation.deleted', deleted: true });
@@ -104,11 +102,6 @@ export function target(c: Context<AppEnv>): Target {
   const user = checked(c.req.header('x-memory-user') || c.req.query('user') || undefined, 'x-memory-user');
   const conversation = storedConversation(user, { id }, tenant, services);
   return { id, user, tenant, services, conversation, memory: conversation.memory };
-}
-
-function without(names: readonly string[], known: readonly string[]): string[] {
-  const gone = new Set(known);
-  return names.filter((name) => !gone.has(name));
 }
 
 export function notFound(id: string): ApiError {

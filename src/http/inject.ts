@@ -53,7 +53,7 @@ export async function injectionFor(
       if (!(await scope.mayStore(tenant))) throw new Error('the key is not known to be accepted');
       const latest = await callObject(
         () => services.user(publishTo.user),
-        (stub) => stub.latest({ except: conversation, most: MOST_CONVERSATIONS }),
+        (stub) => stub.latest({ except: publishTo.conversation, most: MOST_CONVERSATIONS }),
       );
       const texts = latest.map(({ text }) => text);
       const written = writeInjection(texts, injection.max_tokens, counter);

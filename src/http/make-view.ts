@@ -176,9 +176,12 @@ function withLimit(report: Report, limit: number | undefined): Report {
 }
 
 /** Writes refs for one request. */
-export function refWriterOf(tenant: Tenant, { scope, place, history }: Prepared): RefWriter {
+export function refWriterOf(
+  tenant: Tenant,
+  { scope, place, request }: Pick<Prepared, 'scope' | 'place' | 'request'>,
+): RefWriter {
   const { services, waitUntil } = scope;
-  const group = groupOf(history.messages, place, scope);
+  const group = groupOf(request.messages, place, scope);
   const uses =
     group &&
     new RefUses(

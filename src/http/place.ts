@@ -45,15 +45,19 @@ function usualUser(request: ChatRequest, headers: Headers): string | undefined {
   return checked(headers.get('x-memory-user') || undefined, 'x-memory-user');
 }
 
+/** In a path they would mean another one: `/v1/conversations/../memory` is `/v1/memory`. */
+const RELATIVE = new Set(['.', '..']);
+
 /** An id as a caller gives it. @throws ApiError naming `param` */
 export function checked(id: unknown, param: string | null): string | undefined {
   if (id === undefined) return undefined;
   // A number that JSON can't hold exactly would name somebody else.
   const text = Number.isSafeInteger(id) ? String(id) : id;
-  if (typeof text === 'string' && text !== '' && text.length <= LONGEST_ID) return text;
+  if (typeof text === 'string' && text !== '' && text.length <= LONGEST_ID && !RELATIVE.has(text))
+    return text;
   throw new ApiError(
     'invalid_json',
-    `The id of a user or a conversation must be a string of 1 to ${LONGEST_ID} characters.`,
+    `The id of a user or a conversation must be a string of 1 to ${LONGEST_ID} characters, and neither '.' nor '..'.`,
     param,
   );
 }

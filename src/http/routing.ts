@@ -15,8 +15,11 @@ const UNMISTAKABLE = /\/(chat\/completions)\/?$/;
 
 /** Routes that are also matched without `/v1`. Behind one they stand right behind it: `/v1/files/refs` is a file. */
 const UNVERSIONED =
-  /\/(responses(?:\/compact)?|compact|mcp|memory|refs(?:\/[^/]+)?|conversations\/[^/]+\/(?:memory|messages)|embeddings|models(?:\/[^/]+)?)\/?$/;
+  /\/(responses(?:\/compact)?|compact|mcp|refs(?:\/[^/]+)?|conversations\/[^/]+\/(?:memory|messages)|embeddings|models(?:\/[^/]+)?)\/?$/;
 const VERSIONED = new RegExp(`^/v1${UNVERSIONED.source}`);
+
+/** What is deleted by it is everything, so no path that is about something else may mean it. */
+const ALL_MEMORY = /^(?:\/v1)?\/memory\/?$/;
 
 /** Documents about the site: what stands at the end of their paths is a route that they are about (RFC 8615, RFC 9728). */
 const ABOUT_THE_SITE = '/.well-known/';
@@ -37,6 +40,7 @@ function canonical(pathname: string): string {
   if (sure) return `/v1/${sure[1]}`;
   const version = pathname.indexOf('/v1/');
   const path = version < 0 ? pathname : pathname.slice(version);
+  if (ALL_MEMORY.test(path)) return '/v1/memory';
   const known = (version < 0 ? UNVERSIONED : VERSIONED).exec(path);
   return known ? `/v1/${known[1]}` : path;
 }

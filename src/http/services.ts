@@ -17,7 +17,6 @@ import {
   type UserMemoryStub,
   userMemory,
 } from '../storage/conversation-key.ts';
-import { TELLING_MS } from '../storage/ref-uses.ts';
 import { Retention } from '../storage/retention.ts';
 import { Tenants } from '../storage/tenant.ts';
 import { KnownRefs } from '../storage/writer.ts';
@@ -46,7 +45,7 @@ export interface Services {
   readonly tenants: Tenants;
   readonly retention: Retention;
   readonly known: KnownRefs;
-  /** Which refs the tenants' objects were told of, by conversation. */
+  /** Of which uses of refs the tenants' objects were told. */
   readonly told: KnownRefs;
   readonly accepted: AcceptedKeys;
   readonly limits: LearnedLimits;
@@ -98,7 +97,7 @@ function createServices(env: Env): Services {
     tenants: new Tenants(config.secret),
     retention: new Retention(config.retentionDays),
     known: new KnownRefs(),
-    told: new KnownRefs(Date.now, TELLING_MS),
+    told: new KnownRefs(),
     accepted: new AcceptedKeys(),
     limits: new LearnedLimits(),
     digests: new Lru<string>(REMEMBERED_DIGESTS),

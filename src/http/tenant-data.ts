@@ -15,5 +15,6 @@ export async function deleteTenantData(c: Context<AppEnv>): Promise<Response> {
   const open = () => services.tenant(tenant.id);
   const deleted = await stored(c, () => callObject(open, (stub) => stub.erase()));
   services.known.forget(tenant.id);
+  services.told.forget(tenant.id);
   return c.json({ object: 'memory.deleted', deleted }, deleted ? 200 : 202);
 }

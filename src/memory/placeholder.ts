@@ -40,6 +40,13 @@ export type Digest = (text: string) => string;
 /** A ref as written: 20 characters of content, 6 of check (design §7). */
 export const REF_PATTERN = /^ref_[a-z2-7]{26}$/;
 
+const ANY_REF = new RegExp(REF_PATTERN.source.replace(/[$^]/g, ''), 'g');
+
+/** Whatever in a text has the form of a ref, in its order. */
+export function refsIn(text: string): string[] {
+  return [...text.matchAll(ANY_REF)].map(([ref]) => ref);
+}
+
 const SAFE_LABEL = /^[A-Za-z0-9_.:-]{1,64}$/;
 
 const MARKER_LINE =

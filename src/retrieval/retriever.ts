@@ -1,5 +1,5 @@
 /** Answers a model's calls for what was removed: clear words for whatever can't be given, so that the model goes on. */
-import { REF_PATTERN } from '../memory/placeholder.ts';
+import { REF_PATTERN, refsIn } from '../memory/placeholder.ts';
 import type { Result } from '../memory/result.ts';
 import type { TokenCounter } from '../memory/tokens.ts';
 import type { Opened } from '../storage/envelope.ts';
@@ -9,8 +9,6 @@ import { type Retrieve, readArguments } from './tool.ts';
 
 /** Lines around each match of `grep`. */
 const GREP_CONTEXT = '2';
-
-const ANY_REF = new RegExp(REF_PATTERN.source.replace(/[$^]/g, ''), 'g');
 
 /** What a retriever reads from. */
 export interface Shelf {
@@ -113,10 +111,6 @@ function noteOf(query: Query | undefined, shown: number, lines: number, maxToken
 function parameterOf({ lines, grep, path }: Retrieve, name: string): string | undefined {
   if (name === 'context') return grep === undefined ? undefined : GREP_CONTEXT;
   return { lines, grep, path }[name];
-}
-
-function refsIn(text: string): string[] {
-  return [...text.matchAll(ANY_REF)].map(([ref]) => ref);
 }
 
 /** What a model has made up may be anything. */

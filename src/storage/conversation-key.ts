@@ -46,6 +46,11 @@ export function tenantIn(name: string): string {
   return name.slice(0, name.indexOf(':'));
 }
 
+/** The session as it stands in the name: the conversation's key among those of its user. @param name from `conversationName` */
+export function sessionIn(name: string): string {
+  return name.slice(name.lastIndexOf(':') + 1);
+}
+
 /** The name of the user whose conversation it is; undefined when it is nobody's. @param name from `conversationName` */
 export function userNameIn(name: string): string | undefined {
   const user = name.slice(0, name.lastIndexOf(':'));

@@ -114,6 +114,7 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
   }
 
   settings(): Settings {
+    this.reading();
     return this.chain.state.settings();
   }
 
@@ -122,6 +123,7 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
   }
 
   injection(): string | null {
+    this.reading();
     return this.chain.state.injection();
   }
 
@@ -224,16 +226,15 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
   /** Does what may write, and before anything is written tells the tenant's object of this conversation: it could not be found otherwise. */
   private async writing<Result>(work: () => Result): Promise<Result> {
     if (this.chain.state.toldAt() === 0) await this.tell();
-    else this.reading();
     const result = work();
-    if (this.chain.exists() && this.chain.state.toldAt() === 0) this.chain.state.saveTold(this.now());
+    // Of a first write it is told once more: a deletion may have come between the two.
+    this.reading();
     return result;
   }
 
   /** Says now and then that the conversation is in use. */
   private reading(): void {
-    const toldAt = this.chain.state.toldAt();
-    if (toldAt === 0 || this.now() - toldAt < TELLING_MS) return;
+    if (!this.chain.exists() || this.now() - this.chain.state.toldAt() < TELLING_MS) return;
     this.chain.state.saveTold(this.now());
     const failed = (): void => this.log('warn', 'a use could not be noted', { code: 'store_failed' });
     this.ctx.waitUntil(this.tell().catch(failed));

@@ -4,15 +4,22 @@ import {
   type ConversationMemoryStub,
   callObject,
   conversationMemory,
+  sessionIn,
   userMemory,
   userNameIn,
 } from './conversation-key.ts';
+import { deleteManifests } from './refs.ts';
 import type { TenantBucket } from './tenant-bucket.ts';
-import type { TenantRows } from './tenant-rows.ts';
+import type { Erasure, NotedConversation, TenantRows } from './tenant-rows.ts';
 
-/** An invocation may make 50 subrequests (https://developers.cloudflare.com/workers/platform/limits/); a step makes fewer. */
+/**
+ * An invocation may make 50 subrequests (https://developers.cloudflare.com/workers/platform/limits/). One conversation takes five at the most to
+ * expire, and two to erase; a page of objects two, and the manifests two more for each thousand.
+ */
 const CONVERSATIONS_A_STEP = 8;
-const PAGES_A_STEP = 5;
+const CALLS_A_STEP = 40;
+const CALLS_A_CONVERSATION = 2;
+const CALLS_A_PAGE = 6;
 const PAGE = 1000;
 
 /** Where a step works. */
@@ -58,19 +65,29 @@ export async function clearConversation(
  * @throws when R2 or an object fails
  */
 export async function expireStep({ env, bucket, rows }: Ground, unusedSince: number): Promise<boolean> {
-  const names = rows.unused(unusedSince, CONVERSATIONS_A_STEP);
-  for (const name of names) {
+  const unused = rows.unused(unusedSince, CONVERSATIONS_A_STEP);
+  for (const conversation of unused) {
+    const { name } = conversation;
     const left = await clearConversation(bucket, () => conversationMemory(env, name), unusedSince);
-    if (left?.of === 'all') rows.note(name, [], left.usedAt);
-    else if (left?.of === 'settings') rows.retire(name);
-    else rows.release(name);
+    if (left?.of === 'all') {
+      rows.note(name, [], left.usedAt);
+      continue;
+    }
+    await forgetPublished(env, name);
+    if (left?.of === 'settings') rows.retire(conversation);
+    else rows.release(conversation);
   }
-  for (const user of usersOf(names))
-    await callObject(
-      () => userMemory(env, user),
-      (stub) => stub.forgetBefore(unusedSince),
-    );
-  return names.length < CONVERSATIONS_A_STEP;
+  return unused.length < CONVERSATIONS_A_STEP;
+}
+
+/** Takes a conversation out of what its user's other conversations are told. */
+async function forgetPublished(env: Env, conversation: string): Promise<void> {
+  const user = userNameIn(conversation);
+  if (user === undefined) return;
+  await callObject(
+    () => userMemory(env, user),
+    (stub) => stub.forget(sessionIn(conversation)),
+  );
 }
 
 /**
@@ -79,38 +96,46 @@ export async function expireStep({ env, bucket, rows }: Ground, unusedSince: num
  * @returns whether that was the last of it
  * @throws when R2 or an object fails
  */
-export async function eraseStep({ env, bucket, rows }: Ground): Promise<boolean> {
-  const erasure = rows.erasure();
-  if (!erasure) return true;
-  const names = rows.toErase(CONVERSATIONS_A_STEP);
-  for (const user of usersOf(names))
+export async function eraseStep(ground: Ground): Promise<boolean> {
+  const { rows } = ground;
+  for (let calls = 0; calls + CALLS_A_PAGE <= CALLS_A_STEP; ) {
+    const erasure = rows.erasure();
+    if (!erasure) return true;
+    const conversation = rows.toErase();
+    if (conversation) {
+      await eraseConversation(ground, conversation);
+      calls += CALLS_A_CONVERSATION;
+    } else {
+      await erasePage(ground, erasure);
+      calls += CALLS_A_PAGE;
+    }
+  }
+  return rows.erasure() === undefined;
+}
+
+async function eraseConversation({ env, rows }: Ground, conversation: NotedConversation): Promise<void> {
+  const { name } = conversation;
+  await callObject(
+    () => conversationMemory(env, name),
+    (stub) => stub.clear(),
+  );
+  // Afterwards: whoever was writing a summary has lost its lease, and publishes nothing more.
+  const user = userNameIn(name);
+  if (user !== undefined)
     await callObject(
       () => userMemory(env, user),
       (stub) => stub.clear(),
     );
-  for (const name of names) {
-    await callObject(
-      () => conversationMemory(env, name),
-      (stub) => stub.clear(),
-    );
-    rows.release(name);
-  }
-  if (names.length === CONVERSATIONS_A_STEP) return false;
-  let { after } = erasure;
-  for (let page = 0; page < PAGES_A_STEP; page++) {
-    const { objects, more } = await bucket.list('', PAGE, after || undefined);
-    const due = objects.filter(({ uploaded }) => uploaded.getTime() <= erasure.before);
-    await bucket.delete(due.map(({ name }) => name));
-    if (!more) {
-      rows.endErasure();
-      return true;
-    }
-    after = objects.at(-1)?.name ?? after;
-    rows.erasedUpTo(after);
-  }
-  return false;
+  rows.release(conversation);
 }
 
-function usersOf(conversations: readonly string[]): Set<string> {
-  return new Set(conversations.flatMap((name) => userNameIn(name) ?? []));
+async function erasePage({ bucket, rows }: Ground, erasure: Erasure): Promise<void> {
+  const { objects, more } = await bucket.list('', PAGE, erasure.after || undefined);
+  const due = objects.filter(({ uploaded }) => uploaded.getTime() <= erasure.before);
+  await bucket.delete(due.map(({ name }) => name));
+  const last = objects.at(-1)?.name;
+  if (more && last !== undefined) return rows.erasedUpTo(last, erasure);
+  // A request that has still seen what is deleted may have vouched for it.
+  await deleteManifests(bucket);
+  rows.endErasure(erasure);
 }

@@ -31,6 +31,9 @@ const REF = 'ref_';
 export const isManifest = (name: string): boolean => name.startsWith(MANIFEST);
 export const isRef = (name: string): boolean => name.startsWith(REF);
 
+/** Deletes all that vouches for any ref. */
+export const deleteManifests = (bucket: TenantBucket): Promise<void> => bucket.deleteAll(MANIFEST);
+
 const encoder = new TextEncoder();
 
 /** One tenant's refs. Every method throws when R2 fails. */
@@ -83,9 +86,9 @@ export class RefStore {
    */
   async delete(refs: readonly string[]): Promise<void> {
     if (refs.length === 0) return;
-    await this.bucket.deleteAll(MANIFEST);
+    await deleteManifests(this.bucket);
     await this.bucket.delete(refs);
-    await this.bucket.deleteAll(MANIFEST);
+    await deleteManifests(this.bucket);
   }
 
   /** Refs in the order of their keys. @param after the last ref of the page before */

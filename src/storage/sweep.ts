@@ -3,14 +3,17 @@
  * the time of retention expire first; then the tenant's contents of that age go to which no conversation refers.
  */
 import { type Env, readConfig } from '../config.ts';
-import { createLog } from '../log.ts';
+import { createLog, type Log } from '../log.ts';
 import { callObject, tenantMemory } from './conversation-key.ts';
 import { isManifest, isRef } from './refs.ts';
 import { Retention } from './retention.ts';
 import { TenantBucket } from './tenant-bucket.ts';
 
-/** An invocation may make 50 subrequests (https://developers.cloudflare.com/workers/platform/limits/): those for the cursor, and these. */
+/** An invocation may make 50 subrequests (https://developers.cloudflare.com/workers/platform/limits/). */
 const MOST_CALLS = 40;
+
+/** A listing and the cursor. */
+const CALLS_A_PAGE = 2;
 
 /** What a tenant's part of a page takes at the most when its conversations have expired. */
 const CALLS_A_TENANT = 3;
@@ -24,18 +27,16 @@ const CURSOR = 'sweep';
  * One run, of a scheduled handler. Without `RETENTION_DAYS` nothing is collected.
  *
  * @param now in milliseconds
- * @throws when R2 or an object fails: the next run begins where this one did
+ * @throws when R2 fails: the next run begins behind the last page of this one
  */
 export async function collectUnused(env: Env, now: number): Promise<void> {
   const { retentionDays, logLevel } = readConfig(env);
   const { unusedSince } = new Retention(retentionDays, () => now);
   if (unusedSince === undefined) return;
-  const bucket = env.REFS;
-  const start = (await (await bucket.get(CURSOR))?.text()) ?? '';
-  const run = new Run(env, unusedSince);
-  const end = await run.from(start);
-  if (end !== start) await bucket.put(CURSOR, end);
-  createLog(logLevel)('info', 'what nobody uses was collected', { contents: run.deleted, done: end === '' });
+  const log = createLog(logLevel);
+  const run = new Run(env, unusedSince, log);
+  await run.go();
+  log('info', 'what nobody uses was collected', { contents: run.deleted });
 }
 
 class Run {
@@ -44,33 +45,50 @@ class Run {
   private calls = 0;
   private readonly env: Env;
   private readonly unusedSince: number;
+  private readonly log: Log;
 
-  constructor(env: Env, unusedSince: number) {
+  constructor(env: Env, unusedSince: number, log: Log) {
     this.env = env;
     this.unusedSince = unusedSince;
+    this.log = log;
   }
 
-  /**
-   * @param start the key behind which this run begins; empty: at the beginning of the bucket
-   * @returns the same for the next run
-   */
-  async from(start: string): Promise<string> {
-    let after = start;
-    while (this.calls < MOST_CALLS) {
-      this.calls++;
-      const { objects, truncated } = await this.env.REFS.list({
-        limit: PAGE,
-        ...(after === '' ? {} : { startAfter: after }),
-      });
-      const old = objects.filter(({ uploaded }) => uploaded.getTime() < this.unusedSince);
-      for (const [tenant, names] of byTenant(old.map(({ key }) => key))) {
-        if (!(await this.collect(tenant, names))) return after;
-        after = `${tenant}/${names.at(-1)}`;
-      }
-      if (!truncated) return '';
-      after = objects.at(-1)?.key ?? after;
+  /** Page by page, until the bucket ends or the calls do. The cursor is the key behind which the next page begins; empty: at the beginning. */
+  async go(): Promise<void> {
+    this.calls++;
+    let after = (await (await this.env.REFS.get(CURSOR))?.text()) ?? '';
+    while (this.calls + CALLS_A_PAGE <= MOST_CALLS) {
+      this.calls += CALLS_A_PAGE;
+      const page = await this.page(after);
+      if (page.end !== after) await this.env.REFS.put(CURSOR, page.end);
+      if (page.isLast) return;
+      after = page.end;
     }
-    return after;
+  }
+
+  /** @returns the key behind which the next page begins, and whether there is nothing more to be done */
+  private async page(after: string): Promise<{ end: string; isLast: boolean }> {
+    const { objects, truncated } = await this.env.REFS.list({
+      limit: PAGE,
+      ...(after === '' ? {} : { startAfter: after }),
+    });
+    const old = objects.filter(({ uploaded }) => uploaded.getTime() < this.unusedSince);
+    let end = after;
+    for (const [tenant, names] of byTenant(old.map(({ key }) => key))) {
+      if (!(await this.collectOrGoOn(tenant, names))) return { end, isLast: true };
+      end = `${tenant}/${names.at(-1)}`;
+    }
+    return truncated ? { end: objects.at(-1)?.key ?? end, isLast: false } : { end: '', isLast: true };
+  }
+
+  /** What fails for one tenant is left to the next pass: it must not keep the others waiting. */
+  private async collectOrGoOn(tenant: string, names: readonly string[]): Promise<boolean> {
+    try {
+      return await this.collect(tenant, names);
+    } catch {
+      this.log('error', 'what a tenant does not use could not be collected', { code: 'store_failed' });
+      return true;
+    }
   }
 
   /** @param names of old objects @returns false when there are not enough calls left for all of it */

@@ -3,20 +3,21 @@
  * otherwise. By it what nobody uses any more is found, and all of a tenant.
  */
 import { DurableObject } from 'cloudflare:workers';
-import { type Env, LOG_LEVELS } from '../config.ts';
+import { type Env, LOG_LEVELS, readConfig } from '../config.ts';
 import { createLog, type Log } from '../log.ts';
 import { eraseStep, expireStep, type Ground } from './deletion.ts';
+import { Retention } from './retention.ts';
 import { TenantBucket } from './tenant-bucket.ts';
-import { TenantRows } from './tenant-rows.ts';
+import { type NotedConversation, TenantRows } from './tenant-rows.ts';
 
-/** How long a call may erase before it leaves the rest to an alarm. In milliseconds. */
-const ERASING_MS = 10_000;
+/** How often an object looks for conversations that nobody uses. In milliseconds. */
+const LOOKING_MS = 24 * 60 * 60_000;
 
 /** After a failure. In milliseconds. */
 const PAUSE_MS = 60_000;
 
 /** By so much the clocks of R2 and of an object may differ. In milliseconds. */
-const CLOCKS_MS = 10_000;
+const CLOCKS_MS = 1_000;
 
 /** Named by the tenant's id. */
 export class TenantMemoryObject extends DurableObject<Env> {
@@ -25,22 +26,26 @@ export class TenantMemoryObject extends DurableObject<Env> {
   protected log: Log = createLog(LOG_LEVELS.find((level) => level === this.env.LOG_LEVEL) ?? 'info');
 
   private readonly rows = new TenantRows(this.ctx.storage.sql);
+  /** Whether an alarm is known to be set, or none is needed. */
+  private watches = false;
+  private erasing: Promise<boolean> | undefined;
 
   /** See `TenantRows` for what these do. */
-  note(conversation: string, refs: readonly string[]): void {
+  async note(conversation: string, refs: readonly string[]): Promise<void> {
     this.rows.note(conversation, refs, this.now());
+    await this.watch();
   }
 
   noteRead(ref: string): void {
     this.rows.noteRead(ref, this.now());
   }
 
-  soleRefs(conversation: string): readonly string[] {
-    return this.rows.soleRefs(conversation);
+  find(conversation: string): ReturnType<TenantRows['find']> {
+    return this.rows.find(conversation);
   }
 
-  release(conversation: string): readonly string[] | null {
-    return this.rows.release(conversation);
+  release(conversation: NotedConversation): void {
+    this.rows.release(conversation);
   }
 
   unreferenced(refs: readonly string[]): readonly string[] {
@@ -60,18 +65,25 @@ export class TenantMemoryObject extends DurableObject<Env> {
   async erase(): Promise<boolean> {
     this.rows.beginErasure(this.now() + CLOCKS_MS);
     await this.ctx.storage.setAlarm(this.now() + PAUSE_MS);
-    return this.goOn();
+    return this.eraseOn();
   }
 
   override async alarm(): Promise<void> {
-    await this.goOn();
+    if (this.rows.erasure()) await this.eraseOn();
+    else await this.look();
   }
 
-  private async goOn(): Promise<boolean> {
-    const until = this.now() + ERASING_MS;
+  /** One at a time: a call that comes meanwhile begins an erasure of its own, which the one at work takes up. */
+  private eraseOn(): Promise<boolean> {
+    this.erasing ??= this.eraseSome().finally(() => {
+      this.erasing = undefined;
+    });
+    return this.erasing;
+  }
+
+  private async eraseSome(): Promise<boolean> {
     try {
-      while (!(await eraseStep(this.ground()))) {
-        if (this.now() < until) continue;
+      if (!(await eraseStep(this.ground()))) {
         await this.ctx.storage.setAlarm(this.now());
         return false;
       }
@@ -82,12 +94,39 @@ export class TenantMemoryObject extends DurableObject<Env> {
       return false;
     }
     await this.ctx.storage.deleteAlarm();
+    this.watches = false;
     if (this.rows.isEmpty()) {
+      const deleted = this.ctx.storage.deleteAll();
       this.rows.forget();
-      await this.ctx.storage.deleteAll();
-      this.rows.forget();
-    }
+      await deleted;
+    } else await this.watch();
     return true;
+  }
+
+  /** Sees to it that the object looks again for what nobody uses, where anything is ever collected. */
+  private async watch(): Promise<void> {
+    if (this.watches) return;
+    this.watches = true;
+    if (this.unusedSince() === undefined || (await this.ctx.storage.getAlarm()) !== null) return;
+    await this.ctx.storage.setAlarm(this.now() + LOOKING_MS);
+  }
+
+  /** Lets conversations expire that nobody uses, whether anything of theirs is in R2 or not. */
+  private async look(): Promise<void> {
+    this.watches = false;
+    const unusedSince = this.unusedSince();
+    if (unusedSince === undefined || this.rows.isEmpty()) return;
+    let pause = LOOKING_MS;
+    try {
+      if (!(await this.expire(unusedSince))) pause = 0;
+    } catch {
+      this.log('error', 'conversations could not expire; it is tried again', { code: 'store_failed' });
+    }
+    await this.ctx.storage.setAlarm(this.now() + pause);
+  }
+
+  private unusedSince(): number | undefined {
+    return new Retention(readConfig(this.env).retentionDays, () => this.now()).unusedSince;
   }
 
   private ground(): Ground {

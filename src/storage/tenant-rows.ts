@@ -7,7 +7,8 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS conversations (
     conversation_id INTEGER PRIMARY KEY AUTOINCREMENT,
     name TEXT NOT NULL UNIQUE,
-    last_used INTEGER
+    last_used INTEGER,
+    notes INTEGER NOT NULL DEFAULT 0
   );
   CREATE INDEX IF NOT EXISTS conversations_by_use ON conversations (last_used);
   CREATE TABLE IF NOT EXISTS uses (
@@ -17,7 +18,7 @@ const SCHEMA = `
   ) WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS uses_by_conversation ON uses (conversation_id);
   CREATE TABLE IF NOT EXISTS erasure (
-    only INTEGER PRIMARY KEY CHECK (only = 1),
+    erasure_id INTEGER PRIMARY KEY AUTOINCREMENT,
     last_conversation INTEGER NOT NULL,
     before INTEGER NOT NULL,
     after TEXT NOT NULL
@@ -29,8 +30,16 @@ const SOLE = `
   SELECT u.ref FROM uses u WHERE u.conversation_id = ? AND NOT EXISTS
     (SELECT 1 FROM uses v WHERE v.ref = u.ref AND v.conversation_id <> u.conversation_id)`;
 
+/** A conversation as it was noted so far. */
+export interface NotedConversation {
+  readonly name: string;
+  /** How often it was noted: whoever has noted it since may have written again what was deleted. */
+  readonly notes: number;
+}
+
 /** How far the erasure of a tenant's data has come. */
 export interface Erasure {
+  readonly id: number;
   /** What was uploaded later is not part of it, in milliseconds since the epoch. */
   readonly before: number;
   /** The name of the last object in R2 that was looked at; empty before the first one. */
@@ -60,7 +69,7 @@ export class TenantRows {
     const { conversation_id } = this.sql
       .exec<{ conversation_id: number }>(
         `INSERT INTO conversations (name, last_used) VALUES (?, ?)
-         ON CONFLICT (name) DO UPDATE SET last_used = max(coalesce(last_used, 0), excluded.last_used)
+         ON CONFLICT (name) DO UPDATE SET last_used = max(coalesce(last_used, 0), excluded.last_used), notes = notes + 1
          RETURNING conversation_id`,
         conversation,
         now,
@@ -84,10 +93,12 @@ export class TenantRows {
     );
   }
 
-  /** The refs that no other conversation refers to. */
-  soleRefs(conversation: string): string[] {
+  /** A conversation, with the refs that no other one refers to; null when it is not known. */
+  find(conversation: string): (NotedConversation & { readonly sole: readonly string[] }) | null {
     const id = this.idOf(conversation);
-    return id === undefined ? [] : this.refs(SOLE, id);
+    if (id === undefined) return null;
+    const [noted] = this.noted('SELECT name, notes FROM conversations WHERE conversation_id = ?', id);
+    return noted ? { ...noted, sole: this.refs(SOLE, id) } : null;
   }
 
   /** Of these refs, those to which no conversation refers. */
@@ -99,29 +110,27 @@ export class TenantRows {
     );
   }
 
-  /** Forgets a conversation. @returns the refs that no other one refers to; null when it was not known */
-  release(conversation: string): string[] | null {
-    const id = this.idOf(conversation);
-    if (id === undefined) return null;
-    const sole = this.refs(SOLE, id);
+  /** Forgets a conversation that was deleted, unless it was noted again since it was found. */
+  release(conversation: NotedConversation): void {
+    const id = this.idOf(conversation.name, conversation.notes);
+    if (id === undefined) return;
     this.sql.exec('DELETE FROM uses WHERE conversation_id = ?', id);
     this.sql.exec('DELETE FROM conversations WHERE conversation_id = ?', id);
-    return sole;
   }
 
   /** Conversations that were last used before a time, the oldest first. @param before in milliseconds */
-  unused(before: number, most: number): string[] {
+  unused(before: number, most: number): NotedConversation[] {
     if (!this.exists()) return [];
-    return this.names(
-      'SELECT name FROM conversations WHERE last_used < ? ORDER BY last_used LIMIT ?',
+    return this.noted(
+      'SELECT name, notes FROM conversations WHERE last_used < ? ORDER BY last_used LIMIT ?',
       before,
       most,
     );
   }
 
-  /** A conversation of which only settings are left: it refers to nothing, and is not unused again until it is used. */
-  retire(conversation: string): void {
-    const id = this.idOf(conversation);
+  /** The same as `release` of a conversation of which settings are left: it refers to nothing, and is not unused again until it is used. */
+  retire(conversation: NotedConversation): void {
+    const id = this.idOf(conversation.name, conversation.notes);
     if (id === undefined) return;
     this.sql.exec('DELETE FROM uses WHERE conversation_id = ?', id);
     this.sql.exec('UPDATE conversations SET last_used = NULL WHERE conversation_id = ?', id);
@@ -131,7 +140,9 @@ export class TenantRows {
   erasure(): Erasure | undefined {
     if (!this.exists()) return undefined;
     return this.sql
-      .exec<{ before: number; after: string }>('SELECT before, after FROM erasure')
+      .exec<{ id: number; before: number; after: string }>(
+        'SELECT erasure_id AS id, before, after FROM erasure',
+      )
       .toArray()
       .at(0);
   }
@@ -140,34 +151,35 @@ export class TenantRows {
   beginErasure(before: number): void {
     if (!this.exists()) this.sql.exec(SCHEMA);
     this.known = true;
+    this.endErasure();
     this.sql.exec(
-      `INSERT OR REPLACE INTO erasure (only, last_conversation, before, after)
-       SELECT 1, coalesce(max(conversation_id), 0), ?, '' FROM conversations`,
+      `INSERT INTO erasure (last_conversation, before, after)
+       SELECT coalesce(max(conversation_id), 0), ?, '' FROM conversations`,
       before,
     );
   }
 
-  /** Conversations that are still to be erased. */
-  toErase(most: number): string[] {
-    return this.names(
-      `SELECT name FROM conversations WHERE conversation_id <= (SELECT last_conversation FROM erasure)
-       ORDER BY conversation_id LIMIT ?`,
-      most,
-    );
+  /** The next conversation that is to be erased. */
+  toErase(): NotedConversation | undefined {
+    return this.noted(
+      `SELECT name, notes FROM conversations WHERE conversation_id <= (SELECT last_conversation FROM erasure)
+       ORDER BY conversation_id LIMIT 1`,
+    ).at(0);
   }
 
-  /** Notes how far an erasure has come in R2. */
-  erasedUpTo(after: string): void {
-    this.sql.exec('UPDATE erasure SET after = ?', after);
+  /** Notes how far an erasure has come in R2, unless another one has begun. */
+  erasedUpTo(after: string, { id }: Erasure): void {
+    this.sql.exec('UPDATE erasure SET after = ? WHERE erasure_id = ?', after, id);
   }
 
-  endErasure(): void {
-    this.sql.exec('DELETE FROM erasure');
+  /** Ends an erasure, unless another one has begun; without one, whichever there is. */
+  endErasure(erasure?: Erasure): void {
+    this.sql.exec('DELETE FROM erasure WHERE erasure_id = coalesce(?, erasure_id)', erasure?.id ?? null);
   }
 
   /** Whether there is nothing that would have to be kept. */
   isEmpty(): boolean {
-    return !this.exists() || this.names('SELECT name FROM conversations LIMIT 1').length === 0;
+    return !this.exists() || this.noted('SELECT name, notes FROM conversations LIMIT 1').length === 0;
   }
 
   /** To be called when the tables were deleted from outside. */
@@ -175,10 +187,15 @@ export class TenantRows {
     this.known = undefined;
   }
 
-  private idOf(conversation: string): number | undefined {
+  /** @param notes where given, the conversation must not have been noted more often */
+  private idOf(conversation: string, notes?: number): number | undefined {
     if (!this.exists()) return undefined;
     return this.sql
-      .exec<{ id: number }>('SELECT conversation_id AS id FROM conversations WHERE name = ?', conversation)
+      .exec<{ id: number }>(
+        'SELECT conversation_id AS id FROM conversations WHERE name = ? AND notes = coalesce(?, notes)',
+        conversation,
+        notes ?? null,
+      )
       .toArray()
       .at(0)?.id;
   }
@@ -190,10 +207,7 @@ export class TenantRows {
       .map(({ ref }) => ref);
   }
 
-  private names(query: string, ...values: SqlStorageValue[]): string[] {
-    return this.sql
-      .exec<{ name: string }>(query, ...values)
-      .toArray()
-      .map(({ name }) => name);
+  private noted(query: string, ...values: SqlStorageValue[]): NotedConversation[] {
+    return this.sql.exec<{ name: string; notes: number }>(query, ...values).toArray();
   }
 }

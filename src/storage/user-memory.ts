@@ -5,7 +5,7 @@ import { assertFits } from './memories.ts';
 
 /** The latest summary of one conversation. */
 export interface UserSummary {
-  /** The conversation's own id. */
+  /** See `sessionIn`. */
   readonly conversation: string;
   /** At most 1 MB in UTF-8. */
   readonly text: string;
@@ -52,14 +52,9 @@ export class UserMemoryObject extends DurableObject<Env> {
       .toArray();
   }
 
-  forget(conversation: string): void {
-    if (this.exists()) this.sql.exec('DELETE FROM summaries WHERE conversation = ?', conversation);
-  }
-
-  /** Forgets the summaries that were made before a time. @param before in milliseconds */
-  async forgetBefore(before: number): Promise<void> {
+  async forget(conversation: string): Promise<void> {
     if (!this.exists()) return;
-    this.sql.exec('DELETE FROM summaries WHERE at < ?', before);
+    this.sql.exec('DELETE FROM summaries WHERE conversation = ?', conversation);
     if (this.sql.exec('SELECT 1 FROM summaries LIMIT 1').toArray().length === 0) await this.clear();
   }
 

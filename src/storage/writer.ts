@@ -20,41 +20,36 @@ const TRUST_MS = 5 * 60_000;
 
 const REMEMBERED = 50_000;
 
-/** Owners whose names were forgotten all at once. */
-const REMEMBERED_OWNERS = 1_000;
+/** Tenants of which all was forgotten at once. */
+const REMEMBERED_TENANTS = 1_000;
 
-/**
- * Names that this isolate has seen written, by their owner: refs and manifests of a tenant, uses of a conversation. What another isolate deletes is
- * noticed when this one's trust ends.
- */
+/** What this isolate knows to be stored, by tenant: refs, manifests, uses. What another isolate deletes is noticed when its trust ends. */
 export class KnownRefs {
   private readonly seen = new Lru<number>(REMEMBERED);
-  private readonly forgotten = new Lru<number>(REMEMBERED_OWNERS);
-  private readonly trustMs: number;
+  private readonly forgotten = new Lru<number>(REMEMBERED_TENANTS);
   private readonly now: () => number;
 
-  constructor(now: () => number = Date.now, trustMs = TRUST_MS) {
+  constructor(now: () => number = Date.now) {
     this.now = now;
-    this.trustMs = trustMs;
   }
 
-  has(owner: string, ref: string): boolean {
-    const at = this.seen.get(`${owner}/${ref}`);
-    if (at === undefined || this.now() - at >= this.trustMs) return false;
-    return at > (this.forgotten.get(owner) ?? Number.NEGATIVE_INFINITY);
+  has(tenant: string, ref: string): boolean {
+    const at = this.seen.get(`${tenant}/${ref}`);
+    if (at === undefined || this.now() - at >= TRUST_MS) return false;
+    return at > (this.forgotten.get(tenant) ?? Number.NEGATIVE_INFINITY);
   }
 
-  add(owner: string, ref: string): void {
-    this.seen.set(`${owner}/${ref}`, this.now());
+  add(tenant: string, ref: string): void {
+    this.seen.set(`${tenant}/${ref}`, this.now());
   }
 
-  delete(owner: string, ref: string): void {
-    this.seen.delete(`${owner}/${ref}`);
+  delete(tenant: string, ref: string): void {
+    this.seen.delete(`${tenant}/${ref}`);
   }
 
-  /** Forgets all names of an owner. */
-  forget(owner: string): void {
-    this.forgotten.set(owner, this.now());
+  /** Forgets all of a tenant. */
+  forget(tenant: string): void {
+    this.forgotten.set(tenant, this.now());
   }
 }
 
@@ -114,15 +109,22 @@ export class RefWriter {
   /** Whether a ref is there, by what is known or by one look before `limit`. Never throws. */
   async isThereBy(ref: string, limit: Promise<void>): Promise<boolean> {
     if (!this.isKnown(ref)) await Promise.race([this.lookAt(ref), limit]);
-    if (!this.isKnown(ref)) return false;
-    this.waitUntil(this.noteUses([{ ref }]));
     this.waitUntil(this.renew([{ ref }]));
-    return true;
+    return this.isKnown(ref);
   }
 
   /** Writes contents that a later view may name. Never throws. */
   async prepare(contents: readonly StoredContent[]): Promise<void> {
     await Promise.all([this.writeUnknown(contents), this.noteUses(contents)]);
+  }
+
+  /** Notes that what a view names is in use, whoever has put it there: an array may hold markers from before. Never throws. */
+  async use(refs: readonly string[]): Promise<void> {
+    const contents = refs.map((ref) => ({ ref }));
+    const noted = this.tellUses(refs, new Set());
+    if (this.retention.isOn)
+      await Promise.all(refs.filter((ref) => !this.isKnown(ref)).map((ref) => this.lookAt(ref)));
+    await Promise.all([noted, this.renew(contents)]);
   }
 
   private async writeUnknown(contents: readonly StoredContent[]): Promise<void> {
@@ -132,7 +134,11 @@ export class RefWriter {
   /** A use that could not be noted is told by the next request. */
   private async noteUses(contents: readonly Pick<StoredContent, 'ref'>[]): Promise<void> {
     const refs = contents.map(({ ref }) => ref);
-    const written = new Set(refs.filter((ref) => !this.isKnown(ref)));
+    await this.tellUses(refs, new Set(refs.filter((ref) => !this.isKnown(ref))));
+  }
+
+  /** See `RefUses`. */
+  private async tellUses(refs: readonly string[], written: ReadonlySet<string>): Promise<void> {
     await this.uses?.note(refs, written).catch(() => undefined);
   }
 
@@ -182,8 +188,13 @@ export class RefWriter {
     if (uploaded !== undefined) this.see(ref, uploaded);
   }
 
+  /** When a content was uploaded; one that may be collected at any moment is written again first. Undefined when it is not there. */
   private uploaded(ref: string): Promise<number | undefined> {
-    return this.slots.run(() => this.store.uploaded(ref));
+    return this.slots.run(async () => {
+      const uploaded = await this.store.uploaded(ref);
+      if (uploaded === undefined || !this.retention.mayBeGone(uploaded)) return uploaded;
+      return this.store.renew(ref, () => true);
+    });
   }
 
   /**
@@ -203,7 +214,7 @@ export class RefWriter {
       const looked = await Promise.all(unseen.map(({ ref }) => this.uploaded(ref)));
       for (const [index, { ref }] of unseen.entries()) {
         const uploaded = looked[index];
-        if (uploaded === undefined) this.known.delete(this.tenant, ref);
+        if (uploaded === undefined) this.forget(ref);
         else this.see(ref, uploaded);
       }
       if (!looked.includes(undefined)) await this.writeManifest(manifest, all);
@@ -230,15 +241,20 @@ export class RefWriter {
     const isDue = (uploaded: number | undefined) => uploaded !== undefined && this.retention.isDue(uploaded);
     const due = [...new Set(contents.map(({ ref }) => ref))].filter((ref) => isDue(this.seen.get(ref)));
     if (due.length === 0) return;
-    const renewed = await Promise.all(
-      due.map((ref) => this.slots.run(() => this.store.renew(ref, isDue)).catch(() => undefined)),
-    );
-    for (const [index, ref] of due.entries()) {
-      const uploaded = renewed[index];
-      if (uploaded !== undefined) this.see(ref, uploaded);
-    }
-    if (manifest === undefined || renewed.includes(undefined)) return;
+    const renew = async (ref: string): Promise<boolean> => {
+      const uploaded = await this.store.renew(ref, isDue);
+      if (uploaded === undefined) this.forget(ref);
+      else this.see(ref, uploaded);
+      return uploaded !== undefined;
+    };
+    const renewed = await Promise.all(due.map((ref) => this.slots.run(() => renew(ref)).catch(() => false)));
+    if (manifest === undefined || renewed.includes(false)) return;
     await this.writeManifest(manifest, contents).catch(() => undefined);
+  }
+
+  private forget(ref: string): void {
+    this.seen.delete(ref);
+    this.known.delete(this.tenant, ref);
   }
 
   private see(name: string, uploaded: number): void {

@@ -19,7 +19,7 @@ export interface RollMaterial {
   readonly publishTo?: Publication;
 }
 
-/** A user's memory, and the conversation's name in it. */
+/** A user's memory, and the conversation's key in it (see `sessionIn`). */
 export interface Publication {
   /** See `userName`. */
   readonly user: string;

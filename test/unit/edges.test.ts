@@ -189,7 +189,9 @@ describe('markers', () => {
 });
 
 describe('the configuration', () => {
-  const env = (more: Partial<Env>): Env => ({ PRECIS_SECRET: 'long enough for a secret', ...more }) as Env;
+  const bindings = { REFS: {}, CONVERSATION_MEMORY: {}, USER_MEMORY: {}, TENANT_MEMORY: {} };
+  const env = (more: object): Env =>
+    ({ PRECIS_SECRET: 'long enough for a secret', ...bindings, ...more }) as unknown as Env;
 
   it('reads access keys as pairs or as JSON', () => {
     const keys = [
@@ -245,6 +247,9 @@ describe('the configuration', () => {
     [{ DEFAULT_MEMORY_STRATEGY: '{' }, 'DEFAULT_MEMORY_STRATEGY'],
     [{ VERIFY_KEYS: 'maybe' }, 'VERIFY_KEYS'],
     [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL'],
+    [{ RETENTION_DAYS: '0' }, 'RETENTION_DAYS'],
+    [{ RETENTION_DAYS: '1.5' }, 'RETENTION_DAYS'],
+    [{ TENANT_MEMORY: undefined }, 'TENANT_MEMORY'],
     [{ UPSTREAM_IDLE_TIMEOUT_MS: '-1' }, 'UPSTREAM_IDLE_TIMEOUT_MS'],
   ])('%j is refused by the variable’s name, without its value', (more, variable) => {
     const read = () => readConfig(env(more));

@@ -1,14 +1,23 @@
 /** What is collected when nobody uses it any more, and what is deleted at once; on the runtime's own R2 and objects. */
-import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { ConversationMemory, TenantMemory } from '../../src/index.ts';
+import type { ConversationMemory, TenantMemory, UserMemory } from '../../src/index.ts';
 import worker from '../../src/index.ts';
-import { conversationName, type Session } from '../../src/storage/conversation-key.ts';
+import { conversationName, type Session, userName } from '../../src/storage/conversation-key.ts';
 import { collectUnused } from '../../src/storage/sweep.ts';
 import { Tenants } from '../../src/storage/tenant.ts';
+import { writeSections } from '../../src/summary/headings.ts';
 import { assistant, body, lines, type Message, step, user } from '../support/chat.ts';
-import { refsIn, SUMMARIZE, start, startApp, watchedBucket, watchedObjects } from './support.ts';
+import {
+  question,
+  refsIn,
+  SUMMARIZE,
+  SUMMARIZER,
+  startApp,
+  watchedBucket,
+  watchedObjects,
+} from './support.ts';
 
 const DAY = 24 * 60 * 60_000;
 const KEEPING = { ...env, RETENTION_DAYS: '30' };
@@ -50,6 +59,7 @@ function tenant(variables: Parameters<typeof startApp>[1] = {}, key = newKey()) 
 async function clock(memory: DurableObjectStub<TenantMemory>, days: number): Promise<void> {
   await runInDurableObject(memory, (object) => {
     Reflect.set(object, 'now', () => Date.now() + days * DAY);
+    Reflect.set(object, 'env', KEEPING);
   });
 }
 
@@ -77,6 +87,49 @@ const rowsOf = (memory: DurableObjectStub<TenantMemory>): Promise<string[]> =>
       .toArray()
       .map(({ name }) => name);
   });
+
+const stateOf = (stub: DurableObjectStub<ConversationMemory>) =>
+  runInDurableObject(stub, (object) => object.contents());
+
+/** Conversations of one user that are summarised. */
+async function talking(first: string) {
+  const one = tenant(SUMMARIZER);
+  one.app.answer.words = ({ url }) =>
+    url.startsWith(SUMMARIZER.SUMMARIZER_BASE_URL)
+      ? writeSections(new Map([['## Progress', 'There is progress.']]))
+      : 'This is the answer.';
+  const { id } = tenants.ofToken(one.key);
+  const stub = env.USER_MEMORY.getByName(userName(id, 'ann')) as DurableObjectStub<UserMemory>;
+  const told = async () =>
+    (await runInDurableObject(stub, (object) => object.latest({ except: '', most: 10 })))
+      .map(({ conversation }) => conversation)
+      .toSorted();
+  const chatAbout = async (conversation: string): Promise<void> => {
+    const messages: Message[] = [];
+    const fields = { conversation_id: conversation, user: 'ann', memory_strategy: SUMMARIZE };
+    for (let round = 0; round < 6; round++) {
+      messages.push(user(`${conversation}: ${question(round)}`));
+      await one.chat(messages, fields);
+      messages.push(assistant('This is the answer.'));
+    }
+    await vi.waitUntil(async () => (await told()).includes(conversation), { timeout: 5_000 });
+  };
+  await chatAbout(first);
+  return { ...one, chatAbout, told };
+}
+
+/** Gives a tenant's object a bucket of which some methods are others. */
+async function setBucket({ memory }: ReturnType<typeof tenant>, methods: object): Promise<void> {
+  const bucket = new Proxy(env.REFS, {
+    get: (target, name) => {
+      const method = Reflect.get(methods, name) ?? Reflect.get(target, name);
+      return (...values: unknown[]) => method.apply(target, values);
+    },
+  });
+  await runInDurableObject(memory, (object) => {
+    Reflect.set(object, 'env', { ...env, REFS: bucket });
+  });
+}
 
 beforeEach(() => {
   for (const level of ['info', 'warn', 'error'] as const)
@@ -196,20 +249,131 @@ describe('what nobody uses', () => {
     expect(await rowsOf(memory)).toEqual([]);
   });
 
-  it('is tried again when an object fails', async () => {
-    const { chat, refs } = tenant();
-    await chat(talk('failing'));
-    const objects = watchedObjects(env.TENANT_MEMORY);
-    objects.failing.add('expire');
-    const failing = { ...KEEPING, TENANT_MEMORY: objects.namespace };
-    await expect(collectUnused(failing, Date.now() + 31 * DAY)).rejects.toThrow();
-    expect((await refs()).length).toBeGreaterThan(0);
+  it('is tried again when an object fails, which keeps no other tenant waiting', async () => {
+    const [one, other] = [tenant(), tenant()];
+    for (const { chat } of [one, other]) await chat(talk('failing'));
+    await runInDurableObject(one.memory, (object) => {
+      Reflect.set(object, 'rows', undefined);
+    });
     await sweepAt(31);
+    expect((await one.refs()).length).toBeGreaterThan(0);
+    expect(await other.refs()).toEqual([]);
+    await evictDurableObject(one.memory);
+    await sweepAt(31);
+    expect(await one.refs()).toEqual([]);
+  });
+
+  it('is found where nothing of it is in R2, by the tenant’s object itself', async () => {
+    const { chat, conversation, memory } = tenant();
+    await clock(memory, 0);
+    await chat([user('Hello')], { conversation_id: 'told', user: 'ann', memory_injection: true });
+    expect((await stateOf(conversation({ id: 'told' }, 'ann'))).exists).toBe(true);
+    await clock(memory, 29);
+    expect(await runDurableObjectAlarm(memory)).toBe(true);
+    expect((await stateOf(conversation({ id: 'told' }, 'ann'))).exists).toBe(true);
+    await clock(memory, 31);
+    expect(await runDurableObjectAlarm(memory)).toBe(true);
+    expect((await stateOf(conversation({ id: 'told' }, 'ann'))).exists).toBe(false);
+    expect(await rowsOf(memory)).toEqual([]);
+    expect(await runDurableObjectAlarm(memory)).toBe(true);
+    expect(await runDurableObjectAlarm(memory)).toBe(false);
+  });
+
+  it('is no ref that a view names, whoever has put it there', async () => {
+    const { key, request, refs, at } = tenant();
+    const compacted = await request('/v1/compact', {
+      method: 'POST',
+      body: JSON.stringify(body(talk('replaced'), { memory_strategy: COMPACT })),
+    });
+    const { messages } = (await compacted.json()) as { messages: Message[] };
+    const kept = await refs();
+    expect(kept.length).toBeGreaterThan(0);
+    await at(20, () => tenant({}, key).chat(messages, { memory_strategy: { mode: 'trim', max_turns: 50 } }));
+    await sweepAt(31);
+    expect(await refs()).toEqual(kept);
+    await at(40, () => tenant({}, key).chat(messages, { memory_strategy: 'none', conversation_id: 'named' }));
+    await sweepAt(60);
+    expect(await refs()).toEqual(kept);
+    await sweepAt(71);
     expect(await refs()).toEqual([]);
+  });
+
+  it('is not what a conversation has that is used without any ref', async () => {
+    const { request, chat, conversation, memory } = tenant();
+    const path = '/v1/conversations/talk/memory?user=ann';
+    await clock(memory, 0);
+    await request(path, { method: 'PATCH', body: JSON.stringify({ mode: 'trim', max_turns: 50 }) });
+    const fields = {
+      conversation_id: 'talk',
+      user: 'ann',
+      memory_injection: true,
+      memory_strategy: undefined,
+    };
+    await chat([user('Hello')], fields);
+    const stub = conversation({ id: 'talk' }, 'ann');
+    for (const day of [10, 20]) {
+      await clock(memory, day);
+      await runInDurableObject(stub, (object) => {
+        Reflect.set(object, 'now', () => Date.now() + day * DAY);
+      });
+      await chat([user('Hello')], fields);
+      await vi.waitUntil(async () => (await stateOf(stub)).usedAt > Date.now() + (day - 1) * DAY);
+    }
+    await clock(memory, 31);
+    await runDurableObjectAlarm(memory);
+    expect(await runInDurableObject(stub, (object) => object.injection())).not.toBeNull();
+  });
+
+  it('is taken out of what a user is told, and nothing else of that user is', async () => {
+    const { chatAbout, memory, told } = await talking('old');
+    await clock(memory, 20);
+    await chatAbout('live');
+    expect(await told()).toEqual(['live', 'old']);
+    await sweepAt(31);
+    expect(await told()).toEqual(['live']);
+  });
+});
+
+describe('a path that could be taken for all memory', () => {
+  it.each([
+    '/v1/conversations//memory',
+    '/conversations//memory',
+    '/conversations/a/b/memory',
+    '/api/users/bob/memory',
+    '/v2/memory',
+    '/agents/coding/conversations//memory',
+    '/v1/memory/extra',
+  ])('deletes nothing: %s', async (path) => {
+    const { chat, refs, request } = tenant();
+    await chat(talk('kept'));
+    const kept = await refs();
+    await request(path, { method: 'DELETE' });
+    expect(await refs()).toEqual(kept);
+  });
+
+  it.each(['.', '..'])('is made of no conversation’s name: %s is refused', async (id) => {
+    const { chat } = tenant();
+    const response = await chat(talk('refused'), { conversation_id: id });
+    expect(response.status).toBe(400);
+    expect(((await response.json()) as { error: { param: string } }).error.param).toBe('conversation_id');
   });
 });
 
 describe('deleting a conversation', () => {
+  it('leaves what was written again meanwhile where it can be found', async () => {
+    const { memory } = tenant();
+    await runInDurableObject(memory, async (object) => {
+      await object.note('t::one', ['ref_a']);
+      const found = object.find('t::one');
+      await object.note('t::one', []);
+      if (found) object.release(found);
+      expect(object.find('t::one')).toMatchObject({ sole: ['ref_a'] });
+      const again = object.find('t::one');
+      if (again) object.release(again);
+      expect(object.find('t::one')).toBeNull();
+    });
+  });
+
   it('deletes what only it refers to, and its manifests', async () => {
     const { chat, refs, objects, remove } = tenant();
     await chat(agent('own 1', 'both 1', 'both 2', 'both 3', 'own 2', 'own 3'), { conversation_id: 'one' });
@@ -289,33 +453,59 @@ describe('deleting all of a tenant', () => {
     expect((await erase(one)).status).toBe(200);
   });
 
-  it('takes what users are told, and summaries of conversations without a name', async () => {
-    const started = start(SUMMARIZE);
-    await started.rounds(1, 6);
-    expect((await started.app.request('/v1/memory', { method: 'DELETE' })).status).toBe(200);
-    expect((await started.overview()).exists).toBe(false);
-    const { data } = (await (await started.app.request('/v1/refs')).json()) as { data: unknown[] };
-    expect(data).toEqual([]);
+  it('takes summaries, with what users are told of them', async () => {
+    const { request, told, conversation } = await talking('old');
+    expect(await told()).toEqual(['old']);
+    expect((await request('/v1/memory', { method: 'DELETE' })).status).toBe(200);
+    expect(await told()).toEqual([]);
+    expect((await stateOf(conversation({ id: 'old' }, 'ann'))).exists).toBe(false);
+  });
+
+  it('takes many conversations, a few at each run of an alarm, whoever begins anew meanwhile', async () => {
+    const one = tenant();
+    await one.chat(talk('many'), { conversation_id: 'first' });
+    const [name = ''] = await rowsOf(one.memory);
+    await runInDurableObject(one.memory, async (object) => {
+      for (let index = 0; index < 70; index++) await object.note(name.replace('first', `more${index}`), []);
+    });
+    expect((await erase(one)).status).toBe(202);
+    const [again, later] = await Promise.all([erase(one), erase(one)]);
+    expect([again.status, later.status]).toEqual([202, 202]);
+    for (let run = 0; run < 5 && (await rowsOf(one.memory)).length > 0; run++)
+      expect(await runDurableObjectAlarm(one.memory)).toBe(true);
+    expect(await rowsOf(one.memory)).toEqual([]);
+    while (await runDurableObjectAlarm(one.memory));
+    expect(await one.objects()).toEqual([]);
+  });
+
+  it('leaves nothing that vouches for what is gone', async () => {
+    const one = tenant();
+    await one.chat(talk('vouched for'));
+    const { id } = tenants.ofToken(one.key);
+    // A request that has still seen everything vouches for it while it goes.
+    let late = false;
+    await setBucket(one, {
+      delete: async (keys: string[]) => {
+        if (!late) await env.REFS.put(`${id}/manifest_late`, '');
+        late = true;
+        return env.REFS.delete(keys);
+      },
+    });
+    expect((await erase(one)).status).toBe(200);
+    expect(late).toBe(true);
+    expect(await one.objects()).toEqual([]);
   });
 
   it('goes on by itself after a failure', async () => {
     const one = tenant();
     await one.chat(talk('a failure'), { conversation_id: 'a failure' });
-    await runInDurableObject(one.memory, (object) => {
-      const real = Reflect.get(object, 'env') as typeof env;
-      const broken = {
-        list: () => Promise.reject(new Error('R2 is down')),
-      };
-      Reflect.set(object, 'env', { ...real, REFS: broken });
-    });
+    await setBucket(one, { list: () => Promise.reject(new Error('R2 is down')) });
     const response = await erase(one);
     expect(response.status).toBe(202);
     expect(await response.json()).toEqual({ object: 'memory.deleted', deleted: false });
     expect((await one.objects()).length).toBeGreaterThan(0);
 
-    await runInDurableObject(one.memory, (object) => {
-      Reflect.set(object, 'env', env);
-    });
+    await setBucket(one, {});
     expect(await runDurableObjectAlarm(one.memory)).toBe(true);
     expect(await one.objects()).toEqual([]);
     expect(await runDurableObjectAlarm(one.memory)).toBe(false);
