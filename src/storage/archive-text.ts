@@ -12,7 +12,7 @@ export const LONGEST_QUERY = 256;
 const LONGEST_TEXT = 200_000;
 
 const SPACELESS =
-  /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]/gu;
+  /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]+/gu;
 
 /** Parts tokens, and is not seen (zero width space). */
 const SEPARATOR = '\u200b';
@@ -44,6 +44,7 @@ export function readable(snippet: string): string {
   return snippet.replaceAll(SEPARATOR, '');
 }
 
+/** A word of another script may stand right beside such characters, so they are parted from it too. */
 function separated(text: string): string {
-  return text.replace(SPACELESS, (character) => `${character}${SEPARATOR}`);
+  return text.replace(SPACELESS, (run) => ['', ...run, ''].join(SEPARATOR));
 }

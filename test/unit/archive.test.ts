@@ -63,8 +63,10 @@ describe('a query', () => {
     ['\ud800', '"\ufffd"'],
     [' ', undefined],
     ['', undefined],
-    ['日本の spring', '"日\u200b本\u200bの\u200b" "spring"'],
-    ['コーヒー', '"コ\u200bー\u200bヒ\u200bー\u200b"'],
+    ['日本の spring', '"\u200b日\u200b本\u200bの\u200b" "spring"'],
+    ['コーヒー', '"\u200bコ\u200bー\u200bヒ\u200bー\u200b"'],
+    ['Python入門3', '"Python\u200b入\u200b門\u200b3"'],
+    ['𠮷野', '"\u200b𠮷\u200b野\u200b"'],
     ['\0', undefined],
   ])('takes all of %j for words', (words, match) => {
     expect(matchAll(words)).toBe(match);
@@ -84,10 +86,10 @@ describe('a query', () => {
 
 describe('a searchable text', () => {
   it('has the characters of scripts without spaces apart, unseen', () => {
-    const text = searchable(['我喜欢苹果 and apples', 'ฉันกิน']);
-    expect(text).toContain('苹\u200b果\u200b');
-    expect(text).toContain(' and apples\n');
-    expect(readable(text)).toBe('我喜欢苹果 and apples\nฉันกิน');
+    const text = searchable(['我喜欢苹果 and apples', 'ฉันกิน', 'Python入門の本']);
+    expect(text).toContain('苹\u200b果\u200b and apples\n');
+    expect(text).toContain('Python\u200b入\u200b門\u200bの\u200b本');
+    expect(readable(text)).toBe('我喜欢苹果 and apples\nฉันกิน\nPython入門の本');
   });
 
   it('is well-formed, holds no NUL, and is cut', () => {

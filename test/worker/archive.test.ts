@@ -192,22 +192,16 @@ describe('the archive of a conversation', () => {
   it('holds a preamble that changes, and the rest once', async () => {
     const { ask, messages } = archive();
     await ask([system('It is Monday.'), user('One')]);
-    await ask([
+    const later = [
       system('It is Tuesday.'),
       user('One'),
       ANSWER,
       system('Hurry.'),
       system('Hurry.'),
       user('Two'),
-    ]);
-    await ask([
-      system('It is Tuesday.'),
-      user('One'),
-      ANSWER,
-      system('Hurry.'),
-      system('Hurry.'),
-      user('Two'),
-    ]);
+    ];
+    await ask(later);
+    await ask(later);
 
     expect(await messages()).toEqual([
       system('It is Monday.'),
@@ -501,6 +495,21 @@ describe('a search of the archive', () => {
     ]);
     expect(await found('コーヒー')).toEqual(['ホットコーヒーです']);
     expect(await found('果苹')).toEqual([]);
+  });
+
+  it.each([
+    ['Python入門の本', ['Python', '入門', 'python入門', '本']],
+    ['iPhone価格は10万円', ['価格', 'iPhone', '万円', '10万円', '10']],
+    ['ใช้Pythonเขียนโปรแกรม', ['Python', 'เขียน', 'ใช้Python']],
+  ])('finds each word of %s', async (text, words) => {
+    const { ask, page } = archive();
+    await ask([user(text)]);
+
+    for (const q of words)
+      expect(
+        (await page({ q })).data.map(({ snippet }) => snippet),
+        q,
+      ).toEqual([text]);
   });
 
   it('gives the best match first, in pages', async () => {
