@@ -14,7 +14,7 @@ export class ArchivePacks {
     this.tenant = tenant;
   }
 
-  /** The conversation is part of the name, so no other one has the pack, and it can go with its conversation. */
+  /** The beginning of a pack's name. The conversation is part of it, so no other one has the pack, and it can go with its conversation. */
   nameOf(conversation: string, plain: Uint8Array): string {
     const digest = createHash('sha256').update(plain).digest('hex');
     return `archive_${this.tenant.seal(`archive:${digest}:${conversation}`)}`;

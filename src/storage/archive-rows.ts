@@ -2,8 +2,9 @@
  * The index of one conversation's archive, in the SQLite of its Durable Object: which messages are kept, where they lie in R2, and what
  * can be searched of them.
  *
- * Rows are added in the order of the array and never changed, so whoever knows a message knows all before it (see `ArchiveKey.chained`).
- * A row is only taken whose pack was noted before: after `clear` none is, and a writer that comes late is told so.
+ * Rows are added in the order of the array and never moved, so whoever knows a message knows all before it (see `ArchiveKey.chained`).
+ * The tables have a generation, which the names of their packs end with. When they are deleted and made again they have another one: a
+ * writer that comes late is refused, and its packs are nobody else's.
  */
 import type { MemoryTables } from './memory-tables.ts';
 
@@ -14,12 +15,21 @@ export interface ArchiveRow {
   readonly position: number;
   /** As the message says it; empty when it says none. */
   readonly role: string;
+  /** One that was noted. */
   readonly pack: string;
   /** Where it lies in the pack, in bytes. */
   readonly start: number;
   readonly bytes: number;
   /** See `searchable`. */
   readonly text: string;
+}
+
+/** Packs that may be written. */
+export interface NotedPacks {
+  /** To be shown when their messages are added. */
+  readonly generation: string;
+  /** The packs' names, in the order in which they were noted. */
+  readonly names: readonly string[];
 }
 
 /** A message of the archive. */
@@ -54,6 +64,7 @@ const SNIPPET_TOKENS = 32;
 const LONGEST_SNIPPET = 1_000;
 
 const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS archive_generation (generation TEXT NOT NULL);
   CREATE TABLE IF NOT EXISTS archive_messages (
     archived_id INTEGER PRIMARY KEY AUTOINCREMENT,
     message_key TEXT NOT NULL UNIQUE,
@@ -76,11 +87,14 @@ type Row = Pick<ArchivedRow, keyof ArchivedRow>;
 export class ArchiveRows {
   private readonly sql: SqlStorage;
   private readonly tables: MemoryTables;
+  private readonly atOnce: (work: () => void) => void;
   private known: boolean | undefined;
 
-  constructor(tables: MemoryTables) {
+  /** @param atOnce does work that is undone when it throws */
+  constructor(tables: MemoryTables, atOnce: (work: () => void) => void) {
     this.sql = tables.sql;
     this.tables = tables;
+    this.atOnce = atOnce;
   }
 
   /** Whether anything was ever archived. */
@@ -107,41 +121,29 @@ export class ArchiveRows {
    * Remembers that packs are about to be written, so that they go with the conversation.
    *
    * @param after the key of the message behind which they stand; null: at the array's beginning
-   * @returns false when that message is not there any more: then nothing is noted, and nothing should be written
+   * @param packs the beginnings of their names
+   * @returns null when that message is not there any more: then nothing is noted, and nothing should be written
    */
-  notePacks(after: string | null, packs: readonly string[]): boolean {
-    if (after !== null && this.unknown([after]).length > 0) return false;
-    this.make();
-    for (const pack of packs) this.sql.exec('INSERT OR IGNORE INTO archive_packs (pack) VALUES (?)', pack);
-    return true;
+  notePacks(after: string | null, packs: readonly string[]): NotedPacks | null {
+    if (after !== null && this.unknown([after]).length > 0) return null;
+    const generation = this.generation() ?? this.make();
+    const names = packs.map((pack) => `${pack}_${generation}`);
+    for (const name of names) this.sql.exec('INSERT OR IGNORE INTO archive_packs (pack) VALUES (?)', name);
+    return { generation, names };
   }
 
   /**
-   * Adds messages whose packs are written; one that is there already stays.
+   * Adds messages whose packs are written, all of them or none; one that is there already stays.
    *
+   * @param generation see `NotedPacks`
    * @param now seconds since the epoch
-   * @returns false when a pack is not noted any more: then nothing is added, and what was written should go
+   * @returns false when the packs are not noted any more: then nothing is added, and what was written should go
    */
-  add(rows: readonly ArchiveRow[], now: number): boolean {
-    const packs = new Set(rows.map(({ pack }) => pack));
-    if (![...packs].every((pack) => this.isNoted(pack))) return false;
-    for (const row of rows) {
-      const [added] = this.sql
-        .exec<{ archived_id: number }>(
-          `INSERT INTO archive_messages (message_key, position, role, pack, start, bytes, created)
-           VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING archived_id`,
-          row.key,
-          row.position,
-          row.role,
-          row.pack,
-          row.start,
-          row.bytes,
-          now,
-        )
-        .toArray();
-      if (added)
-        this.sql.exec('INSERT INTO archive_text (rowid, text) VALUES (?, ?)', added.archived_id, row.text);
-    }
+  add(generation: string, rows: readonly ArchiveRow[], now: number): boolean {
+    if (generation !== this.generation()) return false;
+    this.atOnce(() => {
+      for (const row of rows) this.addOne(row, now);
+    });
     return true;
   }
 
@@ -194,7 +196,7 @@ export class ArchiveRows {
   /** Deletes everything. */
   drop(): void {
     if (!this.exists()) return;
-    for (const table of ['archive_messages', 'archive_packs', 'archive_text'])
+    for (const table of ['archive_generation', 'archive_messages', 'archive_packs', 'archive_text'])
       this.sql.exec(`DROP TABLE ${table}`);
     this.known = false;
   }
@@ -204,17 +206,40 @@ export class ArchiveRows {
     this.known = undefined;
   }
 
-  private isNoted(pack: string): boolean {
-    if (!this.exists()) return false;
-    return this.sql.exec('SELECT 1 FROM archive_packs WHERE pack = ?', pack).toArray().length > 0;
+  private addOne(row: ArchiveRow, now: number): void {
+    const [added] = this.sql
+      .exec<{ archived_id: number }>(
+        `INSERT INTO archive_messages (message_key, position, role, pack, start, bytes, created)
+         VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING archived_id`,
+        row.key,
+        row.position,
+        row.role,
+        row.pack,
+        row.start,
+        row.bytes,
+        now,
+      )
+      .toArray();
+    if (added)
+      this.sql.exec('INSERT INTO archive_text (rowid, text) VALUES (?, ?)', added.archived_id, row.text);
   }
 
-  /** The conversation's own tables too: by them it is known that something is kept. */
-  private make(): void {
-    if (this.exists()) return;
+  private generation(): string | undefined {
+    if (!this.exists()) return undefined;
+    return this.sql.exec<{ generation: string }>('SELECT generation FROM archive_generation').one()
+      .generation;
+  }
+
+  /** The conversation's own tables too: by them it is known that something is kept. @returns their generation */
+  private make(): string {
+    const generation = crypto.randomUUID();
     this.tables.make();
-    this.sql.exec(SCHEMA);
+    this.atOnce(() => {
+      this.sql.exec(SCHEMA);
+      this.sql.exec('INSERT INTO archive_generation (generation) VALUES (?)', generation);
+    });
     this.known = true;
+    return generation;
   }
 }
 

@@ -57,8 +57,14 @@ const NEWEST = 64;
 /** R2 lets six requests of one invocation wait for their headers (design §7). */
 const AT_ONCE = 6;
 
-/** What one call to the object may carry, in characters of searchable text: a call takes 32 MiB at the most. */
+/** What one call to the object may carry, in characters: a call takes 32 MiB at the most. */
 const LARGEST_CALL = 4_000_000;
+
+/** Of a row without its text and its role, in characters: its names and numbers. */
+const ROW_LENGTH = 400;
+
+/** Of a role in the index, in characters: a caller may write anything there. */
+const LONGEST_ROLE = 64;
 
 /** Of messages on one page. A page may be shorter than it was asked for; what is read at once has to fit an isolate. */
 const LARGEST_PAGE = 8 * 1024 * 1024;
@@ -83,14 +89,18 @@ export class Archive {
     if (missing.length === 0) return;
     const absent = new Set(missing);
     const before = entries.findLast((entry) => entry.chained && !absent.has(entry));
-    const packs = packMessages(missing).map((pack) => ({ pack, name: this.nameOf(pack) }));
-    const names = packs.map(({ name }) => name);
+    const packs = packMessages(missing);
+    const beginnings = packs.map((pack) => this.packs.nameOf(this.conversation.name, packBytes(pack)));
+    const noted = await this.call((stub) => stub.notePacks(before?.key ?? null, beginnings));
     // The conversation was deleted since it was asked: its next request brings all of it.
-    if (!(await this.call((stub) => stub.notePacks(before?.key ?? null, names)))) return;
-    for (let start = 0; start < packs.length; start += AT_ONCE) {
-      const some = packs.slice(start, start + AT_ONCE);
+    if (!noted) return;
+    const { generation, names } = noted;
+    const named = packs.map((pack, index) => ({ pack, name: names[index] ?? '' }));
+    for (let start = 0; start < named.length; start += AT_ONCE) {
+      const some = named.slice(start, start + AT_ONCE);
       await Promise.all(some.map(({ pack, name }) => this.packs.put(name, packBytes(pack))));
-      if (await this.index(some.flatMap(({ pack, name }) => rowsOf(pack, name)))) continue;
+      const rows = some.flatMap(({ pack, name }) => rowsOf(pack, name));
+      if (await this.index(generation, rows)) continue;
       // Deleted meanwhile: what was written since is known to nobody else.
       await this.packs.delete(names);
       return;
@@ -137,13 +147,10 @@ export class Archive {
     return new Set(unknown.flatMap((index) => entries[index] ?? []));
   }
 
-  private nameOf(pack: Pack<ArchiveEntry>): string {
-    return this.packs.nameOf(this.conversation.name, packBytes(pack));
-  }
-
   /** Adds written messages to the index, in their order. @returns false when the conversation was deleted */
-  private async index(rows: readonly ArchiveRow[]): Promise<boolean> {
-    for (const some of callsOf(rows)) if (!(await this.call((stub) => stub.addToArchive(some)))) return false;
+  private async index(generation: string, rows: readonly ArchiveRow[]): Promise<boolean> {
+    for (const some of callsOf(rows))
+      if (!(await this.call((stub) => stub.addToArchive(generation, some)))) return false;
     return true;
   }
 
@@ -179,7 +186,7 @@ function rowsOf(pack: Pack<ArchiveEntry>, name: string): ArchiveRow[] {
   return pack.map(({ message, start }) => ({
     key: message.key,
     position: message.position,
-    role: message.role,
+    role: message.role.slice(0, LONGEST_ROLE).toWellFormed(),
     pack: name,
     start,
     bytes: message.json.length,
@@ -192,12 +199,13 @@ function callsOf(rows: readonly ArchiveRow[]): ArchiveRow[][] {
   const calls: ArchiveRow[][] = [];
   let size = LARGEST_CALL;
   for (const row of rows) {
-    size += row.text.length + 200;
+    const length = row.text.length + row.role.length + ROW_LENGTH;
+    size += length;
     const last = calls.at(-1);
     if (last && size <= LARGEST_CALL) last.push(row);
     else {
       calls.push([row]);
-      size = row.text.length + 200;
+      size = length;
     }
   }
   return calls;

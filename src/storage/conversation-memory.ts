@@ -7,7 +7,13 @@ import { type Env, LOG_LEVELS } from '../config.ts';
 import { createLog, type Log } from '../log.ts';
 import { Lru } from '../memory/lru.ts';
 import type { TokenUsage } from '../memory/report.ts';
-import { type ArchivePage, type ArchiveRow, ArchiveRows, type PageLimits } from './archive-rows.ts';
+import {
+  type ArchivePage,
+  type ArchiveRow,
+  ArchiveRows,
+  type NotedPacks,
+  type PageLimits,
+} from './archive-rows.ts';
 import { callObject, tenantIn, tenantMemory } from './conversation-key.ts';
 import type {
   Chunk,
@@ -62,7 +68,9 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
     ended: (memoryId) => this.waiters.wake(memoryId),
   });
 
-  private readonly archive = new ArchiveRows(this.chain.tables);
+  private readonly archive = new ArchiveRows(this.chain.tables, (work) =>
+    this.ctx.storage.transactionSync(work),
+  );
 
   /** Makes the summary of a claim in the background, and ends the claim with `complete` or `fail`. */
   protected abstract write(material: Material, claim: Claimed, request: ClaimRequest): Promise<void>;
@@ -172,12 +180,12 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
     return this.archive.unknown(keys);
   }
 
-  notePacks(after: string | null, packs: readonly string[]): Promise<boolean> {
+  notePacks(after: string | null, packs: readonly string[]): Promise<NotedPacks | null> {
     return this.writing(() => this.archive.notePacks(after, packs));
   }
 
-  addToArchive(rows: readonly ArchiveRow[]): boolean {
-    return this.archive.add(rows, Math.floor(this.now() / 1000));
+  addToArchive(generation: string, rows: readonly ArchiveRow[]): boolean {
+    return this.archive.add(generation, rows, Math.floor(this.now() / 1000));
   }
 
   /** A page of the archive; null when nothing is kept of the conversation. */

@@ -86,6 +86,36 @@ function archive() {
 
 const ANSWER = assistant('This is the answer.');
 
+/**
+ * A request of a conversation, by another isolate.
+ *
+ * @param before is awaited before each call of the bucket and of the object, by the name of the method
+ */
+function racingApp(id: string, before: (method: string) => Promise<void>) {
+  const raced = <Target extends object>(target: Target): Target =>
+    new Proxy(target, {
+      get:
+        (_, name) =>
+        async (...values: unknown[]) => {
+          await before(String(name));
+          return Reflect.apply(
+            Reflect.get(target, name) as (...values: unknown[]) => unknown,
+            target,
+            values,
+          );
+        },
+    });
+  const real = env.CONVERSATION_MEMORY;
+  const app = startApp(raced(env.REFS), {
+    CONVERSATION_MEMORY: {
+      idFromName: (name: string) => real.idFromName(name),
+      get: (of: DurableObjectId) => raced(real.get(of)),
+    } as unknown as DurableObjectNamespace,
+  });
+  app.answer.words = () => 'This is the answer.';
+  return (messages: object[]) => app.chat({ conversation_id: id, memory_strategy: COMPACT, messages });
+}
+
 let logged: string[] = [];
 
 beforeEach(() => {
@@ -701,32 +731,117 @@ describe('deleting a conversation', () => {
   });
 
   it('lets nobody go on behind what is gone', async () => {
-    const { id, ask, objects, stub, messages } = archive();
+    const { id, ask, stub, messages } = archive();
     await ask([user('One')]);
-    const real = objects.namespace;
-    const racing = startApp(watchedBucket().bucket, {
-      CONVERSATION_MEMORY: {
-        idFromName: (name: string) => real.idFromName(name),
-        get: (of: DurableObjectId) =>
-          new Proxy(real.get(of), {
-            get:
-              (target, name) =>
-              async (...values: unknown[]) => {
-                if (name === 'notePacks') await stub.clear();
-                return (Reflect.get(target, name) as (...values: unknown[]) => unknown)(...values);
-              },
-          }),
-      } as unknown as DurableObjectNamespace,
+    const racing = racingApp(id, async (method) => {
+      if (method === 'notePacks') await stub.clear();
     });
-    racing.answer.words = () => 'This is the answer.';
     const talk = [user('One'), ANSWER, user('Two')];
-    const fields = { conversation_id: id, memory_strategy: COMPACT };
-    await racing.chat({ ...fields, messages: talk });
+    await racing(talk);
     const between = await tablesOf(stub);
     await ask([...talk, ANSWER, user('Three')]);
 
     expect(between).toEqual([]);
     expect(await messages()).toEqual([...talk, ANSWER, user('Three'), ANSWER]);
+  });
+});
+
+describe('a writer that a deletion has overtaken', () => {
+  /** Each of them fills a pack. */
+  const talk = Array.from({ length: 8 }, (_, n) => user(`${n} ${'x'.repeat(LARGEST_PACK - 1_000)}`));
+
+  it('takes back its own packs alone', async () => {
+    const before = await packsOf();
+    const { id, ask, remove, stub, messages } = archive();
+    const racing = racingApp(id, async (method) => {
+      if (method === 'addToArchive') await stub.clear();
+      if (method === 'delete') await ask(talk);
+    });
+    await racing(talk);
+
+    expect(await messages()).toEqual([...talk, ANSWER]);
+    await remove();
+    expect(await packsOf()).toEqual(before);
+  });
+
+  it('adds nothing before what another one is about to add', async () => {
+    const { id, stub, page, messages } = archive();
+    const noted = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<void>();
+    const second = racingApp(id, async (method) => {
+      if (method !== 'addToArchive') return;
+      noted.resolve();
+      await ended.promise;
+    });
+    let added = 0;
+    let writing: Promise<unknown> | undefined;
+    const first = racingApp(id, async (method) => {
+      if (method !== 'addToArchive' || ++added < 2) return;
+      await stub.clear();
+      writing = second(talk);
+      await noted.promise;
+    });
+    await first(talk);
+    const between = await messages();
+    ended.resolve();
+    await writing;
+
+    expect(added).toBe(2);
+    expect(between).toEqual([]);
+    expect(await messages()).toEqual([...talk, ANSWER]);
+    expect((await page()).data.map(({ position }) => position)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
+  });
+});
+
+describe('the index of an archive', () => {
+  const row = (key: string, pack: string) => ({
+    key,
+    position: 0,
+    role: 'user',
+    pack,
+    start: 1,
+    bytes: 2,
+    text: 'One',
+  });
+  const index = (work: (memory: ConversationMemory, sql: SqlStorage) => Promise<void>) =>
+    runInDurableObject(archive().stub, (memory, { storage }) => work(memory, storage.sql));
+  const listed = (memory: ConversationMemory) => memory.archived(0, { rows: 10, bytes: 1_000_000 })?.rows;
+
+  it('takes a message and its text together, or not at all', () =>
+    index(async (memory, sql) => {
+      const noted = await memory.notePacks(null, ['a']);
+      if (!noted) throw new Error('the pack was not noted');
+      const rows = ['one', 'two'].map((key) => row(key, noted.names[0] ?? ''));
+      sql.exec('ALTER TABLE archive_text RENAME TO archive_away');
+      expect(() => memory.addToArchive(noted.generation, rows)).toThrow();
+      const between = listed(memory);
+      sql.exec('ALTER TABLE archive_away RENAME TO archive_text');
+
+      expect(between).toEqual([]);
+      expect(memory.addToArchive(noted.generation, rows)).toBe(true);
+      expect(listed(memory)).toHaveLength(2);
+    }));
+
+  it('takes nothing that was noted before a deletion', () =>
+    index(async (memory) => {
+      const old = await memory.notePacks(null, ['a']);
+      await memory.clear();
+      const noted = await memory.notePacks(null, ['a']);
+
+      expect(memory.addToArchive(old?.generation ?? '', [row('one', old?.names[0] ?? '')])).toBe(false);
+      expect(listed(memory)).toEqual([]);
+      expect(old?.names).not.toEqual(noted?.names);
+    }));
+
+  it('has the beginning of a role that is none', async () => {
+    const { ask, id } = archive();
+    const odd = { role: 'x'.repeat(100_000), content: 'One' };
+    await ask([odd]);
+
+    const roles = await runInDurableObject(objectOf({ id }), (memory) =>
+      listed(memory)?.map(({ role }) => role),
+    );
+    expect(roles).toEqual(['x'.repeat(64), 'assistant']);
   });
 });
 
