@@ -62,7 +62,7 @@ export function archiveOf(
 }
 
 /** A message that was sent, or answered. */
-interface Said extends Hashed, Pick<ArchiveEntry, 'json' | 'text'> {
+interface Said extends Hashed, Pick<ArchiveEntry, 'isAnswer' | 'json' | 'text'> {
   readonly wireRole: string;
 }
 
@@ -72,6 +72,7 @@ function asSent(message: ChatMessage, { bytes }: ChatRequest): Said {
     role,
     wireRole,
     identity: message.identity,
+    isAnswer: false,
     json: bytes.subarray(span.start, span.end),
     text: () => searchable([...message.content().weight.texts, ...message.beside()]),
   };
@@ -86,6 +87,7 @@ function answered(content: string | undefined): Said[] {
       role: message.role,
       wireRole: message.role,
       identity: answerIdentity(content),
+      isAnswer: true,
       json: new TextEncoder().encode(JSON.stringify(message)),
       text: () => searchable([content]),
     },
@@ -93,8 +95,8 @@ function answered(content: string | undefined): Said[] {
 }
 
 function entriesOf(said: readonly Said[], keys: readonly ArchiveKey[]): ArchiveEntry[] {
-  return said.map(({ wireRole, json, text }, position) => {
+  return said.map(({ wireRole, isAnswer, json, text }, position) => {
     const { key = '', chained = false } = keys[position] ?? {};
-    return { key, chained, position, role: wireRole, json, text };
+    return { key, chained, position, role: wireRole, isAnswer, json, text };
   });
 }

@@ -20,8 +20,18 @@ export interface ArchiveRow {
   /** Where it lies in the pack, in bytes. */
   readonly start: number;
   readonly bytes: number;
+  /** Of a message that was made from an answer: the digest of its bytes. Null: it came in an array. */
+  readonly answerDigest: string | null;
   /** See `searchable`. */
   readonly text: string;
+}
+
+/** A message that is not there as it came. */
+export interface Lacking {
+  /** Of its key, among those that were asked for. */
+  readonly index: number;
+  /** See `ArchiveRow`; null where the message is not there at all. */
+  readonly answerDigest: string | null;
 }
 
 /** Packs that may be written. */
@@ -73,6 +83,7 @@ const SCHEMA = `
     pack TEXT NOT NULL,
     start INTEGER NOT NULL,
     bytes INTEGER NOT NULL,
+    answer_digest TEXT,
     created INTEGER NOT NULL
   );
   CREATE TABLE IF NOT EXISTS archive_packs (pack TEXT PRIMARY KEY) WITHOUT ROWID;
@@ -104,17 +115,17 @@ export class ArchiveRows {
     return this.known;
   }
 
-  /** Which of these keys the archive does not have, as indices. All keys go in one query, as one parameter. */
-  unknown(keys: readonly string[]): number[] {
-    if (!this.exists()) return keys.map((_, index) => index);
+  /** Which of these messages are not there, or only as they were made from answers. All keys go in one query, as one parameter. */
+  lacking(keys: readonly string[]): Lacking[] {
+    if (!this.exists()) return keys.map((_, index) => ({ index, answerDigest: null }));
     return this.sql
-      .exec<{ key: number }>(
-        `SELECT k.key FROM json_each(?) k
-         WHERE NOT EXISTS (SELECT 1 FROM archive_messages m WHERE m.message_key = k.value) ORDER BY k.key`,
+      .exec<{ index: number; answerDigest: string | null }>(
+        `SELECT k.key AS "index", m.answer_digest AS answerDigest
+         FROM json_each(?) k LEFT JOIN archive_messages m ON m.message_key = k.value
+         WHERE m.message_key IS NULL OR m.answer_digest IS NOT NULL ORDER BY k.key`,
         JSON.stringify(keys),
       )
-      .toArray()
-      .map(({ key }) => key);
+      .toArray();
   }
 
   /**
@@ -125,7 +136,7 @@ export class ArchiveRows {
    * @returns null when that message is not there any more: then nothing is noted, and nothing should be written
    */
   notePacks(after: string | null, packs: readonly string[]): NotedPacks | null {
-    if (after !== null && this.unknown([after]).length > 0) return null;
+    if (after !== null && !this.has(after)) return null;
     const generation = this.generation() ?? this.make();
     const names = packs.map((pack) => `${pack}_${generation}`);
     for (const name of names) this.sql.exec('INSERT OR IGNORE INTO archive_packs (pack) VALUES (?)', name);
@@ -133,7 +144,8 @@ export class ArchiveRows {
   }
 
   /**
-   * Adds messages whose packs are written, all of them or none; one that is there already stays.
+   * Adds messages whose packs are written, all of them or none. One that is there already stays, unless it was made from an answer and
+   * comes as it is now.
    *
    * @param generation see `NotedPacks`
    * @param now seconds since the epoch
@@ -209,19 +221,30 @@ export class ArchiveRows {
   private addOne(row: ArchiveRow, now: number): void {
     const [added] = this.sql
       .exec<{ archived_id: number }>(
-        `INSERT INTO archive_messages (message_key, position, role, pack, start, bytes, created)
-         VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING archived_id`,
+        `INSERT INTO archive_messages (message_key, position, role, pack, start, bytes, answer_digest, created)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT (message_key) DO UPDATE SET
+           role = excluded.role, pack = excluded.pack, start = excluded.start, bytes = excluded.bytes, answer_digest = NULL
+         WHERE archive_messages.answer_digest IS NOT NULL AND excluded.answer_digest IS NULL
+         RETURNING archived_id`,
         row.key,
         row.position,
         row.role,
         row.pack,
         row.start,
         row.bytes,
+        row.answerDigest,
         now,
       )
       .toArray();
-    if (added)
-      this.sql.exec('INSERT INTO archive_text (rowid, text) VALUES (?, ?)', added.archived_id, row.text);
+    if (!added) return;
+    this.sql.exec('DELETE FROM archive_text WHERE rowid = ?', added.archived_id);
+    this.sql.exec('INSERT INTO archive_text (rowid, text) VALUES (?, ?)', added.archived_id, row.text);
+  }
+
+  private has(key: string): boolean {
+    if (!this.exists()) return false;
+    return this.sql.exec('SELECT 1 FROM archive_messages WHERE message_key = ?', key).toArray().length > 0;
   }
 
   private generation(): string | undefined {

@@ -2,8 +2,10 @@
  * One conversation's archive: its messages as they came, in packs in R2, and their index in the conversation's Durable Object.
  *
  * A message is known by its key (see `archive-keys.ts`). Only what the index does not have is sent and written; a pack is noted in the index
- * before it is written, and its messages are in the index only afterwards.
+ * before it is written, and its messages are in the index only afterwards. What was made from an answer gives way to the message that comes
+ * back with the next array, which may have more fields.
  */
+import { createHash } from 'node:crypto';
 import { type Pack, packBytes, packMessages } from './archive-packing.ts';
 import { ArchivePacks } from './archive-packs.ts';
 import type { ArchivedRow, ArchivePage, ArchiveRow } from './archive-rows.ts';
@@ -27,6 +29,8 @@ export interface ArchiveEntry {
   readonly chained: boolean;
   readonly position: number;
   readonly role: string;
+  /** Whether it was made from an answer, and is not of the array. */
+  readonly isAnswer: boolean;
   /** The message as it came. */
   readonly json: Uint8Array;
   /** What can be searched of it (see `searchable`). */
@@ -69,6 +73,9 @@ const LONGEST_ROLE = 64;
 /** Of messages on one page. A page may be shorter than it was asked for; what is read at once has to fit an isolate. */
 const LARGEST_PAGE = 8 * 1024 * 1024;
 
+/** What the index does not have of a message: all of it, or what an answer has not told of it. */
+type Lack = 'message' | 'fields';
+
 export class Archive {
   private readonly conversation: ArchivedConversation;
   private readonly packs: ArchivePacks;
@@ -85,10 +92,10 @@ export class Archive {
    * @throws when R2 or the object fails; what was added before stays
    */
   async add(entries: readonly ArchiveEntry[]): Promise<void> {
-    const missing = await this.missing(entries);
+    const lacking = await this.lacking(entries);
+    const missing = entries.filter((entry) => lacking.has(entry));
     if (missing.length === 0) return;
-    const absent = new Set(missing);
-    const before = entries.findLast((entry) => entry.chained && !absent.has(entry));
+    const before = entries.findLast((entry) => entry.chained && lacking.get(entry) !== 'message');
     const packs = packMessages(missing);
     const beginnings = packs.map((pack) => this.packs.nameOf(this.conversation.name, packBytes(pack)));
     const noted = await this.call((stub) => stub.notePacks(before?.key ?? null, beginnings));
@@ -127,24 +134,28 @@ export class Archive {
     return page && this.read(page, after + page.rows.length);
   }
 
-  /** Which messages the index does not have, in their order. */
-  private async missing(entries: readonly ArchiveEntry[]): Promise<readonly ArchiveEntry[]> {
+  /** What the index does not have. */
+  private async lacking(entries: readonly ArchiveEntry[]): Promise<ReadonlyMap<ArchiveEntry, Lack>> {
     const chain = entries.filter(({ chained }) => chained);
     const newest = new Set(chain.slice(-NEWEST));
     const asked = entries.filter((entry) => !entry.chained || newest.has(entry));
-    const unknown = await this.unknown(asked);
+    const lacking = await this.ask(asked);
     const older = chain.slice(0, -NEWEST);
     // Whoever knows one of the chain knows all before it.
-    if (older.length === 0 || [...newest].some((entry) => !unknown.has(entry)))
-      return entries.filter((entry) => unknown.has(entry));
-    const unknownOlder = await this.unknown(older);
-    return entries.filter((entry) => unknown.has(entry) || unknownOlder.has(entry));
+    if (older.length === 0 || [...newest].some((entry) => lacking.get(entry) !== 'message')) return lacking;
+    return new Map([...lacking, ...(await this.ask(older))]);
   }
 
-  private async unknown(entries: readonly ArchiveEntry[]): Promise<ReadonlySet<ArchiveEntry>> {
+  private async ask(entries: readonly ArchiveEntry[]): Promise<ReadonlyMap<ArchiveEntry, Lack>> {
     const keys = entries.map(({ key }) => key);
-    const unknown = await this.call((stub) => stub.unarchived(keys));
-    return new Set(unknown.flatMap((index) => entries[index] ?? []));
+    const lacking = new Map<ArchiveEntry, Lack>();
+    for (const { index, answerDigest } of await this.call((stub) => stub.unarchived(keys))) {
+      const entry = entries[index];
+      if (!entry) continue;
+      if (answerDigest === null) lacking.set(entry, 'message');
+      else if (!entry.isAnswer && digestOf(entry.json) !== answerDigest) lacking.set(entry, 'fields');
+    }
+    return lacking;
   }
 
   /** Adds written messages to the index, in their order. @returns false when the conversation was deleted */
@@ -190,6 +201,7 @@ function rowsOf(pack: Pack<ArchiveEntry>, name: string): ArchiveRow[] {
     pack: name,
     start,
     bytes: message.json.length,
+    answerDigest: message.isAnswer ? digestOf(message.json) : null,
     text: message.text(),
   }));
 }
@@ -209,4 +221,8 @@ function callsOf(rows: readonly ArchiveRow[]): ArchiveRow[][] {
     }
   }
   return calls;
+}
+
+function digestOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('base64url');
 }

@@ -11,6 +11,7 @@ import {
   type ArchivePage,
   type ArchiveRow,
   ArchiveRows,
+  type Lacking,
   type NotedPacks,
   type PageLimits,
 } from './archive-rows.ts';
@@ -176,8 +177,8 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
   }
 
   /** See `ArchiveRows` for what these do. */
-  unarchived(keys: readonly string[]): readonly number[] {
-    return this.archive.unknown(keys);
+  unarchived(keys: readonly string[]): readonly Lacking[] {
+    return this.archive.lacking(keys);
   }
 
   notePacks(after: string | null, packs: readonly string[]): Promise<NotedPacks | null> {

@@ -194,12 +194,43 @@ describe('the archive of a conversation', () => {
     expect(await messages()).toEqual([user('One'), ANSWER]);
   });
 
-  it('has an answer once, however its caller writes it down', async () => {
-    const { ask, messages } = archive();
+  it('has an answer once, as it came back', async () => {
+    const { ask, page, messages, writes } = archive();
+    const full = { refusal: null, ...ANSWER, reasoning_content: 'Whales come to mind.', name: 'ahab' };
     await ask([user('One')]);
-    await ask([user('One'), { refusal: null, annotations: [], ...ANSWER }, user('Two')]);
+    await ask([user('One'), full, user('Two')]);
+    const between = await page();
+    await ask([user('One'), full, user('Two'), ANSWER, user('Three')]);
+    await ask([user('One'), ANSWER, user('Two'), full, user('Four')]);
 
-    expect(await messages()).toEqual([user('One'), ANSWER, user('Two'), ANSWER]);
+    const talk = [user('One'), full, user('Two')];
+    expect(between.data.map(({ message }) => message)).toEqual([...talk, ANSWER]);
+    expect(between.data.map(({ position }) => position)).toEqual([0, 1, 2, 3]);
+    expect(await messages()).toEqual([...talk, full, user('Three'), ANSWER, user('Four'), ANSWER]);
+    expect(writes()).toBe(4);
+    expect(
+      (await page({ q: 'whales answer' })).data.map(({ position, message }) => [position, message]),
+    ).toEqual([
+      [1, full],
+      [3, full],
+    ]);
+    expect((await page({ q: 'answer' })).data).toHaveLength(4);
+  });
+
+  it('asks its index once where nothing is new', async () => {
+    const { id } = archive();
+    const called: string[] = [];
+    const again = racingApp(id, async (method) => {
+      called.push(method);
+    });
+    const full = { ...ANSWER, reasoning_content: 'So it is.' };
+    await again([user('One')]);
+    await again([user('One'), full, user('Two')]);
+    called.length = 0;
+    await again([user('One'), full, user('Two')]);
+    await again([user('One'), ANSWER, user('Two')]);
+
+    expect(called.filter((method) => method !== 'settings')).toEqual(['unarchived', 'unarchived']);
   });
 
   it('holds an edited array beside the one that it was made of', async () => {
@@ -801,6 +832,7 @@ describe('the index of an archive', () => {
     pack,
     start: 1,
     bytes: 2,
+    answerDigest: null,
     text: 'One',
   });
   const index = (work: (memory: ConversationMemory, sql: SqlStorage) => Promise<void>) =>
