@@ -7,9 +7,13 @@ import { answerIdentity, type ChatMessage } from '../protocol/chat-message.ts';
 import { Archive, type ArchiveEntry } from '../storage/archive.ts';
 import { searchable } from '../storage/archive-text.ts';
 import { labelDigest } from '../storage/tenant.ts';
+import { soon } from '../summary/time-limit.ts';
 import { groupOf, storedConversation } from './conversation.ts';
 import type { RequestScope } from './make-view.ts';
 import type { Place } from './place.ts';
+
+/** How long a search waits for its request's array to be archived, in milliseconds. */
+const ARRAY_LIMIT_MS = 3_000;
 
 /** Archives a request: its array, and the text of its answer when that is whole and calls no tool. Never throws. */
 export type ArchiveRequest = (answer: string | undefined) => Promise<void>;
@@ -36,7 +40,7 @@ export function archiverOf(
 }
 
 /** The archive that a request's messages belong to, and they as its entries. */
-export interface RequestArchive {
+interface RequestArchive {
   readonly archive: Archive;
   readonly entries: readonly ArchiveEntry[];
 }
@@ -46,7 +50,7 @@ export interface RequestArchive {
  *
  * @param answer the text of an answer that the array does not hold yet
  */
-export function archiveOf(
+function archiveOf(
   request: ChatRequest,
   place: Place,
   scope: RequestScope,
@@ -58,7 +62,27 @@ export function archiveOf(
   const session = groupOf(said, place, scope, (end) => keys[end - 1]?.key ?? '');
   if (!caller.tenant || !session) return undefined;
   const conversation = storedConversation(place.user, session, caller.tenant, services);
-  return { archive: new Archive(conversation, services.bucket), entries: entriesOf(said, keys) };
+  return {
+    archive: new Archive(conversation, services.bucket, services.log),
+    entries: entriesOf(said, keys),
+  };
+}
+
+/**
+ * The archive of a request's conversation, with the request's array in it as far as that is done in time: an archive that is slow or fails
+ * can still be searched for what it has. Undefined where there is none (see `archiveOf`).
+ */
+export async function archiveWithArray(
+  request: ChatRequest,
+  place: Place,
+  scope: RequestScope,
+): Promise<Archive | undefined> {
+  const archived = archiveOf(request, place, scope);
+  if (!archived) return undefined;
+  const { archive, entries } = archived;
+  // Whoever archives the answer says what fails.
+  await soon(ARRAY_LIMIT_MS, archive.add(entries)).catch(() => undefined);
+  return archive;
 }
 
 /** A message that was sent, or answered. */
@@ -74,7 +98,9 @@ function asSent(message: ChatMessage, { bytes }: ChatRequest): Said {
     identity: message.identity,
     isAnswer: false,
     json: bytes.subarray(span.start, span.end),
-    text: () => searchable([...message.content().weight.texts, ...message.beside()]),
+    // A preamble that changes with each request would be found before all else.
+    text: () =>
+      role === 'preamble' ? null : searchable([...message.content().weight.texts, ...message.beside()]),
   };
 }
 

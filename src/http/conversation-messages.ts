@@ -17,21 +17,47 @@ const encoder = new TextEncoder();
 export async function listMessages(c: Context<AppEnv>): Promise<Response> {
   const { id, conversation, services } = target(c);
   const limit = limitOf(c.req.query('limit'));
-  const after = cursorOf(c.req.query('cursor'));
   const query = queryOf(c.req.query('q'));
-  const archive = new Archive(conversation, services.bucket);
-  const page = await stored(c, () =>
-    query === undefined ? archive.list(limit, after) : archive.search(query, limit, after),
-  );
+  const cursor = c.req.query('cursor');
+  const archive = new Archive(conversation, services.bucket, services.log);
+  const read = query === undefined ? listing(archive, limit, cursor) : search(archive, query, limit, cursor);
+  const page = await stored(c, read);
   if (!page) throw notFound(id);
-  const { messages, next } = page;
-  const rest = { has_more: next !== undefined, cursor: next === undefined ? null : String(next) };
+  const rest = { has_more: page.cursor !== null, cursor: page.cursor };
   const body = concat([
     encoder.encode('{"object":"list","data":['),
-    ...messages.flatMap((message, index) => [encoder.encode(index === 0 ? '' : ','), ...shown(message)]),
+    ...page.messages.flatMap((message, index) => [encoder.encode(index === 0 ? '' : ','), ...shown(message)]),
     encoder.encode(`],${JSON.stringify(rest).slice(1)}`),
   ]);
   return new Response(body, { headers: { 'content-type': 'application/json' } });
+}
+
+interface Page {
+  readonly messages: readonly ArchivedMessage[];
+  /** Of the next page, if there is one. */
+  readonly cursor: string | null;
+}
+
+/** Reads a page; null when nothing is kept of the conversation. */
+type ReadPage = () => Promise<Page | null>;
+
+/** @throws ApiError */
+function listing(archive: Archive, limit: number, cursor: string | undefined): ReadPage {
+  const [after = 0] = numbersIn(cursor, 1);
+  return async () => {
+    const page = await archive.list(limit, after);
+    return page && { messages: page.messages, cursor: page.next === null ? null : String(page.next) };
+  };
+}
+
+/** @throws ApiError */
+function search(archive: Archive, query: string, limit: number, cursor: string | undefined): ReadPage {
+  const [upTo, after] = numbersIn(cursor, 2);
+  const place = upTo === undefined || after === undefined ? null : { upTo, after };
+  return async () => {
+    const page = await archive.search(query, limit, place);
+    return page && { messages: page.messages, cursor: page.next && `${page.next.upTo}-${page.next.after}` };
+  };
 }
 
 /** The message stands there in the bytes in which it came: its numbers keep their digits. */
@@ -55,9 +81,12 @@ function limitOf(value: string | undefined): number {
   throw new ApiError('invalid_json', `limit must be a number from 1 to ${LARGEST_PAGE}.`, 'limit');
 }
 
-function cursorOf(value: string | undefined): number {
-  if (value === undefined) return 0;
-  if (/^\d{1,15}$/.test(value)) return Number(value);
+/** The numbers of a cursor; none without a cursor. @throws ApiError */
+function numbersIn(cursor: string | undefined, count: number): number[] {
+  if (cursor === undefined) return [];
+  const numbers = cursor.split('-');
+  if (numbers.length === count && numbers.every((number) => /^\d{1,15}$/.test(number)))
+    return numbers.map(Number);
   throw new ApiError('invalid_json', 'cursor must be the cursor of the page before.', 'cursor');
 }
 

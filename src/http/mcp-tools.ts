@@ -5,7 +5,7 @@ import type { ServedTool } from '../retrieval/mcp-server.ts';
 import { Retriever } from '../retrieval/retriever.ts';
 import {
   describeHits,
-  MOST_HITS,
+  findHits,
   readSearch,
   type Search,
   searchConversationDefinition,
@@ -47,11 +47,12 @@ async function search(c: Context<AppEnv>, tenant: Tenant, args: string): Promise
   if (!read.ok) return read;
   const { id, user } = conversationOf(c, read.value);
   const services = c.get('services');
-  const archive = new Archive(storedConversation(user, { id }, tenant, services), services.bucket);
-  const page = await stored(c, () => archive.search(read.value.query, MOST_HITS));
-  if (!page) throw notFound(id);
+  const conversation = storedConversation(user, { id }, tenant, services);
+  const archive = new Archive(conversation, services.bucket, services.log);
+  const hits = await stored(c, () => findHits(archive, read.value.query));
+  if (!hits) throw notFound(id);
   const { counter } = await services.counting(undefined);
-  return { ok: true, value: describeHits(page.messages, counter) };
+  return { ok: true, value: describeHits(hits, counter) };
 }
 
 /**

@@ -4,7 +4,8 @@ import type { Call } from '../protocol/chat-turn.ts';
 import { namedIn, Retriever } from '../retrieval/retriever.ts';
 import type { RoundsStart } from '../retrieval/rounds.ts';
 import { answerSearch } from '../retrieval/search-memory.ts';
-import { archiveOf } from './archive.ts';
+import type { Archive } from '../storage/archive.ts';
+import { archiveWithArray } from './archive.ts';
 import type { RequestScope } from './make-view.ts';
 import type { OfferedTools } from './offer-tools.ts';
 import type { Place } from './place.ts';
@@ -23,9 +24,14 @@ export async function startRounds(
   const { counter } = await services.counting(request.model);
   const shelf = shelfOf(caller.tenant, services, scope.waitUntil);
   const retriever = new Retriever(shelf, counter, namedIn(new TextDecoder().decode(body)));
+  let opening: Promise<Archive | undefined> | undefined;
+  const archive = (): Promise<Archive | undefined> => {
+    opening ??= archiveWithArray(request, place, scope);
+    return opening;
+  };
   const answer = ({ name, arguments: args }: Call): Promise<string> => {
     if (name !== search) return retriever.answer(args);
-    return answerSearch(args, () => archiveOf(request, place, scope)?.archive, counter);
+    return answerSearch(args, archive, counter);
   };
   return { body, answerer: { given: retriever.given, answer } };
 }

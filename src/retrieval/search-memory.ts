@@ -2,15 +2,19 @@
 import { z } from 'zod';
 import type { Result } from '../memory/result.ts';
 import type { TokenCounter } from '../memory/tokens.ts';
-import type { ArchivedMessage } from '../storage/archive.ts';
+import type { ArchiveHit } from '../storage/archive-rows.ts';
 import { LONGEST_QUERY } from '../storage/archive-text.ts';
+import { within } from '../summary/time-limit.ts';
 import { optionalText, parseArguments } from './arguments.ts';
 import { shorten } from './shorten.ts';
 import type { ToolDefinition } from './tool.ts';
 
 /** How many messages a result has at the most, and how many tokens. */
-export const MOST_HITS = 10;
+const MOST_HITS = 10;
 const MOST_TOKENS = 4_000;
+
+/** How long a search may take, in milliseconds. */
+const SEARCH_LIMIT_MS = 3_000;
 
 /** Names for the tool: the second where the caller has a tool of the first one's name. */
 export const SEARCH_NAMES = ['search_memory', 'precis_search_memory'] as const;
@@ -27,7 +31,7 @@ export const searchMemoryDefinition: ToolDefinition<'search_memory'> = {
   type: 'function',
   function: {
     name: 'search_memory',
-    description: `Searches all messages of the conversation as they once came, also those that were removed or summarized since. Gives back the places that hold all of the words, the best first, ${MOST_HITS} at most, each behind the position and the role of its message.`,
+    description: `Searches the messages of the conversation as they once came, also those that were removed or summarized since; system messages are left out. Gives back the places that hold all of the words, the best first, ${MOST_HITS} at most, each behind the position and the role of its message. Words are found whole, as they are written there.`,
     parameters: {
       type: 'object',
       properties: {
@@ -89,39 +93,37 @@ export function readSearch(json: string): Result<Search, string> {
 /** What can be searched. */
 export interface Searched {
   /** Null when nothing is kept of the conversation. @throws when storage fails */
-  search(words: string, limit: number): Promise<{ readonly messages: readonly Hit[] } | null>;
+  hits(words: string, limit: number): Promise<readonly ArchiveHit[] | null>;
+}
+
+/** The best of what is found; null when nothing is kept of the conversation. @throws when storage fails, or takes too long */
+export function findHits(archive: Searched, words: string): Promise<readonly ArchiveHit[] | null> {
+  return within(SEARCH_LIMIT_MS, archive.hits(words, MOST_HITS));
 }
 
 /** The result of a model's call. Never throws. @param args as the model has written them */
 export async function answerSearch(
   args: string,
-  archive: () => Searched | undefined,
+  archive: () => Promise<Searched | undefined>,
   counter: Pick<TokenCounter, 'text'>,
 ): Promise<string> {
   const read = readSearch(args);
   if (!read.ok) return read.reason;
   try {
-    const found = await archive()?.search(read.value.query, MOST_HITS);
-    return found ? describeHits(found.messages, counter) : 'Nothing of this conversation is kept yet.';
+    const searched = await archive();
+    const hits = searched && (await findHits(searched, read.value.query));
+    return hits ? describeHits(hits, counter) : 'Nothing of this conversation is kept yet.';
   } catch {
     return 'The archive does not answer at the moment. Go on without it, and say so if it matters.';
   }
 }
 
-export type Hit = Pick<ArchivedMessage, 'position' | 'role' | 'snippet' | 'json'>;
-
 /** The result of a search in words: one block for each hit, cut where it is too long. */
-export function describeHits(hits: readonly Hit[], counter: Pick<TokenCounter, 'text'>): string {
+export function describeHits(hits: readonly ArchiveHit[], counter: Pick<TokenCounter, 'text'>): string {
   if (hits.length === 0) return 'No message holds all of these words. Try fewer words, or others.';
-  const whole = hits.map(blockOf).join('\n\n');
+  const whole = hits.map(({ position, role, excerpt }) => `[${position} ${role}] ${excerpt}`).join('\n\n');
   const { text } = shorten(whole, MOST_TOKENS, counter);
   return text === whole
     ? whole
     : `${text.trimEnd()}\n[cut here; search for more words, so that less is found]`;
-}
-
-/** Without a snippet the whole message. */
-function blockOf({ position, role, snippet, json }: Hit): string {
-  const text = snippet ?? (json ? new TextDecoder().decode(json) : '(lost)');
-  return `[${position} ${role}] ${text}`;
 }

@@ -26,9 +26,14 @@ export class ArchivePacks {
   }
 
   /** A pack's plaintext; undefined when there is none. */
-  async get(name: string): Promise<Uint8Array | undefined> {
+  async get(name: string): Promise<Uint8Array | 'damaged' | undefined> {
     const pack = await this.bucket.get(name);
-    return pack && new Uint8Array(await openBytes(this.tenant, 'archive', name, pack.bytes));
+    if (!pack) return undefined;
+    try {
+      return new Uint8Array(await openBytes(this.tenant, 'archive', name, pack.bytes));
+    } catch {
+      return 'damaged';
+    }
   }
 
   async delete(names: readonly string[]): Promise<void> {

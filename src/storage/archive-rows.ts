@@ -6,6 +6,8 @@
  * The tables have a generation, which the names of their packs end with. When they are deleted and made again they have another one: a
  * writer that comes late is refused, and its packs are nobody else's.
  */
+import { excerptOf } from './archive-excerpt.ts';
+import { MARK } from './archive-text.ts';
 import type { MemoryTables } from './memory-tables.ts';
 
 /** A message that is to be added. */
@@ -22,8 +24,8 @@ export interface ArchiveRow {
   readonly bytes: number;
   /** Of a message that was made from an answer: the digest of its bytes. Null: it came in an array. */
   readonly answerDigest: string | null;
-  /** See `searchable`. */
-  readonly text: string;
+  /** See `searchable`; null: it is not searched. */
+  readonly text: string | null;
 }
 
 /** A message that is not there as it came. */
@@ -47,7 +49,6 @@ export interface ArchivedRow {
   /** Ascending in the order in which messages were archived. */
   readonly archived_id: number;
   readonly position: number;
-  readonly role: string;
   readonly pack: string;
   readonly start: number;
   readonly bytes: number;
@@ -57,10 +58,26 @@ export interface ArchivedRow {
   readonly snippet: string | null;
 }
 
-export interface ArchivePage {
+export interface ArchivePage<Next> {
   readonly rows: readonly ArchivedRow[];
-  /** Whether there are more behind these. */
-  readonly more: boolean;
+  /** What the next page is asked for with; null when there is none. */
+  readonly next: Next | null;
+}
+
+/** Where a page of what was found begins. */
+export interface SearchPlace {
+  /** The newest message of the archive when the first page was made: newer ones would move the others. */
+  readonly upTo: number;
+  /** How many messages the pages before have had. */
+  readonly after: number;
+}
+
+/** A message that a search has found, by the index alone. */
+export interface ArchiveHit {
+  readonly position: number;
+  readonly role: string;
+  /** See `excerptOf`. */
+  readonly excerpt: string;
 }
 
 /** A page ends at whichever is met first; it has one message at least. */
@@ -72,6 +89,9 @@ export interface PageLimits {
 /** Tokens of a snippet (FTS5 allows 64), and its characters: a token may be a page of base64. */
 const SNIPPET_TOKENS = 32;
 const LONGEST_SNIPPET = 1_000;
+
+/** Tokens of the part of a text that an excerpt is made around: as many as there may be. */
+const FOUND_TOKENS = 64;
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS archive_generation (generation TEXT NOT NULL);
@@ -90,7 +110,7 @@ const SCHEMA = `
   CREATE VIRTUAL TABLE IF NOT EXISTS archive_text USING fts5(text, tokenize = 'unicode61 remove_diacritics 2');
 `;
 
-const COLUMNS = 'm.archived_id, m.position, m.role, m.pack, m.start, m.bytes, m.created';
+const COLUMNS = 'm.archived_id, m.position, m.pack, m.start, m.bytes, m.created';
 
 /** `ArchivedRow` as a type of its own, since an interface is no row. */
 type Row = Pick<ArchivedRow, keyof ArchivedRow>;
@@ -169,40 +189,64 @@ export class ArchiveRows {
   }
 
   /** Messages in the order in which they were archived. @param after the id of the last one of the page before, else 0 */
-  page(after: number, limits: PageLimits): ArchivePage {
-    if (!this.exists()) return { rows: [], more: false };
-    return cut(
-      this.sql
-        .exec<Row>(
-          `SELECT ${COLUMNS}, NULL AS snippet FROM archive_messages m
-           WHERE m.archived_id > ? ORDER BY m.archived_id LIMIT ?`,
-          after,
-          limits.rows + 1,
-        )
-        .toArray(),
-      limits,
-    );
+  page(after: number, limits: PageLimits): ArchivePage<number> {
+    if (!this.exists()) return { rows: [], next: null };
+    const found = this.sql
+      .exec<Row>(
+        `SELECT ${COLUMNS}, NULL AS snippet FROM archive_messages m
+         WHERE m.archived_id > ? ORDER BY m.archived_id LIMIT ?`,
+        after,
+        limits.rows + 1,
+      )
+      .toArray();
+    const rows = cut(found, limits);
+    return { rows, next: rows.length < found.length ? (rows.at(-1)?.archived_id ?? after) : null };
   }
 
   /**
    * Messages that match, the best first (bm25), of equal ones the oldest.
    *
    * @param match see `matchAll`
-   * @param after how many the pages before have had
+   * @param place null: the first page
    */
-  search(match: string, after: number, limits: PageLimits): ArchivePage {
-    if (!this.exists()) return { rows: [], more: false };
+  search(match: string, place: SearchPlace | null, limits: PageLimits): ArchivePage<SearchPlace> {
+    if (!this.exists()) return { rows: [], next: null };
+    const { upTo, after } = place ?? { upTo: this.newest(), after: 0 };
     const found = this.sql
       .exec<Row>(
         `SELECT ${COLUMNS}, substr(snippet(archive_text, 0, '', '', '…', ${SNIPPET_TOKENS}), 1, ${LONGEST_SNIPPET}) AS snippet
          FROM archive_text JOIN archive_messages m ON m.archived_id = archive_text.rowid
-         WHERE archive_text MATCH ? ORDER BY archive_text.rank, m.archived_id LIMIT ? OFFSET ?`,
+         WHERE archive_text MATCH ? AND archive_text.rowid <= ?
+         ORDER BY archive_text.rank, m.archived_id LIMIT ? OFFSET ?`,
         match,
+        upTo,
         limits.rows + 1,
         after,
       )
       .toArray();
-    return cut(found, limits);
+    const rows = cut(found, limits);
+    return { rows, next: rows.length < found.length ? { upTo, after: after + rows.length } : null };
+  }
+
+  /** Messages that match, in the same order, without a look at their packs. */
+  hits(match: string, limit: number): ArchiveHit[] {
+    if (!this.exists()) return [];
+    // Texts may be long: those that are not among the best are not read.
+    return this.sql
+      .exec<{ position: number; role: string; text: string; found: string }>(
+        `WITH best AS MATERIALIZED (
+           SELECT rowid AS archived_id, rank AS score FROM archive_text WHERE archive_text MATCH ? ORDER BY rank, rowid LIMIT ?
+         )
+         SELECT m.position, m.role, archive_text.text, snippet(archive_text, 0, ?, '', '', ${FOUND_TOKENS}) AS found
+         FROM best CROSS JOIN archive_messages m USING (archived_id) CROSS JOIN archive_text ON archive_text.rowid = archived_id
+         WHERE archive_text MATCH ? ORDER BY score, archived_id`,
+        match,
+        limit,
+        MARK,
+        match,
+      )
+      .toArray()
+      .map(({ position, role, text, found }) => ({ position, role, excerpt: excerptOf(text, found) }));
   }
 
   /** Deletes everything. */
@@ -237,7 +281,7 @@ export class ArchiveRows {
         now,
       )
       .toArray();
-    if (!added) return;
+    if (!added || row.text === null) return;
     this.sql.exec('DELETE FROM archive_text WHERE rowid = ?', added.archived_id);
     this.sql.exec('INSERT INTO archive_text (rowid, text) VALUES (?, ?)', added.archived_id, row.text);
   }
@@ -245,6 +289,12 @@ export class ArchiveRows {
   private has(key: string): boolean {
     if (!this.exists()) return false;
     return this.sql.exec('SELECT 1 FROM archive_messages WHERE message_key = ?', key).toArray().length > 0;
+  }
+
+  private newest(): number {
+    return this.sql
+      .exec<{ newest: number }>('SELECT coalesce(max(archived_id), 0) AS newest FROM archive_messages')
+      .one().newest;
   }
 
   private generation(): string | undefined {
@@ -266,7 +316,7 @@ export class ArchiveRows {
   }
 }
 
-function cut(found: readonly Row[], limits: PageLimits): ArchivePage {
+function cut(found: readonly Row[], limits: PageLimits): readonly Row[] {
   let bytes = 0;
   const rows: Row[] = [];
   for (const row of found.slice(0, limits.rows)) {
@@ -274,5 +324,5 @@ function cut(found: readonly Row[], limits: PageLimits): ArchivePage {
     if (rows.length > 0 && bytes > limits.bytes) break;
     rows.push(row);
   }
-  return { rows, more: rows.length < found.length };
+  return rows;
 }

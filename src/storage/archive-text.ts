@@ -17,11 +17,14 @@ const SPACELESS =
 /** Parts tokens, and is not seen (zero width space). */
 const SEPARATOR = '\u200b';
 
+/** Stands before a word that was found. No searchable text holds it. */
+export const MARK = '\u0002';
+
 /** The text of a message as it is searched, from its beginning on as much as is kept. */
 export function searchable(texts: readonly string[]): string {
   // What is cut off behind this would be cut off anyway.
   const text = texts.join('\n').slice(0, LONGEST_TEXT);
-  return separated(text).slice(0, LONGEST_TEXT).replaceAll('\0', ' ').toWellFormed();
+  return separated(text).slice(0, LONGEST_TEXT).replaceAll('\0', ' ').replaceAll(MARK, ' ').toWellFormed();
 }
 
 /**

@@ -6,9 +6,10 @@
  * back with the next array, which may have more fields.
  */
 import { createHash } from 'node:crypto';
+import type { Log } from '../log.ts';
 import { type Pack, packBytes, packMessages } from './archive-packing.ts';
 import { ArchivePacks } from './archive-packs.ts';
-import type { ArchivedRow, ArchivePage, ArchiveRow } from './archive-rows.ts';
+import type { ArchivedRow, ArchiveHit, ArchiveRow, SearchPlace } from './archive-rows.ts';
 import { matchAll, readable } from './archive-text.ts';
 import { type ConversationMemoryStub, callObject } from './conversation-key.ts';
 import type { Tenant } from './tenant.ts';
@@ -33,26 +34,25 @@ export interface ArchiveEntry {
   readonly isAnswer: boolean;
   /** The message as it came. */
   readonly json: Uint8Array;
-  /** What can be searched of it (see `searchable`). */
-  text(): string;
+  /** What can be searched of it (see `searchable`); null: nothing. */
+  text(): string | null;
 }
 
 /** A message of the archive. */
 export interface ArchivedMessage {
   readonly position: number;
-  readonly role: string;
   /** When it was archived, in seconds since the epoch. */
   readonly created: number;
-  /** As it came; undefined when its pack is lost. */
+  /** As it came; undefined when its pack is lost or damaged. */
   readonly json: Uint8Array | undefined;
   /** Of what a search has found: the words around. */
   readonly snippet: string | undefined;
 }
 
-export interface ArchivedMessages {
+export interface ArchivedMessages<Next> {
   readonly messages: readonly ArchivedMessage[];
-  /** What the next page is asked for with; undefined when there is none. */
-  readonly next: number | undefined;
+  /** What the next page is asked for with; null when there is none. */
+  readonly next: Next | null;
 }
 
 /** A conversation goes on where the last request ended: so many of the newest messages are asked for first. */
@@ -79,9 +79,11 @@ type Lack = 'message' | 'fields';
 export class Archive {
   private readonly conversation: ArchivedConversation;
   private readonly packs: ArchivePacks;
+  private readonly log: Log;
 
-  constructor(conversation: ArchivedConversation, bucket: R2Bucket) {
+  constructor(conversation: ArchivedConversation, bucket: R2Bucket, log: Log) {
     this.conversation = conversation;
+    this.log = log;
     this.packs = new ArchivePacks(bucket, conversation.tenant);
   }
 
@@ -115,23 +117,30 @@ export class Archive {
   }
 
   /** Messages in the order in which they were archived; null when nothing is kept of the conversation. @throws when R2 or the object fails */
-  async list(limit: number, after = 0): Promise<ArchivedMessages | null> {
+  async list(limit: number, after = 0): Promise<ArchivedMessages<number> | null> {
     const page = await this.call((stub) => stub.archived(after, { rows: limit, bytes: LARGEST_PAGE }));
-    return page && this.read(page, page.rows.at(-1)?.archived_id ?? after);
+    return page && { messages: await this.read(page.rows), next: page.next };
   }
 
   /**
    * Messages that hold all of these words, the best match first; null when nothing is kept of the conversation.
    *
-   * @param after how many the pages before have had
+   * @param place where the page begins; null: with the best match
    * @throws when R2 or the object fails
    */
-  async search(words: string, limit: number, after = 0): Promise<ArchivedMessages | null> {
-    // Without any word nothing matches; the object still says whether it knows the conversation.
-    const match = matchAll(words) ?? '""';
+  async search(
+    words: string,
+    limit: number,
+    place: SearchPlace | null = null,
+  ): Promise<ArchivedMessages<SearchPlace> | null> {
     const limits = { rows: limit, bytes: LARGEST_PAGE };
-    const page = await this.call((stub) => stub.searchArchive(match, after, limits));
-    return page && this.read(page, after + page.rows.length);
+    const page = await this.call((stub) => stub.searchArchive(matchOf(words), place, limits));
+    return page && { messages: await this.read(page.rows), next: page.next };
+  }
+
+  /** The same by the index alone: what stands around the words. @throws when the object fails */
+  hits(words: string, limit: number): Promise<readonly ArchiveHit[] | null> {
+    return this.call((stub) => stub.archiveHits(matchOf(words), limit));
   }
 
   /** What the index does not have. */
@@ -165,32 +174,38 @@ export class Archive {
     return true;
   }
 
-  private async read({ rows, more }: ArchivePage, next: number): Promise<ArchivedMessages> {
+  private async read(rows: readonly ArchivedRow[]): Promise<ArchivedMessage[]> {
     const names = [...new Set(rows.map(({ pack }) => pack))];
     const read = new Map<ArchivedRow, Uint8Array>();
     for (let start = 0; start < names.length; start += AT_ONCE) {
       await Promise.all(
         names.slice(start, start + AT_ONCE).map(async (name) => {
           const plain = await this.packs.get(name);
-          // A copy: a part of the pack would keep all of it.
-          for (const row of rows.filter(({ pack }) => pack === name))
-            if (plain) read.set(row, plain.slice(row.start, row.start + row.bytes));
+          if (plain === 'damaged')
+            this.log('error', 'a pack of an archive can not be read', { code: 'damaged_pack' });
+          else if (plain)
+            // A copy: a part of the pack would keep all of it.
+            for (const row of rows.filter(({ pack }) => pack === name))
+              read.set(row, plain.slice(row.start, row.start + row.bytes));
         }),
       );
     }
-    const messages = rows.map((row) => ({
+    return rows.map((row) => ({
       position: row.position,
-      role: row.role,
       created: row.created,
       json: read.get(row),
       snippet: row.snippet === null ? undefined : readable(row.snippet),
     }));
-    return { messages, next: more ? next : undefined };
   }
 
   private call<Result>(call: (stub: ConversationMemoryStub) => Promise<Result>): Promise<Result> {
     return callObject(() => this.conversation.memory(), call);
   }
+}
+
+/** Without any word nothing matches; the object still says whether it knows the conversation. */
+function matchOf(words: string): string {
+  return matchAll(words) ?? '""';
 }
 
 function rowsOf(pack: Pack<ArchiveEntry>, name: string): ArchiveRow[] {
@@ -211,7 +226,7 @@ function callsOf(rows: readonly ArchiveRow[]): ArchiveRow[][] {
   const calls: ArchiveRow[][] = [];
   let size = LARGEST_CALL;
   for (const row of rows) {
-    const length = row.text.length + row.role.length + ROW_LENGTH;
+    const length = (row.text?.length ?? 0) + row.role.length + ROW_LENGTH;
     size += length;
     const last = calls.at(-1);
     if (last && size <= LARGEST_CALL) last.push(row);

@@ -8,12 +8,14 @@ import { createLog, type Log } from '../log.ts';
 import { Lru } from '../memory/lru.ts';
 import type { TokenUsage } from '../memory/report.ts';
 import {
+  type ArchiveHit,
   type ArchivePage,
   type ArchiveRow,
   ArchiveRows,
   type Lacking,
   type NotedPacks,
   type PageLimits,
+  type SearchPlace,
 } from './archive-rows.ts';
 import { callObject, tenantIn, tenantMemory } from './conversation-key.ts';
 import type {
@@ -190,15 +192,25 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
   }
 
   /** A page of the archive; null when nothing is kept of the conversation. */
-  archived(after: number, limits: PageLimits): ArchivePage | null {
+  archived(after: number, limits: PageLimits): ArchivePage<number> | null {
     this.reading();
     return this.chain.exists() ? this.archive.page(after, limits) : null;
   }
 
   /** A page of what a search of the archive finds; null when nothing is kept of the conversation. */
-  searchArchive(match: string, after: number, limits: PageLimits): ArchivePage | null {
+  searchArchive(
+    match: string,
+    place: SearchPlace | null,
+    limits: PageLimits,
+  ): ArchivePage<SearchPlace> | null {
     this.reading();
-    return this.chain.exists() ? this.archive.search(match, after, limits) : null;
+    return this.chain.exists() ? this.archive.search(match, place, limits) : null;
+  }
+
+  /** The best of what a search of the archive finds; null when nothing is kept of the conversation. */
+  archiveHits(match: string, limit: number): readonly ArchiveHit[] | null {
+    this.reading();
+    return this.chain.exists() ? this.archive.hits(match, limit) : null;
   }
 
   /** Takes a claim back, and leaves nothing where there is nothing else. */

@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { archiveKeys } from '../../src/memory/archive-keys.ts';
 import { prefixHashes } from '../../src/memory/prefix-hash.ts';
+import { excerptOf } from '../../src/storage/archive-excerpt.ts';
 import { LARGEST_PACK, packBytes, packMessages } from '../../src/storage/archive-packing.ts';
-import { matchAll, readable, searchable } from '../../src/storage/archive-text.ts';
+import { MARK, matchAll, readable, searchable } from '../../src/storage/archive-text.ts';
 import { labelDigest } from '../../src/storage/tenant.ts';
 import { conversation } from '../support/arbitrary-conversation.ts';
 import { assistant, read, system, user } from '../support/chat.ts';
@@ -94,11 +95,68 @@ describe('a searchable text', () => {
 
   it('is well-formed, holds no NUL, and is cut', () => {
     expect(searchable(['a\0b\ud800'])).toBe('a b\ufffd');
+    expect(searchable([`a${MARK}b`])).toBe('a b');
     for (const text of ['x'.repeat(300_000), '字'.repeat(300_000), '\u{1f600}'.repeat(150_001)]) {
       const cut = searchable([text]);
       expect(cut).toHaveLength(200_000);
       expect(cut.isWellFormed()).toBe(true);
     }
+  });
+});
+
+describe('an excerpt', () => {
+  const words = Array.from({ length: 1_000 }, (_, n) => `word${n}`);
+  const around = (n: number) =>
+    excerptOf(
+      words.join(' '),
+      words
+        .slice(n, n + 3)
+        .map((word) => MARK + word)
+        .join(' '),
+    );
+
+  it('is the whole of a text that is short', () => {
+    const text = searchable(['Python入門の本 '.repeat(80)]);
+    expect(text.length).toBeGreaterThan(1_200);
+    expect(excerptOf(text, `${MARK}Python`)).toBe('Python入門の本 '.repeat(80));
+  });
+
+  it.each([0, 1, 30, 500, 970, 997])('holds the words that were found, wherever they are: %d', (n) => {
+    const excerpt = around(n);
+    const shown = excerpt.split(' ').filter((word) => word !== '…');
+    expect(excerpt.length).toBeLessThanOrEqual(1_204);
+    expect(excerpt.length).toBeGreaterThan(1_000);
+    expect(` ${words.join(' ')} `).toContain(` ${shown.join(' ')} `);
+    expect(shown).toEqual(expect.arrayContaining(words.slice(n, n + 3)));
+    expect([excerpt.startsWith('… '), excerpt.endsWith(' …')]).toEqual([
+      shown[0] !== words[0],
+      shown.at(-1) !== words.at(-1),
+    ]);
+  });
+
+  it('is well-formed and keeps what was found, whatever the text', () => {
+    const piece = fc.constantFrom(
+      '\u{1f600}'.repeat(97),
+      '字'.repeat(90),
+      'x'.repeat(301),
+      ' ',
+      '\n',
+      'a b c',
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 40 }), fc.array(piece, { maxLength: 40 }), (before, after) => {
+        const text = searchable([`${before.join('')} needle ${after.join('')}`]);
+        const excerpt = excerptOf(text, `${MARK}needle`);
+        expect(excerpt).toContain('needle');
+        expect(excerpt.isWellFormed()).toBe(true);
+        expect(excerpt.length).toBeLessThanOrEqual(1_204);
+        expect(readable(text)).toContain(excerpt.replace(/^… /, '').replace(/ …$/, ''));
+      }),
+    );
+  });
+
+  it('begins at the beginning where the part is not found', () => {
+    expect(excerptOf('x'.repeat(2_000), 'another text')).toBe(`${'x'.repeat(1_200)} …`);
   });
 });
 

@@ -1,20 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import {
   describeHits,
-  type Hit,
   readSearch,
   searchConversationDefinition,
   searchMemoryDefinition,
 } from '../../src/retrieval/search-memory.ts';
+import type { ArchiveHit } from '../../src/storage/archive-rows.ts';
 import { lines } from '../support/chat.ts';
 import { counter } from '../support/view-of.ts';
 
-const hit = (position: number, role: string, snippet?: string, json?: string): Hit => ({
-  position,
-  role,
-  snippet,
-  json: json === undefined ? undefined : new TextEncoder().encode(json),
-});
+const hit = (position: number, role: string, excerpt: string): ArchiveHit => ({ position, role, excerpt });
 
 describe('what a search has found', () => {
   it('is one block for each hit, in their order', () => {
@@ -25,20 +20,12 @@ describe('what a search has found', () => {
     );
   });
 
-  it('is the message itself where there is no snippet, as long as it is kept', () => {
-    const json = '{"role":"user","content":"a whale"}';
-
-    expect(describeHits([hit(0, 'user', undefined, json), hit(1, 'tool')], counter)).toBe(
-      `[0 user] ${json}\n\n[1 tool] (lost)`,
-    );
-  });
-
   it('is cut to 4000 tokens, and says so', () => {
     const hits = Array.from({ length: 10 }, (_, position) => hit(position, 'tool', lines(60)));
 
     const [shown = '', note, ...more] = describeHits(hits, counter).split('\n[cut here');
 
-    expect(hits.map(({ snippet }) => `[0 tool] ${snippet}`)[0]).toBe(shown.split('\n\n')[0]);
+    expect(hits.map(({ excerpt }) => `[0 tool] ${excerpt}`)[0]).toBe(shown.split('\n\n')[0]);
     expect(note).toContain('search for more words');
     expect(more).toEqual([]);
     expect(counter.text(shown)).toBeLessThanOrEqual(4_000);

@@ -496,8 +496,29 @@ describe('a page of the archive', () => {
     expect(await response.json()).toMatchObject({ error: { code: 'store_failed' } });
   });
 
+  it('tells of a message whose pack is damaged, and logs that', async () => {
+    const { ask, get, page } = archive();
+    const before = await packsOf();
+    await ask([user('the words of the caller')]);
+    const [first = ''] = (await packsOf()).filter((name) => !before.includes(name));
+    await ask([user('the words of the caller'), ANSWER, user('Two')]);
+    await env.REFS.put(first, new Uint8Array([1, 2, 3]));
+    const listed = await get();
+    const lines = [...logged];
+
+    expect(listed.status).toBe(200);
+    const { data } = (await listed.json()) as Page;
+    expect(data.map(({ message }) => message)).toEqual([null, null, user('Two'), ANSWER]);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain('damaged_pack');
+    expect((await page({ q: 'caller' })).data).toMatchObject([
+      { message: null, snippet: 'the words of the caller' },
+    ]);
+    expect(logged.join()).not.toContain('the words of the caller');
+  });
+
   it('does not open for another purpose, or under another name', async () => {
-    const { ask, get } = archive();
+    const { ask, messages } = archive();
     const before = await packsOf();
     await ask([user('One')]);
     const [pack = ''] = (await packsOf()).filter((name) => !before.includes(name));
@@ -509,8 +530,8 @@ describe('a page of the archive', () => {
     const [theirs = ''] = (await packsOf()).filter((name) => !before.includes(name) && name !== pack);
     await env.REFS.put(theirs, bytes);
 
-    expect((await other.get()).status).toBe(503);
-    expect((await get()).status).toBe(200);
+    expect(await other.messages()).toEqual([null, null]);
+    expect(await messages()).toEqual([user('One'), ANSWER]);
   });
 });
 
@@ -545,6 +566,16 @@ describe('a search of the archive', () => {
     expect(await found('answer')).toEqual(['This is the answer.']);
     expect(await found('blue answer')).toEqual([]);
     expect(await found('4711-ORD')).toEqual([]);
+  });
+
+  it('leaves the preamble out', async () => {
+    const { ask, found, messages } = archive();
+    const talk = [system('Speak of whales.'), user('One whale'), { role: 'developer', content: 'Whales!' }];
+    await ask(talk);
+
+    expect(await found('whale')).toEqual(['One whale']);
+    expect(await found('whales')).toEqual([]);
+    expect(await messages()).toEqual([...talk, ANSWER]);
   });
 
   it('finds words of scripts that put no space between them', async () => {
@@ -589,6 +620,21 @@ describe('a search of the archive', () => {
     expect([first.has_more, second.has_more, second.cursor]).toEqual([true, false, null]);
     expect(second.data.map(({ position }) => position)).toEqual([0]);
     expect(second.data[0]?.snippet).toMatch(/^One whale among many .*…$/);
+  });
+
+  it('goes on where it was when messages come in between', async () => {
+    const { ask, page } = archive();
+    const talk = [1, 2, 3, 4].map((n) => user(`whale ${'and more '.repeat(n)}`));
+    await ask(talk);
+    const first = await page({ q: 'whale', limit: '2' });
+    await ask([...talk, ANSWER, user('whale'), user('whale')]);
+    const second = await page({ q: 'whale', limit: '2', cursor: first.cursor ?? '' });
+    const anew = await page({ q: 'whale', limit: '2' });
+
+    expect(first.data.map(({ position }) => position)).toEqual([0, 1]);
+    expect(second.data.map(({ position }) => position)).toEqual([2, 3]);
+    expect([second.has_more, second.cursor]).toEqual([false, null]);
+    expect(anew.data.map(({ position }) => position)).toEqual([5, 6]);
   });
 
   it.each([
@@ -870,8 +916,11 @@ describe('the index of an archive', () => {
     const odd = { role: 'x'.repeat(100_000), content: 'One' };
     await ask([odd]);
 
-    const roles = await runInDurableObject(objectOf({ id }), (memory) =>
-      listed(memory)?.map(({ role }) => role),
+    const roles = await runInDurableObject(objectOf({ id }), (_, { storage }) =>
+      storage.sql
+        .exec<{ role: string }>('SELECT role FROM archive_messages ORDER BY archived_id')
+        .toArray()
+        .map(({ role }) => role),
     );
     expect(roles).toEqual(['x'.repeat(64), 'assistant']);
   });
