@@ -42,6 +42,8 @@ export function watchedBucket(): WatchedBucket {
 
 export interface WatchedObjects {
   readonly namespace: DurableObjectNamespace;
+  /** The methods that were called, in order. */
+  readonly calls: readonly string[];
   /** Methods that throw from now on. */
   readonly failing: Set<string>;
   /** Methods that never answer from now on. */
@@ -52,6 +54,7 @@ export interface WatchedObjects {
 
 /** The real objects of a binding, which can fail. */
 export function watchedObjects(real: DurableObjectNamespace): WatchedObjects {
+  const calls: string[] = [];
   const failing = new Set<string>();
   const hanging = new Set<string>();
   const asked = new Map<string, DurableObjectStub>();
@@ -62,6 +65,7 @@ export function watchedObjects(real: DurableObjectNamespace): WatchedObjects {
       get: (target, name) => {
         const method = String(name);
         return async (...values: unknown[]) => {
+          calls.push(method);
           if (failing.has(method)) throw new Error('the object is down');
           if (hanging.has(method)) return new Promise(() => undefined);
           const methods = target as unknown as Record<string, (...values: unknown[]) => Promise<unknown>>;
@@ -73,6 +77,7 @@ export function watchedObjects(real: DurableObjectNamespace): WatchedObjects {
   const idFromName = (name: string) => real.idFromName(name);
   return {
     namespace: { idFromName, get: stubOf } as DurableObjectNamespace,
+    calls,
     failing,
     hanging,
     async evict() {
