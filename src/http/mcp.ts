@@ -1,15 +1,34 @@
 /** `POST /mcp`: the tools for clients of the Model Context Protocol, each request by itself. */
 import type { Context } from 'hono';
 import { createMcpServer } from '../retrieval/mcp-server.ts';
+import type { Tenant } from '../storage/tenant.ts';
 import { tenantOf } from './caller.ts';
+import { ApiError } from './errors.ts';
 import { mcpTools } from './mcp-tools.ts';
 import type { AppEnv } from './services.ts';
 
 /** Without an id for sessions the transport knows none, so any isolate answers any request; nothing is ever pushed, so JSON will do. */
 const STATELESS = { enableJsonResponse: true };
 
+/** Codes of JSON-RPC (https://www.jsonrpc.org/specification#error_object), the second one as the transport uses it. */
+const INVALID_REQUEST = -32600;
+const REFUSED = -32000;
+
+/** What may stand before a JSON text: white space, and the three bytes of a byte order mark. */
+const BLANK: readonly number[] = [0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf];
+const OPENING_BRACKET = 0x5b;
+
 export async function mcp(c: Context<AppEnv>): Promise<Response> {
-  const tenant = tenantOf(c.req.raw.headers, c.get('services'));
+  const { headers, url } = c.req.raw;
+  // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#security-warning
+  const origin = headers.get('origin');
+  if (origin !== null && origin !== new URL(url).origin)
+    return refusal(403, REFUSED, 'Pages of another origin are not answered.');
+  const tenant = tenantOrChallenge(c);
+  if (tenant instanceof Response) return tenant;
+  // The protocol has no batches. In one, a request could be cancelled by its neighbour, and would never be answered.
+  if (await isArray(c.req.raw))
+    return refusal(400, INVALID_REQUEST, 'A batch is not answered: send each message by itself.');
   const [{ WebStandardStreamableHTTPServerTransport }, server] = await Promise.all([
     import('@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'),
     createMcpServer(mcpTools(c, tenant)),
@@ -17,4 +36,28 @@ export async function mcp(c: Context<AppEnv>): Promise<Response> {
   const transport = new WebStandardStreamableHTTPServerTransport(STATELESS);
   await server.connect(transport);
   return transport.handleRequest(c.req.raw);
+}
+
+/** Whether a body is a JSON array, by its first sign: how much may be read of it is for the transport to say. */
+async function isArray(request: Request): Promise<boolean> {
+  const body: ReadableStream<Uint8Array> | null = request.clone().body;
+  for await (const bytes of body ?? []) {
+    const sign = bytes.find((byte) => !BLANK.includes(byte));
+    if (sign !== undefined) return sign === OPENING_BRACKET;
+  }
+  return false;
+}
+
+/** The tenant of a request, or the answer to one without a key: it names the scheme (RFC 9110, section 11.6.1). */
+function tenantOrChallenge(c: Context<AppEnv>): Tenant | Response {
+  try {
+    return tenantOf(c.req.raw.headers, c.get('services'));
+  } catch (error) {
+    if (error instanceof ApiError) return error.toResponse({ 'www-authenticate': 'Bearer' });
+    throw error;
+  }
+}
+
+function refusal(status: number, code: number, message: string): Response {
+  return Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status });
 }

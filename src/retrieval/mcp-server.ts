@@ -24,14 +24,10 @@ export async function createMcpServer(tools: readonly ServedTool[]): Promise<Ser
   // The server with JSON schemas as they are: `McpServer` would have them written a second time, in zod.
   const server = new Server({ name: 'precis', version }, { capabilities: { tools: {} } });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(listed) }));
-  let before: Promise<unknown> = Promise.resolve();
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
     const tool = tools.find(({ definition }) => definition.function.name === params.name);
     if (!tool) throw new McpError(ErrorCode.InvalidParams, 'There is no tool of this name.');
-    // The calls of a batch one after the other: each may read a content that is large.
-    const answer = before.then(() => tool.call(JSON.stringify(params.arguments ?? {})));
-    before = answer;
-    const found = await answer;
+    const found = await tool.call(JSON.stringify(params.arguments ?? {}));
     return { content: [{ type: 'text', text: found.ok ? found.value : found.reason }], isError: !found.ok };
   });
   return server;

@@ -53,11 +53,12 @@ describe.each([false, true])('a conversation with an archive, streamed: %s', (st
 
     const answer = await ask(first, stream);
     const between = await archived(3);
-    await ask([...first, { ...ANSWER, refusal: null }, user('Two')], stream);
+    const returned = { ...ANSWER, refusal: null };
+    await ask([...first, returned, user('Two')], stream);
 
     expect(answer).toBe(DEFAULT_ANSWER.content);
     expect(between).toEqual([...first, ANSWER]);
-    expect(await archived(5)).toEqual([...first, ANSWER, user('Two'), ANSWER]);
+    expect(await archived(5)).toEqual([...first, returned, user('Two'), ANSWER]);
   });
 
   it('keeps the calls of an answer when they come back with their results', async () => {

@@ -57,6 +57,13 @@ const post = (message: unknown, headers: Record<string, string> = {}): Promise<R
   });
 
 const PING = { jsonrpc: '2.0', id: 1, method: 'ping' };
+const CALL = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name: 'retrieve_ref', arguments: { ref: 'one' } },
+};
+const CANCEL = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } };
 
 describe('the tools', () => {
   it.each(['/mcp', '/v1/mcp', '/any/prefix/mcp'])(
@@ -81,23 +88,6 @@ describe('the tools', () => {
     await expect(client.callTool({ name: 'delete_ref', arguments: {} })).rejects.toMatchObject({
       code: -32602,
     });
-  });
-
-  it('answer each call of a batch', async () => {
-    const of = (id: number, ref: string) => ({
-      jsonrpc: '2.0',
-      id,
-      method: 'tools/call',
-      params: { name: 'retrieve_ref', arguments: { ref } },
-    });
-
-    const response = await post([of(1, 'one'), of(2, 'two')]);
-
-    const answers = (await response.json()) as { id: number; result: { content: { text: string }[] } }[];
-    expect(answers.map(({ id, result }) => [id, result.content[0]?.text])).toEqual([
-      [1, expect.stringContaining('"one"')],
-      [2, expect.stringContaining('"two"')],
-    ]);
   });
 });
 
@@ -282,6 +272,7 @@ describe('the endpoint', () => {
       const response = await post(PING, { authorization });
 
       expect(response.status).toBe(401);
+      expect(response.headers.get('www-authenticate')).toBe('Bearer');
       expect(await response.json()).toMatchObject({ error: { code: 'invalid_api_key' } });
       await expect(connected({ authorization })).rejects.toThrow('invalid_api_key');
     },
@@ -308,6 +299,37 @@ describe('the endpoint', () => {
 
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ jsonrpc: '2.0', error: { code: -32700 } });
+  });
+
+  it.each([[[PING]], [[PING, { ...PING, id: 2 }]], [[]], [[CALL, CANCEL]], ['\ufeff\n []']])(
+    'refuses a batch: %j',
+    async (batch) => {
+      const response = await post(batch);
+
+      expect(response.status).toBe(400);
+      expect(await response.json()).toEqual({
+        jsonrpc: '2.0',
+        error: { code: -32600, message: expect.stringContaining('batch') },
+        id: null,
+      });
+    },
+  );
+
+  it('answers pages of its own origin, and of no other', async () => {
+    const own = await post(PING, { origin: new URL(deployment.url).origin });
+    const others = await Promise.all(
+      ['https://elsewhere.test', 'null', `${deployment.url}0`].map((origin) => post(PING, { origin })),
+    );
+
+    expect(own.status).toBe(200);
+    for (const other of others) {
+      expect(other.status).toBe(403);
+      expect(await other.json()).toEqual({
+        jsonrpc: '2.0',
+        error: { code: -32000, message: expect.any(String) },
+        id: null,
+      });
+    }
   });
 
   it('says that it has no documents about how to sign in', async () => {

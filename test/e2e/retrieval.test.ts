@@ -410,10 +410,18 @@ describe.each([
     );
   });
 
-  it('a conversation of which nothing is kept yet is told in words', async () => {
-    deployment.upstream.next(says(() => ({ toolCalls: [call('search_memory', { query: 'pears' })] })));
+  it('the model finds what this very request has brought', async () => {
+    deployment.upstream.next(says(() => ({ toolCalls: [call('search_memory', { query: 'row 39 pears' })] })));
 
     await ask({ ...fields, conversation_id: `new in ${form}` });
+
+    expect(results()).toEqual([expect.stringMatching(/^\[5 tool\] … .*row 39 of pears/s)]);
+  });
+
+  it('a conversation that has no name yet is told in words', async () => {
+    deployment.upstream.next(says(() => ({ toolCalls: [call('search_memory', { query: 'pears' })] })));
+
+    await ask({ ...fields, conversation_id: undefined, messages: messages.slice(0, 2), tools });
 
     expect(results()).toEqual(['Nothing of this conversation is kept yet.']);
   });
