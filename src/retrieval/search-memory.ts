@@ -31,7 +31,7 @@ export const searchMemoryDefinition: ToolDefinition<'search_memory'> = {
   type: 'function',
   function: {
     name: 'search_memory',
-    description: `Searches the messages of the conversation as they once came, also those that were removed or summarized since; system messages are left out. Gives back the places that hold all of the words, the best first, ${MOST_HITS} at most, each behind the position and the role of its message. Words are found whole, as they are written there.`,
+    description: `Searches the messages of the conversation as they once came, also those that were removed or summarized since; system messages are left out. Gives back the places that hold all of the words, the best first, ${MOST_HITS} at most, each behind the position and the role of its message. Words are found whole, and in no other form.`,
     parameters: {
       type: 'object',
       properties: {

@@ -16,7 +16,7 @@ const REF = new Tenants(env.PRECIS_SECRET).ofToken(KEY).refs.name('a content', (
 /** The app, and a call of one of its tools. */
 function tools() {
   const { bucket, failing: bucketFailing } = watchedBucket();
-  const { namespace, failing: objectFailing } = watchedObjects(env.CONVERSATION_MEMORY);
+  const { namespace, failing: objectFailing, hanging } = watchedObjects(env.CONVERSATION_MEMORY);
   const app = startApp(bucket, { CONVERSATION_MEMORY: namespace });
   const call = async (name: string, args: object): Promise<unknown> => {
     const response = await app.request('/mcp', {
@@ -32,7 +32,7 @@ function tools() {
     const { result } = (await response.json()) as { result: unknown };
     return result;
   };
-  return { app, call, bucketFailing, objectFailing };
+  return { app, call, bucketFailing, objectFailing, hanging };
 }
 
 const searching = { memory_strategy: { mode: 'trim', archive: true }, conversation_id: 'searched' };
@@ -57,6 +57,15 @@ describe('a tool', () => {
   it('says that the object fails, and not how', async () => {
     const { call, objectFailing } = tools();
     objectFailing.add('archiveHits');
+
+    expect(await call('search_memory', { query: 'a', conversation_id: 'b' })).toEqual(
+      failure('The storage could not be read or written; try again.'),
+    );
+  });
+
+  it('says that the object does not answer in time', async () => {
+    const { call, hanging } = tools();
+    hanging.add('archiveHits');
 
     expect(await call('search_memory', { query: 'a', conversation_id: 'b' })).toEqual(
       failure('The storage could not be read or written; try again.'),
