@@ -1,7 +1,15 @@
 /** Several answers of a model, each one JSON body, as the one that its caller sees. The counterpart of `chat-turns.ts`, by the same rules. */
 import type { TokenUsage } from '../memory/report.ts';
-import { type CallPiece, GatheredMessage, isWhole, type Turn, turnOf } from './chat-turn.ts';
-import { addUsage, mergedUsage } from './chat-usage.ts';
+import {
+  type CallPiece,
+  GatheredMessage,
+  isOtherCall,
+  isWhole,
+  nameOf,
+  type Turn,
+  turnOf,
+} from './chat-turn.ts';
+import { mergedUsage, totalUsage, type Usage } from './chat-usage.ts';
 
 type Json = Record<string, unknown>;
 
@@ -12,20 +20,19 @@ interface Choice {
 
 interface Completion {
   readonly choices: readonly Choice[];
-  readonly usage?: Json | null;
+  readonly usage?: Usage | null;
   readonly [field: string]: unknown;
 }
 
 const encoder = new TextEncoder();
 
 export class ChatAnswers {
-  /** Of all answers so far; undefined where the upstream counts nothing. */
-  usage: TokenUsage | undefined;
   private readonly names: ReadonlySet<string>;
   private readonly mayAnswer: () => boolean;
   private readonly said = new GatheredMessage();
   private first: Completion | undefined;
-  private spent: TokenUsage | undefined;
+  /** Of each answer so far. */
+  private readonly usages: Usage[] = [];
 
   /**
    * @param names of our tools
@@ -36,33 +43,44 @@ export class ChatAnswers {
     this.mayAnswer = mayAnswer;
   }
 
+  /** Of all answers so far; undefined where the upstream counts nothing. */
+  get usage(): TokenUsage | undefined {
+    return totalUsage(this.usages);
+  }
+
   /** The turn that is to be answered next, or the body that the caller gets. */
   take(body: Uint8Array): Turn | Uint8Array {
     const completion = completionOf(body);
     const choice = completion?.choices[0];
     const { message } = choice ?? {};
     if (!completion || !choice || !message) return body;
-    this.usage = addUsage(this.spent, completion.usage);
+    const earlier = [...this.usages];
+    if (completion.usage) this.usages.push(completion.usage);
 
     const calls = Array.isArray(message.tool_calls) ? (message.tool_calls as CallPiece[]) : [];
-    const ours = calls.filter((call) => this.names.has(call.function?.name ?? ''));
-    const isOurs = ours.length > 0 && ours[0] === calls[0];
-    if (isOurs && isWhole(choice.finish_reason) && this.mayAnswer()) {
+    const ours = calls.filter((call) => !isOtherCall(call) && this.names.has(nameOf(call)));
+    const decides = ours.length > 0 && ours[0] === calls[0] && this.mayAnswer();
+    if (decides && isWhole(choice.finish_reason)) {
       this.said.add(message);
-      this.spent = this.usage;
       this.first ??= completion;
       return turnOf(message, ours);
     }
     if (ours.length === 0 && !this.first) return body;
-    const kept = isOurs ? [] : calls.filter((call) => !ours.includes(call));
-    return encoder.encode(JSON.stringify(this.shown(completion, choice, message, kept)));
+    const kept = decides ? [] : calls.filter((call) => !ours.includes(call));
+    return encoder.encode(JSON.stringify(this.shown(completion, earlier, choice, message, kept)));
   }
 
-  private shown(last: Completion, choice: Choice, message: Json, calls: readonly CallPiece[]): object {
+  private shown(
+    last: Completion,
+    earlier: readonly Usage[],
+    choice: Choice,
+    message: Json,
+    calls: readonly CallPiece[],
+  ): object {
     const { tool_calls: _, ...words } = message;
     this.said.add(words);
     const { id, created, model } = this.first ?? last;
-    const usage = last.usage && this.spent ? { usage: mergedUsage(this.spent, last.usage) } : {};
+    const usage = last.usage ? { usage: mergedUsage(earlier, last.usage) } : {};
     const told = {
       ...words,
       ...this.said.fields,

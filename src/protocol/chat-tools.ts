@@ -24,13 +24,12 @@ function givenField({ bytes, root }: ChatRequest, key: string): JsonSpan | undef
   return value?.kind === 'literal' && textOf(bytes, value) === 'null' ? undefined : value;
 }
 
-/** The names of the caller's tools, as far as they are functions. */
+/** The names of the caller's tools: functions, and custom ones. */
 export function toolNames(request: ChatRequest): ReadonlySet<string> {
   const tools = request.field('tools');
   if (!Array.isArray(tools)) return new Set();
-  return new Set(
-    tools.flatMap((tool) => (typeof tool?.function?.name === 'string' ? tool.function.name : [])),
-  );
+  const names: unknown[] = tools.flatMap((tool) => [tool?.function?.name, tool?.custom?.name]);
+  return new Set(names.filter((name) => typeof name === 'string'));
 }
 
 /** The caller's tools and ours, for counting, where `takesTool` says so. @param definitions of ours, each as its JSON */

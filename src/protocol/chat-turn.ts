@@ -28,13 +28,25 @@ export function isWhole(finishReason: unknown): boolean {
 export interface CallPiece {
   readonly index?: number;
   readonly id?: string;
-  readonly function?: { readonly name?: string; readonly arguments?: string };
+  readonly function?: { readonly name?: string | null; readonly arguments?: string | null } | null;
+  /** Of a custom tool. */
+  readonly custom?: { readonly name?: string } | null;
   readonly [field: string]: unknown;
+}
+
+/** The name in a call, or in a piece of one; empty where none stands. */
+export function nameOf(call: CallPiece): string {
+  return call.function?.name ?? call.custom?.name ?? '';
+}
+
+/** Whether it is a piece of something else than the call of a function, such as the call of a custom tool. */
+export function isOtherCall({ type, custom }: CallPiece): boolean {
+  return (custom ?? null) !== null || (typeof type === 'string' && type !== '' && type !== 'function');
 }
 
 /**
  * The turn of a message: the calls of one name, and whatever else stands there that the model may want to hear again (its reasoning, for
- * one). Fields that say nothing are left out.
+ * one). Fields that say nothing are left out. Arguments that are no JSON object go up as an empty one: upstreams read those of the history.
  */
 export function turnOf(message: Json, calls: readonly CallPiece[]): Turn {
   const told = Object.entries(message).filter(([, value]) => !saysNothing(value));
@@ -44,11 +56,15 @@ export function turnOf(message: Json, calls: readonly CallPiece[]): Turn {
       ...Object.fromEntries(told),
       role: 'assistant',
       content: text === '' ? null : (text ?? null),
-      tool_calls: calls.map(({ index: _, ...call }) => call),
+      tool_calls: calls.map(({ index: _, ...call }) => ({
+        ...call,
+        type: 'function',
+        function: withObject(call.function),
+      })),
     },
     calls: calls.map((call) => ({
       id: call.id ?? '',
-      name: call.function?.name ?? '',
+      name: nameOf(call),
       arguments: call.function?.arguments ?? '',
     })),
   };
@@ -69,27 +85,43 @@ export class GatheredMessage {
       const known = this.fields[key];
       if (key === 'tool_calls' || key === 'role' || value === null) continue;
       if (typeof value === 'string' && typeof known === 'string') this.fields[key] = known + value;
-      else if (Array.isArray(value) && Array.isArray(known)) this.fields[key] = [...known, ...value];
-      else this.fields[key] = value;
+      // A list is ours to lengthen: a new one for each delta would be quadratic.
+      else if (Array.isArray(value) && Array.isArray(known)) for (const item of value) known.push(item);
+      else this.fields[key] = Array.isArray(value) ? [...value] : value;
     }
   }
 }
 
-/** A call that has come in one more piece. */
+/** A call of a function that has come in one more piece. Its first id is its id; a name that comes again in full is no longer one. */
 export function joined(call: CallPiece, piece: CallPiece): CallPiece {
-  const names = [call.function?.name, piece.function?.name];
-  const inputs = [call.function?.arguments, piece.function?.arguments];
+  const name = nameOf(call);
+  const said = nameOf(piece);
+  const id = call.id || piece.id;
   return {
     ...call,
     ...piece,
-    ...((piece.id ?? call.id) === undefined ? {} : { id: piece.id || call.id || '' }),
+    ...(id === undefined ? {} : { id }),
     function: {
       ...call.function,
       ...piece.function,
-      name: names.map((name) => name ?? '').join(''),
-      arguments: inputs.map((input) => input ?? '').join(''),
+      name: said === name ? name : name + said,
+      arguments: (call.function?.arguments ?? '') + (piece.function?.arguments ?? ''),
     },
   };
+}
+
+function withObject(called: CallPiece['function']): CallPiece['function'] {
+  const input = called?.arguments ?? '';
+  return { ...called, arguments: isObject(input) ? input : '{}' };
+}
+
+function isObject(json: string): boolean {
+  try {
+    const value: unknown = JSON.parse(json);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
 }
 
 function saysNothing(value: unknown): boolean {

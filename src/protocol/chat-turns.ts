@@ -4,11 +4,20 @@
  *
  * Text flows at once, frame by frame, in the bytes that came. Only the pieces of calls wait, and only until the name is known. A call of
  * the caller's that has begun to flow can't be taken back, so it decides the turn: calls of ours behind it are dropped. One of ours that
- * comes first decides it too: the turn is answered here, and the model plans again.
+ * comes first decides it too, as long as calls are answered: the turn is answered here, and the model plans again.
  */
 import type { TokenUsage } from '../memory/report.ts';
-import { type CallPiece, GatheredMessage, isWhole, joined, type Turn, turnOf } from './chat-turn.ts';
-import { addUsage, mergedUsage } from './chat-usage.ts';
+import {
+  type CallPiece,
+  GatheredMessage,
+  isOtherCall,
+  isWhole,
+  joined,
+  nameOf,
+  type Turn,
+  turnOf,
+} from './chat-turn.ts';
+import { mergedUsage, totalUsage, type Usage } from './chat-usage.ts';
 import { dataFrame } from './sse.ts';
 
 type Json = Record<string, unknown>;
@@ -22,11 +31,11 @@ interface Choice {
 
 interface Chunk {
   readonly choices: readonly Choice[];
-  readonly usage?: Json | null;
+  readonly usage?: Usage | null;
   readonly [field: string]: unknown;
 }
 
-/** One call of a turn, by the index that the upstream gives it. */
+/** One call of a turn. */
 interface Gathered {
   call: CallPiece;
   /** Undecided until its name is known. */
@@ -41,15 +50,20 @@ export class ChatTurns {
   /** The first chunk, whose identity all others take. */
   private first: Chunk | undefined;
   private isLater = false;
+  private hasRole = false;
   private shownCalls = 0;
+  /** The last call under each index that the upstream gives. */
   private calls = new Map<number, Gathered>();
+  private ours: Gathered[] = [];
+  /** The call whose name is not known yet: where the next one begins, it is. */
+  private undecided: Gathered | undefined;
   private message = new GatheredMessage();
   /** Whose call came first in this turn. */
   private decided: 'ours' | 'callers' | undefined;
   private finish: string | undefined;
-  /** What earlier answers have spent. */
-  private spent: TokenUsage | undefined;
-  private counted: Json | undefined;
+  /** Of each earlier answer. */
+  private readonly spent: Usage[] = [];
+  private counted: Usage | undefined;
 
   /**
    * @param names of our tools
@@ -62,24 +76,25 @@ export class ChatTurns {
 
   /** Of all answers so far, the one that is coming included; undefined where the upstream counts nothing. */
   get usage(): TokenUsage | undefined {
-    return addUsage(this.spent, this.counted);
+    return totalUsage(this.counted ? [...this.spent, this.counted] : this.spent);
   }
 
   /** The turn that is to be answered before the stream can end; undefined when its end is the stream's. */
   get turn(): Turn | undefined {
-    if (this.decided !== 'ours' || !isWhole(this.finish) || !this.mayAnswer()) return undefined;
-    const ours = [...this.calls.values()].filter(({ whose }) => whose === 'ours');
+    if (!this.isTurn) return undefined;
     return turnOf(
       this.message.fields,
-      ours.map(({ call }) => call),
+      this.ours.map(({ call }) => call),
     );
   }
 
   /** The next answer is coming. */
   begin(): void {
-    this.spent = this.usage;
+    if (this.counted) this.spent.push(this.counted);
     this.isLater = true;
     this.calls = new Map();
+    this.ours = [];
+    this.undecided = undefined;
     this.message = new GatheredMessage();
     this.decided = undefined;
     this.finish = undefined;
@@ -98,86 +113,130 @@ export class ChatTurns {
     const delta = choice.delta ?? {};
     this.message.add(delta);
     const pieces = Array.isArray(delta.tool_calls) ? (delta.tool_calls as CallPiece[]) : [];
-    const waited = this.waits();
+    const waited = this.undecided !== undefined;
     const shown = pieces.flatMap((piece) => this.piece(piece));
-    if (typeof choice.finish_reason === 'string') {
-      this.finish = choice.finish_reason;
-      shown.push(...this.decideAll());
+    const { finish_reason: finish } = choice;
+    if (typeof finish === 'string') {
+      this.finish = finish;
+      shown.push(...this.decideWaiting());
     }
+    const told = typeof finish === 'string' ? this.shownFinish(finish) : null;
     // Most frames are shown as they are: their bytes are passed on.
     const isSame = !waited && this.decided !== 'ours' && indexesOf(pieces) === indexesOf(shown);
-    if (isSame && !this.isLater) return [frame];
-    return this.rewritten(chunk, choice, delta, shown);
+    if (isSame && !this.isLater && told === (finish ?? null)) {
+      this.hasRole ||= (delta.role ?? null) !== null;
+      return [frame];
+    }
+    return this.rewritten(chunk, choice, delta, shown, told);
   }
 
-  /** Whether the name of a call is not known yet. */
-  private waits(): boolean {
-    return [...this.calls.values()].some(({ whose }) => whose === undefined);
+  private get isTurn(): boolean {
+    return this.decided === 'ours' && isWhole(this.finish);
+  }
+
+  /** Whether this answer will be followed by another one, as far as can be told by now. */
+  private get goesOn(): boolean {
+    return this.decided === 'ours' && (this.finish === undefined || this.isTurn);
   }
 
   private usageOnly(chunk: Chunk, frame: Uint8Array): Uint8Array[] {
-    if (this.turn) return [];
+    if (this.goesOn) return [];
     return this.isLater ? [this.frameOf(chunk, chunk.choices)] : [frame];
   }
 
-  private rewritten(chunk: Chunk, choice: Choice, delta: Json, shown: CallPiece[]): Uint8Array[] {
+  private rewritten(
+    chunk: Chunk,
+    choice: Choice,
+    delta: Json,
+    shown: CallPiece[],
+    finish: string | null,
+  ): Uint8Array[] {
     const { tool_calls: _, role, ...words } = delta;
-    const isTurn = this.turn !== undefined;
     const says = Object.values(words).some((value) => value !== null && value !== '');
-    const finish = this.finish !== undefined && !isTurn ? this.shownFinish(this.finish) : null;
-    const speaker = this.isLater ? undefined : role;
-    if (!says && shown.length === 0 && finish === null && speaker === undefined) return [];
+    const counts = (chunk.usage ?? null) !== null && !this.goesOn;
+    const speaks = !this.hasRole && (role ?? null) !== null;
+    if (!says && shown.length === 0 && finish === null && !counts && !speaks) return [];
+    this.hasRole ||= speaks;
     const told = {
-      ...(speaker === undefined ? {} : { role: speaker }),
+      ...(speaks ? { role } : {}),
       ...words,
       ...(shown.length > 0 ? { tool_calls: shown } : {}),
     };
     return [this.frameOf(chunk, [{ ...choice, delta: told, finish_reason: finish }])];
   }
 
-  /** A turn of nothing but calls that are dropped has stopped. */
-  private shownFinish(finish: string): string {
-    return this.decided === 'ours' && isWhole(finish) ? 'stop' : finish;
+  /** How the caller is told that the answer ends: one of nothing but calls that are dropped has stopped. */
+  private shownFinish(finish: string): string | null {
+    if (this.isTurn) return null;
+    // Before an answer that goes on no call has been shown.
+    return this.calls.size > 0 && this.shownCalls === 0 && isWhole(finish) ? 'stop' : finish;
   }
 
   /** One piece of a call, and what of that call may be shown now. */
   private piece(piece: CallPiece): CallPiece[] {
     const index = piece.index ?? 0;
-    const shown: CallPiece[] = [];
     const known = this.calls.get(index);
-    // Where the next call begins, the name of the one before is known.
-    if (!known) shown.push(...this.decideAll());
-    const gathered = known ?? { call: {}, whose: undefined, shown: undefined };
-    gathered.call = joined(gathered.call, piece);
+    if (known && !begins(piece, known.call)) return this.continued(known, piece);
+    const shown = this.decideWaiting();
+    const gathered: Gathered = { call: {}, whose: undefined, shown: undefined };
     this.calls.set(index, gathered);
-    if (gathered.whose === undefined) shown.push(...this.decide(gathered, false));
-    else if (gathered.shown !== undefined) shown.push({ ...piece, index: gathered.shown });
-    return shown;
+    return [...shown, ...this.continued(gathered, piece)];
   }
 
-  private decideAll(): CallPiece[] {
-    return [...this.calls.values()]
-      .filter(({ whose }) => whose === undefined)
-      .flatMap((gathered) => this.decide(gathered, true));
+  private continued(gathered: Gathered, piece: CallPiece): CallPiece[] {
+    if (gathered.whose === 'callers') return this.shownPiece(gathered, piece);
+    if (isOtherCall(piece)) return this.callers(gathered, { ...gathered.call, ...piece });
+    gathered.call = joined(gathered.call, piece);
+    return gathered.whose === undefined ? this.decide(gathered, false) : [];
+  }
+
+  /** Nothing more of the name can come. */
+  private decideWaiting(): CallPiece[] {
+    return this.undecided ? this.decide(this.undecided, true) : [];
   }
 
   /** @param isNamed whether no more of the name can come */
   private decide(gathered: Gathered, isNamed: boolean): CallPiece[] {
-    const { name = '', arguments: input = '' } = gathered.call.function ?? {};
-    if (!isNamed && input === '' && [...this.names].some((ours) => ours.startsWith(name))) return [];
-    gathered.whose = this.names.has(name) ? 'ours' : 'callers';
-    this.decided ??= gathered.whose;
-    if (gathered.whose === 'ours' || this.decided === 'ours') return [];
-    gathered.shown = this.shownCalls++;
-    return [{ ...gathered.call, index: gathered.shown }];
+    const name = nameOf(gathered.call);
+    const input = gathered.call.function?.arguments ?? '';
+    const mayBeOurs = [...this.names].some((ours) => ours.startsWith(name));
+    this.undecided = !isNamed && input === '' && mayBeOurs ? gathered : undefined;
+    if (this.undecided) return [];
+    if (!this.names.has(name)) return this.callers(gathered, gathered.call);
+    gathered.whose = 'ours';
+    this.ours.push(gathered);
+    if (this.mayAnswer()) this.decided ??= 'ours';
+    return [];
+  }
+
+  /** It is a call of the caller's. @param call all that has come of it */
+  private callers(gathered: Gathered, call: CallPiece): CallPiece[] {
+    if (this.undecided === gathered) this.undecided = undefined;
+    gathered.whose = 'callers';
+    gathered.call = call.id === undefined ? {} : { id: call.id };
+    this.decided ??= 'callers';
+    if (this.decided === 'callers') gathered.shown = this.shownCalls++;
+    return this.shownPiece(gathered, call);
+  }
+
+  private shownPiece({ shown }: Gathered, piece: CallPiece): CallPiece[] {
+    return shown === undefined ? [] : [{ ...piece, index: shown }];
   }
 
   /** A chunk under the identity of the stream, with the usage of all answers. */
   private frameOf(chunk: Chunk, choices: readonly Choice[]): Uint8Array {
     const { id, created, model } = this.first ?? chunk;
-    const usage = chunk.usage && this.spent ? { usage: mergedUsage(this.spent, chunk.usage) } : {};
+    const usage = chunk.usage ? { usage: this.goesOn ? null : mergedUsage(this.spent, chunk.usage) } : {};
     return dataFrame(JSON.stringify({ ...chunk, id, created, model, ...usage, choices }));
   }
+}
+
+/**
+ * Whether a piece begins another call under the index of a known one: some upstreams count none of them up. An id alone does not, since
+ * others give each piece one of its own.
+ */
+function begins(piece: CallPiece, known: CallPiece): boolean {
+  return Boolean(nameOf(piece) && piece.id && known.id && piece.id !== known.id);
 }
 
 function indexesOf(pieces: readonly CallPiece[]): string {

@@ -1,37 +1,57 @@
 /** The usage of several answers that a caller sees as one. */
 import type { TokenUsage } from '../memory/report.ts';
 
-type Json = Record<string, unknown>;
+/** As an upstream has counted one answer. */
+export type Usage = Readonly<Record<string, unknown>>;
 
-/** What was spent so far, and what one more answer has cost; undefined where no answer has told. */
-export function addUsage(
-  spent: TokenUsage | undefined,
-  usage: Json | null | undefined,
-): TokenUsage | undefined {
-  if (!usage) return spent;
+const COMPLETION_DETAILS = 'completion_tokens_details';
+
+/** All answers together; undefined where none has told. */
+export function totalUsage(answers: readonly Usage[]): TokenUsage | undefined {
+  if (answers.length === 0) return undefined;
   return {
-    prompt_tokens: (spent?.prompt_tokens ?? 0) + numberIn(usage, 'prompt_tokens'),
-    completion_tokens: (spent?.completion_tokens ?? 0) + numberIn(usage, 'completion_tokens'),
-    total_tokens: (spent?.total_tokens ?? 0) + numberIn(usage, 'total_tokens'),
+    prompt_tokens: sumOf(answers, 'prompt_tokens'),
+    completion_tokens: sumOf(answers, 'completion_tokens'),
+    total_tokens: sumOf(answers, 'total_tokens'),
   };
 }
 
 /**
- * The usage that a caller is told: the last answer's prompt, since clients decide by it when to compact, and all completions.
+ * The usage that a caller is told: the last answer's prompt with its details, since clients decide by it when to compact, and all
+ * completions with theirs.
  *
- * @param spent by the answers before the last one
- * @param last as the upstream has counted it; its details stay
+ * @param earlier of the answers before the last one
  */
-export function mergedUsage(spent: TokenUsage, last: Json): Json {
-  const completion = spent.completion_tokens + numberIn(last, 'completion_tokens');
+export function mergedUsage(earlier: readonly Usage[], last: Usage): Usage {
+  if (earlier.length === 0) return last;
+  const all = [...earlier, last];
+  const completion = sumOf(all, 'completion_tokens');
+  const details = all.map((usage) => usage[COMPLETION_DETAILS]).filter(isUsage);
   return {
     ...last,
     completion_tokens: completion,
     total_tokens: numberIn(last, 'prompt_tokens') + completion,
+    ...(details.length === 0 ? {} : { [COMPLETION_DETAILS]: summed(details) }),
   };
 }
 
-function numberIn(usage: Json, key: string): number {
+/** Numbers are added up; all else is what was told last. */
+function summed(details: readonly Usage[]): Usage {
+  const sums = Object.assign({}, ...details) as Record<string, unknown>;
+  for (const [key, value] of Object.entries(sums))
+    if (typeof value === 'number') sums[key] = sumOf(details, key);
+  return sums;
+}
+
+function isUsage(value: unknown): value is Usage {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function sumOf(usages: readonly Usage[], key: string): number {
+  return usages.reduce((sum, usage) => sum + numberIn(usage, key), 0);
+}
+
+function numberIn(usage: Usage, key: string): number {
   const value = usage[key];
   return typeof value === 'number' ? value : 0;
 }

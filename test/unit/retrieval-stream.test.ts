@@ -102,9 +102,8 @@ function expected(answers: readonly Answer[], most: number): Pick<Told, 'content
   let content = '';
   for (const [at, { content: text = '', toolCalls = [] }] of answers.entries()) {
     content += text;
-    const isOurs = OURS.has(toolCalls[0]?.name ?? '');
-    if (isOurs && at < most) continue;
-    const calls = isOurs ? [] : toolCalls.filter(({ name }) => !OURS.has(name));
+    if (OURS.has(toolCalls[0]?.name ?? '') && at < most) continue;
+    const calls = toolCalls.filter(({ name }) => !OURS.has(name));
     return { content, calls, finish: [calls.length > 0 ? 'tool_calls' : 'stop'] };
   }
   return { content: `${content}End.`, calls: [], finish: ['stop'] };
