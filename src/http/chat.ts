@@ -1,6 +1,5 @@
 /** `POST /v1/chat/completions`: the view goes up, the upstream's answer comes back. */
 import type { Context } from 'hono';
-import type { MemoryStrategy } from '../memory/strategy.ts';
 import { type ChatRequest, readChatRequest, writeChatRequest } from '../protocol/chat.ts';
 import { Rounds } from '../retrieval/rounds.ts';
 import { archiverOf } from './archive.ts';
@@ -44,17 +43,18 @@ export async function chatCompletions(c: Context<AppEnv>): Promise<Response> {
   const retrieval = tools && {
     tools,
     rounds: new Rounds(
-      roundsIn(chosen.strategy),
-      () => startRounds(request, bodyOf(made), tools, place, scope),
+      tools.strategy.retrieval_max_rounds,
+      () => {
+        const count = async () => (await make({ ...options, count: true })).report;
+        const beside = injected.tokens ?? 0;
+        const sent = { request, body: bodyOf(made), report: made.report, beside, count };
+        return startRounds(sent, tools, place, scope);
+      },
       send,
     ),
   };
   const archive = archiverOf(request, chosen.strategy, place, scope);
   return relay(answer, { ...made, report }, { inBody: chosen.report, retrieval, archive }, scope);
-}
-
-function roundsIn(strategy: MemoryStrategy): number {
-  return 'retrieval_max_rounds' in strategy ? strategy.retrieval_max_rounds : 0;
 }
 
 /** Whose a request is, and what holds for it. @throws ApiError */

@@ -1,12 +1,22 @@
 /** Which tools of ours a request is given: the one that fetches what was removed, and the one that searches the archive (design §3). */
-import { type MemoryStrategy, retrieves } from '../memory/strategy.ts';
+import {
+  type AutoStrategy,
+  type CompactStrategy,
+  type MemoryStrategy,
+  retrieves,
+} from '../memory/strategy.ts';
 import type { ChatRequest } from '../protocol/chat.ts';
 import { hasTools, takesTool, toolNames } from '../protocol/chat-tools.ts';
 import { SEARCH_NAMES, searchDefinitionOf } from '../retrieval/search-memory.ts';
 import { definitionOf, freeName, RETRIEVE_NAMES } from '../retrieval/tool.ts';
 import type { Tenant } from '../storage/tenant.ts';
 
+/** Tools that one request may have (https://platform.openai.com/docs/api-reference/chat/create, `tools`). */
+const MOST_TOOLS = 128;
+
 export interface OfferedTools {
+  /** The strategy that asks for them. */
+  readonly strategy: CompactStrategy | AutoStrategy;
   /** Their names, as far as the caller's tools leave them free. */
   readonly names: ReadonlySet<string>;
   /** The name of the one that searches; absent without an archive. */
@@ -19,7 +29,8 @@ export interface OfferedTools {
  * The tools for a request. They depend on strategy, tools and key alone, never on what the conversation holds by now: a list of tools that
  * comes and goes would break the cached prefix.
  *
- * @returns `off` where the strategy asks for them and the request can't have them: several choices would each have rounds of their own
+ * @returns `off` where the strategy asks for them and the request can't have all of them: several choices would each have rounds of their
+ *   own, and upstreams refuse too many tools
  */
 export function offerTools(
   request: ChatRequest,
@@ -33,7 +44,9 @@ export function offerTools(
   const search = strategy.archive ? freeName(SEARCH_NAMES, taken) : undefined;
   if (!retrieve) return 'off';
   const definitions = [definitionOf(retrieve), ...(search ? [searchDefinitionOf(search)] : [])];
+  if ((request.tools?.count ?? 0) + definitions.length > MOST_TOOLS) return 'off';
   return {
+    strategy,
     names: new Set(definitions.map((definition) => definition.function.name)),
     search,
     definitions: definitions.map((definition) => JSON.stringify(definition)),

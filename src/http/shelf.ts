@@ -1,5 +1,5 @@
 /** What was removed, as it is fetched: the refs of one tenant. What is fetched is in use, and its age begins anew. */
-import type { Shelf } from '../retrieval/retriever.ts';
+import type { Shelf } from '../retrieval/shelf.ts';
 import { callObject } from '../storage/conversation-key.ts';
 import { RefStore } from '../storage/refs.ts';
 import type { Tenant } from '../storage/tenant.ts';

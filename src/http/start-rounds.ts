@@ -9,29 +9,38 @@ import { archiveWithArray } from './archive.ts';
 import type { RequestScope } from './make-view.ts';
 import type { OfferedTools } from './offer-tools.ts';
 import type { Place } from './place.ts';
+import { retrievalRoom, type SentRequest } from './retrieval-room.ts';
 import { shelfOf } from './shelf.ts';
 
-/** @param body that went up */
+/** @param sent with tools of ours */
 export async function startRounds(
-  request: ChatRequest,
-  body: Uint8Array,
-  { search }: OfferedTools,
+  sent: SentRequest & { readonly request: ChatRequest },
+  tools: OfferedTools,
   place: Place,
   scope: RequestScope,
 ): Promise<RoundsStart> {
   const { services, caller } = scope;
+  const { request, body } = sent;
   if (!caller.tenant) throw new Error('tools were offered without a tenant');
   const { counter } = await services.counting(request.model);
+  const limit = services.limits.of(caller.tenant.id, request.model);
+  const room = await retrievalRoom(sent, tools.strategy, limit);
   const shelf = shelfOf(caller.tenant, services, scope.waitUntil);
-  const retriever = new Retriever(shelf, counter, namedIn(new TextDecoder().decode(body)));
+  const retriever = new Retriever(shelf, counter, namedIn(new TextDecoder().decode(body)), room);
   let opening: Promise<Archive | undefined> | undefined;
   const archive = (): Promise<Archive | undefined> => {
     opening ??= archiveWithArray(request, place, scope);
     return opening;
   };
-  const answer = ({ name, arguments: args }: Call): Promise<string> => {
-    if (name !== search) return retriever.answer(args);
-    return answerSearch(args, archive, counter);
+  return {
+    body,
+    answerer: {
+      given: retriever.given,
+      hear: (turn) => retriever.hear(turn),
+      answer: async ({ name, arguments: args }: Call) =>
+        name === tools.search
+          ? retriever.give(await answerSearch(args, archive, counter))
+          : retriever.answer(args),
+    },
   };
-  return { body, answerer: { given: retriever.given, answer } };
 }

@@ -236,8 +236,8 @@ export function retrieves(
   hasTools: boolean,
 ): strategy is CompactStrategy | AutoStrategy {
   if (strategy.mode !== 'compact' && strategy.mode !== 'auto') return false;
-  const { compact_retrieval = hasTools ? 'tool' : 'off', compact_offload } = strategy;
-  return compact_retrieval === 'tool' && compact_offload;
+  const { compact_retrieval = hasTools ? 'tool' : 'off', compact_offload, retrieval_max_rounds } = strategy;
+  return compact_retrieval === 'tool' && compact_offload && retrieval_max_rounds > 0;
 }
 
 /** Checks what depends on the model's window: a soft budget over the hard one. */

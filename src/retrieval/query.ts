@@ -1,6 +1,9 @@
 /** Parts of a kept content: lines, what surrounds a text, a value inside of JSON. Pure; the same for clients and models. */
 import type { Result } from '../memory/result.ts';
 import { fieldOf, JsonSyntaxError, type Outline, scanJson, textOf } from '../protocol/spans.ts';
+import { cutBefore } from './characters.ts';
+import { type Line, linesOf } from './lines.ts';
+import { windowsOf } from './windows.ts';
 
 /** A question about a content. */
 export type Query =
@@ -108,18 +111,6 @@ function parsePath(path: string): Result<Query, QueryFault> {
   return { ok: true, value: { kind: 'path', steps } };
 }
 
-/** Lines as an editor counts them, from 1 on: a last line break ends the last line and begins no other. */
-function* linesOf(text: string): Generator<{ number: number; line: string }> {
-  const lineBreak = /\r\n|\n|\r/g;
-  let start = 0;
-  for (let number = 1; start < text.length || number === 1; number++) {
-    const end = lineBreak.exec(text);
-    yield { number, line: text.slice(start, end?.index) };
-    if (!end) return;
-    start = lineBreak.lastIndex;
-  }
-}
-
 /** Lines of an answer, until there are more than an answer may have. */
 class CappedLines {
   private readonly lines: string[] = [];
@@ -139,9 +130,11 @@ class CappedLines {
   }
 }
 
-/** Like `grep -n -F -C`: `n:` before a line that matches, `n-` before one around it, `--` between groups. */
+/** Like `grep -n -F -C`: `n:` before a line that matches, `n-` before one around it, `--` between groups. Long lines are shown in part. */
 function grep(text: string, query: { text: string; context: number }, answer: CappedLines): void {
-  let before: { number: number; line: string }[] = [];
+  const add = ({ number, line }: Line, mark: ':' | '-'): void =>
+    answer.add(`${number}${mark}${windowsOf(line, query.text)}`);
+  let before: Line[] = [];
   let shown = 0;
   let after = 0;
   for (const current of linesOf(text)) {
@@ -149,11 +142,11 @@ function grep(text: string, query: { text: string; context: number }, answer: Ca
     if (current.line.includes(query.text)) {
       const first = before[0]?.number ?? current.number;
       if (shown > 0 && first > shown + 1) answer.add('--');
-      for (const { number, line } of before) answer.add(`${number}-${line}`);
-      answer.add(`${current.number}:${current.line}`);
+      for (const line of before) add(line, '-');
+      add(current, ':');
       after = query.context;
     } else if (after > 0) {
-      answer.add(`${current.number}-${current.line}`);
+      add(current, '-');
       after--;
     } else {
       if (query.context > 0) before = [...before, current].slice(-query.context);
@@ -197,9 +190,11 @@ function outlineOf(steps: readonly (string | number)[]): Outline {
 /** Cuts between code points. */
 function cut(text: string, type: Answer['type']): Answer {
   if (text.length <= LONGEST_ANSWER) return { text, type, truncated: false };
-  const last = text.charCodeAt(LONGEST_ANSWER - 1);
-  const end = last >= 0xd800 && last <= 0xdbff ? LONGEST_ANSWER - 1 : LONGEST_ANSWER;
-  return { text: text.slice(0, end), type: 'text/plain; charset=utf-8', truncated: true };
+  return {
+    text: text.slice(0, cutBefore(text, LONGEST_ANSWER)),
+    type: 'text/plain; charset=utf-8',
+    truncated: true,
+  };
 }
 
 function invalid(param: string, message: string): { ok: false; reason: QueryFault } {

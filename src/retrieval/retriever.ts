@@ -2,38 +2,57 @@
 import { REF_PATTERN, refsIn } from '../memory/placeholder.ts';
 import type { Result } from '../memory/result.ts';
 import type { TokenCounter } from '../memory/tokens.ts';
+import type { Turn } from '../protocol/chat-turn.ts';
 import type { Opened } from '../storage/envelope.ts';
+import { CUT_BY_ROOM, wayToRest } from './cut-note.ts';
 import { answerQuery, parseQuery, type Query } from './query.ts';
+import { OpenedShelf, type Shelf } from './shelf.ts';
 import { shorten } from './shorten.ts';
 import { type Retrieve, readArguments } from './tool.ts';
 
 /** Lines around each match of `grep`. */
 const GREP_CONTEXT = '2';
 
-/** What a retriever reads from. */
-export interface Shelf {
-  /** Whether a ref is one of this tenant's; known without I/O. */
-  owns(ref: string): boolean;
-  /** The content; undefined when it is gone. @throws when storage fails */
-  get(ref: string): Promise<Opened | undefined>;
-}
+/** In less room than this nothing is given, in tokens. */
+const LEAST_ROOM = 100;
+
+/** What goes up around each result, and the words where there is none, in tokens. */
+const AROUND_RESULT = 100;
+
+const NO_ROOM = 'There is no room for more in this answer. Go on with what you have.';
 
 /** Answers the calls of one request. */
 export class Retriever {
-  /** What was given out, in order. */
+  /** What was given out: each ref once, in order. */
   readonly given: string[] = [];
   private readonly shelf: Shelf;
   private readonly counter: Pick<TokenCounter, 'text'>;
   private readonly mayAsk: (ref: string) => boolean;
+  /** What is left of the room, in tokens. */
+  private room: number;
   /** The refs that stand in what was given out. */
   private readonly named = new Set<string>();
   private readonly asked = new Set<string>();
 
-  /** @param mayAsk which refs may be asked for, beside those that stand in what was given out (see `namedIn`) */
-  constructor(shelf: Shelf, counter: Pick<TokenCounter, 'text'>, mayAsk: (ref: string) => boolean) {
-    this.shelf = shelf;
+  /**
+   * @param mayAsk which refs may be asked for, beside those that stand in what was given out (see `namedIn`)
+   * @param room for all that the calls add to the request, in tokens
+   */
+  constructor(
+    shelf: Shelf,
+    counter: Pick<TokenCounter, 'text'>,
+    mayAsk: (ref: string) => boolean,
+    room = Number.POSITIVE_INFINITY,
+  ) {
+    this.shelf = new OpenedShelf(shelf);
     this.counter = counter;
     this.mayAsk = mayAsk;
+    this.room = room;
+  }
+
+  /** A turn of the model goes up again: it takes room beside the results. */
+  hear({ message, calls }: Turn): void {
+    this.room -= this.counter.text(JSON.stringify(message)) + calls.length * AROUND_RESULT;
   }
 
   /** What a model is told on one call: the content, or in words why there is none. Never throws. @param args as the model has written them */
@@ -42,7 +61,14 @@ export class Retriever {
     return found.ok ? found.value : found.reason;
   }
 
-  /** The same, for whoever tells failures from contents. Never throws. */
+  /** The result of another tool, as far as there is room: what it names may be asked for too. */
+  give(result: string): string {
+    if (this.room < LEAST_ROOM) return NO_ROOM;
+    const { text, isCut } = shorten(result, this.room, this.counter);
+    return this.told(text, isCut ? `${text}\n${CUT_BY_ROOM}` : text);
+  }
+
+  /** The same as `answer`, for whoever tells failures from contents. Never throws. */
   async find(args: string): Promise<Result<string, string>> {
     const read = readArguments(args);
     if (!read.ok) return read;
@@ -56,17 +82,21 @@ export class Retriever {
     const key = JSON.stringify(read.value);
     if (this.asked.has(key)) return failed('This was given above already, in this answer. Go on with it.');
     this.asked.add(key);
-    const opened = await this.shelf.get(ref).catch(() => 'failed' as const);
-    if (opened === 'failed') {
-      this.asked.delete(key);
-      return failed('Storage does not answer at the moment. Go on without it, and say so if it matters.');
-    }
-    if (!opened) return failed(`What stood under ${ref} is not kept any more. Go on without it.`);
-    return this.resultOf(opened, read.value, query.value);
+    const found = await this.fetch(read.value, query.value);
+    if (!found.ok) this.asked.delete(key);
+    return found;
   }
 
   private isOpen(ref: string): boolean {
     return this.named.has(ref) || this.mayAsk(ref);
+  }
+
+  private async fetch(asked: Retrieve, query: Query | undefined): Promise<Result<string, string>> {
+    const opened = await this.shelf.get(asked.ref).catch(() => 'failed' as const);
+    if (opened === 'failed')
+      return failed('Storage does not answer at the moment. Go on without it, and say so if it matters.');
+    if (!opened) return failed(`What stood under ${asked.ref} is not kept any more. Go on without it.`);
+    return this.resultOf(opened, asked, query);
   }
 
   private resultOf(
@@ -74,17 +104,23 @@ export class Retriever {
     { ref, maxTokens }: Retrieve,
     query: Query | undefined,
   ): Result<string, string> {
-    const whole = query
+    if (this.room < LEAST_ROOM) return failed(NO_ROOM);
+    const part = query
       ? answerQuery(content, query)
-      : { ok: true as const, value: { text: new TextDecoder().decode(content), truncated: false } };
-    if (!whole.ok) return failed(whole.reason.message);
-    const { text, shown, lines } = shorten(whole.value.text, maxTokens, this.counter);
-    this.given.push(ref);
+      : { ok: true as const, value: { text: textOf(content), truncated: false } };
+    if (!part.ok) return failed(part.reason.message);
+    const { text, isCut } = shorten(part.value.text, Math.min(maxTokens, this.room), this.counter);
+    if (!this.given.includes(ref)) this.given.push(ref);
+    if (!isCut && !part.value.truncated) return { ok: true, value: this.told(text, text || '(nothing)') };
+    const note = this.room < maxTokens ? CUT_BY_ROOM : wayToRest(query, text, textOf(content), maxTokens);
+    return { ok: true, value: this.told(text, `${text.replace(/(\r\n|\n|\r)$/, '')}\n${note}`) };
+  }
+
+  /** @param text of a content @param result with what is said beside it */
+  private told(text: string, result: string): string {
     for (const named of refsIn(text)) this.named.add(named);
-    if (text === '' && whole.value.text === '') return { ok: true, value: '(nothing)' };
-    const isCut = text.length < whole.value.text.length || whole.value.truncated;
-    const value = isCut ? `${text.replace(/\n$/, '')}\n${noteOf(query, shown, lines, maxTokens)}` : text;
-    return { ok: true, value };
+    this.room -= this.counter.text(result);
+    return result;
   }
 }
 
@@ -98,19 +134,13 @@ function failed(reason: string): Result<string, string> {
   return { ok: false, reason };
 }
 
-/** The way to the rest of a result that was cut. */
-function noteOf(query: Query | undefined, shown: number, lines: number, maxTokens: number): string {
-  const first = query?.kind === 'lines' ? query.from : 1;
-  const more = `a larger max_tokens than ${maxTokens}`;
-  if (query && query.kind !== 'lines') return `[cut here; ask for less, or for ${more}]`;
-  if (shown === 0) return `[cut in line ${first}; ask for a part with grep or path, or for ${more}]`;
-  const next = first + shown;
-  return `[cut behind line ${next - 1} of ${first + lines - 1}; ask for lines=${next}-${first + lines - 1}, for a part with grep or path, or for ${more}]`;
-}
-
 function parameterOf({ lines, grep, path }: Retrieve, name: string): string | undefined {
   if (name === 'context') return grep === undefined ? undefined : GREP_CONTEXT;
   return { lines, grep, path }[name];
+}
+
+function textOf(content: Uint8Array): string {
+  return new TextDecoder().decode(content);
 }
 
 /** What a model has made up may be anything. */

@@ -3,14 +3,25 @@
 import { appendMessages } from '../protocol/chat-tools.ts';
 import { type Call, resultMessages, type Turn } from '../protocol/chat-turn.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
+import { fewAtOnce } from './few-at-once.ts';
 
 /** Stands behind the results of the last round. */
-const LAST = '[This was the last retrieval for this answer. Answer now.]';
+const LAST =
+  '[Nothing more can be fetched in this answer. Go on with what you have; your other tools are there as before.]';
+
+/** Calls of one turn that are answered. */
+const MOST_CALLS = 16;
+const TOO_MANY = `Not more than ${MOST_CALLS} calls are answered at once. Ask for fewer at once.`;
+
+/** R2 lets six requests of one invocation wait for their headers (https://developers.cloudflare.com/workers/platform/limits/). */
+const AT_ONCE = 6;
 
 /** Answers the calls of one request. */
 export interface Answerer {
   /** The refs whose content was given out. */
   readonly given: readonly string[];
+  /** A turn is going to be answered. */
+  hear(turn: Turn): void;
   /** The result of one call. Never throws. */
   answer(call: Call): Promise<string>;
 }
@@ -56,11 +67,14 @@ export class Rounds {
     return this.started?.answerer.given ?? [];
   }
 
-  /** Answers a turn's calls, all at once, and asks again. @throws what `ask` throws */
+  /** Answers a turn's calls, a few at a time, and asks again. @throws what `ask` throws */
   async next(turn: Turn): Promise<UpstreamAnswer> {
     this.count++;
     const { body, answerer } = this.started ?? (await this.start());
-    const results = await Promise.all(turn.calls.map((call) => answerer.answer(call)));
+    answerer.hear(turn);
+    const results = await fewAtOnce(AT_ONCE, turn.calls, async (call, index) =>
+      index < MOST_CALLS ? answerer.answer(call) : TOO_MANY,
+    );
     const told = this.isOpen ? results : results.map((result) => `${result}\n${LAST}`);
     const longer = appendMessages(body, [turn.message, ...resultMessages(turn, told)]);
     this.started = { body: longer, answerer };

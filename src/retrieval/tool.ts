@@ -10,7 +10,7 @@ export type ToolName = (typeof RETRIEVE_NAMES)[number];
 
 /** Tokens of a result when the model does not say otherwise, and at the most. */
 const DEFAULT_TOKENS = 4_000;
-const MOST_TOKENS = 32_000;
+export const MOST_TOKENS = 32_000;
 
 /** A definition in the form of chat completions. */
 export interface ToolDefinition<Name extends string = ToolName> {

@@ -38,6 +38,29 @@ describe('grep', () => {
     expect(ask(text, { grep: 'o', context: '2' })).toBe('1:one\n2:two\n3-three\n4:four\n5-five');
   });
 
+  it('shows what stands around the matches of a long line', () => {
+    const line = `${'a'.repeat(900_000)}needle${'b'.repeat(100_000)}needle`;
+    const around = `…${'a'.repeat(300)}needle${'b'.repeat(300)}…${'b'.repeat(300)}needle`;
+    expect(ask(`one\n${line}\nthree`, { grep: 'needle' })).toBe(`2:${around}`);
+    expect(ask(`needle\n${line.replaceAll('needle', '')}`, { grep: 'needle', context: '1' })).toBe(
+      `1:needle\n2-${'a'.repeat(600)}…`,
+    );
+  });
+
+  it('shows a long line whole where its matches are near to each other', () => {
+    const line = 'a needle '.repeat(200).trim();
+    expect(ask(line, { grep: 'needle' })).toBe(`1:${line}`);
+  });
+
+  it('never shows half of a character', () => {
+    for (const before of ['', 'a']) {
+      const line = `${before}${'😀'.repeat(1_000)}needle${'😀'.repeat(1_000)}`;
+      const shown = String(ask(line, { grep: 'needle' }));
+      expect(shown.isWellFormed()).toBe(true);
+      expect(shown).toMatch(/^1:…(😀)+needle(😀)+…$/u);
+    }
+  });
+
   it('takes the text literally', () => {
     expect(ask('a.c\nabc', { grep: 'a.c' })).toBe('1:a.c');
     expect(ask(text, { grep: 'nothing' })).toBe('');

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ChatStream } from '../../src/protocol/chat-stream.ts';
 import { Retriever } from '../../src/retrieval/retriever.ts';
-import { Rounds } from '../../src/retrieval/rounds.ts';
+import { type Answerer, Rounds } from '../../src/retrieval/rounds.ts';
 import { errorFrame, RetrievalStream } from '../../src/retrieval/stream.ts';
 import { relayEvents } from '../../src/upstream/stream.ts';
 import { type Answer, chunks, DONE, usageOf } from '../support/completion.ts';
@@ -13,6 +13,12 @@ const decoder = new TextDecoder();
 
 const shelf = { owns: () => true, get: async () => undefined };
 const body = encoder.encode('{"messages":[{"role":"user","content":"Go."}]}');
+
+const answererOf = (retriever: Retriever): Answerer => ({
+  given: [],
+  hear: (turn) => retriever.hear(turn),
+  answer: (call) => retriever.answer(call.arguments),
+});
 
 interface Told {
   content: string;
@@ -69,7 +75,7 @@ async function relayed(answers: readonly Answer[], most: number, piece: number):
   };
   const rounds = new Rounds(
     most,
-    async () => ({ body, answerer: { given: [], answer: (call) => retriever.answer(call.arguments) } }),
+    async () => ({ body, answerer: answererOf(retriever) }),
     async () => ({ response: new Response(), abort: () => undefined }),
   );
   const stream = new RetrievalStream(OURS, new ChatStream(undefined), rounds, async (answer) => answer);
@@ -191,7 +197,7 @@ describe('while the model is asked again', () => {
   const retriever = new Retriever(shelf, { text: (text) => text.length }, () => false);
   const start = async () => ({
     body,
-    answerer: { given: [], answer: (call: { arguments: string }) => retriever.answer(call.arguments) },
+    answerer: answererOf(retriever),
   });
 
   it('comments keep the stream alive, and the text so far has gone out', async () => {

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { namedIn, Retriever, type Shelf } from '../../src/retrieval/retriever.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { endedLines, endsLine } from '../../src/retrieval/lines.ts';
+import { namedIn, Retriever } from '../../src/retrieval/retriever.ts';
+import type { Shelf } from '../../src/retrieval/shelf.ts';
 import { shorten } from '../../src/retrieval/shorten.ts';
 import { readArguments } from '../../src/retrieval/tool.ts';
 import type { Opened } from '../../src/storage/envelope.ts';
@@ -25,6 +27,18 @@ const refOf = (text: string): string => tenant.refs.name(text, () => text);
 function retrieverOf(named: readonly string[], others: readonly string[] = []): Retriever {
   const view = named.map((text) => `⟦…; ref=${refOf(text)}; …⟧`).join(' ');
   return new Retriever(shelfOf([...named, ...others]), counter, namedIn(view));
+}
+
+/** Asks for what a note names, until nothing is cut any more; all that was given, without the notes. */
+async function readToTheEnd(retriever: Retriever, ref: string, more: object): Promise<string> {
+  let text = '';
+  for (let asked: object | undefined = more; asked; ) {
+    const result = await ask(retriever, ref, asked);
+    const note = /\n\[cut behind line .*; ask for lines=(\S+),.*\]$/.exec(result);
+    text += note ? `${result.slice(0, note.index)}\n` : result;
+    asked = note ? { ...more, lines: note[1] } : undefined;
+  }
+  return text;
 }
 
 function shelfOf(texts: readonly string[]): Shelf {
@@ -86,8 +100,113 @@ describe('what a model calls for', () => {
     expect(await ask(retriever, refOf(text), { lines: '2' })).toContain('given above already');
   });
 
+  it('is no repetition where it could not be given before', async () => {
+    const retriever = retrieverOf(['gone', 'here']);
+
+    for (const _ of [1, 2]) expect(await ask(retriever, refOf('gone'))).toContain('not kept any more');
+    for (const _ of [1, 2])
+      expect(await ask(retriever, refOf('here'), { path: '$.a' })).toContain('is not JSON');
+  });
+
+  it('is fetched once, and reported once, however many parts are called for', async () => {
+    const text = lines(9);
+    const shelf = shelfOf([text]);
+    const get = vi.fn(shelf.get);
+    const retriever = new Retriever({ ...shelf, get }, counter, () => true);
+
+    await Promise.all([
+      ask(retriever, refOf(text), { lines: '1' }),
+      ask(retriever, refOf(text), { lines: '2' }),
+    ]);
+    await ask(retriever, refOf(text), { grep: 'line' });
+
+    expect(get).toHaveBeenCalledTimes(1);
+    expect(retriever.given).toEqual([refOf(text)]);
+  });
+
+  it('may be named by the result of another tool, as far as that was given out', async () => {
+    const retriever = retrieverOf([], ['found']);
+
+    expect(await ask(retriever, refOf('found'))).toContain('There is nothing under');
+    const result = `[3 tool] ⟦removed: …; ref=${refOf('found')}⟧`;
+    expect(retriever.give(result)).toBe(result);
+    expect(await ask(retriever, refOf('found'))).toBe('found');
+  });
+
   it('never repeats what a model has made up at length', async () => {
     expect((await ask(retrieverOf([]), 'x'.repeat(100_000))).length).toBeLessThan(300);
+  });
+});
+
+describe('the room for all results', () => {
+  const text = lines(400);
+  const roomy = (room: number) => new Retriever(shelfOf([text, 'small']), counter, () => true, room);
+
+  it('cuts what would exceed it, and then says that there is none', async () => {
+    const retriever = roomy(500);
+    const result = await ask(retriever, refOf(text));
+    expect(result).toContain('[cut here: there is no room for more in this answer]');
+    expect(result).not.toContain('ask for');
+    expect(counter.text(result)).toBeLessThan(550);
+    expect(await ask(retriever, refOf('small'))).toContain('There is no room for more in this answer.');
+    expect(retriever.give(text)).toContain('There is no room for more in this answer.');
+    expect(retriever.given).toEqual([refOf(text)]);
+  });
+
+  it('is taken by the results of other tools too', async () => {
+    const retriever = roomy(500);
+    const result = retriever.give(text);
+    expect(result).toContain('[cut here: there is no room');
+    expect(counter.text(result)).toBeLessThan(550);
+    expect(await ask(retriever, refOf('small'))).toContain('There is no room');
+  });
+
+  it('is taken by what the model says between them', async () => {
+    const retriever = roomy(500);
+    retriever.hear({ message: { role: 'assistant', content: lines(100) }, calls: [] });
+    expect(await ask(retriever, refOf('small'))).toContain('There is no room');
+  });
+
+  it('leaves what fits as it is', async () => {
+    expect(await ask(roomy(100_000), refOf(text), { max_tokens: 32_000 })).toBe(text);
+  });
+});
+
+describe('the way to the rest of a result that was cut', () => {
+  const few = Array.from({ length: 300 }, (_, at) => `the line ${at + 1}`);
+  const many = Array.from({ length: 20_000 }, (_, at) => `this is the line of number ${at + 1}`);
+
+  it.each(['\n', '\r\n', '\r'])('leads on where it was cut, with lines that end in %j', async (lineBreak) => {
+    const text = few.join(lineBreak);
+    const read = await readToTheEnd(retrieverOf([text]), refOf(text), { max_tokens: 300 });
+    expect(read.split(/\r\n|\n|\r/)).toEqual(few);
+  });
+
+  it('leads through a content whose lines end in either way', async () => {
+    const text = few.map((line, at) => `${line}${['\n', '\r', '\r\n'][at % 3]}`).join('');
+    const read = await readToTheEnd(retrieverOf([text]), refOf(text), { max_tokens: 300 });
+    expect(read.split(/\r\n|\n|\r/)).toEqual(few);
+  });
+
+  it('leads through all of a content with more lines than one answer has', async () => {
+    const text = many.join('\n');
+    const retriever = retrieverOf([text]);
+    expect(await ask(retriever, refOf(text), { lines: '2-20000' })).toMatch(
+      /\[cut behind line \d+ of 20000; ask for lines=\d+-20000, /,
+    );
+    const read = await readToTheEnd(retrieverOf([text]), refOf(text), { lines: '1-', max_tokens: 32_000 });
+    expect(read).toBe(text);
+  });
+
+  it('names the line in which it was cut, and no further limit than there is', async () => {
+    const text = `short\n${'word '.repeat(40_000)}`;
+    const retriever = retrieverOf([text]);
+    expect(await ask(retriever, refOf(text), { max_tokens: 32_000 })).toMatch(
+      /\[cut in line 2 of 2; ask for lines=2-2, for a part with grep or path\]$/,
+    );
+    expect(await ask(retriever, refOf(text), { lines: '2', max_tokens: 32_000 })).toMatch(
+      /\[cut in line 2 of 2; ask for a part with grep or path\]$/,
+    );
   });
 });
 
@@ -154,13 +273,11 @@ describe('a result that is too long', () => {
       .map((all) => all.join('\n'));
     fc.assert(
       fc.property(text, fc.integer({ min: 1, max: 200 }), (text, tokens) => {
-        const { text: shown, shown: lineCount, lines: all } = shorten(text, tokens, counter);
+        const { text: shown, isCut } = shorten(text, tokens, counter);
         expect(text.startsWith(shown)).toBe(true);
         expect(shown.isWellFormed()).toBe(true);
         expect(counter.text(shown)).toBeLessThanOrEqual(tokens);
-        expect(all).toBe(text.split('\n').length - (text.endsWith('\n') ? 1 : 0));
-        if (shown === text) expect(counter.text(text)).toBeLessThanOrEqual(tokens);
-        else expect(lineCount).toBe(shown.split('\n').length - 1);
+        expect(isCut).toBe(shown !== text);
       }),
       { numRuns: 300, endOnFailure: true },
     );
@@ -169,6 +286,7 @@ describe('a result that is too long', () => {
   it('is not cut when it fits', () => {
     const text = lines(30);
     expect(shorten(text, counter.text(text), counter).text).toBe(text);
-    expect(shorten(text, counter.text(text) - 1, counter).shown).toBe(29);
+    const { text: shown } = shorten(text, counter.text(text) - 1, counter);
+    expect([endedLines(shown), endsLine(shown, shown.length)]).toEqual([29, true]);
   });
 });

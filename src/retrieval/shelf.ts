@@ -1,0 +1,55 @@
+/** What a retriever reads from. */
+import type { Opened } from '../storage/envelope.ts';
+import { within } from '../summary/time-limit.ts';
+
+export interface Shelf {
+  /** Whether a ref is one of this tenant's; known without I/O. */
+  owns(ref: string): boolean;
+  /** The content; undefined when it is gone. @throws when storage fails */
+  get(ref: string): Promise<Opened | undefined>;
+}
+
+/** How long a model waits for storage, in milliseconds. */
+export const STORAGE_LIMIT_MS = 5_000;
+
+/** Contents that are kept for the other parts that a model may ask for, in bytes: an isolate has 128 MB. */
+const MOST_KEPT = 16 * 1024 * 1024;
+
+/** A shelf that is asked once for each ref, as far as there is room for what it gave. */
+export class OpenedShelf implements Shelf {
+  private readonly shelf: Shelf;
+  private readonly limitMs: number;
+  private readonly opened = new Map<string, Promise<Opened | undefined>>();
+  private kept = 0;
+
+  constructor(shelf: Shelf, limitMs = STORAGE_LIMIT_MS) {
+    this.shelf = shelf;
+    this.limitMs = limitMs;
+  }
+
+  owns(ref: string): boolean {
+    return this.shelf.owns(ref);
+  }
+
+  /** @throws when storage fails, or takes longer than the limit */
+  get(ref: string): Promise<Opened | undefined> {
+    const known = this.opened.get(ref);
+    if (known) return known;
+    const opening = this.open(ref);
+    this.opened.set(ref, opening);
+    return opening;
+  }
+
+  private async open(ref: string): Promise<Opened | undefined> {
+    try {
+      const opened = await within(this.limitMs, this.shelf.get(ref));
+      const bytes = opened?.content.length ?? 0;
+      if (this.kept + bytes > MOST_KEPT) this.opened.delete(ref);
+      else this.kept += bytes;
+      return opened;
+    } catch (error) {
+      this.opened.delete(ref);
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,26 @@
+/** What is shown of a long line: what stands around the matches, not the line's beginning. Pure. */
+import { cutBefore } from './characters.ts';
+
+/** A line up to this length is shown whole, in characters. */
+const LONG_LINE = 1_000;
+/** Characters on each side of a match. */
+const AROUND = 300;
+const LEFT_OUT = '…';
+
+/** A line, or the parts of a long one that are near a match; without a match its beginning. `…` stands for what is left out. */
+export function windowsOf(line: string, text: string): string {
+  if (line.length <= LONG_LINE) return line;
+  const parts: string[] = [];
+  let start = 0;
+  let end = 0;
+  for (let at = line.indexOf(text); at >= 0; at = line.indexOf(text, at + text.length)) {
+    const from = cutBefore(line, Math.max(0, at - AROUND));
+    if (from > end) {
+      parts.push(line.slice(start, end));
+      start = from;
+    }
+    end = cutBefore(line, Math.min(line.length, at + text.length + AROUND));
+  }
+  parts.push(line.slice(start, end || cutBefore(line, 2 * AROUND)));
+  return `${parts.join(LEFT_OUT)}${end < line.length ? LEFT_OUT : ''}`;
+}
