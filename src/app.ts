@@ -6,7 +6,7 @@ import { knownAgent } from './http/choose-strategy.ts';
 import { compact } from './http/compact.ts';
 import { listMessages } from './http/conversation-messages.ts';
 import { deleteMemory, getMemory, patchMemory } from './http/conversations.ts';
-import { ApiError } from './http/errors.ts';
+import { ApiError, internalError } from './http/errors.ts';
 import { mcp } from './http/mcp.ts';
 import { passthrough } from './http/passthrough.ts';
 import { deleteRef, getRef, getRefTool, listRefs } from './http/refs.ts';
@@ -59,7 +59,7 @@ export function createApp(): Hono<AppEnv> {
     if (error instanceof ConfigError) return new ApiError('misconfigured', error.message).toResponse();
     const services = c.get('services');
     services?.log('error', 'a request has failed', { code: 'internal_error', error: error.name });
-    return new ApiError('internal_error', 'Precis has failed on this request.').toResponse();
+    return internalError().toResponse();
   });
 
   return app;

@@ -54,7 +54,8 @@ export async function chatCompletions(c: Context<AppEnv>): Promise<Response> {
     ),
   };
   const archive = archiverOf(request, chosen.strategy, place, scope);
-  return relay(answer, { ...made, report }, { inBody: chosen.report, retrieval, archive }, scope);
+  const streams = request.field('stream') === true;
+  return relay(answer, { ...made, report }, { inBody: chosen.report, streams, retrieval, archive }, scope);
 }
 
 /** Whose a request is, and what holds for it. @throws ApiError */

@@ -54,14 +54,20 @@ export class ApiError extends Error {
     this.status = status;
   }
 
-  toResponse(headers: Record<string, string> = {}): Response {
-    const [status, type] = WIRE[this.code];
+  /** As it stands in a body, or in an event of a stream. */
+  toBody(): object {
     const { message, param, code } = this;
-    return Response.json(
-      { error: { message, type, param, code } },
-      { status: this.status ?? status, headers },
-    );
+    return { error: { message, type: WIRE[code][1], param, code } };
   }
+
+  toResponse(headers: Record<string, string> = {}): Response {
+    return Response.json(this.toBody(), { status: this.status ?? WIRE[this.code][0], headers });
+  }
+}
+
+/** What a caller is told of an error that was not made for callers: a fault of ours. Whoever catches it logs it. */
+export function internalError(): ApiError {
+  return new ApiError('internal_error', 'Precis has failed on this request.');
 }
 
 export function upstreamError(fault: UpstreamFault): ApiError {

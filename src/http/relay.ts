@@ -4,6 +4,7 @@ import { addReport } from '../protocol/chat.ts';
 import { answerText, StreamedAnswer } from '../protocol/chat-answer.ts';
 import { ChatAnswers } from '../protocol/chat-answers.ts';
 import { ChatStream } from '../protocol/chat-stream.ts';
+import { dataFrame } from '../protocol/sse.ts';
 import type { Rounds } from '../retrieval/rounds.ts';
 import { errorFrame, RetrievalStream } from '../retrieval/stream.ts';
 import type { WaitUntil } from '../storage/writer.ts';
@@ -11,7 +12,7 @@ import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { responseHeaders } from '../upstream/request.ts';
 import { type EventFormat, readBody, relayEvents } from '../upstream/stream.ts';
 import type { ArchiveRequest } from './archive.ts';
-import { upstreamError } from './errors.ts';
+import { ApiError, internalError, upstreamError } from './errors.ts';
 import type { MadeView, RequestScope } from './make-view.ts';
 import type { OfferedTools } from './offer-tools.ts';
 import { setReportHeaders } from './report-headers.ts';
@@ -23,6 +24,8 @@ const KEEPALIVE_MS = 15_000;
 export interface Relayed {
   /** Whether the report stands in the body too. */
   readonly inBody: boolean;
+  /** Whether the caller has asked for a stream. */
+  readonly streams: boolean;
   /** Absent where the model was given no tools of ours. */
   readonly retrieval: { readonly tools: OfferedTools; readonly rounds: Rounds } | undefined;
   /** Absent where nothing is archived. */
@@ -37,12 +40,12 @@ export async function relay(
   scope: RequestScope,
 ): Promise<Response> {
   const { response } = answer;
-  const type = response.headers.get('content-type') ?? '';
-  if (response.ok && response.body && type.includes('text/event-stream'))
-    return relayStream(answer, made, how, scope);
-  const isRead = how.inBody || made.remember || how.retrieval || how.archive;
-  if (response.ok && response.body && isRead && type.includes('json'))
-    return relayWhole(answer, made, how, scope);
+  if (response.ok && response.body && isEventStream(response)) return relayStream(answer, made, how, scope);
+  const isJson = response.headers.get('content-type')?.includes('json');
+  const isRead = isJson && (how.inBody || made.remember || how.archive);
+  // What a server calls its JSON is its own affair: a call of ours must not come through.
+  const mayCall = how.retrieval && (isJson || !how.streams);
+  if (response.ok && response.body && (isRead || mayCall)) return relayWhole(answer, made, how, scope);
   if (response.ok && how.archive) scope.waitUntil(how.archive(undefined));
   return new Response(response.body, headOf(answer, made.report, scope));
 }
@@ -69,11 +72,15 @@ function relayStream(
   };
   const report = (): Report => reportWith(made.report, retrieval?.rounds, format.turns);
   const chat = new ChatStream(inBody ? report : undefined, listener);
-  const goesOn = async (next: UpstreamAnswer): Promise<UpstreamAnswer | Uint8Array> => {
-    const isStream = next.response.headers.get('content-type')?.includes('text/event-stream');
-    if (next.response.ok && next.response.body && isStream) return next;
-    const body = next.response.body ? await readBody(next, config.idleTimeoutMs) : new Uint8Array();
-    return errorFrame(body instanceof Uint8Array ? body : new Uint8Array());
+  const goesOn = async (coming: Promise<UpstreamAnswer>): Promise<UpstreamAnswer | Uint8Array> => {
+    try {
+      const next = await coming;
+      const { ok, body } = next.response;
+      if (ok && body && isEventStream(next.response)) return next;
+      return errorFrame(body ? await readAnswer(next, scope) : new Uint8Array(), ok);
+    } catch (error) {
+      return dataFrame(JSON.stringify(told(error, scope).toBody()));
+    }
   };
   const format: EventFormat & { readonly turns?: Pick<ChatAnswers, 'usage'> } = retrieval
     ? new RetrievalStream(retrieval.tools.names, chat, retrieval.rounds, goesOn)
@@ -103,31 +110,48 @@ async function relayWhole(
   { inBody, retrieval, archive }: Relayed,
   scope: RequestScope,
 ): Promise<Response> {
+  let said: string | undefined;
+  try {
+    const { answer, body, answers } = await readRounds(first, retrieval, scope);
+    const head = headOf(answer, made.report, scope);
+    if (!body) return new Response(answer.response.body, head);
+    said = answerText(body);
+    rememberAll(made, said, scope);
+    if (inBody || retrieval) head.headers.delete('content-length');
+    return new Response(
+      inBody ? addReport(body, reportWith(made.report, retrieval?.rounds, answers)) : body,
+      head,
+    );
+  } finally {
+    if (archive) scope.waitUntil(archive(said));
+  }
+}
+
+interface ReadAnswer {
+  /** The last one. */
+  readonly answer: UpstreamAnswer;
+  /** What the caller gets; undefined where a further round was refused. */
+  readonly body: Uint8Array | undefined;
+  readonly answers: ChatAnswers | undefined;
+}
+
+/** An answer with all its rounds. @throws ApiError when one has no answer, or breaks off */
+async function readRounds(
+  first: UpstreamAnswer,
+  retrieval: Relayed['retrieval'],
+  scope: RequestScope,
+): Promise<ReadAnswer> {
   let answer = first;
   let body = await readAnswer(answer, scope);
-  const answers = retrieval && new ChatAnswers(retrieval.tools.names, () => retrieval.rounds.isOpen);
-  while (answers) {
+  if (!retrieval) return { answer, body, answers: undefined };
+  const answers = new ChatAnswers(retrieval.tools.names, () => retrieval.rounds.isOpen);
+  for (;;) {
     const taken = answers.take(body);
-    if (taken instanceof Uint8Array) {
-      body = taken;
-      break;
-    }
+    if (taken instanceof Uint8Array) return { answer, body: taken, answers };
     answer = await retrieval.rounds.next(taken);
-    if (!answer.response.ok || !answer.response.body) {
-      if (archive) scope.waitUntil(archive(undefined));
-      return new Response(answer.response.body, headOf(answer, made.report, scope));
-    }
+    if (!answer.response.ok || !answer.response.body) return { answer, body: undefined, answers };
     body = await readAnswer(answer, scope);
   }
-  const said = answerText(body);
-  rememberAll(made, said, scope);
-  if (archive) scope.waitUntil(archive(said));
-  const head = headOf(answer, made.report, scope);
-  if (inBody || retrieval) head.headers.delete('content-length');
-  return new Response(
-    inBody ? addReport(body, reportWith(made.report, retrieval?.rounds, answers)) : body,
-    head,
-  );
 }
 
 /** Status and headers of an answer, with the report's. */
@@ -164,4 +188,16 @@ async function readAnswer(answer: UpstreamAnswer, { services }: RequestScope): P
   const body = await readBody(answer, services.config.idleTimeoutMs);
   if (body instanceof Uint8Array) return body;
   throw upstreamError(body);
+}
+
+/** What the caller is told of an error behind the first byte. */
+function told(error: unknown, { services }: RequestScope): ApiError {
+  if (error instanceof ApiError) return error;
+  const { name } = Object(error);
+  services.log('error', 'a round of retrieval has failed', { code: 'internal_error', error: name });
+  return internalError();
+}
+
+function isEventStream({ headers }: Response): boolean {
+  return headers.get('content-type')?.includes('text/event-stream') === true;
 }

@@ -73,7 +73,7 @@ export interface TokenUsage {
 export interface ReportedRetrieval {
   /** How often the upstream was asked again. */
   readonly rounds: number;
-  /** The refs that were given out, in order. */
+  /** The refs that were given out, each once, in order. */
   readonly refs: readonly string[];
   /** Of all rounds together, as the upstream has counted; absent where it has not. */
   readonly usage?: TokenUsage;

@@ -115,15 +115,16 @@ export class ChatTurns {
     const pieces = Array.isArray(delta.tool_calls) ? (delta.tool_calls as CallPiece[]) : [];
     const waited = this.undecided !== undefined;
     const shown = pieces.flatMap((piece) => this.piece(piece));
-    const { finish_reason: finish } = choice;
-    if (typeof finish === 'string') {
+    // Some upstreams say '' for what has not ended.
+    const finish = choice.finish_reason || null;
+    if (finish !== null) {
       this.finish = finish;
       shown.push(...this.decideWaiting());
     }
-    const told = typeof finish === 'string' ? this.shownFinish(finish) : null;
+    const told = finish === null ? null : this.shownFinish(finish);
     // Most frames are shown as they are: their bytes are passed on.
     const isSame = !waited && this.decided !== 'ours' && indexesOf(pieces) === indexesOf(shown);
-    if (isSame && !this.isLater && told === (finish ?? null)) {
+    if (isSame && !this.isLater && told === finish) {
       this.hasRole ||= (delta.role ?? null) !== null;
       return [frame];
     }

@@ -15,6 +15,7 @@ const LONGEST_FRAME = 1024 * 1024;
 
 /** Cuts a stream of bytes into frames. */
 export class FrameSplitter {
+  private readonly longest: number;
   private held: Uint8Array[] = [];
   private heldLength = 0;
   /** Whether a piece of a frame has been passed on whose end has not come: nothing else may be said now. */
@@ -22,6 +23,11 @@ export class FrameSplitter {
   /** State of the line ending that is being read, across chunks. */
   private lineIsEmpty = true;
   private afterCr = false;
+
+  /** @param longest frame that is not passed on in pieces, in bytes */
+  constructor(longest = LONGEST_FRAME) {
+    this.longest = longest;
+  }
 
   /** The frames that this chunk completes, as bytes of whole frames. */
   push(chunk: Uint8Array): Uint8Array[] {
@@ -54,7 +60,7 @@ export class FrameSplitter {
     }
     if (start < chunk.length) this.hold(chunk.subarray(start));
     if (frames.length > 0) this.inside = false;
-    if (this.heldLength > LONGEST_FRAME) {
+    if (this.heldLength > this.longest) {
       frames.push(this.take(new Uint8Array()));
       this.inside = true;
     }

@@ -112,7 +112,8 @@ export class Retriever {
     const { text, isCut } = shorten(part.value.text, Math.min(maxTokens, this.room), this.counter);
     if (!this.given.includes(ref)) this.given.push(ref);
     if (!isCut && !part.value.truncated) return { ok: true, value: this.told(text, text || '(nothing)') };
-    const note = this.room < maxTokens ? CUT_BY_ROOM : wayToRest(query, text, textOf(content), maxTokens);
+    const byRoom = isCut && this.room < maxTokens;
+    const note = byRoom ? CUT_BY_ROOM : wayToRest(query, text, textOf(content), maxTokens);
     return { ok: true, value: this.told(text, `${text.replace(/(\r\n|\n|\r)$/, '')}\n${note}`) };
   }
 

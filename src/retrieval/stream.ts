@@ -9,34 +9,47 @@ import type { Rounds } from './rounds.ts';
 
 const BLANK_LINE = new Uint8Array([0x0a, 0x0a]);
 
+/** A frame is read up to this length, in bytes: an image may stand in one. What can't be read may be a call of ours. */
+const LONGEST_FRAME = 16 * 1024 * 1024;
+
+const TOO_LONG = `The upstream has sent an event of more than ${LONGEST_FRAME} bytes in an answer that must be read.`;
+const NO_STREAM = 'The upstream has not gone on with a stream.';
+
 export class RetrievalStream implements EventFormat {
   readonly turns: ChatTurns;
   private readonly chat: ChatStream;
   private readonly rounds: Rounds;
-  private readonly answered: (answer: UpstreamAnswer) => Promise<UpstreamAnswer | Uint8Array>;
-  private splitter = new FrameSplitter();
+  private readonly goesOn: (answer: Promise<UpstreamAnswer>) => Promise<UpstreamAnswer | Uint8Array>;
+  private splitter = new FrameSplitter(LONGEST_FRAME);
   /** Whether this answer has said its last word. */
   private isThrough = false;
+  private isTooLong = false;
 
   /**
    * @param names of our tools
    * @param chat the stream that the caller sees
-   * @param answered looks at each further answer: it, or the bytes that end the stream where it can't go on
+   * @param goesOn looks at each further answer: it, or the bytes that end the stream where it can't go on
    */
   constructor(
     names: ReadonlySet<string>,
     chat: ChatStream,
     rounds: Rounds,
-    answered: (answer: UpstreamAnswer) => Promise<UpstreamAnswer | Uint8Array>,
+    goesOn: (answer: Promise<UpstreamAnswer>) => Promise<UpstreamAnswer | Uint8Array>,
   ) {
     this.turns = new ChatTurns(names, () => rounds.isOpen);
     this.chat = chat;
     this.rounds = rounds;
-    this.answered = answered;
+    this.goesOn = goesOn;
   }
 
   push(chunk: Uint8Array): Uint8Array[] {
-    return this.splitter.push(chunk).flatMap((frame) => this.frame(frame));
+    const frames = this.splitter.push(chunk);
+    // The last one is a piece.
+    if (this.splitter.inside) {
+      frames.pop();
+      this.isTooLong = true;
+    }
+    return frames.flatMap((frame) => this.frame(frame));
   }
 
   end(): { complete: boolean; frames: Uint8Array[] } {
@@ -51,12 +64,14 @@ export class RetrievalStream implements EventFormat {
   }
 
   next(): Promise<UpstreamAnswer | Uint8Array> | undefined {
-    const { turn } = this.turns;
-    if (!this.isThrough || !turn) return undefined;
+    if (this.isTooLong && !this.isThrough) return Promise.resolve(faultFrame(TOO_LONG));
+    const turn = this.isThrough ? this.turns.turn : undefined;
+    if (!turn) return undefined;
     this.isThrough = false;
+    this.isTooLong = false;
     this.turns.begin();
-    this.splitter = new FrameSplitter();
-    return this.rounds.next(turn).then(this.answered);
+    this.splitter = new FrameSplitter(LONGEST_FRAME);
+    return this.goesOn(this.rounds.next(turn));
   }
 
   abandon(): void {
@@ -88,13 +103,20 @@ export class RetrievalStream implements EventFormat {
   }
 }
 
-/** The frame that ends a stream in which a further answer was an error: what the upstream has said of it. */
-export function errorFrame(body: Uint8Array): Uint8Array {
+/**
+ * The frame that ends a stream in which a further answer can't be the next one: what the upstream has said of it.
+ *
+ * @param isAnswer whether the upstream says that all is well: then its text is an answer, and no word of it an error's
+ */
+export function errorFrame(body: Uint8Array, isAnswer: boolean): Uint8Array {
   const text = new TextDecoder().decode(body);
   try {
     const { error } = JSON.parse(text);
     if (error) return dataFrame(JSON.stringify({ error }));
   } catch {}
-  const message = `The upstream has refused to go on: ${text.slice(0, 500)}`;
+  return faultFrame(isAnswer ? NO_STREAM : `The upstream has refused to go on: ${text.slice(0, 500)}`);
+}
+
+function faultFrame(message: string): Uint8Array {
   return dataFrame(JSON.stringify({ error: { message, type: 'server_error', param: null, code: null } }));
 }

@@ -298,16 +298,32 @@ describe.each([
     expect(finish).toBe('stop');
     expect(message.content).toBe('Again. Again. Again. Again. ');
     expect(message.tool_calls ?? []).toEqual([]);
-    expect(results().at(-1)).toContain('This was the last retrieval for this answer.');
+    expect(results().at(-1)).toContain('Nothing more can be fetched in this answer.');
   });
 
-  it('has as many rounds as retrieval_max_rounds says', async () => {
-    deployment.upstream.next(says((ref) => ({ content: 'No.', toolCalls: [retrieve({ ref })] })));
+  it('has as many rounds as retrieval_max_rounds says; then the caller’s calls flow', async () => {
+    deployment.upstream.next(
+      says((ref) => ({ content: 'One. ', toolCalls: [retrieve({ ref })] })),
+      says((_, ref) => ({ content: 'Two.', toolCalls: [retrieve({ ref }), call('search', { of: 'figs' })] })),
+    );
 
-    const { finish } = await ask({ memory_strategy: { ...STRATEGY, retrieval_max_rounds: 0 } });
+    const { message, finish } = await ask({ memory_strategy: { ...STRATEGY, retrieval_max_rounds: 1 } });
 
-    expect(sentMessages()).toHaveLength(1);
-    expect(finish).toBe('stop');
+    expect(sentMessages()).toHaveLength(2);
+    expect([message.content, finish]).toEqual(['One. Two.', 'tool_calls']);
+    expect(message.tool_calls?.map((one) => one.type === 'function' && one.function.name)).toEqual([
+      'search',
+    ]);
+  });
+
+  it('is cut to the room that the window leaves', async () => {
+    deployment.upstream.next(
+      says((apples, pears) => ({ toolCalls: [retrieve({ ref: apples }), retrieve({ ref: pears })] })),
+    );
+
+    await ask({ memory_strategy: { ...STRATEGY, context_window_tokens: 2_000 } });
+
+    expect(results().join('\n')).toMatch(/no room for more in this answer/);
   });
 });
 
@@ -348,6 +364,24 @@ describe('the tool', () => {
     const { memory } = await askWhole({ n: 2 });
 
     expect(deployment.lastChat().body.tools).toEqual(tools);
+    expect(memory?.warnings).toContain('retrieval_off');
+  });
+
+  it('is not there where no round is allowed', async () => {
+    const { memory } = await askWhole({ memory_strategy: { ...STRATEGY, retrieval_max_rounds: 0 } });
+
+    expect(deployment.lastChat().body.tools).toEqual(tools);
+    expect(memory?.warnings).toEqual([]);
+  });
+
+  it('is not there where the caller has as many tools as there may be, and the report says so', async () => {
+    const many = Array.from({ length: 128 }, (_, at) => ({
+      type: 'function',
+      function: { name: `tool_${at}`, parameters: { type: 'object' } },
+    }));
+    const { memory } = await askWhole({ tools: many });
+
+    expect(deployment.lastChat().body.tools).toEqual(many);
     expect(memory?.warnings).toContain('retrieval_off');
   });
 
@@ -408,6 +442,29 @@ describe.each([
     expect(new Set(named.map(String))).toEqual(
       new Set([[...tools.map((tool) => tool.function.name), 'retrieve_ref', 'search_memory'].join()]),
     );
+  });
+
+  it('what a place names that was found may be fetched', async () => {
+    const named = { ...fields, conversation_id: `named in ${form}` };
+    await ask();
+    const [ref = ''] = refsIn(sentMessages()[0] ?? []);
+    await ask({ ...named, messages: [{ role: 'user', content: `The quinces lie under ref=${ref}.` }] });
+    const path = `/v1/conversations/${encodeURIComponent(named.conversation_id)}/messages`;
+    await until('the conversation is archived', async () => (await deployment.fetch(path)).ok);
+    deployment.upstream.next(
+      says(() => ({ toolCalls: [retrieve({ ref })] })),
+      says(() => ({ toolCalls: [call('search_memory', { query: 'quinces' })] })),
+      says(() => ({ toolCalls: [retrieve({ ref })] })),
+    );
+
+    await ask({ ...named, messages: [{ role: 'user', content: 'Where do they lie?' }] });
+
+    const last = sentMessages().at(-1) ?? [];
+    expect(last.flatMap(({ role, content }) => (role === 'tool' ? [content] : []))).toEqual([
+      expect.stringContaining('There is nothing under'),
+      expect.stringContaining(ref),
+      expect.stringContaining(APPLES),
+    ]);
   });
 
   it('the model finds what this very request has brought', async () => {

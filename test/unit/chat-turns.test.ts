@@ -220,6 +220,14 @@ describe('calls in the forms of other upstreams', () => {
     expect(callsIn(seen)).toEqual([named('search', 0, 'a', '{}'), named('status', 1, 'b'), more('{}', 1)]);
   });
 
+  it('may say in every piece that it has no end, as an empty text', () => {
+    const { turns, shown } = turnsOf();
+    const pieces = [calling(named('retrieve', 0, 'x')), calling({ index: 0, function: { name: '_ref' } })];
+    expect(shown(...pieces.map((chunk) => ({ ...chunk, finish: '' })))).toEqual([]);
+    shown(calling(more('{}')), { finish: 'tool_calls' });
+    expect(turns.turn?.calls).toEqual([{ id: 'x', name: 'retrieve_ref', arguments: '{}' }]);
+  });
+
   it('may have an id of its own in every piece', () => {
     const { turns, shown } = turnsOf();
     shown(calling(named('retrieve_ref', 0, 'x')), calling({ ...more('{}'), id: 'y' }), {

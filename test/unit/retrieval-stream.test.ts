@@ -78,7 +78,7 @@ async function relayed(answers: readonly Answer[], most: number, piece: number):
     async () => ({ body, answerer: answererOf(retriever) }),
     async () => ({ response: new Response(), abort: () => undefined }),
   );
-  const stream = new RetrievalStream(OURS, new ChatStream(undefined), rounds, async (answer) => answer);
+  const stream = new RetrievalStream(OURS, new ChatStream(undefined), rounds, (coming) => coming);
   const shown: Uint8Array[] = [];
   for (;;) {
     const bytes = answered(asked);
@@ -160,7 +160,7 @@ describe('a stream with retrieval in it', () => {
       () => Promise.reject(new Error('not asked for')),
       () => Promise.reject(new Error('not asked for')),
     );
-    const stream = new RetrievalStream(OURS, new ChatStream(undefined), rounds, async (one) => one);
+    const stream = new RetrievalStream(OURS, new ChatStream(undefined), rounds, (coming) => coming);
     const push = (delta: object): string =>
       stream
         .push(
@@ -203,7 +203,7 @@ describe('while the model is asked again', () => {
   it('comments keep the stream alive, and the text so far has gone out', async () => {
     const asked = Promise.withResolvers<{ response: Response; abort: () => void }>();
     const rounds = new Rounds(3, start, () => asked.promise);
-    const format = new RetrievalStream(OURS, new ChatStream(undefined), rounds, async (one) => one);
+    const format = new RetrievalStream(OURS, new ChatStream(undefined), rounds, (coming) => coming);
     const reader = relayEvents(calling(), format, TIMES).getReader();
     let text = '';
     while (!text.includes(': keepalive')) text += decoder.decode((await reader.read()).value);
@@ -223,7 +223,7 @@ describe('while the model is asked again', () => {
       asked.resolve(signal);
       return new Promise(() => undefined);
     });
-    const format = new RetrievalStream(OURS, new ChatStream(undefined), rounds, async (one) => one);
+    const format = new RetrievalStream(OURS, new ChatStream(undefined), rounds, (coming) => coming);
     const reader = relayEvents(calling(), format, TIMES).getReader();
     let text = '';
     while (!text.includes(': keepalive')) text += decoder.decode((await reader.read()).value);
@@ -236,11 +236,47 @@ describe('while the model is asked again', () => {
 
   it('an upstream that can’t be reached ends the stream with an error', async () => {
     const rounds = new Rounds(3, start, () => Promise.reject(new Error('no upstream')));
-    const format = new RetrievalStream(OURS, new ChatStream(undefined), rounds, async (one) => one);
+    const format = new RetrievalStream(OURS, new ChatStream(undefined), rounds, (coming) => coming);
     const text = await new Response(relayEvents(calling(), format, TIMES)).text();
 
     expect(text).toContain('"code":"upstream_unreachable"');
     expect(told(text)).toMatchObject({ content: 'Hm.', finish: [], done: 0 });
+  });
+});
+
+describe('a frame that is very long', () => {
+  const rounds = () => new Rounds(3, start, () => Promise.reject(new Error('not asked for')));
+  const retriever = new Retriever(shelf, { text: (text) => text.length }, () => false);
+  const start = async () => ({ body, answerer: answererOf(retriever) });
+  const long = (length: number): Uint8Array => {
+    const call = { index: 0, id: 'a', type: 'function', function: { name: 'retrieve_ref', arguments: '{}' } };
+    const choices = [
+      { index: 0, delta: { content: 'x'.repeat(length), tool_calls: [call] }, finish_reason: 'tool_calls' },
+    ];
+    return encoder.encode(`data: ${JSON.stringify({ id: 'x', choices })}\n\n${DONE}`);
+  };
+  const inPieces = (stream: RetrievalStream, bytes: Uint8Array): string => {
+    let text = '';
+    for (let at = 0; at < bytes.length && !stream.next(); at += 65_536)
+      for (const frame of stream.push(bytes.subarray(at, at + 65_536))) text += decoder.decode(frame);
+    return text;
+  };
+
+  it('is read, so that no call of ours comes through', () => {
+    const stream = new RetrievalStream(OURS, new ChatStream(undefined), rounds(), (coming) => coming);
+    const seen = told(inPieces(stream, long(3 * 1024 * 1024).subarray(0, -DONE.length)));
+    expect(seen.content).toHaveLength(3 * 1024 * 1024);
+    expect([seen.calls, seen.finish]).toEqual([[], []]);
+    expect(stream.turns.turn?.calls).toEqual([{ id: 'a', name: 'retrieve_ref', arguments: '{}' }]);
+  });
+
+  it('ends the stream with an error where it is too long to be read', async () => {
+    const stream = new RetrievalStream(OURS, new ChatStream(undefined), rounds(), (coming) => coming);
+    expect(inPieces(stream, long(17 * 1024 * 1024))).toBe('');
+    const end = await stream.next();
+    expect(end instanceof Uint8Array && decoder.decode(end)).toMatch(
+      /^data: \{"error":\{"message":"The upstream has sent an event of more than/,
+    );
   });
 });
 
@@ -250,8 +286,18 @@ describe('the frame that ends a stream which can’t go on', () => {
     ['<html>', expect.objectContaining({ message: 'The upstream has refused to go on: <html>' })],
     ['', expect.objectContaining({ type: 'server_error' })],
   ])('holds what the upstream has said: %s', (said, error) => {
-    const frame = decoder.decode(errorFrame(encoder.encode(said)));
+    const frame = decoder.decode(errorFrame(encoder.encode(said), false));
     expect(frame).toMatch(/^data: .*\n\n$/);
     expect(JSON.parse(frame.slice(6))).toEqual({ error });
+  });
+
+  it('holds no word of an answer that is no stream', () => {
+    const said = JSON.stringify({ choices: [{ message: { content: 'a secret' } }] });
+    const frame = decoder.decode(errorFrame(encoder.encode(said), true));
+    expect(frame).toContain('has not gone on with a stream');
+    expect(frame).not.toContain('secret');
+    expect(decoder.decode(errorFrame(encoder.encode('{"error":{"message":"Busy."}}'), true))).toContain(
+      'Busy.',
+    );
   });
 });

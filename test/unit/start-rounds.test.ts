@@ -1,0 +1,51 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { RequestScope } from '../../src/http/make-view.ts';
+import type { OfferedTools } from '../../src/http/offer-tools.ts';
+import type { Place } from '../../src/http/place.ts';
+import { startRounds } from '../../src/http/start-rounds.ts';
+import { idleReport } from '../../src/memory/report.ts';
+import { parseStrategy } from '../../src/memory/strategy.ts';
+import { readChatRequest } from '../../src/protocol/chat.ts';
+import { counter, tenant } from '../support/view-of.ts';
+
+const ref = tenant.refs.name('the content', () => 'the content');
+
+const never = () => new Promise<never>(() => undefined);
+
+/** The answerer of a request for which no storage answers. */
+async function silentAnswerer() {
+  const strategy = parseStrategy({ mode: 'compact', compact_retrieval: 'tool', archive: true });
+  const body = new TextEncoder().encode(`{"messages":[{"role":"user","content":"ref=${ref}"}]}`);
+  const read = readChatRequest(body);
+  if (!read.ok || !strategy.ok) throw new Error('a request was written');
+  const tools = { strategy: strategy.value, search: 'search_memory' } as OfferedTools;
+  const scope = {
+    services: {
+      counting: async () => ({ counter }),
+      limits: { of: () => undefined },
+      conversation: () => ({ searchArchive: never }),
+      bucket: { get: never },
+    },
+    caller: { tenant, account: {} },
+  } as unknown as RequestScope;
+  const place = { conversation: 'c', user: undefined, off: [] } as unknown as Place;
+  const report = idleReport('compact', 'request');
+  const count = () => Promise.reject(new Error('counted'));
+  const sent = { request: read.value, body, report, beside: 0, count };
+  return (await startRounds(sent, tools, place, scope)).answerer;
+}
+
+afterEach(() => void vi.useRealTimers());
+
+describe('a model that waits for storage', () => {
+  it.each([
+    ['search_memory', { query: 'pears' }, 'The archive does not answer at the moment.'],
+    ['retrieve_ref', { ref }, 'Storage does not answer at the moment.'],
+  ])('is told so after five seconds: %s', async (name, args, words) => {
+    const answerer = await silentAnswerer();
+    vi.useFakeTimers();
+    const result = answerer.answer({ id: 'a', name, arguments: JSON.stringify(args) });
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(await result).toContain(words);
+  });
+});
