@@ -79,7 +79,7 @@ export async function deleteMemory(c: Context<AppEnv>): Promise<Response> {
     await forget();
     if (found) await uses((stub) => stub.release(found));
     for (const ref of refs) services.known.delete(tenant.id, ref);
-    return left !== undefined || found !== null;
+    return (left.of !== 'all' && left.existed) || found !== null;
   });
   if (!existed) throw notFound(id);
   return c.json({ id, object: 'memory.conversation.deleted', deleted: true });

@@ -182,10 +182,7 @@ export class ArchiveRows {
   /** The packs that were ever noted. */
   packs(): string[] {
     if (!this.exists()) return [];
-    return this.sql
-      .exec<{ pack: string }>('SELECT pack FROM archive_packs')
-      .toArray()
-      .map(({ pack }) => pack);
+    return this.packsIn('archive_packs');
   }
 
   /** Messages in the order in which they were archived. @param after the id of the last one of the page before, else 0 */
@@ -249,17 +246,42 @@ export class ArchiveRows {
       .map(({ position, role, text, found }) => ({ position, role, excerpt: excerptOf(text, found) }));
   }
 
-  /** Deletes everything. */
-  drop(): void {
-    if (!this.exists()) return;
-    for (const table of ['archive_generation', 'archive_messages', 'archive_packs', 'archive_text'])
-      this.sql.exec(`DROP TABLE ${table}`);
-    this.known = false;
+  /**
+   * Deletes everything but the names of the packs, which are still in R2 (see `forgetPacks`). To be called when the conversation has
+   * tables.
+   *
+   * @returns these names, those that an earlier deletion has left included
+   */
+  leave(): string[] {
+    this.sql.exec('CREATE TABLE IF NOT EXISTS archive_leaving (pack TEXT PRIMARY KEY) WITHOUT ROWID');
+    if (this.exists()) {
+      this.sql.exec('INSERT OR IGNORE INTO archive_leaving SELECT pack FROM archive_packs');
+      for (const table of ['archive_generation', 'archive_messages', 'archive_packs', 'archive_text'])
+        this.sql.exec(`DROP TABLE ${table}`);
+      this.known = false;
+    }
+    return this.packsIn('archive_leaving');
+  }
+
+  /** Forgets packs that were left and are gone from R2. @returns whether anything is left */
+  forgetPacks(packs: readonly string[]): boolean {
+    this.sql.exec(
+      'DELETE FROM archive_leaving WHERE pack IN (SELECT value FROM json_each(?))',
+      JSON.stringify(packs),
+    );
+    return this.exists() || this.packsIn('archive_leaving').length > 0;
   }
 
   /** To be called when the tables were deleted from outside. */
   forgetTables(): void {
     this.known = undefined;
+  }
+
+  private packsIn(table: 'archive_packs' | 'archive_leaving'): string[] {
+    return this.sql
+      .exec<{ pack: string }>(`SELECT pack FROM ${table}`)
+      .toArray()
+      .map(({ pack }) => pack);
   }
 
   private addOne(row: ArchiveRow, now: number): void {

@@ -39,20 +39,20 @@ const REMEMBERED_COSTS = 100;
 /** How often a conversation that is in use says so to its tenant's object. In milliseconds. */
 const TELLING_MS = 60 * 60_000;
 
-/** What is kept of a conversation. */
-export interface Contents {
-  readonly exists: boolean;
-  /** The names of its archive's packs in R2. */
-  readonly packs: readonly string[];
-  /** When it was last said to be in use, in milliseconds. */
-  readonly usedAt: number;
-}
-
-/** What was deleted, and whether settings are left. */
-export interface Cleared {
-  readonly packs: readonly string[];
-  readonly settings: boolean;
-}
+/** What is left of a conversation: nothing, now or before; its settings; or all, since it is in use. */
+export type Left =
+  | {
+      readonly of: 'nothing' | 'settings';
+      /** Whether there was anything. */
+      readonly existed: boolean;
+      /** The names of packs that are to be deleted from R2. */
+      readonly packs: readonly string[];
+    }
+  | {
+      readonly of: 'all';
+      /** In milliseconds. */
+      readonly usedAt: number;
+    };
 
 /** @param Material what a summary is made from. It holds the caller's key: it stays in memory, and is neither stored nor logged */
 export abstract class ConversationMemoryObject<Material> extends DurableObject<Env> {
@@ -174,8 +174,29 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
     this.spent.set(`${memoryId}`, usage);
   }
 
-  contents(): Contents {
-    return { exists: this.chain.exists(), packs: this.archive.packs(), usedAt: this.chain.state.toldAt() };
+  /**
+   * Deletes everything but the names of the packs, which the caller deletes from R2 and then has forgotten: a call that fails in between can
+   * be made again. Who still writes for this conversation has lost its lease.
+   *
+   * @param unusedSince where given, only a conversation that was not used since then is deleted, and its settings stay; in milliseconds
+   */
+  async leave(unusedSince?: number): Promise<Left> {
+    if (!this.chain.exists()) return { of: 'nothing', existed: false, packs: [] };
+    const usedAt = this.chain.state.toldAt();
+    if (unusedSince !== undefined && usedAt >= unusedSince) return { of: 'all', usedAt };
+    const settings = unusedSince !== undefined && this.chain.hasSettings();
+    const packs = this.archive.leave();
+    this.chain.strip(settings);
+    this.spent.clear();
+    this.waiters.wakeAll();
+    if (packs.length === 0 && !settings) await this.clear();
+    return { of: settings ? 'settings' : 'nothing', existed: true, packs };
+  }
+
+  /** To be called when the packs of `leave` are gone. Leaves nothing where there is nothing else. */
+  async forgetPacks(packs: readonly string[]): Promise<void> {
+    if (!this.chain.exists()) return;
+    if (!this.archive.forgetPacks(packs) && this.chain.isEmpty()) await this.clear();
   }
 
   /** See `ArchiveRows` for what these do. */
@@ -218,9 +239,9 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
     if (this.chain.abandon(memoryId, lease) && !this.archive.exists()) await this.clear();
   }
 
-  /** Deletes everything. Who still writes for this conversation has lost its lease. */
-  async clear(): Promise<Cleared> {
-    const { packs } = this.contents();
+  /** Deletes everything. Who still writes for this conversation has lost its lease. @returns the names of packs that are still in R2 */
+  async clear(): Promise<readonly string[]> {
+    const packs = this.archive.packs();
     const deleted = this.ctx.storage.deleteAll();
     this.forgetTables();
     try {
@@ -230,18 +251,7 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
       this.spent.clear();
       this.waiters.wakeAll();
     }
-    return { packs, settings: false };
-  }
-
-  /** The same, but for the settings. */
-  async strip(): Promise<Cleared> {
-    const { memory_strategy, memory_injection } = this.chain.state.settings();
-    if (memory_strategy === null && memory_injection === null) return this.clear();
-    const { packs } = this.contents();
-    this.chain.strip();
-    this.archive.drop();
-    this.waiters.wakeAll();
-    return { packs, settings: true };
+    return packs;
   }
 
   /** Does what may write, and before anything is written tells the tenant's object of this conversation: it could not be found otherwise. */

@@ -8,17 +8,18 @@ import {
   userMemory,
   userNameIn,
 } from './conversation-key.ts';
+import type { Left } from './conversation-memory.ts';
 import { deleteManifests } from './refs.ts';
 import type { TenantBucket } from './tenant-bucket.ts';
 import type { Erasure, NotedConversation, TenantRows } from './tenant-rows.ts';
 
 /**
- * An invocation may make 50 subrequests (https://developers.cloudflare.com/workers/platform/limits/). One conversation takes five at the most to
- * expire, and two to erase; a page of objects two, and the manifests two more for each thousand.
+ * An invocation may make 50 subrequests (https://developers.cloudflare.com/workers/platform/limits/). One conversation takes four at the most to
+ * expire or to be erased; a page of objects two, and the manifests two more for each thousand.
  */
 const CONVERSATIONS_A_STEP = 8;
 const CALLS_A_STEP = 40;
-const CALLS_A_CONVERSATION = 2;
+const CALLS_A_CONVERSATION = 4;
 const CALLS_A_PAGE = 6;
 const PAGE = 1000;
 
@@ -29,31 +30,22 @@ export interface Ground {
   readonly rows: TenantRows;
 }
 
-/** What is left of a conversation: nothing, now or before; its settings; or all, since it is in use. */
-export type Left = { readonly of: 'nothing' | 'settings' } | { readonly of: 'all'; readonly usedAt: number };
-
 /**
- * Deletes a conversation's archive and what its object holds. What the object knows of goes first: a call that fails half-way can then be
- * made again.
+ * Deletes what a conversation's object holds, and its archive.
  *
- * @param unusedSince where given, only a conversation that was not used since then is deleted, and its settings stay; in milliseconds
- * @returns what is left; undefined when there was nothing
- * @throws when R2 or the object fails
+ * @param unusedSince see `ConversationMemoryObject.leave`
+ * @throws when R2 or the object fails; it can then be called again
  */
 export async function clearConversation(
   bucket: TenantBucket,
   open: () => ConversationMemoryStub,
   unusedSince?: number,
-): Promise<Left | undefined> {
-  const { exists, packs, usedAt } = await callObject(open, (stub) => stub.contents());
-  if (!exists) return undefined;
-  if (unusedSince !== undefined && usedAt >= unusedSince) return { of: 'all', usedAt };
-  await bucket.delete(packs);
-  const cleared = await callObject(open, (stub) => (unusedSince === undefined ? stub.clear() : stub.strip()));
-  // Whoever was at work meanwhile may have written more.
-  const known = new Set(packs);
-  await bucket.delete(cleared.packs.filter((pack) => !known.has(pack)));
-  return { of: cleared.settings ? 'settings' : 'nothing' };
+): Promise<Left> {
+  const left = await callObject(open, (stub) => stub.leave(unusedSince));
+  if (left.of === 'all' || left.packs.length === 0) return left;
+  await bucket.delete(left.packs);
+  await callObject(open, (stub) => stub.forgetPacks(left.packs));
+  return left;
 }
 
 /**
@@ -69,12 +61,12 @@ export async function expireStep({ env, bucket, rows }: Ground, unusedSince: num
   for (const conversation of unused) {
     const { name } = conversation;
     const left = await clearConversation(bucket, () => conversationMemory(env, name), unusedSince);
-    if (left?.of === 'all') {
+    if (left.of === 'all') {
       rows.note(name, [], left.usedAt);
       continue;
     }
     await forgetPublished(env, name);
-    if (left?.of === 'settings') rows.retire(conversation);
+    if (left.of === 'settings') rows.retire(conversation);
     else rows.release(conversation);
   }
   return unused.length < CONVERSATIONS_A_STEP;
@@ -113,12 +105,12 @@ export async function eraseStep(ground: Ground): Promise<boolean> {
   return rows.erasure() === undefined;
 }
 
-async function eraseConversation({ env, rows }: Ground, conversation: NotedConversation): Promise<void> {
+async function eraseConversation(
+  { env, bucket, rows }: Ground,
+  conversation: NotedConversation,
+): Promise<void> {
   const { name } = conversation;
-  await callObject(
-    () => conversationMemory(env, name),
-    (stub) => stub.clear(),
-  );
+  await clearConversation(bucket, () => conversationMemory(env, name));
   // Afterwards: whoever was writing a summary has lost its lease, and publishes nothing more.
   const user = userNameIn(name);
   if (user !== undefined)

@@ -223,13 +223,7 @@ export class MemoryChain {
   /** Takes a claim back. @returns whether nothing else is stored */
   abandon(memoryId: number, lease: string): boolean {
     if (this.rows.holds(memoryId, lease)) this.writer.remove(memoryId);
-    const { memory_strategy, memory_injection } = this.state.settings();
-    return (
-      !this.rows.any() &&
-      memory_strategy === null &&
-      memory_injection === null &&
-      this.state.injection() === null
-    );
+    return this.isEmpty();
   }
 
   isProcessing(memoryId: number): boolean {
@@ -244,9 +238,20 @@ export class MemoryChain {
     return { ...known, ...(exists ? this.rows.listing(this.ports.now()) : nothing) };
   }
 
-  /** Deletes all but the settings. Who still writes has lost its lease. */
-  strip(): void {
-    if (this.exists()) this.tables.strip();
+  /** Deletes all. Who still writes has lost its lease. @param settings whether those stay */
+  strip(settings: boolean): void {
+    if (this.exists()) this.tables.strip(settings);
+  }
+
+  /** Whether a caller has set anything. */
+  hasSettings(): boolean {
+    const { memory_strategy, memory_injection } = this.state.settings();
+    return memory_strategy !== null || memory_injection !== null;
+  }
+
+  /** Whether there is nothing that would have to be kept. */
+  isEmpty(): boolean {
+    return !this.rows.any() && !this.hasSettings() && this.state.injection() === null;
   }
 
   /** To be called when the tables were deleted from outside. */

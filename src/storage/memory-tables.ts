@@ -76,10 +76,14 @@ export class MemoryTables {
     this.set('schema_version', SCHEMA_VERSION);
   }
 
-  /** Deletes all rows but those of `state` that are set by a caller. */
-  strip(): void {
+  /** Deletes all rows. @param settings whether those stay that a caller has set */
+  strip(settings: boolean): void {
     for (const table of ['memories', 'pins']) this.sql.exec(`DELETE FROM ${table}`);
-    this.sql.exec("DELETE FROM state WHERE key IN ('health', 'frozen_injection')");
+    const kept = ['schema_version', ...(settings ? ['memory_strategy', 'memory_injection', 'told_at'] : [])];
+    this.sql.exec(
+      'DELETE FROM state WHERE key NOT IN (SELECT value FROM json_each(?))',
+      JSON.stringify(kept),
+    );
   }
 
   /** To be called when the tables were deleted from outside. */

@@ -59,7 +59,8 @@ describe('deleting a conversation', () => {
   async function summarised() {
     const users = watchedObjects(env.USER_MEMORY);
     const user = `ann ${Math.random()}`;
-    const started = start(SUMMARIZE, { USER_MEMORY: users.namespace });
+    const known = watchedObjects(env.TENANT_MEMORY);
+    const started = start(SUMMARIZE, { USER_MEMORY: users.namespace, TENANT_MEMORY: known.namespace });
     const { app, ask, id } = started;
     for (const n of [1, 2, 3, 4]) await ask(n, { user });
     const headers = { 'x-memory-user': user };
@@ -76,7 +77,7 @@ describe('deleting a conversation', () => {
     expect(memories).toHaveLength(1);
     expect((await transcript()).status).toBe(200);
     expect(await isTold()).toBe(true);
-    return { ...started, users, call, transcript, isTold };
+    return { ...started, users, known, call, transcript, isTold };
   }
 
   it('takes its transcripts and what its user is told with it, once', async () => {
@@ -95,8 +96,9 @@ describe('deleting a conversation', () => {
   it.each<[string, (talk: Awaited<ReturnType<typeof summarised>>) => Set<string>, string]>([
     ["the user's memory", ({ users }) => users.failing, 'forget'],
     ['the bucket', ({ watched }) => watched.failing, 'delete'],
-    ["the conversation's memory", ({ objects }) => objects.failing, 'clear'],
-    ["the conversation's memory, when it is read,", ({ objects }) => objects.failing, 'contents'],
+    ["the conversation's memory", ({ objects }) => objects.failing, 'leave'],
+    ["the tenant's memory", ({ known }) => known.failing, 'find'],
+    ["the tenant's memory, at the end,", ({ known }) => known.failing, 'release'],
   ])('can be done again when %s has failed', async (_, failingOf, method) => {
     const talk = await summarised();
     const { call, transcript, isTold } = talk;

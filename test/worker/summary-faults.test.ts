@@ -150,7 +150,7 @@ describe('an object that throws', () => {
     expect(ofRequest.warning).toBeNull();
   });
 
-  it.each(['overview', 'configure', 'clear'])(
+  it.each(['overview', 'configure', 'leave'])(
     'at %s is said by the routes of conversations',
     async (method) => {
       const { id, app, objects } = start(undefined);
