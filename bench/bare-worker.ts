@@ -1,9 +1,10 @@
 /** A Worker that only forwards: what any proxy on this platform costs. Precis is measured against it. */
 import { DurableObject } from 'cloudflare:workers';
 
-/** wrangler.toml binds these two, and wrangler starts no Worker without them. */
+/** wrangler.toml binds these, and wrangler starts no Worker without them. */
 export class ConversationMemory extends DurableObject {}
 export class UserMemory extends DurableObject {}
+export class TenantMemory extends DurableObject {}
 
 interface Env {
   /** Without `/v1`. */

@@ -26,6 +26,7 @@ export function scopeOf(c: Context<AppEnv>): RequestScope {
     caller,
     headers,
     timings: new Timings(),
+    uses: new Map(),
     session: SESSION_HEADERS.map((name) => headers.get(name)).find((value) => value !== null) ?? undefined,
     waitUntil: (work) => c.executionCtx.waitUntil(work),
     mayStore: (tenant) => {

@@ -66,6 +66,8 @@ export interface RequestScope {
   readonly headers: Headers;
   readonly waitUntil: WaitUntil;
   readonly timings: Timings;
+  /** Of which conversations uses are told, by name. */
+  readonly uses: Map<string, RefUses>;
   /** The session that the caller's headers name; it groups refs, and nothing else. */
   readonly session: string | undefined;
   /** Whether the upstream accepts the caller's key, so that its contents may be stored. */
@@ -182,13 +184,7 @@ export function refWriterOf(
 ): RefWriter {
   const { services, waitUntil } = scope;
   const group = groupOf(request.messages, place, scope);
-  const uses =
-    group &&
-    new RefUses(
-      conversationName(tenant.id, place.user, group),
-      () => services.tenant(tenant.id),
-      services.told,
-    );
+  const uses = group && usesOf(conversationName(tenant.id, place.user, group), tenant, scope);
   return new RefWriter({
     store: new RefStore(services.bucket, tenant),
     tenant: tenant.id,
@@ -197,6 +193,14 @@ export function refWriterOf(
     uses,
     retention: services.retention,
   });
+}
+
+/** One for all writers of a request. */
+function usesOf(conversation: string, tenant: Tenant, { uses, services }: RequestScope): RefUses {
+  const known =
+    uses.get(conversation) ?? new RefUses(conversation, () => services.tenant(tenant.id), services.told);
+  uses.set(conversation, known);
+  return known;
 }
 
 /** Without a tenant, placeholders name no ref, and no summary is kept. */

@@ -2,12 +2,17 @@
 import { callObject, type TenantMemoryStub, tenantIn } from './conversation-key.ts';
 import type { KnownRefs } from './writer.ts';
 
-/** The uses of one conversation. */
+/** What is to be told waits so long: the answer goes first, and what one request has to tell is one call. In milliseconds. */
+const GATHERING_MS = 25;
+
+/** The uses of one conversation, in one request. */
 export class RefUses {
   private readonly conversation: string;
   private readonly tenant: string;
   private readonly open: () => TenantMemoryStub;
   private readonly told: KnownRefs;
+  private readonly gathered = new Set<string>();
+  private telling: Promise<void> | undefined;
 
   /**
    * @param conversation see `conversationName`
@@ -21,16 +26,30 @@ export class RefUses {
   }
 
   /**
+   * Resolves when they are told.
+   *
    * @param refs that the conversation refers to
    * @param written those that are being written: they are told in any case
    * @throws when the object fails
    */
   async note(refs: readonly string[], written: ReadonlySet<string>): Promise<void> {
-    const { conversation, tenant, told } = this;
-    const use = (ref: string): string => `${conversation} ${ref}`;
-    const telling = [...new Set(refs)].filter((ref) => written.has(ref) || !told.has(tenant, use(ref)));
-    if (telling.length === 0) return;
-    await callObject(this.open, (stub) => stub.note(conversation, telling));
-    for (const ref of telling) told.add(tenant, use(ref));
+    for (const ref of refs)
+      if (written.has(ref) || !this.told.has(this.tenant, this.use(ref))) this.gathered.add(ref);
+    if (this.gathered.size === 0) return;
+    this.telling ??= new Promise((resolve) => setTimeout(resolve, GATHERING_MS)).then(() => this.tell());
+    await this.telling;
+  }
+
+  private async tell(): Promise<void> {
+    const { conversation } = this;
+    const refs = [...this.gathered];
+    this.gathered.clear();
+    this.telling = undefined;
+    await callObject(this.open, (stub) => stub.note(conversation, refs));
+    for (const ref of refs) this.told.add(this.tenant, this.use(ref));
+  }
+
+  private use(ref: string): string {
+    return `${this.conversation} ${ref}`;
   }
 }
