@@ -19,6 +19,19 @@ export function quantile(values: readonly number[], share: number): number {
   return below + (above - below) * (at - Math.floor(at));
 }
 
+/** The median and where that of all possible values lies with 95 % confidence, by ranks (Hahn & Meeker, Statistical Intervals, 5.2). */
+export function medianInterval(values: readonly number[]): { median: number; low: number; high: number } {
+  const sorted = values.toSorted((a, b) => a - b);
+  const reach = 0.98 * Math.sqrt(sorted.length);
+  const low = Math.max(0, Math.floor(sorted.length / 2 - reach) - 1);
+  const high = Math.min(sorted.length - 1, Math.ceil(sorted.length / 2 + reach));
+  return {
+    median: quantile(values, 0.5),
+    low: sorted[low] ?? Number.NaN,
+    high: sorted[high] ?? Number.NaN,
+  };
+}
+
 /** Milliseconds, with as many digits as they deserve. */
 export function ms(value: number): string {
   return value.toFixed(Math.abs(value) < 10 ? 2 : 1);

@@ -4,8 +4,8 @@
  * (`npm run bench:proxy -- [--runs N] [--json]`).
  *
  * Client and upstream live in this process, both Workers run by `wrangler dev`, which has a proxy of its own before each: what
- * counts is the difference to the bare Worker, not the time as such. Routes take turns request by request, and each round
- * begins with another one. Each request is the next one of its conversation: it ends with a step that nobody has seen.
+ * counts is the difference to the bare Worker, not the time as such. Routes take turns request by request, in another order in each round:
+ * what one leaves in the background is felt by the next. Each request is the next one of its conversation: it ends with a step that nobody has seen.
  */
 import { Agent, type IncomingHttpHeaders, request as send } from 'node:http';
 import { cpus } from 'node:os';
@@ -13,17 +13,20 @@ import { parseArgs } from 'node:util';
 import type { MemoryStrategyRequest } from '../src/memory/strategy.ts';
 import { startWorker } from '../test/support/worker-server.ts';
 import { bodyOf, makeConversation, nextStep } from './conversation.ts';
-import { ms, printTable, summarize, thousands } from './figures.ts';
+import { medianInterval, ms, printTable, summarize, thousands } from './figures.ts';
+import { Random } from './random.ts';
 import { FIRST_TEXT, RECEIVED_HEADER, startUpstream } from './upstream.ts';
 
 const SIZES = [2_000, 100_000, 1_000_000];
 const KINDS = ['json', 'stream'] as const;
-const MOST_RUNS = 60;
+const MOST_RUNS = 100;
 const WARM_UP = 10;
 
 const KEY = 'sk-the-key-of-a-benchmark-0001';
 const CHAT = '/v1/chat/completions';
 const BARE = 'bare Worker';
+const WITHOUT_TOOL = 'Precis, compact over budget, refs';
+const WITH_TOOL = 'Precis, the same, the model may fetch';
 
 /** Tokens by byte: half of that is more than any of the bodies has, a twentieth is a fraction of what it has. */
 const UNDER = 1 / 2;
@@ -103,13 +106,13 @@ function routesTo(direct: string, forwarding: string, proxy: string): Route[] {
       holds: (headers) => applied(headers) !== 'none',
     },
     {
-      name: 'Precis, compact over budget, refs',
+      name: WITHOUT_TOOL,
       url: proxy + CHAT,
       strategy: overBudget,
       holds: namesRefs,
     },
     {
-      name: 'Precis, the same, the model may fetch',
+      name: WITH_TOOL,
       url: proxy + CHAT,
       strategy: (bytes) => ({ ...overBudget(bytes), compact_retrieval: 'tool' }),
       holds: namesRefs,
@@ -136,9 +139,9 @@ async function measure(routes: readonly Route[], bytes: number, kind: Kind) {
   const fields = kind === 'stream' ? { stream: true } : {};
   const spent = routes.map((): number[] => []);
   const sent = routes.map(() => 0);
+  const random = new Random(bytes);
   for (let round = 0; round < WARM_UP + runs; round++) {
-    for (let turn = 0; turn < routes.length; turn++) {
-      const index = (round + turn) % routes.length;
+    for (const index of random.shuffle([...routes.keys()])) {
       const route = routes[index];
       if (!route) continue;
       const more = nextStep(
@@ -153,12 +156,15 @@ async function measure(routes: readonly Route[], bytes: number, kind: Kind) {
       sent[index] = Number(answer.headers[RECEIVED_HEADER]);
     }
   }
-  const bareTimes = spent[routes.findIndex(({ name }) => name === BARE)] ?? [];
+  const timesTo = (route: string): number[] => spent[routes.findIndex(({ name }) => name === route)] ?? [];
+  // By round: what the machine did meanwhile is the same for both.
+  const over = (times: readonly number[], base: string): number[] =>
+    times.map((time, round) => time - (timesTo(base)[round] ?? Number.NaN));
   return routes.map(({ name }, index) => {
     const times = spent[index] ?? [];
-    // By round: what the machine did meanwhile is the same for both.
-    const over = summarize(times.map((time, round) => time - (bareTimes[round] ?? Number.NaN)));
-    return { bytes, kind, route: name, ...summarize(times), overBare: over.median, received: sent[index] };
+    const overBare = summarize(over(times, BARE)).median;
+    const more = name === WITH_TOOL ? { overWithoutTool: medianInterval(over(times, WITHOUT_TOOL)) } : {};
+    return { bytes, kind, route: name, ...summarize(times), overBare, ...more, received: sent[index] };
   });
 }
 
@@ -218,6 +224,12 @@ function print(cells: Awaited<ReturnType<typeof measure>>): void {
       }),
     );
   }
+  console.log('\nFirst text of a stream, with the tool over without it, in the same rounds:');
+  for (const { bytes, kind, overWithoutTool } of cells)
+    if (kind === 'stream' && overWithoutTool) {
+      const { median, low, high } = overWithoutTool;
+      console.log(`${thousands(bytes)} bytes: ${ms(median)} ms (95 %: ${ms(low)} to ${ms(high)})`);
+    }
   console.log(`
 JSON, SSE: medians, without and with stream: true.
 over bare: median of the differences to the bare Worker in the same round.

@@ -34,6 +34,14 @@ export class Random {
     return items[this.int(0, items.length - 1)] ?? items[0];
   }
 
+  /** The same items in another order (Fisher and Yates). */
+  shuffle<Item>(items: readonly Item[]): Item[] {
+    const left = [...items];
+    const shuffled: Item[] = [];
+    while (left.length > 0) shuffled.push(...left.splice(this.int(0, left.length - 1), 1));
+    return shuffled;
+  }
+
   hex(digits: number): string {
     let text = '';
     while (text.length < digits) text += this.int(0, 0xffff).toString(16).padStart(4, '0');

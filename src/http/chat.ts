@@ -30,15 +30,21 @@ export async function chatCompletions(c: Context<AppEnv>): Promise<Response> {
     writeChatRequest(request, view, injected.message, tools?.definitions);
   const send = (body: Uint8Array, left?: AbortSignal) =>
     askUpstream(c, scope, '/chat/completions', body, left);
-  const ask = (view: MadeView) => send(bodyOf(view));
+  let sent: Uint8Array | undefined;
+  const ask = (view: MadeView) => {
+    sent = bodyOf(view);
+    return send(sent);
+  };
   const asking = { request, options, beside: injected.tokens ?? 0, make, ask };
   const { made, answer } = await askWithin(first, asking, scope);
   const report = withInjection(made.report, injected);
   if (answer.response.ok && scope.caller.tenant) {
     scope.services.accepted.accept(scope.caller.tenant.id);
     if (made.prepareNext) scope.waitUntil(made.prepareNext());
-    scope.waitUntil(noteNamed(bodyOf(made), request, place, scope));
+    if (sent) scope.waitUntil(noteNamed(sent, request, place, scope));
   }
+  // A stream may last for minutes: it keeps no second copy of the body.
+  sent = undefined;
   const { tools } = made;
   const retrieval = tools && {
     tools,
@@ -47,8 +53,8 @@ export async function chatCompletions(c: Context<AppEnv>): Promise<Response> {
       () => {
         const count = async () => (await make({ ...options, count: true })).report;
         const beside = injected.tokens ?? 0;
-        const sent = { request, body: bodyOf(made), report: made.report, beside, count };
-        return startRounds(sent, tools, place, scope);
+        const went = { request, body: bodyOf(made), report: made.report, beside, count };
+        return startRounds(went, tools, place, scope);
       },
       send,
     ),
