@@ -2,17 +2,14 @@
 import { callObject, type TenantMemoryStub, tenantIn } from './conversation-key.ts';
 import type { KnownRefs } from './writer.ts';
 
-/** What is to be told waits so long: the answer goes first, and what one request has to tell is one call. In milliseconds. */
-const GATHERING_MS = 25;
-
 /** The uses of one conversation, in one request. */
 export class RefUses {
   private readonly conversation: string;
   private readonly tenant: string;
   private readonly open: () => TenantMemoryStub;
   private readonly told: KnownRefs;
-  private readonly gathered = new Set<string>();
-  private telling: Promise<void> | undefined;
+  /** What is being told. */
+  private readonly telling = new Map<string, Promise<void>>();
 
   /**
    * @param conversation see `conversationName`
@@ -33,20 +30,23 @@ export class RefUses {
    * @throws when the object fails
    */
   async note(refs: readonly string[], written: ReadonlySet<string>): Promise<void> {
-    for (const ref of refs)
-      if (written.has(ref) || !this.told.has(this.tenant, this.use(ref))) this.gathered.add(ref);
-    if (this.gathered.size === 0) return;
-    this.telling ??= new Promise((resolve) => setTimeout(resolve, GATHERING_MS)).then(() => this.tell());
-    await this.telling;
+    const untold = [...new Set(refs)].filter(
+      (ref) => written.has(ref) || !this.told.has(this.tenant, this.use(ref)),
+    );
+    const telling = this.tell(untold.filter((ref) => !this.telling.has(ref)));
+    await Promise.all([telling, ...untold.map((ref) => this.telling.get(ref))]);
   }
 
-  private async tell(): Promise<void> {
-    const { conversation } = this;
-    const refs = [...this.gathered];
-    this.gathered.clear();
-    this.telling = undefined;
-    await callObject(this.open, (stub) => stub.note(conversation, refs));
-    for (const ref of refs) this.told.add(this.tenant, this.use(ref));
+  private async tell(refs: readonly string[]): Promise<void> {
+    if (refs.length === 0) return;
+    const telling = callObject(this.open, (stub) => stub.note(this.conversation, refs));
+    for (const ref of refs) this.telling.set(ref, telling);
+    try {
+      await telling;
+      for (const ref of refs) this.told.add(this.tenant, this.use(ref));
+    } finally {
+      for (const ref of refs) this.telling.delete(ref);
+    }
   }
 
   private use(ref: string): string {

@@ -100,8 +100,8 @@ export class RefWriter {
    * @param limit resolves when waiting is over
    */
   async ensure(segments: readonly (readonly StoredContent[])[], limit: Promise<void>): Promise<void> {
-    this.waitUntil(this.noteUses(segments.flat()));
-    const work = this.ensureAll(segments);
+    // Both: a deletion of the conversation has to find what its view names.
+    const work = Promise.all([this.noteUses(segments.flat()), this.ensureAll(segments)]);
     this.waitUntil(work);
     await Promise.race([work, limit]);
   }
