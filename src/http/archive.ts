@@ -2,8 +2,8 @@
 import { type ArchiveKey, archiveKeys } from '../memory/archive-keys.ts';
 import type { Hashed } from '../memory/prefix-hash.ts';
 import type { MemoryStrategy } from '../memory/strategy.ts';
-import type { ChatRequest } from '../protocol/chat.ts';
-import { answerIdentity, type ChatMessage } from '../protocol/chat-message.ts';
+import { answerIdentity } from '../protocol/chat-message.ts';
+import type { ModelRequest, WireMessage } from '../protocol/model-request.ts';
 import { Archive, type ArchiveEntry } from '../storage/archive.ts';
 import { searchable } from '../storage/archive-text.ts';
 import { labelDigest } from '../storage/tenant.ts';
@@ -20,7 +20,7 @@ export type ArchiveRequest = (answer: string | undefined) => Promise<void>;
 
 /** Undefined where nothing is to be archived. */
 export function archiverOf(
-  request: ChatRequest,
+  request: ModelRequest,
   strategy: MemoryStrategy,
   place: Place,
   scope: RequestScope,
@@ -51,13 +51,13 @@ interface RequestArchive {
  * @param answer the text of an answer that the array does not hold yet
  */
 function archiveOf(
-  request: ChatRequest,
+  request: ModelRequest,
   place: Place,
   scope: RequestScope,
   answer?: string,
 ): RequestArchive | undefined {
   const { services, caller } = scope;
-  const said = [...request.messages.map((message) => asSent(message, request)), ...answered(answer)];
+  const said = [...request.messages.map(asSent), ...answered(answer)];
   const keys = archiveKeys(said, labelDigest);
   const session = groupOf(said, place, scope, (end) => keys[end - 1]?.key ?? '');
   if (!caller.tenant || !session) return undefined;
@@ -73,7 +73,7 @@ function archiveOf(
  * can still be searched for what it has. Undefined where there is none (see `archiveOf`).
  */
 export async function archiveWithArray(
-  request: ChatRequest,
+  request: ModelRequest,
   place: Place,
   scope: RequestScope,
 ): Promise<Archive | undefined> {
@@ -90,14 +90,14 @@ interface Said extends Hashed, Pick<ArchiveEntry, 'isAnswer' | 'json' | 'text'> 
   readonly wireRole: string;
 }
 
-function asSent(message: ChatMessage, { bytes }: ChatRequest): Said {
-  const { role, wireRole = '', span } = message;
+function asSent(message: WireMessage): Said {
+  const { role, wireRole = '', json } = message;
   return {
     role,
     wireRole,
     identity: message.identity,
     isAnswer: false,
-    json: bytes.subarray(span.start, span.end),
+    json,
     // A preamble that changes with each request would be found before all else.
     text: () =>
       role === 'preamble' ? null : searchable([...message.content().weight.texts, ...message.beside()]),

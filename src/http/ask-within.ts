@@ -3,7 +3,7 @@
  * once. Whatever it says then is its answer; where no view is smaller, or the smaller one gets no answer at all, its error goes back as
  * it came.
  */
-import type { ChatRequest } from '../protocol/chat.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import {
   type LearnedLimit,
@@ -22,7 +22,7 @@ const ERROR_LIMIT_MS = 5_000;
 
 /** One request, and how it is asked. */
 export interface Asking {
-  readonly request: ChatRequest;
+  readonly request: ModelRequest;
   readonly options: MakeViewOptions;
   /** Tokens that go up beside the view. */
   readonly beside: number;

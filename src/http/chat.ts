@@ -1,6 +1,7 @@
 /** `POST /v1/chat/completions`: the view goes up, the upstream's answer comes back. */
 import type { Context } from 'hono';
-import { type ChatRequest, readChatRequest, writeChatRequest } from '../protocol/chat.ts';
+import { readChatRequest } from '../protocol/chat.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
 import { Rounds } from '../retrieval/rounds.ts';
 import { archiverOf } from './archive.ts';
 import { askUpstream, scopeOf } from './ask-upstream.ts';
@@ -26,8 +27,7 @@ export async function chatCompletions(c: Context<AppEnv>): Promise<Response> {
     make(options),
     injectionFor(request, chosen.injection, place, scope),
   ]);
-  const bodyOf = ({ view, tools }: MadeView) =>
-    writeChatRequest(request, view, injected.message, tools?.definitions);
+  const bodyOf = ({ view, tools }: MadeView) => request.write(view, injected.message, tools?.definitions);
   const send = (body: Uint8Array, left?: AbortSignal) =>
     askUpstream(c, scope, '/chat/completions', body, left);
   let sent: Uint8Array | undefined;
@@ -66,7 +66,7 @@ export async function chatCompletions(c: Context<AppEnv>): Promise<Response> {
 
 /** Whose a request is, and what holds for it. @throws ApiError */
 export async function readCall(
-  request: ChatRequest,
+  request: ModelRequest,
   agentInPath: Agent | undefined,
   scope: RequestScope,
 ): Promise<{ place: Place; chosen: ChosenStrategy }> {
@@ -78,7 +78,7 @@ export async function readCall(
 }
 
 /** Reads the body of a chat request. @throws ApiError */
-export async function readRequest(raw: Request): Promise<ChatRequest> {
+export async function readRequest(raw: Request): Promise<ModelRequest> {
   const read = readChatRequest(new Uint8Array(await raw.arrayBuffer()));
   if (read.ok) return read.value;
   const { code, message, param } = read.reason;

@@ -8,7 +8,7 @@ import {
   quote,
   type StrategyFault,
 } from '../memory/strategy.ts';
-import type { ChatRequest } from '../protocol/chat.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Settings } from '../storage/memories.ts';
 import { ApiError } from './errors.ts';
 import type { Agent, Services } from './services.ts';
@@ -30,7 +30,7 @@ export interface ChosenStrategy {
  * @throws ApiError `invalid_memory_strategy`, naming the field
  */
 export async function chooseStrategy(
-  request: ChatRequest,
+  request: ModelRequest,
   headers: Headers,
   agent: Agent | undefined,
   settings: () => Promise<Settings | undefined>,
@@ -85,7 +85,7 @@ function readStored({ memory_strategy, memory_injection }: Settings, services: S
 /** What a conversation is set to that nobody has configured. */
 export const NOTHING_SET: Settings = { memory_strategy: null, memory_injection: null };
 
-function strategyOfRequest(request: ChatRequest, headers: Headers): MemoryStrategy | undefined {
+function strategyOfRequest(request: ModelRequest, headers: Headers): MemoryStrategy | undefined {
   const inBody = request.own('memory_strategy');
   if (inBody !== undefined) return parsedStrategy(inBody);
   const header = headers.get('x-memory-strategy')?.trim();
@@ -104,7 +104,7 @@ function strategyError({ field, message }: StrategyFault): ApiError {
   return new ApiError('invalid_memory_strategy', message, param);
 }
 
-function injectionIn(request: ChatRequest, headers: Headers): Injection | 'off' | undefined {
+function injectionIn(request: ModelRequest, headers: Headers): Injection | 'off' | undefined {
   const inBody = request.own('memory_injection');
   if (inBody !== undefined) return parsedInjection(inBody);
   const header = headers.get('x-memory-injection')?.trim().toLowerCase();
@@ -135,7 +135,7 @@ function jsonOrWord(header: string, name: string): unknown {
 
 /** The agent that a request names itself, or the one of its base URL. @throws ApiError `unknown_agent` */
 export function agentOf(
-  request: ChatRequest,
+  request: ModelRequest,
   headers: Headers,
   agentInPath: Agent | undefined,
   services: Services,
@@ -154,7 +154,7 @@ export function knownAgent(key: unknown, param: string | null, services: Service
   throw new ApiError('unknown_agent', `There is no agent ${quote(key)}; known ones: ${known}.`, param);
 }
 
-function reportWanted(request: ChatRequest, headers: Headers): boolean {
+function reportWanted(request: ModelRequest, headers: Headers): boolean {
   const inBody = request.own('memory_report');
   if (inBody === undefined) return headers.get('x-memory-report')?.trim().toLowerCase() === 'true';
   if (typeof inBody === 'boolean') return inBody;

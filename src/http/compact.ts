@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import { conversationTurns } from '../memory/conversation-turns.ts';
 import { readHistory } from '../memory/history.ts';
 import type { MemoryStrategy } from '../memory/strategy.ts';
-import { type ChatRequest, writeCompactedMessages } from '../protocol/chat.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
 import { concat } from '../protocol/spans.ts';
 import { scopeOf } from './ask-upstream.ts';
 import { readCall, readRequest } from './chat.ts';
@@ -39,13 +39,13 @@ export async function compact(c: Context<AppEnv>): Promise<Response> {
   return new Response(body, { headers });
 }
 
-function messagesPart(request: ChatRequest, { view }: MadeView): Uint8Array[] {
-  return [encoder.encode('"messages":'), writeCompactedMessages(request, view)];
+function messagesPart(request: ModelRequest, { view }: MadeView): Uint8Array[] {
+  return [encoder.encode('"messages":'), request.writeCompacted(view)];
 }
 
 /** Fields of an object, without its braces. */
 function conversationPart(
-  request: ChatRequest,
+  request: ModelRequest,
   { view, history }: MadeView,
   strategy: MemoryStrategy,
 ): Uint8Array {
@@ -56,13 +56,13 @@ function conversationPart(
 
 type Format = 'messages' | 'conversation_memory';
 
-function formatOf(request: ChatRequest): Format {
+function formatOf(request: ModelRequest): Format {
   const format = request.field('format') ?? 'messages';
   if (format === 'messages' || format === 'conversation_memory') return format;
   throw new ApiError('invalid_json', "format must be 'messages' or 'conversation_memory'.", 'format');
 }
 
-function flag(request: ChatRequest, name: 'force' | 'dry_run'): boolean {
+function flag(request: ModelRequest, name: 'force' | 'dry_run'): boolean {
   const value = request.field(name) ?? false;
   if (typeof value === 'boolean') return value;
   throw new ApiError('invalid_json', `${name} must be true or false.`, name);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Boundaries } from '../memory/boundaries.ts';
 import type { History } from '../memory/history.ts';
 import { type Hashed, prefixHashes } from '../memory/prefix-hash.ts';
-import type { ChatRequest } from '../protocol/chat.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
 import {
   callObject,
   conversationName,
@@ -128,7 +128,7 @@ export interface HeldSummary extends KnownSummary {
  *
  * @throws ApiError when it does not have a report's form
  */
-export function sentSummary(request: ChatRequest): z.output<typeof held> | undefined {
+export function sentSummary(request: ModelRequest): z.output<typeof held> | undefined {
   const sent = request.own('memory_summary');
   if (sent === undefined) return undefined;
   const parsed = held.safeParse(sent);
@@ -142,7 +142,10 @@ export function sentSummary(request: ChatRequest): z.output<typeof held> | undef
 }
 
 /** The same, and the place up to which it reaches in this array; stale when it is of other messages. */
-export function heldSummary(request: ChatRequest, boundaries: Boundaries): HeldSummary | 'stale' | undefined {
+export function heldSummary(
+  request: ModelRequest,
+  boundaries: Boundaries,
+): HeldSummary | 'stale' | undefined {
   const sent = sentSummary(request);
   if (!sent) return undefined;
   const { text, covers, prefix_hash, ref } = sent;

@@ -4,8 +4,7 @@
  */
 import { type Injection, writeInjection } from '../memory/injection.ts';
 import type { Report, Warning } from '../memory/report.ts';
-import type { ChatRequest } from '../protocol/chat.ts';
-import type { InjectedMessage } from '../protocol/chat-summary.ts';
+import type { InjectedMessage, ModelRequest } from '../protocol/model-request.ts';
 import { callObject } from '../storage/conversation-key.ts';
 import { within } from '../summary/time-limit.ts';
 import { storedConversation } from './conversation.ts';
@@ -28,7 +27,7 @@ const NOTHING: Injected = { warnings: [] };
 
 /** @param injection undefined when it is off */
 export async function injectionFor(
-  { model, tooManyMessages }: ChatRequest,
+  { model, tooManyMessages }: ModelRequest,
   injection: Injection | undefined,
   place: Place,
   scope: RequestScope,

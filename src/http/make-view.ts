@@ -6,8 +6,7 @@ import { findEcho } from '../memory/session-summary.ts';
 import { budgetsOf, type EditingStrategy, type SummarizingStrategy } from '../memory/strategy.ts';
 import { type TokenCounter, toolTokens } from '../memory/tokens.ts';
 import type { View } from '../memory/view.ts';
-import type { ChatRequest } from '../protocol/chat.ts';
-import { toolsWith } from '../protocol/chat-tools.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
 import { conversationName } from '../storage/conversation-key.ts';
 import { RefUses } from '../storage/ref-uses.ts';
 import { RefStore } from '../storage/refs.ts';
@@ -76,7 +75,7 @@ export interface RequestScope {
 
 /** A request that is about to be planned. */
 export interface Prepared {
-  readonly request: ChatRequest;
+  readonly request: ModelRequest;
   readonly place: Place;
   readonly history: History;
   /** Without the tokens of the tools, which cost a tokenizer. */
@@ -91,7 +90,7 @@ export interface Prepared {
 
 /** @throws ApiError `body_too_large`, and what the mode itself refuses */
 export async function makeView(
-  request: ChatRequest,
+  request: ModelRequest,
   chosen: ChosenStrategy,
   place: Place,
   scope: RequestScope,
@@ -137,7 +136,7 @@ export async function makeView(
   const outline = limit ? withinLimit(strategy, asked, limit) : asked;
   const warnings = warningsOf(strategy, caller);
   if (offered === 'off') warnings.push('retrieval_off');
-  const allTools = tools ? toolsWith(request.tools, tools.definitions) : request.tools;
+  const allTools = tools ? request.toolsWith(tools.definitions) : request.tools;
   if (!options.count && !mayAct(strategy, outline, allTools?.bytes ?? 0)) return idle(...warnings);
 
   const prepared: Prepared = {

@@ -5,8 +5,7 @@ import {
   type MemoryStrategy,
   retrieves,
 } from '../memory/strategy.ts';
-import type { ChatRequest } from '../protocol/chat.ts';
-import { hasTools, takesTool, toolNames } from '../protocol/chat-tools.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
 import { SEARCH_NAMES, searchDefinitionOf } from '../retrieval/search-memory.ts';
 import { definitionOf, freeName, RETRIEVE_NAMES } from '../retrieval/tool.ts';
 import type { Tenant } from '../storage/tenant.ts';
@@ -29,17 +28,16 @@ export interface OfferedTools {
  * The tools for a request. They depend on strategy, tools and key alone, never on what the conversation holds by now: a list of tools that
  * comes and goes would break the cached prefix.
  *
- * @returns `off` where the strategy asks for them and the request can't have all of them: several choices would each have rounds of their
- *   own, and upstreams refuse too many tools
+ * @returns `off` where the strategy asks for them and the request can't have all of them; upstreams refuse too many tools
  */
 export function offerTools(
-  request: ChatRequest,
+  request: ModelRequest,
   strategy: MemoryStrategy,
   tenant: Tenant | undefined,
 ): OfferedTools | 'off' | undefined {
-  if (!retrieves(strategy, hasTools(request)) || !tenant) return undefined;
-  if ((request.field('n') ?? 1) !== 1 || !takesTool(request)) return 'off';
-  const taken = toolNames(request);
+  if (!retrieves(strategy, request.hasTools) || !tenant) return undefined;
+  if (!request.takesTools) return 'off';
+  const taken = request.toolNames;
   const retrieve = freeName(RETRIEVE_NAMES, taken);
   const search = strategy.archive ? freeName(SEARCH_NAMES, taken) : undefined;
   if (!retrieve) return 'off';

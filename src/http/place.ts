@@ -1,7 +1,7 @@
 /** Whose request this is, beyond its key: the user and the conversation that it names (design §3). */
 import type { Isolation } from '../config.ts';
 import type { Warning } from '../memory/report.ts';
-import type { ChatRequest } from '../protocol/chat.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
 import { ApiError } from './errors.ts';
 
 /** A conversation's id stands in logs and in metadata, and both ids in names. In characters. */
@@ -17,7 +17,7 @@ export interface Place {
 }
 
 /** @throws ApiError when the conversation's id is not one */
-export function placeOf(request: ChatRequest, headers: Headers, isolation: Isolation): Place {
+export function placeOf(request: ModelRequest, headers: Headers, isolation: Isolation): Place {
   const { user_key, session_key, require_explicit_key } = isolation;
   // Where a deployment insists on its own place, no other one may speak for the user.
   const elsewhere = require_explicit_key && user_key !== undefined;
@@ -37,7 +37,7 @@ export function placeOf(request: ChatRequest, headers: Headers, isolation: Isola
 }
 
 /** OpenAI's own fields are the upstream's to judge: what is no id there names nobody here. */
-function usualUser(request: ChatRequest, headers: Headers): string | undefined {
+function usualUser(request: ModelRequest, headers: Headers): string | undefined {
   for (const param of ['safety_identifier', 'user']) {
     const value = request.field(param);
     if (typeof value === 'string' && value !== '') return checked(value, param);
@@ -63,7 +63,7 @@ export function checked(id: unknown, param: string | null): string | undefined {
 }
 
 /** The value under a dotted path into the body. */
-function valueAt(request: ChatRequest, path: string | undefined): unknown {
+function valueAt(request: ModelRequest, path: string | undefined): unknown {
   if (path === undefined) return undefined;
   const [field = '', ...members] = path.split('.');
   let value = request.field(field);

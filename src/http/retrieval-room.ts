@@ -1,7 +1,7 @@
 /** How much of a model's window is left to what it fetches: a request that fits goes on fitting. */
 import type { Report } from '../memory/report.ts';
 import { budgetsOf, type EditingStrategy } from '../memory/strategy.ts';
-import type { ChatRequest } from '../protocol/chat.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
 import { type LearnedLimit, roomIn } from '../upstream/learned-limits.ts';
 
 /** What is left to an answer that the caller has not limited, in tokens, and as a share of the window at the most. */
@@ -12,7 +12,7 @@ const TAKEN = 0.9;
 
 /** A request that went up. */
 export interface SentRequest {
-  readonly request: Pick<ChatRequest, 'model' | 'answerTokens'>;
+  readonly request: Pick<ModelRequest, 'model' | 'answerTokens'>;
   readonly body: Uint8Array;
   readonly report: Report;
   /** Tokens that went up beside the view. */

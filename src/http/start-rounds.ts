@@ -1,6 +1,7 @@
 /** What the rounds of one request answer from: the refs that its view names, and its conversation's archive. */
-import type { ChatRequest } from '../protocol/chat.ts';
+
 import type { Call } from '../protocol/chat-turn.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
 import { namedIn, Retriever } from '../retrieval/retriever.ts';
 import type { RoundsStart } from '../retrieval/rounds.ts';
 import { answerSearch } from '../retrieval/search-memory.ts';
@@ -14,7 +15,7 @@ import { shelfOf } from './shelf.ts';
 
 /** @param sent with tools of ours */
 export async function startRounds(
-  sent: SentRequest & { readonly request: ChatRequest },
+  sent: SentRequest & { readonly request: ModelRequest },
   tools: OfferedTools,
   place: Place,
   scope: RequestScope,

@@ -1,7 +1,7 @@
 /** Which summarizer a request's summaries are made by: the deployment's own, else the request's upstream with its key (design §8). */
 import { windowOf } from '../memory/models.ts';
 import type { MemoryStrategy, SummarizingStrategy } from '../memory/strategy.ts';
-import type { ChatRequest } from '../protocol/chat.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
 import type { SummarizerTarget } from '../summary/summarizer.ts';
 import { roomIn } from '../upstream/learned-limits.ts';
 import { requestHeaders } from '../upstream/request.ts';
@@ -32,7 +32,7 @@ export function checkSummarizerModel(strategy: MemoryStrategy, { config }: Servi
 /** @throws ApiError `invalid_memory_strategy` for a model that the deployment does not offer */
 export function summarizerTarget(
   strategy: SummarizingStrategy,
-  request: ChatRequest,
+  request: ModelRequest,
   { services, caller, headers }: RequestScope,
 ): SummarizerTarget {
   const { summarizer, summarizerTimeoutMs: timeoutMs, upstreamBaseUrl } = services.config;

@@ -5,11 +5,11 @@ import {
   type Content,
   type InlineMedia,
   jsonBytes,
-  type Message,
   type Role,
   type ToolCall,
   type Weight,
 } from '../memory/message.ts';
+import type { WireMessage } from './model-request.ts';
 import { fieldOf, type JsonSpan, jsonOf, levels, textOf, within } from './spans.ts';
 import { withoutWhiteSpace } from './white-space.ts';
 
@@ -50,11 +50,10 @@ export const READ_FIELDS: readonly string[] = [
 const EMPTY: Content = { ...plain(''), weight: { texts: [], flat: 0 } };
 
 /** A message in the caller's bytes. Nothing is decoded, and nothing digested, before it is asked for. */
-export class ChatMessage implements Message {
+export class ChatMessage implements WireMessage {
   readonly span: JsonSpan;
-  private readonly body: Uint8Array;
-  /** The role as the message says it. */
   readonly wireRole: string | undefined;
+  private readonly body: Uint8Array;
   private readonly known: {
     digest?: string;
     identity?: string;
@@ -72,14 +71,16 @@ export class ChatMessage implements Message {
     return (this.wireRole !== undefined && ROLES.get(this.wireRole)) || 'preamble';
   }
 
+  get json(): Uint8Array {
+    return this.body.subarray(this.span.start, this.span.end);
+  }
+
   get bytes(): number {
     return this.span.end - this.span.start;
   }
 
   get digest(): string {
-    this.known.digest ??= createHash('sha256')
-      .update(this.body.subarray(this.span.start, this.span.end))
-      .digest('base64url');
+    this.known.digest ??= createHash('sha256').update(this.json).digest('base64url');
     return this.known.digest;
   }
 
@@ -143,8 +144,7 @@ export class ChatMessage implements Message {
       const { text, type } = this.content();
       if (text !== '' && type !== 'application/json') return answerIdentity(text);
     }
-    const raw = this.body.subarray(this.span.start, this.span.end);
-    return createHash('sha256').update(withoutWhiteSpace(raw)).digest('base64url');
+    return createHash('sha256').update(withoutWhiteSpace(this.json)).digest('base64url');
   }
 
   private readContent(): Content {

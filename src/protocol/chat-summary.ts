@@ -2,13 +2,8 @@
 import { SHADOW_LINE } from '../memory/session-summary.ts';
 import type { ShownSummary } from '../memory/view.ts';
 import type { ChatMessage } from './chat-message.ts';
+import type { InjectedMessage } from './model-request.ts';
 import { fieldOf, type JsonSpan, levels, type Splice, textOf, within } from './spans.ts';
-
-/** A message that is put in behind the preamble. */
-export interface InjectedMessage {
-  readonly role: 'system' | 'user';
-  readonly content: string;
-}
 
 /** Behind the leading preamble, where it stays while the conversation grows. @param messages at least one */
 export function injectionSplice(messages: readonly ChatMessage[], injected: InjectedMessage): Splice {

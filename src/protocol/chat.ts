@@ -11,8 +11,9 @@ import type { Tools } from '../memory/tokens.ts';
 import type { View } from '../memory/view.ts';
 import { type BodyFault, isOwnField, type OwnField, scanBody } from './body.ts';
 import { ChatMessage, COMPACTED_MARK, READ_FIELDS } from './chat-message.ts';
-import { type InjectedMessage, injectionSplice, openingSplice, summaryMessages } from './chat-summary.ts';
-import { toolSplice } from './chat-tools.ts';
+import { injectionSplice, openingSplice, summaryMessages } from './chat-summary.ts';
+import { hasTools, takesTool, toolNames, toolSplice, toolsWith } from './chat-tools.ts';
+import type { InjectedMessage, ModelRequest } from './model-request.ts';
 import {
   cutMembers,
   fieldOf,
@@ -39,21 +40,62 @@ const OUTLINE: ReadonlyMap<string, Outline> = new Map([
 ]);
 
 /** A body of `POST /v1/chat/completions` or `POST /v1/compact`. */
-export interface ChatRequest {
+export class ChatRequest implements ModelRequest {
   readonly bytes: Uint8Array;
   readonly root: JsonSpan;
-  /** Empty when there are too many of them. */
   readonly messages: readonly ChatMessage[];
   /** Whether there are more than `MOST_MESSAGES`. */
   readonly tooManyMessages: boolean;
   readonly model: string | undefined;
   readonly tools: Tools | undefined;
-  /** The caller's limit of the answer, in tokens; 0 without one. */
   readonly answerTokens: number;
-  /** The value of one of Precis' own fields; undefined when it is absent or null. */
-  own(field: OwnField): unknown;
-  /** The value of any other top-level field. */
-  field(key: string): unknown;
+
+  /** @param messages the span of the field: an array */
+  constructor(bytes: Uint8Array, root: JsonSpan, messages: JsonSpan) {
+    this.bytes = bytes;
+    this.root = root;
+    this.messages = messages.items?.map((span) => new ChatMessage(bytes, span)) ?? [];
+    this.tooManyMessages = !messages.items;
+    const model = this.field('model');
+    this.model = typeof model === 'string' ? model : undefined;
+    this.tools = readTools(bytes, root);
+    this.answerTokens =
+      tokenLimit(this.field('max_completion_tokens')) ?? tokenLimit(this.field('max_tokens')) ?? 0;
+  }
+
+  get toolNames(): ReadonlySet<string> {
+    return toolNames(this);
+  }
+
+  get hasTools(): boolean {
+    return hasTools(this);
+  }
+
+  /** Several choices would each have rounds of their own. */
+  get takesTools(): boolean {
+    return (this.field('n') ?? 1) === 1 && takesTool(this);
+  }
+
+  own(field: OwnField): unknown {
+    return this.field(field) ?? undefined;
+  }
+
+  field(key: string): unknown {
+    const span = fieldOf(this.root, key)?.value;
+    return span ? jsonOf(this.bytes, span) : undefined;
+  }
+
+  toolsWith(definitions: readonly string[]): Tools {
+    return toolsWith(this.tools, definitions);
+  }
+
+  write(view: View | undefined, injected?: InjectedMessage, tools: readonly string[] = []): Uint8Array {
+    return writeChatRequest(this, view, injected, tools);
+  }
+
+  writeCompacted(view: View | undefined): Uint8Array {
+    return writeCompactedMessages(this, view);
+  }
 }
 
 /** Reads a body. Only its outline is decoded; what is inside of messages is the upstream's to judge. */
@@ -66,25 +108,7 @@ export function readChatRequest(bytes: Uint8Array): Result<ChatRequest, BodyFaul
     return invalidMessages('The field messages is missing; it must be an array of at least one message.');
   if (messages.kind !== 'array' || messages.items?.length === 0)
     return invalidMessages('The field messages must be an array of at least one message.');
-  const field = (key: string): unknown => {
-    const span = fieldOf(root, key)?.value;
-    return span ? jsonOf(bytes, span) : undefined;
-  };
-  const model = field('model');
-  return {
-    ok: true,
-    value: {
-      bytes,
-      root,
-      messages: messages.items?.map((span) => new ChatMessage(bytes, span)) ?? [],
-      tooManyMessages: !messages.items,
-      model: typeof model === 'string' ? model : undefined,
-      tools: readTools(bytes, root),
-      answerTokens: tokenLimit(field('max_completion_tokens')) ?? tokenLimit(field('max_tokens')) ?? 0,
-      own: (name) => field(name) ?? undefined,
-      field,
-    },
-  };
+  return { ok: true, value: new ChatRequest(bytes, root, messages) };
 }
 
 /**

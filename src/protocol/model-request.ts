@@ -1,0 +1,52 @@
+/** A request to a model as the rest of Precis sees it, whatever its wire format. */
+import type { Message } from '../memory/message.ts';
+import type { Tools } from '../memory/tokens.ts';
+import type { View } from '../memory/view.ts';
+import type { OwnField } from './body.ts';
+
+/** A message in the caller's bytes. */
+export interface WireMessage extends Message {
+  /** The role as the message says it. */
+  readonly wireRole: string | undefined;
+  /** The message as it came. */
+  readonly json: Uint8Array;
+}
+
+/** A message that is put in behind the preamble. */
+export interface InjectedMessage {
+  readonly role: 'system' | 'user';
+  readonly content: string;
+}
+
+export interface ModelRequest {
+  /** The body as it came. */
+  readonly bytes: Uint8Array;
+  /** Empty when there are too many of them. */
+  readonly messages: readonly WireMessage[];
+  /** Whether there are more than are looked into. */
+  readonly tooManyMessages: boolean;
+  readonly model: string | undefined;
+  readonly tools: Tools | undefined;
+  /** The caller's limit of the answer, in tokens; 0 without one. */
+  readonly answerTokens: number;
+  /** The names of the caller's tools that a tool of ours must not have. */
+  readonly toolNames: ReadonlySet<string>;
+  /** Whether the request has tools of the caller's. */
+  readonly hasTools: boolean;
+  /** Whether tools of ours may stand beside them, and one answer be made of several. */
+  readonly takesTools: boolean;
+  /** The value of one of Precis' own fields; undefined when it is absent or null. */
+  own(field: OwnField): unknown;
+  /** The value of any other top-level field. */
+  field(key: string): unknown;
+  /** The caller's tools and ours, for counting. @param definitions of ours, each as its JSON */
+  toolsWith(definitions: readonly string[]): Tools;
+  /**
+   * The body as it goes upstream: own fields and marks cut out, and the view in place of the messages.
+   *
+   * @param tools of ours, each as its JSON
+   */
+  write(view: View | undefined, injected?: InjectedMessage, tools?: readonly string[]): Uint8Array;
+  /** The view as a JSON array of messages, for `/v1/compact`; those that differ from the caller's carry the mark. */
+  writeCompacted(view: View | undefined): Uint8Array;
+}
