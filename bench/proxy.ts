@@ -87,7 +87,7 @@ function routesTo(direct: string, forwarding: string, proxy: string): Route[] {
   return [
     { name: 'upstream, direct', url: direct + CHAT },
     { name: BARE, url: forwarding + CHAT },
-    { name: 'Precis, another path', url: `${proxy}/v1/responses` },
+    { name: 'Precis, another path', url: `${proxy}/v1/moderations` },
     {
       name: 'Precis, none',
       url: proxy + CHAT,

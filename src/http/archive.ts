@@ -26,7 +26,8 @@ export function archiverOf(
   scope: RequestScope,
 ): ArchiveRequest | undefined {
   if (strategy.mode === 'none' || !strategy.archive || place.off.length > 0) return undefined;
-  if (!scope.caller.tenant || request.tooManyMessages) return undefined;
+  if (!scope.caller.tenant || request.tooManyMessages || request.upstreamState !== undefined)
+    return undefined;
   return async (answer) => {
     // The answer's last bytes go out first: what follows takes time.
     await new Promise((resolve) => setTimeout(resolve, 0));

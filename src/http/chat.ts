@@ -1,86 +1,12 @@
-/** `POST /v1/chat/completions`: the view goes up, the upstream's answer comes back. */
+/** `POST /v1/chat/completions`. */
 import type { Context } from 'hono';
 import { readChatRequest } from '../protocol/chat.ts';
-import type { ModelRequest } from '../protocol/model-request.ts';
-import { Rounds } from '../retrieval/rounds.ts';
-import { archiverOf } from './archive.ts';
-import { askUpstream, scopeOf } from './ask-upstream.ts';
-import { askWithin } from './ask-within.ts';
-import { agentOf, type ChosenStrategy, chooseStrategy } from './choose-strategy.ts';
-import { settingsOf } from './conversation.ts';
-import { ApiError } from './errors.ts';
-import { injectionFor, withInjection } from './inject.ts';
-import { type MadeView, type MakeViewOptions, makeView, type RequestScope } from './make-view.ts';
-import { noteNamed } from './named-refs.ts';
-import { type Place, placeOf } from './place.ts';
-import { relay } from './relay.ts';
-import type { Agent, AppEnv } from './services.ts';
-import { startRounds } from './start-rounds.ts';
+import { chatFormat } from '../protocol/chat-format.ts';
+import { answerCall, type ModelApi } from './model-call.ts';
+import type { AppEnv } from './services.ts';
 
-export async function chatCompletions(c: Context<AppEnv>): Promise<Response> {
-  const scope = scopeOf(c);
-  const request = await readRequest(c.req.raw);
-  const { place, chosen } = await readCall(request, c.get('agent'), scope);
-  const options = { force: false, dryRun: false, count: chosen.report, expressly: false };
-  const make = (how: MakeViewOptions) => makeView(request, chosen, place, scope, how);
-  const [first, injected] = await Promise.all([
-    make(options),
-    injectionFor(request, chosen.injection, place, scope),
-  ]);
-  const bodyOf = ({ view, tools }: MadeView) => request.write(view, injected.message, tools?.definitions);
-  const send = (body: Uint8Array, left?: AbortSignal) =>
-    askUpstream(c, scope, '/chat/completions', body, left);
-  let sent: Uint8Array | undefined;
-  const ask = (view: MadeView) => {
-    sent = bodyOf(view);
-    return send(sent);
-  };
-  const asking = { request, options, beside: injected.tokens ?? 0, make, ask };
-  const { made, answer } = await askWithin(first, asking, scope);
-  const report = withInjection(made.report, injected);
-  if (answer.response.ok && scope.caller.tenant) {
-    scope.services.accepted.accept(scope.caller.tenant.id);
-    if (made.prepareNext) scope.waitUntil(made.prepareNext());
-    if (sent) scope.waitUntil(noteNamed(sent, request, place, scope));
-  }
-  // A stream may last for minutes: it keeps no second copy of the body.
-  sent = undefined;
-  const { tools } = made;
-  const retrieval = tools && {
-    tools,
-    rounds: new Rounds(
-      tools.strategy.retrieval_max_rounds,
-      () => {
-        const count = async () => (await make({ ...options, count: true })).report;
-        const beside = injected.tokens ?? 0;
-        const went = { request, body: bodyOf(made), report: made.report, beside, count };
-        return startRounds(went, tools, place, scope);
-      },
-      send,
-    ),
-  };
-  const archive = archiverOf(request, chosen.strategy, place, scope);
-  const streams = request.field('stream') === true;
-  return relay(answer, { ...made, report }, { inBody: chosen.report, streams, retrieval, archive }, scope);
-}
+const CHAT: ModelApi = { path: '/chat/completions', read: readChatRequest, answers: chatFormat };
 
-/** Whose a request is, and what holds for it. @throws ApiError */
-export async function readCall(
-  request: ModelRequest,
-  agentInPath: Agent | undefined,
-  scope: RequestScope,
-): Promise<{ place: Place; chosen: ChosenStrategy }> {
-  const { headers, services } = scope;
-  const agent = agentOf(request, headers, agentInPath, services);
-  const place = placeOf(request, headers, agent?.isolation ?? services.config.isolation);
-  const settings = () => settingsOf(place, scope);
-  return { place, chosen: await chooseStrategy(request, headers, agent, settings, services) };
-}
-
-/** Reads the body of a chat request. @throws ApiError */
-export async function readRequest(raw: Request): Promise<ModelRequest> {
-  const read = readChatRequest(new Uint8Array(await raw.arrayBuffer()));
-  if (read.ok) return read.value;
-  const { code, message, param } = read.reason;
-  throw new ApiError(code, message, param);
+export function chatCompletions(c: Context<AppEnv>): Promise<Response> {
+  return answerCall(c, CHAT);
 }

@@ -3,12 +3,13 @@ import type { Context } from 'hono';
 import { conversationTurns } from '../memory/conversation-turns.ts';
 import { readHistory } from '../memory/history.ts';
 import type { MemoryStrategy } from '../memory/strategy.ts';
+import { readChatRequest } from '../protocol/chat.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { concat } from '../protocol/spans.ts';
 import { scopeOf } from './ask-upstream.ts';
-import { readCall, readRequest } from './chat.ts';
 import { ApiError } from './errors.ts';
 import { type MadeView, makeView } from './make-view.ts';
+import { readCall, readRequest } from './model-call.ts';
 import { noteNamed } from './named-refs.ts';
 import { setReportHeaders } from './report-headers.ts';
 import type { AppEnv } from './services.ts';
@@ -17,7 +18,7 @@ const encoder = new TextEncoder();
 
 export async function compact(c: Context<AppEnv>): Promise<Response> {
   const scope = scopeOf(c);
-  const request = await readRequest(c.req.raw);
+  const request = await readRequest(c.req.raw, readChatRequest);
   const force = flag(request, 'force');
   const dryRun = flag(request, 'dry_run');
   const format = formatOf(request);

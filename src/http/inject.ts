@@ -27,13 +27,14 @@ const NOTHING: Injected = { warnings: [] };
 
 /** @param injection undefined when it is off */
 export async function injectionFor(
-  { model, tooManyMessages }: ModelRequest,
+  { model, tooManyMessages, upstreamState }: ModelRequest,
   injection: Injection | undefined,
   place: Place,
   scope: RequestScope,
 ): Promise<Injected> {
   if (!injection || place.off.length > 0) return NOTHING;
   if (tooManyMessages) return { warnings: ['too_many_messages'] };
+  if (upstreamState !== undefined) return { warnings: ['upstream_state'] };
   const { caller, services, timings } = scope;
   const { tenant } = caller;
   const { user, conversation } = place;

@@ -114,6 +114,7 @@ export async function makeView(
       'messages',
     );
   if (request.tooManyMessages) return untouched('too_many_messages');
+  if (request.upstreamState !== undefined) return untouched('upstream_state');
   if (summarizes(strategy)) {
     // What is wrong is told at the first request, not when the conversation has grown.
     summarizerTarget(strategy, request, scope);

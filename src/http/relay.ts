@@ -1,9 +1,8 @@
 /** The upstream's answer on its way back to the caller: as it came, with the report, and with the rounds of retrieval in it. */
 import type { Report } from '../memory/report.ts';
+import type { AnswerFormat } from '../protocol/answer-format.ts';
 import { addReport } from '../protocol/chat.ts';
-import { answerText, StreamedAnswer } from '../protocol/chat-answer.ts';
 import { ChatAnswers } from '../protocol/chat-answers.ts';
-import { ChatStream } from '../protocol/chat-stream.ts';
 import { dataFrame } from '../protocol/sse.ts';
 import type { Rounds } from '../retrieval/rounds.ts';
 import { errorFrame, RetrievalStream } from '../retrieval/stream.ts';
@@ -22,6 +21,7 @@ const KEEPALIVE_MS = 15_000;
 
 /** How an answer is relayed. */
 export interface Relayed {
+  readonly format: AnswerFormat;
   /** Whether the report stands in the body too. */
   readonly inBody: boolean;
   /** Whether the caller has asked for a stream. */
@@ -53,7 +53,7 @@ export async function relay(
 function relayStream(
   answer: UpstreamAnswer,
   made: MadeView,
-  { inBody, retrieval, archive }: Relayed,
+  { format: answers, inBody, retrieval, archive }: Relayed,
   scope: RequestScope,
 ): Response {
   const { config } = scope.services;
@@ -61,7 +61,7 @@ function relayStream(
   head.headers.set('cache-control', 'no-cache, no-transform');
   head.headers.set('x-accel-buffering', 'no');
   head.headers.delete('content-length');
-  const streamed = new StreamedAnswer();
+  const streamed = answers.gather();
   let said: string | undefined;
   const listener = (made.remember || archive) && {
     push: (data: string) => streamed.push(data),
@@ -71,7 +71,7 @@ function relayStream(
     },
   };
   const report = (): Report => reportWith(made.report, retrieval?.rounds, format.turns);
-  const chat = new ChatStream(inBody ? report : undefined, listener);
+  const seen = answers.stream(inBody ? report : undefined, listener || undefined);
   const goesOn = async (coming: Promise<UpstreamAnswer>): Promise<UpstreamAnswer | Uint8Array> => {
     try {
       const next = await coming;
@@ -83,8 +83,8 @@ function relayStream(
     }
   };
   const format: EventFormat & { readonly turns?: Pick<ChatAnswers, 'usage'> } = retrieval
-    ? new RetrievalStream(retrieval.tools.names, chat, retrieval.rounds, goesOn)
-    : chat;
+    ? new RetrievalStream(retrieval.tools.names, seen, retrieval.rounds, goesOn)
+    : seen;
   const times = { idleMs: config.idleTimeoutMs, keepaliveMs: KEEPALIVE_MS };
   const ended = archive && archiveAtEnd(archive, () => said, scope.waitUntil);
   return new Response(relayEvents(answer, format, times, ended), head);
@@ -107,7 +107,7 @@ function archiveAtEnd(
 async function relayWhole(
   first: UpstreamAnswer,
   made: MadeView,
-  { inBody, retrieval, archive }: Relayed,
+  { format, inBody, retrieval, archive }: Relayed,
   scope: RequestScope,
 ): Promise<Response> {
   let said: string | undefined;
@@ -115,7 +115,7 @@ async function relayWhole(
     const { answer, body, answers } = await readRounds(first, retrieval, scope);
     const head = headOf(answer, made.report, scope);
     if (!body) return new Response(answer.response.body, head);
-    said = answerText(body);
+    said = format.text(body);
     rememberAll(made, said, scope);
     if (inBody || retrieval) head.headers.delete('content-length');
     return new Response(

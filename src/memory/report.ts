@@ -21,6 +21,7 @@ export type Warning =
   | 'summary_pending'
   | 'stale_summary'
   | 'retrieval_off'
+  | 'upstream_state'
   | 'limit_learned';
 
 export type AppliedEdit =

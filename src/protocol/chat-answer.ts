@@ -1,5 +1,7 @@
 /** The text of an answer that closes a round: whole, and without a call. Read on the side; the bytes go on untouched. */
 
+import type { AnswerGatherer } from './answer-format.ts';
+
 /** Finish reasons of answers that their caller will append as they are (https://platform.openai.com/docs/api-reference/chat/object). */
 const WHOLE = new Set(['stop', 'length']);
 
@@ -17,7 +19,7 @@ interface Words {
 }
 
 /** Gathers the text of a streamed answer. */
-export class StreamedAnswer {
+export class StreamedAnswer implements AnswerGatherer {
   private content = '';
   private calls = false;
   private finish: unknown;

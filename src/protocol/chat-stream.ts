@@ -1,5 +1,6 @@
 /** The stream of a chat completion: chunks, `[DONE]`, and the report between the two. */
 import type { Report } from '../memory/report.ts';
+import type { AnswerListener, AnswerStream } from './answer-format.ts';
 import { reportChunk } from './chat.ts';
 import { concat } from './spans.ts';
 import { dataFrame, dataOf, FrameSplitter } from './sse.ts';
@@ -14,19 +15,11 @@ const KEEPALIVE = new TextEncoder().encode(': keepalive\n\n');
 
 const BLANK_LINE = new Uint8Array([0x0a, 0x0a]);
 
-/** Who listens to a stream beside its caller. */
-export interface ChatListener {
-  /** Takes the data of each chunk. */
-  push(data: string): void;
-  /** Is told once that the stream is complete. Not called for one that broke off. */
-  complete(): void;
-}
-
 /** Relays the frames of one chat stream, and adds the report before its end when there is one to add. */
-export class ChatStream {
+export class ChatStream implements AnswerStream {
   private readonly splitter = new FrameSplitter();
   private readonly report: (() => Report) | undefined;
-  private readonly listener: ChatListener | undefined;
+  private readonly listener: AnswerListener | undefined;
   /** Data of a chunk of this stream, whose id the report takes. */
   private sample: string | undefined;
   private finished = false;
@@ -34,7 +27,7 @@ export class ChatStream {
   private failed = false;
 
   /** @param report asked for when the answer is whole */
-  constructor(report: (() => Report) | undefined, listener?: ChatListener) {
+  constructor(report: (() => Report) | undefined, listener?: AnswerListener) {
     this.report = report;
     this.listener = listener;
   }

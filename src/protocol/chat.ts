@@ -11,8 +11,9 @@ import type { Tools } from '../memory/tokens.ts';
 import type { View } from '../memory/view.ts';
 import { type BodyFault, isOwnField, type OwnField, scanBody } from './body.ts';
 import { ChatMessage, COMPACTED_MARK, READ_FIELDS } from './chat-message.ts';
-import { injectionSplice, openingSplice, summaryMessages } from './chat-summary.ts';
+import { injectionSplice, summaryMessages } from './chat-summary.ts';
 import { hasTools, takesTool, toolNames, toolSplice, toolsWith } from './chat-tools.ts';
+import { openingOf, openingSplice, outputSplice, partSplices } from './edits.ts';
 import type { InjectedMessage, ModelRequest } from './model-request.ts';
 import {
   cutMembers,
@@ -62,6 +63,9 @@ export class ChatRequest implements ModelRequest {
     this.answerTokens =
       tokenLimit(this.field('max_completion_tokens')) ?? tokenLimit(this.field('max_tokens')) ?? 0;
   }
+
+  /** Chat has no state upstream. */
+  readonly upstreamState = undefined;
 
   get toolNames(): ReadonlySet<string> {
     return toolNames(this);
@@ -174,58 +178,18 @@ function viewSplices(
     if (dropped.has(index)) continue;
     splices.push(...marks(message, index));
     const opened = openingOf(view, index);
-    if (opened) splices.push(openingSplice(request.bytes, message, opened.text, opened.taken));
+    if (opened) splices.push(openingSplice(request.bytes, message, opened.text, opened.taken, 'text'));
     const removals = view?.removals.get(index) ?? [];
     const inputs = removals.filter((removal) => removal.kind === 'input');
     const outputs = removals.filter((removal) => removal.kind === 'output');
     splices.push(...inputSplices(request, message, inputs));
-    splices.push(...outputs.map((removal) => outputSplice(request, message, removal)));
+    splices.push(
+      ...outputs.map((removal) => outputSplice(request.bytes, message.contentSpan(), removal, 'text')),
+    );
     const parts = removals.filter((removal) => removal.kind === 'part');
-    splices.push(...partSplices(request, message, parts));
+    splices.push(...partSplices(request.bytes, message.contentSpan(), parts, 'text'));
   }
   return splices;
-}
-
-/** What a user message opens with, and how many characters of its own opening that takes the place of. */
-function openingOf(view: View | undefined, index: number): { text: string; taken: number } | undefined {
-  const request = view?.summary?.request;
-  const block = request?.message === index ? view?.summary?.block : undefined;
-  const trim = view?.trim?.message === index ? view.trim : undefined;
-  const text = [block, trim?.line].filter((part) => part !== undefined).join('\n\n');
-  if (text === '') return undefined;
-  return { text, taken: Math.max(block === undefined ? 0 : (request?.opening ?? 0), trim?.opening ?? 0) };
-}
-
-function outputSplice(request: ChatRequest, message: ChatMessage, removal: Removal): Splice {
-  const content = message.contentSpan();
-  if (!content) throw new Error(`message ${removal.message} has no content to remove`);
-  const text = JSON.stringify(removal.replacement);
-  if (content.kind !== 'array') return { start: content.start, end: content.end, with: text };
-  const cache = cacheControl(request.bytes, content);
-  const part = `{"type":"text","text":${text}${cache === undefined ? '' : `,"cache_control":${cache}`}}`;
-  return { start: content.start, end: content.end, with: `[${part}]` };
-}
-
-/** Parts of a content that become text, each in its place. */
-function partSplices(request: ChatRequest, message: ChatMessage, removals: readonly Removal[]): Splice[] {
-  const content = message.contentSpan();
-  if (removals.length === 0 || !content) return [];
-  const parts = within(request.bytes, content, levels(2)).items ?? [];
-  return removals.map((removal) => {
-    const part = parts[removal.call];
-    if (!part) throw new Error(`message ${removal.message} has no part ${removal.call} to remove`);
-    const cache = fieldOf(part, 'cache_control');
-    const kept = cache ? `,"cache_control":${textOf(request.bytes, cache.value)}` : '';
-    const text = JSON.stringify(removal.replacement);
-    return { start: part.start, end: part.end, with: `{"type":"text","text":${text}${kept}}` };
-  });
-}
-
-/** A cache breakpoint on a part that is edited stays, in the bytes that it came in; the last one holds for all before it. */
-function cacheControl(bytes: Uint8Array, content: JsonSpan): string | undefined {
-  const parts = within(bytes, content, levels(2)).items;
-  const field = parts?.flatMap((part) => fieldOf(part, 'cache_control') ?? []).at(-1);
-  return field && textOf(bytes, field.value);
 }
 
 /** Where the arguments of calls stand: `tool_calls[i].function.arguments`, `.custom.input`, or `function_call.arguments`. */

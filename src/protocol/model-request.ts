@@ -29,6 +29,8 @@ export interface ModelRequest {
   readonly tools: Tools | undefined;
   /** The caller's limit of the answer, in tokens; 0 without one. */
   readonly answerTokens: number;
+  /** The field by which the request names what the upstream has stored of its conversation; then no view of it can be made. */
+  readonly upstreamState: string | undefined;
   /** The names of the caller's tools that a tool of ours must not have. */
   readonly toolNames: ReadonlySet<string>;
   /** Whether the request has tools of the caller's. */
@@ -45,8 +47,14 @@ export interface ModelRequest {
    * The body as it goes upstream: own fields and marks cut out, and the view in place of the messages.
    *
    * @param tools of ours, each as its JSON
+   * @param isShared whether other callers share the upstream's account: then nothing of the request may be stored there
    */
-  write(view: View | undefined, injected?: InjectedMessage, tools?: readonly string[]): Uint8Array;
+  write(
+    view: View | undefined,
+    injected?: InjectedMessage,
+    tools?: readonly string[],
+    isShared?: boolean,
+  ): Uint8Array;
   /** The view as a JSON array of messages, for `/v1/compact`; those that differ from the caller's carry the mark. */
   writeCompacted(view: View | undefined): Uint8Array;
 }

@@ -1,5 +1,5 @@
 /** The stream of an answer with retrieval in it: one stream for the caller, however many answers it is made of. */
-import type { ChatStream } from '../protocol/chat-stream.ts';
+import type { AnswerStream } from '../protocol/answer-format.ts';
 import { ChatTurns } from '../protocol/chat-turns.ts';
 import { concat } from '../protocol/spans.ts';
 import { dataFrame, dataOf, FrameSplitter } from '../protocol/sse.ts';
@@ -17,7 +17,7 @@ const NO_STREAM = 'The upstream has not gone on with a stream.';
 
 export class RetrievalStream implements EventFormat {
   readonly turns: ChatTurns;
-  private readonly chat: ChatStream;
+  private readonly chat: AnswerStream;
   private readonly rounds: Rounds;
   private readonly goesOn: (answer: Promise<UpstreamAnswer>) => Promise<UpstreamAnswer | Uint8Array>;
   private splitter = new FrameSplitter(LONGEST_FRAME);
@@ -32,7 +32,7 @@ export class RetrievalStream implements EventFormat {
    */
   constructor(
     names: ReadonlySet<string>,
-    chat: ChatStream,
+    chat: AnswerStream,
     rounds: Rounds,
     goesOn: (answer: Promise<UpstreamAnswer>) => Promise<UpstreamAnswer | Uint8Array>,
   ) {

@@ -138,12 +138,41 @@ describe('a ref of a tenant with an access key', () => {
   });
 });
 
+describe('responses of a shared account', () => {
+  const ask = (fields: object) =>
+    deployment.fetch('/v1/responses', {
+      method: 'POST',
+      headers: { ...withKey(alice), 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'gpt-4.1', input: 'Hello', ...fields }),
+    });
+
+  it.each([{}, { store: true }, { store: null }])(
+    'are not stored upstream, whatever is asked for: %j',
+    async (fields) => {
+      expect((await ask(fields)).status).toBe(200);
+      expect(deployment.upstream.requests.at(-1)?.body).toEqual({
+        model: 'gpt-4.1',
+        input: 'Hello',
+        store: false,
+      });
+    },
+  );
+
+  it.each(['previous_response_id', 'conversation'])(
+    'go on from none that another caller may have: %s',
+    async (field) => {
+      const response = await ask({ [field]: 'resp_1' });
+      expect(await errorOf(response)).toEqual([404, 'invalid_request_error', 'not_forwarded', field]);
+    },
+  );
+});
+
 describe('the routes of a shared account', () => {
   it.each([
     ['GET', '/v1/files'],
     ['POST', '/v1/files'],
     ['GET', '/v1/files/file_1/content'],
-    ['POST', '/v1/responses'],
+    ['POST', '/v1/responses/resp_1/cancel'],
     ['GET', '/v1/responses/resp_1'],
     ['GET', '/v1/chat/completions'],
     ['GET', '/v1/chat/completions/chatcmpl-1'],

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { type Answer, chunks, completion, DONE, type Frame, usageOf } from './completion.ts';
+import { eventsOf, responseOf } from './response.ts';
 import type { RecordedRequest } from './upstream.ts';
 
 export type Behaviour =
@@ -164,6 +165,17 @@ export function sendAnswer(
   openStream(response);
   for (const chunk of chunks(of, frame, includesUsage(body))) response.write(chunk);
   response.end(DONE);
+}
+
+/** The same for a request of the Responses API. */
+export function respond(response: ServerResponse, body: RecordedRequest['body'], of: Answer = {}): void {
+  if (!body.stream) {
+    sendJson(response, responseOf(body, of));
+    return;
+  }
+  openStream(response);
+  for (const frame of eventsOf(body, of)) response.write(frame);
+  response.end();
 }
 
 /** Four bytes count as a token. */

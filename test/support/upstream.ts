@@ -7,8 +7,9 @@ import { createHash } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { type Behaviour, behave, refuse, sendJson } from './behaviours.ts';
+import { type Behaviour, behave, refuse, respond, sendJson } from './behaviours.ts';
 import { type StrictOptions, violations } from './strict-chat.ts';
+import { responsesViolations } from './strict-responses.ts';
 
 export interface RecordedRequest {
   method: string;
@@ -61,6 +62,12 @@ export async function startUpstream(options: UpstreamOptions = {}): Promise<Upst
     if (route === 'POST /chat/completions' && strict !== false) {
       const found = violations(recorded.body, strict);
       if (found.length > 0) return refuse(response, 400, found.join('\n'));
+    }
+    if (route === 'POST /responses') {
+      const found = strict === false ? [] : responsesViolations(recorded.body, strict);
+      if (found.length > 0) return refuse(response, 400, found.join('\n'));
+      const queued = queue.shift();
+      return queued ? behave(queued, request, response, recorded) : respond(response, recorded.body);
     }
     const behaviour = queue.shift() ?? (route === 'POST /chat/completions' ? chat : undefined);
     if (behaviour) return behave(behaviour, request, response, recorded);

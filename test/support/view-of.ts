@@ -13,7 +13,8 @@ import {
 } from '../../src/memory/strategy.ts';
 import { createTokenCounter, loadTokenize, toolTokens } from '../../src/memory/tokens.ts';
 import { render, type ShownSummary, type ShownTrim, shownIn, type View } from '../../src/memory/view.ts';
-import { type ChatRequest, readChatRequest, writeChatRequest } from '../../src/protocol/chat.ts';
+import { type ChatRequest, readChatRequest } from '../../src/protocol/chat.ts';
+import type { ModelRequest } from '../../src/protocol/model-request.ts';
 import { labelDigest, Tenants } from '../../src/storage/tenant.ts';
 import { trimmedTranscript } from '../../src/summary/trimmed-transcript.ts';
 
@@ -33,8 +34,8 @@ export const tenant = tenants.ofToken('sk-a-key-of-a-test-0123456789');
 /** A tenant that is not `tenant`. */
 export const stranger = tenants.ofToken('sk-another-key-of-a-test-012345');
 
-export interface Viewed {
-  readonly request: ChatRequest;
+export interface Viewed<Request extends ModelRequest = ChatRequest> {
+  readonly request: Request;
   readonly options: ViewOptions;
   readonly plan: Plan;
   readonly view: View;
@@ -93,10 +94,18 @@ export function viewOf(
   options: ViewOptions = {},
 ): Viewed {
   const bytes = body instanceof Uint8Array ? body : new TextEncoder().encode(JSON.stringify(body));
-  const strategy = strategyOf(input);
   const read = readChatRequest(bytes);
   if (!read.ok) throw new Error(read.reason.message);
-  const request = read.value;
+  return viewOfRequest(read.value, input, options);
+}
+
+/** Plans and renders a request, of whatever protocol. */
+export function viewOfRequest<Request extends ModelRequest>(
+  request: Request,
+  input: MemoryStrategyRequest,
+  options: ViewOptions = {},
+): Viewed<Request> {
+  const strategy = strategyOf(input);
   const owner = ownerOf(options);
   const summarizes = strategy.mode === 'summarize' || strategy.mode === 'auto';
   const echo = summarizes ? findEcho(request.messages, owner?.refs) : undefined;
@@ -125,7 +134,7 @@ export function viewOf(
     plan: planned,
     view,
     report: reportOf(planned, view, 'request', [], { trimmed }),
-    bytes: writeChatRequest(request, view),
+    bytes: request.write(view),
   };
 }
 

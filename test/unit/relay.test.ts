@@ -4,6 +4,7 @@ import type { MadeView, RequestScope } from '../../src/http/make-view.ts';
 import { type Relayed, relay } from '../../src/http/relay.ts';
 import { Timings } from '../../src/http/timings.ts';
 import { idleReport } from '../../src/memory/report.ts';
+import { chatFormat } from '../../src/protocol/chat-format.ts';
 import { Rounds } from '../../src/retrieval/rounds.ts';
 import type { UpstreamAnswer } from '../../src/upstream/fetch.ts';
 import { type Answer, chunks, completion, DONE, usageOf } from '../support/completion.ts';
@@ -35,6 +36,7 @@ async function relayed(first: UpstreamAnswer, next: () => Promise<UpstreamAnswer
   const answerer = { given: [], hear: () => undefined, answer: async () => 'A result.' };
   const report = idleReport('compact', 'request');
   const how = {
+    format: chatFormat,
     inBody: false,
     streams,
     retrieval: {

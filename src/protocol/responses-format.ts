@@ -1,0 +1,142 @@
+/** Answers of the Responses API: the text that closes a round, and the stream with the report in its last event. */
+import type { Report } from '../memory/report.ts';
+import type { AnswerFormat, AnswerGatherer, AnswerListener, AnswerStream } from './answer-format.ts';
+import { concat, fieldOf, levels, type Outline, scanJson, splice } from './spans.ts';
+import { dataOf, FrameSplitter } from './sse.ts';
+
+/** Events that end a stream (https://platform.openai.com/docs/api-reference/responses-streaming). */
+const ENDS = /^\s*\{\s*"type"\s*:\s*"response\.(completed|incomplete|failed)"/;
+const ERROR = /^\s*\{\s*"type"\s*:\s*"error"/;
+const SEQUENCE_NUMBER = /"sequence_number"\s*:\s*(\d+)/;
+
+/** The last event holds the whole answer. */
+const LONGEST_FRAME = 16 * 1024 * 1024;
+
+const KEEPALIVE = new TextEncoder().encode(': keepalive\n\n');
+const BLANK_LINE = new Uint8Array([0x0a, 0x0a]);
+
+/** Where the report goes. */
+const EVENT: Outline = { fields: new Map([['response', levels(1)]]), others: {}, most: 100 };
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+type Json = Record<string, unknown>;
+
+export const responsesFormat: AnswerFormat = {
+  stream: (report, listener) => new ResponsesStream(report, listener),
+  gather: () => new StreamedResponse(),
+  text: (body) => textOf(parse(decoder.decode(body))),
+};
+
+class StreamedResponse implements AnswerGatherer {
+  private last: unknown;
+
+  push(data: string): void {
+    if (ENDS.test(data)) this.last = (parse(data) as Json | undefined)?.response;
+  }
+
+  text(): string | undefined {
+    return textOf(this.last);
+  }
+}
+
+/** Relays the frames of one stream, and adds the report to the event that ends it when there is one to add. */
+class ResponsesStream implements AnswerStream {
+  private readonly splitter = new FrameSplitter(LONGEST_FRAME);
+  private readonly report: (() => Report) | undefined;
+  private readonly listener: AnswerListener | undefined;
+  private over = false;
+  private sequence = -1;
+
+  constructor(report: (() => Report) | undefined, listener: AnswerListener | undefined) {
+    this.report = report;
+    this.listener = listener;
+  }
+
+  push(chunk: Uint8Array): Uint8Array[] {
+    return this.splitter.push(chunk).map((frame) => this.frame(frame));
+  }
+
+  /** A stream is complete when it said so, or when it told an error of its own. */
+  end(): { complete: boolean; frames: Uint8Array[] } {
+    const rest = this.splitter.rest();
+    // A last frame whose blank line is missing is read as if it had come; half a frame then shows as no frame at all.
+    const frames = rest.length > 0 ? [this.frame(concat([rest, BLANK_LINE]))] : [];
+    return { complete: this.over, frames: this.over ? frames : [] };
+  }
+
+  error(fault: 'upstream_unreachable' | 'upstream_timeout'): Uint8Array {
+    const message =
+      fault === 'upstream_timeout'
+        ? 'The upstream fell silent in the middle of its answer.'
+        : 'The connection to the upstream broke off in the middle of its answer.';
+    const event = { type: 'error', sequence_number: this.sequence + 1, code: fault, message, param: null };
+    const frame = eventFrame('error', JSON.stringify(event));
+    return this.splitter.inside ? concat([BLANK_LINE, frame]) : frame;
+  }
+
+  keepalive(): Uint8Array | undefined {
+    return this.splitter.inside || this.over ? undefined : KEEPALIVE;
+  }
+
+  get isOver(): boolean {
+    return this.over;
+  }
+
+  private frame(frame: Uint8Array): Uint8Array {
+    const [data] = dataOf(frame);
+    if (data === undefined) return frame;
+    this.listener?.push(data);
+    this.sequence = Number(SEQUENCE_NUMBER.exec(data)?.[1] ?? this.sequence);
+    const ends = ENDS.exec(data)?.[1];
+    if (ends === undefined) {
+      this.over ||= ERROR.test(data);
+      return frame;
+    }
+    this.over = true;
+    if (ends !== 'failed') this.listener?.complete();
+    return this.report ? eventFrame(`response.${ends}`, withReport(data, this.report())) : frame;
+  }
+}
+
+/** An event with the report as the last member of its response. */
+function withReport(data: string, report: Report): string {
+  const bytes = encoder.encode(data);
+  const response = fieldOf(scanJson(bytes, EVENT), 'response')?.value;
+  if (response?.kind !== 'object') return data;
+  const end = response.end - 1;
+  const comma = response.fields?.length === 0 ? '' : ',';
+  const added = { start: end, end, with: `${comma}"memory":${JSON.stringify(report)}` };
+  return decoder.decode(splice(bytes, { start: 0, end: bytes.length }, [added]));
+}
+
+function eventFrame(type: string, data: string): Uint8Array {
+  return encoder.encode(`event: ${type}\ndata: ${data}\n\n`);
+}
+
+/** The text of a response that is whole, calls nothing and says something. */
+function textOf(response: unknown): string | undefined {
+  const { status, incomplete_details, output } = asObject(response);
+  const isCut = status === 'incomplete' && asObject(incomplete_details).reason === 'max_output_tokens';
+  if ((status !== 'completed' && !isCut) || !Array.isArray(output)) return undefined;
+  if (output.some((item) => asObject(item).call_id !== undefined)) return undefined;
+  const parts = output.flatMap((item) => {
+    const { type, content } = asObject(item);
+    return type === 'message' && Array.isArray(content) ? content.map(asObject) : [];
+  });
+  const text = parts.map((part) => (typeof part.text === 'string' ? part.text : '')).join('');
+  return text === '' ? undefined : text;
+}
+
+function asObject(value: unknown): Json {
+  return typeof value === 'object' && value !== null ? (value as Json) : {};
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}

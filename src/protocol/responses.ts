@@ -1,0 +1,289 @@
+/**
+ * The Responses API: body ⇄ messages (https://platform.openai.com/docs/api-reference/responses/create).
+ *
+ * As for chat, reading keeps spans and writing splices them: what is not edited goes up as the bytes that came.
+ */
+import { createHash } from 'node:crypto';
+import type { Removal } from '../memory/edits/removal.ts';
+import type { Content } from '../memory/message.ts';
+import type { Result } from '../memory/result.ts';
+import { SHADOW_LINE } from '../memory/session-summary.ts';
+import type { Tools } from '../memory/tokens.ts';
+import type { ShownSummary, View } from '../memory/view.ts';
+import { type BodyFault, isOwnField, type OwnField, scanBody } from './body.ts';
+import { openingOf, openingSplice, outputSplice, partSplices, type Spoken } from './edits.ts';
+import type { InjectedMessage, ModelRequest, WireMessage } from './model-request.ts';
+import { groupItems, type Item, ItemGroup, plain, READ_FIELDS } from './responses-item.ts';
+import {
+  cutMembers,
+  fieldOf,
+  type JsonSpan,
+  jsonOf,
+  type Outline,
+  type Splice,
+  splice,
+  textOf,
+} from './spans.ts';
+
+/** More items than this are not looked into: they are forwarded as they are (design §9). */
+const MOST_ITEMS = 20_000;
+
+const OUTLINE: ReadonlyMap<string, Outline> = new Map([
+  ['input', { items: { fields: new Map(READ_FIELDS.map((field) => [field, {}])) }, most: MOST_ITEMS }],
+  ['tools', { items: {}, most: MOST_ITEMS }],
+]);
+
+/** Fields by which the upstream is told that it has the history. */
+const STATE_FIELDS = ['previous_response_id', 'conversation'] as const;
+
+/** A body of `POST /v1/responses`. */
+export class ResponsesRequest implements ModelRequest {
+  readonly bytes: Uint8Array;
+  readonly root: JsonSpan;
+  /** `instructions` first, where there are any; then the input, by who has said it in one go. */
+  readonly messages: readonly WireMessage[];
+  readonly tooManyMessages: boolean;
+  readonly model: string | undefined;
+  readonly tools: Tools | undefined;
+  readonly answerTokens: number;
+  readonly takesTools = false;
+  readonly toolNames: ReadonlySet<string> = new Set();
+
+  /** @param input the span of the field: a string, or an array */
+  constructor(bytes: Uint8Array, root: JsonSpan, input: JsonSpan) {
+    this.bytes = bytes;
+    this.root = root;
+    const instructions = fieldOf(root, 'instructions')?.value;
+    const preamble = instructions?.kind === 'string' ? [new Text(bytes, instructions, 'preamble')] : [];
+    const said =
+      input.kind === 'string' ? [new Text(bytes, input, 'user')] : groupItems(bytes, input.items ?? []);
+    this.messages = [...preamble, ...said];
+    this.tooManyMessages = input.kind === 'array' && !input.items;
+    const model = this.field('model');
+    this.model = typeof model === 'string' ? model : undefined;
+    this.tools = readTools(bytes, root);
+    const limit = this.field('max_output_tokens');
+    this.answerTokens = typeof limit === 'number' && limit > 0 ? limit : 0;
+  }
+
+  get hasTools(): boolean {
+    return (this.tools?.count ?? 0) > 0;
+  }
+
+  get upstreamState(): string | undefined {
+    const named = STATE_FIELDS.find((field) => (this.field(field) ?? null) !== null);
+    if (named !== undefined) return named;
+    const refers = this.messages.some((message) => message instanceof ItemGroup && message.refersToItems);
+    return refers ? 'input' : undefined;
+  }
+
+  own(field: OwnField): unknown {
+    return this.field(field) ?? undefined;
+  }
+
+  field(key: string): unknown {
+    const span = fieldOf(this.root, key)?.value;
+    return span ? jsonOf(this.bytes, span) : undefined;
+  }
+
+  toolsWith(): Tools {
+    throw new Error('tools of ours were offered to a request that takes none');
+  }
+
+  write(
+    view: View | undefined,
+    injected?: InjectedMessage,
+    _tools: readonly string[] = [],
+    isShared = false,
+  ): Uint8Array {
+    const fields = this.root.fields ?? [];
+    return splice(this.bytes, { start: 0, end: this.bytes.length }, [
+      ...(isShared ? [this.unstored()] : []),
+      ...(injected ? this.injection(injected) : []),
+      ...cutMembers(fields, (index) => isOwnField(fields[index]?.key ?? '')),
+      ...(view ? this.viewSplices(view) : []),
+    ]);
+  }
+
+  writeCompacted(): Uint8Array {
+    throw new Error('only chat messages are compacted for their caller');
+  }
+
+  /** `store` is true where nothing is said. */
+  private unstored(): Splice {
+    const store = fieldOf(this.root, 'store')?.value;
+    if (store) return { start: store.start, end: store.end, with: 'false' };
+    const end = this.root.end - 1;
+    return { start: end, end, with: ',"store":false' };
+  }
+
+  /** Behind the leading preamble, where it stays while the conversation grows. */
+  private injection({ role, content }: InjectedMessage): Splice[] {
+    const json = JSON.stringify({ role, content });
+    const input = fieldOf(this.root, 'input')?.value;
+    if (input?.kind === 'string')
+      return [
+        { start: input.start, end: input.start, with: `[${json},{"role":"user","content":` },
+        { start: input.end, end: input.end, with: '}]' },
+      ];
+    const next = this.messages.find((message) => message.role !== 'preamble');
+    const start = next instanceof ItemGroup ? next.items[0]?.span.start : undefined;
+    if (start !== undefined) return [{ start, end: start, with: `${json},` }];
+    const end = (input?.end ?? 0) - 1;
+    return [{ start: end, end, with: `${input?.items?.length ? ',' : ''}${json}` }];
+  }
+
+  private viewSplices(view: View): Splice[] {
+    const { dropped, summary } = view;
+    // A summary of its own takes the place of the first message that is left out.
+    const replaced = summary && summary.form !== 'request' ? Math.min(...dropped) : -1;
+    const items = this.messages.flatMap((message, index) =>
+      message instanceof ItemGroup ? message.items.map((item, at) => ({ item, index, at })) : [],
+    );
+    const splices = cutMembers(
+      items.map(({ item }) => item.span),
+      (index) => {
+        const place = items[index];
+        return (
+          place !== undefined && dropped.has(place.index) && !(place.index === replaced && place.at === 0)
+        );
+      },
+    );
+    for (const [index, message] of this.messages.entries()) {
+      if (!(message instanceof ItemGroup)) continue;
+      const [first] = message.items;
+      if (summary && index === replaced && first)
+        splices.push({ start: first.span.start, end: first.span.end, with: summaryItems(summary) });
+      if (!dropped.has(index)) splices.push(...this.editSplices(view, message, index));
+    }
+    return splices;
+  }
+
+  private editSplices(view: View, message: ItemGroup, index: number): Splice[] {
+    const opened = openingOf(view, index);
+    const { spoken } = message;
+    const removals = view.removals.get(index) ?? [];
+    const parts = removals.filter(({ kind }) => kind === 'part');
+    return [
+      ...(opened && spoken
+        ? [openingSplice(this.bytes, spokenIn(message, spoken), opened.text, opened.taken, TEXT)]
+        : []),
+      ...removals.flatMap((removal) => {
+        if (removal.kind === 'output')
+          return [outputSplice(this.bytes, spoken?.contentSpan(), removal, TEXT)];
+        return removal.kind === 'input' ? [inputSplice(message, removal)] : [];
+      }),
+      ...partSplices(this.bytes, spoken?.contentSpan(), parts, TEXT),
+    ];
+  }
+}
+
+/** Reads a body. Only its outline is decoded; what is inside of items is the upstream's to judge. */
+export function readResponsesRequest(bytes: Uint8Array): Result<ResponsesRequest, BodyFault> {
+  const scanned = scanBody(bytes, OUTLINE);
+  if (!scanned.ok) return scanned;
+  const root = scanned.value;
+  const input = fieldOf(root, 'input')?.value;
+  if (!input || (input.kind !== 'string' && input.kind !== 'array'))
+    return {
+      ok: false,
+      reason: {
+        code: 'invalid_messages',
+        param: 'input',
+        message: 'The field input must be a string or an array of items.',
+      },
+    };
+  return { ok: true, value: new ResponsesRequest(bytes, root, input) };
+}
+
+const TEXT = 'input_text';
+
+function spokenIn(message: ItemGroup, spoken: Item): Spoken {
+  return {
+    span: spoken.span,
+    contentSpan: () => spoken.contentSpan(),
+    opening: () => message.opening(),
+  };
+}
+
+function inputSplice(message: ItemGroup, removal: Removal): Splice {
+  const input = message.callItems[removal.call]?.inputSpan();
+  if (!input) throw new Error(`call ${removal.call} of message ${removal.message} has no arguments to clear`);
+  return { start: input.start, end: input.end, with: JSON.stringify(removal.replacement) };
+}
+
+/** The items of a summary that stands by itself, as JSON. */
+function summaryItems({ block, form }: ShownSummary): string {
+  const items =
+    form === 'pair'
+      ? [
+          { role: 'user', content: SHADOW_LINE },
+          { role: 'assistant', content: block },
+        ]
+      : [{ role: 'user', content: block }];
+  return items.map((item) => JSON.stringify(item)).join(',');
+}
+
+function readTools(bytes: Uint8Array, root: JsonSpan): Tools | undefined {
+  const span = fieldOf(root, 'tools')?.value;
+  if (span?.kind !== 'array') return undefined;
+  return {
+    count: span.items?.length ?? MOST_ITEMS,
+    bytes: span.end - span.start,
+    digest: createHash('sha256').update(bytes.subarray(span.start, span.end)).digest('base64url'),
+    text: () => textOf(bytes, span),
+  };
+}
+
+/** A text that is a whole message: `instructions`, or an input that is no array. */
+class Text implements WireMessage {
+  readonly role: 'preamble' | 'user';
+  readonly calls = [];
+  readonly answers = undefined;
+  readonly flatTokens = 0;
+  private readonly body: Uint8Array;
+  private readonly span: JsonSpan;
+
+  constructor(body: Uint8Array, span: JsonSpan, role: 'preamble' | 'user') {
+    this.body = body;
+    this.span = span;
+    this.role = role;
+  }
+
+  get wireRole(): string {
+    return this.role === 'user' ? 'user' : 'system';
+  }
+
+  /** As the item that says the same. */
+  get json(): Uint8Array {
+    return new TextEncoder().encode(JSON.stringify({ role: this.wireRole, content: this.opening() }));
+  }
+
+  get bytes(): number {
+    return this.span.end - this.span.start;
+  }
+
+  get digest(): string {
+    return createHash('sha256').update(this.json).digest('base64url');
+  }
+
+  get identity(): string {
+    return this.digest;
+  }
+
+  content(): Content {
+    return plain(this.opening());
+  }
+
+  media(): [] {
+    return [];
+  }
+
+  opening(): string {
+    return jsonOf(this.body, this.span) as string;
+  }
+
+  beside(): [] {
+    return [];
+  }
+}

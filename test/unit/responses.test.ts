@@ -1,0 +1,198 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { answerIdentity } from '../../src/protocol/chat-message.ts';
+import { readResponsesRequest } from '../../src/protocol/responses.ts';
+import { asResponses } from '../support/items.ts';
+import { readTraces, requestsOf } from '../support/traces.ts';
+import { type Viewed, viewOf, viewOfRequest } from '../support/view-of.ts';
+import { optionsOf, STRATEGIES } from '../traces/strategies.ts';
+
+function requestOf(body: Uint8Array | object) {
+  const bytes = body instanceof Uint8Array ? body : new TextEncoder().encode(JSON.stringify(body));
+  const read = readResponsesRequest(bytes);
+  if (!read.ok) throw new Error(read.reason.message);
+  return read.value;
+}
+
+/** What a view does, without the bytes of a part, which each protocol writes in its own way. */
+const doneBy = ({ view, plan }: Pick<Viewed, 'view' | 'plan'>) => ({
+  frontier: plan.replay.moves,
+  removals: [...view.removals.values()]
+    .flat()
+    .map(({ kind, reason, message, call, replacement }) => [
+      kind,
+      reason,
+      message,
+      call,
+      kind === 'part' ? '' : replacement,
+    ]),
+  dropped: [...view.dropped],
+  covers: view.summary?.covers,
+  trim: view.trim?.message,
+});
+
+const sample = [...Map.groupBy(readTraces(), (trace) => trace.file).values()].flatMap(
+  (traces) => traces.toSorted((a, b) => a.messages.length - b.messages.length)[0] ?? [],
+);
+
+describe.each(Object.entries(STRATEGIES))('recorded conversations as items under %s', (name, strategy) => {
+  it.each(sample.map((trace) => [trace.id, trace] as const))(
+    '%s has the view that it has as messages',
+    (_, trace) => {
+      // Items have no names of who speaks.
+      const messages = trace.messages.map(({ name: _, ...message }) => message);
+      for (const body of requestsOf({ ...trace, messages })) {
+        const options = optionsOf(name);
+        const chat = viewOf(body, strategy, options);
+        const items = viewOfRequest(requestOf(asResponses(body)), strategy, options);
+        expect(doneBy(items)).toEqual(doneBy(chat));
+      }
+    },
+  );
+});
+
+const message = (role: string, content: unknown) => ({ role, content });
+const said = (text: string) => ({
+  type: 'message',
+  id: 'msg_1',
+  role: 'assistant',
+  status: 'completed',
+  content: [{ type: 'output_text', text, annotations: [] }],
+});
+const reasoning = (id: string) => ({ type: 'reasoning', id, summary: [], encrypted_content: 'x'.repeat(80) });
+const called = (id: string) => ({ type: 'function_call', call_id: id, name: 'search', arguments: '{"q":1}' });
+const output = (id: string, text = 'found') => ({ type: 'function_call_output', call_id: id, output: text });
+
+describe('a body', () => {
+  const value = fc.oneof(
+    fc.jsonValue(),
+    fc.constantFrom('word '.repeat(300), '{"a":1}', [{ type: 'input_text', text: 'word '.repeat(300) }]),
+  );
+  const item = fc.oneof(
+    fc.jsonValue(),
+    fc.record(
+      {
+        type: fc.constantFrom('message', 'reasoning', 'function_call', 'function_call_output', 'new', 7),
+        role: fc.constantFrom('user', 'assistant', 'system', null),
+        call_id: fc.constantFrom('a', 'b', 3),
+        name: value,
+        arguments: value,
+        output: value,
+        content: value,
+        encrypted_content: value,
+      },
+      { requiredKeys: [] },
+    ),
+  );
+  const strategies = [
+    { mode: 'compact', token_budget: 50, compact_keep: 0, compact_keep_steps: 0 },
+    { mode: 'trim', token_budget: 50 },
+    { mode: 'auto', token_budget: 50, min_reclaim_tokens: 0 },
+  ] as const;
+
+  it('of whatever items goes up as it came, or as a view that can be read', () => {
+    fc.assert(
+      fc.property(fc.array(item, { maxLength: 12 }), fc.constantFrom(...strategies), (input, strategy) => {
+        const bytes = new TextEncoder().encode(JSON.stringify({ model: 'gpt-4.1', input }));
+        const request = requestOf(bytes);
+        expect(request.write(undefined)).toEqual(bytes);
+        const view = JSON.parse(new TextDecoder().decode(viewOfRequest(request, strategy).bytes));
+        expect(Array.isArray(view.input)).toBe(true);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('items', () => {
+  const groupsOf = (...input: object[]) =>
+    requestOf({ model: 'm', input }).messages.map(({ role, calls, json }) => [
+      role,
+      calls.map(({ id }) => id),
+      JSON.parse(`[${new TextDecoder().decode(json)}]`).length,
+    ]);
+
+  it('of one go are one message', () => {
+    expect(
+      groupsOf(
+        message('developer', 'Be brief.'),
+        message('user', 'Go.'),
+        reasoning('rs_1'),
+        said('I look.'),
+        called('a'),
+        called('b'),
+        output('a'),
+        output('b'),
+        reasoning('rs_2'),
+        { type: 'web_search_call', id: 'ws_1', status: 'completed' },
+        said('Done.'),
+        reasoning('rs_3'),
+        called('c'),
+      ),
+    ).toEqual([
+      ['preamble', [], 1],
+      ['user', [], 1],
+      ['assistant', ['a', 'b'], 4],
+      ['tool', [], 1],
+      ['tool', [], 1],
+      ['assistant', [], 3],
+      ['assistant', ['c'], 2],
+    ]);
+  });
+
+  it('of unknown kinds stay with what stands before them', () => {
+    expect(
+      groupsOf({ type: 'new_1' }, message('user', 'Go.'), { type: 'new_2' }, called('a'), output('a'), {
+        type: 'new_3',
+      }),
+    ).toEqual([
+      ['preamble', [], 1],
+      ['user', [], 2],
+      ['assistant', ['a'], 1],
+      ['tool', [], 2],
+    ]);
+  });
+
+  it('that stand for a beginning are never edited', () => {
+    expect(
+      groupsOf({ type: 'compaction', id: 'cmp_1', encrypted_content: 'x' }, message('user', 'Go.')),
+    ).toEqual([
+      ['preamble', [], 1],
+      ['user', [], 1],
+    ]);
+  });
+
+  it('pair by their calls, whatever kind of call', () => {
+    const input = [
+      message('user', 'Go.'),
+      { type: 'local_shell_call', id: 'ls_1', call_id: 'sh', status: 'completed', action: { type: 'exec' } },
+      { type: 'local_shell_call_output', id: 'lo_1', call_id: 'sh', output: 'line '.repeat(500) },
+      called('a'),
+      output('a', 'line '.repeat(500)),
+      said('Done.'),
+      message('user', 'Thanks.'),
+    ];
+    const { view } = viewOfRequest(requestOf({ model: 'gpt-4.1', input }), {
+      mode: 'compact',
+      compact_trigger_turns: 1,
+      compact_keep: 1,
+    });
+    // What is not a function's is left alone.
+    expect([...view.removals.keys()]).toEqual([4]);
+  });
+
+  it('that are an answer sent back are known by its text, with the reasoning before it too', () => {
+    const sent = requestOf({ model: 'm', input: [message('user', 'Go.'), reasoning('rs_1'), said('Done.')] });
+    expect(sent.messages[1]?.identity).toBe(answerIdentity('Done.'));
+  });
+
+  it('that are a text are a user message', () => {
+    const request = requestOf({ model: 'm', instructions: 'Be brief.', input: 'Hello' });
+    expect(request.messages.map(({ role }) => role)).toEqual(['preamble', 'user']);
+    const written = request.write(undefined, { role: 'system', content: 'Known.' });
+    expect(JSON.parse(new TextDecoder().decode(written)).input).toEqual([
+      { role: 'system', content: 'Known.' },
+      { role: 'user', content: 'Hello' },
+    ]);
+  });
+});
