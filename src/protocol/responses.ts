@@ -49,16 +49,16 @@ export class ResponsesRequest implements ModelRequest {
   readonly takesTools = false;
   readonly toolNames: ReadonlySet<string> = new Set();
 
-  /** @param input the span of the field: a string, or an array */
-  constructor(bytes: Uint8Array, root: JsonSpan, input: JsonSpan) {
+  /** @param input the span of the field: a string, or an array; a stored prompt needs none */
+  constructor(bytes: Uint8Array, root: JsonSpan, input: JsonSpan | undefined) {
     this.bytes = bytes;
     this.root = root;
     const instructions = fieldOf(root, 'instructions')?.value;
     const preamble = instructions?.kind === 'string' ? [new Text(bytes, instructions, 'preamble')] : [];
     const said =
-      input.kind === 'string' ? [new Text(bytes, input, 'user')] : groupItems(bytes, input.items ?? []);
+      input?.kind === 'string' ? [new Text(bytes, input, 'user')] : groupItems(bytes, input?.items ?? []);
     this.messages = [...preamble, ...said];
-    this.tooManyMessages = input.kind === 'array' && !input.items;
+    this.tooManyMessages = input?.kind === 'array' && !input.items;
     const model = this.field('model');
     this.model = typeof model === 'string' ? model : undefined;
     this.tools = readTools(bytes, root);
@@ -121,7 +121,12 @@ export class ResponsesRequest implements ModelRequest {
   private injection({ role, content }: InjectedMessage): Splice[] {
     const json = JSON.stringify({ role, content });
     const input = fieldOf(this.root, 'input')?.value;
-    if (input?.kind === 'string')
+    if (!input) {
+      const end = this.root.end - 1;
+      return [{ start: end, end, with: `${this.root.fields?.length ? ',' : ''}"input":[${json}]` }];
+    }
+    if (input.kind === 'literal') return [{ start: input.start, end: input.end, with: `[${json}]` }];
+    if (input.kind === 'string')
       return [
         { start: input.start, end: input.start, with: `[${json},{"role":"user","content":` },
         { start: input.end, end: input.end, with: '}]' },
@@ -129,8 +134,8 @@ export class ResponsesRequest implements ModelRequest {
     const next = this.messages.find((message) => message.role !== 'preamble');
     const start = next instanceof ItemGroup ? next.items[0]?.span.start : undefined;
     if (start !== undefined) return [{ start, end: start, with: `${json},` }];
-    const end = (input?.end ?? 0) - 1;
-    return [{ start: end, end, with: `${input?.items?.length ? ',' : ''}${json}` }];
+    const end = input.end - 1;
+    return [{ start: end, end, with: `${input.items?.length ? ',' : ''}${json}` }];
   }
 
   private viewSplices(view: View): Splice[] {
@@ -184,7 +189,8 @@ export function readResponsesRequest(bytes: Uint8Array): Result<ResponsesRequest
   if (!scanned.ok) return scanned;
   const root = scanned.value;
   const input = fieldOf(root, 'input')?.value;
-  if (!input || (input.kind !== 'string' && input.kind !== 'array'))
+  const isAbsent = !input || (input.kind === 'literal' && textOf(bytes, input) === 'null');
+  if (!isAbsent && input.kind !== 'string' && input.kind !== 'array')
     return {
       ok: false,
       reason: {
@@ -193,7 +199,7 @@ export function readResponsesRequest(bytes: Uint8Array): Result<ResponsesRequest
         message: 'The field input must be a string or an array of items.',
       },
     };
-  return { ok: true, value: new ResponsesRequest(bytes, root, input) };
+  return { ok: true, value: new ResponsesRequest(bytes, root, isAbsent ? undefined : input) };
 }
 
 const TEXT = 'input_text';

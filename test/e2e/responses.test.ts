@@ -147,6 +147,21 @@ describe('what is not edited', () => {
     expect(lastBody()).toEqual({ model: 'gpt-4.1', ...fields });
   });
 
+  it.each([{}, { input: null }])(
+    'is a request of a stored prompt, which has no items: %j',
+    async (fields) => {
+      const sent = { model: 'gpt-4.1', prompt: { id: 'pmpt_1' }, ...fields };
+      deployment.upstream.next((_, response, { body }) => respond(response, body));
+      const response = await deployment.fetch('/v1/responses', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ ...sent, memory_strategy: 'auto', memory_report: true }),
+      });
+      expect(response.status).toBe(200);
+      expect(lastBody()).toEqual(sent);
+    },
+  );
+
   it('is reasoning, which goes with the call that it has led to', async () => {
     const turn = (name: string): Json[] => [
       { role: 'user', content: `Look for ${name}.` },
@@ -226,8 +241,8 @@ describe('a stream', () => {
 
 describe('bad input', () => {
   it.each([
-    ['input', {}],
     ['input', { input: 7 }],
+    ['input', { input: { role: 'user' } }],
     ['memory_strategy', { input: 'Hello', memory_strategy: { mode: 'compct' } }],
   ])('is refused with the name of %s', async (param, fields) => {
     const response = await deployment.fetch('/v1/responses', {

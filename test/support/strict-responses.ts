@@ -44,6 +44,7 @@ export function responsesViolations(body: unknown, options: StrictOptions = {}):
   );
   if (typeof model !== 'string') found.push('model: missing');
   if (typeof input === 'string') return found;
+  if ((input ?? null) === null && rest.prompt !== undefined) return found;
   if (!Array.isArray(input) || input.length === 0) return [...found, 'input: missing'];
   return [
     ...found,

@@ -186,6 +186,16 @@ describe('items', () => {
     expect(sent.messages[1]?.identity).toBe(answerIdentity('Done.'));
   });
 
+  it.each([{}, { input: null }])('need not be there: what is put in stands alone in %j', (fields) => {
+    const written = requestOf({ model: 'm', prompt: { id: 'p' }, ...fields }).write(undefined, {
+      role: 'user',
+      content: 'Known.',
+    });
+    expect(JSON.parse(new TextDecoder().decode(written)).input).toEqual([
+      { role: 'user', content: 'Known.' },
+    ]);
+  });
+
   it('that are a text are a user message', () => {
     const request = requestOf({ model: 'm', instructions: 'Be brief.', input: 'Hello' });
     expect(request.messages.map(({ role }) => role)).toEqual(['preamble', 'user']);
