@@ -105,7 +105,7 @@ function checkState(request: ModelRequest, { services }: RequestScope): void {
   if (!services.config.access || request.upstreamState === undefined) return;
   throw new ApiError(
     'not_forwarded',
-    `${request.upstreamState} names what the upstream has stored, which this deployment's callers share; send the items themselves.`,
+    `${request.upstreamState} may name what the upstream has stored, which this deployment's callers share; send the items themselves, 20 000 at the most.`,
     request.upstreamState,
   );
 }

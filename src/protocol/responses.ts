@@ -73,7 +73,10 @@ export class ResponsesRequest implements ModelRequest {
   get upstreamState(): string | undefined {
     const named = STATE_FIELDS.find((field) => (this.field(field) ?? null) !== null);
     if (named !== undefined) return named;
-    const refers = this.messages.some((message) => message instanceof ItemGroup && message.refersToItems);
+    // Items that are not looked into may refer to anything.
+    const refers =
+      this.tooManyMessages ||
+      this.messages.some((message) => message instanceof ItemGroup && message.refersToItems);
     return refers ? 'input' : undefined;
   }
 

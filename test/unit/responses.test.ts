@@ -196,6 +196,19 @@ describe('items', () => {
     ]);
   });
 
+  it('that are too many to be looked into may refer to what is stored', () => {
+    const few = requestOf({
+      model: 'm',
+      input: Array.from({ length: 20_000 }, () => message('user', 'Go.')),
+    });
+    const many = requestOf({
+      model: 'm',
+      input: Array.from({ length: 20_001 }, () => message('user', 'Go.')),
+    });
+    expect([few.tooManyMessages, few.upstreamState]).toEqual([false, undefined]);
+    expect([many.tooManyMessages, many.upstreamState]).toEqual([true, 'input']);
+  });
+
   it('that are a text are a user message', () => {
     const request = requestOf({ model: 'm', instructions: 'Be brief.', input: 'Hello' });
     expect(request.messages.map(({ role }) => role)).toEqual(['preamble', 'user']);
