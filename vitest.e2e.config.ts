@@ -2,7 +2,8 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** These wait for time limits most of their time: last, they would be waited for alone. */
-const WAITING = /\/(summary-waiting|bad-summarizers|auto-summary-faults|auto-summarizers)\.test\.ts$/;
+const WAITING =
+  /\/(retrieval|summary-waiting|bad-summarizers|auto-summary-faults|auto-summarizers)\.test\.ts$/;
 
 class WaitingFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -574,12 +574,17 @@ describe('when the model can’t be asked again', () => {
       { type: 'hang' },
     );
     const left = new AbortController();
-    const stream = await deployment
-      .client()
-      .chat.completions.create({ ...paramsOf(), stream: true }, { signal: left.signal });
-    for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break;
+    const { body } = await deployment.fetch('/v1/chat/completions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ ...paramsOf(), stream: true }),
+      signal: left.signal,
+    });
+    // Read on, as a caller does who has not left: breaking off would be leaving.
+    const reading = body?.pipeTo(new WritableStream()).catch(() => undefined);
     await until('the second upstream is asked', () => deployment.chats().length === 2);
     left.abort();
+    await reading;
 
     // Who has left is noticed by a comment that can't be written: the first or the second, each after 15 s.
     await until('the second upstream is closed', () => deployment.chats()[1]?.closed === true, 50_000);
