@@ -1,27 +1,21 @@
 /** One element of `messages` (https://platform.openai.com/docs/api-reference/chat/create), as the core sees it. */
-import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import {
-  type Content,
-  type InlineMedia,
-  jsonBytes,
-  type Role,
-  type ToolCall,
-  type Weight,
-} from '../memory/message.ts';
+import { type Content, type InlineMedia, jsonBytes, type Role, type ToolCall } from '../memory/message.ts';
 import type { WireMessage } from './model-request.ts';
-import { fieldOf, type JsonSpan, jsonOf, levels, textOf, within } from './spans.ts';
+import {
+  AUDIO,
+  asObject,
+  asString,
+  contentOfParts,
+  FILE,
+  imagePrice,
+  mediaOfParts,
+  openingIn,
+  type PartFormat,
+  plain,
+} from './parts.ts';
+import { fieldOf, type JsonSpan, jsonOf, textOf } from './spans.ts';
 import { withoutWhiteSpace } from './white-space.ts';
-
-/**
- * Flat prices in tokens. Images: the base and four tiles of GPT-4o's high detail at 1024 × 1024, and its low detail
- * (https://platform.openai.com/docs/guides/images-vision#calculating-costs). Audio and files have no published flat price;
- * what counts is that their base64 is never read as text.
- */
-const IMAGE = 765;
-const IMAGE_LOW_DETAIL = 85;
-const AUDIO = 765;
-const FILE = 1500;
 
 const ROLES: ReadonlyMap<string, Role> = new Map([
   ['user', 'user'],
@@ -46,6 +40,26 @@ export const READ_FIELDS: readonly string[] = [
   COMPACTED_MARK,
   ...TEXT_FIELDS,
 ];
+
+const PARTS: PartFormat = {
+  text: 'text',
+  textOf(part) {
+    const { type, text } = asObject(part);
+    return type === 'text' && typeof text === 'string' ? text : undefined;
+  },
+  priceOf(part) {
+    const { type, image_url } = asObject(part);
+    if (type === 'image_url') return imagePrice(asObject(image_url).detail);
+    if (type === 'input_audio') return AUDIO;
+    return type === 'file' ? FILE : 0;
+  },
+  inlineKind(part) {
+    const { type, image_url, file } = asObject(part);
+    if (type === 'image_url')
+      return asString(asObject(image_url).url).startsWith('data:') ? 'image' : undefined;
+    return type === 'file' && asString(asObject(file).file_data) !== '' ? 'file' : undefined;
+  },
+};
 
 const EMPTY: Content = { ...plain(''), weight: { texts: [], flat: 0 } };
 
@@ -111,22 +125,11 @@ export class ChatMessage implements WireMessage {
 
   media(): readonly InlineMedia[] {
     const span = this.contentSpan();
-    if (span?.kind !== 'array') return [];
-    const parts = within(this.body, span, levels(1)).items ?? [];
-    return (jsonOf(this.body, span) as unknown[]).flatMap((value, part) => {
-      const kind = inlineKind(value);
-      const at = parts[part];
-      if (!kind || !at) return [];
-      const json = textOf(this.body, at);
-      const room = Buffer.byteLength(json) - TEXT_PART_BYTES - cacheControlBytes([value]);
-      return [{ kind, part, tokens: flatPrice(value), json, room }];
-    });
+    return span?.kind === 'array' ? mediaOfParts(this.body, span, PARTS) : [];
   }
 
   opening(): string {
-    const span = this.contentSpan();
-    const value = span?.kind === 'array' || span?.kind === 'string' ? jsonOf(this.body, span) : '';
-    return Array.isArray(value) ? (textPart(value[0]) ?? '') : asString(value);
+    return openingIn(this.body, this.contentSpan(), PARTS);
   }
 
   beside(): readonly string[] {
@@ -150,23 +153,17 @@ export class ChatMessage implements WireMessage {
   private readContent(): Content {
     const span = this.contentSpan();
     if (!span) return EMPTY;
+    if (span.kind === 'array') return contentOfParts(this.body, span, PARTS);
     const value = jsonOf(this.body, span);
     if (value === null) return EMPTY;
     if (typeof value === 'string') return plain(value);
-    if (!Array.isArray(value)) {
-      const text = textOf(this.body, span);
-      return {
-        text,
-        type: 'application/json',
-        weight: { texts: [text], flat: 0 },
-        room: () => jsonBytes(text),
-      };
-    }
-    const only = value.length === 1 ? textPart(value[0]) : undefined;
-    if (only !== undefined) return plain(only);
     const text = textOf(this.body, span);
-    const room = (): number => Buffer.byteLength(text) - TEXT_PART_BYTES - cacheControlBytes(value);
-    return { text, type: 'application/json', weight: weightOfParts(value, text), room };
+    return {
+      text,
+      type: 'application/json',
+      weight: { texts: [text], flat: 0 },
+      room: () => jsonBytes(text),
+    };
   }
 
   private readCalls(): ToolCall[] {
@@ -205,68 +202,4 @@ function readLegacyCall(call: unknown): ToolCall {
 
 function functionCallId(name: string): string {
   return `function:${name}`;
-}
-
-function plain(text: string): Content {
-  return {
-    text,
-    type: 'text/plain; charset=utf-8',
-    weight: { texts: [text], flat: 0 },
-    room: () => jsonBytes(text),
-  };
-}
-
-/** Around the text of the one part that takes the place of several: `[{"type":"text","text":}]`. */
-const TEXT_PART_BYTES = 26;
-
-/** A cache breakpoint of any part stays, on the one part. */
-function cacheControlBytes(parts: readonly unknown[]): number {
-  const control = parts.findLast((part) => asObject(part).cache_control !== undefined);
-  return control === undefined ? 0 : jsonBytes({ cache_control: asObject(control).cache_control });
-}
-
-/** @param whole the text of all parts, which stands for those that nobody knows: too much rather than too little */
-function weightOfParts(parts: readonly unknown[], whole: string): Weight {
-  const texts: string[] = [];
-  let flat = 0;
-  let unknown = false;
-  for (const part of parts) {
-    const { type, refusal } = asObject(part);
-    const text = textPart(part);
-    const price = flatPrice(part);
-    if (text !== undefined) texts.push(text);
-    else if (price > 0) flat += price;
-    else if (type === 'refusal') texts.push(asString(refusal));
-    else unknown = true;
-  }
-  return { texts: unknown ? [whole] : texts, flat };
-}
-
-/** The price of a part that is not counted as text; 0 for every other. */
-function flatPrice(part: unknown): number {
-  const { type, image_url } = asObject(part);
-  if (type === 'image_url') return asObject(image_url).detail === 'low' ? IMAGE_LOW_DETAIL : IMAGE;
-  if (type === 'input_audio') return AUDIO;
-  return type === 'file' ? FILE : 0;
-}
-
-/** What a part holds inline; undefined for text, and for what it only names. */
-function inlineKind(part: unknown): InlineMedia['kind'] | undefined {
-  const { type, image_url, file } = asObject(part);
-  if (type === 'image_url')
-    return asString(asObject(image_url).url).startsWith('data:') ? 'image' : undefined;
-  return type === 'file' && asString(asObject(file).file_data) !== '' ? 'file' : undefined;
-}
-
-function textPart(part: unknown): string | undefined {
-  const { type, text } = asObject(part);
-  return type === 'text' && typeof text === 'string' ? text : undefined;
-}
-
-function asObject(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-}
-
-function asString(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }

@@ -5,26 +5,25 @@
  * goes with what follows it, whole or not at all. Items of kinds that Precis does not know stay with what stands before them, and are never
  * edited.
  */
-import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import {
-  type Content,
-  type InlineMedia,
-  jsonBytes,
-  type Role,
-  type ToolCall,
-  type Weight,
-} from '../memory/message.ts';
+import type { Content, InlineMedia, Role, ToolCall, Weight } from '../memory/message.ts';
 import { answerIdentity } from './chat-message.ts';
 import type { WireMessage } from './model-request.ts';
-import { fieldOf, type JsonSpan, jsonOf, levels, textOf, within } from './spans.ts';
+import {
+  AUDIO,
+  asObject,
+  asString,
+  contentOfParts,
+  FILE,
+  IMAGE,
+  imagePrice,
+  mediaOfParts,
+  openingIn,
+  type PartFormat,
+  plain,
+} from './parts.ts';
+import { fieldOf, type JsonSpan, jsonOf, textOf } from './spans.ts';
 import { withoutWhiteSpace } from './white-space.ts';
-
-/** Flat prices in tokens, as for chat (see `chat-message.ts`). */
-const IMAGE = 765;
-const IMAGE_LOW_DETAIL = 85;
-const AUDIO = 765;
-const FILE = 1500;
 
 /** Of what is encrypted, so many characters are taken for a token: nobody can count it. */
 const ENCRYPTED_CHARACTERS = 4;
@@ -56,11 +55,33 @@ const PICTURES = new Set(['image_generation_call', 'computer_call_output']);
 /** What stands for a conversation's beginning, or tells the upstream something: never edited, never dropped. */
 const STANDING = new Set(['compaction', 'compaction_trigger', 'context_compaction', 'additional_tools']);
 
+const TEXTS = new Set(['input_text', 'output_text', 'text']);
+
+const PARTS: PartFormat = {
+  text: 'input_text',
+  textOf(part) {
+    const { type, text } = asObject(part);
+    return TEXTS.has(asString(type)) && typeof text === 'string' ? text : undefined;
+  },
+  priceOf(part) {
+    const { type, detail } = asObject(part);
+    if (type === 'input_image') return imagePrice(detail);
+    if (type === 'input_audio') return AUDIO;
+    return type === 'input_file' ? FILE : 0;
+  },
+  inlineKind(part) {
+    const { type, image_url, file_data } = asObject(part);
+    if (type === 'input_image') return asString(image_url).startsWith('data:') ? 'image' : undefined;
+    return type === 'input_file' && asString(file_data) !== '' ? 'file' : undefined;
+  },
+};
+
 /** One item in the caller's bytes. */
 export class Item {
   readonly span: JsonSpan;
   readonly type: string;
   private readonly body: Uint8Array;
+  private known: ToolCall | undefined;
 
   constructor(body: Uint8Array, span: JsonSpan) {
     this.body = body;
@@ -77,17 +98,20 @@ export class Item {
     return this.type === 'reasoning' || this.type.endsWith('_call') ? 'assistant' : undefined;
   }
 
-  /** The call that this item makes; undefined where it makes none that a result answers. */
-  get call(): ToolCall | undefined {
-    if (!this.type.endsWith('_call')) return undefined;
-    const id = this.string('call_id');
-    if (id === undefined) return undefined;
-    const name = this.string('name') ?? this.type;
-    return { id, name, input: EDITABLE_CALLS.has(this.type) ? (this.inputText() ?? '') : '' };
+  /** Whether it makes a call that a result answers. */
+  get calls(): boolean {
+    return this.type.endsWith('_call') && this.string('call_id') !== undefined;
   }
 
-  get isEditableOutput(): boolean {
-    return EDITABLE_OUTPUTS.has(this.type);
+  /** That call; undefined where there is none. Decoded once. */
+  get call(): ToolCall | undefined {
+    if (!this.calls) return undefined;
+    this.known ??= {
+      id: this.string('call_id') ?? '',
+      name: this.string('name') ?? this.type,
+      input: EDITABLE_CALLS.has(this.type) ? (this.inputText() ?? '') : '',
+    };
+    return this.known;
   }
 
   /** Where the arguments of a call stand. */
@@ -103,30 +127,20 @@ export class Item {
 
   content(): Content {
     const span = this.contentSpan();
-    if (this.type.endsWith('_output') && !this.isEditableOutput) return opaque(this.weight());
-    const value = span ? jsonOf(this.body, span) : '';
-    if (typeof value === 'string') return plain(value);
-    if (!span || !Array.isArray(value)) return opaque(this.weight());
-    const only = value.length === 1 ? partText(value[0]) : undefined;
-    if (only !== undefined) return plain(only);
-    const text = textOf(this.body, span);
-    const room = (): number => Buffer.byteLength(text) - TEXT_PART_BYTES;
-    return { text, type: 'application/json', weight: weightOfParts(value, text), room };
+    if (this.type.endsWith('_output') && !EDITABLE_OUTPUTS.has(this.type)) return opaque(this.weight());
+    if (!span) return plain('');
+    if (span.kind === 'array') return contentOfParts(this.body, span, PARTS);
+    return span.kind === 'string' ? plain(jsonOf(this.body, span) as string) : opaque(this.weight());
   }
 
   media(): readonly InlineMedia[] {
     const span = this.contentSpan();
-    if (this.type !== 'message' || span?.kind !== 'array') return [];
-    const parts = within(this.body, span, levels(1)).items ?? [];
-    return (jsonOf(this.body, span) as unknown[]).flatMap((value, part) => {
-      const kind = inlineKind(value);
-      const at = parts[part];
-      if (!kind || !at) return [];
-      const json = textOf(this.body, at);
-      return [
-        { kind, part, tokens: flatPrice(value), json, room: Buffer.byteLength(json) - TEXT_PART_BYTES },
-      ];
-    });
+    return this.type === 'message' && span?.kind === 'array' ? mediaOfParts(this.body, span, PARTS) : [];
+  }
+
+  /** See `Message`. */
+  opening(): string {
+    return openingIn(this.body, this.contentSpan(), PARTS);
   }
 
   /** What the model reads of an item that is neither a message nor an output. */
@@ -202,7 +216,7 @@ export class ItemGroup implements WireMessage {
 
   /** The items that make the calls, in their order. */
   get callItems(): readonly Item[] {
-    return this.role === 'assistant' ? this.items.filter(({ call }) => call !== undefined) : [];
+    return this.role === 'assistant' ? this.items.filter(({ calls }) => calls) : [];
   }
 
   get answers(): string | undefined {
@@ -234,10 +248,7 @@ export class ItemGroup implements WireMessage {
   }
 
   opening(): string {
-    const span = this.spoken?.contentSpan();
-    if (span?.kind !== 'array' && span?.kind !== 'string') return '';
-    const value = jsonOf(this.body, span);
-    return Array.isArray(value) ? (partText(value[0]) ?? '') : asString(value);
+    return this.spoken?.opening() ?? '';
   }
 
   beside(): readonly string[] {
@@ -290,70 +301,10 @@ function goesWith(item: Item, group: readonly Item[]): boolean {
   if (role !== 'assistant' || group[0]?.role !== 'assistant') return false;
   // A message, or reasoning, behind what was said is said anew; a call is not.
   const opens = item.type === 'message' || item.type === 'reasoning';
-  return !opens || !group.some(({ type, call }) => type === 'message' || call !== undefined);
-}
-
-/** A content that is a text. */
-export function plain(text: string): Content {
-  return {
-    text,
-    type: 'text/plain; charset=utf-8',
-    weight: { texts: [text], flat: 0 },
-    room: () => jsonBytes(text),
-  };
+  return !opens || !group.some(({ type, calls }) => type === 'message' || calls);
 }
 
 /** What is never edited: nothing has room in its place. */
 function opaque(weight: Weight): Content {
   return { text: weight.texts.join(''), type: 'application/json', weight, room: () => 0 };
-}
-
-/** Around the text of the one part that takes the place of several: `[{"type":"input_text","text":}]`. */
-const TEXT_PART_BYTES = 32;
-
-/** @param whole the text of all parts, which stands for those that nobody knows: too much rather than too little */
-function weightOfParts(parts: readonly unknown[], whole: string): Weight {
-  const texts: string[] = [];
-  let flat = 0;
-  let unknown = false;
-  for (const part of parts) {
-    const { type, refusal } = asObject(part);
-    const text = partText(part);
-    const price = flatPrice(part);
-    if (text !== undefined) texts.push(text);
-    else if (price > 0) flat += price;
-    else if (type === 'refusal') texts.push(asString(refusal));
-    else unknown = true;
-  }
-  return { texts: unknown ? [whole] : texts, flat };
-}
-
-/** The price of a part that is not counted as text; 0 for every other. */
-function flatPrice(part: unknown): number {
-  const { type, detail } = asObject(part);
-  if (type === 'input_image') return detail === 'low' ? IMAGE_LOW_DETAIL : IMAGE;
-  if (type === 'input_audio') return AUDIO;
-  return type === 'input_file' ? FILE : 0;
-}
-
-/** What a part holds inline; undefined for text, and for what it only names. */
-function inlineKind(part: unknown): InlineMedia['kind'] | undefined {
-  const { type, image_url, file_data } = asObject(part);
-  if (type === 'input_image') return asString(image_url).startsWith('data:') ? 'image' : undefined;
-  return type === 'input_file' && asString(file_data) !== '' ? 'file' : undefined;
-}
-
-/** The text of a part of text, of a caller's or of a model's. */
-function partText(part: unknown): string | undefined {
-  const { type, text } = asObject(part);
-  const isText = type === 'input_text' || type === 'output_text' || type === 'text';
-  return isText && typeof text === 'string' ? text : undefined;
-}
-
-function asObject(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-}
-
-function asString(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }

@@ -11,9 +11,10 @@ import { SHADOW_LINE } from '../memory/session-summary.ts';
 import type { Tools } from '../memory/tokens.ts';
 import type { ShownSummary, View } from '../memory/view.ts';
 import { type BodyFault, isOwnField, type OwnField, scanBody } from './body.ts';
-import { openingOf, openingSplice, outputSplice, partSplices, type Spoken } from './edits.ts';
+import { openingOf, openingSplice, outputSplice, partSplices } from './edits.ts';
 import type { InjectedMessage, ModelRequest, WireMessage } from './model-request.ts';
-import { groupItems, type Item, ItemGroup, plain, READ_FIELDS } from './responses-item.ts';
+import { plain } from './parts.ts';
+import { groupItems, ItemGroup, READ_FIELDS } from './responses-item.ts';
 import {
   cutMembers,
   fieldOf,
@@ -173,9 +174,7 @@ export class ResponsesRequest implements ModelRequest {
     const removals = view.removals.get(index) ?? [];
     const parts = removals.filter(({ kind }) => kind === 'part');
     return [
-      ...(opened && spoken
-        ? [openingSplice(this.bytes, spokenIn(message, spoken), opened.text, opened.taken, TEXT)]
-        : []),
+      ...(opened && spoken ? [openingSplice(this.bytes, spoken, opened.text, opened.taken, TEXT)] : []),
       ...removals.flatMap((removal) => {
         if (removal.kind === 'output')
           return [outputSplice(this.bytes, spoken?.contentSpan(), removal, TEXT)];
@@ -206,14 +205,6 @@ export function readResponsesRequest(bytes: Uint8Array): Result<ResponsesRequest
 }
 
 const TEXT = 'input_text';
-
-function spokenIn(message: ItemGroup, spoken: Item): Spoken {
-  return {
-    span: spoken.span,
-    contentSpan: () => spoken.contentSpan(),
-    opening: () => message.opening(),
-  };
-}
 
 function inputSplice(message: ItemGroup, removal: Removal): Splice {
   const input = message.callItems[removal.call]?.inputSpan();

@@ -1,0 +1,115 @@
+/** Contents that are a text, or an array of parts: what they weigh, and what they hold, in whichever protocol. */
+import { Buffer } from 'node:buffer';
+import { type Content, type InlineMedia, jsonBytes, type Weight } from '../memory/message.ts';
+import type { TextType } from './edits.ts';
+import { type JsonSpan, jsonOf, levels, textOf, within } from './spans.ts';
+
+/**
+ * Flat prices in tokens. Images: the base and four tiles of GPT-4o's high detail at 1024 × 1024, and its low detail
+ * (https://platform.openai.com/docs/guides/images-vision#calculating-costs). Audio and files have no published flat price;
+ * what counts is that their base64 is never read as text.
+ */
+export const IMAGE = 765;
+const IMAGE_LOW_DETAIL = 85;
+export const AUDIO = 765;
+export const FILE = 1500;
+
+/** @param detail as the caller has asked for it */
+export function imagePrice(detail: unknown): number {
+  return detail === 'low' ? IMAGE_LOW_DETAIL : IMAGE;
+}
+
+/** How a protocol names its parts. */
+export interface PartFormat {
+  /** What a part of text is called that is written. */
+  readonly text: TextType;
+  /** The text of a part of text; undefined for every other. */
+  textOf(part: unknown): string | undefined;
+  /** The price of a part that is not counted as text; 0 for every other. */
+  priceOf(part: unknown): number;
+  /** What a part holds inline; undefined for text, and for what it only names. */
+  inlineKind(part: unknown): InlineMedia['kind'] | undefined;
+}
+
+/** A content that is a text. */
+export function plain(text: string): Content {
+  return {
+    text,
+    type: 'text/plain; charset=utf-8',
+    weight: { texts: [text], flat: 0 },
+    room: () => jsonBytes(text),
+  };
+}
+
+/** A content of parts; one part of text alone is a text. @param span of the array */
+export function contentOfParts(body: Uint8Array, span: JsonSpan, format: PartFormat): Content {
+  const parts = jsonOf(body, span) as unknown[];
+  const only = parts.length === 1 ? format.textOf(parts[0]) : undefined;
+  if (only !== undefined) return plain(only);
+  const text = textOf(body, span);
+  return {
+    text,
+    type: 'application/json',
+    weight: weightOf(parts, text, format),
+    room: () => roomIn(text, parts, format),
+  };
+}
+
+/** What a content of parts holds inline. @param span of the array */
+export function mediaOfParts(body: Uint8Array, span: JsonSpan, format: PartFormat): InlineMedia[] {
+  const spans = within(body, span, levels(1)).items ?? [];
+  return (jsonOf(body, span) as unknown[]).flatMap((value, part) => {
+    const kind = format.inlineKind(value);
+    const at = spans[part];
+    if (!kind || !at) return [];
+    const json = textOf(body, at);
+    return [{ kind, part, tokens: format.priceOf(value), json, room: roomIn(json, [value], format) }];
+  });
+}
+
+/** The text that a content begins with: of a string all of it, of parts the first one's; empty when that is none. */
+export function openingIn(body: Uint8Array, span: JsonSpan | undefined, format: PartFormat): string {
+  const value = span?.kind === 'array' || span?.kind === 'string' ? jsonOf(body, span) : '';
+  return Array.isArray(value) ? (format.textOf(value[0]) ?? '') : asString(value);
+}
+
+/** Around the text of the one part that takes the place of several: `[{"type":"text","text":}]`. */
+function aroundText({ text }: PartFormat): number {
+  return 22 + text.length;
+}
+
+/** See `Content.room`. @param json of the parts */
+function roomIn(json: string, parts: readonly unknown[], format: PartFormat): number {
+  return Buffer.byteLength(json) - aroundText(format) - cacheControlBytes(parts);
+}
+
+/** A cache breakpoint of any part stays, on the one part. */
+function cacheControlBytes(parts: readonly unknown[]): number {
+  const control = parts.findLast((part) => asObject(part).cache_control !== undefined);
+  return control === undefined ? 0 : jsonBytes({ cache_control: asObject(control).cache_control });
+}
+
+/** @param whole the text of all parts, which stands for those that nobody knows: too much rather than too little */
+function weightOf(parts: readonly unknown[], whole: string, format: PartFormat): Weight {
+  const texts: string[] = [];
+  let flat = 0;
+  let unknown = false;
+  for (const part of parts) {
+    const { type, refusal } = asObject(part);
+    const text = format.textOf(part);
+    const price = format.priceOf(part);
+    if (text !== undefined) texts.push(text);
+    else if (price > 0) flat += price;
+    else if (type === 'refusal') texts.push(asString(refusal));
+    else unknown = true;
+  }
+  return { texts: unknown ? [whole] : texts, flat };
+}
+
+export function asObject(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+export function asString(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
