@@ -9,11 +9,20 @@ export interface AnswerListener {
   complete(): void;
 }
 
+/** Why an answer ends before it is whole, in OpenAI's shape. An upstream's own says more than these fields. */
+export interface AnswerFault {
+  readonly message: string;
+  readonly type: string;
+  readonly param: string | null;
+  readonly code: string | null;
+}
+
 /** A stream of events on its way to the caller (see `EventFormat` in `upstream/stream.ts`). */
 export interface AnswerStream {
   push(chunk: Uint8Array): Uint8Array[];
   end(): { readonly complete: boolean; readonly frames: Uint8Array[] };
-  error(fault: 'upstream_unreachable' | 'upstream_timeout'): Uint8Array;
+  /** The frame that ends the stream. */
+  error(fault: AnswerFault): Uint8Array;
   keepalive(): Uint8Array | undefined;
   readonly isOver: boolean;
 }

@@ -1,19 +1,14 @@
 /** The stream of a chat completion: chunks, `[DONE]`, and the report between the two. */
 import type { Report } from '../memory/report.ts';
-import type { AnswerListener, AnswerStream } from './answer-format.ts';
+import type { AnswerFault, AnswerListener, AnswerStream } from './answer-format.ts';
 import { reportChunk } from './chat.ts';
-import { concat } from './spans.ts';
-import { dataFrame, dataOf, FrameSplitter } from './sse.ts';
+import { dataFrame, dataOf, FrameSplitter, KEEPALIVE } from './sse.ts';
 
 /** The sentinel that ends a complete stream (https://platform.openai.com/docs/api-reference/chat/create, `stream`). */
 const DONE = '[DONE]';
 
 const FINISHED = /"finish_reason"\s*:\s*"/;
 const ERROR = /^\s*\{\s*"error"\s*:\s*[{"]/;
-/** A comment: the only thing that every client passes over. */
-const KEEPALIVE = new TextEncoder().encode(': keepalive\n\n');
-
-const BLANK_LINE = new Uint8Array([0x0a, 0x0a]);
 
 /** Relays the frames of one chat stream, and adds the report before its end when there is one to add. */
 export class ChatStream implements AnswerStream {
@@ -38,9 +33,8 @@ export class ChatStream implements AnswerStream {
 
   /** A stream is complete when it said so: by `[DONE]`, by a `finish_reason` at least, or by an error of its own. */
   end(): { complete: boolean; frames: Uint8Array[] } {
-    const rest = this.splitter.rest();
-    // A last frame whose blank line is missing is read as if it had come; half a frame then shows as no frame at all.
-    const frames = rest.length > 0 ? this.frame(concat([rest, BLANK_LINE])) : [];
+    const last = this.splitter.last();
+    const frames = last ? this.frame(last) : [];
     const complete = this.done || this.finished || this.failed;
     if (!complete) return { complete, frames: [] };
     if (!this.done && !this.failed) {
@@ -50,15 +44,8 @@ export class ChatStream implements AnswerStream {
     return { complete, frames };
   }
 
-  error(fault: 'upstream_unreachable' | 'upstream_timeout'): Uint8Array {
-    const message =
-      fault === 'upstream_timeout'
-        ? 'The upstream fell silent in the middle of its answer.'
-        : 'The connection to the upstream broke off in the middle of its answer.';
-    const frame = dataFrame(
-      JSON.stringify({ error: { message, type: 'server_error', param: null, code: fault } }),
-    );
-    return this.splitter.inside ? concat([BLANK_LINE, frame]) : frame;
+  error(error: AnswerFault): Uint8Array {
+    return this.splitter.behind(dataFrame(JSON.stringify({ error })));
   }
 
   /** Nothing in the middle of a frame, and nothing when all is said. */

@@ -1,8 +1,14 @@
 /** Answers of the Responses API: the text that closes a round, and the stream with the report in its last event. */
 import type { Report } from '../memory/report.ts';
-import type { AnswerFormat, AnswerGatherer, AnswerListener, AnswerStream } from './answer-format.ts';
-import { concat, fieldOf, levels, type Outline, scanJson, splice } from './spans.ts';
-import { dataOf, FrameSplitter } from './sse.ts';
+import type {
+  AnswerFault,
+  AnswerFormat,
+  AnswerGatherer,
+  AnswerListener,
+  AnswerStream,
+} from './answer-format.ts';
+import { fieldOf, levels, type Outline, scanJson, splice } from './spans.ts';
+import { dataOf, eventFrame, FrameSplitter, KEEPALIVE } from './sse.ts';
 
 /** Events that end a stream (https://platform.openai.com/docs/api-reference/responses-streaming). */
 const ENDS = /^\s*\{\s*"type"\s*:\s*"response\.(completed|incomplete|failed)"/;
@@ -11,9 +17,6 @@ const SEQUENCE_NUMBER = /"sequence_number"\s*:\s*(\d+)/;
 
 /** The last event holds the whole answer. */
 const LONGEST_FRAME = 16 * 1024 * 1024;
-
-const KEEPALIVE = new TextEncoder().encode(': keepalive\n\n');
-const BLANK_LINE = new Uint8Array([0x0a, 0x0a]);
 
 /** Where the report goes. */
 const EVENT: Outline = { fields: new Map([['response', levels(1)]]), others: {}, most: 100 };
@@ -60,20 +63,14 @@ class ResponsesStream implements AnswerStream {
 
   /** A stream is complete when it said so, or when it told an error of its own. */
   end(): { complete: boolean; frames: Uint8Array[] } {
-    const rest = this.splitter.rest();
-    // A last frame whose blank line is missing is read as if it had come; half a frame then shows as no frame at all.
-    const frames = rest.length > 0 ? [this.frame(concat([rest, BLANK_LINE]))] : [];
+    const last = this.splitter.last();
+    const frames = last ? [this.frame(last)] : [];
     return { complete: this.over, frames: this.over ? frames : [] };
   }
 
-  error(fault: 'upstream_unreachable' | 'upstream_timeout'): Uint8Array {
-    const message =
-      fault === 'upstream_timeout'
-        ? 'The upstream fell silent in the middle of its answer.'
-        : 'The connection to the upstream broke off in the middle of its answer.';
-    const event = { type: 'error', sequence_number: this.sequence + 1, code: fault, message, param: null };
-    const frame = eventFrame('error', JSON.stringify(event));
-    return this.splitter.inside ? concat([BLANK_LINE, frame]) : frame;
+  error({ message, param, code }: AnswerFault): Uint8Array {
+    const event = { type: 'error', sequence_number: this.sequence + 1, code, message, param };
+    return this.splitter.behind(eventFrame('error', JSON.stringify(event)));
   }
 
   keepalive(): Uint8Array | undefined {
@@ -109,10 +106,6 @@ function withReport(data: string, report: Report): string {
   const comma = response.fields?.length === 0 ? '' : ',';
   const added = { start: end, end, with: `${comma}"memory":${JSON.stringify(report)}` };
   return decoder.decode(splice(bytes, { start: 0, end: bytes.length }, [added]));
-}
-
-function eventFrame(type: string, data: string): Uint8Array {
-  return encoder.encode(`event: ${type}\ndata: ${data}\n\n`);
 }
 
 /** The text of a response that is whole, calls nothing and says something. */

@@ -13,6 +13,11 @@ const LF = 0x0a;
 /** A frame longer than this is passed on in pieces: the proxy is not the one to refuse it. */
 const LONGEST_FRAME = 1024 * 1024;
 
+/** A comment: the only frame that every client passes over. */
+export const KEEPALIVE = new TextEncoder().encode(': keepalive\n\n');
+
+const BLANK_LINE = new Uint8Array([LF, LF]);
+
 /** Cuts a stream of bytes into frames. */
 export class FrameSplitter {
   private readonly longest: number;
@@ -72,6 +77,20 @@ export class FrameSplitter {
     return this.take(new Uint8Array());
   }
 
+  /**
+   * The last frame of a stream whose blank line is missing, as if it had come; half a frame then shows as no frame at all. Undefined
+   * where nothing is left.
+   */
+  last(): Uint8Array | undefined {
+    const rest = this.rest();
+    return rest.length > 0 ? concat([rest, BLANK_LINE]) : undefined;
+  }
+
+  /** A frame of ours so that it can be read: behind a piece, the frame that the piece belongs to is ended first. */
+  behind(frame: Uint8Array): Uint8Array {
+    return this.inside ? concat([BLANK_LINE, frame]) : frame;
+  }
+
   private hold(bytes: Uint8Array): void {
     this.held.push(bytes);
     this.heldLength += bytes.length;
@@ -101,4 +120,9 @@ const encoder = new TextEncoder();
 /** A frame of one line of data. */
 export function dataFrame(data: string): Uint8Array {
   return encoder.encode(`data: ${data}\n\n`);
+}
+
+/** The same with the name of its event. */
+export function eventFrame(type: string, data: string): Uint8Array {
+  return encoder.encode(`event: ${type}\ndata: ${data}\n\n`);
 }

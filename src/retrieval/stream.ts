@@ -1,13 +1,10 @@
 /** The stream of an answer with retrieval in it: one stream for the caller, however many answers it is made of. */
 import type { AnswerStream } from '../protocol/answer-format.ts';
 import { ChatTurns } from '../protocol/chat-turns.ts';
-import { concat } from '../protocol/spans.ts';
 import { dataFrame, dataOf, FrameSplitter } from '../protocol/sse.ts';
-import type { UpstreamAnswer, UpstreamFault } from '../upstream/fetch.ts';
-import type { EventFormat } from '../upstream/stream.ts';
+import type { UpstreamAnswer } from '../upstream/fetch.ts';
+import type { EventFormat, StreamError } from '../upstream/stream.ts';
 import type { Rounds } from './rounds.ts';
-
-const BLANK_LINE = new Uint8Array([0x0a, 0x0a]);
 
 /** A frame is read up to this length, in bytes: an image may stand in one. What can't be read may be a call of ours. */
 const LONGEST_FRAME = 16 * 1024 * 1024;
@@ -53,8 +50,8 @@ export class RetrievalStream implements EventFormat {
   }
 
   end(): { complete: boolean; frames: Uint8Array[] } {
-    const rest = this.splitter.rest();
-    const frames = rest.length > 0 ? this.frame(concat([rest, BLANK_LINE])) : [];
+    const last = this.splitter.last();
+    const frames = last ? this.frame(last) : [];
     if (this.turns.turn) {
       this.isThrough = true;
       return { complete: true, frames };
@@ -78,8 +75,8 @@ export class RetrievalStream implements EventFormat {
     this.rounds.abandon();
   }
 
-  error(fault: UpstreamFault): Uint8Array {
-    return this.chat.error(fault);
+  error(error: StreamError): Uint8Array {
+    return this.chat.error(error);
   }
 
   keepalive(): Uint8Array | undefined {

@@ -7,6 +7,19 @@
  */
 import type { UpstreamAnswer, UpstreamFault } from './fetch.ts';
 
+/** Why a stream ends before its answer is whole, in OpenAI's shape. */
+export interface StreamError {
+  readonly message: string;
+  readonly type: string;
+  readonly param: string | null;
+  readonly code: string | null;
+}
+
+const BROKEN_OFF: Readonly<Record<UpstreamFault, string>> = {
+  upstream_timeout: 'The upstream fell silent in the middle of its answer.',
+  upstream_unreachable: 'The connection to the upstream broke off in the middle of its answer.',
+};
+
 /** The wire format of the events, which this file does not know. */
 export interface EventFormat {
   /** Takes the upstream's bytes; returns whole frames to be passed on. */
@@ -14,7 +27,7 @@ export interface EventFormat {
   /** What is to be sent when the upstream has ended cleanly. */
   end(): { readonly complete: boolean; readonly frames: Uint8Array[] };
   /** The frame that ends a stream which broke off. */
-  error(fault: UpstreamFault): Uint8Array;
+  error(error: StreamError): Uint8Array;
   /** A frame that says nothing; undefined where none may stand. */
   keepalive(): Uint8Array | undefined;
   /** Whether the stream has said its last word. */
@@ -56,7 +69,9 @@ export function relayEvents(
 
   const fail = (controller: ReadableStreamDefaultController<Uint8Array>, fault: UpstreamFault): void => {
     answer.abort();
-    controller.enqueue(format.error(fault));
+    controller.enqueue(
+      format.error({ message: BROKEN_OFF[fault], type: 'server_error', param: null, code: fault }),
+    );
     controller.close();
     ended();
   };
