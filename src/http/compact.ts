@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import { conversationTurns } from '../memory/conversation-turns.ts';
 import { readHistory } from '../memory/history.ts';
 import type { MemoryStrategy } from '../memory/strategy.ts';
-import { readChatRequest } from '../protocol/chat.ts';
+import { type ChatRequest, readChatRequest, writeCompactedMessages } from '../protocol/chat.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { concat } from '../protocol/spans.ts';
 import { scopeOf } from './ask-upstream.ts';
@@ -40,8 +40,8 @@ export async function compact(c: Context<AppEnv>): Promise<Response> {
   return new Response(body, { headers });
 }
 
-function messagesPart(request: ModelRequest, { view }: MadeView): Uint8Array[] {
-  return [encoder.encode('"messages":'), request.writeCompacted(view)];
+function messagesPart(request: ChatRequest, { view }: MadeView): Uint8Array[] {
+  return [encoder.encode('"messages":'), writeCompactedMessages(request, view)];
 }
 
 /** Fields of an object, without its braces. */

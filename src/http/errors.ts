@@ -1,4 +1,5 @@
 /** Errors made by Precis, in OpenAI's shape, so that clients' own handling of errors works (design §5). */
+import type { AnswerFault } from '../protocol/answer-format.ts';
 import type { UpstreamFault } from '../upstream/fetch.ts';
 
 export type ErrorCode =
@@ -55,7 +56,7 @@ export class ApiError extends Error {
   }
 
   /** As it stands in a body, or in an event of a stream. */
-  toBody(): object {
+  toBody(): { readonly error: AnswerFault } {
     const { message, param, code } = this;
     return { error: { message, type: WIRE[code][1], param, code } };
   }

@@ -61,6 +61,7 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
     tools,
     rounds: new Rounds(
       tools.strategy.retrieval_max_rounds,
+      api.answers.goOn,
       () => {
         const count = async () => (await make({ ...options, count: true })).report;
         const beside = injected.tokens ?? 0;

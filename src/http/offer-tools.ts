@@ -47,6 +47,6 @@ export function offerTools(
     strategy,
     names: new Set(definitions.map((definition) => definition.function.name)),
     search,
-    definitions: definitions.map((definition) => JSON.stringify(definition)),
+    definitions: definitions.map((definition) => request.toolJson(definition)),
   };
 }

@@ -1,11 +1,9 @@
 /** The upstream's answer on its way back to the caller: as it came, with the report, and with the rounds of retrieval in it. */
 import type { Report } from '../memory/report.ts';
-import type { AnswerFormat } from '../protocol/answer-format.ts';
+import type { AnswerFault, AnswerFormat, JoinedAnswers } from '../protocol/answer-format.ts';
 import { addReport } from '../protocol/chat.ts';
-import { ChatAnswers } from '../protocol/chat-answers.ts';
-import { dataFrame } from '../protocol/sse.ts';
 import type { Rounds } from '../retrieval/rounds.ts';
-import { errorFrame, RetrievalStream } from '../retrieval/stream.ts';
+import { faultOf, RetrievalStream } from '../retrieval/stream.ts';
 import type { WaitUntil } from '../storage/writer.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { responseHeaders } from '../upstream/request.ts';
@@ -70,21 +68,21 @@ function relayStream(
       rememberAll(made, said, scope);
     },
   };
-  const report = (): Report => reportWith(made.report, retrieval?.rounds, format.turns);
+  const joined = retrieval && answers.joinStreams(retrieval.tools.names, () => retrieval.rounds.isOpen);
+  const report = (): Report => reportWith(made.report, retrieval?.rounds, joined);
   const seen = answers.stream(inBody ? report : undefined, listener || undefined);
-  const goesOn = async (coming: Promise<UpstreamAnswer>): Promise<UpstreamAnswer | Uint8Array> => {
+  const goesOn = async (coming: Promise<UpstreamAnswer>): Promise<UpstreamAnswer | AnswerFault> => {
     try {
       const next = await coming;
       const { ok, body } = next.response;
       if (ok && body && isEventStream(next.response)) return next;
-      return errorFrame(body ? await readAnswer(next, scope) : new Uint8Array(), ok);
+      return faultOf(body ? await readAnswer(next, scope) : new Uint8Array(), ok);
     } catch (error) {
-      return dataFrame(JSON.stringify(told(error, scope).toBody()));
+      return told(error, scope).toBody().error;
     }
   };
-  const format: EventFormat & { readonly turns?: Pick<ChatAnswers, 'usage'> } = retrieval
-    ? new RetrievalStream(retrieval.tools.names, seen, retrieval.rounds, goesOn)
-    : seen;
+  const format: EventFormat =
+    retrieval && joined ? new RetrievalStream(joined, seen, retrieval.rounds, goesOn) : seen;
   const times = { idleMs: config.idleTimeoutMs, keepaliveMs: KEEPALIVE_MS };
   const ended = archive && archiveAtEnd(archive, () => said, scope.waitUntil);
   return new Response(relayEvents(answer, format, times, ended), head);
@@ -112,7 +110,7 @@ async function relayWhole(
 ): Promise<Response> {
   let said: string | undefined;
   try {
-    const { answer, body, answers } = await readRounds(first, retrieval, scope);
+    const { answer, body, answers } = await readRounds(first, format, retrieval, scope);
     const head = headOf(answer, made.report, scope);
     if (!body) return new Response(answer.response.body, head);
     said = format.text(body);
@@ -132,19 +130,20 @@ interface ReadAnswer {
   readonly answer: UpstreamAnswer;
   /** What the caller gets; undefined where a further round was refused. */
   readonly body: Uint8Array | undefined;
-  readonly answers: ChatAnswers | undefined;
+  readonly answers: JoinedAnswers | undefined;
 }
 
 /** An answer with all its rounds. @throws ApiError when one has no answer, or breaks off */
 async function readRounds(
   first: UpstreamAnswer,
+  format: AnswerFormat,
   retrieval: Relayed['retrieval'],
   scope: RequestScope,
 ): Promise<ReadAnswer> {
   let answer = first;
   let body = await readAnswer(answer, scope);
   if (!retrieval) return { answer, body, answers: undefined };
-  const answers = new ChatAnswers(retrieval.tools.names, () => retrieval.rounds.isOpen);
+  const answers = format.joinBodies(retrieval.tools.names, () => retrieval.rounds.isOpen);
   for (;;) {
     const taken = answers.take(body);
     if (taken instanceof Uint8Array) return { answer, body: taken, answers };
@@ -165,11 +164,7 @@ function headOf(
   return { status: response.status, statusText: response.statusText, headers };
 }
 
-function reportWith(
-  report: Report,
-  rounds: Rounds | undefined,
-  counted: Pick<ChatAnswers, 'usage'> | undefined,
-): Report {
+function reportWith(report: Report, rounds: Rounds | undefined, counted: JoinedAnswers | undefined): Report {
   if (!rounds || rounds.count === 0) return report;
   const usage = counted?.usage;
   return {

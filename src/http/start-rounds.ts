@@ -1,7 +1,6 @@
 /** What the rounds of one request answer from: the refs that its view names, and its conversation's archive. */
-
-import type { Call } from '../protocol/chat-turn.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
+import type { Call } from '../protocol/turn.ts';
 import { namedIn, Retriever } from '../retrieval/retriever.ts';
 import type { RoundsStart } from '../retrieval/rounds.ts';
 import { answerSearch } from '../retrieval/search-memory.ts';

@@ -1,5 +1,6 @@
 /** The answers of one protocol, as the routes relay them. */
-import type { Report } from '../memory/report.ts';
+import type { Report, TokenUsage } from '../memory/report.ts';
+import type { Turn } from './turn.ts';
 
 /** Who listens to a stream beside its caller. */
 export interface AnswerListener {
@@ -9,7 +10,7 @@ export interface AnswerListener {
   complete(): void;
 }
 
-/** Why an answer ends before it is whole, in OpenAI's shape. An upstream's own says more than these fields. */
+/** Why an answer ends before it is whole, in OpenAI's shape. An upstream's own may say more than these fields. */
 export interface AnswerFault {
   readonly message: string;
   readonly type: string;
@@ -35,10 +36,48 @@ export interface AnswerGatherer {
   text(): string | undefined;
 }
 
+/** Several answers of a model as the one that its caller sees. */
+export interface JoinedAnswers {
+  /** Of all answers so far; undefined where the upstream counts nothing. */
+  readonly usage: TokenUsage | undefined;
+}
+
+/** Each answer one JSON body. */
+export interface JoinedBodies extends JoinedAnswers {
+  /** The turn that is to be answered next, or the body that the caller gets. */
+  take(body: Uint8Array): Turn | Uint8Array;
+}
+
+/** Each answer a stream. */
+export interface JoinedStreams extends JoinedAnswers {
+  /** The turn that is to be answered before the caller's stream can end; undefined when the end of this one is that. */
+  readonly turn: Turn | undefined;
+  /** Whether the answer that holds a turn has said its last word. */
+  readonly isThrough: boolean;
+  /** What becomes of one frame. @param data of the frame's event */
+  take(data: string, frame: Uint8Array): Uint8Array[];
+  /** The upstream has ended its answer, with or without a last word. */
+  end(): void;
+  /** The next answer is coming. */
+  begin(): void;
+}
+
+/**
+ * Whose tools are called.
+ *
+ * @param names of our tools
+ * @param mayAnswer whether calls are answered still; else they are dropped
+ */
+export type Joining<Joined> = (names: ReadonlySet<string>, mayAnswer: () => boolean) => Joined;
+
 export interface AnswerFormat {
   /** @param report asked for when the answer is whole; absent where none is to be added */
   stream(report: (() => Report) | undefined, listener: AnswerListener | undefined): AnswerStream;
   gather(): AnswerGatherer;
   /** The text of a JSON answer, as of a gathered one. */
   text(body: Uint8Array): string | undefined;
+  readonly joinStreams: Joining<JoinedStreams>;
+  readonly joinBodies: Joining<JoinedBodies>;
+  /** A body that went up, with a turn and its results behind all that was sent before. @param results in the order of the turn's calls */
+  goOn(body: Uint8Array, turn: Turn, results: readonly string[]): Uint8Array;
 }

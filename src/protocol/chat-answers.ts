@@ -1,15 +1,9 @@
 /** Several answers of a model, each one JSON body, as the one that its caller sees. The counterpart of `chat-turns.ts`, by the same rules. */
 import type { TokenUsage } from '../memory/report.ts';
-import {
-  type CallPiece,
-  GatheredMessage,
-  isOtherCall,
-  isWhole,
-  nameOf,
-  type Turn,
-  turnOf,
-} from './chat-turn.ts';
+import type { JoinedBodies } from './answer-format.ts';
+import { type CallPiece, GatheredMessage, isOtherCall, isWhole, nameOf, turnOf } from './chat-turn.ts';
 import { mergedUsage, totalUsage, type Usage } from './chat-usage.ts';
+import type { Turn } from './turn.ts';
 
 type Json = Record<string, unknown>;
 
@@ -26,7 +20,7 @@ interface Completion {
 
 const encoder = new TextEncoder();
 
-export class ChatAnswers {
+export class ChatAnswers implements JoinedBodies {
   private readonly names: ReadonlySet<string>;
   private readonly mayAnswer: () => boolean;
   private readonly said = new GatheredMessage();
@@ -43,12 +37,10 @@ export class ChatAnswers {
     this.mayAnswer = mayAnswer;
   }
 
-  /** Of all answers so far; undefined where the upstream counts nothing. */
   get usage(): TokenUsage | undefined {
     return totalUsage(this.usages);
   }
 
-  /** The turn that is to be answered next, or the body that the caller gets. */
   take(body: Uint8Array): Turn | Uint8Array {
     const completion = completionOf(body);
     const choice = completion?.choices[0];

@@ -5,7 +5,7 @@ import { reportChunk } from './chat.ts';
 import { dataFrame, dataOf, FrameSplitter, KEEPALIVE } from './sse.ts';
 
 /** The sentinel that ends a complete stream (https://platform.openai.com/docs/api-reference/chat/create, `stream`). */
-const DONE = '[DONE]';
+export const DONE = '[DONE]';
 
 const FINISHED = /"finish_reason"\s*:\s*"/;
 const ERROR = /^\s*\{\s*"error"\s*:\s*[{"]/;

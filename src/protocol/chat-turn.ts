@@ -1,19 +1,6 @@
-/** What a model has said in one answer, gathered so that it can be said back to it. */
-
-/** A call of a function. */
-export interface Call {
-  readonly id: string;
-  readonly name: string;
-  /** As the model has written them: JSON, if it kept to the form. */
-  readonly arguments: string;
-}
-
-/** A message of the model whose calls are all to be answered here. */
-export interface Turn {
-  /** As it goes up again: with those calls alone that are answered. */
-  readonly message: object;
-  readonly calls: readonly Call[];
-}
+/** What a model has said in one chat completion, gathered so that it can be said back to it. */
+import { appendTo } from './tools.ts';
+import { isObjectJson, type Turn } from './turn.ts';
 
 type Json = Record<string, unknown>;
 
@@ -51,17 +38,18 @@ export function isOtherCall({ type, custom }: CallPiece): boolean {
 export function turnOf(message: Json, calls: readonly CallPiece[]): Turn {
   const told = Object.entries(message).filter(([, value]) => !saysNothing(value));
   const text = message.content;
+  const said = {
+    ...Object.fromEntries(told),
+    role: 'assistant',
+    content: text === '' ? null : (text ?? null),
+    tool_calls: calls.map(({ index: _, ...call }) => ({
+      ...call,
+      type: 'function',
+      function: withObject(call.function),
+    })),
+  };
   return {
-    message: {
-      ...Object.fromEntries(told),
-      role: 'assistant',
-      content: text === '' ? null : (text ?? null),
-      tool_calls: calls.map(({ index: _, ...call }) => ({
-        ...call,
-        type: 'function',
-        function: withObject(call.function),
-      })),
-    },
+    said: [said],
     calls: calls.map((call) => ({
       id: call.id ?? '',
       name: nameOf(call),
@@ -70,9 +58,14 @@ export function turnOf(message: Json, calls: readonly CallPiece[]): Turn {
   };
 }
 
-/** The answers to a turn's calls, as messages. @param results in the order of its calls */
-export function resultMessages({ calls }: Turn, results: readonly string[]): object[] {
-  return calls.map(({ id }, index) => ({ role: 'tool', tool_call_id: id, content: results[index] ?? '' }));
+/** A body that went up, with a turn and the results of its calls. @param results in the order of the calls */
+export function goOnChat(body: Uint8Array, { said, calls }: Turn, results: readonly string[]): Uint8Array {
+  const answered = calls.map(({ id }, index) => ({
+    role: 'tool',
+    tool_call_id: id,
+    content: results[index] ?? '',
+  }));
+  return appendTo(body, 'messages', [...said, ...answered]);
 }
 
 /** A message put together from the pieces of a stream. */
@@ -112,16 +105,7 @@ export function joined(call: CallPiece, piece: CallPiece): CallPiece {
 
 function withObject(called: CallPiece['function']): CallPiece['function'] {
   const input = called?.arguments ?? '';
-  return { ...called, arguments: isObject(input) ? input : '{}' };
-}
-
-function isObject(json: string): boolean {
-  try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
-  } catch {
-    return false;
-  }
+  return { ...called, arguments: isObjectJson(input) ? input : '{}' };
 }
 
 function saysNothing(value: unknown): boolean {

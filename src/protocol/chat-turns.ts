@@ -7,6 +7,8 @@
  * comes first decides it too, as long as calls are answered: the turn is answered here, and the model plans again.
  */
 import type { TokenUsage } from '../memory/report.ts';
+import type { JoinedStreams } from './answer-format.ts';
+import { DONE } from './chat-stream.ts';
 import {
   type CallPiece,
   GatheredMessage,
@@ -14,11 +16,11 @@ import {
   isWhole,
   joined,
   nameOf,
-  type Turn,
   turnOf,
 } from './chat-turn.ts';
 import { mergedUsage, totalUsage, type Usage } from './chat-usage.ts';
 import { dataFrame } from './sse.ts';
+import type { Turn } from './turn.ts';
 
 type Json = Record<string, unknown>;
 
@@ -44,7 +46,8 @@ interface Gathered {
   shown: number | undefined;
 }
 
-export class ChatTurns {
+export class ChatTurns implements JoinedStreams {
+  isThrough = false;
   private readonly names: ReadonlySet<string>;
   private readonly mayAnswer: () => boolean;
   /** The first chunk, whose identity all others take. */
@@ -74,12 +77,11 @@ export class ChatTurns {
     this.mayAnswer = mayAnswer;
   }
 
-  /** Of all answers so far, the one that is coming included; undefined where the upstream counts nothing. */
+  /** Of all answers so far, the one that is coming included. */
   get usage(): TokenUsage | undefined {
     return totalUsage(this.counted ? [...this.spent, this.counted] : this.spent);
   }
 
-  /** The turn that is to be answered before the stream can end; undefined when its end is the stream's. */
   get turn(): Turn | undefined {
     if (!this.isTurn) return undefined;
     return turnOf(
@@ -88,8 +90,12 @@ export class ChatTurns {
     );
   }
 
-  /** The next answer is coming. */
+  end(): void {
+    this.isThrough = this.isTurn;
+  }
+
   begin(): void {
+    this.isThrough = false;
     if (this.counted) this.spent.push(this.counted);
     this.isLater = true;
     this.calls = new Map();
@@ -101,8 +107,11 @@ export class ChatTurns {
     this.counted = undefined;
   }
 
-  /** What becomes of one frame. @param data of the frame's event */
   take(data: string, frame: Uint8Array): Uint8Array[] {
+    if (data.trim() === DONE && this.isTurn) {
+      this.end();
+      return [];
+    }
     const chunk = chunkOf(data);
     if (!chunk) return [frame];
     if (chunk.usage) this.counted = chunk.usage;

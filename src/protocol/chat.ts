@@ -3,24 +3,21 @@
  *
  * Reading keeps spans, writing splices them: what is not edited goes up as the bytes that came.
  */
-import { createHash } from 'node:crypto';
 import type { Removal } from '../memory/edits/removal.ts';
 import type { Report } from '../memory/report.ts';
 import type { Result } from '../memory/result.ts';
-import type { Tools } from '../memory/tokens.ts';
 import type { View } from '../memory/view.ts';
-import { type BodyFault, isOwnField, type OwnField, scanBody } from './body.ts';
+import { type BodyFault, isOwnField, scanBody } from './body.ts';
 import { ChatMessage, COMPACTED_MARK, READ_FIELDS } from './chat-message.ts';
 import { injectionSplice, summaryMessages } from './chat-summary.ts';
-import { hasTools, takesTool, toolNames, toolSplice, toolsWith } from './chat-tools.ts';
 import { openingOf, openingSplice, outputSplice, partSplices } from './edits.ts';
+import { MOST_MESSAGES, ModelBody } from './model-body.ts';
 import type { InjectedMessage, ModelRequest } from './model-request.ts';
 import {
   cutMembers,
   fieldOf,
   type JsonSpan,
   JsonSyntaxError,
-  jsonOf,
   levels,
   type Outline,
   type Splice,
@@ -29,9 +26,7 @@ import {
   textOf,
   within,
 } from './spans.ts';
-
-/** More messages than this are not looked into: they are forwarded as they are (design §9). */
-const MOST_MESSAGES = 20_000;
+import { type FunctionTool, toolSplice } from './tools.ts';
 
 /** What is kept of a body: its messages with their fields, and how many tools there are. */
 const OUTLINE: ReadonlyMap<string, Outline> = new Map([
@@ -41,64 +36,45 @@ const OUTLINE: ReadonlyMap<string, Outline> = new Map([
 ]);
 
 /** A body of `POST /v1/chat/completions` or `POST /v1/compact`. */
-export class ChatRequest implements ModelRequest {
-  readonly bytes: Uint8Array;
-  readonly root: JsonSpan;
+export class ChatRequest extends ModelBody implements ModelRequest {
   readonly messages: readonly ChatMessage[];
   /** Whether there are more than `MOST_MESSAGES`. */
   readonly tooManyMessages: boolean;
-  readonly model: string | undefined;
-  readonly tools: Tools | undefined;
   readonly answerTokens: number;
 
   /** @param messages the span of the field: an array */
   constructor(bytes: Uint8Array, root: JsonSpan, messages: JsonSpan) {
-    this.bytes = bytes;
-    this.root = root;
+    super(bytes, root, ['tools', 'functions']);
     this.messages = messages.items?.map((span) => new ChatMessage(bytes, span)) ?? [];
     this.tooManyMessages = !messages.items;
-    const model = this.field('model');
-    this.model = typeof model === 'string' ? model : undefined;
-    this.tools = readTools(bytes, root);
-    this.answerTokens =
-      tokenLimit(this.field('max_completion_tokens')) ?? tokenLimit(this.field('max_tokens')) ?? 0;
+    this.answerTokens = this.limit('max_completion_tokens') ?? this.limit('max_tokens') ?? 0;
   }
 
   /** Chat has no state upstream. */
   readonly upstreamState = undefined;
 
+  /** Of functions, and of custom tools. */
   get toolNames(): ReadonlySet<string> {
-    return toolNames(this);
+    const tools = this.field('tools');
+    if (!Array.isArray(tools)) return new Set();
+    const names: unknown[] = tools.flatMap((tool) => [tool?.function?.name, tool?.custom?.name]);
+    return new Set(names.filter((name) => typeof name === 'string'));
   }
 
-  get hasTools(): boolean {
-    return hasTools(this);
-  }
-
-  /** Several choices would each have rounds of their own. */
+  /** Several choices would each have rounds of their own; the older `functions` stand beside no tools. */
   get takesTools(): boolean {
-    return (this.field('n') ?? 1) === 1 && takesTool(this);
+    const isOne = (this.field('n') ?? 1) === 1;
+    return (
+      isOne && (this.given('tools')?.kind ?? 'array') === 'array' && this.given('functions') === undefined
+    );
   }
 
-  own(field: OwnField): unknown {
-    return this.field(field) ?? undefined;
-  }
-
-  field(key: string): unknown {
-    const span = fieldOf(this.root, key)?.value;
-    return span ? jsonOf(this.bytes, span) : undefined;
-  }
-
-  toolsWith(definitions: readonly string[]): Tools {
-    return toolsWith(this.tools, definitions);
+  toolJson(tool: FunctionTool): string {
+    return JSON.stringify(tool);
   }
 
   write(view: View | undefined, injected?: InjectedMessage, tools: readonly string[] = []): Uint8Array {
     return writeChatRequest(this, view, injected, tools);
-  }
-
-  writeCompacted(view: View | undefined): Uint8Array {
-    return writeCompactedMessages(this, view);
   }
 }
 
@@ -129,7 +105,7 @@ export function writeChatRequest(
   const fields = request.root.fields ?? [];
   return splice(request.bytes, { start: 0, end: request.bytes.length }, [
     ...(injected ? [injectionSplice(request.messages, injected)] : []),
-    ...(tools.length > 0 ? [toolSplice(request, tools)] : []),
+    ...(tools.length > 0 ? [toolSplice(request.root, tools)] : []),
     ...cutMembers(fields, (index) => isOwnField(fields[index]?.key ?? '')),
     ...viewSplices(request, view, (message) => cutMark(request, message), {}),
   ]);
@@ -241,24 +217,6 @@ function addMark(message: ChatMessage): Splice[] {
   if (other) return [{ start: other.start, end: other.end, with: 'true' }];
   const end = message.span.end - 1;
   return [{ start: end, end, with: `,"${COMPACTED_MARK}":true` }];
-}
-
-function readTools(bytes: Uint8Array, root: JsonSpan): Tools | undefined {
-  const spans = ['tools', 'functions'].flatMap((key) => fieldOf(root, key)?.value ?? []);
-  const listed = spans.filter((span) => span.kind === 'array');
-  if (listed.length === 0) return undefined;
-  const hash = createHash('sha256');
-  for (const span of listed) hash.update(bytes.subarray(span.start, span.end));
-  return {
-    count: listed.reduce((sum, span) => sum + (span.items?.length ?? MOST_MESSAGES), 0),
-    bytes: listed.reduce((sum, span) => sum + span.end - span.start, 0),
-    digest: hash.digest('base64url'),
-    text: () => listed.map((span) => textOf(bytes, span)).join(''),
-  };
-}
-
-function tokenLimit(value: unknown): number | undefined {
-  return typeof value === 'number' && value > 0 ? value : undefined;
 }
 
 function invalidMessages(message: string): { ok: false; reason: BodyFault } {

@@ -3,6 +3,7 @@ import type { Message } from '../memory/message.ts';
 import type { Tools } from '../memory/tokens.ts';
 import type { View } from '../memory/view.ts';
 import type { OwnField } from './body.ts';
+import type { FunctionTool } from './tools.ts';
 
 /** A message in the caller's bytes. */
 export interface WireMessage extends Message {
@@ -41,6 +42,8 @@ export interface ModelRequest {
   own(field: OwnField): unknown;
   /** The value of any other top-level field. */
   field(key: string): unknown;
+  /** A tool of ours, as it stands in a body. */
+  toolJson(tool: FunctionTool): string;
   /** The caller's tools and ours, for counting. @param definitions of ours, each as its JSON */
   toolsWith(definitions: readonly string[]): Tools;
   /**
@@ -55,6 +58,4 @@ export interface ModelRequest {
     tools?: readonly string[],
     isShared?: boolean,
   ): Uint8Array;
-  /** The view as a JSON array of messages, for `/v1/compact`; those that differ from the caller's carry the mark. */
-  writeCompacted(view: View | undefined): Uint8Array;
 }

@@ -30,6 +30,13 @@ export const responsesFormat: AnswerFormat = {
   stream: (report, listener) => new ResponsesStream(report, listener),
   gather: () => new StreamedResponse(),
   text: (body) => textOf(parse(decoder.decode(body))),
+  joinStreams: () => {
+    throw new Error('x');
+  },
+  joinBodies: () => {
+    throw new Error('x');
+  },
+  goOn: (body) => body,
 };
 
 class StreamedResponse implements AnswerGatherer {

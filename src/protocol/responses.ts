@@ -7,11 +7,11 @@ import { createHash } from 'node:crypto';
 import type { Removal } from '../memory/edits/removal.ts';
 import type { Content } from '../memory/message.ts';
 import type { Result } from '../memory/result.ts';
-import { SHADOW_LINE } from '../memory/session-summary.ts';
-import type { Tools } from '../memory/tokens.ts';
-import type { ShownSummary, View } from '../memory/view.ts';
-import { type BodyFault, isOwnField, type OwnField, scanBody } from './body.ts';
+import type { View } from '../memory/view.ts';
+import { type BodyFault, isOwnField, scanBody } from './body.ts';
+import { summaryMessages } from './chat-summary.ts';
 import { openingOf, openingSplice, outputSplice, partSplices } from './edits.ts';
+import { MOST_MESSAGES, ModelBody } from './model-body.ts';
 import type { InjectedMessage, ModelRequest, WireMessage } from './model-request.ts';
 import { plain } from './parts.ts';
 import { groupItems, ItemGroup, READ_FIELDS } from './responses-item.ts';
@@ -25,51 +25,37 @@ import {
   splice,
   textOf,
 } from './spans.ts';
-
-/** More items than this are not looked into: they are forwarded as they are (design §9). */
-const MOST_ITEMS = 20_000;
+import type { FunctionTool } from './tools.ts';
 
 const OUTLINE: ReadonlyMap<string, Outline> = new Map([
-  ['input', { items: { fields: new Map(READ_FIELDS.map((field) => [field, {}])) }, most: MOST_ITEMS }],
-  ['tools', { items: {}, most: MOST_ITEMS }],
+  ['input', { items: { fields: new Map(READ_FIELDS.map((field) => [field, {}])) }, most: MOST_MESSAGES }],
+  ['tools', { items: {}, most: MOST_MESSAGES }],
 ]);
 
 /** Fields by which the upstream is told that it has the history. */
 const STATE_FIELDS = ['previous_response_id', 'conversation'] as const;
 
 /** A body of `POST /v1/responses`. */
-export class ResponsesRequest implements ModelRequest {
-  readonly bytes: Uint8Array;
-  readonly root: JsonSpan;
+export class ResponsesRequest extends ModelBody implements ModelRequest {
   /** `instructions` first, where there are any; then the input, by who has said it in one go. */
   readonly messages: readonly WireMessage[];
   readonly tooManyMessages: boolean;
-  readonly model: string | undefined;
-  readonly tools: Tools | undefined;
   readonly answerTokens: number;
-  readonly takesTools = false;
-  readonly toolNames: ReadonlySet<string> = new Set();
 
   /** @param input the span of the field: a string, or an array; a stored prompt needs none */
   constructor(bytes: Uint8Array, root: JsonSpan, input: JsonSpan | undefined) {
-    this.bytes = bytes;
-    this.root = root;
+    super(bytes, root, ['tools']);
     const instructions = fieldOf(root, 'instructions')?.value;
     const preamble = instructions?.kind === 'string' ? [new Text(bytes, instructions, 'preamble')] : [];
     const said =
       input?.kind === 'string' ? [new Text(bytes, input, 'user')] : groupItems(bytes, input?.items ?? []);
     this.messages = [...preamble, ...said];
     this.tooManyMessages = input?.kind === 'array' && !input.items;
-    const model = this.field('model');
-    this.model = typeof model === 'string' ? model : undefined;
-    this.tools = readTools(bytes, root);
-    const limit = this.field('max_output_tokens');
-    this.answerTokens = typeof limit === 'number' && limit > 0 ? limit : 0;
+    this.answerTokens = this.limit('max_output_tokens') ?? 0;
   }
 
-  get hasTools(): boolean {
-    return (this.tools?.count ?? 0) > 0;
-  }
+  readonly takesTools = false;
+  readonly toolNames: ReadonlySet<string> = new Set();
 
   get upstreamState(): string | undefined {
     const named = STATE_FIELDS.find((field) => (this.field(field) ?? null) !== null);
@@ -81,17 +67,9 @@ export class ResponsesRequest implements ModelRequest {
     return refers ? 'input' : undefined;
   }
 
-  own(field: OwnField): unknown {
-    return this.field(field) ?? undefined;
-  }
-
-  field(key: string): unknown {
-    const span = fieldOf(this.root, key)?.value;
-    return span ? jsonOf(this.bytes, span) : undefined;
-  }
-
-  toolsWith(): Tools {
-    throw new Error('tools of ours were offered to a request that takes none');
+  /** Upstreams take a function for a strict one where nothing is said. */
+  toolJson({ type, function: tool }: FunctionTool): string {
+    return JSON.stringify({ type, ...tool, strict: false });
   }
 
   write(
@@ -107,10 +85,6 @@ export class ResponsesRequest implements ModelRequest {
       ...cutMembers(fields, (index) => isOwnField(fields[index]?.key ?? '')),
       ...(view ? this.viewSplices(view) : []),
     ]);
-  }
-
-  writeCompacted(): Uint8Array {
-    throw new Error('only chat messages are compacted for their caller');
   }
 
   /** `store` is true where nothing is said. */
@@ -162,7 +136,7 @@ export class ResponsesRequest implements ModelRequest {
       if (!(message instanceof ItemGroup)) continue;
       const [first] = message.items;
       if (summary && index === replaced && first)
-        splices.push({ start: first.span.start, end: first.span.end, with: summaryItems(summary) });
+        splices.push({ start: first.span.start, end: first.span.end, with: summaryMessages(summary, {}) });
       if (!dropped.has(index)) splices.push(...this.editSplices(view, message, index));
     }
     return splices;
@@ -210,29 +184,6 @@ function inputSplice(message: ItemGroup, removal: Removal): Splice {
   const input = message.callItems[removal.call]?.inputSpan();
   if (!input) throw new Error(`call ${removal.call} of message ${removal.message} has no arguments to clear`);
   return { start: input.start, end: input.end, with: JSON.stringify(removal.replacement) };
-}
-
-/** The items of a summary that stands by itself, as JSON. */
-function summaryItems({ block, form }: ShownSummary): string {
-  const items =
-    form === 'pair'
-      ? [
-          { role: 'user', content: SHADOW_LINE },
-          { role: 'assistant', content: block },
-        ]
-      : [{ role: 'user', content: block }];
-  return items.map((item) => JSON.stringify(item)).join(',');
-}
-
-function readTools(bytes: Uint8Array, root: JsonSpan): Tools | undefined {
-  const span = fieldOf(root, 'tools')?.value;
-  if (span?.kind !== 'array') return undefined;
-  return {
-    count: span.items?.length ?? MOST_ITEMS,
-    bytes: span.end - span.start,
-    digest: createHash('sha256').update(bytes.subarray(span.start, span.end)).digest('base64url'),
-    text: () => textOf(bytes, span),
-  };
 }
 
 /** A text that is a whole message: `instructions`, or an input that is no array. */

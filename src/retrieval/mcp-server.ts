@@ -6,10 +6,10 @@
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { version } from '../../package.json';
 import type { Result } from '../memory/result.ts';
-import type { ToolDefinition } from './tool.ts';
+import type { FunctionTool } from '../protocol/tools.ts';
 
 export interface ServedTool {
-  readonly definition: ToolDefinition<string>;
+  readonly definition: FunctionTool;
   /** The result of one call, or in words why there is none. Must not throw. @param args as JSON */
   call(args: string): Promise<Result<string, string>>;
 }

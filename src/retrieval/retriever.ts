@@ -2,7 +2,7 @@
 import { REF_PATTERN, refsIn } from '../memory/placeholder.ts';
 import type { Result } from '../memory/result.ts';
 import type { TokenCounter } from '../memory/tokens.ts';
-import type { Turn } from '../protocol/chat-turn.ts';
+import type { Turn } from '../protocol/turn.ts';
 import type { Opened } from '../storage/envelope.ts';
 import { CUT_BY_ROOM, wayToRest } from './cut-note.ts';
 import { answerQuery, parseQuery, type Query } from './query.ts';
@@ -51,8 +51,9 @@ export class Retriever {
   }
 
   /** A turn of the model goes up again: it takes room beside the results. */
-  hear({ message, calls }: Turn): void {
-    this.room -= this.counter.text(JSON.stringify(message)) + calls.length * AROUND_RESULT;
+  hear({ said, calls }: Turn): void {
+    for (const message of said) this.room -= this.counter.text(JSON.stringify(message));
+    this.room -= calls.length * AROUND_RESULT;
   }
 
   /** What a model is told on one call: the content, or in words why there is none. Never throws. @param args as the model has written them */

@@ -1,7 +1,6 @@
 /** The rounds of one request: what the model calls for is fetched, said to it, and it is asked again. */
-
-import { appendMessages } from '../protocol/chat-tools.ts';
-import { type Call, resultMessages, type Turn } from '../protocol/chat-turn.ts';
+import type { AnswerFormat } from '../protocol/answer-format.ts';
+import type { Call, Turn } from '../protocol/turn.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { fewAtOnce } from './few-at-once.ts';
 
@@ -37,6 +36,7 @@ export class Rounds {
   /** How often the upstream was asked again. */
   count = 0;
   private readonly most: number;
+  private readonly goOn: AnswerFormat['goOn'];
   private readonly start: () => Promise<RoundsStart>;
   private readonly ask: (body: Uint8Array, signal: AbortSignal) => Promise<UpstreamAnswer>;
   private readonly left = new AbortController();
@@ -44,15 +44,18 @@ export class Rounds {
 
   /**
    * @param most how often the upstream is asked again
+   * @param goOn of the protocol
    * @param start called for the first round
    * @param ask sends a body upstream
    */
   constructor(
     most: number,
+    goOn: AnswerFormat['goOn'],
     start: () => Promise<RoundsStart>,
     ask: (body: Uint8Array, signal: AbortSignal) => Promise<UpstreamAnswer>,
   ) {
     this.most = most;
+    this.goOn = goOn;
     this.start = start;
     this.ask = ask;
   }
@@ -76,7 +79,7 @@ export class Rounds {
       index < MOST_CALLS ? answerer.answer(call) : TOO_MANY,
     );
     const told = this.isOpen ? results : results.map((result) => `${result}\n${LAST}`);
-    const longer = appendMessages(body, [turn.message, ...resultMessages(turn, told)]);
+    const longer = this.goOn(body, turn, told);
     this.started = { body: longer, answerer };
     return this.ask(longer, this.left.signal);
   }

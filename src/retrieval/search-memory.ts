@@ -2,12 +2,12 @@
 import { z } from 'zod';
 import type { Result } from '../memory/result.ts';
 import type { TokenCounter } from '../memory/tokens.ts';
+import type { FunctionTool } from '../protocol/tools.ts';
 import type { ArchiveHit } from '../storage/archive-rows.ts';
 import { LONGEST_QUERY } from '../storage/archive-text.ts';
 import { within } from '../summary/time-limit.ts';
 import { optionalText, parseArguments } from './arguments.ts';
 import { shorten } from './shorten.ts';
-import type { ToolDefinition } from './tool.ts';
 
 /** How many messages a result has at the most, and how many tokens. */
 const MOST_HITS = 10;
@@ -22,12 +22,12 @@ export const SEARCH_NAMES = ['search_memory', 'precis_search_memory'] as const;
 type SearchName = (typeof SEARCH_NAMES)[number];
 
 /** The definition under a name. */
-export function searchDefinitionOf(name: SearchName): ToolDefinition<SearchName> {
+export function searchDefinitionOf(name: SearchName): FunctionTool<SearchName> {
   return { ...searchMemoryDefinition, function: { ...searchMemoryDefinition.function, name } };
 }
 
 /** The tool of a model, which searches the conversation that it is in. */
-export const searchMemoryDefinition: ToolDefinition<'search_memory'> = {
+export const searchMemoryDefinition: FunctionTool<'search_memory'> = {
   type: 'function',
   function: {
     name: 'search_memory',
@@ -47,7 +47,7 @@ export const searchMemoryDefinition: ToolDefinition<'search_memory'> = {
 };
 
 /** The same tool for whoever is in no conversation, and says which one is meant. */
-export const searchConversationDefinition: ToolDefinition<'search_memory'> = {
+export const searchConversationDefinition: FunctionTool<'search_memory'> = {
   type: 'function',
   function: {
     ...searchMemoryDefinition.function,

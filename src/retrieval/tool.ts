@@ -1,6 +1,7 @@
 /** The tool by which a model fetches what was removed (design §3): one definition, the same bytes on every request. */
 import { z } from 'zod';
 import type { Result } from '../memory/result.ts';
+import type { FunctionTool } from '../protocol/tools.ts';
 import { optionalText, parseArguments } from './arguments.ts';
 
 /** Names for the tool: the second where the caller has a tool of the first one's name. */
@@ -12,24 +13,8 @@ export type ToolName = (typeof RETRIEVE_NAMES)[number];
 const DEFAULT_TOKENS = 4_000;
 export const MOST_TOKENS = 32_000;
 
-/** A definition in the form of chat completions. */
-export interface ToolDefinition<Name extends string = ToolName> {
-  readonly type: 'function';
-  readonly function: {
-    readonly name: Name;
-    readonly description: string;
-    /** A JSON schema. */
-    readonly parameters: {
-      readonly type: 'object';
-      readonly properties: Readonly<Record<string, object>>;
-      readonly required: readonly string[];
-      readonly additionalProperties: false;
-    };
-  };
-}
-
 /** The tool's definition. */
-export function definitionOf(name: ToolName): ToolDefinition {
+export function definitionOf(name: ToolName): FunctionTool<ToolName> {
   return {
     type: 'function',
     function: {

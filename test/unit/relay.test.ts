@@ -5,6 +5,7 @@ import { type Relayed, relay } from '../../src/http/relay.ts';
 import { Timings } from '../../src/http/timings.ts';
 import { idleReport } from '../../src/memory/report.ts';
 import { chatFormat } from '../../src/protocol/chat-format.ts';
+import { goOnChat } from '../../src/protocol/chat-turn.ts';
 import { Rounds } from '../../src/retrieval/rounds.ts';
 import type { UpstreamAnswer } from '../../src/upstream/fetch.ts';
 import { type Answer, chunks, completion, DONE, usageOf } from '../support/completion.ts';
@@ -41,7 +42,7 @@ async function relayed(first: UpstreamAnswer, next: () => Promise<UpstreamAnswer
     streams,
     retrieval: {
       tools: { names: new Set(['retrieve_ref']) },
-      rounds: new Rounds(3, async () => ({ body, answerer }), next),
+      rounds: new Rounds(3, goOnChat, async () => ({ body, answerer }), next),
     },
     archive,
   } as unknown as Relayed;

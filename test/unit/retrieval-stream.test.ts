@@ -1,9 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ChatStream } from '../../src/protocol/chat-stream.ts';
+import { goOnChat } from '../../src/protocol/chat-turn.ts';
+import { ChatTurns } from '../../src/protocol/chat-turns.ts';
 import { Retriever } from '../../src/retrieval/retriever.ts';
 import { type Answerer, Rounds } from '../../src/retrieval/rounds.ts';
-import { errorFrame, RetrievalStream } from '../../src/retrieval/stream.ts';
+import { faultOf, RetrievalStream } from '../../src/retrieval/stream.ts';
 import { relayEvents } from '../../src/upstream/stream.ts';
 import { type Answer, chunks, DONE, usageOf } from '../support/completion.ts';
 
@@ -13,6 +15,14 @@ const decoder = new TextDecoder();
 
 const shelf = { owns: () => true, get: async () => undefined };
 const body = encoder.encode('{"messages":[{"role":"user","content":"Go."}]}');
+
+const streamOf = (rounds: Rounds): RetrievalStream =>
+  new RetrievalStream(
+    new ChatTurns(OURS, () => rounds.isOpen),
+    new ChatStream(undefined),
+    rounds,
+    (coming) => coming,
+  );
 
 const answererOf = (retriever: Retriever): Answerer => ({
   given: [],
@@ -75,10 +85,11 @@ async function relayed(answers: readonly Answer[], most: number, piece: number):
   };
   const rounds = new Rounds(
     most,
+    goOnChat,
     async () => ({ body, answerer: answererOf(retriever) }),
     async () => ({ response: new Response(), abort: () => undefined }),
   );
-  const stream = new RetrievalStream(OURS, new ChatStream(undefined), rounds, (coming) => coming);
+  const stream = streamOf(rounds);
   const shown: Uint8Array[] = [];
   for (;;) {
     const bytes = answered(asked);
@@ -157,10 +168,11 @@ describe('a stream with retrieval in it', () => {
   it('holds back nothing but the pieces of calls whose name may be ours', () => {
     const rounds = new Rounds(
       3,
+      goOnChat,
       () => Promise.reject(new Error('not asked for')),
       () => Promise.reject(new Error('not asked for')),
     );
-    const stream = new RetrievalStream(OURS, new ChatStream(undefined), rounds, (coming) => coming);
+    const stream = streamOf(rounds);
     const push = (delta: object): string =>
       stream
         .push(
@@ -202,8 +214,8 @@ describe('while the model is asked again', () => {
 
   it('comments keep the stream alive, and the text so far has gone out', async () => {
     const asked = Promise.withResolvers<{ response: Response; abort: () => void }>();
-    const rounds = new Rounds(3, start, () => asked.promise);
-    const format = new RetrievalStream(OURS, new ChatStream(undefined), rounds, (coming) => coming);
+    const rounds = new Rounds(3, goOnChat, start, () => asked.promise);
+    const format = streamOf(rounds);
     const reader = relayEvents(calling(), format, TIMES).getReader();
     let text = '';
     while (!text.includes(': keepalive')) text += decoder.decode((await reader.read()).value);
@@ -219,11 +231,11 @@ describe('while the model is asked again', () => {
 
   it('a caller who leaves ends what is under way', async () => {
     const asked = Promise.withResolvers<AbortSignal>();
-    const rounds = new Rounds(3, start, (_, signal) => {
+    const rounds = new Rounds(3, goOnChat, start, (_, signal) => {
       asked.resolve(signal);
       return new Promise(() => undefined);
     });
-    const format = new RetrievalStream(OURS, new ChatStream(undefined), rounds, (coming) => coming);
+    const format = streamOf(rounds);
     const reader = relayEvents(calling(), format, TIMES).getReader();
     let text = '';
     while (!text.includes(': keepalive')) text += decoder.decode((await reader.read()).value);
@@ -235,8 +247,8 @@ describe('while the model is asked again', () => {
   });
 
   it('an upstream that can’t be reached ends the stream with an error', async () => {
-    const rounds = new Rounds(3, start, () => Promise.reject(new Error('no upstream')));
-    const format = new RetrievalStream(OURS, new ChatStream(undefined), rounds, (coming) => coming);
+    const rounds = new Rounds(3, goOnChat, start, () => Promise.reject(new Error('no upstream')));
+    const format = streamOf(rounds);
     const text = await new Response(relayEvents(calling(), format, TIMES)).text();
 
     expect(text).toContain('"code":"upstream_unreachable"');
@@ -245,7 +257,7 @@ describe('while the model is asked again', () => {
 });
 
 describe('a frame that is very long', () => {
-  const rounds = () => new Rounds(3, start, () => Promise.reject(new Error('not asked for')));
+  const rounds = () => new Rounds(3, goOnChat, start, () => Promise.reject(new Error('not asked for')));
   const retriever = new Retriever(shelf, { text: (text) => text.length }, () => false);
   const start = async () => ({ body, answerer: answererOf(retriever) });
   const long = (length: number): Uint8Array => {
@@ -263,15 +275,15 @@ describe('a frame that is very long', () => {
   };
 
   it('is read, so that no call of ours comes through', () => {
-    const stream = new RetrievalStream(OURS, new ChatStream(undefined), rounds(), (coming) => coming);
+    const stream = streamOf(rounds());
     const seen = told(inPieces(stream, long(3 * 1024 * 1024).subarray(0, -DONE.length)));
     expect(seen.content).toHaveLength(3 * 1024 * 1024);
     expect([seen.calls, seen.finish]).toEqual([[], []]);
-    expect(stream.turns.turn?.calls).toEqual([{ id: 'a', name: 'retrieve_ref', arguments: '{}' }]);
+    expect(stream.joined.turn?.calls).toEqual([{ id: 'a', name: 'retrieve_ref', arguments: '{}' }]);
   });
 
   it('ends the stream with an error where it is too long to be read', async () => {
-    const stream = new RetrievalStream(OURS, new ChatStream(undefined), rounds(), (coming) => coming);
+    const stream = streamOf(rounds());
     expect(inPieces(stream, long(17 * 1024 * 1024))).toBe('');
     const end = await stream.next();
     expect(end instanceof Uint8Array && decoder.decode(end)).toMatch(
@@ -281,23 +293,24 @@ describe('a frame that is very long', () => {
 });
 
 describe('the frame that ends a stream which can’t go on', () => {
+  const frameOf = (said: string, isAnswer: boolean): string =>
+    decoder.decode(new ChatStream(undefined).error(faultOf(encoder.encode(said), isAnswer)));
+
   it.each([
     ['{"error":{"message":"Slow\\ndown.","code":"x"}}', { message: 'Slow\ndown.', code: 'x' }],
     ['<html>', expect.objectContaining({ message: 'The upstream has refused to go on: <html>' })],
     ['', expect.objectContaining({ type: 'server_error' })],
   ])('holds what the upstream has said: %s', (said, error) => {
-    const frame = decoder.decode(errorFrame(encoder.encode(said), false));
+    const frame = frameOf(said, false);
     expect(frame).toMatch(/^data: .*\n\n$/);
     expect(JSON.parse(frame.slice(6))).toEqual({ error });
   });
 
   it('holds no word of an answer that is no stream', () => {
     const said = JSON.stringify({ choices: [{ message: { content: 'a secret' } }] });
-    const frame = decoder.decode(errorFrame(encoder.encode(said), true));
+    const frame = frameOf(said, true);
     expect(frame).toContain('has not gone on with a stream');
     expect(frame).not.toContain('secret');
-    expect(decoder.decode(errorFrame(encoder.encode('{"error":{"message":"Busy."}}'), true))).toContain(
-      'Busy.',
-    );
+    expect(frameOf('{"error":{"message":"Busy."}}', true)).toContain('Busy.');
   });
 });

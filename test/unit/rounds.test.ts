@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { goOnChat } from '../../src/protocol/chat-turn.ts';
 import { fewAtOnce } from '../../src/retrieval/few-at-once.ts';
 import { Rounds } from '../../src/retrieval/rounds.ts';
 import { OpenedShelf } from '../../src/retrieval/shelf.ts';
@@ -12,6 +13,7 @@ async function toldOn(count: number, { most = 3 } = {}): Promise<{ told: string[
   const answer = async (): Promise<string> => `result ${++answered}`;
   const rounds = new Rounds(
     most,
+    goOnChat,
     async () => ({ body, answerer: { given: [], hear: () => undefined, answer } }),
     async (longer) => {
       sent = new Uint8Array(longer);
@@ -23,7 +25,7 @@ async function toldOn(count: number, { most = 3 } = {}): Promise<{ told: string[
     name: 'retrieve_ref',
     arguments: '{}',
   }));
-  await rounds.next({ message: { role: 'assistant', content: null }, calls });
+  await rounds.next({ said: [{ role: 'assistant', content: null }], calls });
   const { messages } = JSON.parse(new TextDecoder().decode(sent));
   return { told: messages.slice(2).map(({ content }: { content: string }) => content), answered };
 }

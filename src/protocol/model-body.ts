@@ -1,0 +1,54 @@
+/** What the bodies of all requests to a model have in common: their top-level fields, and their tools. */
+import type { Tools } from '../memory/tokens.ts';
+import type { OwnField } from './body.ts';
+import { fieldOf, type JsonSpan, jsonOf, textOf } from './spans.ts';
+import { readTools, toolsWith } from './tools.ts';
+
+/** More messages, items or tools than this are not looked into: they are forwarded as they are (design §9). */
+export const MOST_MESSAGES = 20_000;
+
+export abstract class ModelBody {
+  readonly bytes: Uint8Array;
+  readonly root: JsonSpan;
+  readonly model: string | undefined;
+  readonly tools: Tools | undefined;
+
+  /** @param toolFields the fields that list tools */
+  constructor(bytes: Uint8Array, root: JsonSpan, toolFields: readonly string[]) {
+    this.bytes = bytes;
+    this.root = root;
+    const model = this.field('model');
+    this.model = typeof model === 'string' ? model : undefined;
+    this.tools = readTools(bytes, root, toolFields, MOST_MESSAGES);
+  }
+
+  get hasTools(): boolean {
+    const tools = fieldOf(this.root, 'tools')?.value;
+    return tools?.kind === 'array' && tools.items?.length !== 0;
+  }
+
+  own(field: OwnField): unknown {
+    return this.field(field) ?? undefined;
+  }
+
+  field(key: string): unknown {
+    const span = fieldOf(this.root, key)?.value;
+    return span ? jsonOf(this.bytes, span) : undefined;
+  }
+
+  toolsWith(definitions: readonly string[]): Tools {
+    return toolsWith(this.tools, definitions);
+  }
+
+  /** A field's value; undefined where it is absent or null. */
+  protected given(key: string): JsonSpan | undefined {
+    const value = fieldOf(this.root, key)?.value;
+    return value?.kind === 'literal' && textOf(this.bytes, value) === 'null' ? undefined : value;
+  }
+
+  /** A limit in tokens; undefined where the field is no number above 0. */
+  protected limit(key: string): number | undefined {
+    const value = this.field(key);
+    return typeof value === 'number' && value > 0 ? value : undefined;
+  }
+}

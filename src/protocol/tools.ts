@@ -1,0 +1,92 @@
+/** Tools of ours beside the caller's, in whichever protocol, and what its rounds append to a body that went up. */
+import { createHash } from 'node:crypto';
+import type { Tools } from '../memory/tokens.ts';
+import { scanBody } from './body.ts';
+import { fieldOf, type JsonSpan, type Splice, splice, textOf } from './spans.ts';
+
+/** A tool of ours, in the form of chat completions (https://platform.openai.com/docs/api-reference/chat/create, `tools`). */
+export interface FunctionTool<Name extends string = string> {
+  readonly type: 'function';
+  readonly function: {
+    readonly name: Name;
+    readonly description: string;
+    /** A JSON schema. */
+    readonly parameters: {
+      readonly type: 'object';
+      readonly properties: Readonly<Record<string, object>>;
+      readonly required: readonly string[];
+      readonly additionalProperties: false;
+    };
+  };
+}
+
+const encoder = new TextEncoder();
+
+/** The caller's tools, for counting; undefined where none of the fields is a list. @param longest count that is told of a list that is not looked into */
+export function readTools(
+  bytes: Uint8Array,
+  root: JsonSpan,
+  fields: readonly string[],
+  longest: number,
+): Tools | undefined {
+  const listed = fields
+    .flatMap((key) => fieldOf(root, key)?.value ?? [])
+    .filter((span) => span.kind === 'array');
+  if (listed.length === 0) return undefined;
+  const hash = createHash('sha256');
+  for (const span of listed) hash.update(bytes.subarray(span.start, span.end));
+  return {
+    count: listed.reduce((sum, span) => sum + (span.items?.length ?? longest), 0),
+    bytes: listed.reduce((sum, span) => sum + span.end - span.start, 0),
+    digest: hash.digest('base64url'),
+    text: () => listed.map((span) => textOf(bytes, span)).join(''),
+  };
+}
+
+/** The caller's tools and ours, for counting. @param definitions of ours, each as its JSON */
+export function toolsWith(tools: Tools | undefined, definitions: readonly string[]): Tools {
+  const definition = definitions.join(',');
+  return {
+    count: (tools?.count ?? 0) + definitions.length,
+    bytes: (tools?.bytes ?? 0) + encoder.encode(definition).length,
+    digest: `${tools?.digest ?? ''}+${definition}`,
+    text: () => (tools?.count ? `${tools.text().slice(0, -1)},${definition}]` : `[${definition}]`),
+  };
+}
+
+/** Appends tools behind the caller's. @param root of a body whose `tools` are a list, null or absent @param definitions each as its JSON */
+export function toolSplice(root: JsonSpan, definitions: readonly string[]): Splice {
+  const definition = definitions.join(',');
+  const tools = fieldOf(root, 'tools')?.value;
+  if (tools?.kind === 'array') {
+    const comma = tools.items?.length === 0 ? '' : ',';
+    return { start: tools.end - 1, end: tools.end - 1, with: `${comma}${definition}` };
+  }
+  if (tools) return { start: tools.start, end: tools.end, with: `[${definition}]` };
+  return { start: root.end - 1, end: root.end - 1, with: `,"tools":[${definition}]` };
+}
+
+/**
+ * A body that went up, with more behind all that was sent before, which stays as it was, and in the upstream's cache.
+ *
+ * @param field the list of messages or items; in place of a text it becomes a list of that text as a user's message
+ */
+export function appendTo(
+  body: Uint8Array,
+  field: 'messages' | 'input',
+  added: readonly object[],
+): Uint8Array {
+  const scanned = scanBody(body, new Map());
+  const list = scanned.ok ? fieldOf(scanned.value, field)?.value : undefined;
+  if (!list) throw new Error(`a body without ${field} was sent`);
+  const json = added.map((message) => `,${JSON.stringify(message)}`).join('');
+  const whole = { start: 0, end: body.length };
+  if (list.kind === 'array') {
+    const end = list.end - 1;
+    return splice(body, whole, [{ start: end, end, with: json }]);
+  }
+  return splice(body, whole, [
+    { start: list.start, end: list.start, with: '[{"role":"user","content":' },
+    { start: list.end, end: list.end, with: `}${json}]` },
+  ]);
+}
