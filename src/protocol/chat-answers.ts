@@ -2,8 +2,8 @@
 import type { TokenUsage } from '../memory/report.ts';
 import type { JoinedBodies } from './answer-format.ts';
 import { type CallPiece, GatheredMessage, isOtherCall, isWhole, nameOf, turnOf } from './chat-turn.ts';
-import { mergedUsage, totalUsage, type Usage } from './chat-usage.ts';
 import type { Turn } from './turn.ts';
+import { CHAT_USAGE, mergedUsage, totalUsage, type Usage } from './usage.ts';
 
 type Json = Record<string, unknown>;
 
@@ -38,7 +38,7 @@ export class ChatAnswers implements JoinedBodies {
   }
 
   get usage(): TokenUsage | undefined {
-    return totalUsage(this.usages);
+    return totalUsage(this.usages, CHAT_USAGE);
   }
 
   take(body: Uint8Array): Turn | Uint8Array {
@@ -72,7 +72,7 @@ export class ChatAnswers implements JoinedBodies {
     const { tool_calls: _, ...words } = message;
     this.said.add(words);
     const { id, created, model } = this.first ?? last;
-    const usage = last.usage ? { usage: mergedUsage(earlier, last.usage) } : {};
+    const usage = last.usage ? { usage: mergedUsage(earlier, last.usage, CHAT_USAGE) } : {};
     const told = {
       ...words,
       ...this.said.fields,

@@ -18,9 +18,9 @@ import {
   nameOf,
   turnOf,
 } from './chat-turn.ts';
-import { mergedUsage, totalUsage, type Usage } from './chat-usage.ts';
 import { dataFrame } from './sse.ts';
 import type { Turn } from './turn.ts';
+import { CHAT_USAGE, mergedUsage, totalUsage, type Usage } from './usage.ts';
 
 type Json = Record<string, unknown>;
 
@@ -79,7 +79,7 @@ export class ChatTurns implements JoinedStreams {
 
   /** Of all answers so far, the one that is coming included. */
   get usage(): TokenUsage | undefined {
-    return totalUsage(this.counted ? [...this.spent, this.counted] : this.spent);
+    return totalUsage(this.counted ? [...this.spent, this.counted] : this.spent, CHAT_USAGE);
   }
 
   get turn(): Turn | undefined {
@@ -236,7 +236,9 @@ export class ChatTurns implements JoinedStreams {
   /** A chunk under the identity of the stream, with the usage of all answers. */
   private frameOf(chunk: Chunk, choices: readonly Choice[]): Uint8Array {
     const { id, created, model } = this.first ?? chunk;
-    const usage = chunk.usage ? { usage: this.goesOn ? null : mergedUsage(this.spent, chunk.usage) } : {};
+    const usage = chunk.usage
+      ? { usage: this.goesOn ? null : mergedUsage(this.spent, chunk.usage, CHAT_USAGE) }
+      : {};
     return dataFrame(JSON.stringify({ ...chunk, id, created, model, ...usage, choices }));
   }
 }

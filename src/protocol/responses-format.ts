@@ -7,12 +7,15 @@ import type {
   AnswerListener,
   AnswerStream,
 } from './answer-format.ts';
+import { asObject } from './parts.ts';
+import { ResponsesBodies } from './responses-bodies.ts';
+import { ResponsesStreams } from './responses-streams.ts';
+import { goOnResponses } from './responses-turn.ts';
 import { fieldOf, levels, type Outline, scanJson, splice } from './spans.ts';
 import { dataOf, eventFrame, FrameSplitter, KEEPALIVE } from './sse.ts';
 
-/** Events that end a stream (https://platform.openai.com/docs/api-reference/responses-streaming). */
-const ENDS = /^\s*\{\s*"type"\s*:\s*"response\.(completed|incomplete|failed)"/;
-const ERROR = /^\s*\{\s*"type"\s*:\s*"error"/;
+/** Events that end a stream (https://platform.openai.com/docs/api-reference/responses-streaming); what only looks like one is read. */
+const LAST = /"(?:response\.(?:completed|incomplete|failed)|error)"/;
 const SEQUENCE_NUMBER = /"sequence_number"\s*:\s*(\d+)/;
 
 /** The last event holds the whole answer. */
@@ -24,26 +27,20 @@ const EVENT: Outline = { fields: new Map([['response', levels(1)]]), others: {},
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-type Json = Record<string, unknown>;
-
 export const responsesFormat: AnswerFormat = {
   stream: (report, listener) => new ResponsesStream(report, listener),
   gather: () => new StreamedResponse(),
   text: (body) => textOf(parse(decoder.decode(body))),
-  joinStreams: () => {
-    throw new Error('x');
-  },
-  joinBodies: () => {
-    throw new Error('x');
-  },
-  goOn: (body) => body,
+  joinStreams: (names, mayAnswer) => new ResponsesStreams(names, mayAnswer),
+  joinBodies: (names, mayAnswer) => new ResponsesBodies(names, mayAnswer),
+  goOn: goOnResponses,
 };
 
 class StreamedResponse implements AnswerGatherer {
   private last: unknown;
 
   push(data: string): void {
-    if (ENDS.test(data)) this.last = (parse(data) as Json | undefined)?.response;
+    this.last ??= lastEvent(data)?.response;
   }
 
   text(): string | undefined {
@@ -93,15 +90,20 @@ class ResponsesStream implements AnswerStream {
     if (data === undefined) return frame;
     this.listener?.push(data);
     this.sequence = Number(SEQUENCE_NUMBER.exec(data)?.[1] ?? this.sequence);
-    const ends = ENDS.exec(data)?.[1];
-    if (ends === undefined) {
-      this.over ||= ERROR.test(data);
-      return frame;
-    }
+    const type = lastEvent(data)?.type;
+    if (type === undefined) return frame;
     this.over = true;
-    if (ends !== 'failed') this.listener?.complete();
-    return this.report ? eventFrame(`response.${ends}`, withReport(data, this.report())) : frame;
+    if (type === 'error') return frame;
+    if (type !== 'response.failed') this.listener?.complete();
+    return this.report ? eventFrame(type, withReport(data, this.report())) : frame;
   }
+}
+
+/** The event that ends a stream; undefined for every other one. */
+function lastEvent(data: string): { readonly type: string; readonly response?: unknown } | undefined {
+  if (!LAST.test(data)) return undefined;
+  const { type, response } = asObject(parse(data));
+  return typeof type === 'string' && LAST.test(`"${type}"`) ? { type, response } : undefined;
 }
 
 /** An event with the report as the last member of its response. */
@@ -127,10 +129,6 @@ function textOf(response: unknown): string | undefined {
   });
   const text = parts.map((part) => (typeof part.text === 'string' ? part.text : '')).join('');
   return text === '' ? undefined : text;
-}
-
-function asObject(value: unknown): Json {
-  return typeof value === 'object' && value !== null ? (value as Json) : {};
 }
 
 function parse(json: string): unknown {

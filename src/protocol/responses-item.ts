@@ -39,6 +39,7 @@ export const READ_FIELDS: readonly string[] = [
   'call_id',
   'output',
   'encrypted_content',
+  'tools',
 ];
 
 const MESSAGE_ROLES: ReadonlyMap<string, Role> = new Map([
@@ -231,6 +232,14 @@ export class ItemGroup implements WireMessage {
   /** Whether it names an item that the upstream has. */
   get refersToItems(): boolean {
     return this.items.some(({ type }) => type === 'item_reference');
+  }
+
+  /** The lists of tools that its items bring along. */
+  get addedTools(): readonly unknown[] {
+    return this.items.flatMap(({ type, span }) => {
+      const tools = type === 'additional_tools' ? fieldOf(span, 'tools')?.value : undefined;
+      return tools ? [jsonOf(this.body, tools)] : [];
+    });
   }
 
   /** The item that holds the text: a message, an output. */

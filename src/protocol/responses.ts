@@ -13,7 +13,7 @@ import { summaryMessages } from './chat-summary.ts';
 import { openingOf, openingSplice, outputSplice, partSplices } from './edits.ts';
 import { MOST_MESSAGES, ModelBody } from './model-body.ts';
 import type { InjectedMessage, ModelRequest, WireMessage } from './model-request.ts';
-import { plain } from './parts.ts';
+import { asObject, plain } from './parts.ts';
 import { groupItems, ItemGroup, READ_FIELDS } from './responses-item.ts';
 import {
   cutMembers,
@@ -25,7 +25,7 @@ import {
   splice,
   textOf,
 } from './spans.ts';
-import type { FunctionTool } from './tools.ts';
+import { type FunctionTool, toolSplice } from './tools.ts';
 
 const OUTLINE: ReadonlyMap<string, Outline> = new Map([
   ['input', { items: { fields: new Map(READ_FIELDS.map((field) => [field, {}])) }, most: MOST_MESSAGES }],
@@ -54,8 +54,20 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     this.answerTokens = this.limit('max_output_tokens') ?? 0;
   }
 
-  readonly takesTools = false;
-  readonly toolNames: ReadonlySet<string> = new Set();
+  /** Where the upstream answers in the background, or brings a prompt with tools of its own, there is nothing to stand beside. */
+  get takesTools(): boolean {
+    const isList = (this.given('tools')?.kind ?? 'array') === 'array';
+    const isForeign = this.field('background') === true || this.given('prompt') !== undefined;
+    return isList && !isForeign && this.given('input') !== undefined;
+  }
+
+  /** Of functions, of custom tools, and of those that stand in namespaces or in the input. */
+  get toolNames(): ReadonlySet<string> {
+    const added = this.messages.flatMap((message) =>
+      message instanceof ItemGroup ? message.addedTools : [],
+    );
+    return new Set([this.field('tools'), ...added].flatMap(namesIn));
+  }
 
   get upstreamState(): string | undefined {
     const named = STATE_FIELDS.find((field) => (this.field(field) ?? null) !== null);
@@ -75,13 +87,14 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
   write(
     view: View | undefined,
     injected?: InjectedMessage,
-    _tools: readonly string[] = [],
+    tools: readonly string[] = [],
     isShared = false,
   ): Uint8Array {
     const fields = this.root.fields ?? [];
     return splice(this.bytes, { start: 0, end: this.bytes.length }, [
       ...(isShared ? [this.unstored()] : []),
       ...(injected ? this.injection(injected) : []),
+      ...(tools.length > 0 ? [toolSplice(this.root, tools)] : []),
       ...cutMembers(fields, (index) => isOwnField(fields[index]?.key ?? '')),
       ...(view ? this.viewSplices(view) : []),
     ]);
@@ -184,6 +197,14 @@ function inputSplice(message: ItemGroup, removal: Removal): Splice {
   const input = message.callItems[removal.call]?.inputSpan();
   if (!input) throw new Error(`call ${removal.call} of message ${removal.message} has no arguments to clear`);
   return { start: input.start, end: input.end, with: JSON.stringify(removal.replacement) };
+}
+
+/** @param tools a list of them, as far as it is one */
+function namesIn(tools: unknown): string[] {
+  if (!Array.isArray(tools)) return [];
+  return tools
+    .map(asObject)
+    .flatMap(({ name, tools: inner }) => [...(typeof name === 'string' ? [name] : []), ...namesIn(inner)]);
 }
 
 /** A text that is a whole message: `instructions`, or an input that is no array. */

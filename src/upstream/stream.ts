@@ -65,6 +65,8 @@ export function relayEvents(
 ): ReadableStream<Uint8Array> {
   let answer = first;
   let source = new Source(first);
+  /** When the caller has last been sent something. */
+  let sentAt = Date.now();
   let coming: Late<UpstreamAnswer | Uint8Array | 'failed'> | undefined;
 
   const fail = (controller: ReadableStreamDefaultController<Uint8Array>, fault: UpstreamFault): void => {
@@ -114,6 +116,7 @@ export function relayEvents(
           }
           const end = read.done ? format.end() : undefined;
           const frames = read.done ? (end?.frames ?? []) : format.push(read.value);
+          if (frames.length > 0) sentAt = Date.now();
           for (const frame of frames) controller.enqueue(frame);
           const next = format.next?.();
           if (next) {
@@ -128,6 +131,12 @@ export function relayEvents(
             return ended();
           }
           if (frames.length > 0) return;
+          // An upstream that says what is held back here is not silent, and the caller hears nothing.
+          const frame = Date.now() - sentAt >= times.keepaliveMs ? format.keepalive() : undefined;
+          if (frame) {
+            sentAt = Date.now();
+            return controller.enqueue(frame);
+          }
         }
       },
       async cancel(reason) {

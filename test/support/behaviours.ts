@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { type Answer, chunks, completion, DONE, type Frame, usageOf } from './completion.ts';
-import { eventsOf, responseOf } from './response.ts';
+import { eventsOf, type ResponseAnswer, responseOf } from './response.ts';
 import type { RecordedRequest } from './upstream.ts';
 
 export type Behaviour =
@@ -168,7 +168,11 @@ export function sendAnswer(
 }
 
 /** The same for a request of the Responses API. */
-export function respond(response: ServerResponse, body: RecordedRequest['body'], of: Answer = {}): void {
+export function respond(
+  response: ServerResponse,
+  body: RecordedRequest['body'],
+  of: ResponseAnswer = {},
+): void {
   if (!body.stream) {
     sendJson(response, responseOf(body, of));
     return;

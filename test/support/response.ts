@@ -2,59 +2,88 @@
  * One answer of a model in the two forms in which the Responses API sends it: a `response`, or the events of a stream.
  * https://platform.openai.com/docs/api-reference/responses-streaming
  */
-import type { Answer } from './completion.ts';
+import type { Answer, ToolCall } from './completion.ts';
 
 type Json = Record<string, unknown>;
 
 const ANSWERED = 'This is what the upstream has to say.';
 
+/** What only this protocol can say. */
+export interface ResponseAnswer extends Answer {
+  /** The end of the response's id and of its items' ids; the ids of a conversation's items must differ. */
+  readonly id?: string;
+  /** Reasoning that stands before all else: encrypted where the request asks for that, and with a summary where it has words. */
+  readonly reasoning?: { readonly encrypted: string; readonly summary?: string };
+  /** Calls of custom tools; their arguments are any text. */
+  readonly customCalls?: readonly ToolCall[];
+}
+
 /** The whole answer as one JSON object. */
-export function responseOf(body: Json, answer: Answer = {}): Json {
-  const words = answer.content ?? (answer.toolCalls ? undefined : ANSWERED);
-  const said = words === undefined ? [] : [messageOf(words)];
-  const calls = (answer.toolCalls ?? []).map(({ id, ...called }) => ({
-    type: 'function_call',
-    id: `fc_${id}`,
-    call_id: id,
-    status: 'completed',
-    ...called,
-  }));
-  return { ...headOf(body), status: 'completed', output: [...said, ...calls], usage: USAGE };
+export function responseOf(body: Json, answer: ResponseAnswer = {}): Json {
+  const { id = 'upstream', reasoning, toolCalls = [], customCalls = [] } = answer;
+  const calls = toolCalls.length + customCalls.length;
+  const words = answer.content ?? (calls > 0 ? undefined : ANSWERED);
+  const output = [
+    ...(reasoning ? [reasoningOf(id, reasoning, body)] : []),
+    ...(words === undefined ? [] : [messageOf(id, words)]),
+    ...toolCalls.map(({ id: call_id, ...called }) => callOf('function_call', call_id, called)),
+    ...customCalls.map(({ id: call_id, name, arguments: input }) =>
+      callOf('custom_tool_call', call_id, { name, input }),
+    ),
+  ];
+  return { ...headOf(id, body), status: 'completed', output, usage: USAGE };
 }
 
 /** The frames of the same answer. */
-export function* eventsOf(body: Json, answer: Answer = {}): Generator<string> {
+export function* eventsOf(body: Json, answer: ResponseAnswer = {}): Generator<string> {
   let sequence = 0;
   const event = (type: string, fields: object): string =>
     `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: sequence++, ...fields })}\n\n`;
   const whole = responseOf(body, answer);
-  const begun = { ...headOf(body), status: 'in_progress', output: [], usage: null };
+  const begun = { ...headOf(answer.id ?? 'upstream', body), status: 'in_progress', output: [], usage: null };
   yield event('response.created', { response: begun });
   yield event('response.in_progress', { response: begun });
   for (const [output_index, item] of (whole.output as Json[]).entries()) {
     const at = { output_index, item_id: item.id };
-    const isMessage = item.type === 'message';
-    const open = { ...item, status: 'in_progress', ...(isMessage ? { content: [] } : { arguments: '' }) };
-    yield event('response.output_item.added', { output_index, item: open });
-    if (isMessage) {
-      const [part] = item.content as Json[];
-      const text = String(part?.text);
-      yield event('response.content_part.added', { ...at, content_index: 0, part: { ...part, text: '' } });
-      for (const delta of text.match(/\S+\s*/g) ?? [])
-        yield event('response.output_text.delta', { ...at, content_index: 0, delta, logprobs: [] });
-      yield event('response.output_text.done', { ...at, content_index: 0, text, logprobs: [] });
-      yield event('response.content_part.done', { ...at, content_index: 0, part });
-    } else {
-      yield event('response.function_call_arguments.delta', { ...at, delta: item.arguments });
-      yield event('response.function_call_arguments.done', {
-        ...at,
-        name: item.name,
-        arguments: item.arguments,
-      });
-    }
+    yield event('response.output_item.added', { output_index, item: { ...item, ...opening(item) } });
+    for (const [type, fields] of within(item)) yield event(`response.${type}`, { ...at, ...fields });
     yield event('response.output_item.done', { output_index, item });
   }
   yield event('response.completed', { response: whole });
+}
+
+/** What an item has less when it begins. */
+function opening({ type }: Json): Json {
+  if (type === 'reasoning') return { summary: [] };
+  if (type === 'message') return { status: 'in_progress', content: [] };
+  return { status: 'in_progress', ...(type === 'custom_tool_call' ? { input: '' } : { arguments: '' }) };
+}
+
+/** The events between an item's beginning and its end, without what all of them say. */
+function* within(item: Json): Generator<[type: string, fields: Json]> {
+  if (item.type === 'reasoning') {
+    for (const [summary_index, part] of (item.summary as Json[]).entries()) {
+      const { text } = part;
+      yield ['reasoning_summary_part.added', { summary_index, part: { ...part, text: '' } }];
+      yield ['reasoning_summary_text.delta', { summary_index, delta: text }];
+      yield ['reasoning_summary_text.done', { summary_index, text }];
+      yield ['reasoning_summary_part.done', { summary_index, part }];
+    }
+  } else if (item.type === 'message') {
+    const [part] = item.content as Json[];
+    const text = String(part?.text);
+    yield ['content_part.added', { content_index: 0, part: { ...part, text: '' } }];
+    for (const delta of text.match(/\S+\s*/g) ?? [])
+      yield ['output_text.delta', { content_index: 0, delta, logprobs: [] }];
+    yield ['output_text.done', { content_index: 0, text, logprobs: [] }];
+    yield ['content_part.done', { content_index: 0, part }];
+  } else if (item.type === 'custom_tool_call') {
+    yield ['custom_tool_call_input.delta', { delta: item.input }];
+    yield ['custom_tool_call_input.done', { input: item.input }];
+  } else {
+    yield ['function_call_arguments.delta', { delta: item.arguments }];
+    yield ['function_call_arguments.done', { name: item.name, arguments: item.arguments }];
+  }
 }
 
 const USAGE = {
@@ -65,9 +94,9 @@ const USAGE = {
   total_tokens: 15,
 };
 
-function headOf({ model, instructions = null, tools = [] }: Json): Json {
+function headOf(id: string, { model, instructions = null, tools = [] }: Json): Json {
   return {
-    id: 'resp_upstream',
+    id: `resp_${id}`,
     object: 'response',
     created_at: 1_760_000_000,
     model,
@@ -83,7 +112,26 @@ function headOf({ model, instructions = null, tools = [] }: Json): Json {
   };
 }
 
-function messageOf(text: string): Json {
+function messageOf(id: string, text: string): Json {
   const part = { type: 'output_text', text, annotations: [], logprobs: [] };
-  return { type: 'message', id: 'msg_upstream', role: 'assistant', status: 'completed', content: [part] };
+  return { type: 'message', id: `msg_${id}`, role: 'assistant', status: 'completed', content: [part] };
+}
+
+function reasoningOf(
+  id: string,
+  { encrypted, summary }: NonNullable<ResponseAnswer['reasoning']>,
+  { include }: Json,
+): Json {
+  const isAsked = Array.isArray(include) && include.includes('reasoning.encrypted_content');
+  return {
+    type: 'reasoning',
+    id: `rs_${id}`,
+    summary: summary === undefined ? [] : [{ type: 'summary_text', text: summary }],
+    ...(isAsked ? { encrypted_content: encrypted } : {}),
+  };
+}
+
+function callOf(type: 'function_call' | 'custom_tool_call', call_id: string, called: object): Json {
+  const prefix = type === 'function_call' ? 'fc' : 'ctc';
+  return { type, id: `${prefix}_${call_id}`, call_id, status: 'completed', ...called };
 }

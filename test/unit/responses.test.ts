@@ -2,6 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { answerIdentity } from '../../src/protocol/chat-message.ts';
 import { readResponsesRequest } from '../../src/protocol/responses.ts';
+import { responsesFormat } from '../../src/protocol/responses-format.ts';
+import { definitionOf } from '../../src/retrieval/tool.ts';
 import { asResponses } from '../support/items.ts';
 import { readTraces, requestsOf } from '../support/traces.ts';
 import { type Viewed, viewOf, viewOfRequest } from '../support/view-of.ts';
@@ -217,5 +219,79 @@ describe('items', () => {
       { role: 'system', content: 'Known.' },
       { role: 'user', content: 'Hello' },
     ]);
+  });
+});
+
+describe('tools of ours', () => {
+  const tools = [{ type: 'function', name: 'search', parameters: {} }];
+  const takes = (body: object) => requestOf({ model: 'gpt-5', input: 'Hello', tools, ...body }).takesTools;
+
+  it.each([{}, { tools: undefined }, { tools: null }, { tools: [] }, { background: false }])(
+    'may stand in a body with %j',
+    (body) => {
+      expect(takes(body)).toBe(true);
+    },
+  );
+
+  it.each([{ background: true }, { prompt: { id: 'pmpt_1' } }, { tools: {} }, { input: null }])(
+    'may not stand in a body with %j',
+    (body) => {
+      expect(takes(body)).toBe(false);
+    },
+  );
+
+  it('have no name that any tool of the caller’s has', () => {
+    const { toolNames } = requestOf({
+      input: [
+        { type: 'additional_tools', tools: [{ type: 'function', name: 'added' }] },
+        { role: 'user', content: 'Hello' },
+      ],
+      tools: [
+        ...tools,
+        { type: 'custom', name: 'patch' },
+        { type: 'web_search' },
+        { type: 'namespace', name: 'crm', tools: [{ type: 'function', name: 'inner' }] },
+      ],
+    });
+    expect([...toolNames].sort()).toEqual(['added', 'crm', 'inner', 'patch', 'search']);
+  });
+
+  it('are not taken for strict ones', () => {
+    const request = requestOf({ input: 'Hello', tools });
+    const definition = request.toolJson(definitionOf('retrieve_ref'));
+    const sent = JSON.parse(new TextDecoder().decode(request.write(undefined, undefined, [definition])));
+    expect(sent.tools).toEqual([
+      ...tools,
+      { type: 'function', ...definitionOf('retrieve_ref').function, strict: false },
+    ]);
+  });
+});
+
+describe('a stream', () => {
+  const encoder = new TextEncoder();
+  const completed = { id: 'resp_1', status: 'completed', output: [] };
+
+  it.each([
+    ['response.completed', { type: 'response.completed', sequence_number: 4, response: completed }],
+    ['response.completed', { response: completed, sequence_number: 4, type: 'response.completed' }],
+    ['error', { code: 'x', message: 'Busy.', sequence_number: 4, type: 'error' }],
+  ])('is over with %s, in whatever order its fields stand', (type, event) => {
+    const stream = responsesFormat.stream(undefined, undefined);
+    stream.push(encoder.encode(`event: ${type}\ndata: ${JSON.stringify(event)}\n\n`));
+    expect(stream.isOver).toBe(true);
+    expect(stream.end().complete).toBe(true);
+  });
+
+  it('is not over with a text about its end', () => {
+    const stream = responsesFormat.stream(undefined, undefined);
+    const event = {
+      type: 'response.output_text.done',
+      sequence_number: 4,
+      text: 'error',
+      x: 'response.completed',
+    };
+    stream.push(encoder.encode(`data: ${JSON.stringify(event)}\n\n`));
+    expect(stream.isOver).toBe(false);
+    expect(stream.end().complete).toBe(false);
   });
 });

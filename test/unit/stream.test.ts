@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { ChatStream } from '../../src/protocol/chat-stream.ts';
-import { readBody, relayEvents } from '../../src/upstream/stream.ts';
+import { type EventFormat, readBody, relayEvents } from '../../src/upstream/stream.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const LONG = 60_000;
@@ -34,9 +34,9 @@ const frame = 'data: {"choices":[{"delta":{},"finish_reason":null}]}\n\n';
 function relay(
   answer: ReturnType<typeof upstream>['answer'],
   times: { idleMs?: number; keepaliveMs?: number } = {},
+  format: EventFormat = new ChatStream(undefined),
 ) {
   const ended = vi.fn();
-  const format = new ChatStream(undefined);
   const stream = relayEvents(answer, format, { idleMs: LONG, keepaliveMs: LONG, ...times }, ended);
   const reader = stream.getReader();
   const read = async (): Promise<string | undefined> => {
@@ -53,6 +53,22 @@ describe('a relayed stream', () => {
     up.send(frame.slice(0, 9));
     up.send(`${frame.slice(9)}data: half`);
     expect(await read()).toBe(frame);
+  });
+
+  it('says nothing, in a frame, while all that the upstream says is held back', async () => {
+    const up = upstream();
+    const holding: EventFormat = {
+      push: () => [],
+      end: () => ({ complete: true, frames: [] }),
+      error: () => encode('error'),
+      keepalive: () => encode(': keepalive\n\n'),
+      isOver: false,
+    };
+    const { read, reader } = relay(up.answer, { keepaliveMs: 20 }, holding);
+    const speaking = setInterval(() => up.send(frame), 2);
+    expect(await read()).toBe(': keepalive\n\n');
+    clearInterval(speaking);
+    await reader.cancel();
   });
 
   it('says nothing, in a frame, while the upstream is silent, and then goes on where it was', async () => {

@@ -4,14 +4,35 @@ import type { TokenUsage } from '../memory/report.ts';
 /** As an upstream has counted one answer. */
 export type Usage = Readonly<Record<string, unknown>>;
 
-const COMPLETION_DETAILS = 'completion_tokens_details';
+/** What a protocol calls its counts. */
+export interface UsageNames {
+  readonly prompt: string;
+  readonly completion: string;
+  /** Of the completion. */
+  readonly details: string;
+}
+
+export const CHAT_USAGE: UsageNames = {
+  prompt: 'prompt_tokens',
+  completion: 'completion_tokens',
+  details: 'completion_tokens_details',
+};
+
+export const RESPONSES_USAGE: UsageNames = {
+  prompt: 'input_tokens',
+  completion: 'output_tokens',
+  details: 'output_tokens_details',
+};
 
 /** All answers together; undefined where none has told. */
-export function totalUsage(answers: readonly Usage[]): TokenUsage | undefined {
+export function totalUsage(
+  answers: readonly Usage[],
+  { prompt, completion }: UsageNames,
+): TokenUsage | undefined {
   if (answers.length === 0) return undefined;
   return {
-    prompt_tokens: sumOf(answers, 'prompt_tokens'),
-    completion_tokens: sumOf(answers, 'completion_tokens'),
+    prompt_tokens: sumOf(answers, prompt),
+    completion_tokens: sumOf(answers, completion),
     total_tokens: sumOf(answers, 'total_tokens'),
   };
 }
@@ -22,16 +43,16 @@ export function totalUsage(answers: readonly Usage[]): TokenUsage | undefined {
  *
  * @param earlier of the answers before the last one
  */
-export function mergedUsage(earlier: readonly Usage[], last: Usage): Usage {
+export function mergedUsage(earlier: readonly Usage[], last: Usage, names: UsageNames): Usage {
   if (earlier.length === 0) return last;
   const all = [...earlier, last];
-  const completion = sumOf(all, 'completion_tokens');
-  const details = all.map((usage) => usage[COMPLETION_DETAILS]).filter(isUsage);
+  const completion = sumOf(all, names.completion);
+  const details = all.map((usage) => usage[names.details]).filter(isUsage);
   return {
     ...last,
-    completion_tokens: completion,
-    total_tokens: numberIn(last, 'prompt_tokens') + completion,
-    ...(details.length === 0 ? {} : { [COMPLETION_DETAILS]: summed(details) }),
+    [names.completion]: completion,
+    total_tokens: numberIn(last, names.prompt) + completion,
+    ...(details.length === 0 ? {} : { [names.details]: summed(details) }),
   };
 }
 

@@ -1,0 +1,72 @@
+/** Several responses of a model, each one JSON body, as the one that its caller sees. */
+import type { TokenUsage } from '../memory/report.ts';
+import type { JoinedBodies } from './answer-format.ts';
+import { asObject } from './parts.ts';
+import { RESPONSE, responseSplices, scanned } from './responses-splices.ts';
+import { ItemSorter, turnOf } from './responses-turn.ts';
+import { fieldOf, jsonOf, splice } from './spans.ts';
+import type { Turn } from './turn.ts';
+import { mergedUsage, RESPONSES_USAGE, totalUsage, type Usage } from './usage.ts';
+
+type Json = Record<string, unknown>;
+
+export class ResponsesBodies implements JoinedBodies {
+  private readonly names: ReadonlySet<string>;
+  private readonly mayAnswer: () => boolean;
+  /** The items of all answers so far that the caller sees. */
+  private readonly shown: Json[] = [];
+  private isLater = false;
+  /** Of each answer so far. */
+  private readonly usages: Usage[] = [];
+
+  /** See `Joining`. */
+  constructor(names: ReadonlySet<string>, mayAnswer: () => boolean) {
+    this.names = names;
+    this.mayAnswer = mayAnswer;
+  }
+
+  get usage(): TokenUsage | undefined {
+    return totalUsage(this.usages, RESPONSES_USAGE);
+  }
+
+  take(body: Uint8Array): Turn | Uint8Array {
+    const response = scanned(body, RESPONSE);
+    if (!response) return body;
+    const field = (key: string): unknown => {
+      const value = fieldOf(response, key)?.value;
+      return value && jsonOf(body, value);
+    };
+    const output = field('output');
+    if (!Array.isArray(output)) return body;
+    const items = output.map(asObject);
+    const sorter = new ItemSorter(this.names, this.mayAnswer);
+    this.shown.push(...shownItems(items, sorter));
+    const earlier = [...this.usages];
+    const counted = field('usage');
+    if (counted) this.usages.push(asObject(counted));
+    if (sorter.isOurs && field('status') === 'completed') {
+      this.isLater = true;
+      return turnOf(items, sorter);
+    }
+    const usage =
+      this.isLater && counted ? mergedUsage(earlier, asObject(counted), RESPONSES_USAGE) : undefined;
+    const isSame = !this.isLater && this.shown.length === items.length;
+    const changes = { output: isSame ? undefined : this.shown, usage };
+    const splices = responseSplices(body, response, this.names, changes);
+    return splice(body, { start: 0, end: body.length }, splices);
+  }
+}
+
+function shownItems(items: readonly Json[], sorter: ItemSorter): Json[] {
+  const shown: Json[] = [];
+  let held: Json[] = [];
+  for (const item of items) {
+    const fate = sorter.next(item);
+    if (fate === 'held') held.push(item);
+    else {
+      if (fate === 'shown') shown.push(...held, item);
+      held = [];
+    }
+  }
+  return sorter.isOurs ? shown : [...shown, ...held];
+}

@@ -1,0 +1,226 @@
+/**
+ * Several streams of a model as the one that its caller sees (https://platform.openai.com/docs/api-reference/responses-streaming).
+ *
+ * Events are passed on as they came, in their own bytes, until something is left out; from then on their numbers are those of the whole. Held
+ * back are calls of ours, reasoning until it is known what it leads to, and the events that open a response until the first item is shown: an
+ * answer of nothing but our calls leaves no trace, and the response that the caller gets has the id of the one that the upstream goes on from.
+ */
+import type { TokenUsage } from '../memory/report.ts';
+import type { JoinedStreams } from './answer-format.ts';
+import { asObject } from './parts.ts';
+import { type Changes, changedEvent } from './responses-splices.ts';
+import { type Fate, ItemSorter, turnOf } from './responses-turn.ts';
+import { eventFrame } from './sse.ts';
+import type { Turn } from './turn.ts';
+import { mergedUsage, RESPONSES_USAGE, totalUsage, type Usage } from './usage.ts';
+
+type Json = Record<string, unknown>;
+
+interface StreamEvent {
+  readonly type: string;
+  readonly fields: Json;
+  readonly data: string;
+  readonly frame: Uint8Array;
+}
+
+/** An item of the answer that is coming. */
+interface Place {
+  fate: Fate;
+  /** The index that the caller sees. */
+  shown: number | undefined;
+  /** As it ended; undefined as long as it has not. */
+  item: Json | undefined;
+  /** What is held back of it. */
+  readonly held: StreamEvent[];
+}
+
+const OPENS = new Set(['response.created', 'response.queued', 'response.in_progress']);
+const ENDS = new Set(['response.completed', 'response.incomplete', 'response.failed']);
+
+export class ResponsesStreams implements JoinedStreams {
+  isThrough = false;
+  private readonly names: ReadonlySet<string>;
+  private readonly mayAnswer: () => boolean;
+  private sorter: ItemSorter;
+  /** What opens the response, until something of it is shown. */
+  private opening: StreamEvent[] = [];
+  /** The fields of the response that the caller has seen opened. */
+  private opened: Json | undefined;
+  private isOpen = false;
+  private isLater = false;
+  /** The items of the answer that is coming, as they have begun, and the last one under each index that the upstream gives. */
+  private places: Place[] = [];
+  private placed = new Map<number, Place>();
+  /** The items of all answers so far that the caller has seen whole. */
+  private readonly shown: Json[] = [];
+  private shownCount = 0;
+  /** The number of the next event; the upstream's first one says where they begin. */
+  private sequence: number | undefined;
+  /** Of each earlier answer. */
+  private readonly spent: Usage[] = [];
+  private counted: Usage | undefined;
+
+  /** See `Joining`. */
+  constructor(names: ReadonlySet<string>, mayAnswer: () => boolean) {
+    this.names = names;
+    this.mayAnswer = mayAnswer;
+    this.sorter = new ItemSorter(names, mayAnswer);
+  }
+
+  /** Of all answers so far, the one that is coming included. */
+  get usage(): TokenUsage | undefined {
+    return totalUsage(this.counted ? [...this.spent, this.counted] : this.spent, RESPONSES_USAGE);
+  }
+
+  get turn(): Turn | undefined {
+    return this.isThrough ? turnOf(this.items(), this.sorter) : undefined;
+  }
+
+  /** Only an event ends an answer. */
+  end(): void {}
+
+  begin(): void {
+    if (this.counted) this.spent.push(this.counted);
+    this.shown.push(...this.shownItems());
+    this.counted = undefined;
+    this.isThrough = false;
+    this.isLater = true;
+    this.opening = [];
+    this.places = [];
+    this.placed = new Map();
+    this.sorter = new ItemSorter(this.names, this.mayAnswer);
+  }
+
+  take(data: string, frame: Uint8Array): Uint8Array[] {
+    const event = eventOf(data, frame);
+    if (!event) return [frame];
+    if (OPENS.has(event.type) && this.isLater && this.isOpen) return [];
+    if (ENDS.has(event.type)) return this.last(event);
+    const index = event.fields.output_index;
+    if (typeof index === 'number') return this.ofItem(event, index);
+    // An error ends the stream: what opened it comes first. All else that belongs to no item waits with what opens it.
+    if (event.type === 'error') return [...this.open(), this.shownEvent(event)];
+    if (this.isOpen) return [this.shownEvent(event)];
+    this.opening.push(event);
+    return [];
+  }
+
+  private ofItem(event: StreamEvent, index: number): Uint8Array[] {
+    const item = asObject(event.fields.item);
+    const known = event.type === 'response.output_item.added' ? undefined : this.placed.get(index);
+    const place: Place = known ?? {
+      fate: this.sorter.next(item),
+      shown: undefined,
+      item: undefined,
+      held: [],
+    };
+    if (event.type === 'response.output_item.done') place.item = item;
+    const before = known ? [] : this.place(index, place);
+    if (place.fate === 'hidden') return before;
+    if (place.fate === 'shown') return [...before, this.shownEvent(event, place)];
+    place.held.push(event);
+    return before;
+  }
+
+  /** An item begins: what was held before it is seen with it, or not at all. */
+  private place(index: number, place: Place): Uint8Array[] {
+    const frames = place.fate === 'shown' ? this.release() : [];
+    if (place.fate === 'hidden') this.drop();
+    this.places.push(place);
+    this.placed.set(index, place);
+    if (place.fate === 'shown') place.shown = this.shownCount++;
+    return frames;
+  }
+
+  /** All that is held is shown. */
+  private release(): Uint8Array[] {
+    const frames = this.open();
+    for (const place of this.places) {
+      if (place.fate !== 'held') continue;
+      place.fate = 'shown';
+      place.shown = this.shownCount++;
+      for (const event of place.held.splice(0)) frames.push(this.shownEvent(event, place));
+    }
+    return frames;
+  }
+
+  private drop(): void {
+    for (const place of this.places) if (place.fate === 'held') place.fate = 'hidden';
+  }
+
+  private open(): Uint8Array[] {
+    if (this.isOpen) return [];
+    this.isOpen = true;
+    this.opened = asObject(this.opening[0]?.fields.response);
+    return this.opening.splice(0).map((event) => this.shownEvent(event));
+  }
+
+  /** The event that ends an answer: the caller's stream, or a turn. */
+  private last(event: StreamEvent): Uint8Array[] {
+    const response = asObject(event.fields.response);
+    if (response.usage) this.counted = asObject(response.usage);
+    const output = Array.isArray(response.output) ? response.output.map(asObject) : [];
+    for (const [index, item] of output.entries()) {
+      const place = this.places.find((known) => known.item?.id === item.id) ?? this.placed.get(index);
+      if (place) place.item ??= item;
+      // No event has told of it: it is seen here for the first time.
+      else this.places.push({ fate: this.sorter.next(item), shown: undefined, item, held: [] });
+    }
+    if (this.sorter.isOurs && event.type === 'response.completed') {
+      this.isThrough = true;
+      return [];
+    }
+    const held = this.release();
+    const isSame = !this.isLater && this.places.every(({ fate }) => fate === 'shown');
+    const { id, created_at } = this.opened ?? {};
+    const usage = this.counted && mergedUsage(this.spent, this.counted, RESPONSES_USAGE);
+    const changes = {
+      ...(this.isLater ? { id, created_at, usage } : {}),
+      output: isSame ? undefined : [...this.shown, ...this.shownItems()],
+    };
+    return [...held, this.shownEvent(event, undefined, changes)];
+  }
+
+  /** Of the answer that is coming, in order, as far as they have ended. */
+  private items(): Json[] {
+    return this.places.flatMap(({ item }) => (item ? [item] : []));
+  }
+
+  private shownItems(): Json[] {
+    return this.places.flatMap(({ fate, item }) => (fate === 'shown' && item ? [item] : []));
+  }
+
+  /** An event under the numbers of the whole. */
+  private shownEvent(event: StreamEvent, place?: Place, response?: Changes): Uint8Array {
+    const { type, fields, data, frame } = event;
+    const changes = {
+      sequence_number: changed(fields.sequence_number, this.nextNumber(fields.sequence_number)),
+      output_index: place && changed(fields.output_index, place.shown),
+    };
+    const isSame = Object.values(changes).every((value) => value === undefined);
+    if (isSame && fields.response === undefined) return frame;
+    const shown = changedEvent(data, this.names, changes, response);
+    return shown === undefined ? frame : eventFrame(type, shown);
+  }
+
+  /** @param told by the upstream */
+  private nextNumber(told: unknown): number | undefined {
+    if (typeof told !== 'number') return undefined;
+    const number = this.sequence ?? told;
+    this.sequence = number + 1;
+    return number;
+  }
+}
+
+function changed<Value>(before: unknown, now: Value): Value | undefined {
+  return before === now ? undefined : now;
+}
+
+function eventOf(data: string, frame: Uint8Array): StreamEvent | undefined {
+  try {
+    const fields = JSON.parse(data);
+    return typeof fields?.type === 'string' ? { type: fields.type, fields, data, frame } : undefined;
+  } catch {
+    return undefined;
+  }
+}

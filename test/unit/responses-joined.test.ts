@@ -1,0 +1,259 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { JoinedBodies, JoinedStreams } from '../../src/protocol/answer-format.ts';
+import { responsesFormat } from '../../src/protocol/responses-format.ts';
+import type { Turn } from '../../src/protocol/turn.ts';
+import { eventsOf, type ResponseAnswer, responseOf } from '../support/response.ts';
+
+type Json = Record<string, unknown>;
+
+const OURS = new Set(['retrieve_ref', 'search_memory']);
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+const TOOLS = ['look_up', 'retrieve_ref'].map((name) => ({ type: 'function', name, parameters: {} }));
+const request = { model: 'gpt-5', tools: TOOLS, store: false, include: ['reasoning.encrypted_content'] };
+
+interface Joined {
+  /** The response that the caller gets. */
+  readonly response: Json;
+  readonly turns: readonly Turn[];
+  readonly usage: unknown;
+}
+
+/** What each protocol's joining makes of these answers, as long as it asks for another one. */
+function join<Kind extends JoinedBodies | JoinedStreams>(
+  kind: 'joinBodies' | 'joinStreams',
+  most: number,
+  step: (joined: Kind, count: number) => Turn | undefined,
+): { turns: Turn[]; usage: unknown } {
+  const turns: Turn[] = [];
+  const joined = responsesFormat[kind](OURS, () => turns.length < most) as Kind;
+  for (;;) {
+    const turn = step(joined, turns.length);
+    if (!turn) return { turns, usage: joined.usage };
+    turns.push(turn);
+  }
+}
+
+const answerAt = (answers: readonly ResponseAnswer[], at: number): ResponseAnswer => ({
+  id: `${at}`,
+  ...(answers[at] ?? { content: 'End.' }),
+});
+
+function whole(answers: readonly ResponseAnswer[], most = 3): Joined {
+  let response: Json = {};
+  const joined = join<JoinedBodies>('joinBodies', most, (bodies, at) => {
+    const taken = bodies.take(encoder.encode(JSON.stringify(responseOf(request, answerAt(answers, at)))));
+    if (!(taken instanceof Uint8Array)) return taken;
+    response = JSON.parse(decoder.decode(taken));
+    return undefined;
+  });
+  return { ...joined, response };
+}
+
+interface Streamed extends Joined {
+  readonly events: readonly Json[];
+  readonly text: string;
+}
+
+function streamed(
+  answers: readonly ResponseAnswer[],
+  most = 3,
+  changed: (event: string) => string = (event) => event,
+): Streamed {
+  let text = '';
+  const joined = join<JoinedStreams>('joinStreams', most, (streams, at) => {
+    if (at > 0) streams.begin();
+    for (const event of [...eventsOf(request, answerAt(answers, at))].map(changed))
+      for (const frame of streams.take(/^data: (.*)$/m.exec(event)?.[1] ?? '', encoder.encode(event)))
+        text += decoder.decode(frame);
+    streams.end();
+    return streams.isThrough ? streams.turn : undefined;
+  });
+  const events = text
+    .split('\n\n')
+    .slice(0, -1)
+    .map((frame) => JSON.parse(/^data: (.*)$/m.exec(frame)?.[1] ?? '') as Json);
+  return { ...joined, events, text, response: (events.at(-1)?.response ?? {}) as Json };
+}
+
+let ids = 0;
+const call = (name: string, args = '{}') => ({ id: `call_${++ids}`, name, arguments: args });
+const reasoning = { encrypted: 'sealed', summary: 'I think.' };
+const kinds = ({ response }: Joined) => (response.output as Json[]).map(({ type, name }) => name ?? type);
+
+describe('one answer without a call of ours', () => {
+  const answer = { content: 'Hello there.', reasoning, toolCalls: [call('look_up')] };
+
+  it('is the bytes that came, but for our tools in what it repeats of the request', () => {
+    const own = { ...request, tools: TOOLS.slice(0, 1) };
+    expect(streamed([answer]).text).toBe([...eventsOf(own, answerAt([answer], 0))].join(''));
+    expect(whole([answer]).response).toEqual(responseOf(own, answerAt([answer], 0)));
+  });
+
+  it('keeps its numbers where they begin elsewhere', () => {
+    const later = (event: string) =>
+      event.replace(/"sequence_number":(\d+)/, (_, number) => `"sequence_number":${Number(number) + 7}`);
+    expect(streamed([answer], 3, later).events.map(({ sequence_number }) => sequence_number)).toEqual(
+      streamed([answer]).events.map((_, index) => index + 7),
+    );
+  });
+});
+
+describe.each([
+  ['a body', whole],
+  ['a stream', streamed],
+])('answers with calls of ours, as %s', (_, joined) => {
+  it('are one, and the calls and what led to them are not seen', () => {
+    const answers = [
+      { reasoning, toolCalls: [call('retrieve_ref', '{"ref":"ref_1"}')] },
+      { content: 'So.', reasoning },
+    ];
+    const seen = joined(answers);
+    expect(kinds(seen)).toEqual(['reasoning', 'message']);
+    expect(seen.response).toMatchObject({ id: 'resp_1', status: 'completed', tools: TOOLS.slice(0, 1) });
+    expect(seen.turns).toHaveLength(1);
+    expect(seen.turns[0]).toMatchObject({
+      said: [{ type: 'reasoning', encrypted_content: 'sealed' }, { type: 'function_call' }],
+      calls: [{ name: 'retrieve_ref', arguments: '{"ref":"ref_1"}' }],
+    });
+  });
+
+  it('show what was said before', () => {
+    const seen = joined([
+      { content: 'Wait.', reasoning, toolCalls: [call('retrieve_ref')] },
+      { content: 'So.' },
+    ]);
+    expect(kinds(seen)).toEqual(['reasoning', 'message', 'message']);
+  });
+
+  it('let the first call decide', () => {
+    const ours = joined([{ toolCalls: [call('retrieve_ref'), call('look_up')] }, { content: 'So.' }]);
+    expect(kinds(ours)).toEqual(['message']);
+    expect(ours.turns[0]?.said).toHaveLength(1);
+    const callers = joined([{ toolCalls: [call('look_up'), call('retrieve_ref')] }]);
+    expect([kinds(callers), callers.turns]).toEqual([['look_up'], []]);
+    const custom = joined([{ customCalls: [call('look_up', 'x')], toolCalls: [] }]);
+    expect(kinds(custom)).toEqual(['look_up']);
+  });
+
+  it('drop calls of ours where none is answered any more, with what led to them', () => {
+    const seen = joined([{ reasoning, toolCalls: [call('retrieve_ref'), call('look_up')] }], 0);
+    expect([kinds(seen), seen.turns]).toEqual([['look_up'], []]);
+  });
+
+  it('count as the last prompt and all that was said', () => {
+    const { input_tokens, output_tokens, total_tokens } = responseOf(request).usage as Record<string, number>;
+    const seen = joined([{ toolCalls: [call('retrieve_ref')] }, { content: 'So.' }]);
+    expect(seen.response.usage).toMatchObject({
+      input_tokens,
+      output_tokens: 2 * (output_tokens ?? 0),
+      total_tokens: (input_tokens ?? 0) + 2 * (output_tokens ?? 0),
+      output_tokens_details: { reasoning_tokens: 0 },
+    });
+    expect(seen.usage).toEqual({
+      prompt_tokens: 2 * (input_tokens ?? 0),
+      completion_tokens: 2 * (output_tokens ?? 0),
+      total_tokens: 2 * (total_tokens ?? 0),
+    });
+  });
+
+  it('say arguments that are no JSON object back as an empty one', () => {
+    const seen = joined([{ toolCalls: [call('retrieve_ref', '{"ref":')] }]);
+    expect(seen.turns[0]?.said[0]).toMatchObject({ arguments: '{}' });
+    expect(seen.turns[0]?.calls[0]?.arguments).toBe('{"ref":');
+  });
+});
+
+const anyAnswer: fc.Arbitrary<ResponseAnswer> = fc.record(
+  {
+    content: fc.constantFrom('Hm.', 'Hello there, caller.'),
+    reasoning: fc.constantFrom(reasoning, { encrypted: 'sealed' }),
+    toolCalls: fc
+      .array(fc.constantFrom('look_up', 'retrieve_ref', 'search_memory'), { maxLength: 3 })
+      .map((names) => names.map((name) => call(name))),
+    customCalls: fc
+      .array(fc.constantFrom('patch', 'retrieve_ref'), { maxLength: 1 })
+      .map((names) => names.map((name) => call(name, 'text'))),
+  },
+  { requiredKeys: [] },
+);
+
+describe('whatever the answers', () => {
+  it('the stream is that of one response, which is the body’s', () => {
+    fc.assert(
+      fc.property(fc.array(anyAnswer, { minLength: 1, maxLength: 4 }), fc.nat(3), (answers, most) => {
+        const body = whole(answers, most);
+        const stream = streamed(answers, most);
+        expect(stream.turns).toEqual(body.turns);
+        expect(stream.usage).toEqual(body.usage);
+        expect({ ...stream.response, id: '' }).toEqual({ ...body.response, id: '' });
+
+        const { events } = stream;
+        expect(events.map(({ sequence_number }) => sequence_number)).toEqual([...events.keys()]);
+        expect(events.slice(0, 2).map(({ type }) => type)).toEqual([
+          'response.created',
+          'response.in_progress',
+        ]);
+        const responses = events.flatMap(({ response }) => (response ? [response as Json] : []));
+        expect(responses).toHaveLength(3);
+        expect(new Set(responses.map(({ id }) => id)).size).toBe(1);
+
+        const output = stream.response.output as Json[];
+        const ended = events.filter(({ type }) => type === 'response.output_item.done');
+        expect(ended.map(({ item }) => item)).toEqual(output);
+        const begun = events.filter(({ type }) => type === 'response.output_item.added');
+        expect(begun.map(({ output_index }) => output_index)).toEqual([...output.keys()]);
+        for (const { output_index, item_id } of events)
+          if (item_id !== undefined) expect(output[output_index as number]?.id).toBe(item_id);
+
+        for (const [index, item] of output.entries()) {
+          if (item.type === 'function_call') expect(OURS).not.toContain(item.name);
+          if (item.type === 'reasoning') expect(output[index + 1]?.type).not.toBe('reasoning');
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('an answer that breaks off', () => {
+  it('in an error says so behind what opens it', () => {
+    const streams = responsesFormat.joinStreams(OURS, () => true);
+    const [created = ''] = eventsOf(request);
+    const error = { type: 'error', sequence_number: 1, message: 'Busy.', code: 'x', param: null };
+    const take = (data: string) =>
+      streams.take(data, encoder.encode(`data: ${data}\n\n`)).map((frame) => decoder.decode(frame));
+    expect(take(/^data: (.*)$/m.exec(created)?.[1] ?? '')).toEqual([]);
+    expect(take(JSON.stringify(error))).toEqual([
+      expect.stringContaining('"type":"response.created"'),
+      expect.stringContaining('Busy.'),
+    ]);
+    expect([streams.turn, streams.isThrough]).toEqual([undefined, false]);
+  });
+});
+
+describe('a request that goes on', () => {
+  const goOn = (request: Json, said: object[]): Json[] => {
+    const turn = { said, calls: [{ id: 'c', name: 'retrieve_ref', arguments: '{}' }] };
+    const body = responsesFormat.goOn(encoder.encode(JSON.stringify(request)), turn, ['it']);
+    return JSON.parse(decoder.decode(body)).input;
+  };
+  const thought = { type: 'reasoning', id: 'rs_1', summary: [] };
+  const called = { type: 'function_call', id: 'fc_1', call_id: 'c', name: 'retrieve_ref', arguments: '{}' };
+  const result = { type: 'function_call_output', call_id: 'c', output: 'it' };
+  const asked = { role: 'user', content: 'Go.' };
+
+  it('has the turn and its results behind its items', () => {
+    expect(goOn({ input: [asked] }, [thought, called])).toEqual([asked, thought, called, result]);
+    expect(goOn({ input: 'Go.' }, [called])).toEqual([asked, called, result]);
+  });
+
+  it('names nothing to an upstream that stores nothing', () => {
+    const { id: _, ...anonymous } = called;
+    expect(goOn({ store: false, input: [asked] }, [thought, called])).toEqual([asked, anonymous, result]);
+    const sealed = { ...thought, encrypted_content: 'x' };
+    expect(goOn({ store: false, input: [asked] }, [sealed, called])).toEqual([asked, sealed, called, result]);
+  });
+});
