@@ -4,6 +4,7 @@
  * A count never exceeds the number of UTF-8 bytes (each token stands for at least one), so a body whose bytes fit needs
  * no count at all; and messages repeat from request to request, so counts are remembered by digest.
  */
+import { cutAfter } from './characters.ts';
 import { Lru } from './lru.ts';
 import type { Message, Weight } from './message.ts';
 import type { EncodingName } from './models.ts';
@@ -101,17 +102,12 @@ function countInRuns(text: string, tokenize: Tokenize): number {
     const end = run.index + run[0].length;
     // A cut inside a surrogate pair would count two replacement characters: the pair stays with its first half.
     for (position = run.index; position < end; ) {
-      let cut = Math.min(position + LONGEST_RUN, end);
-      if (cut < end && isLowSurrogate(text.charCodeAt(cut))) cut++;
+      const cut = Math.min(cutAfter(text, position + LONGEST_RUN), end);
       tokens += tokenize(text.slice(position, cut));
       position = cut;
     }
   }
   return position < text.length ? tokens + tokenize(text.slice(position)) : tokens;
-}
-
-function isLowSurrogate(code: number): boolean {
-  return code >= 0xdc00 && code <= 0xdfff;
 }
 
 /** The tools of a request, as far as they are counted. */

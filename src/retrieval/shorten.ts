@@ -1,6 +1,6 @@
 /** Results for a model, cut to so many tokens. Pure. */
+import { cutBefore } from '../memory/characters.ts';
 import type { TokenCounter } from '../memory/tokens.ts';
-import { cutBefore } from './characters.ts';
 import { endsLine } from './lines.ts';
 
 /** A text that is no longer than it may be. */

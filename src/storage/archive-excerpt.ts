@@ -1,4 +1,5 @@
 /** What is shown of a message that a search has found: its text around the words. Pure. */
+import { cutAfter, cutBefore } from '../memory/characters.ts';
 import { MARK, readable } from './archive-text.ts';
 
 /** Of an excerpt, in characters. */
@@ -32,18 +33,12 @@ function startNear(text: string, from: number): number {
   if (from === 0) return 0;
   const space = text.slice(from, from + SLACK).search(/\s/);
   if (space >= 0) return from + space;
-  return isInsidePair(text, from) ? from + 1 : from;
+  return cutAfter(text, from);
 }
 
 function endNear(text: string, to: number): number {
   if (to >= text.length) return text.length;
   const space = text.slice(to - SLACK, to).search(/\s\S*$/);
   if (space >= 0) return to - SLACK + space;
-  return isInsidePair(text, to) ? to - 1 : to;
-}
-
-/** Whether a cut before this place would part two halves of one character. */
-function isInsidePair(text: string, at: number): boolean {
-  const code = text.charCodeAt(at);
-  return code >= 0xdc00 && code <= 0xdfff;
+  return cutBefore(text, to);
 }

@@ -5,6 +5,7 @@
  *
  * Long texts are cut before they are counted, so that the cost is linear in what is read and small in what is written.
  */
+import { withoutHalfAtEnd, withoutHalfAtStart } from '../memory/characters.ts';
 import type { Entry } from '../memory/passage.ts';
 import type { TokenCounter } from '../memory/tokens.ts';
 import { HEADINGS, type Heading, neutralize, readSections, writeSections } from './headings.ts';
@@ -172,7 +173,7 @@ function within(line: string, tokens: number, counter: TokenCounter, side: 'head
 
 /** Back to the end of a sentence, else of a word, if there is one in the last part; never half of a character. */
 function endWell(text: string): string {
-  const whole = /[\ud800-\udbff]$/.test(text) ? text.slice(0, -1) : text;
+  const whole = withoutHalfAtEnd(text);
   const late = Math.floor(whole.length * 0.6);
   const sentence = Math.max(...['. ', '! ', '? ', '。', '！', '？'].map((end) => whole.lastIndexOf(end))) + 1;
   if (sentence > late) return whole.slice(0, sentence).trimEnd();
@@ -181,7 +182,7 @@ function endWell(text: string): string {
 }
 
 function beginWell(text: string): string {
-  const whole = /^[\udc00-\udfff]/.test(text) ? text.slice(1) : text;
+  const whole = withoutHalfAtStart(text);
   const early = Math.ceil(whole.length * 0.4);
   const sentence = whole.search(/[.!?] |[。！？]/);
   if (sentence >= 0 && sentence < early) return whole.slice(sentence + 1).trimStart();
@@ -293,9 +294,9 @@ function progressOf(entries: readonly Entry[]): string[] {
   return lines;
 }
 
-/** The beginning of a text; a half of a character at its end is mended where lines are made harmless. */
+/** The beginning of a text, never with half of a character at its end. */
 function clip(text: string, length: number): string {
-  const line = text.slice(0, length).replace(/[\ud800-\udbff]$/, '');
+  const line = withoutHalfAtEnd(text.slice(0, length));
   return text.length > length ? `${line}…` : line;
 }
 

@@ -1,4 +1,5 @@
 /** Offload: a huge tool output is replaced by its head and its tail, and a ref between the two. */
+import { withoutHalfAtEnd, withoutHalfAtStart } from '../characters.ts';
 import type { History, Output } from '../history.ts';
 import type { AutoStrategy } from '../strategy.ts';
 import type { TokenCounter } from '../tokens.ts';
@@ -57,7 +58,7 @@ function endsOf(text: string, counter: TokenCounter): { head: number; tail: numb
 
 /** The beginning of a text, at most so many tokens, cut behind a line or at least between two characters. */
 export function headOf(text: string, tokens: number, counter: TokenCounter): string {
-  const head = wholeCharacters(fitting((length) => text.slice(0, length), text.length, tokens, counter));
+  const head = withoutHalfAtEnd(fitting((length) => text.slice(0, length), text.length, tokens, counter));
   const line = head.lastIndexOf('\n') + 1;
   return head.length < text.length && line >= head.length * LINE_SHARE ? head.slice(0, line) : head;
 }
@@ -65,7 +66,7 @@ export function headOf(text: string, tokens: number, counter: TokenCounter): str
 /** The end of a text, likewise, cut before a line. */
 export function tailOf(text: string, tokens: number, counter: TokenCounter): string {
   const tail = fitting((length) => text.slice(text.length - length), text.length, tokens, counter);
-  const whole = isLowSurrogate(tail.charCodeAt(0)) ? tail.slice(1) : tail;
+  const whole = withoutHalfAtStart(tail);
   const line = whole.indexOf('\n') + 1;
   return whole.length < text.length && line > 0 && line <= whole.length * LINE_SHARE
     ? whole.slice(line)
@@ -87,16 +88,4 @@ function fitting(
     if (count <= tokens) return text;
     length = Math.floor(length * Math.min(0.9, tokens / count));
   }
-}
-
-function wholeCharacters(text: string): string {
-  return isHighSurrogate(text.charCodeAt(text.length - 1)) ? text.slice(0, -1) : text;
-}
-
-function isHighSurrogate(code: number): boolean {
-  return code >= 0xd800 && code <= 0xdbff;
-}
-
-function isLowSurrogate(code: number): boolean {
-  return code >= 0xdc00 && code <= 0xdfff;
 }
