@@ -1,8 +1,8 @@
 /** The rounds of one request: what the model calls for is fetched, said to it, and it is asked again. */
 import type { AnswerFormat } from '../protocol/answer-format.ts';
 import type { Call, Turn } from '../protocol/turn.ts';
+import { AT_ONCE, fewAtOnce } from '../storage/slots.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
-import { fewAtOnce } from './few-at-once.ts';
 
 /** Stands behind the results of the last round. */
 const LAST =
@@ -11,9 +11,6 @@ const LAST =
 /** Calls of one turn that are answered. */
 const MOST_CALLS = 16;
 const TOO_MANY = `Not more than ${MOST_CALLS} calls are answered at once. Ask for fewer at once.`;
-
-/** R2 lets six requests of one invocation wait for their headers (https://developers.cloudflare.com/workers/platform/limits/). */
-const AT_ONCE = 6;
 
 /** Answers the calls of one request. */
 export interface Answerer {

@@ -12,6 +12,7 @@ import { ArchivePacks } from './archive-packs.ts';
 import type { ArchivedRow, ArchiveHit, ArchiveRow, SearchPlace } from './archive-rows.ts';
 import { matchAll, readable } from './archive-text.ts';
 import { type ConversationMemoryStub, callObject } from './conversation-key.ts';
+import { AT_ONCE, fewAtOnce } from './slots.ts';
 import type { Tenant } from './tenant.ts';
 
 /** The conversation that an archive belongs to. */
@@ -57,9 +58,6 @@ export interface ArchivedMessages<Next> {
 
 /** A conversation goes on where the last request ended: so many of the newest messages are asked for first. */
 const NEWEST = 64;
-
-/** R2 lets six requests of one invocation wait for their headers (design §7). */
-const AT_ONCE = 6;
 
 /** What one call to the object may carry, in characters: a call takes 32 MiB at the most. */
 const LARGEST_CALL = 4_000_000;
@@ -177,19 +175,15 @@ export class Archive {
   private async read(rows: readonly ArchivedRow[]): Promise<ArchivedMessage[]> {
     const names = [...new Set(rows.map(({ pack }) => pack))];
     const read = new Map<ArchivedRow, Uint8Array>();
-    for (let start = 0; start < names.length; start += AT_ONCE) {
-      await Promise.all(
-        names.slice(start, start + AT_ONCE).map(async (name) => {
-          const plain = await this.packs.get(name);
-          if (plain === 'damaged')
-            this.log('error', 'a pack of an archive can not be read', { code: 'damaged_pack' });
-          else if (plain)
-            // A copy: a part of the pack would keep all of it.
-            for (const row of rows.filter(({ pack }) => pack === name))
-              read.set(row, plain.slice(row.start, row.start + row.bytes));
-        }),
-      );
-    }
+    await fewAtOnce(AT_ONCE, names, async (name) => {
+      const plain = await this.packs.get(name);
+      if (plain === 'damaged')
+        this.log('error', 'a pack of an archive can not be read', { code: 'damaged_pack' });
+      else if (plain)
+        // A copy: a part of the pack would keep all of it.
+        for (const row of rows.filter(({ pack }) => pack === name))
+          read.set(row, plain.slice(row.start, row.start + row.bytes));
+    });
     return rows.map((row) => ({
       position: row.position,
       created: row.created,

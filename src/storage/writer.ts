@@ -8,9 +8,7 @@ import { Lru } from '../memory/lru.ts';
 import type { RefUses } from './ref-uses.ts';
 import type { RefStore, StoredContent } from './refs.ts';
 import type { Retention } from './retention.ts';
-
-/** R2 lets six requests of one invocation wait for their headers (design §7). */
-const AT_ONCE = 6;
+import { AT_ONCE, Slots } from './slots.ts';
 
 /** How long a request waits for its writes, in milliseconds (design §7). */
 export const WRITE_LIMIT_MS = 1_500;
@@ -278,27 +276,5 @@ export class RefWriter {
     const missing = new Map<string, StoredContent>();
     for (const content of contents) if (!this.isKnown(content.ref)) missing.set(content.ref, content);
     return [...missing.values()];
-  }
-}
-
-/** Runs a few things at a time. */
-class Slots {
-  private free: number;
-  private readonly waiting: (() => void)[] = [];
-
-  constructor(count: number) {
-    this.free = count;
-  }
-
-  async run<Value>(work: () => Promise<Value>): Promise<Value> {
-    if (this.free > 0) this.free--;
-    else await new Promise<void>((resolve) => this.waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = this.waiting.shift();
-      if (next) next();
-      else this.free++;
-    }
   }
 }

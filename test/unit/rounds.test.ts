@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { goOnChat } from '../../src/protocol/chat-turn.ts';
-import { fewAtOnce } from '../../src/retrieval/few-at-once.ts';
 import { Rounds } from '../../src/retrieval/rounds.ts';
 import { OpenedShelf } from '../../src/retrieval/shelf.ts';
 
@@ -44,21 +43,6 @@ describe('the calls of one turn', () => {
       expect(words).toMatch(/^result \d\n\[Nothing more can be fetched in this answer\. Go on /);
       expect(words).not.toMatch(/answer now/i);
     }
-  });
-});
-
-describe('a few at once', () => {
-  it('is as many as are allowed, with the results in order', async () => {
-    let running = 0;
-    let most = 0;
-    const results = await fewAtOnce(6, [...Array(40).keys()], async (item) => {
-      most = Math.max(most, ++running);
-      await new Promise((resolve) => setTimeout(resolve, (item * 7) % 5));
-      running--;
-      return item * 2;
-    });
-    expect(results).toEqual([...Array(40).keys()].map((item) => item * 2));
-    expect(most).toBe(6);
   });
 });
 
