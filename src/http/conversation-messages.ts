@@ -5,18 +5,18 @@ import { Archive, type ArchivedMessage } from '../storage/archive.ts';
 import { LONGEST_QUERY } from '../storage/archive-text.ts';
 import { notFound, target } from './conversations.ts';
 import { ApiError } from './errors.ts';
+import { type PageSizes, pageSize } from './page-size.ts';
 import type { AppEnv } from './services.ts';
 import { stored } from './stored.ts';
 
-const DEFAULT_PAGE = 20;
-const LARGEST_PAGE = 100;
+const PAGE: PageSizes = { usual: 20, largest: 100, code: 'invalid_json' };
 
 const encoder = new TextEncoder();
 
 /** A page of messages, in the order in which they were archived; with `q`, of those that hold its words, the best match first. */
 export async function listMessages(c: Context<AppEnv>): Promise<Response> {
   const { id, conversation, services } = target(c);
-  const limit = limitOf(c.req.query('limit'));
+  const limit = pageSize(c.req.query('limit'), PAGE);
   const query = queryOf(c.req.query('q'));
   const cursor = c.req.query('cursor');
   const archive = new Archive(conversation, services.bucket, services.log);
@@ -73,12 +73,6 @@ function shown({ position, created, snippet, json }: ArchivedMessage): Uint8Arra
     json ?? encoder.encode('null'),
     encoder.encode('}'),
   ];
-}
-
-function limitOf(value: string | undefined): number {
-  const limit = value === undefined ? DEFAULT_PAGE : /^\d{1,3}$/.test(value) ? Number(value) : 0;
-  if (limit >= 1 && limit <= LARGEST_PAGE) return limit;
-  throw new ApiError('invalid_json', `limit must be a number from 1 to ${LARGEST_PAGE}.`, 'limit');
 }
 
 /** The numbers of a cursor; none without a cursor. @throws ApiError */

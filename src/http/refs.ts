@@ -9,12 +9,12 @@ import { RefStore } from '../storage/refs.ts';
 import type { Tenant } from '../storage/tenant.ts';
 import { tenantOf } from './caller.ts';
 import { ApiError } from './errors.ts';
+import { type PageSizes, pageSize } from './page-size.ts';
 import type { AppEnv, Services } from './services.ts';
 import { shelfOf } from './shelf.ts';
 import { stored } from './stored.ts';
 
-const DEFAULT_PAGE = 100;
-const LARGEST_PAGE = 1000;
+const PAGE: PageSizes = { usual: 100, largest: 1000, code: 'invalid_ref' };
 
 /** `GET` and `HEAD /v1/refs/{ref}`. */
 export async function getRef(c: Context<AppEnv>): Promise<Response> {
@@ -52,7 +52,7 @@ export async function listRefs(c: Context<AppEnv>): Promise<Response> {
   const cursor = c.req.query('cursor');
   if (cursor !== undefined && !REF_PATTERN.test(cursor))
     throw new ApiError('invalid_ref', 'cursor must be the cursor of the page before.', 'cursor');
-  const limit = pageSize(c.req.query('limit'));
+  const limit = pageSize(c.req.query('limit'), PAGE);
   const { refs, more } = await stored(c, () => store.list(limit, cursor));
   return c.json({
     object: 'list',
@@ -124,10 +124,4 @@ function safeHeaders(contentType: string): Headers {
 
 function queryError({ reason, message, param }: QueryFault): ApiError {
   return new ApiError(reason === 'invalid' ? 'invalid_ref' : 'ref_not_found', message, param);
-}
-
-function pageSize(value: string | undefined): number {
-  const size = value === undefined ? DEFAULT_PAGE : /^\d{1,4}$/.test(value) ? Number(value) : 0;
-  if (size >= 1 && size <= LARGEST_PAGE) return size;
-  throw new ApiError('invalid_ref', `limit must be a number from 1 to ${LARGEST_PAGE}.`, 'limit');
 }

@@ -179,12 +179,6 @@ export class ArchiveRows {
     return true;
   }
 
-  /** The packs that were ever noted. */
-  packs(): string[] {
-    if (!this.exists()) return [];
-    return this.packsIn('archive_packs');
-  }
-
   /** Messages in the order in which they were archived. @param after the id of the last one of the page before, else 0 */
   page(after: number, limits: PageLimits): ArchivePage<number> {
     if (!this.exists()) return { rows: [], next: null };
@@ -260,7 +254,7 @@ export class ArchiveRows {
         this.sql.exec(`DROP TABLE ${table}`);
       this.known = false;
     }
-    return this.packsIn('archive_leaving');
+    return this.leaving();
   }
 
   /** Forgets packs that were left and are gone from R2. @returns whether anything is left */
@@ -269,7 +263,7 @@ export class ArchiveRows {
       'DELETE FROM archive_leaving WHERE pack IN (SELECT value FROM json_each(?))',
       JSON.stringify(packs),
     );
-    return this.exists() || this.packsIn('archive_leaving').length > 0;
+    return this.exists() || this.leaving().length > 0;
   }
 
   /** To be called when the tables were deleted from outside. */
@@ -277,9 +271,9 @@ export class ArchiveRows {
     this.known = undefined;
   }
 
-  private packsIn(table: 'archive_packs' | 'archive_leaving'): string[] {
+  private leaving(): string[] {
     return this.sql
-      .exec<{ pack: string }>(`SELECT pack FROM ${table}`)
+      .exec<{ pack: string }>('SELECT pack FROM archive_leaving')
       .toArray()
       .map(({ pack }) => pack);
   }

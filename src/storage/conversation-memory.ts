@@ -3,8 +3,8 @@
  * background work under its own `waitUntil`.
  */
 import { DurableObject } from 'cloudflare:workers';
-import { type Env, LOG_LEVELS } from '../config.ts';
-import { createLog, type Log } from '../log.ts';
+import type { Env } from '../config.ts';
+import { createObjectLog, type Log } from '../log.ts';
 import { Lru } from '../memory/lru.ts';
 import type { TokenUsage } from '../memory/report.ts';
 import {
@@ -59,7 +59,7 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
   // Fields, which a remote caller can't reach and a test can replace.
   protected now: () => number = Date.now;
   protected newLease: () => string = () => crypto.randomUUID();
-  protected log: Log = createLog(LOG_LEVELS.find((level) => level === this.env.LOG_LEVEL) ?? 'info');
+  protected log: Log = createObjectLog(this.env);
 
   private readonly waiters = new Waiters();
   private readonly taken = new Set<string>();
@@ -239,9 +239,8 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
     if (this.chain.abandon(memoryId, lease) && !this.archive.exists()) await this.clear();
   }
 
-  /** Deletes everything. Who still writes for this conversation has lost its lease. @returns the names of packs that are still in R2 */
-  async clear(): Promise<readonly string[]> {
-    const packs = this.archive.packs();
+  /** Deletes everything, but no packs from R2. Who still writes for this conversation has lost its lease. */
+  async clear(): Promise<void> {
     const deleted = this.ctx.storage.deleteAll();
     this.forgetTables();
     try {
@@ -251,7 +250,6 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
       this.spent.clear();
       this.waiters.wakeAll();
     }
-    return packs;
   }
 
   /** Does what may write, and before anything is written tells the tenant's object of this conversation: it could not be found otherwise. */

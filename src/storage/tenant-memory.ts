@@ -3,8 +3,8 @@
  * otherwise. By it what nobody uses any more is found, and all of a tenant.
  */
 import { DurableObject } from 'cloudflare:workers';
-import { type Env, LOG_LEVELS, readConfig } from '../config.ts';
-import { createLog, type Log } from '../log.ts';
+import { type Env, readConfig } from '../config.ts';
+import { createObjectLog, type Log } from '../log.ts';
 import { eraseStep, expireStep, type Ground } from './deletion.ts';
 import { Retention } from './retention.ts';
 import { TenantBucket } from './tenant-bucket.ts';
@@ -23,7 +23,7 @@ const CLOCKS_MS = 1_000;
 export class TenantMemoryObject extends DurableObject<Env> {
   // Fields, which a remote caller can't reach and a test can replace.
   protected now: () => number = Date.now;
-  protected log: Log = createLog(LOG_LEVELS.find((level) => level === this.env.LOG_LEVEL) ?? 'info');
+  protected log: Log = createObjectLog(this.env);
 
   private readonly rows = new TenantRows(this.ctx.storage.sql);
   /** Whether an alarm is known to be set, or none is needed. */

@@ -62,10 +62,7 @@ export class TenantRows {
 
   /** Notes that a conversation is in use, and what it refers to. @param now in milliseconds */
   note(conversation: string, refs: readonly string[], now: number): void {
-    if (!this.exists()) {
-      this.sql.exec(SCHEMA);
-      this.known = true;
-    }
+    this.make();
     const { conversation_id } = this.sql
       .exec<{ conversation_id: number }>(
         `INSERT INTO conversations (name, last_used) VALUES (?, ?)
@@ -149,8 +146,7 @@ export class TenantRows {
 
   /** Marks all that is there now for erasure, with what an earlier one has left. @param before see `Erasure` */
   beginErasure(before: number): void {
-    if (!this.exists()) this.sql.exec(SCHEMA);
-    this.known = true;
+    this.make();
     this.endErasure();
     this.sql.exec(
       `INSERT INTO erasure (last_conversation, before, after)
@@ -185,6 +181,12 @@ export class TenantRows {
   /** To be called when the tables were deleted from outside. */
   forget(): void {
     this.known = undefined;
+  }
+
+  private make(): void {
+    if (this.exists()) return;
+    this.sql.exec(SCHEMA);
+    this.known = true;
   }
 
   /** @param notes where given, the conversation must not have been noted more often */
