@@ -263,6 +263,11 @@ export class ArchiveRows {
       'DELETE FROM archive_leaving WHERE pack IN (SELECT value FROM json_each(?))',
       JSON.stringify(packs),
     );
+    return this.holds();
+  }
+
+  /** Whether there is an archive, or a name of a pack that a deletion has left in R2. */
+  holds(): boolean {
     return this.exists() || this.leaving().length > 0;
   }
 
@@ -272,6 +277,8 @@ export class ArchiveRows {
   }
 
   private leaving(): string[] {
+    const table = this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'archive_leaving'").toArray();
+    if (table.length === 0) return [];
     return this.sql
       .exec<{ pack: string }>('SELECT pack FROM archive_leaving')
       .toArray()

@@ -236,7 +236,7 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
 
   /** Takes a claim back, and leaves nothing where there is nothing else. */
   async abandon(memoryId: number, lease: string): Promise<void> {
-    if (this.chain.abandon(memoryId, lease) && !this.archive.exists()) await this.clear();
+    if (this.chain.abandon(memoryId, lease) && !this.archive.holds()) await this.clear();
   }
 
   /** Deletes everything, but no packs from R2. Who still writes for this conversation has lost its lease. */
