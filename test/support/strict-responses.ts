@@ -4,6 +4,11 @@
  */
 import type { StrictOptions } from './strict-chat.ts';
 
+export interface StrictResponsesOptions extends StrictOptions {
+  /** Items that the upstream has stored, by id: what an `item_reference` to one of them stands for. */
+  readonly stored?: ReadonlyMap<string, object>;
+}
+
 type Fields = Record<string, unknown>;
 
 const BODY_FIELDS = new Set(
@@ -11,6 +16,7 @@ const BODY_FIELDS = new Set(
     'model input instructions tools tool_choice parallel_tool_calls stream stream_options temperature top_p',
     'max_output_tokens max_tool_calls user safety_identifier prompt_cache_key metadata store service_tier text',
     'reasoning include truncation previous_response_id conversation background top_logprobs context_management prompt',
+    'prompt_cache_retention prompt_cache_options moderation',
   ]
     .join(' ')
     .split(' '),
@@ -18,14 +24,62 @@ const BODY_FIELDS = new Set(
 
 const ITEM_FIELDS: Readonly<Record<string, string>> = {
   message: 'type role content id status phase',
-  function_call: 'type call_id name arguments id status',
-  function_call_output: 'type call_id output id status',
-  custom_tool_call: 'type call_id name input id',
-  custom_tool_call_output: 'type call_id output id',
+  function_call: 'type call_id name arguments id status caller namespace',
+  function_call_output: 'type call_id output id status caller',
+  custom_tool_call: 'type call_id name input id status caller namespace',
+  custom_tool_call_output: 'type call_id output id status caller',
   reasoning: 'type id summary content encrypted_content status',
   web_search_call: 'type id status action',
+  file_search_call: 'type id queries status results',
+  code_interpreter_call: 'type id code container_id outputs status',
+  image_generation_call: 'type id result status',
+  computer_call: 'type id call_id pending_safety_checks status action actions',
+  computer_call_output: 'type call_id output id acknowledged_safety_checks status',
+  local_shell_call: 'type id call_id action status',
+  local_shell_call_output: 'type id output status',
+  shell_call: 'type call_id action id caller environment status',
+  shell_call_output: 'type call_id output id caller max_output_length status',
+  apply_patch_call: 'type call_id operation status id caller',
+  apply_patch_call_output: 'type call_id status id caller output',
+  tool_search_call: 'type arguments id call_id execution status',
+  tool_search_output: 'type tools id call_id execution status',
+  mcp_list_tools: 'type id server_label tools error',
+  mcp_approval_request: 'type id arguments name server_label',
+  mcp_approval_response: 'type approval_request_id approve id reason',
+  mcp_call: 'type id arguments name server_label approval_request_id error output status',
+  program: 'type id call_id code fingerprint',
+  program_output: 'type id call_id result status',
+  additional_tools: 'type role tools id',
   item_reference: 'type id',
   compaction: 'type id encrypted_content',
+  compaction_trigger: 'type',
+};
+
+/** Results that are a text or parts; those of other tools have shapes of their own. */
+const TEXT_OUTPUTS = new Set(['function_call_output', 'custom_tool_call_output']);
+
+/** Calls that the client answers; the upstream answers those of its own tools. */
+const ANSWERED = new Set([
+  'function_call',
+  'custom_tool_call',
+  'computer_call',
+  'local_shell_call',
+  'shell_call',
+  'apply_patch_call',
+]);
+
+const RESULTS = new Set([...ANSWERED].map((call) => `${call}_output`));
+
+const TOOL_FIELDS: Readonly<Record<string, string>> = {
+  function: 'type name parameters strict description allowed_callers defer_loading output_schema',
+  custom: 'type name description format allowed_callers defer_loading',
+  namespace: 'type name description tools',
+  web_search: 'type filters search_context_size user_location external_web_access',
+  file_search: 'type vector_store_ids filters max_num_results ranking_options',
+  local_shell: 'type',
+  shell: 'type allowed_callers environment',
+  apply_patch: 'type allowed_callers',
+  tool_search: 'type description execution parameters',
 };
 
 const PARTS: Readonly<Record<string, readonly string[]>> = {
@@ -35,23 +89,46 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   assistant: ['output_text', 'refusal'],
 };
 
+const PART_FIELDS: Readonly<Record<string, string>> = {
+  input_text: 'type text prompt_cache_breakpoint',
+  input_image: 'type detail file_id image_url prompt_cache_breakpoint',
+  input_file: 'type detail file_data file_id file_url filename prompt_cache_breakpoint',
+  input_audio: 'type input_audio',
+  output_text: 'type text annotations logprobs',
+  refusal: 'type refusal',
+};
+
 /** All that OpenAI's API would hold against this body: one sentence each, beginning with the field. Empty when it would be accepted. */
-export function responsesViolations(body: unknown, options: StrictOptions = {}): string[] {
+export function responsesViolations(body: unknown, options: StrictResponsesOptions = {}): string[] {
   if (typeof body !== 'object' || body === null) return ['body: not a JSON object'];
-  const { input, model, ...rest } = body as Fields;
-  const found = Object.keys(rest).flatMap((key) =>
-    BODY_FIELDS.has(key) ? [] : [`${key}: unknown parameter`],
-  );
+  const { input, model, tools, ...rest } = body as Fields;
+  const found = unknownFields(rest, BODY_FIELDS, '');
   if (typeof model !== 'string') found.push('model: missing');
+  if (Array.isArray(tools)) found.push(...tools.flatMap((tool, at) => toolViolations(tool, `tools[${at}]`)));
   if (typeof input === 'string') return found;
   if ((input ?? null) === null && rest.prompt !== undefined) return found;
   if (!Array.isArray(input) || input.length === 0) return [...found, 'input: missing'];
+  const { stored } = options;
+  const resolved = input.map((item: Fields) =>
+    item.type === 'item_reference' ? { ...(stored?.get(String(item.id)) ?? item) } : item,
+  );
   return [
     ...found,
     ...input.flatMap((item, index) => itemViolations(item, index, options)),
-    ...pairViolations(input),
+    ...pairViolations(resolved),
+    ...(rest.store === false ? unstoredViolations(resolved) : []),
     ...idViolations(input),
   ];
+}
+
+function toolViolations(tool: Fields, at: string): string[] {
+  const type = String(tool.type);
+  const fields = TOOL_FIELDS[type]?.split(' ');
+  if (!fields) return [`${at}.type: unknown type ${type}`];
+  const found = unknownFields(tool, new Set(fields), `${at}.`);
+  if (fields.includes('name') && typeof tool.name !== 'string') found.push(`${at}.name: missing`);
+  const within = type === 'namespace' && Array.isArray(tool.tools) ? tool.tools : [];
+  return [...found, ...within.flatMap((one, index) => toolViolations(one, `${at}.tools[${index}]`))];
 }
 
 function itemViolations(item: Fields, index: number, { jsonArguments }: StrictOptions): string[] {
@@ -59,11 +136,13 @@ function itemViolations(item: Fields, index: number, { jsonArguments }: StrictOp
   const type = String(item.type ?? 'message');
   const fields = ITEM_FIELDS[type]?.split(' ');
   if (!fields) return [`${at}.type: unknown type ${type}`];
-  const unknown = Object.keys(item).filter((key) => !fields.includes(key));
-  const found = unknown.map((key) => `${at}.${key}: unknown parameter`);
+  const found = unknownFields(item, new Set(fields), `${at}.`);
   if (type === 'message') found.push(...messageViolations(item, at));
-  if (type.endsWith('_output') && !isText(item.output, ['input_text', 'input_image', 'input_file']))
-    found.push(`${at}.output: neither a text nor parts`);
+  if (TEXT_OUTPUTS.has(type)) {
+    if (!isText(item.output, ['input_text', 'input_image', 'input_file']))
+      found.push(`${at}.output: neither a text nor parts`);
+    found.push(...partViolations(item.output, `${at}.output`));
+  }
   if (jsonArguments && type === 'function_call' && !isObject(item.arguments))
     found.push(`${at}.arguments: no JSON object`);
   return found;
@@ -73,7 +152,8 @@ function messageViolations({ role, content }: Fields, at: string): string[] {
   const parts = PARTS[String(role)];
   if (!parts) return [`${at}.role: unknown role`];
   if (content === '' || (Array.isArray(content) && content.length === 0)) return [`${at}.content: empty`];
-  return isText(content, parts) ? [] : [`${at}.content: neither a text nor parts of a ${role} message`];
+  if (!isText(content, parts)) return [`${at}.content: neither a text nor parts of a ${role} message`];
+  return partViolations(content, `${at}.content`);
 }
 
 function isText(content: unknown, parts: readonly string[]): boolean {
@@ -81,25 +161,47 @@ function isText(content: unknown, parts: readonly string[]): boolean {
   return Array.isArray(content) && content.every((part: Fields) => parts.includes(String(part.type)));
 }
 
+function partViolations(content: unknown, at: string): string[] {
+  if (!Array.isArray(content)) return [];
+  return content.flatMap((part: Fields, index) =>
+    unknownFields(part, new Set(PART_FIELDS[String(part.type)]?.split(' ')), `${at}[${index}].`),
+  );
+}
+
+function unknownFields(value: Fields, known: ReadonlySet<string>, at: string): string[] {
+  return Object.keys(value).flatMap((key) => (known.has(key) ? [] : [`${at}${key}: unknown parameter`]));
+}
+
 /** A result answers an earlier call, every call has a result, and reasoning is followed by what it has led to. */
 function pairViolations(input: readonly Fields[]): string[] {
   const found: string[] = [];
   const open: string[] = [];
-  for (const [index, { type, call_id }] of input.entries()) {
-    const id = String(call_id);
-    if (type === 'function_call' || type === 'custom_tool_call') open.push(id);
-    if (type === 'function_call_output' || type === 'custom_tool_call_output') {
+  for (const [index, { type, call_id, id: itemId }] of input.entries()) {
+    const id = String(call_id ?? itemId);
+    if (ANSWERED.has(String(type))) open.push(id);
+    if (RESULTS.has(String(type))) {
       const call = open.lastIndexOf(id);
       if (call < 0)
         found.push(`input[${index}]: no tool call found for function call output with call_id ${id}`);
       else open.splice(call, 1);
     }
     const next = input[index + 1];
-    const follows = next && (next.role === 'assistant' || /_call$|^reasoning$/.test(String(next.type)));
+    const follows =
+      next &&
+      (next.role === 'assistant' || /_call$|^(reasoning|program|item_reference)$/.test(String(next.type)));
     if (type === 'reasoning' && !follows)
       found.push(`input[${index}]: item of type reasoning was provided without its required following item`);
   }
   return [...found, ...open.map((id) => `input: no tool output found for function call ${id}`)];
+}
+
+/** Of a conversation that is not stored, the upstream knows reasoning only by what it has encrypted. */
+function unstoredViolations(input: readonly Fields[]): string[] {
+  return input.flatMap(({ type, encrypted_content }, index) =>
+    type === 'reasoning' && typeof encrypted_content !== 'string'
+      ? [`input[${index}]: item not found; items are not persisted when store is set to false`]
+      : [],
+  );
 }
 
 function idViolations(input: readonly Fields[]): string[] {
