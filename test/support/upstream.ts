@@ -8,8 +8,8 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { type Behaviour, behave, refuse, respond, sendJson } from './behaviours.ts';
-import { type StrictOptions, violations } from './strict-chat.ts';
-import { responsesViolations } from './strict-responses.ts';
+import { violations } from './strict-chat.ts';
+import { responsesViolations, type StrictResponsesOptions } from './strict-responses.ts';
 
 export interface RecordedRequest {
   method: string;
@@ -27,9 +27,11 @@ export interface RecordedRequest {
 export interface UpstreamOptions {
   port?: number;
   /** False: bodies are not checked, for tests of what is forwarded although OpenAI would refuse it. */
-  strict?: StrictOptions | false;
+  strict?: StrictResponsesOptions | false;
   /** What is done to a chat completion when nothing is queued. Default: a short answer. */
   chat?: Behaviour;
+  /** The same for a request of the Responses API. */
+  responses?: Behaviour;
 }
 
 export interface Upstream {
@@ -44,7 +46,7 @@ export interface Upstream {
 export async function startUpstream(options: UpstreamOptions = {}): Promise<Upstream> {
   const requests: RecordedRequest[] = [];
   const queue: Behaviour[] = [];
-  const { port = 0, strict = {}, chat = { type: 'answer' } } = options;
+  const { port = 0, strict = {}, chat = { type: 'answer' }, responses } = options;
 
   const server = createServer(async (request, response) => {
     const recorded = await record(request, response);
@@ -66,7 +68,7 @@ export async function startUpstream(options: UpstreamOptions = {}): Promise<Upst
     if (route === 'POST /responses') {
       const found = strict === false ? [] : responsesViolations(recorded.body, strict);
       if (found.length > 0) return refuse(response, 400, found.join('\n'));
-      const queued = queue.shift();
+      const queued = queue.shift() ?? responses;
       return queued ? behave(queued, request, response, recorded) : respond(response, recorded.body);
     }
     const behaviour = queue.shift() ?? (route === 'POST /chat/completions' ? chat : undefined);
