@@ -1,0 +1,154 @@
+/** Clients of the Responses API with the loops that they bring: each calls its tool until the model does not ask for it any more. */
+import { createOpenAI } from '@ai-sdk/openai';
+import { Agent, OpenAIProvider, Runner, setTracingDisabled, tool } from '@openai/agents';
+import { generateText, jsonSchema, stepCountIs, streamText, tool as toolOf } from 'ai';
+import OpenAI from 'openai';
+import { expect } from 'vitest';
+import { KEY } from './deployment.ts';
+import { type Arguments, chapter, READ_CHAPTER } from './reading-model.ts';
+
+setTracingDisabled(true);
+
+const MODEL = 'gpt-5-mini';
+export const TASK = 'Read the book and tell me the words.';
+const INSTRUCTIONS = 'You read books. Never skip a chapter.';
+const DESCRIPTION = 'Reads one chapter of the book.';
+const PARAMETERS = {
+  type: 'object' as const,
+  properties: { number: { type: 'number' as const } },
+  required: ['number'],
+  additionalProperties: false as const,
+};
+
+/** What a client is pointed at, and the book that its tool has. */
+export interface Setting {
+  readonly baseURL: string;
+  readonly headers: Record<string, string>;
+  readonly fetch: typeof fetch;
+  readonly book: string;
+  readonly stream: boolean;
+}
+
+/** Runs a client's loop until the model calls no more tools; what it has said at last. */
+export type Loop = (setting: Setting) => Promise<string>;
+
+/** The `openai` client has no loop: this one is written as its documentation writes it. */
+export const openaiLoop =
+  (tools: OpenAI.Responses.Tool[]): Loop =>
+  async ({ book, stream, ...options }) => {
+    const { baseURL, headers: defaultHeaders, fetch } = options;
+    const client = new OpenAI({ apiKey: KEY, maxRetries: 0, baseURL, defaultHeaders, fetch });
+    return answerRound(client, [{ role: 'user', content: TASK }], { book, stream, tools });
+  };
+
+/** Appends all that comes of a question to the input, and returns the answer. */
+export async function answerRound(
+  client: OpenAI,
+  input: OpenAI.Responses.ResponseInput,
+  { book, stream, tools }: { book: string; stream: boolean; tools: OpenAI.Responses.Tool[] },
+): Promise<string> {
+  for (;;) {
+    const params = {
+      model: MODEL,
+      instructions: INSTRUCTIONS,
+      input,
+      tools,
+      store: false,
+      include: ['reasoning.encrypted_content' as const],
+    };
+    const { output, output_text } = stream
+      ? await client.responses.stream(params).finalResponse()
+      : await client.responses.create(params);
+    input.push(...output.map(withoutParsed));
+    const calls = output.flatMap((item) => callIn(item) ?? []);
+    if (calls.length === 0) return output_text;
+    for (const { type, call_id, text } of calls) {
+      const { number }: Arguments = JSON.parse(text);
+      input.push({ type, call_id, output: chapter(book, number) });
+    }
+  }
+}
+
+/** The call that an item makes: its arguments, and how it is answered. */
+function callIn(item: OpenAI.Responses.ResponseOutputItem) {
+  const { call_id } = item as { call_id: string };
+  if (item.type === 'function_call')
+    return { type: 'function_call_output' as const, call_id, text: item.arguments };
+  if (item.type !== 'custom_tool_call') return undefined;
+  return { type: 'custom_tool_call_output' as const, call_id, text: item.input };
+}
+
+/** `stream()` puts in what it has parsed, and OpenAI's API refuses that. */
+function withoutParsed(item: OpenAI.Responses.ResponseOutputItem): OpenAI.Responses.ResponseInputItem {
+  return JSON.parse(
+    JSON.stringify(item, (key, value) => (/^parsed(_arguments)?$/.test(key) ? undefined : value)),
+  );
+}
+
+const UNSTORED = { store: false, providerData: { include: ['reasoning.encrypted_content'] } };
+
+/** @param store what the user says of it; where nothing is said, the upstream stores */
+export const agentsLoop =
+  (store?: boolean): Loop =>
+  async ({ book, stream, baseURL, headers, fetch }) => {
+    const openAIClient = new OpenAI({ apiKey: KEY, maxRetries: 0, baseURL, defaultHeaders: headers, fetch });
+    const agent = new Agent({
+      name: 'Reader',
+      instructions: INSTRUCTIONS,
+      model: MODEL,
+      modelSettings: store === false ? UNSTORED : {},
+      tools: [
+        tool({
+          name: READ_CHAPTER,
+          description: DESCRIPTION,
+          parameters: PARAMETERS,
+          strict: true,
+          execute: (given) => chapter(book, (given as Arguments).number),
+        }),
+      ],
+    });
+    const runner = new Runner({ modelProvider: new OpenAIProvider({ openAIClient }) });
+    if (!stream) return String((await runner.run(agent, TASK, { maxTurns: 30 })).finalOutput);
+    const streamed = await runner.run(agent, TASK, { maxTurns: 30, stream: true });
+    let said = '';
+    for await (const text of streamed.toTextStream()) said += text;
+    await streamed.completed;
+    expect(said).toBe(streamed.finalOutput);
+    return said;
+  };
+
+export const aiSdkLoop =
+  (store?: boolean): Loop =>
+  async ({ book, stream, baseURL, headers, fetch }) => {
+    const openai = createOpenAI({ apiKey: KEY, baseURL, headers, fetch });
+    const options = {
+      model: openai(MODEL),
+      system: INSTRUCTIONS,
+      prompt: TASK,
+      maxRetries: 0,
+      stopWhen: stepCountIs(30),
+      providerOptions: { openai: store === undefined ? {} : { store } },
+      tools: {
+        [READ_CHAPTER]: toolOf({
+          description: DESCRIPTION,
+          inputSchema: jsonSchema<Arguments>(PARAMETERS),
+          execute: ({ number }) => chapter(book, number),
+        }),
+      },
+    };
+    if (!stream) return (await generateText(options)).text;
+    let said = '';
+    for await (const part of streamText(options).fullStream) {
+      if (part.type === 'error') throw part.error;
+      if (part.type === 'text-delta') said += part.text;
+    }
+    return said;
+  };
+
+export const FUNCTION: OpenAI.Responses.FunctionTool = {
+  type: 'function',
+  name: READ_CHAPTER,
+  description: DESCRIPTION,
+  strict: true,
+  parameters: PARAMETERS,
+};

@@ -1,0 +1,23 @@
+/** What a client says and hears, seen at its `fetch`. */
+
+export interface Exchange {
+  /** The body as the client sent it. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
+  readonly sent: any;
+  readonly status: number;
+  readonly headers: Headers;
+}
+
+/** A `fetch` for a client's options, and all that goes through it, in order. */
+export function recordingFetch(): { readonly fetch: typeof fetch; readonly exchanges: Exchange[] } {
+  const exchanges: Exchange[] = [];
+  return {
+    exchanges,
+    fetch: async (input, init) => {
+      const response = await fetch(input, init);
+      const { status, headers } = response;
+      exchanges.push({ sent: JSON.parse(String(init?.body)), status, headers });
+      return response;
+    },
+  };
+}
