@@ -16,11 +16,13 @@ class WaitingFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ['test/e2e/**/*.test.ts'],
-    globalSetup: ['test/support/built-worker.ts'],
+    globalSetup: ['test/support/worker-build.ts'],
     testTimeout: 60_000,
     hookTimeout: 120_000,
     // Each file has a Worker, an upstream and ports of its own, and many of them wait more than they work.
     maxWorkers: 4,
+    // What files share are clients and the runtime's own code, which take a second to load.
+    isolate: false,
     sequence: { sequencer: WaitingFirst },
   },
 });

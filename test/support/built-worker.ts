@@ -1,21 +1,40 @@
-/** Builds the Worker once for all end-to-end files: building it is half of what each start would cost. */
-import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { BUILT_WORKER, ROOT, WRANGLER } from './worker-server.ts';
+/**
+ * The Worker as worker-build.ts has built it, on a free port and with storage of its own that goes when it is closed. It is the runtime of
+ * `wrangler dev` without wrangler: a command line, a bundler and a proxy before each Worker are more than half of what a start costs.
+ */
+import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
+import { inject } from 'vitest';
+import type { WorkerOptions, WorkerServer } from './worker-server.ts';
 
-/** Called by vitest before the first file; what it returns, after the last one. */
-export async function setup(): Promise<() => Promise<void>> {
-  const built = await mkdtemp(join(tmpdir(), 'precis-built-'));
-  const args = [WRANGLER, 'deploy', '--dry-run', '--minify', '--outdir', built];
-  await promisify(execFile)(process.execPath, args, { cwd: ROOT, env: { ...process.env, CI: '1' } });
-  const entry = join(built, 'index.js');
-  // wrangler would read the map, which is twice as long, at every start.
-  const code = await readFile(entry, 'utf8');
-  await writeFile(entry, code.replace(/^\/\/# sourceMappingURL=.*$/m, ''));
-  await rm(join(built, 'index.js.map'), { force: true });
-  process.env[BUILT_WORKER] = entry;
-  return () => rm(built, { recursive: true, force: true });
+/** Resolves when the Worker answers. @param vars beside those of wrangler.toml */
+export async function startBuiltWorker({
+  vars = {},
+}: Pick<WorkerOptions, 'vars'> = {}): Promise<WorkerServer> {
+  const { module, options } = inject('builtWorker');
+  let printed = '';
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      host: '127.0.0.1',
+      port: 0,
+      // `request.cf` is not used: do not ask the network for one.
+      cf: false,
+      // The scheduled handler has a path.
+      unsafeTriggerHandlers: true,
+      handleStructuredLogs: ({ message }) => {
+        printed += `${message}\n`;
+      },
+      workers: [
+        {
+          ...options,
+          name: 'precis',
+          bindings: { ...(options.bindings as object), ...vars },
+          modules: [{ type: 'ESModule', path: basename(module), contents: await readFile(module, 'utf8') }],
+        },
+      ],
+    }),
+  );
+  const url = await miniflare.ready;
+  return { url: url.origin, output: () => printed, close: () => miniflare.dispose() };
 }

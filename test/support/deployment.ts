@@ -2,11 +2,12 @@
 import OpenAI, { type ClientOptions } from 'openai';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import type { Report } from '../../src/memory/report.ts';
+import { startBuiltWorker } from './built-worker.ts';
 import { dataOf } from './event-stream.ts';
 import type { WithMemory } from './memory-report.ts';
 import { SUMMARIZER_KEY, SUMMARIZER_MODEL, type Summarizer, startSummarizer } from './summarizer.ts';
 import { type RecordedRequest, startUpstream, type Upstream, type UpstreamOptions } from './upstream.ts';
-import { startWorker, type WorkerServer } from './worker-server.ts';
+import type { WorkerServer } from './worker-server.ts';
 
 /** The caller's key, where a test names no other. */
 export const KEY = 'sk-the-key-of-a-test-caller-0001';
@@ -66,7 +67,7 @@ export function deploy(deploymentOptions: DeploymentOptions = {}): Deployment {
   beforeAll(async () => {
     const upstream = await startUpstream(options);
     const summarizer = withSummarizer ? await startSummarizer() : undefined;
-    const worker = await startWorker({
+    const worker = await startBuiltWorker({
       vars: {
         PRECIS_SECRET: 'secret-of-the-end-to-end-tests',
         UPSTREAM_BASE_URL: upstream.url,

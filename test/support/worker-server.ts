@@ -1,6 +1,6 @@
 /**
- * The Worker as `wrangler dev` runs it, on a free port and with storage of its own that goes when it is closed. For the
- * end-to-end tests and the demo.
+ * The Worker as `wrangler dev` runs it, on a free port and with storage of its own that goes when it is closed. For the demo
+ * and the benchmarks; end-to-end tests have theirs from built-worker.ts.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -11,17 +11,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 export const ROOT = join(import.meta.dirname, '../..');
 export const WRANGLER = join(ROOT, 'node_modules/wrangler/bin/wrangler.js');
-/** Of a Worker that stands elsewhere, it would not be found. */
-const CONFIG = join(ROOT, 'wrangler.toml');
-/** The variable of the environment that names a Worker which is built already. */
-export const BUILT_WORKER = 'PRECIS_BUILT_WORKER';
 const START_TIMEOUT_MS = 90_000;
 const STOP_TIMEOUT_MS = 5_000;
 
 export interface WorkerServer {
   /** `http://127.0.0.1:PORT`, without `/v1`. */
   url: string;
-  /** All that the Worker and wrangler have printed so far. */
+  /** All that the Worker, and what runs it, have printed so far. */
   output(): string;
   close(): Promise<void>;
 }
@@ -35,8 +31,7 @@ export interface WorkerOptions {
 /** Resolves when `/healthz` answers 200; rejects with what was printed if it never does. */
 export async function startWorker(options: WorkerOptions = {}): Promise<WorkerServer> {
   const state = await mkdtemp(join(tmpdir(), 'precis-worker-'));
-  const built = process.env[BUILT_WORKER];
-  const entry = options.entry ? [options.entry] : built ? [built, '--no-bundle', '--config', CONFIG] : [];
+  const entry = options.entry ? [options.entry] : [];
   const vars = Object.entries(options.vars ?? {}).flatMap(([name, value]) => ['--var', `${name}:${value}`]);
   const child = spawn(
     process.execPath,
