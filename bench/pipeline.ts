@@ -6,7 +6,12 @@ import { type ContentFacts, createContentFacts } from '../src/memory/edits/compa
 import { readHistory } from '../src/memory/history.ts';
 import { mayAct, type PlanRequest, plan } from '../src/memory/plan.ts';
 import { createWrittenPreviews, type WrittenPreviews } from '../src/memory/preview.ts';
-import { type MemoryStrategy, type MemoryStrategyRequest, parseStrategy } from '../src/memory/strategy.ts';
+import {
+  edits,
+  type MemoryStrategy,
+  type MemoryStrategyRequest,
+  parseStrategy,
+} from '../src/memory/strategy.ts';
 import { createTokenCounter, type TokenCounter, type Tokenize, toolTokens } from '../src/memory/tokens.ts';
 import { render } from '../src/memory/view.ts';
 import { readChatRequest, writeChatRequest } from '../src/protocol/chat.ts';
@@ -45,7 +50,7 @@ export function viewBytes(
   const read = readChatRequest(body);
   if (!read.ok) throw new Error(read.reason.message);
   const request = read.value;
-  if (strategy.mode === 'none') return writeChatRequest(request, undefined);
+  if (!edits(strategy)) return writeChatRequest(request, undefined);
   if (!isolate) throw new Error(`mode ${strategy.mode} counts tokens`);
   if (strategy.mode === 'rolling_summary') throw new Error('rolling memory needs a conversation');
 

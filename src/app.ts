@@ -10,7 +10,7 @@ import { ApiError, internalError } from './http/errors.ts';
 import { mcp } from './http/mcp.ts';
 import { passthrough } from './http/passthrough.ts';
 import { deleteRef, getRef, getRefTool, listRefs } from './http/refs.ts';
-import { responses } from './http/responses.ts';
+import { compactResponses, responses } from './http/responses.ts';
 import { routeOf } from './http/routing.ts';
 import { type AppEnv, servicesOf } from './http/services.ts';
 import { deleteTenantData } from './http/tenant-data.ts';
@@ -32,6 +32,7 @@ export function createApp(): Hono<AppEnv> {
 
   app.post('/v1/chat/completions', chatCompletions);
   app.post('/v1/responses', responses);
+  app.post('/v1/responses/compact', compactResponses);
   app.post('/v1/compact', compact);
   app.all('/v1/compact', notAllowed('POST'));
   app.get('/v1/refs', listRefs);

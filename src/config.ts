@@ -24,6 +24,7 @@ export interface Env {
   readonly SUMMARIZER_WINDOW_TOKENS?: string;
   readonly UPSTREAM_HEADERS_TIMEOUT_MS?: string;
   readonly UPSTREAM_IDLE_TIMEOUT_MS?: string;
+  readonly UPSTREAM_NATIVE_COMPACTION?: string;
   readonly MODEL_PRICES?: string;
   readonly RETENTION_DAYS?: string;
   readonly LOG_LEVEL?: string;
@@ -77,6 +78,8 @@ export interface Config {
   readonly summarizerTimeoutMs: number;
   readonly headersTimeoutMs: number;
   readonly idleTimeoutMs: number;
+  /** Whether the upstream compacts by itself where the Responses API asks for it. */
+  readonly nativeCompaction: boolean;
   /** The deployer's own prices; they go before those that `memory/prices.ts` knows. */
   readonly modelPrices: readonly Price[];
   /** How long what nobody uses is kept; undefined: for ever. */
@@ -113,6 +116,7 @@ const variables = z.object({
   SUMMARIZER_WINDOW_TOKENS: z.coerce.number().int().positive().optional(),
   UPSTREAM_HEADERS_TIMEOUT_MS: milliseconds(HEADERS_TIMEOUT_MS),
   UPSTREAM_IDLE_TIMEOUT_MS: milliseconds(IDLE_TIMEOUT_MS),
+  UPSTREAM_NATIVE_COMPACTION: z.enum(['true', 'false']).default('false'),
   MODEL_PRICES: z.string().default('[]'),
   RETENTION_DAYS: z.coerce.number().int().min(1).max(LONGEST_RETENTION_DAYS).optional(),
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
@@ -143,6 +147,7 @@ export function readConfig(env: Env): Config {
     summarizerTimeoutMs: vars.SUMMARIZER_TIMEOUT_MS,
     headersTimeoutMs: vars.UPSTREAM_HEADERS_TIMEOUT_MS,
     idleTimeoutMs: vars.UPSTREAM_IDLE_TIMEOUT_MS,
+    nativeCompaction: vars.UPSTREAM_NATIVE_COMPACTION === 'true',
     modelPrices: readModelPrices(vars.MODEL_PRICES),
     retentionDays: vars.RETENTION_DAYS,
     logLevel: vars.LOG_LEVEL,

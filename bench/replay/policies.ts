@@ -1,5 +1,5 @@
 /** The policies that are compared. */
-import { parseStrategy } from '../../src/memory/strategy.ts';
+import { edits, parseStrategy } from '../../src/memory/strategy.ts';
 import type { Isolate } from '../pipeline.ts';
 import { clearToolUses } from './peers/clear-tool-uses.ts';
 import { keepLast } from './peers/keep-last.ts';
@@ -65,7 +65,7 @@ function readSetting({ name, strategy, retrieval }: Setting, isolate: Isolate): 
   const parsed = parseStrategy(strategy);
   if (!parsed.ok) return `'${name}' is left out: ${parsed.reason.message}`;
   const { value } = parsed;
-  if (value.mode === 'none' || value.mode === 'rolling_summary')
+  if (!edits(value) || value.mode === 'rolling_summary')
     return `'${name}' is left out: mode ${value.mode} is not found by replaying an array.`;
   return precis(name, value, retrieval, isolate);
 }

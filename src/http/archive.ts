@@ -1,7 +1,7 @@
 /** `archive: true`: the messages of a request that the upstream has accepted, and its answer, kept as they came (design §7). */
 import { type ArchiveKey, archiveKeys } from '../memory/archive-keys.ts';
 import type { Hashed } from '../memory/prefix-hash.ts';
-import type { MemoryStrategy } from '../memory/strategy.ts';
+import { edits, type MemoryStrategy } from '../memory/strategy.ts';
 import { answerIdentity } from '../protocol/chat-message.ts';
 import type { ModelRequest, WireMessage } from '../protocol/model-request.ts';
 import { Archive, type ArchiveEntry } from '../storage/archive.ts';
@@ -25,7 +25,7 @@ export function archiverOf(
   place: Place,
   scope: RequestScope,
 ): ArchiveRequest | undefined {
-  if (strategy.mode === 'none' || !strategy.archive || place.off.length > 0) return undefined;
+  if (!edits(strategy) || !strategy.archive || place.off.length > 0) return undefined;
   if (!scope.caller.tenant || request.tooManyMessages || request.upstreamState !== undefined)
     return undefined;
   return async (answer) => {

@@ -35,6 +35,15 @@ export function tenantOf(headers: Headers, services: Services): Tenant {
   );
 }
 
+/** The tenant to whom what a caller is given to hold is bound. @throws ApiError `invalid_api_key` without one */
+export function sealingTenant({ tenant }: Caller): Tenant {
+  if (tenant) return tenant;
+  throw new ApiError(
+    'invalid_api_key',
+    `A compaction is bound to the API key under which it is made: send one of at least ${SHORTEST_TOKEN} characters, as Authorization: Bearer.`,
+  );
+}
+
 /** The token of `Authorization: Bearer`, if there is one. */
 export function bearerToken(headers: Headers): string | undefined {
   return /^bearer +(\S+) *$/i.exec(headers.get('authorization') ?? '')?.[1];

@@ -1,11 +1,16 @@
 /** `POST /v1/chat/completions`. */
 import type { Context } from 'hono';
-import { readChatRequest } from '../protocol/chat.ts';
+import { type ChatRequest, readChatRequest } from '../protocol/chat.ts';
 import { chatFormat } from '../protocol/chat-format.ts';
 import { answerCall, type ModelApi } from './model-call.ts';
 import type { AppEnv } from './services.ts';
 
-const CHAT: ModelApi = { path: '/chat/completions', read: readChatRequest, answers: chatFormat };
+export const CHAT: ModelApi<ChatRequest> = {
+  path: '/chat/completions',
+  list: 'messages',
+  read: readChatRequest,
+  answers: chatFormat,
+};
 
 export function chatCompletions(c: Context<AppEnv>): Promise<Response> {
   return answerCall(c, CHAT);

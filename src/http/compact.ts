@@ -3,12 +3,17 @@ import type { Context } from 'hono';
 import { conversationTurns } from '../memory/conversation-turns.ts';
 import { readHistory } from '../memory/history.ts';
 import type { MemoryStrategy } from '../memory/strategy.ts';
-import { type ChatRequest, readChatRequest, writeCompactedMessages } from '../protocol/chat.ts';
+import type { View } from '../memory/view.ts';
+import { type ChatRequest, compactedParts, writeCompactedMessages } from '../protocol/chat.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
+import { sealedMessage } from '../protocol/sealed.ts';
 import { concat } from '../protocol/spans.ts';
+import { sealCompaction } from '../storage/compaction-item.ts';
 import { scopeOf } from './ask-upstream.ts';
+import { type Caller, sealingTenant } from './caller.ts';
+import { CHAT } from './chat.ts';
 import { ApiError } from './errors.ts';
-import { type MadeView, makeView } from './make-view.ts';
+import { type MadeView, makeView, type RequestScope } from './make-view.ts';
 import { readCall, readRequest } from './model-call.ts';
 import { noteNamed } from './named-refs.ts';
 import { setReportHeaders } from './report-headers.ts';
@@ -18,7 +23,7 @@ const encoder = new TextEncoder();
 
 export async function compact(c: Context<AppEnv>): Promise<Response> {
   const scope = scopeOf(c);
-  const request = await readRequest(c.req.raw, readChatRequest);
+  const request = await readRequest(c.req.raw, CHAT, scope);
   const force = flag(request, 'force');
   const dryRun = flag(request, 'dry_run');
   const format = formatOf(request);
@@ -27,21 +32,42 @@ export async function compact(c: Context<AppEnv>): Promise<Response> {
   const made = await makeView(request, chosen, place, scope, options);
   if (made.remember && !dryRun) scope.waitUntil(made.remember(undefined));
 
+  const compacted = writeCompactedMessages(request, made.view);
   const body = concat([
     encoder.encode('{"object":"memory.compaction",'),
-    ...(format === 'messages'
-      ? messagesPart(request, made)
-      : [conversationPart(request, made, chosen.strategy)]),
+    await partOf(format, compacted, request, made, chosen.strategy, scope),
     encoder.encode(`,"memory":${JSON.stringify(made.report)}}`),
   ]);
-  if (!dryRun) scope.waitUntil(noteNamed(body, request, place, scope));
+  if (!dryRun) scope.waitUntil(noteNamed(compacted, request, place, scope));
   const headers = new Headers({ 'content-type': 'application/json' });
   setReportHeaders(headers, made.report, scope.timings);
   return new Response(body, { headers });
 }
 
-function messagesPart(request: ChatRequest, { view }: MadeView): Uint8Array[] {
-  return [encoder.encode('"messages":'), writeCompactedMessages(request, view)];
+/** Fields of the answer, without its braces. */
+async function partOf(
+  format: Format,
+  compacted: Uint8Array,
+  request: ChatRequest,
+  made: MadeView,
+  strategy: MemoryStrategy,
+  { caller }: RequestScope,
+): Promise<Uint8Array> {
+  if (format === 'conversation_memory') return conversationPart(request, made, strategy);
+  const messages = format === 'messages' ? compacted : await sealedMessages(request, made.view, caller);
+  return concat([encoder.encode('"messages":'), messages]);
+}
+
+/** The preamble, and one user message that holds all else, to be sent back as it is. */
+async function sealedMessages(
+  request: ChatRequest,
+  view: View | undefined,
+  caller: Caller,
+): Promise<Uint8Array> {
+  const tenant = sealingTenant(caller);
+  const { preamble, others } = compactedParts(request, view);
+  const sealed = others.length > 0 ? [sealedMessage(await sealCompaction(tenant, others.join(',')))] : [];
+  return encoder.encode(`[${[...preamble, ...sealed.map((message) => JSON.stringify(message))].join(',')}]`);
 }
 
 /** Fields of an object, without its braces. */
@@ -55,12 +81,16 @@ function conversationPart(
   return encoder.encode(json.slice(1, -1));
 }
 
-type Format = 'messages' | 'conversation_memory';
+type Format = 'messages' | 'conversation_memory' | 'opaque';
 
 function formatOf(request: ModelRequest): Format {
   const format = request.field('format') ?? 'messages';
-  if (format === 'messages' || format === 'conversation_memory') return format;
-  throw new ApiError('invalid_json', "format must be 'messages' or 'conversation_memory'.", 'format');
+  if (format === 'messages' || format === 'conversation_memory' || format === 'opaque') return format;
+  throw new ApiError(
+    'invalid_json',
+    "format must be 'messages', 'conversation_memory' or 'opaque'.",
+    'format',
+  );
 }
 
 function flag(request: ModelRequest, name: 'force' | 'dry_run'): boolean {

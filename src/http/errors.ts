@@ -12,6 +12,7 @@ export type ErrorCode =
   | 'unknown_agent'
   | 'invalid_api_key'
   | 'memory_budget_exceeded'
+  | 'invalid_encrypted_content'
   | 'conversation_not_found'
   | 'not_forwarded'
   | 'upstream_unreachable'
@@ -31,6 +32,7 @@ const WIRE: Readonly<Record<ErrorCode, readonly [status: number, type: string]>>
   unknown_agent: [404, 'invalid_request_error'],
   invalid_api_key: [401, 'authentication_error'],
   memory_budget_exceeded: [400, 'invalid_request_error'],
+  invalid_encrypted_content: [400, 'invalid_request_error'],
   conversation_not_found: [404, 'invalid_request_error'],
   not_forwarded: [404, 'invalid_request_error'],
   upstream_unreachable: [502, 'server_error'],

@@ -3,7 +3,12 @@ import { type History, readHistory } from '../memory/history.ts';
 import { mayAct, type PlanRequest } from '../memory/plan.ts';
 import { idleReport, type Report, type StrategySource, type Warning } from '../memory/report.ts';
 import { findEcho } from '../memory/session-summary.ts';
-import { budgetsOf, type EditingStrategy, type SummarizingStrategy } from '../memory/strategy.ts';
+import {
+  actingStrategy,
+  budgetsOf,
+  type EditingStrategy,
+  type SummarizingStrategy,
+} from '../memory/strategy.ts';
 import { type TokenCounter, toolTokens } from '../memory/tokens.ts';
 import type { View } from '../memory/view.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
@@ -17,6 +22,7 @@ import type { Caller } from './caller.ts';
 import type { ChosenStrategy } from './choose-strategy.ts';
 import { groupOf, sentSummary } from './conversation.ts';
 import { ApiError } from './errors.ts';
+import { upstreamCompacts } from './native-compaction.ts';
 import { type OfferedTools, offerTools } from './offer-tools.ts';
 import type { Place } from './place.ts';
 import { replayedView } from './replayed-view.ts';
@@ -54,6 +60,8 @@ export interface MakeViewOptions {
   readonly count: boolean;
   /** Whether the view is all that the caller wants: then a summary is made also where it can't be kept. */
   readonly expressly: boolean;
+  /** See `PlanRequest`. */
+  readonly whole?: boolean;
   /** What the upstream has just said that it takes; absent: what it is known to take. */
   readonly limit?: LearnedLimit;
 }
@@ -96,13 +104,15 @@ export async function makeView(
   scope: RequestScope,
   options: MakeViewOptions,
 ): Promise<MadeView> {
-  const { strategy, source } = chosen;
+  const { source } = chosen;
+  const { mode } = chosen.strategy;
+  const strategy = actingStrategy(chosen.strategy, upstreamCompacts(request, scope.services.config));
   const offered = offerTools(request, strategy, scope.caller.tenant);
   const tools = offered === 'off' ? undefined : offered;
   const idle = (...warnings: Warning[]): MadeView => ({
     view: undefined,
     tools,
-    report: idleReport(strategy.mode, source, [...chosen.warnings, ...warnings]),
+    report: idleReport(mode, source, [...chosen.warnings, ...warnings]),
   });
   const untouched = (...warnings: Warning[]): MadeView => ({ ...idle(...warnings), tools: undefined });
   if (place.off.length > 0) return untouched(...place.off);
@@ -132,6 +142,7 @@ export async function makeView(
     toolTokens: 0,
     answerTokens,
     force: options.force,
+    whole: options.whole ?? false,
     retrieval: tools !== undefined,
   };
   const outline = limit ? withinLimit(strategy, asked, limit) : asked;
@@ -156,7 +167,7 @@ export async function makeView(
     strategy.mode === 'rolling_summary'
       ? await rollingView(strategy, prepared)
       : await replayedView(strategy, prepared);
-  return { ...made, tools, report: withLimit(made.report, outline.limit) };
+  return { ...made, tools, report: { ...withLimit(made.report, outline.limit), mode } };
 }
 
 /**

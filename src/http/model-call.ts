@@ -4,34 +4,49 @@ import type { Result } from '../memory/result.ts';
 import type { AnswerFormat } from '../protocol/answer-format.ts';
 import type { BodyFault } from '../protocol/body.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
+import type { SealedField } from '../protocol/sealed.ts';
 import { Rounds } from '../retrieval/rounds.ts';
 import { archiverOf } from './archive.ts';
 import { askUpstream, scopeOf } from './ask-upstream.ts';
 import { askWithin } from './ask-within.ts';
 import { agentOf, type ChosenStrategy, chooseStrategy } from './choose-strategy.ts';
+import { type Compaction, compactConversation } from './compaction.ts';
 import { settingsOf } from './conversation.ts';
 import { ApiError } from './errors.ts';
 import { injectionFor, withInjection } from './inject.ts';
 import { type MadeView, type MakeViewOptions, makeView, type RequestScope } from './make-view.ts';
 import { noteNamed } from './named-refs.ts';
+import { compactionOf, upstreamCompacts, withCompaction } from './native-compaction.ts';
+import { openSealed } from './open-sealed.ts';
 import { type Place, placeOf } from './place.ts';
 import { relay } from './relay.ts';
+import { setReportHeaders } from './report-headers.ts';
 import type { Agent, AppEnv } from './services.ts';
 import { startRounds } from './start-rounds.ts';
 
 /** A protocol: how its requests are read, where they go, and how their answers are relayed. */
-export interface ModelApi {
+export interface ModelApi<Read extends ModelRequest = ModelRequest> {
   /** Below the upstream's base URL. */
   readonly path: string;
   readonly answers: AnswerFormat;
-  read(bytes: Uint8Array): Result<ModelRequest, BodyFault>;
+  /** The field that holds the conversation. */
+  readonly list: SealedField;
+  read(bytes: Uint8Array): Result<Read, BodyFault>;
+  /** The answer to a request for a compaction; absent where the protocol has none. @param inBody whether the report stands in it */
+  compaction?(request: ModelRequest, compaction: Compaction, inBody: boolean): Response;
 }
 
 export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Response> {
   const scope = scopeOf(c);
-  const request = await readRequest(c.req.raw, api.read);
+  const request = await readRequest(c.req.raw, api, scope);
   checkState(request, scope);
   const { place, chosen } = await readCall(request, c.get('agent'), scope);
+  if (api.compaction && request.isCompaction && isOurs(request, scope)) {
+    const compaction = await compactConversation(request, chosen, place, scope);
+    const response = api.compaction(request, compaction, chosen.report);
+    setReportHeaders(response.headers, compaction.report, scope.timings);
+    return response;
+  }
   const options = { force: false, dryRun: false, count: chosen.report, expressly: false };
   const make = (how: MakeViewOptions) => makeView(request, chosen, place, scope, how);
   const [first, injected] = await Promise.all([
@@ -39,7 +54,12 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
     injectionFor(request, chosen.injection, place, scope),
   ]);
   const bodyOf = ({ view, tools }: MadeView) =>
-    request.write(view, injected.message, tools?.definitions, scope.services.config.access !== undefined);
+    request.write(view, {
+      injected: injected.message,
+      tools: tools?.definitions,
+      isShared: scope.services.config.access !== undefined,
+      compaction: compactionOf(chosen.strategy, request, scope.services.config),
+    });
   const send = (body: Uint8Array, left?: AbortSignal) => askUpstream(c, scope, api.path, body, left);
   let sent: Uint8Array | undefined;
   const ask = (view: MadeView) => {
@@ -77,6 +97,11 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   return relay(answer, { ...made, report }, how, scope);
 }
 
+/** Whether a compaction is ours to make: the upstream can't, and has not stored what it is about. */
+function isOurs(request: ModelRequest, { services }: RequestScope): boolean {
+  return !upstreamCompacts(request, services.config) && request.upstreamState === undefined;
+}
+
 /** Whose a request is, and what holds for it. @throws ApiError */
 export async function readCall(
   request: ModelRequest,
@@ -87,22 +112,25 @@ export async function readCall(
   const agent = agentOf(request, headers, agentInPath, services);
   const place = placeOf(request, headers, agent?.isolation ?? services.config.isolation);
   const settings = () => settingsOf(place, scope);
-  return { place, chosen: await chooseStrategy(request, headers, agent, settings, services) };
+  const chosen = await chooseStrategy(request, headers, agent, settings, services);
+  return { place, chosen: withCompaction(chosen, request, services.config) };
 }
 
-/** Reads the body of a request. @throws ApiError */
+/** Reads the body of a request, with its compaction items opened. @throws ApiError */
 export async function readRequest<Read extends ModelRequest>(
   raw: Request,
-  reader: (bytes: Uint8Array) => Result<Read, BodyFault>,
+  { read: reader, list }: Pick<ModelApi<Read>, 'read' | 'list'>,
+  { caller }: RequestScope,
 ): Promise<Read> {
-  const read = reader(new Uint8Array(await raw.arrayBuffer()));
+  const bytes = new Uint8Array(await raw.arrayBuffer());
+  const read = reader(await openSealed(bytes, list, caller.tenant));
   if (read.ok) return read.value;
   const { code, message, param } = read.reason;
   throw new ApiError(code, message, param);
 }
 
 /** Callers with an access key share an account: what one has stored there is no other's to name. @throws ApiError */
-function checkState(request: ModelRequest, { services }: RequestScope): void {
+export function checkState(request: ModelRequest, { services }: RequestScope): void {
   if (!services.config.access || request.upstreamState === undefined) return;
   throw new ApiError(
     'not_forwarded',

@@ -1,12 +1,74 @@
-/** `POST /v1/responses`. */
+/** `POST /v1/responses`, and `POST /v1/responses/compact`. */
 import type { Context } from 'hono';
-import { readResponsesRequest } from '../protocol/responses.ts';
+import { type ResponsesRequest, readResponsesRequest } from '../protocol/responses.ts';
+import {
+  type CompactionAnswer,
+  compactionBody,
+  compactionEvents,
+  compactionResponse,
+} from '../protocol/responses-compaction.ts';
 import { responsesFormat } from '../protocol/responses-format.ts';
-import { answerCall, type ModelApi } from './model-call.ts';
+import { concat } from '../protocol/spans.ts';
+import { responseHeaders } from '../upstream/request.ts';
+import { askUpstream, scopeOf } from './ask-upstream.ts';
+import { type Compaction, compactConversation } from './compaction.ts';
+import type { RequestScope } from './make-view.ts';
+import { answerCall, checkState, type ModelApi, readCall, readRequest } from './model-call.ts';
+import { setReportHeaders } from './report-headers.ts';
 import type { AppEnv } from './services.ts';
 
-const RESPONSES: ModelApi = { path: '/responses', read: readResponsesRequest, answers: responsesFormat };
+const RESPONSES: ModelApi<ResponsesRequest> = {
+  path: '/responses',
+  list: 'input',
+  read: readResponsesRequest,
+  answers: responsesFormat,
+  compaction: (request, compaction, inBody) => {
+    const answer = answerOf(compaction, inBody);
+    if (request.field('stream') !== true) return Response.json(compactionResponse(request, answer));
+    return new Response(concat(compactionEvents(request, answer)), {
+      headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-cache, no-transform' },
+    });
+  },
+};
 
 export function responses(c: Context<AppEnv>): Promise<Response> {
   return answerCall(c, RESPONSES);
+}
+
+/** What the upstream has stored it must compact itself: such a request is forwarded. */
+export async function compactResponses(c: Context<AppEnv>): Promise<Response> {
+  const scope = scopeOf(c);
+  const request = await readRequest(c.req.raw, RESPONSES, scope);
+  checkState(request, scope);
+  if (request.upstreamState !== undefined) return forwarded(c, request, scope);
+  const { place, chosen } = await readCall(request, c.get('agent'), scope);
+  const compaction = await compactConversation(request, chosen, place, scope);
+  const users = compaction.users.map(({ json }) => new TextDecoder().decode(json));
+  const response = Response.json(compactionBody(users, answerOf(compaction, chosen.report)));
+  setReportHeaders(response.headers, compaction.report, scope.timings);
+  return response;
+}
+
+async function forwarded(
+  c: Context<AppEnv>,
+  request: ResponsesRequest,
+  scope: RequestScope,
+): Promise<Response> {
+  const { response } = await askUpstream(c, scope, '/responses/compact', request.write(undefined));
+  const { status, statusText } = response;
+  return new Response(response.body, {
+    status,
+    statusText,
+    headers: responseHeaders(response.headers, scope.caller.account),
+  });
+}
+
+function answerOf({ sealed, usage, report }: Compaction, inBody: boolean): CompactionAnswer {
+  return {
+    sealed,
+    usage,
+    report: inBody ? report : undefined,
+    id: crypto.randomUUID().replaceAll('-', ''),
+    created: Math.floor(Date.now() / 1000),
+  };
 }

@@ -52,6 +52,8 @@ export interface PlanRequest {
   readonly answerTokens: number;
   /** Triggers count as met. */
   readonly force: boolean;
+  /** Whether no turn stays, not even the one that is worked on: the conversation is put away, and nothing is asked. */
+  readonly whole?: boolean;
   /** Tokens that the upstream takes at the most, where it has said so by refusing a request. */
   readonly limit?: number | undefined;
   /** Whether the model can fetch what is removed. */
@@ -250,9 +252,11 @@ function ruleOf(
     learned: request.limit !== undefined && request.limit <= budgets.window,
     answer: answerRoom(request.answerTokens, budgets.window),
     force: request.force,
-    ...tailOf(strategy),
+    ...(request.whole ? NO_TAIL : tailOf(strategy)),
   };
 }
+
+const NO_TAIL = { stops: 'unit', keepTurns: 0, keepSteps: 0 } as const;
 
 /** The tail. A caller who sets the turns and not the steps forbids that it shrinks (design §3). */
 function tailOf(strategy: ReplayedStrategy): Pick<ReplayRule, 'keepTurns' | 'keepSteps' | 'stops'> {

@@ -35,11 +35,24 @@ export interface Echo {
 /** An echo that has been counted. */
 export type CountedEcho = Echo & { readonly tokens: number };
 
-/** Finds a summary directly after the preamble. Its ref proves that Precis wrote it for this tenant. */
+/**
+ * Finds a summary directly after the preamble, or behind nothing but user messages, which a compaction item leaves before it. Its ref proves
+ * that Precis wrote it for this tenant.
+ */
 export function findEcho(messages: readonly Message[], refs: RefNamer | undefined): Echo | undefined {
-  const first = messages.findIndex((message) => message.role !== 'preamble');
+  if (!refs) return undefined;
+  for (const [index, { role }] of messages.entries()) {
+    if (role === 'preamble') continue;
+    if (role !== 'user') return undefined;
+    const echo = echoAt(messages, index, refs);
+    if (echo) return echo;
+  }
+  return undefined;
+}
+
+function echoAt(messages: readonly Message[], first: number, refs: RefNamer): Echo | undefined {
   const message = messages[first];
-  if (!refs || message?.role !== 'user') return undefined;
+  if (!message) return undefined;
   const opening = message.opening();
   if (opening !== SHADOW_LINE) return parseBlock(opening, first, first, refs);
   const answer = messages[first + 1];

@@ -132,6 +132,7 @@ const schemas = {
     compact_retrieval: retrieval.optional(),
     offload_min_tokens: z.int().min(SMALLEST_OFFLOAD).default(AUTO_OFFLOAD_TOKENS),
   }),
+  native: z.strictObject({ mode: z.literal('native'), compact_threshold: z.int().positive().optional() }),
 };
 
 /** The modes that exist. */
@@ -139,6 +140,7 @@ const MODES = Object.keys(schemas) as Mode[];
 
 export type Mode = keyof typeof schemas;
 type NoneStrategy = z.output<typeof schemas.none>;
+export type NativeStrategy = z.output<typeof schemas.native>;
 export type TrimStrategy = z.output<typeof schemas.trim>;
 export type CompactStrategy = z.output<typeof schemas.compact>;
 export type SummarizeStrategy = z.output<typeof schemas.summarize>;
@@ -151,7 +153,9 @@ export type SummarizingStrategy = SummarizeStrategy | AutoStrategy | RollingStra
 /** What compaction is done by. */
 export type CompactSettings = Omit<CompactStrategy, 'mode' | 'compact_retrieval' | keyof typeof common>;
 export type EditingStrategy = ReplayedStrategy | RollingStrategy;
-export type MemoryStrategy = NoneStrategy | EditingStrategy;
+export type MemoryStrategy = NoneStrategy | NativeStrategy | EditingStrategy;
+/** What is done to a view: nothing where the upstream itself does it. */
+export type ActingStrategy = NoneStrategy | EditingStrategy;
 
 /** A strategy as a caller writes it, defaults left out. */
 export type MemoryStrategyRequest = { [Name in Mode]: z.input<(typeof schemas)[Name]> }[Mode];
@@ -192,8 +196,31 @@ export function parseStrategy(input: unknown): Result<MemoryStrategy, StrategyFa
     );
   const parsed = schemas[mode].safeParse(object);
   if (!parsed.success) return { ok: false, reason: describe(mode, parsed.error.issues[0]) };
-  const contradiction = parsed.data.mode === 'none' ? undefined : contradictionIn(parsed.data);
+  const contradiction = edits(parsed.data) ? contradictionIn(parsed.data) : undefined;
   return contradiction ? { ok: false, reason: contradiction } : { ok: true, value: parsed.data };
+}
+
+/** Whether a strategy says how the view is edited. */
+export function edits(strategy: MemoryStrategy): strategy is EditingStrategy {
+  return strategy.mode !== 'none' && strategy.mode !== 'native';
+}
+
+/**
+ * What a strategy does to the view. `native` leaves it to an upstream that compacts; for any other it is a summary of the prefix once the
+ * threshold is passed.
+ */
+export function actingStrategy(strategy: MemoryStrategy, upstreamCompacts: boolean): ActingStrategy {
+  if (strategy.mode !== 'native') return strategy;
+  if (upstreamCompacts) return { mode: 'none' };
+  return schemas.summarize.parse({ mode: 'summarize', token_budget: strategy.compact_threshold });
+}
+
+/** A summary of all that there is, by what a strategy says of its summaries. */
+export function wholeSummary(strategy: MemoryStrategy): SummarizeStrategy {
+  const whole = schemas.summarize.parse({ mode: 'summarize', keep_last_n_turns: 0 });
+  if (!edits(strategy) || strategy.mode === 'trim' || strategy.mode === 'compact') return whole;
+  const { context_window_tokens, summarizer_model, summary_focus, summary_max_tokens } = strategy;
+  return { ...whole, context_window_tokens, summarizer_model, summary_focus, summary_max_tokens };
 }
 
 /** Budgets in tokens, for a model. */
@@ -242,7 +269,7 @@ export function retrieves(
 
 /** Checks what depends on the model's window: a soft budget over the hard one. */
 export function budgetFault(strategy: MemoryStrategy, model: string | undefined): StrategyFault | undefined {
-  if (strategy.mode === 'none') return undefined;
+  if (!edits(strategy)) return undefined;
   const { hard, soft } = budgetsOf(strategy, model);
   if (hard === undefined || soft === undefined || soft <= hard) return undefined;
   const field = strategy.token_soft_budget === undefined ? 'token_soft_remaining_pct' : 'token_soft_budget';

@@ -12,7 +12,7 @@ import { ChatMessage, COMPACTED_MARK, READ_FIELDS } from './chat-message.ts';
 import { injectionSplice, summaryMessages } from './chat-summary.ts';
 import { openingOf, openingSplice, outputSplice, partSplices } from './edits.ts';
 import { MOST_MESSAGES, ModelBody } from './model-body.ts';
-import type { InjectedMessage, ModelRequest } from './model-request.ts';
+import type { Beside, InjectedMessage, ModelRequest } from './model-request.ts';
 import {
   cutMembers,
   fieldOf,
@@ -50,8 +50,11 @@ export class ChatRequest extends ModelBody implements ModelRequest {
     this.answerTokens = this.limit('max_completion_tokens') ?? this.limit('max_tokens') ?? 0;
   }
 
-  /** Chat has no state upstream. */
+  /** Chat has no state upstream, and nothing there compacts it. */
   readonly upstreamState = undefined;
+  readonly compaction = undefined;
+  readonly hasCompaction = false;
+  readonly isCompaction = false;
 
   /** Of functions, and of custom tools. */
   get toolNames(): ReadonlySet<string> {
@@ -73,7 +76,7 @@ export class ChatRequest extends ModelBody implements ModelRequest {
     return JSON.stringify(tool);
   }
 
-  write(view: View | undefined, injected?: InjectedMessage, tools: readonly string[] = []): Uint8Array {
+  write(view: View | undefined, { injected, tools = [] }: Beside = {}): Uint8Array {
     return writeChatRequest(this, view, injected, tools);
   }
 }
@@ -125,6 +128,24 @@ export function writeCompactedMessages(request: ChatRequest, view: View | undefi
       { [COMPACTED_MARK]: true },
     ),
   );
+}
+
+/**
+ * The view in two: the messages that lead, which are the preamble, and all others. Nothing carries the mark.
+ *
+ * @returns each message as JSON
+ */
+export function compactedParts(
+  request: ChatRequest,
+  view: View | undefined,
+): { readonly preamble: readonly string[]; readonly others: readonly string[] } {
+  const read = readChatRequest(writeChatRequest(request, view));
+  if (!read.ok) throw new Error('a view was written that can not be read');
+  const { messages } = read.value;
+  const behind = messages.findIndex(({ role }) => role !== 'preamble');
+  const first = behind < 0 ? messages.length : behind;
+  const texts = messages.map(({ json }) => new TextDecoder().decode(json));
+  return { preamble: texts.slice(0, first), others: texts.slice(first) };
 }
 
 function isChanged(view: View | undefined, index: number): boolean {

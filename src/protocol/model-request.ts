@@ -19,6 +19,17 @@ export interface InjectedMessage {
   readonly content: string;
 }
 
+/** What else is done to a body. */
+export interface Beside {
+  readonly injected?: InjectedMessage | undefined;
+  /** Tools of ours, each as its JSON. */
+  readonly tools?: readonly string[] | undefined;
+  /** Whether other callers share the upstream's account: then nothing of the request may be stored there. */
+  readonly isShared?: boolean;
+  /** What becomes of the wish that the upstream compacts: it is cut out where the upstream can't, or put in. Absent: as it came. */
+  readonly compaction?: 'cut' | { readonly threshold: number | undefined } | undefined;
+}
+
 export interface ModelRequest {
   /** The body as it came. */
   readonly bytes: Uint8Array;
@@ -36,6 +47,12 @@ export interface ModelRequest {
   readonly toolNames: ReadonlySet<string>;
   /** Whether the request has tools of the caller's. */
   readonly hasTools: boolean;
+  /** What the request asks the upstream to compact by itself; undefined where it doesn't, or the protocol has no such thing. */
+  readonly compaction: { readonly threshold: number | undefined } | undefined;
+  /** Whether the protocol has upstreams that compact by themselves. */
+  readonly hasCompaction: boolean;
+  /** Whether the request asks for nothing but a compaction. */
+  readonly isCompaction: boolean;
   /** Whether tools of ours may stand beside them, and one answer be made of several. */
   readonly takesTools: boolean;
   /** The value of one of Precis' own fields; undefined when it is absent or null. */
@@ -46,16 +63,6 @@ export interface ModelRequest {
   toolJson(tool: FunctionTool): string;
   /** The caller's tools and ours, for counting. @param definitions of ours, each as its JSON */
   toolsWith(definitions: readonly string[]): Tools;
-  /**
-   * The body as it goes upstream: own fields and marks cut out, and the view in place of the messages.
-   *
-   * @param tools of ours, each as its JSON
-   * @param isShared whether other callers share the upstream's account: then nothing of the request may be stored there
-   */
-  write(
-    view: View | undefined,
-    injected?: InjectedMessage,
-    tools?: readonly string[],
-    isShared?: boolean,
-  ): Uint8Array;
+  /** The body as it goes upstream: own fields and marks cut out, and the view in place of the messages. */
+  write(view: View | undefined, beside?: Beside): Uint8Array;
 }

@@ -12,7 +12,7 @@ import { type BodyFault, isOwnField, scanBody } from './body.ts';
 import { summaryMessages } from './chat-summary.ts';
 import { openingOf, openingSplice, outputSplice, partSplices } from './edits.ts';
 import { MOST_MESSAGES, ModelBody } from './model-body.ts';
-import type { InjectedMessage, ModelRequest, WireMessage } from './model-request.ts';
+import type { Beside, InjectedMessage, ModelRequest, WireMessage } from './model-request.ts';
 import { asObject, plain } from './parts.ts';
 import { groupItems, ItemGroup, READ_FIELDS } from './responses-item.ts';
 import {
@@ -31,6 +31,8 @@ const OUTLINE: ReadonlyMap<string, Outline> = new Map([
   ['input', { items: { fields: new Map(READ_FIELDS.map((field) => [field, {}])) }, most: MOST_MESSAGES }],
   ['tools', { items: {}, most: MOST_MESSAGES }],
 ]);
+
+const MANAGEMENT = 'context_management';
 
 /** Fields by which the upstream is told that it has the history. */
 const STATE_FIELDS = ['previous_response_id', 'conversation'] as const;
@@ -69,6 +71,21 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     return new Set([this.field('tools'), ...added].flatMap(namesIn));
   }
 
+  readonly hasCompaction = true;
+
+  get compaction(): { readonly threshold: number | undefined } | undefined {
+    const wish = this.wishes.map(asObject).find(({ type }) => type === 'compaction');
+    if (!wish) return undefined;
+    const threshold = wish.compact_threshold;
+    return { threshold: typeof threshold === 'number' && threshold > 0 ? Math.floor(threshold) : undefined };
+  }
+
+  /** Codex asks so, with the conversation before it. */
+  get isCompaction(): boolean {
+    const last = this.messages.at(-1);
+    return last instanceof ItemGroup && last.items.at(-1)?.type === 'compaction_trigger';
+  }
+
   get upstreamState(): string | undefined {
     const named = STATE_FIELDS.find((field) => (this.field(field) ?? null) !== null);
     if (named !== undefined) return named;
@@ -86,26 +103,46 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
 
   write(
     view: View | undefined,
-    injected?: InjectedMessage,
-    tools: readonly string[] = [],
-    isShared = false,
+    { injected, tools = [], isShared = false, compaction }: Beside = {},
   ): Uint8Array {
     const fields = this.root.fields ?? [];
+    const cut = new Set(compaction === 'cut' && this.others.length === 0 ? [MANAGEMENT] : []);
     return splice(this.bytes, { start: 0, end: this.bytes.length }, [
-      ...(isShared ? [this.unstored()] : []),
+      ...(isShared ? [this.fieldSplice('store', false)] : []),
       ...(injected ? this.injection(injected) : []),
       ...(tools.length > 0 ? [toolSplice(this.root, tools)] : []),
-      ...cutMembers(fields, (index) => isOwnField(fields[index]?.key ?? '')),
+      ...cutMembers(fields, (index) => {
+        const key = fields[index]?.key ?? '';
+        return isOwnField(key) || cut.has(key);
+      }),
+      ...(compaction === undefined || cut.size > 0 ? [] : this.management(compaction)),
       ...(view ? this.viewSplices(view) : []),
     ]);
   }
 
-  /** `store` is true where nothing is said. */
-  private unstored(): Splice {
-    const store = fieldOf(this.root, 'store')?.value;
-    if (store) return { start: store.start, end: store.end, with: 'false' };
+  /** @param compaction other wishes than for a compaction stay */
+  private management(compaction: 'cut' | { readonly threshold: number | undefined }): Splice[] {
+    if (compaction === 'cut') return this.compaction ? [this.fieldSplice(MANAGEMENT, this.others)] : [];
+    const { threshold: compact_threshold } = compaction;
+    return [this.fieldSplice(MANAGEMENT, [...this.others, { type: 'compaction', compact_threshold }])];
+  }
+
+  /** What `context_management` asks for beside a compaction. */
+  private get others(): readonly unknown[] {
+    return this.wishes.filter((wish) => asObject(wish).type !== 'compaction');
+  }
+
+  private get wishes(): readonly unknown[] {
+    const wishes = this.field(MANAGEMENT);
+    return Array.isArray(wishes) ? wishes : [];
+  }
+
+  private fieldSplice(key: string, value: unknown): Splice {
+    const field = fieldOf(this.root, key)?.value;
+    const json = JSON.stringify(value);
+    if (field) return { start: field.start, end: field.end, with: json };
     const end = this.root.end - 1;
-    return { start: end, end, with: ',"store":false' };
+    return { start: end, end, with: `,"${key}":${json}` };
   }
 
   /** Behind the leading preamble, where it stays while the conversation grows. */

@@ -35,8 +35,8 @@ export interface Opened {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** What an object holds: a removed content, or a pack of archived messages. */
-type Purpose = 'content' | 'archive';
+/** What is sealed: a removed content, a pack of archived messages, or a compaction item, which has a key of its own. */
+type Purpose = 'content' | 'archive' | 'compaction';
 
 export async function sealEnvelope(
   tenant: Tenant,
@@ -71,7 +71,7 @@ export async function sealBytes(
   plain: Uint8Array<ArrayBuffer>,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
-  const key = await tenant.contentKey();
+  const key = await tenant.key(keyOf(purpose));
   const sealed = await crypto.subtle.encrypt(algorithm(tenant, purpose, name, nonce), key, plain);
   const envelope = new Uint8Array(1 + NONCE_BYTES + sealed.byteLength);
   envelope[0] = VERSION;
@@ -90,8 +90,12 @@ export async function openBytes(
   const bytes = new Uint8Array(envelope);
   if (bytes[0] !== VERSION) throw new Error(`stored object of unknown version ${bytes[0]}`);
   const nonce = bytes.slice(1, 1 + NONCE_BYTES);
-  const key = await tenant.contentKey();
+  const key = await tenant.key(keyOf(purpose));
   return crypto.subtle.decrypt(algorithm(tenant, purpose, name, nonce), key, bytes.subarray(1 + NONCE_BYTES));
+}
+
+function keyOf(purpose: Purpose): 'content' | 'compaction' {
+  return purpose === 'compaction' ? 'compaction' : 'content';
 }
 
 function algorithm(

@@ -8,14 +8,14 @@ import { Lru } from '../memory/lru.ts';
 import { REF_PATTERN, type RefNamer } from '../memory/placeholder.ts';
 
 /** What a derived key is for. */
-export type Purpose = 'ref' | 'content';
+export type Purpose = 'ref' | 'content' | 'compaction';
 
 export interface Tenant {
   /** 32 hexadecimal characters; the prefix of every key in storage. */
   readonly id: string;
   readonly refs: RefNamer;
-  /** The AES-GCM key of what is stored. */
-  contentKey(): Promise<CryptoKey>;
+  /** The AES-GCM key of what is stored, or of what callers hold for us. */
+  key(purpose: 'content' | 'compaction'): Promise<CryptoKey>;
   /** A digest that only this tenant can make. */
   seal(text: string): string;
 }
@@ -58,19 +58,17 @@ export class Tenants {
 
   private make(id: string): Tenant {
     const refKey = this.derive(id, 'ref');
-    let contentKey: Promise<CryptoKey> | undefined;
+    const keys = new Map<Purpose, Promise<CryptoKey>>();
     return {
       id,
       refs: {
         name: (key, content) => this.names.remember(`${id}:${key}`, () => nameRef(refKey, content())),
         owns: (ref) => ownsRef(refKey, ref),
       },
-      contentKey: () => {
-        contentKey ??= crypto.subtle.importKey('raw', this.derive(id, 'content'), 'AES-GCM', false, [
-          'encrypt',
-          'decrypt',
-        ]);
-        return contentKey;
+      key: (purpose) => {
+        const key = keys.get(purpose) ?? importKey(this.derive(id, purpose));
+        keys.set(purpose, key);
+        return key;
       },
       seal: (text) => hmac(refKey, `seal:${text}`).toString('hex'),
     };
@@ -79,6 +77,10 @@ export class Tenants {
   private derive(tenant: string, purpose: Purpose): Uint8Array<ArrayBuffer> {
     return new Uint8Array(hkdfSync('sha256', this.secret, tenant, `precis:${purpose}`, 32));
   }
+}
+
+function importKey(bytes: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
+  return crypto.subtle.importKey('raw', bytes, 'AES-GCM', false, ['encrypt', 'decrypt']);
 }
 
 /** A digest for labels in markers; it protects nothing, it only keeps a caller's text out of a marker. */

@@ -7,6 +7,7 @@ import { createWrittenPreviews } from '../../src/memory/preview.ts';
 import { type Report, reportOf } from '../../src/memory/report.ts';
 import { findEcho } from '../../src/memory/session-summary.ts';
 import {
+  edits,
   type MemoryStrategyRequest,
   parseStrategy,
   type ReplayedStrategy,
@@ -82,9 +83,10 @@ function standIn(name: string, tokens: number): string {
 export function strategyOf(input: MemoryStrategyRequest): ReplayedStrategy {
   const parsed = parseStrategy(input);
   if (!parsed.ok) throw new Error(parsed.reason.message);
-  const { mode } = parsed.value;
-  if (mode === 'none' || mode === 'rolling_summary') throw new Error(`mode ${mode} is not planned by replay`);
-  return parsed.value;
+  const strategy = parsed.value;
+  if (!edits(strategy) || strategy.mode === 'rolling_summary')
+    throw new Error(`mode ${strategy.mode} is not planned by replay`);
+  return strategy;
 }
 
 /** Plans and renders a body. */

@@ -190,8 +190,7 @@ describe('items', () => {
 
   it.each([{}, { input: null }])('need not be there: what is put in stands alone in %j', (fields) => {
     const written = requestOf({ model: 'm', prompt: { id: 'p' }, ...fields }).write(undefined, {
-      role: 'user',
-      content: 'Known.',
+      injected: { role: 'user', content: 'Known.' },
     });
     expect(JSON.parse(new TextDecoder().decode(written)).input).toEqual([
       { role: 'user', content: 'Known.' },
@@ -214,7 +213,7 @@ describe('items', () => {
   it('that are a text are a user message', () => {
     const request = requestOf({ model: 'm', instructions: 'Be brief.', input: 'Hello' });
     expect(request.messages.map(({ role }) => role)).toEqual(['preamble', 'user']);
-    const written = request.write(undefined, { role: 'system', content: 'Known.' });
+    const written = request.write(undefined, { injected: { role: 'system', content: 'Known.' } });
     expect(JSON.parse(new TextDecoder().decode(written)).input).toEqual([
       { role: 'system', content: 'Known.' },
       { role: 'user', content: 'Hello' },
@@ -259,7 +258,7 @@ describe('tools of ours', () => {
   it('are not taken for strict ones', () => {
     const request = requestOf({ input: 'Hello', tools });
     const definition = request.toolJson(definitionOf('retrieve_ref'));
-    const sent = JSON.parse(new TextDecoder().decode(request.write(undefined, undefined, [definition])));
+    const sent = JSON.parse(new TextDecoder().decode(request.write(undefined, { tools: [definition] })));
     expect(sent.tools).toEqual([
       ...tools,
       { type: 'function', ...definitionOf('retrieve_ref').function, strict: false },

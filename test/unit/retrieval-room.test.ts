@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { type OfferedTools, offerTools } from '../../src/http/offer-tools.ts';
 import { retrievalRoom } from '../../src/http/retrieval-room.ts';
 import { idleReport, type Report } from '../../src/memory/report.ts';
-import { type EditingStrategy, parseStrategy } from '../../src/memory/strategy.ts';
+import { type EditingStrategy, edits, parseStrategy } from '../../src/memory/strategy.ts';
 import { readChatRequest } from '../../src/protocol/chat.ts';
 import { tenant } from '../support/view-of.ts';
 
 function strategyOf(more: object = {}): EditingStrategy {
   const read = parseStrategy({ mode: 'compact', compact_retrieval: 'tool', ...more });
-  if (!read.ok || read.value.mode === 'none') throw new Error('a strategy was written');
+  if (!read.ok || !edits(read.value)) throw new Error('a strategy was written');
   return read.value;
 }
 

@@ -1,0 +1,104 @@
+/** The whole of a conversation as one opaque item, which its caller sends back in the place of what it stands for (design §5). */
+import { type History, readHistory } from '../memory/history.ts';
+import type { Report, TokenUsage } from '../memory/report.ts';
+import { wholeSummary } from '../memory/strategy.ts';
+import type { View } from '../memory/view.ts';
+import type { ModelRequest, WireMessage } from '../protocol/model-request.ts';
+import { sealCompaction } from '../storage/compaction-item.ts';
+import { sealingTenant } from './caller.ts';
+import type { ChosenStrategy } from './choose-strategy.ts';
+import { ApiError } from './errors.ts';
+import { makeView, type RequestScope } from './make-view.ts';
+import { noteNamed } from './named-refs.ts';
+import type { Place } from './place.ts';
+
+/** User messages that stand beside an item, the newest ones, in tokens. */
+const RECENT_USER_TOKENS = 20_000;
+
+export interface Compaction {
+  /** The opaque text. */
+  readonly sealed: string;
+  /** Recent user messages that the item's summary covers. */
+  readonly users: readonly WireMessage[];
+  readonly report: Report;
+  /** What the summary cost. */
+  readonly usage: TokenUsage;
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** What stands for nothing yet has cost nothing. */
+const NO_USAGE: TokenUsage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+
+/**
+ * Compacts all but the preamble. What a summary can't stand for is in the item as it came: an unanswered call, or everything where no summary
+ * would be shorter.
+ *
+ * @throws ApiError without a tenant, and for what can't be read
+ */
+export async function compactConversation(
+  request: ModelRequest,
+  chosen: ChosenStrategy,
+  place: Place,
+  scope: RequestScope,
+): Promise<Compaction> {
+  const tenant = sealingTenant(scope.caller);
+  const spoken = request.messages.filter(({ role }) => role !== 'preamble');
+  if (request.tooManyMessages || spoken.length === 0)
+    throw new ApiError(
+      'invalid_messages',
+      'There must be items to be compacted, 20 000 at the most.',
+      'input',
+    );
+  const strategy = wholeSummary(chosen.strategy);
+  const options = { force: true, dryRun: false, count: true, expressly: true, whole: true };
+  const {
+    view,
+    report,
+    history: read,
+  } = await makeView(request, { ...chosen, strategy }, place, scope, options);
+  const history = read ?? readHistory(request.messages);
+  const held = heldBy(request.messages, view);
+  scope.waitUntil(noteNamed(encoder.encode(held), request, place, scope));
+  const { counter } = await scope.services.counting(request.model);
+  return {
+    sealed: await sealCompaction(tenant, held),
+    users: view?.summary ? recentUsers(request.messages, history, view, (at) => counter.message(at)) : [],
+    report: { ...report, mode: chosen.strategy.mode },
+    usage: report.summary?.usage ?? NO_USAGE,
+  };
+}
+
+/** The summary, and whatever it does not stand for, as JSON. */
+function heldBy(messages: readonly WireMessage[], view: View | undefined): string {
+  const summary = view?.summary;
+  const covered = (index: number): boolean =>
+    summary !== undefined && (view?.dropped.has(index) === true || summary.request?.message === index);
+  const rest = messages.filter(({ role }, index) => role !== 'preamble' && !covered(index));
+  return [
+    ...(summary ? [JSON.stringify({ role: 'user', content: summary.block })] : []),
+    ...rest.map(({ json }) => decoder.decode(json)),
+  ].join(',');
+}
+
+/** The newest user messages, in order. One that holds an earlier summary is none of the user's. */
+function recentUsers(
+  messages: readonly WireMessage[],
+  { units, turns, echo }: History,
+  { dropped, summary }: View,
+  tokensOf: (message: WireMessage) => number,
+): WireMessage[] {
+  const recent: WireMessage[] = [];
+  let room = RECENT_USER_TOKENS;
+  for (const turn of turns.toReversed()) {
+    const index = units[turn]?.first ?? -1;
+    const message = messages[index];
+    const isCovered = dropped.has(index) || summary?.request?.message === index;
+    if (!message || !isCovered || index === echo?.last) continue;
+    room -= tokensOf(message);
+    if (room < 0) break;
+    recent.unshift(message);
+  }
+  return recent;
+}

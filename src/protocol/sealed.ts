@@ -1,0 +1,103 @@
+/** Compaction items of ours in a caller's body, and what stands there when they are opened. The upstream's own are not touched. */
+import { Buffer } from 'node:buffer';
+import { asObject, asString } from './parts.ts';
+import { fieldOf, type JsonSpan, JsonSyntaxError, jsonOf, type Splice, scanJson, splice } from './spans.ts';
+
+/** The list in which a protocol's compaction items stand. */
+export type SealedField = 'messages' | 'input';
+
+/** A message or an item that holds an opaque text of ours. */
+export interface Sealed {
+  readonly span: JsonSpan;
+  readonly text: string;
+  /** Where the text stands, for an error. */
+  readonly param: string;
+  /** What else the message says: a client may have made one message of two. */
+  readonly beside: readonly object[];
+}
+
+/** Kinds of items that hold what was compacted; clients of more than one generation write them. */
+const COMPACTIONS = new Set(['compaction', 'compaction_summary', 'context_compaction']);
+
+/**
+ * What holds an opaque text in a body; nothing where it can't be read, which is told elsewhere.
+ *
+ * @param prefix what the texts of ours begin with
+ * @param most elements of a list that is looked into
+ */
+export function sealedIn(bytes: Uint8Array, field: SealedField, prefix: string, most: number): Sealed[] {
+  // Almost no body has any.
+  if (!includes(bytes, prefix)) return [];
+  return itemsOf(bytes, field, most).flatMap((span, index) => {
+    if (!includes(bytes.subarray(span.start, span.end), prefix)) return [];
+    const found = readSealed(asObject(jsonOf(bytes, span)), prefix);
+    return found ? [{ span, ...found, param: `${field}[${index}].${found.param}` }] : [];
+  });
+}
+
+/** The body with other messages or items in the place of those. @param contents in their order: JSON, separated by commas */
+export function openedBody(
+  bytes: Uint8Array,
+  sealed: readonly Sealed[],
+  contents: readonly string[],
+): Uint8Array {
+  const splices = sealed.map(({ span, beside }, index): Splice => {
+    const opened = [contents[index] ?? '', ...beside.map((message) => JSON.stringify(message))];
+    return { start: span.start, end: span.end, with: opened.join(',') };
+  });
+  return splice(bytes, { start: 0, end: bytes.length }, splices);
+}
+
+/** The message of a chat that holds an opaque text: as a string, which every client carries as it is. */
+export function sealedMessage(text: string): object {
+  return { role: 'user', content: JSON.stringify({ type: 'compaction', content: text }) };
+}
+
+/** The item of the Responses API that holds one. */
+export function sealedItem(id: string, text: string): object {
+  return { type: 'compaction', id, encrypted_content: text };
+}
+
+function readSealed(item: Record<string, unknown>, prefix: string): Omit<Sealed, 'span'> | undefined {
+  const { type, role, encrypted_content, content } = item;
+  if (COMPACTIONS.has(asString(type)) && asString(encrypted_content).startsWith(prefix))
+    return { text: asString(encrypted_content), param: 'encrypted_content', beside: [] };
+  if (role !== 'user') return undefined;
+  const parts: unknown[] = Array.isArray(content) ? content : [content];
+  const texts = parts.map((part) => textIn(part, prefix));
+  const at = texts.findIndex((text) => text !== undefined);
+  const text = texts[at];
+  if (text === undefined) return undefined;
+  const others = parts.filter((_, index) => index !== at);
+  return { text, param: 'content', beside: others.length > 0 ? [{ ...item, content: others }] : [] };
+}
+
+/** The opaque text in a content, or in a part of one: `{"type": "compaction", "content": …}`, or that as a text. */
+function textIn(content: unknown, prefix: string): string | undefined {
+  const text = typeof content === 'string' ? content : asObject(content).text;
+  const held = typeof text === 'string' ? asObject(parsed(text)) : asObject(content);
+  const isOurs = held.type === 'compaction' && asString(held.content).startsWith(prefix);
+  return isOurs ? asString(held.content) : undefined;
+}
+
+function itemsOf(bytes: Uint8Array, field: SealedField, most: number): readonly JsonSpan[] {
+  try {
+    const root = scanJson(bytes, { fields: new Map([[field, { items: {}, most }]]) });
+    return fieldOf(root, field)?.value.items ?? [];
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return [];
+    throw error;
+  }
+}
+
+function includes(bytes: Uint8Array, text: string): boolean {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(text);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
