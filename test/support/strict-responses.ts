@@ -17,6 +17,8 @@ const BODY_FIELDS = new Set(
     'max_output_tokens max_tool_calls user safety_identifier prompt_cache_key metadata store service_tier text',
     'reasoning include truncation previous_response_id conversation background top_logprobs context_management prompt',
     'prompt_cache_retention prompt_cache_options moderation',
+    // OpenAI's own Codex sends it, though the reference does not know it.
+    'client_metadata',
   ]
     .join(' ')
     .split(' '),
@@ -27,7 +29,7 @@ const ITEM_FIELDS: Readonly<Record<string, string>> = {
   function_call: 'type call_id name arguments id status caller namespace',
   function_call_output: 'type call_id output id status caller',
   custom_tool_call: 'type call_id name input id status caller namespace',
-  custom_tool_call_output: 'type call_id output id status caller',
+  custom_tool_call_output: 'type call_id output id status caller name',
   reasoning: 'type id summary content encrypted_content status',
   web_search_call: 'type id status action',
   file_search_call: 'type id queries status results',
@@ -176,14 +178,18 @@ function unknownFields(value: Fields, known: ReadonlySet<string>, at: string): s
 function pairViolations(input: readonly Fields[]): string[] {
   const found: string[] = [];
   const open: string[] = [];
+  const answered = new Set<string>();
   for (const [index, { type, call_id, id: itemId }] of input.entries()) {
     const id = String(call_id ?? itemId);
     if (ANSWERED.has(String(type))) open.push(id);
     if (RESULTS.has(String(type))) {
       const call = open.lastIndexOf(id);
-      if (call < 0)
+      // What a custom tool of Codex tells while it runs comes as a further output of its call.
+      const isFurther = type === 'custom_tool_call_output' && answered.has(id);
+      answered.add(id);
+      if (call < 0 && !isFurther)
         found.push(`input[${index}]: no tool call found for function call output with call_id ${id}`);
-      else open.splice(call, 1);
+      if (call >= 0) open.splice(call, 1);
     }
     const next = input[index + 1];
     const follows =

@@ -5,6 +5,8 @@ const user = { role: 'user', content: 'Go.' };
 const called = { type: 'function_call', id: 'fc_1', call_id: 'a', name: 'search', arguments: '{}' };
 const output = { type: 'function_call_output', call_id: 'a', output: 'found' };
 const reasoning = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'x' };
+const custom = { type: 'custom_tool_call', id: 'ctc_1', call_id: 'c', name: 'exec', input: 'go();' };
+const told = { type: 'custom_tool_call_output', call_id: 'c', output: 'so far' };
 const patch = { type: 'apply_patch_call', call_id: 'p', operation: {}, status: 'completed' };
 
 const violations = (input: object[], more: object = {}, stored = new Map<string, object>()) =>
@@ -18,6 +20,7 @@ describe('the strict upstream of the Responses API', () => {
       'the tools of a client',
       [user, patch, { type: 'apply_patch_call_output', call_id: 'p', status: 'failed' }],
     ],
+    ['what a custom tool tells while it runs', [user, custom, told, { ...told, name: 'exec' }]],
     [
       'tools of every kind',
       [user],
@@ -37,6 +40,7 @@ describe('the strict upstream of the Responses API', () => {
   it.each<[violation: string, input: object[], more?: object]>([
     ['input[1]: no tool call found for function call output with call_id a', [user, output]],
     ['input[3]: no tool call found for function call output with call_id a', [user, called, output, output]],
+    ['input[1]: no tool call found for function call output with call_id c', [user, told]],
     ['input: no tool output found for function call a', [user, called]],
     ['input: no tool output found for function call p', [user, patch]],
     [
