@@ -10,7 +10,7 @@ import type { RecordedRequest } from './upstream.ts';
 /** What the tool is called; in a request that has no function of that name, it is a custom tool. */
 export const READ_CHAPTER = 'read_chapter';
 
-/** In characters: about 5 000 tokens. */
+/** In characters: about 3 300 tokens. */
 const CHAPTER_LENGTH = 21_000;
 
 const VOCABULARY = `the a one some every old small bright quiet northern wooden early careful heavy
@@ -33,7 +33,7 @@ export function chapter(book: string, number: number): string {
 
 const wordOf = (book: string, number: number): string => `${book.replaceAll(/\W/g, '')}-${number * 37}`;
 
-/** What the model says at last. */
+/** What the model says at last, when it has found all words. */
 export const reading = (book: string, ...numbers: number[]): string =>
   `The words are ${numbers.map((number) => wordOf(book, number)).join(', ')}.`;
 
@@ -44,56 +44,81 @@ export interface Arguments {
 
 type Json = Record<string, unknown>;
 
+/** Calls of one answer. */
+type Calls = Pick<ResponseAnswer, 'toolCalls' | 'customCalls'>;
+
+/** How a chapter is read with the tools of a request. @param id of the call */
+export type Reader = (number: number, id: string, body: Json) => Calls;
+
 export class ReadingModel {
   /** What it has said to requests that did not forbid to store it, by id. */
   readonly stored = new Map<string, object>();
+  private readonly reader: Reader;
   private steps: (readonly number[])[] = [];
   private words: string[] = [];
+  /** Chapters whose words are still to be found. */
+  private pending = 0;
   private answers = 0;
+
+  constructor(reader: Reader = byTool) {
+    this.reader = reader;
+  }
 
   /** Forgets what it has read, and reads these chapters: those of one step at once. */
   read(...steps: (readonly number[])[]): void {
     this.steps = steps;
     this.words = [];
+    this.pending = 0;
   }
 
-  /** One request of the Responses API. */
+  /** One request of the Responses API. A request without tools, for the title of a conversation, is none of the reading. */
   readonly behaviour = (_: IncomingMessage, response: ServerResponse, { body }: RecordedRequest): void => {
-    for (const output of freshOutputs(body))
-      this.words.push(...(/(?<=The word of chapter \d+ is )[^.]+/.exec(output) ?? ['(not in the output)']));
-    const answer = this.next(body);
+    const id = `reading_${this.answers++}`;
+    const answer = hasTools(body) ? this.next(id, body) : { id, content: 'The book' };
     if (body.store !== false)
       for (const item of responseOf(body, answer).output as { id: string }[]) this.stored.set(item.id, item);
     respond(response, body, answer);
   };
 
-  private next(body: Json): ResponseAnswer {
-    const id = `reading_${this.answers++}`;
+  private next(id: string, body: Json): ResponseAnswer {
+    const found = freshText(body).match(/(?<=The word of chapter \d+ is )[^.]+/g) ?? [];
+    this.words.push(...found, ...Array(Math.max(0, this.pending - found.length)).fill('(not in the output)'));
     const step = this.steps.shift();
+    this.pending = step?.length ?? 0;
     const reasoning = {
       encrypted: `${id}:${'encrypted'.repeat(20)}`,
       // Some reasoning is told in words, and some is not.
       ...(this.answers % 2 === 0 ? { summary: 'I go on reading.' } : {}),
     };
     if (!step) return { id, reasoning, content: `The words are ${this.words.join(', ')}.` };
-    const calls = step.map((number) => ({
-      id: `call_${id}_${number}`,
-      name: READ_CHAPTER,
-      arguments: JSON.stringify({ number } satisfies Arguments),
-    }));
-    return { id, reasoning, ...(hasFunction(body) ? { toolCalls: calls } : { customCalls: calls }) };
+    const calls = step.map((number) => this.reader(number, `call_${id}_${number}`, body));
+    const toolCalls = calls.flatMap((made) => made.toolCalls ?? []);
+    const customCalls = calls.flatMap((made) => made.customCalls ?? []);
+    return { id, reasoning, toolCalls, customCalls };
   }
 }
 
-function hasFunction({ tools }: Json): boolean {
-  return Array.isArray(tools) && tools.some(({ type, name }) => type === 'function' && name === READ_CHAPTER);
+const byTool: Reader = (number, id, { tools }) => {
+  const call = { id, name: READ_CHAPTER, arguments: JSON.stringify({ number } satisfies Arguments) };
+  const isFunction =
+    Array.isArray(tools) && tools.some(({ type, name }) => type === 'function' && name === READ_CHAPTER);
+  return isFunction ? { toolCalls: [call] } : { customCalls: [call] };
+};
+
+/** Whether a request has tools, among its fields or as an item. */
+export function hasTools({ tools, input }: Json): boolean {
+  if (Array.isArray(tools) && tools.length > 0) return true;
+  return Array.isArray(input) && input.some(({ type }) => type === 'additional_tools');
 }
 
 /** The outputs behind the last item of another kind. */
-function freshOutputs({ input }: Json): string[] {
+function freshText({ input }: Json): string {
   const items = Array.isArray(input) ? (input as Json[]) : [];
   const last = items.findLastIndex(({ type }) => !String(type).endsWith('_call_output'));
-  return items.slice(last + 1).map(({ output }) => textOf(output));
+  return items
+    .slice(last + 1)
+    .map(({ output }) => textOf(output))
+    .join('\n');
 }
 
 /** An output's text, whether it is one or parts. */

@@ -1,0 +1,41 @@
+/** A proxy that lets nothing through, and remembers what was asked of it. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface ClosedNetwork {
+  /** Variables of the environment that send whatever does not stay on this machine to the proxy. */
+  readonly env: Record<string, string>;
+  /** The hosts that were asked for. */
+  readonly asked: string[];
+  close(): Promise<void>;
+}
+
+export async function closedNetwork(): Promise<ClosedNetwork> {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(String(request.url));
+    response.writeHead(403).end();
+  });
+  server.on('connect', (request, socket) => {
+    asked.push(String(request.url));
+    socket.on('error', () => undefined);
+    socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const through = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'].map((name) => [name, url]);
+  const local = ['NO_PROXY', '127.0.0.1,localhost'];
+  const named = [...through, local].flatMap(([name = '', value]) => [
+    [name, value],
+    [name.toLowerCase(), value],
+  ]);
+  return {
+    env: Object.fromEntries(named),
+    asked,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

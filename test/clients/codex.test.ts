@@ -1,0 +1,96 @@
+/** Codex, as its users point it at another server: by `config.toml` alone. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { deploy } from '../support/deployment.ts';
+import { type Reader, ReadingModel } from '../support/reading-model.ts';
+import { type Ended, fileOf, KEY_VARIABLE, runClient } from './command-line.ts';
+import { expectRead, NAMINGS, type Naming, stepsOf } from './reading-run.ts';
+
+/** What a command may print, in tokens: the clients cut what is longer. */
+const LONGEST_OUTPUT = 20_000;
+
+/** By a function, or by a script: that is what Codex gives to the models that it knows. */
+const reader: Reader = (number, id, { tools }) => {
+  const command = JSON.stringify({ cmd: `cat ${fileOf(number)}`, max_output_tokens: LONGEST_OUTPUT });
+  if (Array.isArray(tools) && tools.some(({ name }) => name === 'exec_command'))
+    return { toolCalls: [{ id, name: 'exec_command', arguments: command }] };
+  const script = [
+    `// @exec: {"max_output_tokens": ${LONGEST_OUTPUT}}`,
+    `notify('reading ${number}');`,
+    `text((await tools.exec_command(${command})).output);`,
+  ].join('\n');
+  return { customCalls: [{ id, name: 'exec', arguments: script }] };
+};
+
+const model = new ReadingModel(reader);
+const deployment = deploy({ upstream: { strict: { jsonArguments: true }, responses: model.behaviour } });
+beforeEach(() => {
+  deployment.upstream.requests.length = 0;
+});
+
+/** @param provider lines for the provider */
+const config = (name: string, { path, headers }: Naming, provider = ''): string => `
+model = "${name}"
+model_provider = "precis"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+tool_output_token_limit = ${LONGEST_OUTPUT}
+check_for_update_on_startup = false
+
+[analytics]
+enabled = false
+
+[feedback]
+enabled = false
+
+[otel]
+exporter = "none"
+
+[features]
+plugins = false
+apps = false
+remote_plugin = false
+
+[model_providers.precis]
+name = "Precis"
+base_url = "${deployment.url}${path}"
+env_key = "${KEY_VARIABLE}"
+wire_api = "responses"
+http_headers = { ${Object.entries(headers)
+  .map(([header, value]) => `"${header}" = '${value}'`)
+  .join(', ')} }
+${provider}
+`;
+
+async function read(book: string, chapters: number, toml: string): Promise<Ended> {
+  model.read(...stepsOf(chapters));
+  const args = ['exec', '--skip-git-repo-check', '--json', `Read ${book} and tell me the words.`];
+  return runClient({ client: 'codex', args, home: { '.codex/config.toml': toml }, book, chapters });
+}
+
+/** What the agent has said last, of the events that it prints. */
+function lastMessage({ stdout }: Ended): string {
+  const events = stdout.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
+  return events.findLast(({ item }) => item?.type === 'agent_message')?.item.text;
+}
+
+describe.each([
+  ['by functions', 'gpt-5.4'],
+  ['by scripts', 'gpt-5.6-sol'],
+])('Codex with a model that works %s', (way, name) => {
+  it.each(NAMINGS)('reads a long book with the strategy of %s', async (how, naming) => {
+    const book = `Codex ${way} ${how}`;
+    const ended = await read(book, naming.chapters, config(name, naming));
+    await expectRead(ended, lastMessage(ended), book, naming.chapters, deployment);
+  });
+});
+
+describe('Codex with WebSockets', () => {
+  it('goes on over HTTP when Precis serves none', async () => {
+    const book = 'Codex over a socket';
+    const [, naming] = NAMINGS[1] ?? [];
+    if (!naming) throw new Error('no strategy is named');
+    const ended = await read(book, naming.chapters, config('gpt-5.4', naming, 'supports_websockets = true'));
+    expect(ended.stderr).toContain('WebSocket');
+    await expectRead(ended, lastMessage(ended), book, naming.chapters, deployment);
+  });
+});

@@ -1,0 +1,88 @@
+/** A command-line client at work in a directory with a book, with a home of its own and without a network. */
+import { spawn } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { KEY } from '../support/deployment.ts';
+import { chapter } from '../support/reading-model.ts';
+import { closedNetwork } from './closed-network.ts';
+import { executable } from './installed.ts';
+
+export interface CommandLine {
+  readonly client: 'codex' | 'opencode';
+  readonly args: readonly string[];
+  /** Files of the home directory, by path. */
+  readonly home: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
+  /** The book that is read, and how many chapters it has. */
+  readonly book: string;
+  readonly chapters: number;
+}
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** What it asked of other hosts. */
+  readonly asked: readonly string[];
+}
+
+/** The variable that has the caller's key. */
+export const KEY_VARIABLE = 'PRECIS_TEST_KEY';
+
+/** A chapter's file. */
+export const fileOf = (number: number): string => `chapter-${number}.txt`;
+
+const GIVE_UP_MS = 120_000;
+
+/** Runs a client to its end. */
+export async function runClient(command: CommandLine): Promise<Ended> {
+  const root = await mkdtemp(join(tmpdir(), 'precis-client-'));
+  const home = join(root, 'home');
+  const work = join(root, 'work');
+  const network = await closedNetwork();
+  try {
+    const chapters = Array.from({ length: command.chapters }, (_, at) => at + 1);
+    await Promise.all([
+      ...chapters.map((number) => put(join(work, fileOf(number)), chapter(command.book, number))),
+      ...Object.entries(command.home).map(([path, content]) => put(join(home, path), content)),
+    ]);
+    const child = spawn(executable(command.client), command.args, {
+      cwd: work,
+      env: {
+        PATH: process.env.PATH,
+        TERM: 'dumb',
+        HOME: home,
+        CODEX_HOME: join(home, '.codex'),
+        XDG_CONFIG_HOME: join(home, '.config'),
+        XDG_DATA_HOME: join(home, '.local/share'),
+        XDG_STATE_HOME: join(home, '.local/state'),
+        XDG_CACHE_HOME: join(home, '.cache'),
+        [KEY_VARIABLE]: KEY,
+        ...network.env,
+        ...command.env,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: GIVE_UP_MS,
+      killSignal: 'SIGKILL',
+    });
+    const [code, stdout, stderr] = await Promise.all([
+      new Promise<number | null>((resolve, reject) => {
+        child.once('error', reject);
+        child.once('close', resolve);
+      }),
+      text(child.stdout),
+      text(child.stderr),
+    ]);
+    return { code, stdout, stderr, asked: network.asked };
+  } finally {
+    await network.close();
+    await rm(root, { recursive: true, force: true });
+  }
+}
+
+async function put(path: string, content: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, content);
+}

@@ -1,0 +1,60 @@
+/** opencode, as its users point it at another server: by `opencode.json` alone. */
+import { beforeEach, describe, it } from 'vitest';
+import { deploy } from '../support/deployment.ts';
+import { ReadingModel } from '../support/reading-model.ts';
+import { type Ended, fileOf, KEY_VARIABLE, runClient } from './command-line.ts';
+import { expectRead, NAMINGS, type Naming, stepsOf } from './reading-run.ts';
+
+const model = new ReadingModel((number, id) => ({
+  toolCalls: [{ id, name: 'read', arguments: JSON.stringify({ filePath: fileOf(number) }) }],
+}));
+const deployment = deploy({ upstream: { strict: { jsonArguments: true }, responses: model.behaviour } });
+beforeEach(() => {
+  deployment.upstream.requests.length = 0;
+});
+
+const config = ({ path, headers }: Naming): object => ({
+  autoupdate: false,
+  share: 'disabled',
+  enabled_providers: ['openai'],
+  model: 'openai/gpt-5.4',
+  small_model: 'openai/gpt-5.4',
+  permission: 'allow',
+  provider: {
+    openai: { options: { baseURL: `${deployment.url}${path}`, apiKey: `{env:${KEY_VARIABLE}}`, headers } },
+  },
+});
+
+/** opencode installs the types of its plugins beside its configuration, unless they are locked there. */
+const LOCKED = { packages: { '': { dependencies: { '@opencode-ai/plugin': '*' } } } };
+
+async function read(book: string, naming: Naming): Promise<Ended> {
+  model.read(...stepsOf(naming.chapters));
+  return runClient({
+    client: 'opencode',
+    args: ['run', `Read ${book} and tell me the words.`],
+    home: {
+      '.config/opencode/opencode.json': JSON.stringify(config(naming)),
+      '.config/opencode/package-lock.json': JSON.stringify(LOCKED),
+      '.config/opencode/node_modules/.package-lock.json': '{}',
+    },
+    env: {
+      OPENCODE_PURE: '1',
+      OPENCODE_DISABLE_AUTOUPDATE: '1',
+      OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
+      OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+      OPENCODE_DISABLE_MODELS_FETCH: '1',
+      OPENCODE_DISABLE_SHARE: '1',
+    },
+    book,
+    chapters: naming.chapters,
+  });
+}
+
+describe('opencode', () => {
+  it.each(NAMINGS)('reads a long book with the strategy of %s', async (how, naming) => {
+    const book = `opencode ${how}`;
+    const ended = await read(book, naming);
+    await expectRead(ended, ended.stdout.trim(), book, naming.chapters, deployment);
+  });
+});

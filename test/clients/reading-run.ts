@@ -1,0 +1,72 @@
+/** What holds for every run of a command-line client that reads a book through Precis. */
+import { expect } from 'vitest';
+import type { Deployment } from '../support/deployment.ts';
+import { chapter, hasTools, reading, textOf } from '../support/reading-model.ts';
+import type { Ended } from './command-line.ts';
+
+type Json = Record<string, unknown>;
+
+/** How a user names a strategy without changing a client: a base URL, and headers where the client's configuration has them. */
+export interface Naming {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly chapters: number;
+}
+
+/** Chapters have about 3 300 tokens each; before them stand up to 12 000 of instructions and tools. */
+export const NAMINGS: readonly (readonly [name: string, naming: Naming])[] = [
+  ['the agent of its base URL', { path: '/agents/coding/v1', headers: {}, chapters: 22 }],
+  [
+    'a header',
+    {
+      path: '/v1',
+      headers: {
+        'x-memory-strategy': JSON.stringify({ mode: 'auto', token_budget: 26_000, min_reclaim_tokens: 0 }),
+      },
+      chapters: 10,
+    },
+  ],
+];
+
+/** One step for each chapter. */
+export const stepsOf = (chapters: number): number[][] =>
+  Array.from({ length: chapters }, (_, at) => [at + 1]);
+
+const outputsOf = ({ input }: Json): string[] =>
+  (input as Json[])
+    .filter(({ type }) => /^(function|custom_tool)_call_output$/.test(String(type)))
+    .map(({ output }) => textOf(output));
+
+/**
+ * That the client has come to its end with the right answer, has asked nobody but Precis, and was answered at every step; that old outputs
+ * went up as placeholders, and can be fetched.
+ */
+export async function expectRead(
+  ended: Ended,
+  said: string,
+  book: string,
+  chapters: number,
+  deployment: Deployment,
+) {
+  expect(ended.code, ended.stderr).toBe(0);
+  expect(said, ended.stderr).toBe(reading(book, ...stepsOf(chapters).flat()));
+  expect(ended.asked).toEqual([]);
+
+  const asked = deployment.upstream.requests.filter(
+    ({ path, body }) => path.endsWith('/responses') && hasTools(body),
+  );
+  // A request that had been refused would have been made again.
+  expect(asked).toHaveLength(chapters + 1);
+  const last = asked.at(-1);
+  if (!last) throw new Error('nothing was asked');
+  const removed = outputsOf(last.body).filter((output) => output.startsWith('⟦removed: tool output for '));
+  expect(removed.length).toBeGreaterThan(1);
+  expect(last.rawBody.length).toBeLessThan(asked.length * chapter(book, 1).length);
+  for (const [at, output] of removed.entries()) {
+    const response = await deployment.fetch(`/v1/refs/${/ref=(ref_\w+)/.exec(output)?.[1]}`);
+    expect([response.status, await response.text()]).toEqual([
+      200,
+      expect.stringContaining(`The word of chapter ${at + 1} is `),
+    ]);
+  }
+}

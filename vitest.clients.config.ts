@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config';
+
+/** Command-line clients, which are installed first: `npm run test:clients`, outside of CI. */
+export default defineConfig({
+  test: {
+    include: ['test/clients/**/*.test.ts'],
+    globalSetup: ['test/support/worker-build.ts', 'test/clients/installed.ts'],
+    testTimeout: 180_000,
+    hookTimeout: 120_000,
+    maxWorkers: 2,
+  },
+});
