@@ -2,19 +2,24 @@
  * The clients of the Responses API, each with the loop that it brings: a model that reads chapters of over 20 kB in several steps, and the
  * views that the client's requests become.
  */
-import OpenAI from 'openai';
+import { MemorySession, OpenAIResponsesCompactionSession } from '@openai/agents';
+import type OpenAI from 'openai';
 import { afterAll, describe, expect, it } from 'vitest';
 import {
   agentsLoop,
   aiSdkLoop,
   answerRound,
+  askAgent,
   FUNCTION,
   type Loop,
+  MODEL,
+  openaiClient,
   openaiLoop,
+  readerOf,
   type Setting,
   TASK,
 } from '../support/client-loops.ts';
-import { deploy, KEY } from '../support/deployment.ts';
+import { deploy } from '../support/deployment.ts';
 import { until } from '../support/polling.ts';
 import { chapter, READ_CHAPTER, ReadingModel, reading, textOf } from '../support/reading-model.ts';
 import { type Exchange, recordingFetch } from '../support/recording-fetch.ts';
@@ -190,12 +195,10 @@ describe.each([false, true])(
     it('is remembered behind its answers, tool steps and all, and its older rounds become that memory', async () => {
       const { fetch, exchanges } = recordingFetch();
       const conversation = `rolling responses ${stream}`;
-      const client = new OpenAI({
-        apiKey: KEY,
-        maxRetries: 0,
+      const client = openaiClient({
         baseURL: `${deployment.url}/v1`,
         fetch,
-        defaultHeaders: {
+        headers: {
           ...strategyHeader({ mode: 'rolling_summary', full_zone_turns: 0 }),
           'x-conversation-id': conversation,
         },
@@ -227,6 +230,40 @@ describe.each([false, true])(
       const tokens = (name: string) => Number(exchanges.at(-1)?.headers.get(`x-memory-tokens-${name}`));
       expect(tokens('after')).toBeLessThan(tokens('before'));
       expect(summarizer.prompts().join()).toContain(reading(conversation, 1));
+    });
+  },
+);
+
+describe.each([false, true])(
+  'an agent of @openai/agents whose session compacts itself (streamed: %s)',
+  (stream) => {
+    it('goes on behind the compaction, and its later outputs become placeholders', async () => {
+      const { fetch, exchanges } = recordingFetch();
+      const book = `compacting session ${stream}`;
+      const headers = strategyHeader({ mode: 'compact', token_budget: 10_000 });
+      const setting: Setting = { baseURL: `${deployment.url}/v1`, headers, fetch, book, stream };
+      const session = new OpenAIResponsesCompactionSession({
+        client: openaiClient(setting),
+        underlyingSession: new MemorySession(),
+        model: MODEL,
+      });
+      const ask = async (...chapters: number[]) => {
+        model.read(...chapters.map((number) => [number]));
+        const said = await askAgent(readerOf(book, false), 'Read on.', setting, session);
+        expect(said).toBe(reading(book, ...chapters));
+      };
+      await ask(1, 2, 3);
+      expect(exchanges.at(-1)?.path).toBe('/v1/responses/compact');
+      expect(exchanges.at(-1)?.sent.input).toHaveLength(12);
+      expect((await session.getItems()).map(({ type }) => type)).toEqual(['message', 'compaction']);
+
+      deployment.upstream.requests.length = 0;
+      await ask(4, 5, 6, 7, 8);
+      expect(exchanges.map(({ status }) => status)).toEqual(exchanges.map(() => 200));
+      const view = deployment.upstream.requests.findLast(({ path }) => path.endsWith('/responses'))?.body;
+      const outputs = outputsOf(view);
+      for (const number of [1, 2, 3]) expect(outputs).not.toContain(chapter(book, number));
+      expect(outputs.map(isRemoved)).toContain(true);
     });
   },
 );

@@ -1,6 +1,6 @@
 /** Clients of the Responses API with the loops that they bring: each calls its tool until the model does not ask for it any more. */
 import { createOpenAI } from '@ai-sdk/openai';
-import { Agent, OpenAIProvider, Runner, setTracingDisabled, tool } from '@openai/agents';
+import { Agent, OpenAIProvider, Runner, type Session, setTracingDisabled, tool } from '@openai/agents';
 import { generateText, jsonSchema, stepCountIs, streamText, tool as toolOf } from 'ai';
 import OpenAI from 'openai';
 import { expect } from 'vitest';
@@ -9,7 +9,7 @@ import { type Arguments, chapter, READ_CHAPTER } from './reading-model.ts';
 
 setTracingDisabled(true);
 
-const MODEL = 'gpt-5-mini';
+export const MODEL = 'gpt-5-mini';
 export const TASK = 'Read the book and tell me the words.';
 const INSTRUCTIONS = 'You read books. Never skip a chapter.';
 const DESCRIPTION = 'Reads one chapter of the book.';
@@ -32,14 +32,14 @@ export interface Setting {
 /** Runs a client's loop until the model calls no more tools; what it has said at last. */
 export type Loop = (setting: Setting) => Promise<string>;
 
+export const openaiClient = ({ baseURL, headers, fetch }: Omit<Setting, 'book' | 'stream'>) =>
+  new OpenAI({ apiKey: KEY, maxRetries: 0, baseURL, defaultHeaders: headers, fetch });
+
 /** The `openai` client has no loop: this one is written as its documentation writes it. */
 export const openaiLoop =
   (tools: OpenAI.Responses.Tool[]): Loop =>
-  async ({ book, stream, ...options }) => {
-    const { baseURL, headers: defaultHeaders, fetch } = options;
-    const client = new OpenAI({ apiKey: KEY, maxRetries: 0, baseURL, defaultHeaders, fetch });
-    return answerRound(client, [{ role: 'user', content: TASK }], { book, stream, tools });
-  };
+  ({ book, stream, ...setting }) =>
+    answerRound(openaiClient(setting), [{ role: 'user', content: TASK }], { book, stream, tools });
 
 /** Appends all that comes of a question to the input, and returns the answer. */
 export async function answerRound(
@@ -90,32 +90,44 @@ const UNSTORED = { store: false, providerData: { include: ['reasoning.encrypted_
 /** @param store what the user says of it; where nothing is said, the upstream stores */
 export const agentsLoop =
   (store?: boolean): Loop =>
-  async ({ book, stream, baseURL, headers, fetch }) => {
-    const openAIClient = new OpenAI({ apiKey: KEY, maxRetries: 0, baseURL, defaultHeaders: headers, fetch });
-    const agent = new Agent({
-      name: 'Reader',
-      instructions: INSTRUCTIONS,
-      model: MODEL,
-      modelSettings: store === false ? UNSTORED : {},
-      tools: [
-        tool({
-          name: READ_CHAPTER,
-          description: DESCRIPTION,
-          parameters: PARAMETERS,
-          strict: true,
-          execute: (given) => chapter(book, (given as Arguments).number),
-        }),
-      ],
-    });
-    const runner = new Runner({ modelProvider: new OpenAIProvider({ openAIClient }) });
-    if (!stream) return String((await runner.run(agent, TASK, { maxTurns: 30 })).finalOutput);
-    const streamed = await runner.run(agent, TASK, { maxTurns: 30, stream: true });
-    let said = '';
-    for await (const text of streamed.toTextStream()) said += text;
-    await streamed.completed;
-    expect(said).toBe(streamed.finalOutput);
-    return said;
-  };
+  (setting) =>
+    askAgent(readerOf(setting.book, store), TASK, setting);
+
+/** An agent of @openai/agents. */
+export const readerOf = (book: string, store?: boolean) =>
+  new Agent({
+    name: 'Reader',
+    instructions: INSTRUCTIONS,
+    model: MODEL,
+    modelSettings: store === false ? UNSTORED : {},
+    tools: [
+      tool({
+        name: READ_CHAPTER,
+        description: DESCRIPTION,
+        parameters: PARAMETERS,
+        strict: true,
+        execute: (given) => chapter(book, (given as Arguments).number),
+      }),
+    ],
+  });
+
+/** Runs an agent until it has answered. @param session what it remembers of earlier runs */
+export async function askAgent(
+  agent: ReturnType<typeof readerOf>,
+  question: string,
+  setting: Setting,
+  session?: Session,
+): Promise<string> {
+  const runner = new Runner({ modelProvider: new OpenAIProvider({ openAIClient: openaiClient(setting) }) });
+  const options = { maxTurns: 30, ...(session ? { session } : {}) };
+  if (!setting.stream) return String((await runner.run(agent, question, options)).finalOutput);
+  const streamed = await runner.run(agent, question, { ...options, stream: true });
+  let said = '';
+  for await (const text of streamed.toTextStream()) said += text;
+  await streamed.completed;
+  expect(said).toBe(streamed.finalOutput);
+  return said;
+}
 
 export const aiSdkLoop =
   (store?: boolean): Loop =>

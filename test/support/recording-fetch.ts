@@ -1,6 +1,8 @@
 /** What a client says and hears, seen at its `fetch`. */
 
 export interface Exchange {
+  /** The path of the URL. */
+  readonly path: string;
   /** The body as the client sent it. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
   readonly sent: any;
@@ -16,7 +18,8 @@ export function recordingFetch(): { readonly fetch: typeof fetch; readonly excha
     fetch: async (input, init) => {
       const response = await fetch(input, init);
       const { status, headers } = response;
-      exchanges.push({ sent: JSON.parse(String(init?.body)), status, headers });
+      const { pathname: path } = new URL(input instanceof Request ? input.url : input);
+      exchanges.push({ path, sent: JSON.parse(String(init?.body)), status, headers });
       return response;
     },
   };
