@@ -2,7 +2,8 @@
  * The shape of a conversation: turns, units, and which result answers which call.
  *
  * Results are paired by position: a result belongs to the nearest earlier call of that id that has no result yet. Ids
- * repeat across turns in real traffic, so an id alone never names a call.
+ * repeat across turns in real traffic, so an id alone never names a call. A further result of a call goes with the first one, if
+ * it comes in the same turn: some clients tell so what a call does while it runs.
  */
 import type { Message, ToolCall } from './message.ts';
 import type { Echo } from './session-summary.ts';
@@ -84,6 +85,8 @@ export function readHistory(
   const units: OpenUnit[] = [];
   /** Unanswered calls by id, nearest last: popping is pairing by position. */
   const waiting = new Map<string, { unit: OpenUnit; call: ToolCall }[]>();
+  /** Where the calls of this turn are that have a result, by id. */
+  const answered = new Map<string, OpenUnit>();
 
   const late: number[] = [];
   for (const [index, message] of messages.entries()) {
@@ -100,11 +103,16 @@ export function readHistory(
         else waiting.set(call.id, [{ unit, call }]);
       }
     } else if (message.role === 'tool') {
-      const pair = waiting.get(message.answers ?? '')?.pop();
-      if (pair) {
-        const unit = outermost(pair.unit);
-        unit.outputs.push({ message: index, call: pair.call });
-        unit.unanswered--;
+      const id = message.answers ?? '';
+      const pair = waiting.get(id)?.pop();
+      const called = pair?.unit ?? answered.get(id);
+      if (called) {
+        const unit = outermost(called);
+        if (pair) {
+          unit.outputs.push({ message: index, call: pair.call });
+          unit.unanswered--;
+          answered.set(id, pair.unit);
+        }
         if (units.at(-1) !== unit) late.push(index);
         closeOver(units, unit, index);
       } else units.push(openUnit('orphan', index, 0));
@@ -113,7 +121,10 @@ export function readHistory(
         previous.outputs.push({ message: index });
         previous.step = true;
         previous.last = index;
-      } else units.push(openUnit('user', index, 0));
+      } else {
+        units.push(openUnit('user', index, 0));
+        answered.clear();
+      }
     }
   }
 

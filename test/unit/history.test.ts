@@ -99,9 +99,22 @@ describe('pairing', () => {
     ]);
   });
 
-  it('does not give a second result to a call that has one', () => {
-    const messages = [user('a'), ...step('1', 'f', 'x'), result('1', 'again')];
-    expect(ranges(messages).at(-1)).toEqual(['orphan', 3, 3]);
+  it('keeps a further result of a call with it, and gives it to no call', () => {
+    const messages = [user('a'), ...step('1', 'f', 'x'), result('1', 'again'), assistant('b')];
+    expect(ranges(messages)).toEqual([
+      ['user', 0, 0],
+      ['assistant', 1, 3],
+      ['assistant', 4, 4],
+    ]);
+    expect(history(messages).units[1]?.outputs.map(({ message }) => message)).toEqual([2]);
+  });
+
+  it('keeps it with its call also behind other steps, and not behind another turn', () => {
+    const late = [user('a'), ...step('1', 'f', 'x'), ...step('2', 'g', 'y'), result('1', 'again')];
+    expect(ranges(late).at(-1)).toEqual(['assistant', 1, 5]);
+    expect(history(late).late).toEqual([5]);
+    const later = [user('a'), ...step('1', 'f', 'x'), user('b'), result('1', 'again')];
+    expect(ranges(later).at(-1)).toEqual(['orphan', 4, 4]);
   });
 
   it('reads the deprecated function_call and its function message', () => {
