@@ -37,6 +37,7 @@ export const READ_FIELDS: readonly string[] = [
   'arguments',
   'input',
   'call_id',
+  'id',
   'output',
   'encrypted_content',
   'tools',
@@ -95,13 +96,26 @@ export class Item {
   get role(): Role | undefined {
     if (this.type === 'message') return MESSAGE_ROLES.get(this.string('role') ?? '') ?? 'preamble';
     if (STANDING.has(this.type)) return 'preamble';
-    if (this.type.endsWith('_output')) return 'tool';
-    return this.type === 'reasoning' || this.type.endsWith('_call') ? 'assistant' : undefined;
+    if (this.answers !== undefined) return 'tool';
+    return this.type === 'reasoning' || this.isCall ? 'assistant' : undefined;
   }
 
   /** Whether it makes a call that a result answers. */
   get calls(): boolean {
-    return this.type.endsWith('_call') && this.string('call_id') !== undefined;
+    return this.isCall && this.string('call_id') !== undefined;
+  }
+
+  /** The id of the call that it answers; undefined for all but results, and for those of tools that the upstream runs. */
+  get answers(): string | undefined {
+    if (!this.type.endsWith('_output')) return undefined;
+    // A local shell's result has the call's id as its own, by the reference; clients send either.
+    return (
+      this.string('call_id') ?? (this.type === 'local_shell_call_output' ? this.string('id') : undefined)
+    );
+  }
+
+  private get isCall(): boolean {
+    return this.type === 'program' || this.type.endsWith('_call');
   }
 
   /** That call; undefined where there is none. Decoded once. */
@@ -221,7 +235,7 @@ export class ItemGroup implements WireMessage {
   }
 
   get answers(): string | undefined {
-    return this.role === 'tool' ? (this.first.string('call_id') ?? '') : undefined;
+    return this.first.answers;
   }
 
   get flatTokens(): number {
