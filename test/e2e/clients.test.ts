@@ -54,10 +54,18 @@ interface Run {
   readonly views: readonly Json[];
 }
 
-async function run(loop: Loop, steps: number[][], setting: Omit<Setting, 'baseURL' | 'fetch'>, path = '/v1') {
+/** @param prepare is called when the model knows its steps */
+async function run(
+  loop: Loop,
+  steps: number[][],
+  setting: Omit<Setting, 'baseURL' | 'fetch'>,
+  path = '/v1',
+  prepare = () => {},
+) {
   const { fetch, exchanges } = recordingFetch();
   deployment.upstream.requests.length = 0;
   model.read(...steps);
+  prepare();
   const said = await loop({ ...setting, baseURL: `${deployment.url}${path}`, fetch });
   const asked = deployment.upstream.requests.filter((request) => request.path.endsWith('/responses'));
   return { said, exchanges, views: asked.map(({ body }) => body) } satisfies Run;
@@ -135,6 +143,20 @@ describe.each(CLIENTS)('an agent of %s', (client, loop) => {
       await expectShorterViews(done, book, STEPS);
       expectStablePrefixes(done);
       expectReasoning(done, STEPS);
+    });
+
+    it('has what its model looks up within one answer, and sees nothing of it', async () => {
+      const book = `${client} looks up ${stream}`;
+      const headers = strategyHeader({ mode: 'auto', token_budget: 16_000, min_reclaim_tokens: 0 });
+      const done = await run(loop, STEPS, { book, stream, headers }, '/v1', () => model.lookUp());
+      expect(done.exchanges.map(({ status }) => status)).toEqual([...STEPS, []].map(() => 200));
+      // The first chapter's word stands there twice: read, and looked up when the fifth had been read.
+      expect(done.said).toBe(reading(book, 1, 2, 3, 4, 5, 1, 6, 7));
+      expect(done.views).toHaveLength(done.exchanges.length + 1);
+      expect(done.views.filter((view) => JSON.stringify(view.input).includes('retrieve_ref'))).toHaveLength(
+        1,
+      );
+      expect(JSON.stringify(done.exchanges.map(({ sent }) => sent))).not.toContain('retrieve_ref');
     });
 
     it('goes on with a summary where placeholders do not free enough', async () => {

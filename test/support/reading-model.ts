@@ -3,6 +3,7 @@
  * word is only found in an output that comes in full while the model has not answered it yet, so a right answer proves that all of them did.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { refsIn } from '../../src/memory/placeholder.ts';
 import { respond } from './behaviours.ts';
 import { type ResponseAnswer, responseOf } from './response.ts';
 import type { RecordedRequest } from './upstream.ts';
@@ -59,6 +60,7 @@ export class ReadingModel {
   /** Chapters whose words are still to be found. */
   private pending = 0;
   private answers = 0;
+  private looksUp = false;
 
   constructor(reader: Reader = byTool) {
     this.reader = reader;
@@ -69,6 +71,12 @@ export class ReadingModel {
     this.steps = steps;
     this.words = [];
     this.pending = 0;
+    this.looksUp = false;
+  }
+
+  /** As soon as a chapter is removed, it reads it once more: by the tool that Precis gives it. */
+  lookUp(): void {
+    this.looksUp = true;
   }
 
   /** One request of the Responses API. A request without tools, for the title of a conversation, is none of the reading. */
@@ -83,13 +91,20 @@ export class ReadingModel {
   private next(id: string, body: Json): ResponseAnswer {
     const found = freshText(body).match(/(?<=The word of chapter \d+ is )[^.]+/g) ?? [];
     this.words.push(...found, ...Array(Math.max(0, this.pending - found.length)).fill('(not in the output)'));
-    const step = this.steps.shift();
-    this.pending = step?.length ?? 0;
     const reasoning = {
       encrypted: `${id}:${'encrypted'.repeat(20)}`,
       // Some reasoning is told in words, and some is not.
       ...(this.answers % 2 === 0 ? { summary: 'I go on reading.' } : {}),
     };
+    const [ref] = this.looksUp ? refsIn(JSON.stringify(body.input)) : [];
+    if (ref !== undefined) {
+      this.looksUp = false;
+      this.pending = 1;
+      const call = { id: `call_${id}`, name: 'retrieve_ref', arguments: JSON.stringify({ ref }) };
+      return { id, reasoning, toolCalls: [call] };
+    }
+    const step = this.steps.shift();
+    this.pending = step?.length ?? 0;
     if (!step) return { id, reasoning, content: `The words are ${this.words.join(', ')}.` };
     const calls = step.map((number) => this.reader(number, `call_${id}_${number}`, body));
     const toolCalls = calls.flatMap((made) => made.toolCalls ?? []);
