@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { deploy } from '../support/deployment.ts';
 import { type Reader, ReadingModel } from '../support/reading-model.ts';
 import { type Ended, fileOf, KEY_VARIABLE, runClient } from './command-line.ts';
-import { expectRead, NAMINGS, type Naming, stepsOf } from './reading-run.ts';
+import { BY_HEADER, expectRead, NAMINGS, type Naming, stepsOf } from './reading-run.ts';
 
 /** What a command may print, in tokens: the clients cut what is longer. */
 const LONGEST_OUTPUT = 20_000;
@@ -61,8 +61,9 @@ http_headers = { ${Object.entries(headers)
 ${provider}
 `;
 
-async function read(book: string, chapters: number, toml: string): Promise<Ended> {
+async function read(book: string, chapters: number, toml: string, prepare = () => {}): Promise<Ended> {
   model.read(...stepsOf(chapters));
+  prepare();
   const args = ['exec', '--skip-git-repo-check', '--json', `Read ${book} and tell me the words.`];
   return runClient({ client: 'codex', args, home: { '.codex/config.toml': toml }, book, chapters });
 }
@@ -80,17 +81,24 @@ describe.each([
   it.each(NAMINGS)('reads a long book with the strategy of %s', async (how, naming) => {
     const book = `Codex ${way} ${how}`;
     const ended = await read(book, naming.chapters, config(name, naming));
-    await expectRead(ended, lastMessage(ended), book, naming.chapters, deployment);
+    await expectRead({ ended, said: lastMessage(ended), book, chapters: naming.chapters }, deployment);
   });
 });
 
-describe('Codex with WebSockets', () => {
-  it('goes on over HTTP when Precis serves none', async () => {
+describe('Codex', () => {
+  it('sees nothing of what its model looks up within an answer', async () => {
+    const book = 'Codex looks up';
+    const { chapters } = BY_HEADER;
+    const ended = await read(book, chapters, config('gpt-5.4', BY_HEADER), () => model.lookUp());
+    await expectRead({ ended, said: lastMessage(ended), book, chapters, lookedUp: true }, deployment);
+  });
+
+  it('goes on over HTTP when it asks for a WebSocket and Precis serves none', async () => {
     const book = 'Codex over a socket';
-    const [, naming] = NAMINGS[1] ?? [];
-    if (!naming) throw new Error('no strategy is named');
-    const ended = await read(book, naming.chapters, config('gpt-5.4', naming, 'supports_websockets = true'));
+    const { chapters } = BY_HEADER;
+    const toml = config('gpt-5.4', BY_HEADER, 'supports_websockets = true');
+    const ended = await read(book, chapters, toml);
     expect(ended.stderr).toContain('WebSocket');
-    await expectRead(ended, lastMessage(ended), book, naming.chapters, deployment);
+    await expectRead({ ended, said: lastMessage(ended), book, chapters }, deployment);
   });
 });

@@ -3,7 +3,7 @@ import { beforeEach, describe, it } from 'vitest';
 import { deploy } from '../support/deployment.ts';
 import { ReadingModel } from '../support/reading-model.ts';
 import { type Ended, fileOf, KEY_VARIABLE, runClient } from './command-line.ts';
-import { expectRead, NAMINGS, type Naming, stepsOf } from './reading-run.ts';
+import { BY_HEADER, expectRead, NAMINGS, type Naming, stepsOf } from './reading-run.ts';
 
 const model = new ReadingModel((number, id) => ({
   toolCalls: [{ id, name: 'read', arguments: JSON.stringify({ filePath: fileOf(number) }) }],
@@ -28,8 +28,9 @@ const config = ({ path, headers }: Naming): object => ({
 /** opencode installs the types of its plugins beside its configuration, unless they are locked there. */
 const LOCKED = { packages: { '': { dependencies: { '@opencode-ai/plugin': '*' } } } };
 
-async function read(book: string, naming: Naming): Promise<Ended> {
+async function read(book: string, naming: Naming, prepare = () => {}): Promise<Ended> {
   model.read(...stepsOf(naming.chapters));
+  prepare();
   return runClient({
     client: 'opencode',
     args: ['run', `Read ${book} and tell me the words.`],
@@ -55,6 +56,13 @@ describe('opencode', () => {
   it.each(NAMINGS)('reads a long book with the strategy of %s', async (how, naming) => {
     const book = `opencode ${how}`;
     const ended = await read(book, naming);
-    await expectRead(ended, ended.stdout.trim(), book, naming.chapters, deployment);
+    await expectRead({ ended, said: ended.stdout.trim(), book, chapters: naming.chapters }, deployment);
+  });
+
+  it('sees nothing of what its model looks up within an answer', async () => {
+    const book = 'opencode looks up';
+    const { chapters } = BY_HEADER;
+    const ended = await read(book, BY_HEADER, () => model.lookUp());
+    await expectRead({ ended, said: ended.stdout.trim(), book, chapters, lookedUp: true }, deployment);
   });
 });
