@@ -17,10 +17,12 @@ export interface ToolCall {
   readonly input: string;
 }
 
-/** What the model reads: texts to be tokenised, and tokens that have a flat price (images, audio, files). */
+/** What the model reads: texts to be tokenised, and tokens that have a flat price (images, audio, files, what is encrypted). */
 export interface Weight {
   readonly texts: readonly string[];
   readonly flat: number;
+  /** How many of the flat ones are encrypted: the model's own thoughts, which nobody else can read. */
+  readonly encrypted?: number;
 }
 
 /** The content of a tool output, as it is kept when it is removed. */

@@ -163,12 +163,16 @@ export class Item {
     const { call } = this;
     if (call && EDITABLE_CALLS.has(this.type)) return { texts: [call.name, call.input], flat: 0 };
     if (PICTURES.has(this.type)) return { texts: [], flat: IMAGE };
+    const content = this.string('encrypted_content') ?? '';
+    const encrypted = Math.ceil(content.length / ENCRYPTED_CHARACTERS);
+    if (this.type === 'reasoning')
+      return { texts: thoughtsIn(jsonOf(this.body, this.span)), flat: encrypted, encrypted };
     const text = textOf(this.body, this.span);
-    const encrypted = this.string('encrypted_content') ?? '';
     // What is encrypted stands once in the item's JSON.
     return {
-      texts: [encrypted === '' ? text : text.replace(encrypted, () => '')],
-      flat: Math.ceil(encrypted.length / ENCRYPTED_CHARACTERS),
+      texts: [content === '' ? text : text.replace(content, () => '')],
+      flat: encrypted,
+      encrypted,
     };
   }
 
@@ -290,10 +294,11 @@ export class ItemGroup implements WireMessage {
 
   private readContent(): Content {
     const content = this.spoken?.content() ?? plain('');
-    const flat = this.others.reduce((sum, item) => sum + item.weight().flat, 0);
-    return flat === 0
-      ? content
-      : { ...content, weight: { ...content.weight, flat: content.weight.flat + flat } };
+    const weights = this.others.map((item) => item.weight());
+    const flat = weights.reduce((sum, weight) => sum + weight.flat, 0);
+    if (flat === 0) return content;
+    const encrypted = weights.reduce((sum, weight) => sum + (weight.encrypted ?? 0), 0);
+    return { ...content, weight: { ...content.weight, flat: content.weight.flat + flat, encrypted } };
   }
 
   private readIdentity(): string {
@@ -325,6 +330,14 @@ function goesWith(item: Item, group: readonly Item[]): boolean {
   // A message, or reasoning, behind what was said is said anew; a call is not.
   const opens = item.type === 'message' || item.type === 'reasoning';
   return !opens || !group.some(({ type, calls }) => type === 'message' || calls);
+}
+
+/** The words of reasoning: its summary, and what it holds in the clear. */
+function thoughtsIn(reasoning: unknown): string[] {
+  const { summary, content } = asObject(reasoning);
+  return [summary, content].flatMap((parts) =>
+    Array.isArray(parts) ? parts.map((part) => asString(asObject(part).text)).filter(Boolean) : [],
+  );
 }
 
 /** What is never edited: nothing has room in its place. */

@@ -76,7 +76,7 @@ function textOf(message: Message, detail: Detail, skipped: number): string {
   const without = (text: string): string =>
     skipped > 0 && text.startsWith(message.opening().slice(0, skipped)) ? text.slice(skipped) : text;
   if (detail === 'whole') return join([without(content.text)]);
-  const { texts, flat } = content.weight;
+  const { texts, flat, encrypted = 0 } = content.weight;
   const [opening = '', ...others] = texts;
-  return join([without(opening), ...others, flat > 0 ? '[images, audio or files]' : '']);
+  return join([without(opening), ...others, flat > encrypted ? '[images, audio or files]' : '']);
 }

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Boundaries } from '../../src/memory/boundaries.ts';
 import { readHistory } from '../../src/memory/history.ts';
 import { findEcho, SHADOW_LINE, writeBlock } from '../../src/memory/session-summary.ts';
+import { readResponsesRequest } from '../../src/protocol/responses.ts';
 import { labelDigest } from '../../src/storage/tenant.ts';
 import { entriesOf, piecesOf } from '../../src/summary/entries.ts';
 import { transcriptOf, transcriptStart } from '../../src/summary/kept-transcript.ts';
@@ -45,6 +46,36 @@ describe('the entries of a conversation', () => {
       { index: 3, role: 'tool', text: 'two', calls: [], tool: { id: '2', name: 'g' } },
       { index: 4, role: 'tool', text: 'one', calls: [], tool: { id: '1', name: 'f' } },
       { index: 5, role: 'assistant', text: 'done', calls: [] },
+    ]);
+  });
+
+  it('tell the words of reasoning, and nothing of what is encrypted in it', () => {
+    const reasoning = (...words: string[]) => ({
+      type: 'reasoning',
+      id: 'rs_1',
+      summary: words.map((text) => ({ type: 'summary_text', text })),
+      encrypted_content: 'x'.repeat(80),
+    });
+    const items = [
+      { role: 'user', content: 'a' },
+      reasoning(),
+      { type: 'function_call', call_id: '1', name: 'f', arguments: '{}' },
+      { type: 'function_call_output', call_id: '1', output: 'one' },
+      reasoning('I', 'think.'),
+      { role: 'assistant', content: 'done' },
+      { role: 'user', content: [{ type: 'input_image', image_url: 'https://a.test/1.png' }] },
+    ];
+    const body = new TextEncoder().encode(JSON.stringify({ model: 'gpt-5', input: items }));
+    const request = readResponsesRequest(body);
+    if (!request.ok) throw new Error(request.reason.message);
+    const { messages } = request.value;
+    const told = entriesOf(readHistory(messages), 0, messages.length, 'readable');
+    expect(told.map(({ text }) => text)).toEqual([
+      'a',
+      '',
+      'one',
+      'I\nthink.\ndone',
+      '[images, audio or files]',
     ]);
   });
 
