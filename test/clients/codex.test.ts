@@ -1,7 +1,7 @@
 /** Codex, as its users point it at another server: by `config.toml` alone. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { deploy } from '../support/deployment.ts';
-import { type Reader, ReadingModel } from '../support/reading-model.ts';
+import { hasTools, type Reader, ReadingModel } from '../support/reading-model.ts';
 import { type Ended, fileOf, KEY_VARIABLE, runClient } from './command-line.ts';
 import { BY_HEADER, expectRead, NAMINGS, type Naming, stepsOf } from './reading-run.ts';
 
@@ -27,8 +27,9 @@ beforeEach(() => {
   deployment.upstream.requests.length = 0;
 });
 
-/** @param provider lines for the provider */
-const config = (name: string, { path, headers }: Naming, provider = ''): string => `
+/** @param root lines before all tables @param provider lines for the provider */
+const config = (name: string, { path, headers }: Naming, { root = '', provider = '' } = {}): string => `
+${root}
 model = "${name}"
 model_provider = "precis"
 approval_policy = "never"
@@ -96,9 +97,26 @@ describe('Codex', () => {
   it('goes on over HTTP when it asks for a WebSocket and Precis serves none', async () => {
     const book = 'Codex over a socket';
     const { chapters } = BY_HEADER;
-    const toml = config('gpt-5.4', BY_HEADER, 'supports_websockets = true');
+    const toml = config('gpt-5.4', BY_HEADER, { provider: 'supports_websockets = true' });
     const ended = await read(book, chapters, toml);
     expect(ended.stderr).toContain('WebSocket');
     await expectRead({ ended, said: lastMessage(ended), book, chapters }, deployment);
+  });
+
+  it.each([
+    ['must summarise its conversation without a strategy', { 'x-memory-strategy': 'none' }, true],
+    ['need not with one', BY_HEADER.headers, false],
+  ])('%s, since the usage that it sees is that of the view', async (what, headers, summarises) => {
+    const root = 'model_auto_compact_token_limit = 50_000';
+    const book = `Codex ${what}`;
+    const ended = await read(
+      book,
+      BY_HEADER.chapters,
+      config('gpt-5.4', { ...BY_HEADER, headers }, { root }),
+    );
+    expect(ended.code, ended.stderr).toBe(0);
+    // Its own compaction is the one request of a run that offers no tools.
+    const asked = deployment.upstream.requests.filter(({ path }) => path.endsWith('/responses'));
+    expect(asked.some(({ body }) => !hasTools(body))).toBe(summarises);
   });
 });

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { refsIn } from '../../src/memory/placeholder.ts';
-import { respond } from './behaviours.ts';
+import { respond, tokensOf } from './behaviours.ts';
 import { type ResponseAnswer, responseOf } from './response.ts';
 import type { RecordedRequest } from './upstream.ts';
 
@@ -80,9 +80,11 @@ export class ReadingModel {
   }
 
   /** One request of the Responses API. A request without tools, for the title of a conversation, is none of the reading. */
-  readonly behaviour = (_: IncomingMessage, response: ServerResponse, { body }: RecordedRequest): void => {
+  readonly behaviour = (_: IncomingMessage, response: ServerResponse, recorded: RecordedRequest): void => {
+    const { body } = recorded;
     const id = `reading_${this.answers++}`;
-    const answer = hasTools(body) ? this.next(id, body) : { id, content: 'The book' };
+    const said = hasTools(body) ? this.next(id, body) : { id, content: 'The book' };
+    const answer = { ...said, inputTokens: tokensOf(recorded) };
     if (body.store !== false)
       for (const item of responseOf(body, answer).output as { id: string }[]) this.stored.set(item.id, item);
     respond(response, body, answer);

@@ -18,13 +18,15 @@ export interface ResponseAnswer extends Answer {
   readonly id?: string;
   /** Reasoning that stands before all else: encrypted where the request asks for that, and with a summary where it has words. */
   readonly reasoning?: { readonly encrypted: string; readonly summary?: string };
+  /** What the usage tells of the input. */
+  readonly inputTokens?: number;
   /** Calls of custom tools; their arguments are any text. */
   readonly customCalls?: readonly ToolCall[];
 }
 
 /** The whole answer as one JSON object. */
 export function responseOf(body: Json, answer: ResponseAnswer = {}): Json {
-  const { id = 'upstream', reasoning, toolCalls = [], customCalls = [] } = answer;
+  const { id = 'upstream', reasoning, toolCalls = [], customCalls = [], inputTokens = 10 } = answer;
   const calls = toolCalls.length + customCalls.length;
   const words = answer.content ?? (calls > 0 ? undefined : ANSWERED);
   const output = [
@@ -35,7 +37,7 @@ export function responseOf(body: Json, answer: ResponseAnswer = {}): Json {
       callOf('custom_tool_call', call_id, { name, input }),
     ),
   ];
-  return { ...headOf(id, body), status: 'completed', output, usage: USAGE };
+  return { ...headOf(id, body), status: 'completed', output, usage: usageOf(inputTokens) };
 }
 
 /** The frames of the same answer. */
@@ -102,17 +104,19 @@ export function compactionOf({ input }: Json): Json {
       ...items.filter(({ role }) => role === 'user').map((item, at) => userMessageOf(`${id}_${at}`, item)),
       { type: 'compaction', id: `cmp_${id}`, encrypted_content: `compacted:${items.length}` },
     ],
-    usage: USAGE,
+    usage: usageOf(10),
   };
 }
 
-const USAGE = {
-  input_tokens: 10,
-  input_tokens_details: { cached_tokens: 0 },
-  output_tokens: 5,
-  output_tokens_details: { reasoning_tokens: 0 },
-  total_tokens: 15,
-};
+function usageOf(input_tokens: number): Json {
+  return {
+    input_tokens,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: 5,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: input_tokens + 5,
+  };
+}
 
 function headOf(id: string, { model, instructions = null, tools = [] }: Json): Json {
   return {
