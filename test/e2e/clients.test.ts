@@ -259,7 +259,7 @@ describe.each([false, true])(
 describe.each([false, true])(
   'an agent of @openai/agents whose session compacts itself (streamed: %s)',
   (stream) => {
-    it('goes on behind the compaction, and its later outputs become placeholders', async () => {
+    it('goes on behind the compaction that Precis makes, and its later outputs become placeholders', async () => {
       const { fetch, exchanges } = recordingFetch();
       const book = `compacting session ${stream}`;
       const headers = strategyHeader({ mode: 'compact', token_budget: 10_000 });
@@ -279,10 +279,11 @@ describe.each([false, true])(
       expect(exchanges.at(-1)?.sent.input).toHaveLength(12);
       expect((await session.getItems()).map(({ type }) => type)).toEqual(['message', 'compaction']);
 
-      deployment.upstream.requests.length = 0;
       await ask(4, 5, 6, 7, 8);
       expect(exchanges.map(({ status }) => status)).toEqual(exchanges.map(() => 200));
+      expect(deployment.upstream.requests.map(({ path }) => path)).not.toContain('/v1/responses/compact');
       const view = deployment.upstream.requests.findLast(({ path }) => path.endsWith('/responses'))?.body;
+      expect(JSON.stringify(view)).toContain('<session_summary ');
       const outputs = outputsOf(view);
       for (const number of [1, 2, 3]) expect(outputs).not.toContain(chapter(book, number));
       expect(outputs.map(isRemoved)).toContain(true);

@@ -2,13 +2,9 @@
  * One answer of a model in the two forms in which the Responses API sends it: a `response`, or the events of a stream.
  * https://platform.openai.com/docs/api-reference/responses-streaming
  */
-import { createHash } from 'node:crypto';
 import type { Answer, ToolCall } from './completion.ts';
 
 type Json = Record<string, unknown>;
-
-/** A fixed clock: equal requests get equal bytes. */
-const CREATED = 1_760_000_000;
 
 const ANSWERED = 'This is what the upstream has to say.';
 
@@ -92,22 +88,6 @@ function* within(item: Json): Generator<[type: string, fields: Json]> {
   }
 }
 
-/** What `POST /v1/responses/compact` answers: the user's messages, and one item for all else. */
-export function compactionOf({ input }: Json): Json {
-  const items = Array.isArray(input) ? (input as Json[]) : [];
-  const id = createHash('sha256').update(JSON.stringify(items)).digest('hex').slice(0, 16);
-  return {
-    id: `resp_${id}`,
-    object: 'response.compaction',
-    created_at: CREATED,
-    output: [
-      ...items.filter(({ role }) => role === 'user').map((item, at) => userMessageOf(`${id}_${at}`, item)),
-      { type: 'compaction', id: `cmp_${id}`, encrypted_content: `compacted:${items.length}` },
-    ],
-    usage: usageOf(10),
-  };
-}
-
 function usageOf(input_tokens: number): Json {
   return {
     input_tokens,
@@ -122,7 +102,7 @@ function headOf(id: string, { model, instructions = null, tools = [] }: Json): J
   return {
     id: `resp_${id}`,
     object: 'response',
-    created_at: CREATED,
+    created_at: 1_760_000_000,
     model,
     instructions,
     tools,
@@ -139,12 +119,6 @@ function headOf(id: string, { model, instructions = null, tools = [] }: Json): J
 function messageOf(id: string, text: string): Json {
   const part = { type: 'output_text', text, annotations: [], logprobs: [] };
   return { type: 'message', id: `msg_${id}`, role: 'assistant', status: 'completed', content: [part] };
-}
-
-/** As the API gives it back: with parts, even if it came as a text. */
-function userMessageOf(id: string, { content }: Json): Json {
-  const parts = typeof content === 'string' ? [{ type: 'input_text', text: content }] : content;
-  return { type: 'message', id: `msg_${id}`, role: 'user', status: 'completed', content: parts };
 }
 
 function reasoningOf(

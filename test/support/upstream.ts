@@ -8,7 +8,6 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { type Behaviour, behave, refuse, respond, sendJson } from './behaviours.ts';
-import { compactionOf } from './response.ts';
 import { violations } from './strict-chat.ts';
 import { responsesViolations, type StrictResponsesOptions } from './strict-responses.ts';
 
@@ -56,7 +55,7 @@ export async function startUpstream(options: UpstreamOptions = {}): Promise<Upst
     response.setHeader('x-request-id', `req_${requests.length}`);
     response.setHeader('x-ratelimit-remaining-requests', '9999');
     const path = new URL(recorded.path, 'http://upstream').pathname;
-    const route = `${recorded.method} ${path.replace(/^.*(?=\/(chat\/completions|responses\/compact)$)|^.*(?=\/\w+$)/, '')}`;
+    const route = `${recorded.method} ${path.replace(/^.*(?=\/chat\/completions$)|^.*(?=\/\w+$)/, '')}`;
 
     if (recorded.headers.authorization?.startsWith('Bearer sk-invalid')) {
       return refuse(response, 401, 'Incorrect API key provided.', 'invalid_api_key');
@@ -66,10 +65,9 @@ export async function startUpstream(options: UpstreamOptions = {}): Promise<Upst
       const found = violations(recorded.body, strict);
       if (found.length > 0) return refuse(response, 400, found.join('\n'));
     }
-    if (route === 'POST /responses' || route === 'POST /responses/compact') {
+    if (route === 'POST /responses') {
       const found = strict === false ? [] : responsesViolations(recorded.body, strict);
       if (found.length > 0) return refuse(response, 400, found.join('\n'));
-      if (route === 'POST /responses/compact') return sendJson(response, compactionOf(recorded.body));
       const queued = queue.shift() ?? responses;
       return queued ? behave(queued, request, response, recorded) : respond(response, recorded.body);
     }
