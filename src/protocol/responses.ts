@@ -63,12 +63,18 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     return isList && !isForeign && this.given('input') !== undefined;
   }
 
+  /** Codex brings its tools in the input. */
+  override get hasTools(): boolean {
+    return super.hasTools || this.addedTools.some((tools) => Array.isArray(tools) && tools.length > 0);
+  }
+
   /** Of functions, of custom tools, and of those that stand in namespaces or in the input. */
   get toolNames(): ReadonlySet<string> {
-    const added = this.messages.flatMap((message) =>
-      message instanceof ItemGroup ? message.addedTools : [],
-    );
-    return new Set([this.field('tools'), ...added].flatMap(namesIn));
+    return new Set([this.field('tools'), ...this.addedTools].flatMap(namesIn));
+  }
+
+  private get addedTools(): readonly unknown[] {
+    return this.messages.flatMap((message) => (message instanceof ItemGroup ? message.addedTools : []));
   }
 
   readonly hasCompaction = true;

@@ -255,6 +255,18 @@ describe('tools of ours', () => {
     expect([...toolNames].sort()).toEqual(['added', 'crm', 'inner', 'patch', 'search']);
   });
 
+  it('stand beside those that the input brings', () => {
+    const added = (tools: object[]) =>
+      requestOf({
+        input: [
+          { type: 'additional_tools', role: 'developer', tools },
+          { role: 'user', content: 'Hello' },
+        ],
+      });
+    expect(added(tools).hasTools).toBe(true);
+    expect(added([]).hasTools).toBe(false);
+  });
+
   it('are not taken for strict ones', () => {
     const request = requestOf({ input: 'Hello', tools });
     const definition = request.toolJson(definitionOf('retrieve_ref'));
