@@ -150,8 +150,16 @@ export function refsIn(view: unknown): string[] {
   return [...new Set(JSON.stringify(view).match(/ref_[a-z2-7]{26}/g) ?? [])];
 }
 
-/** What a placeholder of these messages may stand for: of outputs and inputs one content, of parts any. */
-export function originalsOf(messages: readonly Message[], { kind, call }: SeenMarker): string[] {
+/**
+ * What a placeholder of these messages may stand for: of outputs and inputs one content, of parts any.
+ *
+ * @param onWire a part as its protocol writes it
+ */
+export function originalsOf(
+  messages: readonly Message[],
+  { kind, call }: SeenMarker,
+  onWire: (part: unknown) => unknown,
+): string[] {
   return messages.flatMap((message) => {
     const text = String(message.content);
     // An observation in a user message has no call.
@@ -162,7 +170,7 @@ export function originalsOf(messages: readonly Message[], { kind, call }: SeenMa
       return calls.flatMap((one) => (one.id === call ? [one.function.arguments] : []));
     const part =
       message.role === 'user' && Array.isArray(message.content) ? message.content[partOf(call)] : undefined;
-    return part === undefined ? [] : [JSON.stringify(part)];
+    return part === undefined ? [] : [JSON.stringify(onWire(part))];
   });
 }
 
@@ -228,7 +236,7 @@ export async function lostContents(
     known.add(ref);
     const response = await deployment.fetch(`/v1/refs/${ref}`);
     const text = await response.text();
-    if (!originalsOf(messages, marker).includes(text))
+    if (!originalsOf(messages, marker, deployment.protocol.part).includes(text))
       lost.push(`${ref} (${response.status}): ${text.slice(0, 80)}`);
     if (kind === 'tool output' && tokens !== counter.text(text)) lost.push(`${ref} has not ${tokens} tokens`);
     const type = kind === 'tool output' ? 'text/plain; charset=utf-8' : 'application/json';

@@ -13,11 +13,11 @@ export type Behaviour =
   | { type: 'redirect'; location: string; status?: number }
   /** A model that takes so many tokens: a body with more of them is refused in OpenAI's words, a shorter one is answered. */
   | { type: 'window'; tokens: number }
-  /** Three events of a stream, and then the socket is destroyed. */
+  /** A stream up to its second word, and then the socket is destroyed. */
   | { type: 'die-mid-stream' }
-  /** Three events of a stream, and then silence on an open socket. */
+  /** The same, and then silence on an open socket. */
   | { type: 'hang-mid-stream' }
-  /** Three events of a stream, and a clean end with neither finish_reason nor [DONE]. */
+  /** The same, and a clean end with neither finish_reason nor [DONE]. */
   | { type: 'end-without-done' }
   | { type: 'slow-stream'; chunks: number; intervalMs: number }
   | { type: 'gzip' }
@@ -63,7 +63,7 @@ export async function behave(
       const error = {
         message,
         type: 'invalid_request_error',
-        param: 'messages',
+        param: isResponses(recorded) ? 'input' : 'messages',
         code: 'context_length_exceeded',
       };
       return sendJson(response, { error }, 400);
@@ -85,16 +85,18 @@ export async function behave(
     case 'slow-stream': {
       const content = Array.from({ length: behaviour.chunks }, (_, at) => `word${at}`).join(' ');
       openStream(response);
-      for (const chunk of chunks({ content }, frameOf(recorded, { content }), includesUsage(recorded.body))) {
+      for (const frame of framesOf({ content }, recorded)) {
         if (response.destroyed) return;
-        response.write(chunk);
+        response.write(frame);
         await sleep(behaviour.intervalMs);
       }
-      response.end(DONE);
+      response.end();
       return;
     }
     case 'gzip': {
-      const body = completion(DEFAULT_ANSWER, frameOf(recorded, DEFAULT_ANSWER));
+      const body = isResponses(recorded)
+        ? responseOf(recorded.body, DEFAULT_ANSWER)
+        : completion(DEFAULT_ANSWER, frameOf(recorded, DEFAULT_ANSWER));
       response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
       response.end(gzipSync(JSON.stringify(body)));
       return;
@@ -118,14 +120,27 @@ export async function behave(
 
 /** Answers as the request asked for it, streaming or not. */
 function answer(of: Answer, response: ServerResponse, recorded: RecordedRequest): void {
-  sendAnswer(response, recorded.body ?? {}, of, frameOf(recorded, of));
+  const frame = frameOf(recorded, of);
+  if (isResponses(recorded)) respond(response, recorded.body, { ...of, usage: frame.usage });
+  else sendAnswer(response, recorded.body ?? {}, of, frame);
 }
 
-/** Sends the first three events and waits until they have left. */
+/** Sends all events up to the second word, and waits until they have left. */
 async function beginStream(response: ServerResponse, recorded: RecordedRequest): Promise<void> {
   openStream(response);
-  const events = [...chunks(DEFAULT_ANSWER, frameOf(recorded, DEFAULT_ANSWER), false)].slice(0, 3);
-  await new Promise<void>((resolve) => response.write(events.join(''), () => resolve()));
+  const begun = [...framesOf(DEFAULT_ANSWER, recorded)].slice(0, isResponses(recorded) ? 6 : 3);
+  await new Promise<void>((resolve) => response.write(begun.join(''), () => resolve()));
+}
+
+/** A whole stream. */
+function* framesOf(of: Answer, recorded: RecordedRequest): Generator<string> {
+  if (isResponses(recorded)) return yield* eventsOf(recorded.body, of);
+  yield* chunks(of, frameOf(recorded, of), includesUsage(recorded.body));
+  yield DONE;
+}
+
+function isResponses({ path }: RecordedRequest): boolean {
+  return path.endsWith('/responses');
 }
 
 function openStream(response: ServerResponse): void {

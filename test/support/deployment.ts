@@ -5,6 +5,7 @@ import type { Report } from '../../src/memory/report.ts';
 import { startBuiltWorker } from './built-worker.ts';
 import { dataOf } from './event-stream.ts';
 import type { WithMemory } from './memory-report.ts';
+import { CHAT, fetchOver, fetchWire, PROTOCOLS, type Protocol } from './protocol.ts';
 import { SUMMARIZER_KEY, SUMMARIZER_MODEL, type Summarizer, startSummarizer } from './summarizer.ts';
 import { type RecordedRequest, startUpstream, type Upstream, type UpstreamOptions } from './upstream.ts';
 import type { WorkerServer } from './worker-server.ts';
@@ -36,6 +37,10 @@ export interface Deployment {
   readonly worker: WorkerServer;
   readonly upstream: Upstream;
   readonly summarizer: Summarizer;
+  /** What completions are asked for over: all that is below speaks chat, and this goes over the wire. */
+  readonly protocol: Protocol;
+  /** Says so for the tests of the block that it is called in. */
+  over(protocol: Protocol): void;
   /** What the upstream was asked to complete in this test, in order. */
   chats(): RecordedRequest[];
   /** The last of these. */
@@ -46,8 +51,10 @@ export interface Deployment {
   fetch(path: string, init?: RequestInit): Promise<Response>;
   /** Does something while nobody listens at the upstream's address. */
   withoutUpstream<Value>(work: () => Promise<Value>): Promise<Value>;
-  /** `POST /v1/chat/completions`; a string or bytes go as they are. */
+  /** `POST /v1/chat/completions`; a string goes letter by letter. */
   chat(body: object | string, headers?: Record<string, string>): Promise<Response>;
+  /** The same, and the answer is as it came over the wire. */
+  wire(body: object | string, headers?: Record<string, string>): Promise<Response>;
   /** The same for the report, streaming or not. Rejects an answer other than 200. The messages stand last in the body. */
   ask(
     body: { messages: object[]; [field: string]: unknown },
@@ -59,6 +66,9 @@ export interface Deployment {
 export function deploy(deploymentOptions: DeploymentOptions = {}): Deployment {
   const { vars = {}, upstream: options = {}, summarizer: withSummarizer = false } = deploymentOptions;
   let started: { upstream: Upstream; worker: WorkerServer; summarizer: Summarizer | undefined } | undefined;
+  let protocol = CHAT;
+  const fetchThis = fetchOver(() => protocol);
+  const fetchRaw = fetchWire(() => protocol);
   const running = () => {
     if (!started) throw new Error('the deployment runs only within tests');
     return started;
@@ -102,7 +112,21 @@ export function deploy(deploymentOptions: DeploymentOptions = {}): Deployment {
       if (!summarizer) throw new Error('the deployment has no summarizer');
       return summarizer;
     },
-    chats: () => running().upstream.requests.filter(({ path }) => path.includes('/chat/completions')),
+    get protocol() {
+      return protocol;
+    },
+    over(spoken) {
+      beforeAll(() => {
+        protocol = spoken;
+      });
+      afterAll(() => {
+        protocol = CHAT;
+      });
+    },
+    chats: () =>
+      running()
+        .upstream.requests.filter(({ path }) => PROTOCOLS.some((one) => path.includes(one.path)))
+        .map(protocol.seen),
     lastChat() {
       const last = deployment.chats().at(-1);
       if (!last) throw new Error('the upstream was asked for no completion');
@@ -119,20 +143,24 @@ export function deploy(deploymentOptions: DeploymentOptions = {}): Deployment {
       }
     },
     client: (clientOptions = {}) =>
-      new OpenAI({ baseURL: `${deployment.url}/v1`, apiKey: KEY, maxRetries: 0, ...clientOptions }),
-    fetch: (path, init = {}) => {
-      const headers = new Headers({ authorization: `Bearer ${KEY}` });
-      new Headers(init.headers).forEach((value, name) => {
-        headers.set(name, value);
-      });
-      return fetch(`${deployment.url}${path}`, { ...init, headers });
-    },
-    chat: (body, headers = {}) =>
-      deployment.fetch('/v1/chat/completions', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers },
-        body: typeof body === 'string' ? body : JSON.stringify(body),
+      new OpenAI({
+        baseURL: `${deployment.url}/v1`,
+        apiKey: KEY,
+        maxRetries: 0,
+        fetch: fetchThis,
+        ...clientOptions,
       }),
+    fetch: (path, init = {}) => fetchThis(`${deployment.url}${path}`, withKey(init)),
+    chat: async (body, headers) => protocol.answer(await deployment.wire(body, headers)),
+    wire: (body, headers = {}) =>
+      fetchRaw(
+        `${deployment.url}/v1/chat/completions`,
+        withKey({
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...headers },
+          body: typeof body === 'string' ? protocol.text(body) : JSON.stringify(body),
+        }),
+      ),
     async ask({ messages, ...fields }, headers) {
       const body = { model: 'gpt-4.1', ...fields, memory_report: true, messages };
       const response = await deployment.chat(body, headers);
@@ -142,6 +170,15 @@ export function deploy(deploymentOptions: DeploymentOptions = {}): Deployment {
     },
   };
   return deployment;
+}
+
+/** With `KEY`, where no other one is given. */
+function withKey(init: RequestInit): RequestInit {
+  const headers = new Headers({ authorization: `Bearer ${KEY}` });
+  new Headers(init.headers).forEach((value, name) => {
+    headers.set(name, value);
+  });
+  return { ...init, headers };
 }
 
 function variablesOf({ url }: Summarizer): Record<string, string> {

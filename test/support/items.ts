@@ -1,40 +1,123 @@
-/** Chat messages as items of the Responses API that say the same. */
+/** Chat messages as items of the Responses API that say the same, and back. */
 
 type Json = Record<string, unknown>;
+
+interface Call {
+  readonly id: string;
+  readonly type?: string;
+  readonly function?: Json;
+  readonly custom?: Json;
+}
 
 const encoder = new TextEncoder();
 
 /** A chat body as a body of `POST /v1/responses`; its tools stay as they are, so that they weigh the same. */
 export function asResponses(body: Uint8Array): Uint8Array {
-  const { messages, ...rest } = JSON.parse(new TextDecoder().decode(body)) as { messages: Json[] };
-  const [first, ...others] = messages;
-  const isInstruction = first?.role === 'system' && typeof first.content === 'string';
-  const input = (isInstruction ? others : messages).flatMap(itemsOf);
-  return encoder.encode(
-    JSON.stringify({ ...rest, ...(isInstruction ? { instructions: first.content } : {}), input }),
-  );
+  return encoder.encode(JSON.stringify(responsesBody(JSON.parse(new TextDecoder().decode(body)))));
 }
 
-function itemsOf({ role, content, tool_calls, tool_call_id }: Json): Json[] {
-  if (role === 'tool')
-    return [{ type: 'function_call_output', call_id: tool_call_id, output: partsOf(content, 'input_text') }];
-  if (role !== 'assistant') return [{ role, content: partsOf(content, 'input_text') }];
-  const calls = (tool_calls ?? []) as { id: string; function: { name: string; arguments: string } }[];
+/** The same of a body that is read. The items stand last in it, whatever they are. */
+export function responsesBody({ messages, max_tokens, max_completion_tokens, ...body }: Json): Json {
+  const { stream_options: _, ...rest } = body;
+  const limit = max_completion_tokens ?? max_tokens;
+  const fields = { ...rest, ...(limit === undefined ? {} : { max_output_tokens: limit }) };
+  if (!Array.isArray(messages)) return messages === undefined ? fields : { ...fields, input: messages };
+  const [first, ...others] = messages as Json[];
+  const isInstruction = first?.role === 'system' && typeof first.content === 'string';
+  const input = itemsOf(isInstruction ? others : messages);
+  return { ...fields, ...(isInstruction ? { instructions: first.content } : {}), input };
+}
+
+/** The tools of chat as those of the Responses API. */
+export function responsesTools(tools: unknown): unknown {
+  if (!Array.isArray(tools)) return tools;
+  return tools.map(({ type, ...tool }: Json) => ({ type, ...(tool[String(type)] as Json) }));
+}
+
+/** What a body of `POST /v1/responses` says, as a chat body; the messages stand last in it, and the tools weigh what they weigh on the wire. */
+export function chatBody({ instructions, input, max_output_tokens, ...rest }: Json): Json {
+  const limit = max_output_tokens === undefined ? {} : { max_completion_tokens: max_output_tokens };
+  const said = Array.isArray(input) ? messagesOf(input) : [{ role: 'user', content: input }];
+  const first = instructions === undefined ? [] : [{ role: 'system', content: instructions }];
+  return { ...rest, ...limit, messages: [...first, ...said] };
+}
+
+/** Messages as items. */
+export function itemsOf(messages: readonly Json[]): Json[] {
+  const custom = new Set<string>();
+  return messages.flatMap((message) => itemsOfOne(message, custom));
+}
+
+/** @param custom the calls of custom tools so far, by id: their results are items of another type */
+function itemsOfOne(message: Json, custom: Set<string>): Json[] {
+  const { role, content, tool_calls, tool_call_id, ...more } = message;
+  if (role === 'tool') {
+    const type = custom.has(String(tool_call_id)) ? 'custom_tool_call_output' : 'function_call_output';
+    return [{ ...more, type, call_id: tool_call_id, output: partsOf(content, 'input_text') }];
+  }
+  if (role !== 'assistant') return [{ ...more, role, content: partsOf(content, 'input_text') }];
+  const calls = Array.isArray(tool_calls) ? (tool_calls as Call[]) : [];
   const said = content === null || content === undefined || content === '' ? [] : [content];
+  for (const { id, type } of calls) if (type === 'custom') custom.add(id);
   return [
-    ...said.map((words) => ({ type: 'message', role, content: partsOf(words, 'output_text') })),
-    ...calls.map(({ id, function: called }) => ({ type: 'function_call', call_id: id, ...called })),
+    ...said.map((words) => ({ ...more, type: 'message', role, content: partsOf(words, 'output_text') })),
+    ...calls.map(({ id, function: called, custom: input }) =>
+      input
+        ? { type: 'custom_tool_call', call_id: id, ...input }
+        : { type: 'function_call', call_id: id, ...called },
+    ),
   ];
 }
 
 function partsOf(content: unknown, type: string): unknown {
   if (!Array.isArray(content)) return content;
-  return content.map((part: Json) => {
-    if (part.type === 'text') return { ...part, type };
-    if (part.type === 'file') return { type: 'input_file', ...(part.file as Json) };
-    const { url, detail } = (part.image_url ?? {}) as Json;
-    return part.type === 'image_url'
-      ? { type: 'input_image', image_url: url, ...(detail === undefined ? {} : { detail }) }
-      : part;
+  return content.map((part: Json) => (part.type === 'text' ? { ...part, type } : partOf(part)));
+}
+
+/** A part of a user message. */
+export function partOf(part: unknown): unknown {
+  const { type, file, image_url, ...rest } = part as Json;
+  if (type === 'text') return { type: 'input_text', ...rest };
+  if (type === 'file') return { type: 'input_file', ...(file as Json) };
+  if (type !== 'image_url') return part;
+  const { url, detail } = image_url as Json;
+  return { type: 'input_image', image_url: url, ...(detail === undefined ? {} : { detail }) };
+}
+
+/** Items as messages. */
+export function messagesOf(items: readonly Json[]): Json[] {
+  const messages: Json[] = [];
+  /** What the model says in one go: its text, and the calls behind it. */
+  let said: (Json & { tool_calls?: Json[] }) | undefined;
+  for (const { type = 'message', call_id, output, role, content, ...more } of items) {
+    if (type === 'function_call' || type === 'custom_tool_call') {
+      const kind = type === 'function_call' ? 'function' : 'custom';
+      if (!said) {
+        said = { role: 'assistant', content: null };
+        messages.push(said);
+      }
+      said.tool_calls ??= [];
+      said.tool_calls.push({ id: call_id, type: kind, [kind]: more });
+      continue;
+    }
+    if (String(type).endsWith('_output')) {
+      messages.push({ ...more, role: 'tool', tool_call_id: call_id, content: chatParts(output) });
+      said = undefined;
+      continue;
+    }
+    const message = { ...more, role, content: chatParts(content) };
+    messages.push(message);
+    said = role === 'assistant' ? message : undefined;
+  }
+  return messages;
+}
+
+function chatParts(content: unknown): unknown {
+  if (!Array.isArray(content)) return content;
+  return content.map(({ type, ...part }: Json) => {
+    if (type === 'input_text' || type === 'output_text') return { ...part, type: 'text' };
+    if (type === 'input_file') return { type: 'file', file: part };
+    const { image_url: url, ...rest } = part;
+    return type === 'input_image' ? { type: 'image_url', image_url: { url, ...rest } } : { ...part, type };
   });
 }

@@ -9,7 +9,7 @@ import { viewOf } from './view-of.ts';
 /** The secret of a deployment whose plans are to be known here: refs are part of a plan. */
 export const SECRET = 'secret-of-a-deployment-that-is-planned';
 
-const tenant = new Tenants(SECRET).ofToken(KEY);
+const tenants = new Tenants(SECRET);
 
 /**
  * Waits until the summary is made that the request has had prepared; at once where it had none. The strategy must set `min_reclaim_tokens`: prices are not
@@ -21,6 +21,7 @@ export async function prepared(
   conversation: string,
   strategy: MemoryStrategyRequest,
 ): Promise<void> {
+  const tenant = tenants.ofToken(deployment.protocol.key(KEY));
   const { next } = viewOf({ ...seen.body, messages }, strategy, { tenant }).plan;
   if (!next) return;
   await until(`the messages before ${next.end} are summarised`, async () => {

@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { refsIn } from '../../src/memory/placeholder.ts';
 import { respond, tokensOf } from './behaviours.ts';
+import { usageOf } from './completion.ts';
 import { type ResponseAnswer, responseOf } from './response.ts';
 import type { RecordedRequest } from './upstream.ts';
 
@@ -84,7 +85,7 @@ export class ReadingModel {
     const { body } = recorded;
     const id = `reading_${this.answers++}`;
     const said = hasTools(body) ? this.next(id, body) : { id, content: 'The book' };
-    const answer = { ...said, inputTokens: tokensOf(recorded) };
+    const answer = { ...said, usage: usageOf(tokensOf(recorded), 5) };
     if (body.store !== false)
       for (const item of responseOf(body, answer).output as { id: string }[]) this.stored.set(item.id, item);
     respond(response, body, answer);

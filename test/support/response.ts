@@ -2,7 +2,7 @@
  * One answer of a model in the two forms in which the Responses API sends it: a `response`, or the events of a stream.
  * https://platform.openai.com/docs/api-reference/responses-streaming
  */
-import type { Answer, ToolCall } from './completion.ts';
+import type { Answer, ToolCall, Usage } from './completion.ts';
 
 type Json = Record<string, unknown>;
 
@@ -14,15 +14,14 @@ export interface ResponseAnswer extends Answer {
   readonly id?: string;
   /** Reasoning that stands before all else: encrypted where the request asks for that, and with a summary where it has words. */
   readonly reasoning?: { readonly encrypted: string; readonly summary?: string };
-  /** What the usage tells of the input. */
-  readonly inputTokens?: number;
   /** Calls of custom tools; their arguments are any text. */
   readonly customCalls?: readonly ToolCall[];
+  readonly usage?: Usage;
 }
 
 /** The whole answer as one JSON object. */
 export function responseOf(body: Json, answer: ResponseAnswer = {}): Json {
-  const { id = 'upstream', reasoning, toolCalls = [], customCalls = [], inputTokens = 10 } = answer;
+  const { id = 'upstream', reasoning, toolCalls = [], customCalls = [], usage = USAGE } = answer;
   const calls = toolCalls.length + customCalls.length;
   const words = answer.content ?? (calls > 0 ? undefined : ANSWERED);
   const output = [
@@ -33,7 +32,7 @@ export function responseOf(body: Json, answer: ResponseAnswer = {}): Json {
       callOf('custom_tool_call', call_id, { name, input }),
     ),
   ];
-  return { ...headOf(id, body), status: 'completed', output, usage: usageOf(inputTokens) };
+  return { ...headOf(id, body), status: 'completed', output, usage: usageOf(usage) };
 }
 
 /** The frames of the same answer. */
@@ -88,13 +87,20 @@ function* within(item: Json): Generator<[type: string, fields: Json]> {
   }
 }
 
-function usageOf(input_tokens: number): Json {
+const USAGE: Usage = {
+  prompt_tokens: 10,
+  completion_tokens: 5,
+  total_tokens: 15,
+  prompt_tokens_details: { cached_tokens: 0 },
+};
+
+function usageOf({ prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details }: Usage): Json {
   return {
-    input_tokens,
-    input_tokens_details: { cached_tokens: 0 },
-    output_tokens: 5,
+    input_tokens: prompt_tokens,
+    input_tokens_details: prompt_tokens_details,
+    output_tokens: completion_tokens,
     output_tokens_details: { reasoning_tokens: 0 },
-    total_tokens: input_tokens + 5,
+    total_tokens,
   };
 }
 

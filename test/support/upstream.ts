@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { type Behaviour, behave, refuse, respond, sendJson } from './behaviours.ts';
+import { type Behaviour, behave, refuse, sendJson } from './behaviours.ts';
 import { violations } from './strict-chat.ts';
 import { responsesViolations, type StrictResponsesOptions } from './strict-responses.ts';
 
@@ -28,9 +28,9 @@ export interface UpstreamOptions {
   port?: number;
   /** False: bodies are not checked, for tests of what is forwarded although OpenAI would refuse it. */
   strict?: StrictResponsesOptions | false;
-  /** What is done to a chat completion when nothing is queued. Default: a short answer. */
+  /** What is done to a request for an answer, of either protocol, when nothing is queued. Default: a short answer. */
   chat?: Behaviour;
-  /** The same for a request of the Responses API. */
+  /** The same for a request of the Responses API, where it is another. */
   responses?: Behaviour;
 }
 
@@ -46,7 +46,7 @@ export interface Upstream {
 export async function startUpstream(options: UpstreamOptions = {}): Promise<Upstream> {
   const requests: RecordedRequest[] = [];
   const queue: Behaviour[] = [];
-  const { port = 0, strict = {}, chat = { type: 'answer' }, responses } = options;
+  const { port = 0, strict = {}, chat = { type: 'answer' }, responses = chat } = options;
 
   const server = createServer(async (request, response) => {
     const recorded = await record(request, response);
@@ -68,10 +68,12 @@ export async function startUpstream(options: UpstreamOptions = {}): Promise<Upst
     if (route === 'POST /responses') {
       const found = strict === false ? [] : responsesViolations(recorded.body, strict);
       if (found.length > 0) return refuse(response, 400, found.join('\n'));
-      const queued = queue.shift() ?? responses;
-      return queued ? behave(queued, request, response, recorded) : respond(response, recorded.body);
     }
-    const behaviour = queue.shift() ?? (route === 'POST /chat/completions' ? chat : undefined);
+    const standing: Record<string, Behaviour> = {
+      'POST /chat/completions': chat,
+      'POST /responses': responses,
+    };
+    const behaviour = queue.shift() ?? standing[route];
     if (behaviour) return behave(behaviour, request, response, recorded);
     if (route === 'POST /embeddings') return sendJson(response, embeddings(recorded));
     return sendJson(response, {
