@@ -121,7 +121,7 @@ export async function makeView(
     throw new ApiError(
       'body_too_large',
       `The request body has ${request.bytes.length} bytes; with a memory_strategy other than none at most ${LARGEST_BODY} are edited.`,
-      'messages',
+      request.conversationField,
     );
   if (request.tooManyMessages) return untouched('too_many_messages');
   if (request.upstreamState !== undefined) return untouched('upstream_state');

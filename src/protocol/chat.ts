@@ -37,6 +37,7 @@ const OUTLINE: ReadonlyMap<string, Outline> = new Map([
 
 /** A body of `POST /v1/chat/completions` or `POST /v1/compact`. */
 export class ChatRequest extends ModelBody implements ModelRequest {
+  readonly conversationField = 'messages';
   readonly messages: readonly ChatMessage[];
   /** Whether there are more than `MOST_MESSAGES`. */
   readonly tooManyMessages: boolean;

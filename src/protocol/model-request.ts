@@ -33,6 +33,8 @@ export interface Beside {
 export interface ModelRequest {
   /** The body as it came. */
   readonly bytes: Uint8Array;
+  /** The name of the field that holds the conversation. */
+  readonly conversationField: string;
   /** Empty when there are too many of them. */
   readonly messages: readonly WireMessage[];
   /** Whether there are more than are looked into. */

@@ -39,6 +39,7 @@ const STATE_FIELDS = ['previous_response_id', 'conversation'] as const;
 
 /** A body of `POST /v1/responses`. */
 export class ResponsesRequest extends ModelBody implements ModelRequest {
+  readonly conversationField = 'input';
   /** `instructions` first, where there are any; then the input, by who has said it in one go. */
   readonly messages: readonly WireMessage[];
   readonly tooManyMessages: boolean;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../support/conversations.ts';
 import { deploy } from '../support/deployment.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 import { violations } from '../support/strict-chat.ts';
 
 const deployment = deploy({ upstream: { strict: false } });
@@ -20,7 +21,8 @@ async function refusalOf(response: Response, status: number, code: string, param
   return answer.error.message;
 }
 
-describe('a body that can not be read', () => {
+describe.each(PROTOCOLS)('a body that can not be read, over $name', (protocol) => {
+  deployment.over(protocol);
   it.each([
     ['is cut off', '{"model":"gpt-4.1-mini","messages":[{"role":"user"', null],
     ['has something behind it', `{"messages":[{"role":"user","content":"x"}]} x`, null],
@@ -43,7 +45,12 @@ describe('a body that can not be read', () => {
       'model',
     ],
   ])('is refused when it %s', async (_, body, param) => {
-    await refusalOf(await deployment.chat(body), 400, 'invalid_json', param);
+    await refusalOf(
+      await deployment.chat(body),
+      400,
+      'invalid_json',
+      param === 'messages' ? protocol.field : param,
+    );
   });
 
   it('is refused when it is not UTF-8', async () => {
@@ -61,13 +68,25 @@ describe('a body that can not be read', () => {
   });
 });
 
-describe('messages that are none', () => {
+describe.each(PROTOCOLS)('messages that are none, over $name', (protocol) => {
+  deployment.over(protocol);
+  it.each([
+    ['an object', { messages: { role: 'user', content: 'Hello' } }],
+    ['a number', { messages: 7 }],
+  ])('are refused when they are %s', async (_, fields) => {
+    const response = await deployment.chat({ model, memory_strategy: 'compact', ...fields });
+
+    await refusalOf(response, 400, 'invalid_messages', protocol.field);
+  });
+});
+
+/** Chat's alone: an input may be a text, and absent where a stored prompt says all. */
+describe('messages that chat does not take', () => {
   it.each([
     ['absent', {}],
     ['empty', { messages: [] }],
     ['null', { messages: null }],
     ['a text', { messages: 'Hello' }],
-    ['an object', { messages: { role: 'user', content: 'Hello' } }],
   ])('are refused when they are %s', async (_, fields) => {
     const response = await deployment.chat({ model, memory_strategy: 'compact', ...fields });
 
@@ -75,7 +94,8 @@ describe('messages that are none', () => {
   });
 });
 
-describe('a strategy that can not hold', () => {
+describe.each(PROTOCOLS)('a strategy that can not hold, over $name', (protocol) => {
+  deployment.over(protocol);
   const compact = { mode: 'compact' };
   const trim = { mode: 'trim' };
 
@@ -159,13 +179,14 @@ describe('a strategy that can not hold', () => {
   });
 });
 
-describe('a body over the limit', () => {
+describe.each(PROTOCOLS)('a body over the limit, over $name', (protocol) => {
+  deployment.over(protocol);
   const large = [...messages, { role: 'user', content: 'x'.repeat(16 * 1024 * 1024) }];
 
   it('is refused when it would have to be edited', async () => {
     const response = await deployment.chat({ model, messages: large, memory_strategy: 'compact' });
 
-    await refusalOf(response, 413, 'body_too_large', 'messages');
+    await refusalOf(response, 413, 'body_too_large', protocol.field);
   });
 
   it('is forwarded in mode none', async () => {
@@ -174,7 +195,7 @@ describe('a body over the limit', () => {
     const response = await deployment.chat(body);
 
     expect(response.status).toBe(200);
-    expect(deployment.lastChat().rawBody.equals(Buffer.from(body))).toBe(true);
+    expect(deployment.lastChat().rawBody.equals(Buffer.from(protocol.text(body)))).toBe(true);
   });
 
   it('is forwarded without edits, and with a warning, when it has too many messages', async () => {
@@ -192,7 +213,8 @@ describe('a body over the limit', () => {
   });
 });
 
-describe('a history that was broken when it came', () => {
+describe.each(PROTOCOLS)('a history that was broken when it came, over $name', (protocol) => {
+  deployment.over(protocol);
   const whole = conversationOf([linesAbout('breaks, 1'), linesAbout('breaks, 2'), linesAbout('breaks, 3')]);
   const without = (index: number) => whole.filter((_, at) => at !== index);
 
@@ -213,9 +235,10 @@ describe('a history that was broken when it came', () => {
     });
 
     const { body } = deployment.lastChat();
+    const sent = protocol.read(broken);
     expect(response.headers.get('x-memory-applied')).toBe('compact');
-    expect(violations({ model, messages: broken })).not.toEqual([]);
-    expect(violations(body)).toEqual(violations({ model, messages: broken }));
-    expect(body.messages).toHaveLength(broken.length);
+    expect(violations({ model, messages: sent })).not.toEqual([]);
+    expect(violations(body)).toEqual(violations({ model, messages: sent }));
+    expect(body.messages).toHaveLength(sent.length);
   });
 });
