@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../support/conversations.ts';
 import { deploy } from '../support/deployment.ts';
 import type { WithMemory } from '../support/memory-report.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 
 const alice = 'precis-alice-0123456789abcdef';
 const bob = 'precis-bob-fedcba9876543210ff';
@@ -31,7 +32,8 @@ function seenHeaders(): string {
   return JSON.stringify(deployment.upstream.requests.map(({ headers }) => headers));
 }
 
-describe('a caller with an access key', () => {
+describe.each(PROTOCOLS)('a caller with an access key, over $name', (protocol) => {
+  deployment.over(protocol);
   it("is served with the deployer's key, and its own never goes up", async () => {
     const client = deployment.client({ apiKey: alice });
 
@@ -78,7 +80,7 @@ describe('a caller with an access key', () => {
     const response = await deployment.chat(fresh, withKey(bob));
 
     expect(response.headers.get('x-memory-refs')).toBe('1');
-    expect(deployment.upstream.requests.map(({ path }) => path)).toEqual(['/v1/chat/completions']);
+    expect(deployment.upstream.requests.map(({ path }) => path)).toEqual([`/v1${protocol.path}`]);
   });
 
   it.each(['precis-alice-0123456789abcdeg', 'alice', `${alice}x`, deployers])(
@@ -102,9 +104,9 @@ describe('a caller with an access key', () => {
   );
 
   it('is nobody without a key', async () => {
-    const response = await fetch(`${deployment.url}/v1/chat/completions`, {
+    const response = await fetch(`${deployment.url}/v1${protocol.path}`, {
       method: 'POST',
-      body: JSON.stringify(request),
+      body: JSON.stringify(protocol.body(request)),
     });
 
     expect(await errorOf(response)).toEqual([401, 'authentication_error', 'invalid_api_key', null]);
@@ -112,7 +114,8 @@ describe('a caller with an access key', () => {
   });
 });
 
-describe('a ref of a tenant with an access key', () => {
+describe.each(PROTOCOLS)('a ref of a tenant with an access key, over $name', (protocol) => {
+  deployment.over(protocol);
   let ref = '';
   beforeAll(async () => {
     const { memory } = (await (await deployment.chat(request, withKey(alice))).json()) as WithMemory;
@@ -138,7 +141,8 @@ describe('a ref of a tenant with an access key', () => {
   });
 });
 
-describe('responses of a shared account', () => {
+describe.each(PROTOCOLS)('responses of a shared account, over $name', (protocol) => {
+  deployment.over(protocol);
   const ask = (fields: object) =>
     deployment.fetch('/v1/responses', {
       method: 'POST',
@@ -167,7 +171,8 @@ describe('responses of a shared account', () => {
   );
 });
 
-describe('the routes of a shared account', () => {
+describe.each(PROTOCOLS)('the routes of a shared account, over $name', (protocol) => {
+  deployment.over(protocol);
   it.each([
     ['GET', '/v1/files'],
     ['POST', '/v1/files'],

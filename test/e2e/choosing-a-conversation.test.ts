@@ -1,6 +1,7 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Call, choiceOf, settingsOf, statuses } from '../support/conversation-settings.ts';
 import { deploy, KEY } from '../support/deployment.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 import { question, startRollingSummarizer, Talk } from '../support/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
@@ -24,7 +25,8 @@ const set = (id: string, body: unknown, call: Call = {}) => settings(id, { metho
 
 const ask = choiceOf(deployment);
 
-describe('the strategy of a conversation', () => {
+describe.each(PROTOCOLS)('the strategy of a conversation, over $name', (protocol) => {
+  deployment.over(protocol);
   it('comes after that of the request, and before those of the agent and the deployment', async () => {
     const id = newId();
     await set(id, { mode: 'compact' });
@@ -99,7 +101,8 @@ describe('the strategy of a conversation', () => {
   });
 });
 
-describe('a conversation belongs to', () => {
+describe.each(PROTOCOLS)('a conversation belongs to, over $name', (protocol) => {
+  deployment.over(protocol);
   it.each<[string, Call]>([
     ['x-memory-user', { headers: { 'x-memory-user': 'ann' } }],
     ['user', { body: { user: 'ann' } }],
@@ -165,7 +168,8 @@ describe('a conversation belongs to', () => {
   });
 });
 
-describe('the name of a user or a conversation', () => {
+describe.each(PROTOCOLS)('the name of a user or a conversation, over $name', (protocol) => {
+  deployment.over(protocol);
   const long = 'x'.repeat(257);
   const messages = [{ role: 'user', content: 'Hello' }];
 
@@ -218,7 +222,8 @@ describe('the name of a user or a conversation', () => {
   );
 });
 
-describe('what is meant for Precis', () => {
+describe.each(PROTOCOLS)('what is meant for Precis, over $name', (protocol) => {
+  deployment.over(protocol);
   it('never reaches the upstream, while user and safety_identifier do', async () => {
     await ask({
       body: {
@@ -239,7 +244,13 @@ describe('what is meant for Precis', () => {
     });
 
     const { body, headers } = deployment.lastChat();
-    expect(Object.keys(body)).toEqual(['model', 'messages', 'user', 'safety_identifier', 'metadata']);
+    expect(Object.keys(body).toSorted()).toEqual([
+      'messages',
+      'metadata',
+      'model',
+      'safety_identifier',
+      'user',
+    ]);
     expect(Object.keys(headers).filter((name) => /^x-(memory|conversation|agent)/.test(name))).toEqual([]);
     expect(headers.authorization).toBe(`Bearer ${KEY}`);
   });

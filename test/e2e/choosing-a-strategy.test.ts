@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../support/conversations.ts';
-import { deploy } from '../support/deployment.ts';
+import { deploy, KEY } from '../support/deployment.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 
 const deployment = deploy({
   vars: { DEFAULT_MEMORY_STRATEGY: '{"mode":"trim","max_turns":2,"keep_last_n_turns":1}' },
@@ -27,7 +28,8 @@ function chosenIn({ headers }: Response): (string | null)[] {
   return [headers.get('x-memory-mode'), headers.get('x-memory-source')];
 }
 
-describe('the strategy', () => {
+describe.each(PROTOCOLS)('the strategy, over $name', (protocol) => {
+  deployment.over(protocol);
   const compact = COMPACT_OLD_TURNS;
   const asHeader = { 'x-memory-strategy': JSON.stringify(compact) };
 
@@ -98,7 +100,7 @@ describe('the strategy', () => {
     expect(response.headers.get('x-memory-source')).toBe('agent');
     expect(models.data[0]?.id).toBe('gpt-4.1-mini');
     expect(deployment.upstream.requests.map(({ path }) => path)).toEqual([
-      '/v1/chat/completions',
+      `/v1${protocol.path}`,
       '/v1/models',
     ]);
   });
@@ -123,7 +125,8 @@ describe('the strategy', () => {
   });
 });
 
-describe('an agent that nobody knows', () => {
+describe.each(PROTOCOLS)('an agent that nobody knows, over $name', (protocol) => {
+  deployment.over(protocol);
   it.each<[string, Said, string | null]>([
     ['the base URL', { path: '/agents/nobody/v1' }, null],
     ['the body', { body: { agent_type: 'nobody' } }, 'agent_type'],
@@ -157,7 +160,8 @@ describe('an agent that nobody knows', () => {
   });
 });
 
-describe('the base URL', () => {
+describe.each(PROTOCOLS)('the base URL, over $name', (protocol) => {
+  deployment.over(protocol);
   it.each([
     '/v1',
     '',
@@ -170,7 +174,7 @@ describe('the base URL', () => {
     const response = await ask({ path, body: { memory_strategy: COMPACT_OLD_TURNS } });
 
     expect(chosenIn(response)).toEqual(['compact', 'request']);
-    expect(deployment.lastChat().path).toBe('/v1/chat/completions');
+    expect(deployment.lastChat().path).toBe(`/v1${protocol.path}`);
     expect(deployment.lastChat().body.messages[3].content).toMatch(/^⟦removed: /);
   });
 
@@ -194,16 +198,20 @@ describe('the base URL', () => {
 
   it('may make a client end its paths with a slash: the routes are the same', async () => {
     const body = JSON.stringify({ model, messages, memory_strategy: COMPACT_OLD_TURNS });
-    const chat = await deployment.fetch('/v1/chat/completions/', { method: 'POST', body });
+    const answered = await fetch(`${deployment.url}/v1${protocol.path}/`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${protocol.key(KEY)}` },
+      body: JSON.stringify(protocol.body(JSON.parse(body))),
+    });
     const compacted = await deployment.fetch('/v1/compact/', { method: 'POST', body });
     const refs = await deployment.fetch('/v1/refs/');
 
-    expect(chat.headers.get('x-memory-applied')).toBe('compact');
+    expect(answered.headers.get('x-memory-applied')).toBe('compact');
     expect(await compacted.json()).toMatchObject({ object: 'memory.compaction' });
     expect(await refs.json()).toMatchObject({
       object: 'list',
       data: [{ id: expect.stringMatching(/^ref_/) }],
     });
-    expect(deployment.upstream.requests.map(({ path }) => path)).toEqual(['/v1/chat/completions']);
+    expect(deployment.upstream.requests.map(({ path }) => path)).toEqual([`/v1${protocol.path}`]);
   });
 });

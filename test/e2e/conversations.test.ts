@@ -2,6 +2,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Call, choiceOf, settingsOf, statuses } from '../support/conversation-settings.ts';
 import { deploy } from '../support/deployment.ts';
 import { until } from '../support/polling.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 import { question, startRollingSummarizer, Talk } from '../support/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
@@ -28,7 +29,8 @@ async function errorOf(response: Response): Promise<Record<string, unknown>> {
 
 const ask = choiceOf(deployment);
 
-describe('GET /v1/conversations/{id}/memory', () => {
+describe.each(PROTOCOLS)('GET /v1/conversations/{id}/memory, over $name', (protocol) => {
+  deployment.over(protocol);
   it('tells what is kept of a conversation', async () => {
     const id = newId();
     const to = new Talk(deployment, { conversation_id: id, memory_strategy: ROLLING });
@@ -142,7 +144,8 @@ describe('GET /v1/conversations/{id}/memory', () => {
   });
 });
 
-describe('PATCH /v1/conversations/{id}/memory', () => {
+describe.each(PROTOCOLS)('PATCH /v1/conversations/{id}/memory, over $name', (protocol) => {
+  deployment.over(protocol);
   it('takes the strategy itself, with memory_injection beside its fields, and answers what is kept', async () => {
     const response = await set(newId(), {
       mode: 'trim',
@@ -224,7 +227,8 @@ describe('PATCH /v1/conversations/{id}/memory', () => {
   });
 });
 
-describe('DELETE /v1/conversations/{id}/memory', () => {
+describe.each(PROTOCOLS)('DELETE /v1/conversations/{id}/memory, over $name', (protocol) => {
+  deployment.over(protocol);
   it('forgets summaries and settings', async () => {
     const id = newId();
     await set(id, ROLLING);

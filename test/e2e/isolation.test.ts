@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { agents } from '../../src/agents.ts';
 import { deploy } from '../support/deployment.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 import { question, startRollingSummarizer, Talk } from '../support/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
@@ -13,109 +14,115 @@ const messages = [
   { role: 'user', content: 'Two' },
 ];
 
-describe('a deployment that says where user and conversation stand', () => {
-  const deployment = deploy({
-    vars: {
-      DEFAULT_MEMORY_STRATEGY: JSON.stringify(TRIM),
-      ISOLATION: JSON.stringify({
-        user_key: 'metadata.user_id',
-        session_key: 'metadata.session.id',
-        require_explicit_key: true,
-      }),
-    },
-  });
-  // Metadata of OpenAI holds strings only; other upstreams take what they are given.
-  const metadata = (user_id?: string, id?: string) => ({ metadata: { user_id, session: { id } } });
-  const ask = (fields: object, headers = {}) =>
-    deployment.chat({ model: 'gpt-4.1-mini', messages, ...fields }, headers);
-  const modeOf = ({ headers }: Response) =>
-    ['mode', 'source', 'applied', 'warning'].map((name) => headers.get(`x-memory-${name}`));
-
-  it('has memory for a call that names both', async () => {
-    const response = await ask(metadata('ann', 'c1'));
-
-    expect(modeOf(response)).toEqual(['trim', 'default', 'trim', null]);
-    expect(deployment.lastChat().body).toMatchObject(metadata('ann', 'c1'));
-  });
-
-  it.each<[string, object, string]>([
-    ['no conversation', metadata('ann'), 'no_conversation'],
-    ['no user', metadata(undefined, 'c1'), 'no_user'],
-    ['neither', {}, 'no_conversation,no_user'],
-    ['values that are no names', { metadata: { user_id: {}, session: 'x' } }, 'no_conversation,no_user'],
-  ])('has none for a call that names %s: the body goes up unchanged', async (_, fields, warning) => {
-    const body = `{"model": "gpt-4.1-mini",  "messages":${JSON.stringify(messages)},"seed":12345678901234567890${
-      Object.keys(fields).length > 0 ? `,${JSON.stringify(fields).slice(1, -1)}` : ''
-    }}`;
-
-    const response = await deployment.chat(body);
-
-    expect(modeOf(response)).toEqual(['trim', 'default', 'none', warning]);
-    expect(deployment.lastChat().rawBody.toString()).toBe(body);
-  });
-
-  it('still takes the usual places of a conversation, but no other one for a user', async () => {
-    const named = await ask({ conversation_id: 'c2', ...metadata('ann') });
-    expect(modeOf(named)).toEqual(['trim', 'default', 'trim', null]);
-
-    const unnamed = await ask({ conversation_id: 'c2', user: 'ann' });
-    expect(modeOf(unnamed)).toEqual(['trim', 'default', 'none', 'no_user']);
-  });
-
-  it('takes its own places first', async () => {
-    const named = { 'x-memory-user': 'ann' };
-    const patched = await deployment.fetch('/v1/conversations/c3/memory', {
-      method: 'PATCH',
-      headers: named,
-      body: '{"mode":"none"}',
-    });
-
-    const response = await ask({ ...metadata('ann', 'c3'), user: 'bob', conversation_id: 'c4' });
-
-    expect(patched.status).toBe(200);
-    expect(modeOf(response)).toEqual(['none', 'conversation', 'none', null]);
-  });
-
-  it.each<[string, string, string]>([
-    ['a user of over 256 characters', `{"user_id":"${'u'.repeat(257)}"}`, 'metadata.user_id'],
-    [
-      'a conversation of over 256 characters',
-      `{"session":{"id":"${'c'.repeat(257)}"}}`,
-      'metadata.session.id',
-    ],
-    ['a user by a number that JSON can not hold', '{"user_id":12345678901234567001}', 'metadata.user_id'],
-    ['a conversation by a fraction', '{"session":{"id":0.5}}', 'metadata.session.id'],
-  ])('refuses %s, naming the place', async (_, named, param) => {
-    const before = deployment.chats().length;
-
-    const response = await deployment.chat(
-      `{"model":"gpt-4.1-mini","metadata":${named},"messages":${JSON.stringify(messages)}}`,
-    );
-
-    expect(response.status).toBe(400);
-    expect(await response.json()).toMatchObject({ error: { type: 'invalid_request_error', param } });
-    expect(deployment.chats()).toHaveLength(before);
-  });
-
-  it('takes a whole number for its digits', async () => {
-    const patched = await deployment.fetch('/v1/conversations/4711/memory', {
-      method: 'PATCH',
-      headers: { 'x-memory-user': '12' },
-      body: '{"mode":"none"}',
-    });
-
-    const response = await ask({ metadata: { user_id: 12, session: { id: 4711 } } });
-
-    expect(patched.status).toBe(200);
-    expect(modeOf(response).slice(0, 2)).toEqual(['none', 'conversation']);
-  });
+const explicit = deploy({
+  vars: {
+    DEFAULT_MEMORY_STRATEGY: JSON.stringify(TRIM),
+    ISOLATION: JSON.stringify({
+      user_key: 'metadata.user_id',
+      session_key: 'metadata.session.id',
+      require_explicit_key: true,
+    }),
+  },
 });
+const invalid = deploy({ vars: { ISOLATION: '{"user_key":"a..b"}' } });
+const deployment = deploy({ vars: summarizer.vars });
 
-describe('a deployment whose ISOLATION is not valid', () => {
-  const deployment = deploy({ vars: { ISOLATION: '{"user_key":"a..b"}' } });
+describe.each(PROTOCOLS)(
+  'a deployment that says where user and conversation stand, over $name',
+  (protocol) => {
+    explicit.over(protocol);
+    // Metadata of OpenAI holds strings only; other upstreams take what they are given.
+    const metadata = (user_id?: string, id?: string) => ({ metadata: { user_id, session: { id } } });
+    const ask = (fields: object, headers = {}) =>
+      explicit.chat({ model: 'gpt-4.1-mini', messages, ...fields }, headers);
+    const modeOf = ({ headers }: Response) =>
+      ['mode', 'source', 'applied', 'warning'].map((name) => headers.get(`x-memory-${name}`));
 
+    it('has memory for a call that names both', async () => {
+      const response = await ask(metadata('ann', 'c1'));
+
+      expect(modeOf(response)).toEqual(['trim', 'default', 'trim', null]);
+      expect(explicit.lastChat().body).toMatchObject(metadata('ann', 'c1'));
+    });
+
+    it.each<[string, object, string]>([
+      ['no conversation', metadata('ann'), 'no_conversation'],
+      ['no user', metadata(undefined, 'c1'), 'no_user'],
+      ['neither', {}, 'no_conversation,no_user'],
+      ['values that are no names', { metadata: { user_id: {}, session: 'x' } }, 'no_conversation,no_user'],
+    ])('has none for a call that names %s: the body goes up unchanged', async (_, fields, warning) => {
+      const body = `{"model": "gpt-4.1-mini",  "messages":${JSON.stringify(messages)},"temperature":1.00${
+        Object.keys(fields).length > 0 ? `,${JSON.stringify(fields).slice(1, -1)}` : ''
+      }}`;
+
+      const response = await explicit.chat(body);
+
+      expect(modeOf(response)).toEqual(['trim', 'default', 'none', warning]);
+      expect(explicit.lastChat().rawBody.toString()).toBe(protocol.text(body));
+    });
+
+    it('still takes the usual places of a conversation, but no other one for a user', async () => {
+      const named = await ask({ conversation_id: 'c2', ...metadata('ann') });
+      expect(modeOf(named)).toEqual(['trim', 'default', 'trim', null]);
+
+      const unnamed = await ask({ conversation_id: 'c2', user: 'ann' });
+      expect(modeOf(unnamed)).toEqual(['trim', 'default', 'none', 'no_user']);
+    });
+
+    it('takes its own places first', async () => {
+      const named = { 'x-memory-user': 'ann' };
+      const patched = await explicit.fetch('/v1/conversations/c3/memory', {
+        method: 'PATCH',
+        headers: named,
+        body: '{"mode":"none"}',
+      });
+
+      const response = await ask({ ...metadata('ann', 'c3'), user: 'bob', conversation_id: 'c4' });
+
+      expect(patched.status).toBe(200);
+      expect(modeOf(response)).toEqual(['none', 'conversation', 'none', null]);
+    });
+
+    it.each<[string, string, string]>([
+      ['a user of over 256 characters', `{"user_id":"${'u'.repeat(257)}"}`, 'metadata.user_id'],
+      [
+        'a conversation of over 256 characters',
+        `{"session":{"id":"${'c'.repeat(257)}"}}`,
+        'metadata.session.id',
+      ],
+      ['a user by a number that JSON can not hold', '{"user_id":12345678901234567001}', 'metadata.user_id'],
+      ['a conversation by a fraction', '{"session":{"id":0.5}}', 'metadata.session.id'],
+    ])('refuses %s, naming the place', async (_, named, param) => {
+      const before = explicit.chats().length;
+
+      const response = await explicit.chat(
+        `{"model":"gpt-4.1-mini","metadata":${named},"messages":${JSON.stringify(messages)}}`,
+      );
+
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ error: { type: 'invalid_request_error', param } });
+      expect(explicit.chats()).toHaveLength(before);
+    });
+
+    it('takes a whole number for its digits', async () => {
+      const patched = await explicit.fetch('/v1/conversations/4711/memory', {
+        method: 'PATCH',
+        headers: { 'x-memory-user': '12' },
+        body: '{"mode":"none"}',
+      });
+
+      const response = await ask({ metadata: { user_id: 12, session: { id: 4711 } } });
+
+      expect(patched.status).toBe(200);
+      expect(modeOf(response).slice(0, 2)).toEqual(['none', 'conversation']);
+    });
+  },
+);
+
+describe.each(PROTOCOLS)('a deployment whose ISOLATION is not valid, over $name', (protocol) => {
+  invalid.over(protocol);
   it('says so on every request', async () => {
-    const response = await deployment.chat({ model: 'gpt-4.1-mini', messages });
+    const response = await invalid.chat({ model: 'gpt-4.1-mini', messages });
 
     expect(response.status).toBe(500);
     expect(await response.json()).toMatchObject({
@@ -124,9 +131,8 @@ describe('a deployment whose ISOLATION is not valid', () => {
   });
 });
 
-describe('an agent of src/agents.ts', () => {
-  const deployment = deploy({ vars: summarizer.vars });
-
+describe.each(PROTOCOLS)('an agent of src/agents.ts, over $name', (protocol) => {
+  deployment.over(protocol);
   /** Speaks to an agent by its base URL alone. */
   function talkTo(agent: string, fields: object = {}, headers = {}): Talk {
     return new Talk(deployment, { agent_type: agent, ...fields }, headers);

@@ -3,6 +3,7 @@ import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../support/conver
 import { deploy } from '../support/deployment.ts';
 import type { WithMemory } from '../support/memory-report.ts';
 import { until } from '../support/polling.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 
 const deployment = deploy({ vars: { LOG_LEVEL: 'debug' } });
 
@@ -26,7 +27,8 @@ async function listOf(key: string): Promise<unknown[]> {
   return ((await response.json()) as { data: unknown[] }).data;
 }
 
-describe('a placeholder instead of a key', () => {
+describe.each(PROTOCOLS)('a placeholder instead of a key, over $name', (protocol) => {
+  deployment.over(protocol);
   it.each(['ollama', 'EMPTY', 'nineteen-characters'])(
     'goes up, and the view names no refs: %s',
     async (key) => {
@@ -40,14 +42,14 @@ describe('a placeholder instead of a key', () => {
       expect(deployment.lastChat().body.messages[3].content).toBe(
         '⟦removed: tool output for read_file (call_id=call_1); reason=context_compaction⟧',
       );
-      expect(paths()).toEqual(['POST /v1/chat/completions']);
+      expect(paths()).toEqual([`POST /v1${protocol.path}`]);
     },
   );
 
   it('may be absent', async () => {
-    const response = await fetch(`${deployment.url}/v1/chat/completions`, {
+    const response = await fetch(`${deployment.url}/v1${protocol.path}`, {
       method: 'POST',
-      body: JSON.stringify(requestAbout('no key at all')),
+      body: JSON.stringify(protocol.body(requestAbout('no key at all'))),
     });
 
     expect(response.status).toBe(200);
@@ -64,7 +66,8 @@ describe('a placeholder instead of a key', () => {
   });
 });
 
-describe('a key that the upstream does not know', () => {
+describe.each(PROTOCOLS)('a key that the upstream does not know, over $name', (protocol) => {
+  deployment.over(protocol);
   const key = 'sk-invalid-a-key-that-was-made-up';
 
   it("writes nothing: the view stays in full, and the upstream's refusal is relayed", async () => {
@@ -83,7 +86,7 @@ describe('a key that the upstream does not know', () => {
     });
     expect(response.headers.get('x-memory-warning')).toBe('store_failed');
     expect(response.headers.get('x-memory-refs')).toBe('0');
-    expect(paths()).toEqual(['GET /v1/models', 'POST /v1/chat/completions']);
+    expect(paths()).toEqual(['GET /v1/models', `POST /v1${protocol.path}`]);
     expect(deployment.lastChat().body.messages).toEqual(request.messages);
     expect(await listOf(key)).toEqual([]);
   });
@@ -111,7 +114,8 @@ describe('a key that the upstream does not know', () => {
   });
 });
 
-describe('a key that the upstream accepts', () => {
+describe.each(PROTOCOLS)('a key that the upstream accepts, over $name', (protocol) => {
+  deployment.over(protocol);
   it('is asked about once, with the account that the caller names, and then remembered', async () => {
     const key = 'sk-a-key-that-is-asked-about-once';
     const account = { 'openai-organization': 'org-1', 'openai-project': 'proj-1' };
@@ -119,9 +123,9 @@ describe('a key that the upstream accepts', () => {
     const first = await deployment.chat(requestAbout('one'), { ...withKey(key), ...account });
     const second = await deployment.chat(requestAbout('one', 'two'), withKey(key));
 
-    expect(paths()).toEqual(['GET /v1/models', 'POST /v1/chat/completions', 'POST /v1/chat/completions']);
+    expect(paths()).toEqual(['GET /v1/models', `POST /v1${protocol.path}`, `POST /v1${protocol.path}`]);
     expect(deployment.upstream.requests[0]?.headers).toMatchObject({
-      authorization: `Bearer ${key}`,
+      authorization: `Bearer ${protocol.key(key)}`,
       ...account,
     });
     expect([first, second].map(({ headers }) => headers.get('x-memory-refs'))).toEqual(['1', '2']);
@@ -133,12 +137,13 @@ describe('a key that the upstream accepts', () => {
     await deployment.chat({ model, messages: [{ role: 'user', content: 'Hello' }] }, withKey(key));
     const response = await deployment.chat(requestAbout('an answered key'), withKey(key));
 
-    expect(paths()).toEqual(['POST /v1/chat/completions', 'POST /v1/chat/completions']);
+    expect(paths()).toEqual([`POST /v1${protocol.path}`, `POST /v1${protocol.path}`]);
     expect(response.headers.get('x-memory-refs')).toBe('1');
   });
 });
 
-describe('the log', () => {
+describe.each(PROTOCOLS)('the log, over $name', (protocol) => {
+  deployment.over(protocol);
   it('holds neither keys nor content, whatever happens', async () => {
     const secret = 'sk-a-key-that-must-not-be-logged';
     const invalid = 'sk-invalid-key-that-must-not-be-logged';

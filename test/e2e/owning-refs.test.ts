@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../support/conversations.ts';
 import { deploy } from '../support/deployment.ts';
 import type { WithMemory } from '../support/memory-report.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 
 const deployment = deploy();
 
@@ -32,7 +33,8 @@ interface Page {
   cursor: string | null;
 }
 
-describe('a ref', () => {
+describe.each(PROTOCOLS)('a ref, over $name', (protocol) => {
+  deployment.over(protocol);
   it('is found by its owner alone, and for anybody else is not there', async () => {
     const [ref = ''] = await store([linesAbout('ownership')]);
 
@@ -94,7 +96,8 @@ describe('a ref', () => {
   });
 });
 
-describe('a ref that is deleted', () => {
+describe.each(PROTOCOLS)('a ref that is deleted, over $name', (protocol) => {
+  deployment.over(protocol);
   it('is gone, and its neighbours stay', async () => {
     const [first = '', second = ''] = await store([linesAbout('deletion'), linesAbout('its neighbour')]);
 
@@ -127,7 +130,8 @@ describe('a ref that is deleted', () => {
   });
 });
 
-describe('GET /v1/refs', () => {
+describe.each(PROTOCOLS)('GET /v1/refs, over $name', (protocol) => {
+  deployment.over(protocol);
   const carol = { authorization: 'Bearer sk-carol-lists-only-her-own-refs' };
 
   it("lists the tenant's refs in pages, in the order of their names", async () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { recording } from '../../demo/recording.ts';
 import { deploy, KEY } from '../support/deployment.ts';
 import { collect } from '../support/event-stream.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 
 const deployment = deploy({ upstream: { strict: false } });
 
@@ -18,7 +19,8 @@ const ownFields = {
   agent_type: 'chat',
 };
 
-describe('the body in mode none', () => {
+describe.each(PROTOCOLS)('the body in mode none, over $name', (protocol) => {
+  deployment.over(protocol);
   it('goes up byte for byte, with its white space, key order, numbers and escapes', async () => {
     const body = [
       '\r\n { "stream_options" :null,"seed": 12345678901234567890,\t"temperature":1.0 , "top_p":1E0,',
@@ -31,7 +33,7 @@ describe('the body in mode none', () => {
     const response = await deployment.chat(body);
 
     expect(response.status).toBe(200);
-    expect(deployment.lastChat().rawBody.toString()).toBe(body);
+    expect(deployment.lastChat().rawBody.toString()).toBe(protocol.text(body));
   });
 
   it.each([
@@ -45,7 +47,7 @@ describe('the body in mode none', () => {
     await deployment.chat(bodyOf(own, rest));
 
     const expected = bodyOf('', rest).replace('{,', '{').replace(',}', '}').replace(',,', ',');
-    expect(deployment.lastChat().rawBody.toString()).toBe(expected);
+    expect(deployment.lastChat().rawBody.toString()).toBe(protocol.text(expected));
   });
 
   it('goes up without an own field whose name is written with escapes', async () => {
@@ -63,6 +65,7 @@ describe('the body in mode none', () => {
   });
 });
 
+/** Chat's alone: `/v1/compact` takes and gives messages. */
 describe('the mark that /v1/compact puts on messages', () => {
   const marked = [
     '{"compacted":true,"role":"system","content":"Be brief."}',
@@ -93,7 +96,8 @@ describe('the mark that /v1/compact puts on messages', () => {
   );
 });
 
-describe('the headers that go up', () => {
+describe.each(PROTOCOLS)('the headers that go up, over $name', (protocol) => {
+  deployment.over(protocol);
   it("are the caller's, without those of Precis and of the connection", async () => {
     const own = {
       'x-memory-strategy': 'none',
@@ -122,7 +126,8 @@ describe('the headers that go up', () => {
   });
 });
 
-describe('the answer to a request in mode none', () => {
+describe.each(PROTOCOLS)('the answer to a request in mode none, over $name', (protocol) => {
+  deployment.over(protocol);
   it('is what the upstream answers, for the client whole', async () => {
     const { data, response } = await deployment
       .client()
@@ -161,10 +166,10 @@ describe('the answer to a request in mode none', () => {
 
   it('is the same bytes that the upstream gives when asked directly, whole and streamed', async () => {
     for (const stream of [false, true]) {
-      const body = JSON.stringify({ model, messages, stream });
-      const direct = await fetch(`${deployment.upstream.url}/chat/completions`, { method: 'POST', body });
+      const body = protocol.text(JSON.stringify({ model, messages, stream }));
+      const direct = await fetch(deployment.upstream.url + protocol.path, { method: 'POST', body });
 
-      const relayed = await deployment.chat(body);
+      const relayed = await deployment.wire(body);
 
       expect(await relayed.text()).toBe(await direct.text());
       expect(relayed.headers.get('content-type')).toBe(direct.headers.get('content-type'));
@@ -172,7 +177,8 @@ describe('the answer to a request in mode none', () => {
   });
 });
 
-describe('a stream in mode none', () => {
+describe.each(PROTOCOLS)('a stream in mode none, over $name', (protocol) => {
+  deployment.over(protocol);
   it('reaches the client with its usage, and no buffer may hold it', async () => {
     const { data, response } = await deployment
       .client()

@@ -3,6 +3,7 @@ import { recording } from '../../demo/recording.ts';
 import { deploy } from '../support/deployment.ts';
 import { collect, dataOf } from '../support/event-stream.ts';
 import type { WithMemory } from '../support/memory-report.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 
 const deployment = deploy();
 
@@ -16,17 +17,18 @@ const request = {
 
 /** What the upstream gives for the view that it was sent last, without Precis between. */
 async function askDirectly(): Promise<string> {
-  const { rawBody } = deployment.lastChat();
-  const response = await fetch(`${deployment.upstream.url}/chat/completions`, {
+  const [asked] = deployment.upstream.requests.slice(-1);
+  const response = await fetch(new URL(asked?.path ?? '', deployment.upstream.url), {
     method: 'POST',
-    body: new Uint8Array(rawBody),
+    body: new Uint8Array(asked?.rawBody ?? []),
   });
   return response.text();
 }
 
-describe('the report in a JSON answer', () => {
+describe.each(PROTOCOLS)('the report in a JSON answer, over $name', (protocol) => {
+  deployment.over(protocol);
   it('is the last member, and the bytes before it are as the upstream sent them', async () => {
-    const answer = await (await deployment.chat(request)).text();
+    const answer = await (await deployment.wire(request)).text();
 
     const direct = await askDirectly();
     expect(answer.slice(0, direct.length)).toBe(`${direct.slice(0, -1)},`);
@@ -86,7 +88,31 @@ describe('the report in a JSON answer', () => {
   });
 });
 
-describe('the report in a stream', () => {
+describe.each(PROTOCOLS)('the report in a stream, over $name', (protocol) => {
+  deployment.over(protocol);
+
+  it('is the report that the same request gets as JSON', async () => {
+    const whole = (await (await deployment.chat(request)).json()) as WithMemory;
+    const stream = await (await deployment.chat({ ...request, stream: true })).text();
+
+    expect(JSON.parse(dataOf(stream).at(-2) ?? '').memory).toEqual(whole.memory);
+  });
+
+  it("passes through the client's accumulator", async () => {
+    const toolCalls = [{ id: 'call_1', name: 'read_file', arguments: '{"path":"src/index.ts"}' }];
+    deployment.upstream.next({ type: 'answer', toolCalls });
+
+    const completion = await deployment.client().chat.completions.stream(request).finalChatCompletion();
+
+    expect(completion.choices[0]?.finish_reason).toBe('tool_calls');
+    expect(completion.choices[0]?.message.tool_calls).toMatchObject([
+      { id: 'call_1', function: { name: 'read_file', arguments: '{"path":"src/index.ts"}' } },
+    ]);
+  });
+});
+
+/** Chat's alone: how it stands in a stream of the Responses API is told in responses.test.ts. */
+describe('the report in a stream of chunks', () => {
   const streamed = { ...request, stream: true, stream_options: { include_usage: true } };
 
   it('is a chunk of its own before [DONE], and the frames around it are as the upstream sent them', async () => {
@@ -111,13 +137,6 @@ describe('the report in a stream', () => {
     });
   });
 
-  it('is the report that the same request gets as JSON', async () => {
-    const whole = (await (await deployment.chat(request)).json()) as WithMemory;
-    const stream = await (await deployment.chat({ ...request, stream: true })).text();
-
-    expect(JSON.parse(dataOf(stream).at(-2) ?? '').memory).toEqual(whole.memory);
-  });
-
   it('passes through the iteration of the client', async () => {
     const { data, response } = await deployment
       .client()
@@ -130,18 +149,6 @@ describe('the report in a stream', () => {
     expect(chunks.at(-1)).toBe(withReport[0]);
     expect(chunks.at(-2)?.usage?.total_tokens).toBeGreaterThan(0);
     expect(response.headers.get('x-memory-applied')).toBe('compact');
-  });
-
-  it("passes through the client's accumulator", async () => {
-    const toolCalls = [{ id: 'call_1', name: 'read_file', arguments: '{"path":"src/index.ts"}' }];
-    deployment.upstream.next({ type: 'answer', toolCalls });
-
-    const completion = await deployment.client().chat.completions.stream(request).finalChatCompletion();
-
-    expect(completion.choices[0]?.finish_reason).toBe('tool_calls');
-    expect(completion.choices[0]?.message.tool_calls).toMatchObject([
-      { id: 'call_1', function: { name: 'read_file', arguments: '{"path":"src/index.ts"}' } },
-    ]);
   });
 
   it('still comes when the upstream ends after its finish reason without saying [DONE]', async () => {
