@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Message, outputOf, recording } from '../../demo/recording.ts';
 import { deploy } from '../support/deployment.ts';
 import { toolNameOf, type WithMemory } from '../support/memory-report.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 import { violations } from '../support/strict-chat.ts';
 
 const deployment = deploy();
@@ -29,11 +30,12 @@ async function send(length: number, fields: { messages?: object[]; memory_strate
 /** Where requests were made: before each message of the assistant. */
 const requestPoints = recording.messages.flatMap(({ role }, index) => (role === 'assistant' ? [index] : []));
 
-describe('a long conversation in mode compact', () => {
+describe.each(PROTOCOLS)('a long conversation in mode compact, over $name', (protocol) => {
+  deployment.over(protocol);
   it('reaches the upstream with placeholders of the documented form, and otherwise as it was', async () => {
     const { memory, headers, seen } = await send(54);
 
-    expect(violations(seen.body, { jsonArguments: true })).toEqual([]);
+    expect(violations({ ...seen.body, tools: recording.tools }, { jsonArguments: true })).toEqual([]);
     expect(memory.refs.length).toBeGreaterThan(5);
     const lines = new Map(
       memory.refs.map(({ ref, tool_name, tool_call_id, tokens }) => [
@@ -124,7 +126,8 @@ describe('a long conversation in mode compact', () => {
   });
 });
 
-describe('what a caller can say of compacting', () => {
+describe.each(PROTOCOLS)('what a caller can say of compacting, over $name', (protocol) => {
+  deployment.over(protocol);
   const always = { mode: 'compact', compact_trigger_turns: 1, compact_keep: 1 };
   const length = 28;
 
@@ -184,9 +187,11 @@ describe('what a caller can say of compacting', () => {
   });
 
   it('keeps the form of a content that is an array of parts, and its cache breakpoint', async () => {
+    // Only chat is spoken to upstreams that know one of this name.
+    const breakpoint = protocol.name === 'chat' ? { cache_control: { type: 'ephemeral' } } : {};
     const messages = recording.messages.slice(0, length).map((message) => {
       if (message.role !== 'tool') return message;
-      const part = { type: 'text', text: message.content, cache_control: { type: 'ephemeral' } };
+      const part = { type: 'text', text: message.content, ...breakpoint };
       return { ...message, content: [part] };
     });
 
@@ -196,7 +201,7 @@ describe('what a caller can say of compacting', () => {
       {
         type: 'text',
         text: expect.stringMatching(/^⟦removed: tool output for read_file /),
-        cache_control: { type: 'ephemeral' },
+        ...breakpoint,
       },
     ]);
   });

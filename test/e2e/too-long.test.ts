@@ -8,6 +8,7 @@ import { deploy } from '../support/deployment.ts';
 import { collect } from '../support/event-stream.ts';
 import type { WithMemory } from '../support/memory-report.ts';
 import { until } from '../support/polling.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 import { startRollingSummarizer, Talk } from '../support/rolling-summarizer.ts';
 import type { RecordedRequest } from '../support/upstream.ts';
 
@@ -134,44 +135,48 @@ const MODES: [name: string, strategy: object][] = [
   ['rolling_summary without a memory', { mode: 'rolling_summary' }],
 ];
 
-describe.each(MODES)('an upstream that says the context is too long, in mode %s', (_, strategy) => {
-  it.each([false, true])('gets one smaller view, once, streamed: %s', async (stream) => {
-    const { memory, headers, asked, view } = await send(newKey(), strategy, talk(8), { stream });
+describe.each(PROTOCOLS)('an upstream that says the context is too long, over $name', (protocol) => {
+  deployment.over(protocol);
+  describe.each(MODES)('in mode %s', (_, strategy) => {
+    it.each([false, true])('gets one smaller view, once, streamed: %s', async (stream) => {
+      const { memory, headers, asked, view } = await send(newKey(), strategy, talk(8), { stream });
 
-    // The upstream is strict: it would have refused a view that is not valid.
-    expect(asked).toHaveLength(2);
-    const [first, second] = asked as [RecordedRequest, RecordedRequest];
-    expect(first.body.messages).toEqual(talk(8));
-    expect(tokensOf(second)).toBeLessThan(tokensOf(first));
-    expect(tokensOf(second)).toBeLessThanOrEqual(6_000);
-    const { messages: _first, ...restOfFirst } = first.body;
-    const { messages: _second, ...restOfSecond } = second.body;
-    expect(restOfSecond).toEqual(restOfFirst);
-    expect(restOfSecond.tools).toEqual(tools);
-    expect(view[0]).toEqual(PREAMBLE);
-    expect(view.at(-1)).toEqual(talk(8).at(-1));
+      // The upstream is strict: it would have refused a view that is not valid.
+      expect(asked).toHaveLength(2);
+      const [first, second] = asked as [RecordedRequest, RecordedRequest];
+      expect(first.body.messages).toEqual(talk(8));
+      expect(tokensOf(second)).toBeLessThan(tokensOf(first));
+      expect(tokensOf(second)).toBeLessThanOrEqual(6_000);
+      const { messages: _first, ...restOfFirst } = first.body;
+      const { messages: _second, ...restOfSecond } = second.body;
+      expect(restOfSecond).toEqual(restOfFirst);
+      expect(restOfSecond.tools).toEqual(protocol.body({ tools }).tools);
+      expect(view[0]).toEqual(PREAMBLE);
+      expect(view.at(-1)).toEqual(talk(8).at(-1));
 
-    expect(memory.trigger).toBe('upstream_limit');
-    expect(memory.warnings).toContain('limit_learned');
-    expect(memory.tokens?.after).toBeLessThan(memory.tokens?.before ?? 0);
-    expect(memory.applied_edits).not.toEqual([]);
-    expect(headers.get('x-memory-trigger')).toBe('upstream_limit');
-    expect(headers.get('x-memory-warning')).toContain('limit_learned');
-    expect(headers.get('x-memory-frontier')).toBe('moved');
-  });
+      expect(memory.trigger).toBe('upstream_limit');
+      expect(memory.warnings).toContain('limit_learned');
+      expect(memory.tokens?.after).toBeLessThan(memory.tokens?.before ?? 0);
+      expect(memory.applied_edits).not.toEqual([]);
+      expect(headers.get('x-memory-trigger')).toBe('upstream_limit');
+      expect(headers.get('x-memory-warning')).toContain('limit_learned');
+      expect(headers.get('x-memory-frontier')).toBe('moved');
+    });
 
-  it('is asked at once with a smaller view next time, and each view begins with the one before', async () => {
-    const key = newKey();
-    await send(key, strategy, talk(8));
-    const sent = await play(key, strategy, 9, 13);
+    it('is asked at once with a smaller view next time, and each view begins with the one before', async () => {
+      const key = newKey();
+      await send(key, strategy, talk(8));
+      const sent = await play(key, strategy, 9, 13);
 
-    expect(sent.map(({ asked }) => asked.length)).toEqual(sent.map(() => 1));
-    for (const { memory } of sent) expect(memory.warnings).toContain('limit_learned');
-    expect(brokenPrefixes(sent)).toEqual([]);
+      expect(sent.map(({ asked }) => asked.length)).toEqual(sent.map(() => 1));
+      for (const { memory } of sent) expect(memory.warnings).toContain('limit_learned');
+      expect(brokenPrefixes(sent)).toEqual([]);
+    });
   });
 });
 
-describe('a view that was counted by nobody', () => {
+describe.each(PROTOCOLS)('a view that was counted by nobody, over $name', (protocol) => {
+  deployment.over(protocol);
   it('is counted when it is refused', async () => {
     upstream = { type: 'window', tokens: 1_500 };
     const { memory, asked } = await send(newKey(), { mode: 'compact', compact_keep: 0 }, talk(3), {
@@ -194,7 +199,8 @@ describe('a view that was counted by nobody', () => {
   });
 });
 
-describe('a rolling memory', () => {
+describe.each(PROTOCOLS)('a rolling memory, over $name', (protocol) => {
+  deployment.over(protocol);
   it('is shown with fewer verbatim rounds', async () => {
     upstream = { type: 'window', tokens: 100_000 };
     const key = newKey();
@@ -228,7 +234,8 @@ describe('a rolling memory', () => {
   });
 });
 
-describe("the upstream's own error", () => {
+describe.each(PROTOCOLS)("the upstream's own error, over $name", (protocol) => {
+  deployment.over(protocol);
   /** Said with odd white space, so that whoever reads and writes it again is found out. */
   const refusal = (text: string): string =>
     `{ "error":{"message":"This model's maximum context length is 6000 tokens. However, your messages resulted in 99999 tokens. ${text}","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}\n`;
@@ -388,7 +395,7 @@ describe("the upstream's own error", () => {
     await expect(refused).rejects.toMatchObject({
       status: 400,
       code: 'context_length_exceeded',
-      param: 'messages',
+      param: protocol.field,
     });
     expect(deployment.chats()).toHaveLength(2);
   });
@@ -418,7 +425,8 @@ describe("the upstream's own error", () => {
   });
 });
 
-describe('a small request that was refused', () => {
+describe.each(PROTOCOLS)('a small request that was refused, over $name', (protocol) => {
+  deployment.over(protocol);
   /** What we count as a few tokens, and the upstream as many. */
   const FILE: Message[] = [
     PREAMBLE,
@@ -455,7 +463,8 @@ describe('a small request that was refused', () => {
   });
 });
 
-describe('a limit that nobody has told', () => {
+describe.each(PROTOCOLS)('a limit that nobody has told, over $name', (protocol) => {
+  deployment.over(protocol);
   const untold: Behaviour = {
     type: 'error',
     status: 400,
@@ -508,7 +517,8 @@ describe('a limit that nobody has told', () => {
   });
 });
 
-describe('a limit that was learned', () => {
+describe.each(PROTOCOLS)('a limit that was learned, over $name', (protocol) => {
+  deployment.over(protocol);
   it('is of one tenant', async () => {
     const [key, other] = [newKey(), newKey()];
     await send(key, 'compact', talk(8));
@@ -572,7 +582,11 @@ describe('a limit that was learned', () => {
       const response = await deployment.fetch('/v1/compact', {
         method: 'POST',
         headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-        body: JSON.stringify({ model, tools, memory_strategy: 'compact', messages: talk(8) }),
+        body: JSON.stringify({
+          ...protocol.body({ model, tools }),
+          memory_strategy: 'compact',
+          messages: talk(8),
+        }),
       });
       return ((await response.json()) as { memory: Report }).memory;
     };
@@ -603,13 +617,14 @@ describe('a limit that was learned', () => {
   });
 });
 
-describe('an upstream whose window holds the answer too', () => {
+describe.each(PROTOCOLS)('an upstream whose window holds the answer too, over $name', (protocol) => {
+  deployment.over(protocol);
   /** As OpenAI and vLLM say it. */
   const holding =
     (tokens: number): Behaviour =>
     (request, response, recorded) => {
       const prompt = tokensOf(recorded);
-      const answer = recorded.body.max_tokens ?? 0;
+      const answer = recorded.body.max_tokens ?? recorded.body.max_output_tokens ?? 0;
       if (prompt + answer <= tokens) return void behave({ type: 'answer' }, request, response, recorded);
       const message = `This model's maximum context length is ${tokens} tokens. However, you requested ${prompt + answer} tokens (${prompt} in the messages, ${answer} in the completion).`;
       sendJson(
@@ -641,7 +656,8 @@ describe('an upstream whose window holds the answer too', () => {
   });
 });
 
-describe('cross-session memory', () => {
+describe.each(PROTOCOLS)('cross-session memory, over $name', (protocol) => {
+  deployment.over(protocol);
   it('stays as it was when the view gets smaller', async () => {
     const key = newKey();
     const headers = { authorization: `Bearer ${key}` };

@@ -5,6 +5,8 @@ import type { Behaviour } from '../support/behaviours.ts';
 import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../support/conversations.ts';
 import { deploy } from '../support/deployment.ts';
 import { until } from '../support/polling.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
+import { saidStream } from '../support/said-stream.ts';
 import { startUpstream } from '../support/upstream.ts';
 
 const HEADERS_TIMEOUT_MS = 1_500;
@@ -18,7 +20,8 @@ const model = 'gpt-4.1-mini';
 const messages = conversationOf([linesAbout('what an upstream may answer')]);
 const request = { model, messages, memory_strategy: COMPACT_OLD_TURNS, memory_report: true };
 
-describe("the upstream's refusal", () => {
+describe.each(PROTOCOLS)("the upstream's refusal, over $name", (protocol) => {
+  deployment.over(protocol);
   type Refusal = Extract<Behaviour, { type: 'error' }>;
   const rateLimited = {
     type: 'error' as const,
@@ -104,7 +107,8 @@ describe("the upstream's refusal", () => {
   });
 });
 
-describe('a redirect of the upstream', () => {
+describe.each(PROTOCOLS)('a redirect of the upstream, over $name', (protocol) => {
+  deployment.over(protocol);
   it.each([301, 302, 307, 308])('with %i is relayed and not followed', async (status) => {
     const elsewhere = await startUpstream();
     try {
@@ -127,7 +131,8 @@ describe('a redirect of the upstream', () => {
   });
 });
 
-describe('an answer that is compressed', () => {
+describe.each(PROTOCOLS)('an answer that is compressed, over $name', (protocol) => {
+  deployment.over(protocol);
   it.each([true, false])('arrives readable, with the report asked for: %s', async (memory_report) => {
     deployment.upstream.next({ type: 'gzip' });
 
@@ -144,20 +149,20 @@ describe('an answer that is compressed', () => {
   });
 
   it('arrives readable as a stream', async () => {
+    const { open, words, close } = saidStream(protocol, ['all']);
     deployment.upstream.next((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' });
-      response.end(
-        gzipSync('data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'),
-      );
+      response.end(gzipSync(open + words[0] + close));
     });
 
-    const response = await deployment.chat({ model, messages, stream: true });
+    const response = await deployment.wire({ model, messages, stream: true });
 
-    expect(await response.text()).toMatch(/^data: \{"choices".*\n\ndata: \[DONE\]\n\n$/);
+    expect(await response.text()).toBe(open + words[0] + close);
   });
 });
 
-describe('an upstream that does not answer', () => {
+describe.each(PROTOCOLS)('an upstream that does not answer, over $name', (protocol) => {
+  deployment.over(protocol);
   async function outcomeOf(response: Response): Promise<unknown[]> {
     return [response.status, await response.json()];
   }
@@ -203,16 +208,16 @@ describe('an upstream that does not answer', () => {
   });
 
   it('may take longer for its body than for its headers', async () => {
-    const first = 'data: {"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":null}]}\n\n';
+    const { open, words, close } = saidStream(protocol, ['x']);
     deployment.upstream.next((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.write(first);
-      setTimeout(() => response.end('data: [DONE]\n\n'), HEADERS_TIMEOUT_MS + 500);
+      response.write(open + words[0]);
+      setTimeout(() => response.end(close), HEADERS_TIMEOUT_MS + 500);
     });
 
-    const response = await deployment.chat({ ...request, stream: true, memory_report: false });
+    const response = await deployment.wire({ ...request, stream: true, memory_report: false });
 
-    expect(await response.text()).toBe(`${first}data: [DONE]\n\n`);
+    expect(await response.text()).toBe(open + words[0] + close);
   });
 
   it('that breaks off within a JSON answer is told as unreachable where the report was to be added', async () => {
