@@ -2,23 +2,26 @@ import { describe, expect, it } from 'vitest';
 import { AgentCaller, brokenPrefixes, type Sent, wrongReport } from '../support/agent-caller.ts';
 import { agentRun, lengthsOf, type Message, rows } from '../support/agent-run.ts';
 import { deploy } from '../support/deployment.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 import { requestsIn, toolTalk } from '../support/tool-talk.ts';
 
 const deployment = deploy({ summarizer: true });
 
-describe('below its budget, mode auto', () => {
+describe.each(PROTOCOLS)('below its budget, mode auto, over $name', (protocol) => {
+  deployment.over(protocol);
   const strategy = { mode: 'auto', token_budget: 100_000 };
 
   it.each([false, true])(
     'leaves the body as it came, byte for byte, and counts nothing (stream: %s)',
     async (stream) => {
-      const messages = JSON.stringify(toolTalk('apples', 5)).replaceAll('","', '" , "');
-      const body = `{ "model":"gpt-4.1", "seed":12345678901234567890,"stream":${stream},\n"top_p":1.0, "messages":${messages} }`;
+      const elements = protocol.elements(toolTalk('apples', 5));
+      const messages = JSON.stringify(elements).replaceAll('","', '" , "');
+      const body = `{ "model":"gpt-4.1", "metadata":{"n":12345678901234567890},"stream":${stream},\n"top_p":1.0, "messages":${messages} }`;
 
       const response = await deployment.chat(body, { 'x-memory-strategy': JSON.stringify(strategy) });
 
       expect(response.status).toBe(200);
-      expect(deployment.lastChat().rawBody.toString()).toBe(body);
+      expect(deployment.lastChat().rawBody.toString()).toBe(protocol.text(body));
       expect([...response.headers.keys()].filter((name) => name.startsWith('x-memory-tokens'))).toEqual([]);
       expect(response.headers.get('x-memory-applied')).toBe('none');
       expect(response.headers.get('x-memory-trigger')).toBe('none');
@@ -44,7 +47,8 @@ describe('below its budget, mode auto', () => {
   });
 });
 
-describe('what can not be made to fit', () => {
+describe.each(PROTOCOLS)('what can not be made to fit, over $name', (protocol) => {
+  deployment.over(protocol);
   const huge = { role: 'user', content: rows('a question', 1_500) };
 
   it.each<[string, object]>([
@@ -110,6 +114,7 @@ describe('what can not be made to fit', () => {
   });
 });
 
+/** Over chat alone: what a move must free is the plan's, which does not know the protocol. */
 describe('a conversation that is only a little over its budget', () => {
   const messages = toolTalk('figs', 24);
   const lengths = requestsIn(messages);
@@ -157,7 +162,8 @@ describe('a conversation that is only a little over its budget', () => {
   });
 });
 
-describe('a soft budget', () => {
+describe.each(PROTOCOLS)('a soft budget, over $name', (protocol) => {
+  deployment.over(protocol);
   it('has only what can be fetched again taken away', async () => {
     const messages = toolTalk('dates', 24);
     const memory_strategy = {
@@ -179,7 +185,8 @@ describe('a soft budget', () => {
   });
 });
 
-describe('a limit of turns', () => {
+describe.each(PROTOCOLS)('a limit of turns, over $name', (protocol) => {
+  deployment.over(protocol);
   const messages = toolTalk('quinces', 16);
   const settings = { mode: 'auto', min_reclaim_tokens: 0, summary_max_tokens: 300 };
   const appliedIn = (all: readonly Sent[]): Set<string> =>

@@ -3,6 +3,7 @@ import { rows } from '../support/agent-run.ts';
 import { settingsOf } from '../support/conversation-settings.ts';
 import { deploy } from '../support/deployment.ts';
 import { dataOf } from '../support/event-stream.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 
 // A summarizer of its own keeps what is prepared in the background away from the upstream.
 const deployment = deploy({ summarizer: true });
@@ -25,7 +26,9 @@ const messages = [
   ]),
 ];
 
-describe('the mode auto', () => {
+describe.each(PROTOCOLS)('the mode auto, over $name', (protocol) => {
+  deployment.over(protocol);
+  byDefault.over(protocol);
   it.each<[string, object, Record<string, string>]>([
     ['a field of the body', { memory_strategy: strategy }, {}],
     ['a header', {}, { 'x-memory-strategy': JSON.stringify(strategy) }],
@@ -102,7 +105,9 @@ describe('the mode auto', () => {
   });
 });
 
-describe('a strategy of mode auto that can not hold', () => {
+describe.each(PROTOCOLS)('a strategy of mode auto that can not hold, over $name', (protocol) => {
+  deployment.over(protocol);
+  byDefault.over(protocol);
   const auto = { mode: 'auto' };
 
   it.each<[string, object, string, string]>([

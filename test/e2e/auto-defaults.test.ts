@@ -3,6 +3,7 @@ import type { Report } from '../../src/memory/report.ts';
 import { markersIn, textTokens, tokensOf } from '../support/agent-caller.ts';
 import { type Message, rows } from '../support/agent-run.ts';
 import { deploy } from '../support/deployment.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 
 const deployment = deploy();
 
@@ -54,7 +55,8 @@ const compactAll = (messages: Message[]): Promise<Compaction> => compact(message
 
 const removed = ({ messages }: Compaction): string[] => markersIn(messages).map(({ call }) => call);
 
-describe('mode auto, when nobody says otherwise', () => {
+describe.each(PROTOCOLS)('mode auto, when nobody says otherwise, over $name', (protocol) => {
+  deployment.over(protocol);
   it('leaves outputs under 500 tokens as they are', async () => {
     const small = step(words(499, (text) => `Small${text}`));
     const large = step(words(500, (text) => `Large${text}`));

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { AgentCaller, brokenPrefixes, type Sent, wrongReport } from '../support/agent-caller.ts';
 import { deploy } from '../support/deployment.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 import { tokensIn } from '../support/summarizer.ts';
 import { requestsIn, toolTalk } from '../support/tool-talk.ts';
 
@@ -20,7 +21,8 @@ function summaryOf({ memory }: Sent): object {
   return memory.summary;
 }
 
-describe('a summary that the caller of mode auto holds', () => {
+describe.each(PROTOCOLS)('a summary that the caller of mode auto holds, over $name', (protocol) => {
+  deployment.over(protocol);
   it('serves it without a model and without stored state', async () => {
     const messages = toolTalk('apples', TURNS);
     const made = await caller('lost').send(messages);

@@ -3,6 +3,7 @@ import { AgentCaller, refsIn, type Sent } from '../support/agent-caller.ts';
 import type { Message } from '../support/agent-run.ts';
 import { deploy, KEY } from '../support/deployment.ts';
 import { prepared, SECRET } from '../support/prepared.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 import { tokensIn } from '../support/summarizer.ts';
 import { requestsIn, toolTalk } from '../support/tool-talk.ts';
 
@@ -52,7 +53,8 @@ function strangers(sent: Sent): string[] {
 const indices = (from: number): number[] =>
   deployment.summarizer.readings.slice(from).flatMap(({ messages }) => messages.map(({ index }) => index));
 
-describe('an array that parts from another', () => {
+describe.each(PROTOCOLS)('an array that parts from another, over $name', (protocol) => {
+  deployment.over(protocol);
   it('goes on from the summary of what they share, and from nothing else', async () => {
     const trunk = await play(toolTalk('crates', TURNS), 'forked');
     const before = deployment.summarizer.readings.length;
@@ -107,7 +109,8 @@ describe('an array that parts from another', () => {
   });
 });
 
-describe('equal arrays', () => {
+describe.each(PROTOCOLS)('equal arrays, over $name', (protocol) => {
+  deployment.over(protocol);
   it('of two tenants share neither summaries nor refs', async () => {
     const messages = toolTalk('vats', TURNS);
     const fields = { memory_strategy: strategy, conversation_id: 'ours', user: 'u' };

@@ -11,6 +11,7 @@ import { agentRun, lengthsOf, type Message, rows } from '../support/agent-run.ts
 import { deploy } from '../support/deployment.ts';
 import { violations } from '../support/strict-chat.ts';
 
+// Chat's alone: items of the Responses API do not say where an answer with calls ends, so calls that follow each other are one message.
 // OpenAI refuses a result that does not follow its call; other upstreams take it, and so must Precis.
 const deployment = deploy({ summarizer: true, upstream: { strict: false } });
 

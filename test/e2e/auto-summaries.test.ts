@@ -10,6 +10,7 @@ import {
 import { agentRun, type Message, tools } from '../support/agent-run.ts';
 import { deploy } from '../support/deployment.ts';
 import { prepared, SECRET } from '../support/prepared.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 import { conversation, readSummary, tokensIn } from '../support/summarizer.ts';
 import { requestsIn, toolTalk } from '../support/tool-talk.ts';
 
@@ -74,7 +75,8 @@ function lastSeen(all: readonly Sent[], index: number): Message | undefined {
   return shown.at(-1);
 }
 
-describe('a summary in mode auto', () => {
+describe.each(PROTOCOLS)('a summary in mode auto, over $name', (protocol) => {
+  deployment.over(protocol);
   it('is made in front of the first move that needs one, of what lies before the new frontier', async () => {
     const memory_strategy = { ...strategy, token_budget: 4_000 };
     const messages = conversation('apples', 7);
@@ -96,21 +98,6 @@ describe('a summary in mode auto', () => {
     expect(tokensIn(String(answer?.content))).toEqual([token]);
     expect(readSummary(answer?.content)).toMatchObject({ covers: '1-10', ref: sent.memory.summary?.ref });
     expect(wrongReport(sent)).toEqual([]);
-  });
-
-  it('is ready before the request that needs it', async () => {
-    const all = await play(toolTalk('figs', 44), {
-      conversation_id: 'ready',
-      memory_strategy: { ...strategy, token_budget: 16_000, summary_max_tokens: 1_000 },
-    });
-
-    expectReady(all);
-    expect(all.flatMap(wrongReport)).toEqual([]);
-    expect(brokenPrefixes(all)).toEqual([]);
-  });
-
-  it('is ready before the request that needs it where each one adds a tenth of the budget', async () => {
-    expectReady(await play(toolTalk('figs', 20), { conversation_id: 'steep' }));
   });
 
   it('is built upon the one before, and reads each message once', async () => {
@@ -194,7 +181,8 @@ describe('a summary in mode auto', () => {
     const messages = agentRun('kilns');
     const [former, later] = [messages.slice(0, 90), messages.slice(0, 96)];
     // All that placeholders can do is done at one request; then a summary is asked for.
-    const token_budget = tokensOf({ model: 'gpt-4.1', tools, messages: former }) - 1;
+    const weighed = protocol.body({ model: 'gpt-4.1', tools });
+    const token_budget = tokensOf({ ...weighed, messages: former }) - 1;
     const memory_strategy = {
       mode: 'auto',
       compact_retrieval: 'off',
@@ -205,7 +193,7 @@ describe('a summary in mode auto', () => {
     const { view } = await new AgentCaller(deployment, { memory_strategy }).send(former);
     const response = await deployment.fetch('/v1/compact', {
       method: 'POST',
-      body: JSON.stringify({ model: 'gpt-4.1', tools, memory_strategy, force: true, messages: later }),
+      body: JSON.stringify({ ...weighed, memory_strategy, force: true, messages: later }),
     });
 
     expect(await response.json()).toMatchObject({ memory: { summary: { status: 'completed' } } });
@@ -221,5 +209,23 @@ describe('a summary in mode auto', () => {
     // A row of the middle of each large output, and of what was written.
     expect(prompt).not.toMatch(/row 300 of/);
     expect(prompt).not.toMatch(/row 40 of kilns 4:/);
+  });
+});
+
+/** Over chat alone: when the next move comes is the plan's, which does not know the protocol. */
+describe('the next summary in mode auto', () => {
+  it('is ready before the request that needs it', async () => {
+    const all = await play(toolTalk('figs', 44), {
+      conversation_id: 'ready',
+      memory_strategy: { ...strategy, token_budget: 16_000, summary_max_tokens: 1_000 },
+    });
+
+    expectReady(all);
+    expect(all.flatMap(wrongReport)).toEqual([]);
+    expect(brokenPrefixes(all)).toEqual([]);
+  });
+
+  it('is ready before the request that needs it where each one adds a tenth of the budget', async () => {
+    expectReady(await play(toolTalk('figs', 20), { conversation_id: 'steep' }));
   });
 });

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { AgentCaller, brokenPrefixes, refsIn, type Sent, wrongReport } from '../support/agent-caller.ts';
 import { deploy } from '../support/deployment.ts';
 import { until } from '../support/polling.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 import { conversation, type Manner, readSummary, tokensIn, UNWANTED } from '../support/summarizer.ts';
 import { requestsIn, toolTalk } from '../support/tool-talk.ts';
 
@@ -30,7 +31,8 @@ function expectDigest(sent: Sent, topic: string): void {
   expect(wrongReport(sent)).toEqual([]);
 }
 
-describe('a summarizer that fails', () => {
+describe.each(PROTOCOLS)('a summarizer that fails, over $name', (protocol) => {
+  deployment.over(protocol);
   const BAD: Manner[] = ['refusal', 'hang', 'tool call', 'too long', 'error sentence', 'orders'];
   it.each(BAD)('with %s leaves mode auto its digest, and says so', async (manner) => {
     deployment.summarizer.always(manner);
@@ -87,6 +89,7 @@ describe('a summarizer that fails', () => {
   });
 });
 
+/** Over chat alone: it takes long, and what is waited for has no part in how a request is read. */
 describe('a summarizer that is late', () => {
   it('leaves mode auto its digest, pending, and the next summary is built upon what came', async () => {
     patient.summarizer.next('too slow');
@@ -106,7 +109,8 @@ describe('a summarizer that is late', () => {
   });
 });
 
-describe('a caller without a tenant', () => {
+describe.each(PROTOCOLS)('a caller without a tenant, over $name', (protocol) => {
+  deployment.over(protocol);
   it('gets the digest, and placeholders without refs', async () => {
     const anonymous = new AgentCaller(deployment, { memory_strategy: strategy }, 'EMPTY');
     const messages = toolTalk('dates', 16);

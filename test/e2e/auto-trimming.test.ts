@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { AgentCaller, brokenPrefixes, type Sent, wrongReport } from '../support/agent-caller.ts';
 import { rows } from '../support/agent-run.ts';
 import { deploy } from '../support/deployment.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 import { conversation, type Message } from '../support/summarizer.ts';
 import { toolTalk } from '../support/tool-talk.ts';
 
@@ -48,7 +49,8 @@ async function play(topic: string, turns: number, fields: object = {}): Promise<
 
 const contentOf = (message: Message | undefined): string => String(message?.content);
 
-describe('what mode auto trims', () => {
+describe.each(PROTOCOLS)('what mode auto trims, over $name', (protocol) => {
+  deployment.over(protocol);
   it('is told on a line before the first message that stays, and is kept under its ref', async () => {
     const all = await play('apples', 18);
     const trimmed = all.flatMap((sent) => {
