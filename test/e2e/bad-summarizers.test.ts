@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Asked, deploy } from '../support/deployment.ts';
+import { PROTOCOLS, type Protocol } from '../support/protocol.ts';
 import {
   conversation,
   HEADINGS,
@@ -61,47 +62,56 @@ const BAD: [manner: Manner, error: string, calls: number][] = [
   ['loop', 'degenerate', 3],
 ];
 
-describe.each(BAD)('a summarizer that gives: %s', (manner, error, calls) => {
-  it('is replaced by a digest, which stays until the frontier moves', async () => {
-    deployment.summarizer.always(manner);
-    const messages = conversation('scales', 4);
+/** Over the Responses API a sample: who asks for a summary has no part in how it fails, and most of these take seconds. */
+const SAMPLE: readonly Manner[] = ['server error', 'empty text', 'orders'];
+const badOver = ({ name }: Protocol): typeof BAD =>
+  name === 'chat' ? BAD : BAD.filter(([manner]) => SAMPLE.includes(manner));
 
-    const first = await ask(manner, messages);
-    deployment.summarizer.always('summary');
-    const again = await ask(manner, messages);
-    const longer = await ask(manner, conversation('scales', 5));
+describe.each(PROTOCOLS)('a summarizer, over $name', (protocol) => {
+  deployment.over(protocol);
+  describe.each(badOver(protocol))('that gives: %s', (manner, error, calls) => {
+    it('is replaced by a digest, which stays until the frontier moves', async () => {
+      deployment.summarizer.always(manner);
+      const messages = conversation('scales', 4);
 
-    const [preamble, , answer, ...tail] = first.seen.body.messages;
-    const { text } = readSummary(answer.content);
-    expect([preamble, ...tail]).toEqual([messages[0], ...messages.slice(5)]);
-    expect(text).toMatch(/^## User Intent\n- Question 1 about scales\./);
-    expect(text.match(/^## .*$/gm)).toEqual(HEADINGS);
-    expect(first.seen.rawBody.toString()).not.toMatch(NOTHING_OF_IT);
-    expect(first.text).not.toMatch(NOTHING_OF_IT);
-    expect(tokensIn(answer.content)).toEqual([]);
+      const first = await ask(manner, messages);
+      deployment.summarizer.always('summary');
+      const again = await ask(manner, messages);
+      const longer = await ask(manner, conversation('scales', 5));
 
-    expect(deployment.summarizer.requests).toHaveLength(calls);
-    expect(first.memory.summary).toMatchObject({ status: 'degraded', text });
-    expect(first.memory.warnings).toEqual(['summary_degraded']);
-    expect(first.headers.get('x-memory-warning')).toBe('summary_degraded');
+      const [preamble, , answer, ...tail] = first.seen.body.messages;
+      const { text } = readSummary(answer.content);
+      expect([preamble, ...tail]).toEqual([messages[0], ...messages.slice(5)]);
+      expect(text).toMatch(/^## User Intent\n- Question 1 about scales\./);
+      expect(text.match(/^## .*$/gm)).toEqual(HEADINGS);
+      expect(first.seen.rawBody.toString()).not.toMatch(NOTHING_OF_IT);
+      expect(first.text).not.toMatch(NOTHING_OF_IT);
+      expect(tokensIn(answer.content)).toEqual([]);
 
-    expect(again.seen.rawBody.equals(first.seen.rawBody)).toBe(true);
-    expect(again.memory.warnings).toEqual(['summary_degraded']);
-    expect(longer.headers.get('x-memory-frontier')).toBe('kept');
-    const opening = first.seen.rawBody.toString().slice(0, -2);
-    expect(longer.seen.rawBody.toString().startsWith(opening)).toBe(true);
+      expect(deployment.summarizer.requests).toHaveLength(calls);
+      expect(first.memory.summary).toMatchObject({ status: 'degraded', text });
+      expect(first.memory.warnings).toEqual(['summary_degraded']);
+      expect(first.headers.get('x-memory-warning')).toBe('summary_degraded');
 
-    const { health, memories } = await memoryOf(manner);
-    expect(health).toBe('degraded');
-    expect(memories.find(({ status }) => status === 'failed')).toMatchObject({
-      error: expect.stringMatching(`^(${error})$`),
-      attempts: calls,
+      expect(again.seen.rawBody.equals(first.seen.rawBody)).toBe(true);
+      expect(again.memory.warnings).toEqual(['summary_degraded']);
+      expect(longer.headers.get('x-memory-frontier')).toBe('kept');
+      const opening = first.seen.rawBody.toString().slice(0, -2);
+      expect(longer.seen.rawBody.toString().startsWith(opening)).toBe(true);
+
+      const { health, memories } = await memoryOf(manner);
+      expect(health).toBe('degraded');
+      expect(memories.find(({ status }) => status === 'failed')).toMatchObject({
+        error: expect.stringMatching(`^(${error})$`),
+        attempts: calls,
+      });
+      expect(JSON.stringify(memories)).not.toMatch(NOTHING_OF_IT);
     });
-    expect(JSON.stringify(memories)).not.toMatch(NOTHING_OF_IT);
   });
 });
 
-describe('after a failure', () => {
+describe.each(PROTOCOLS)('after a failure, over $name', (protocol) => {
+  deployment.over(protocol);
   it('the summarizer rests: the next move asks nobody, and its digest stays too', async () => {
     deployment.summarizer.next('refusal');
     await ask('resting', conversation('weights', 4));
@@ -163,7 +173,8 @@ describe('after a failure', () => {
   });
 });
 
-describe('a summarizer that recovers', () => {
+describe.each(PROTOCOLS)('a summarizer that recovers, over $name', (protocol) => {
+  deployment.over(protocol);
   it.each(['rate limit', 'server error', 'broken body', 'error sentence', 'length limit'] as Manner[])(
     'at its second attempt is believed: %s',
     async (manner) => {
@@ -192,7 +203,8 @@ describe('a summarizer that recovers', () => {
   });
 });
 
-describe('a summarizer that stops in the middle of its answer', () => {
+describe.each(PROTOCOLS)('a summarizer that stops in the middle of its answer, over $name', (protocol) => {
+  deployment.over(protocol);
   it('is kept as a timeout', async () => {
     deployment.summarizer.always('hang in the body');
     await ask('half a timeout', conversation('balances', 4));
@@ -202,7 +214,8 @@ describe('a summarizer that stops in the middle of its answer', () => {
   });
 });
 
-describe('in other forms of request', () => {
+describe.each(PROTOCOLS)('in other forms of request, over $name', (protocol) => {
+  deployment.over(protocol);
   it('a stream is answered, and its report tells', async () => {
     deployment.summarizer.next('refusal');
 

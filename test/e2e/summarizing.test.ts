@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Asked, deploy } from '../support/deployment.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 import {
   conversation,
   type Message,
@@ -24,14 +25,16 @@ function open({ seen }: Asked): string {
   return seen.rawBody.toString().slice(0, -2);
 }
 
-describe('below the limit', () => {
+describe.each(PROTOCOLS)('below the limit, over $name', (protocol) => {
+  deployment.over(protocol);
   it('the body goes up byte for byte as it came, and nobody is asked for a summary', async () => {
-    const body = `{ "model":"gpt-4.1", "seed":12345678901234567,\n"messages":${JSON.stringify(conversation('pears', 3))} }`;
+    const messages = JSON.stringify(protocol.elements(conversation('pears', 3)));
+    const body = `{ "model":"gpt-4.1", "metadata":{"n":12345678901234567},\n"messages":${messages} }`;
 
     const response = await deployment.chat(body, { 'x-memory-strategy': JSON.stringify(strategy) });
 
     expect(response.status).toBe(200);
-    expect(deployment.lastChat().rawBody.toString()).toBe(body);
+    expect(deployment.lastChat().rawBody.toString()).toBe(protocol.text(body));
     expect(response.headers.get('x-memory-applied')).toBe('none');
     expect(deployment.summarizer.requests).toEqual([]);
   });
@@ -50,7 +53,8 @@ describe('below the limit', () => {
   });
 });
 
-describe('at the limit of turns', () => {
+describe.each(PROTOCOLS)('at the limit of turns, over $name', (protocol) => {
+  deployment.over(protocol);
   it('the view is the preamble, the shadow line, the summary, and the tail as it came', async () => {
     const messages = conversation('apples', 4);
 
@@ -157,7 +161,8 @@ describe('at the limit of turns', () => {
   });
 });
 
-describe('over a budget of tokens', () => {
+describe.each(PROTOCOLS)('over a budget of tokens, over $name', (protocol) => {
+  deployment.over(protocol);
   it('whole turns are summarised, and the view fits the budget', async () => {
     const memory_strategy = { mode: 'summarize', token_budget: 2_500, keep_last_n_turns: 2 };
     const messages = conversation('olives', 5);
@@ -236,7 +241,8 @@ describe('over a budget of tokens', () => {
   });
 });
 
-describe('a conversation that changes its tail', () => {
+describe.each(PROTOCOLS)('a conversation that changes its tail, over $name', (protocol) => {
+  deployment.over(protocol);
   it('may end with an assistant message, or go on with two questions at once', async () => {
     const messages = conversation('sloes', 4);
     const answered = [...messages.slice(0, -1), ...turn('sloes', 4)];

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Report } from '../../src/memory/report.ts';
 import { type Asked, deploy } from '../support/deployment.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 import { conversation, type Message, tokensIn } from '../support/summarizer.ts';
 
 const deployment = deploy({ summarizer: true });
@@ -18,7 +19,8 @@ async function summaryOf(messages: Message[], fields: object = {}): Promise<NonN
   return memory.summary;
 }
 
-describe('memory_summary', () => {
+describe.each(PROTOCOLS)('memory_summary, over $name', (protocol) => {
+  deployment.over(protocol);
   it('serves its caller without a model and without stored state', async () => {
     const messages = conversation('apples', 4);
     const made = await ask(messages, { conversation_id: 'lost' });
@@ -148,7 +150,8 @@ describe('memory_summary', () => {
   });
 });
 
-describe('a memory_summary that does not fit', () => {
+describe.each(PROTOCOLS)('a memory_summary that does not fit, over $name', (protocol) => {
+  deployment.over(protocol);
   it.each([
     [
       'of messages that were edited',

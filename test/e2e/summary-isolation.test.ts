@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Asked, deploy } from '../support/deployment.ts';
 import { until } from '../support/polling.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 import { conversation, type Message, tokensIn, turn } from '../support/summarizer.ts';
 
 const deployment = deploy({ summarizer: true, vars: { LOG_LEVEL: 'debug' } });
@@ -45,7 +46,8 @@ function read(from = 0): number[] {
 
 const upTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, at) => first + at);
 
-describe('a conversation of sixty turns', () => {
+describe.each(PROTOCOLS)('a conversation of sixty turns, over $name', (protocol) => {
+  deployment.over(protocol);
   it('is read once, in portions of one size, and each version is built upon the one before', async () => {
     const conversation_id = 'sixty turns';
     const all = await replay((turns) => conversation('crates', turns), 1, 60, { conversation_id });
@@ -94,7 +96,8 @@ describe('a conversation of sixty turns', () => {
   });
 });
 
-describe('arrays that share a beginning', () => {
+describe.each(PROTOCOLS)('arrays that share a beginning, over $name', (protocol) => {
+  deployment.over(protocol);
   it.each([
     ['under one id', { conversation_id: 'forked' }],
     ['without ids', {}],
@@ -153,7 +156,8 @@ describe('arrays that share a beginning', () => {
   });
 });
 
-describe('equal arrays', () => {
+describe.each(PROTOCOLS)('equal arrays, over $name', (protocol) => {
+  deployment.over(protocol);
   it('of two tenants share nothing, not even under one id', async () => {
     const fields = { conversation_id: 'ours', user: 'u', memory_strategy: soon };
     const messages = conversation('vats', 4);
@@ -204,7 +208,8 @@ describe('equal arrays', () => {
   });
 });
 
-describe('the log', () => {
+describe.each(PROTOCOLS)('the log, over $name', (protocol) => {
+  deployment.over(protocol);
   it('says what was summarised, and never what it was about', async () => {
     await ask(conversation('secret ingots', 4), { conversation_id: 'logged', memory_strategy: soon });
 

@@ -3,6 +3,7 @@ import { recording } from '../../demo/recording.ts';
 import type { Report } from '../../src/memory/report.ts';
 import { deploy } from '../support/deployment.ts';
 import { dataOf } from '../support/event-stream.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 import { conversation, readSummary, readTranscript, work } from '../support/summarizer.ts';
 
 const deployment = deploy({ summarizer: true });
@@ -24,7 +25,8 @@ function usageIn(text: string): unknown {
     .find((usage) => usage);
 }
 
-describe('the report of a summary', () => {
+describe.each(PROTOCOLS)('the report of a summary, over $name', (protocol) => {
+  deployment.over(protocol);
   it.each([
     ['in the body', {}],
     ['in a stream', { stream: true, stream_options: { include_usage: true } }],
@@ -119,7 +121,8 @@ describe('the report of a summary', () => {
   });
 });
 
-describe('the transcript of what a summary covers', () => {
+describe.each(PROTOCOLS)('the transcript of what a summary covers, over $name', (protocol) => {
+  deployment.over(protocol);
   it('holds the messages as they came, and can be searched', async () => {
     const messages = conversation('cherries', 4);
     const { memory } = await deployment.ask({ memory_strategy: strategy, messages });
@@ -180,7 +183,8 @@ describe('the transcript of what a summary covers', () => {
   });
 });
 
-describe('a recorded conversation', () => {
+describe.each(PROTOCOLS)('a recorded conversation, over $name', (protocol) => {
+  deployment.over(protocol);
   it('is summarised move by move, each message is read once, and the upstream accepts every view', async () => {
     const { model, tools } = recording;
     const memory_strategy = { mode: 'summarize', token_budget: 20_000, summary_max_tokens: 1_000 };

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { deploy, KEY } from '../support/deployment.ts';
+import { deploy } from '../support/deployment.ts';
 import { until } from '../support/polling.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 import { conversation, readSummary, tokensIn } from '../support/summarizer.ts';
 
 const deployment = deploy({ summarizer: true, vars: { SUMMARIZER_TIMEOUT_MS: '40000' } });
@@ -17,16 +18,16 @@ async function memoryOf(conversation: string): Promise<{ health?: string; status
   return { ...memory, statuses: memory.memories?.map(({ status }) => status) ?? [] };
 }
 
-describe('a caller who leaves while a summary is being made', () => {
+describe.each(PROTOCOLS)('a caller who leaves while a summary is being made, over $name', (protocol) => {
+  deployment.over(protocol);
   it('has paid for it: the next request finds it', async () => {
     deployment.summarizer.next('slow');
     const fields = { memory_strategy: strategy, conversation_id: 'left' };
     const messages = conversation('apples', 4);
     const leaving = new AbortController();
 
-    const left = fetch(`${deployment.url}/v1/chat/completions`, {
+    const left = deployment.fetch('/v1/chat/completions', {
       method: 'POST',
-      headers: { authorization: `Bearer ${KEY}` },
       body: JSON.stringify({ model: 'gpt-4.1', ...fields, messages }),
       signal: leaving.signal,
     });
@@ -40,6 +41,7 @@ describe('a caller who leaves while a summary is being made', () => {
   });
 });
 
+/** Over chat alone, as what follows: it takes long, and what is waited for has no part in how a request is read. */
 describe('a summary that comes too late', () => {
   it('lets its request go on with the digest, and says so', async () => {
     deployment.summarizer.next('too slow');
