@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deploy } from '../support/deployment.ts';
 import { until } from '../support/polling.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 import { startRollingSummarizer, Talk } from '../support/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
@@ -24,13 +25,16 @@ async function ask(fields: object = {}, headers: Record<string, string> = {}) {
   return { response, view, isTold: view.some(({ content }) => String(content).startsWith('Cross-session')) };
 }
 
-beforeAll(async () => {
+/** Lets the user have memory. */
+async function remember(): Promise<void> {
   const memory_strategy = { mode: 'rolling_summary', full_zone_turns: 0 };
   await new Talk(deployment, { conversation_id: 'earlier', user: 'ann', memory_strategy }).rounds(1, 3);
   await until('the user is told', async () => (await ask({ memory_injection: true })).isTold);
-});
+}
 
-describe('the header x-memory-injection', () => {
+describe.each(PROTOCOLS)('the header x-memory-injection, over $name', (protocol) => {
+  deployment.over(protocol);
+  beforeAll(remember);
   it.each(['on', 'true', 'On', ' TRUE '])('puts it in as %j', async (header) => {
     const { isTold } = await ask({}, { 'x-memory-injection': header });
 
@@ -66,7 +70,8 @@ describe('the header x-memory-injection', () => {
   });
 });
 
-describe('an array of too many messages', () => {
+describe.each(PROTOCOLS)('an array of too many messages, over $name', (protocol) => {
+  deployment.over(protocol);
   const many = Array.from({ length: 20_001 }, () => ({ role: 'user', content: 'Hello' }));
 
   it.each([

@@ -2,6 +2,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { createTokenCounter, loadTokenize } from '../../src/memory/tokens.ts';
 import { deploy } from '../support/deployment.ts';
 import { until } from '../support/polling.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 import { question, startRollingSummarizer, Talk } from '../support/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
@@ -49,7 +50,8 @@ async function summarised(user: string, id: string, key?: string): Promise<strin
   return words;
 }
 
-describe('the block of cross-session memory', () => {
+describe.each(PROTOCOLS)('the block of cross-session memory, over $name', (protocol) => {
+  deployment.over(protocol);
   it('stands right behind the leading preamble, fenced, and says what it is', async () => {
     const user = newUser();
     const words = await summarised(user, 'earlier');
@@ -153,7 +155,7 @@ describe('the block of cross-session memory', () => {
   it('leaves the rest of the body as it is, byte for byte', async () => {
     const user = newUser();
     await summarised(user, 'earlier');
-    const head = `{ "model":"gpt-4.1-mini",\t"seed": 12345678901234567890, "temperature":1.0,"messages": [ {"role":"system","content":"\\u00e9"} ,`;
+    const head = `{ "model":"gpt-4.1-mini",\t"metadata": {"n":12345678901234567890}, "temperature":1.0,"messages": [ {"role":"system","content":"\\u00e9"} ,`;
     const tail = `{"role":"user", "content":"Hello"} ],"user":"${user}"`;
 
     await deployment.chat(`${head}${tail},"memory_injection":true,"conversation_id":"bytes"}`);
@@ -161,7 +163,7 @@ describe('the block of cross-session memory', () => {
     const raw = deployment.lastChat().rawBody.toString();
     const block =
       /\{"role":"system","content":"Cross-session memory(?:[^"\\]|\\.)*"\},/.exec(raw)?.[0] ?? '?';
-    expect(raw.replace(block, '')).toBe(`${head}${tail}}`);
+    expect(raw.replace(block, '')).toBe(protocol.text(`${head}${tail}}`));
   });
 
   it('stands before the memory of the conversation itself', async () => {
@@ -263,7 +265,8 @@ describe('the block of cross-session memory', () => {
   });
 });
 
-describe('cross-session memory is told to nobody else:', () => {
+describe.each(PROTOCOLS)('cross-session memory is told to nobody else:, over $name', (protocol) => {
+  deployment.over(protocol);
   it('not to another user', async () => {
     await summarised(newUser(), 'earlier');
 
@@ -307,7 +310,8 @@ describe('cross-session memory is told to nobody else:', () => {
   });
 });
 
-describe('memory_injection', () => {
+describe.each(PROTOCOLS)('memory_injection, over $name', (protocol) => {
+  deployment.over(protocol);
   it.each([
     ['a word', { memory_injection: 'yes' }],
     ['a number', { memory_injection: 1 }],

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { deploy } from '../support/deployment.ts';
 import { until } from '../support/polling.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 import { question, startRollingSummarizer, Talk } from '../support/rolling-summarizer.ts';
 import { readSummary } from '../support/summarizer.ts';
 
@@ -34,7 +35,8 @@ async function untilHealthIs(health: string, of: Talk): Promise<void> {
   await until(`the conversation is ${health}`, async () => (await of.stored())?.health === health);
 }
 
-describe('total_max_tokens', () => {
+describe.each(PROTOCOLS)('total_max_tokens, over $name', (protocol) => {
+  deployment.over(protocol);
   /** Three rounds behind the memory, and a question. */
   async function crowded() {
     const to = talk({ full_zone_turns: 3 });
@@ -123,7 +125,8 @@ describe('total_max_tokens', () => {
   });
 });
 
-describe('a summarizer that is down', () => {
+describe.each(PROTOCOLS)('a summarizer that is down, over $name', (protocol) => {
+  deployment.over(protocol);
   const patient = { retry_attempts: 2, retry_backoff_base_s: 0.01, degraded_retry_interval_s: 30 };
 
   it('is asked again a few times, and then the conversation is degraded', async () => {
@@ -328,7 +331,8 @@ describe('a summarizer that is down', () => {
   });
 });
 
-describe('a caller whose key is too short for a tenant', () => {
+describe.each(PROTOCOLS)('a caller whose key is too short for a tenant, over $name', (protocol) => {
+  deployment.over(protocol);
   it('is forwarded without memory, and told so', async () => {
     const headers = { authorization: 'Bearer ollama' };
     const to = new Talk(deployment, { conversation_id: 'short', memory_strategy: ALL }, headers);
@@ -341,7 +345,8 @@ describe('a caller whose key is too short for a tenant', () => {
   });
 });
 
-describe('a stored row', () => {
+describe.each(PROTOCOLS)('a stored row, over $name', (protocol) => {
+  deployment.over(protocol);
   it('and the log hold neither the keys nor, the log, any content', async () => {
     const to = talk({ rolling_window_size: 6 });
     await to.rounds(1, 4);

@@ -2,6 +2,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Behaviour } from '../support/behaviours.ts';
 import { deploy } from '../support/deployment.ts';
 import { until } from '../support/polling.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 import { question, startRollingSummarizer, Talk } from '../support/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
@@ -42,7 +43,8 @@ async function roundWithStep(to: Talk, n: number) {
   return [first, second] as const;
 }
 
-describe('a memory that is ready', () => {
+describe.each(PROTOCOLS)('a memory that is ready, over $name', (protocol) => {
+  deployment.over(protocol);
   it('holds for all requests of a round, though a newer one is made meanwhile', async () => {
     const to = talk();
     await to.rounds(1, 3);
@@ -189,15 +191,19 @@ describe('a memory that is ready', () => {
   });
 });
 
-describe('an answer that the caller appends', () => {
-  const forms: [string, (message: Record<string, unknown>) => Record<string, unknown>][] = [
+describe.each(PROTOCOLS)('an answer that the caller appends, over $name', (protocol) => {
+  deployment.over(protocol);
+  type Form = [string, (message: Record<string, unknown>) => Record<string, unknown>];
+  const NAMED: Form = ['with a name', ({ role, content }) => ({ name: 'helper', role, content })];
+  const forms: Form[] = [
     ['as it came, with refusal and annotations', (message) => message],
     ['as role and content', ({ role, content }) => ({ role, content })],
     [
       'with its content as a part',
       ({ role, content }) => ({ role, content: [{ type: 'text', text: content }] }),
     ],
-    ['with a name', ({ role, content }) => ({ name: 'helper', role, content })],
+    // Items have none.
+    ...(protocol.name === 'chat' ? [NAMED] : []),
   ];
 
   it.each(forms)('%s is the one that its memory was made with', async (_, append) => {

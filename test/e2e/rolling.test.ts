@@ -2,6 +2,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Memory } from '../../src/storage/memories.ts';
 import { deploy } from '../support/deployment.ts';
 import { until } from '../support/polling.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
 import { question, startRollingSummarizer, Talk } from '../support/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
@@ -29,7 +30,8 @@ const windowOf = ({ start_sequence, end_sequence }: Memory) => [start_sequence, 
 const frontierOf = ({ response }: { response: Response }) => response.headers.get('x-memory-frontier');
 const textOf = (messages: readonly unknown[]) => JSON.stringify(messages);
 
-describe('the window of a rolling memory', () => {
+describe.each(PROTOCOLS)('the window of a rolling memory, over $name', (protocol) => {
+  deployment.over(protocol);
   it('grows with the rounds up to its size, and then starts later with each one', async () => {
     const to = talk();
 
@@ -88,7 +90,8 @@ describe('the window of a rolling memory', () => {
   });
 });
 
-describe('the making of a rolling memory', () => {
+describe.each(PROTOCOLS)('the making of a rolling memory, over $name', (protocol) => {
+  deployment.over(protocol);
   it('keeps nobody waiting: answers come while the summarizer has not answered, and later rounds stay verbatim', async () => {
     const to = talk();
     const release = summarizer.hold();
@@ -154,7 +157,10 @@ describe('the making of a rolling memory', () => {
       'sk-the-key-of-a-test-caller',
     );
   });
+});
 
+/** Over chat alone: what sixty rounds show beyond six is the memory's, which does not know the protocol. */
+describe('a long rolling memory', () => {
   it('reads each of sixty rounds once, each version on top of the one before', async () => {
     const to = talk();
 
