@@ -1,6 +1,7 @@
 /** Edits of a view in the caller's bytes that are the same in every wire format, but for what a part of text is called. */
 import type { Removal } from '../memory/edits/removal.ts';
 import type { View } from '../memory/view.ts';
+import { BREAKPOINTS } from './parts.ts';
 import { fieldOf, type JsonSpan, levels, type Splice, textOf, within } from './spans.ts';
 
 /** What a part of text is called: `text` in chat, `input_text` in the Responses API. */
@@ -37,8 +38,8 @@ export function outputSplice(
   if (!content) throw new Error(`message ${removal.message} has no content to remove`);
   const text = JSON.stringify(removal.replacement);
   if (content.kind !== 'array') return { start: content.start, end: content.end, with: text };
-  const cache = cacheControl(bytes, content);
-  const part = `{"type":"${type}","text":${text}${cache === undefined ? '' : `,"cache_control":${cache}`}}`;
+  const kept = breakpoints(bytes, within(bytes, content, levels(2)).items ?? []);
+  const part = `{"type":"${type}","text":${text}${kept}}`;
   return { start: content.start, end: content.end, with: `[${part}]` };
 }
 
@@ -54,18 +55,18 @@ export function partSplices(
   return removals.map((removal) => {
     const part = parts[removal.call];
     if (!part) throw new Error(`message ${removal.message} has no part ${removal.call} to remove`);
-    const cache = fieldOf(part, 'cache_control');
-    const kept = cache ? `,"cache_control":${textOf(bytes, cache.value)}` : '';
     const text = JSON.stringify(removal.replacement);
+    const kept = breakpoints(bytes, [part]);
     return { start: part.start, end: part.end, with: `{"type":"${type}","text":${text}${kept}}` };
   });
 }
 
-/** A cache breakpoint on a part that is edited stays, in the bytes that it came in; the last one holds for all before it. */
-function cacheControl(bytes: Uint8Array, content: JsonSpan): string | undefined {
-  const parts = within(bytes, content, levels(2)).items;
-  const field = parts?.flatMap((part) => fieldOf(part, 'cache_control') ?? []).at(-1);
-  return field && textOf(bytes, field.value);
+/** The cache breakpoints of parts that become one, in the bytes that they came in; the last one of a kind holds for all before it. */
+function breakpoints(bytes: Uint8Array, parts: readonly JsonSpan[]): string {
+  return BREAKPOINTS.map((key) => {
+    const field = parts.flatMap((part) => fieldOf(part, key) ?? []).at(-1);
+    return field ? `,"${key}":${textOf(bytes, field.value)}` : '';
+  }).join('');
 }
 
 /**

@@ -19,6 +19,9 @@ export function imagePrice(detail: unknown): number {
   return detail === 'low' ? IMAGE_LOW_DETAIL : IMAGE;
 }
 
+/** Fields of a part that say where the upstream's cache may end: Anthropic's, which gateways take in chat too, and OpenAI's. */
+export const BREAKPOINTS = ['cache_control', 'prompt_cache_breakpoint'] as const;
+
 /** How a protocol names its parts. */
 export interface PartFormat {
   /** What a part of text is called that is written. */
@@ -80,13 +83,15 @@ function aroundText({ text }: PartFormat): number {
 
 /** See `Content.room`. @param json of the parts */
 function roomIn(json: string, parts: readonly unknown[], format: PartFormat): number {
-  return Buffer.byteLength(json) - aroundText(format) - cacheControlBytes(parts);
+  return Buffer.byteLength(json) - aroundText(format) - breakpointBytes(parts);
 }
 
 /** A cache breakpoint of any part stays, on the one part. */
-function cacheControlBytes(parts: readonly unknown[]): number {
-  const control = parts.findLast((part) => asObject(part).cache_control !== undefined);
-  return control === undefined ? 0 : jsonBytes({ cache_control: asObject(control).cache_control });
+function breakpointBytes(parts: readonly unknown[]): number {
+  return BREAKPOINTS.reduce((sum, key) => {
+    const part = parts.findLast((part) => asObject(part)[key] !== undefined);
+    return sum + (part === undefined ? 0 : jsonBytes({ [key]: asObject(part)[key] }));
+  }, 0);
 }
 
 /** @param whole the text of all parts, which stands for those that nobody knows: too much rather than too little */

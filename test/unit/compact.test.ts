@@ -51,18 +51,17 @@ describe('placeholders', () => {
     expect(Object.keys(message ?? {})).toEqual(['role', 'name', 'tool_call_id', 'content', 'extra']);
   });
 
-  it('stay an array of parts where the content was one, with its cache breakpoint', () => {
+  it.each([
+    { cache_control: { type: 'ephemeral', ttl: '1h' } },
+    { prompt_cache_breakpoint: { mode: 'explicit' } },
+  ])('stay an array of parts where the content was one, with its cache breakpoint: %j', (breakpoint) => {
     const parts = [
       { type: 'text', text: OUTPUT },
-      { type: 'text', text: 'and more', cache_control: { type: 'ephemeral', ttl: '1h' } },
+      { type: 'text', text: 'and more', ...breakpoint },
     ];
     const [, message] = view([calls(['1', 'f']), result('1', parts)]);
     expect(message?.content).toEqual([
-      {
-        type: 'text',
-        text: expect.stringMatching(/^⟦removed: /),
-        cache_control: { type: 'ephemeral', ttl: '1h' },
-      },
+      { type: 'text', text: expect.stringMatching(/^⟦removed: /), ...breakpoint },
     ]);
   });
 
