@@ -207,7 +207,7 @@ export class ItemGroup implements WireMessage {
   }
 
   get wireRole(): string | undefined {
-    return this.first.string('role') ?? this.first.type;
+    return this.first.string('role') ?? (this.role === 'preamble' ? this.first.type : this.role);
   }
 
   get json(): Uint8Array {

@@ -14,11 +14,12 @@ import { agentRun, lengthsOf, type Message, rows, tools } from '../support/agent
 import { type Behaviour, behave } from '../support/behaviours.ts';
 import type { Answer, ToolCall } from '../support/completion.ts';
 import { deploy } from '../support/deployment.ts';
+import { responsesTools } from '../support/items.ts';
 import type { WithMemory } from '../support/memory-report.ts';
 import { until } from '../support/polling.ts';
-import { violations } from '../support/strict-chat.ts';
+import { PROTOCOLS, type Protocol } from '../support/protocol.ts';
 
-const deployment = deploy({ summarizer: true });
+const deployment = deploy({ summarizer: true, upstream: { strict: { jsonArguments: true } } });
 
 const TOOL = definitionOf('retrieve_ref');
 const STRATEGY = { mode: 'compact', compact_trigger_turns: 0, compact_keep: 0, compact_retrieval: 'tool' };
@@ -55,7 +56,7 @@ const retrieve = (args: object | string): ToolCall => call('retrieve_ref', args)
 /** Answers that depend on the refs in the view: those of apples and of pears. */
 function says(answer: (apples: string, pears: string) => Answer): Behaviour {
   return (request, response, recorded) => {
-    const [apples = '', pears = ''] = refsIn(recorded.body.messages);
+    const [apples = '', pears = ''] = refsIn(deployment.protocol.seen(recorded).body.messages);
     void behave({ type: 'answer', ...answer(apples, pears) }, request, response, recorded);
   };
 }
@@ -101,7 +102,7 @@ async function askStream(more: object = {}): Promise<Seen> {
   const roles: unknown[] = [];
   let memory: Report | undefined;
   stream.on('chunk', (chunk: OpenAI.ChatCompletionChunk & WithMemory) => {
-    ids.add(chunk.id);
+    if (chunk.id) ids.add(chunk.id);
     memory ??= chunk.memory;
     const role = chunk.choices[0]?.delta.role;
     if (role !== undefined) roles.push(role);
@@ -114,6 +115,14 @@ async function askStream(more: object = {}): Promise<Seen> {
   return { message, finish, usage: completion.usage, memory, requestId: completion.id };
 }
 
+type Json = Record<string, unknown>;
+
+/** The caller's tools with ours behind them, as they go over the wire. */
+const toolsSent = ({ name }: Protocol): object[] =>
+  name === 'chat'
+    ? [...tools, TOOL]
+    : [...(responsesTools(tools) as object[]), { type: 'function', ...TOOL.function, strict: false }];
+
 const sentMessages = (): Message[][] => deployment.chats().map(({ body }) => body.messages);
 /** The results that the model was told in its last request. */
 const results = (): unknown[] => {
@@ -122,10 +131,14 @@ const results = (): unknown[] => {
   return last.slice(first).flatMap(({ role, content }) => (role === 'tool' ? [content] : []));
 };
 
-describe.each([
-  ['a whole answer', askWhole],
-  ['a stream', askStream],
-])('in %s, what the model fetches', (_, ask) => {
+/** Every form in which an answer comes, in every protocol. */
+const FORMS = PROTOCOLS.flatMap((protocol) => [
+  { form: 'a whole answer', over: protocol.name, ask: askWhole, protocol },
+  { form: 'a stream', over: protocol.name, ask: askStream, protocol },
+]);
+
+describe.each(FORMS)('in $form, over $over, what the model fetches', ({ ask, protocol }) => {
+  deployment.over(protocol);
   it('is given to it, and the caller sees one answer', async () => {
     deployment.upstream.next(
       says((ref) => ({ content: 'Let me look. ', toolCalls: [retrieve({ ref })] })),
@@ -141,7 +154,11 @@ describe.each([
     const [first, second, ...more] = sentMessages();
     expect(more).toEqual([]);
     expect(second?.slice(0, first?.length)).toEqual(first);
-    expect(second?.[first?.length ?? 0]).toMatchObject({ role: 'assistant', content: 'Let me look. ' });
+    const said = second?.[first?.length ?? 0];
+    expect([said?.role, JSON.stringify(said?.content)]).toEqual([
+      'assistant',
+      expect.stringContaining('Let me look. '),
+    ]);
     expect(memory?.retrieval).toMatchObject({ rounds: 1, refs: [refsIn(first ?? [])[0]] });
   });
 
@@ -409,10 +426,8 @@ describe('the tool', () => {
   });
 });
 
-describe.each([
-  ['a whole answer', askWhole],
-  ['a stream', askStream],
-])('with an archive, in %s', (form, ask) => {
+describe.each(FORMS)('with an archive, in $form, over $over', ({ form, ask, protocol }) => {
+  deployment.over(protocol);
   const fields = { conversation_id: `searched in ${form}`, memory_strategy: { ...STRATEGY, archive: true } };
 
   it('the model may search it too, on every request', async () => {
@@ -438,7 +453,9 @@ describe.each([
     ]);
     const named = deployment
       .chats()
-      .map(({ body }) => body.tools.map((tool: typeof TOOL) => tool.function.name));
+      .map(({ body }) =>
+        body.tools.map((tool: Json) => (tool.function as Json | undefined)?.name ?? tool.name),
+      );
     expect(new Set(named.map(String))).toEqual(
       new Set([[...tools.map((tool) => tool.function.name), 'retrieve_ref', 'search_memory'].join()]),
     );
@@ -494,7 +511,10 @@ describe('GET /v1/refs/tool', () => {
   });
 });
 
-describe.each([false, true])('a long run of an agent whose model may fetch (streamed: %s)', (stream) => {
+describe.each(
+  PROTOCOLS.flatMap((protocol) => [false, true].map((stream) => ({ protocol, over: protocol.name, stream }))),
+)('a long run of an agent whose model may fetch (over $over, streamed: $stream)', ({ protocol, stream }) => {
+  deployment.over(protocol);
   it('is answered at every request, keeps its tools and its prefix, and loses nothing', async () => {
     const run = agentRun(`retrieval ${stream}`);
     const memory_strategy = { mode: 'auto', token_budget: 12_000, compact_retrieval: 'tool' };
@@ -508,10 +528,9 @@ describe.each([false, true])('a long run of an agent whose model may fetch (stre
       all.push(sent);
     }
 
-    expect(all.flatMap(({ seen }) => violations(seen.body, { jsonArguments: true }))).toEqual([]);
     expect(brokenPrefixes(all)).toEqual([]);
     expect(lost).toEqual([]);
-    for (const { seen } of all) expect(seen.body.tools).toEqual([...tools, TOOL]);
+    for (const { seen } of all) expect(seen.body.tools).toEqual(toolsSent(protocol));
     const atSight = all.filter(
       ({ memory }) => !memory.frontier.moved && memory.applied_edits.some(({ type }) => type === 'offload'),
     );
@@ -519,7 +538,8 @@ describe.each([false, true])('a long run of an agent whose model may fetch (stre
   });
 });
 
-describe('when the model can’t be asked again', () => {
+describe.each(PROTOCOLS)('when the model can’t be asked again, over $name', (protocol) => {
+  deployment.over(protocol);
   const refusal: Behaviour = {
     type: 'error',
     status: 429,
@@ -591,7 +611,8 @@ describe('when the model can’t be asked again', () => {
   });
 });
 
-describe('runTools', () => {
+describe.each(PROTOCOLS)('runTools, over $name', (protocol) => {
+  deployment.over(protocol);
   it('sees the caller’s own tools alone', async () => {
     const of: string[] = [];
     deployment.upstream.next(

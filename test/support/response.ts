@@ -2,6 +2,7 @@
  * One answer of a model in the two forms in which the Responses API sends it: a `response`, or the events of a stream.
  * https://platform.openai.com/docs/api-reference/responses-streaming
  */
+import { createHash } from 'node:crypto';
 import type { Answer, ToolCall, Usage } from './completion.ts';
 
 type Json = Record<string, unknown>;
@@ -21,7 +22,7 @@ export interface ResponseAnswer extends Answer {
 
 /** The whole answer as one JSON object. */
 export function responseOf(body: Json, answer: ResponseAnswer = {}): Json {
-  const { id = 'upstream', reasoning, toolCalls = [], customCalls = [], usage = USAGE } = answer;
+  const { id = idFor(body), reasoning, toolCalls = [], customCalls = [], usage = USAGE } = answer;
   const calls = toolCalls.length + customCalls.length;
   const words = answer.content ?? (calls > 0 ? undefined : ANSWERED);
   const output = [
@@ -41,7 +42,7 @@ export function* eventsOf(body: Json, answer: ResponseAnswer = {}): Generator<st
   const event = (type: string, fields: object): string =>
     `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: sequence++, ...fields })}\n\n`;
   const whole = responseOf(body, answer);
-  const begun = { ...headOf(answer.id ?? 'upstream', body), status: 'in_progress', output: [], usage: null };
+  const begun = { ...headOf(answer.id ?? idFor(body), body), status: 'in_progress', output: [], usage: null };
   yield event('response.created', { response: begun });
   yield event('response.in_progress', { response: begun });
   for (const [output_index, item] of (whole.output as Json[]).entries()) {
@@ -85,6 +86,11 @@ function* within(item: Json): Generator<[type: string, fields: Json]> {
     yield ['function_call_arguments.delta', { delta: item.arguments }];
     yield ['function_call_arguments.done', { name: item.name, arguments: item.arguments }];
   }
+}
+
+/** No two requests of a conversation are alike, and equal ones get equal bytes. */
+function idFor(body: Json): string {
+  return createHash('sha256').update(JSON.stringify(body)).digest('hex').slice(0, 16);
 }
 
 const USAGE: Usage = {
