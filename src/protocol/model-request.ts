@@ -9,7 +9,7 @@ import type { FunctionTool } from './tools.ts';
 export interface WireMessage extends Message {
   /** The role as the message says it. */
   readonly wireRole: string | undefined;
-  /** The message as it came. */
+  /** The message as it came; where it is several items, with the commas between them. */
   readonly json: Uint8Array;
 }
 

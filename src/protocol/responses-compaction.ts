@@ -90,9 +90,14 @@ function itemOf({ id, sealed }: CompactionAnswer): object {
   return sealedItem(`cmp_${id}`, sealed);
 }
 
-/** A user message in the form in which the API puts items out: parts, not a text. */
+/**
+ * A user message in the form in which the API puts items out: parts, not a text.
+ *
+ * @param json of the message; items of kinds that nobody knows may stand behind it, separated by commas
+ */
 function userItem(json: string): object {
-  const { content, ...item } = asObject(JSON.parse(json)) as Json;
+  const [message] = JSON.parse(`[${json}]`) as unknown[];
+  const { content, ...item } = asObject(message) as Json;
   const parts = typeof content === 'string' ? [{ type: 'input_text', text: content }] : content;
   return { ...item, type: 'message', role: 'user', content: parts };
 }
