@@ -32,8 +32,8 @@ const decoder = new TextDecoder();
 const NO_USAGE: TokenUsage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 
 /**
- * Compacts all but the preamble. What a summary can't stand for is in the item as it came: an unanswered call, or everything where no summary
- * would be shorter.
+ * Compacts all but the preamble. What a summary can't stand for is in the item as it came: an unanswered call, what the upstream has compacted,
+ * or everything where no summary would be shorter.
  *
  * @throws ApiError without a tenant, and for what can't be read
  */
@@ -59,7 +59,7 @@ export async function compactConversation(
     history: read,
   } = await makeView(request, { ...chosen, strategy }, place, scope, options);
   const history = read ?? readHistory(request.messages);
-  const held = heldBy(request.messages, view);
+  const held = heldBy(request, view);
   scope.waitUntil(noteNamed(encoder.encode(held), request, place, scope));
   const { counter } = await scope.services.counting(request.model);
   return {
@@ -71,15 +71,20 @@ export async function compactConversation(
 }
 
 /** The summary, and whatever it does not stand for, as JSON. */
-function heldBy(messages: readonly WireMessage[], view: View | undefined): string {
+function heldBy({ messages, compacted }: ModelRequest, view: View | undefined): string {
   const summary = view?.summary;
   const covered = (index: number): boolean =>
     summary !== undefined && (view?.dropped.has(index) === true || summary.request?.message === index);
-  const rest = messages.filter(({ role }, index) => role !== 'preamble' && !covered(index));
-  return [
-    ...(summary ? [JSON.stringify({ role: 'user', content: summary.block })] : []),
-    ...rest.map(({ json }) => decoder.decode(json)),
-  ].join(',');
+  const stands = new Set(compacted);
+  const rest = messages.filter((message, index) =>
+    message.role === 'preamble' ? stands.has(message) : !covered(index),
+  );
+  // What stands before all that is not covered stands for a beginning too.
+  const tail = rest.findIndex(({ role }) => role !== 'preamble');
+  const before = tail < 0 ? rest.length : tail;
+  const texts = rest.map(({ json }) => decoder.decode(json));
+  const block = summary ? [JSON.stringify({ role: 'user', content: summary.block })] : [];
+  return [...texts.slice(0, before), ...block, ...texts.slice(before)].join(',');
 }
 
 /** The newest user messages, in order. One that holds an earlier summary is none of the user's. */

@@ -43,8 +43,10 @@ export async function compactResponses(c: Context<AppEnv>): Promise<Response> {
   if (request.upstreamState !== undefined) return forwarded(c, request, scope);
   const { place, chosen } = await readCall(request, c.get('agent'), scope);
   const compaction = await compactConversation(request, chosen, place, scope);
-  const users = compaction.users.map(({ json }) => new TextDecoder().decode(json));
-  const response = Response.json(compactionBody(users, answerOf(compaction, chosen.report)));
+  const stays = new Set([...request.standing, ...compaction.users]);
+  const beside = request.messages.filter((message) => stays.has(message));
+  const texts = beside.map(({ json }) => new TextDecoder().decode(json));
+  const response = Response.json(compactionBody(texts, answerOf(compaction, chosen.report)));
   setReportHeaders(response.headers, compaction.report, scope.timings);
   return response;
 }

@@ -56,6 +56,7 @@ export class ChatRequest extends ModelBody implements ModelRequest {
   readonly compaction = undefined;
   readonly hasCompaction = false;
   readonly isCompaction = false;
+  readonly compacted = [];
 
   /** Of functions, and of custom tools. */
   get toolNames(): ReadonlySet<string> {

@@ -55,6 +55,8 @@ export interface ModelRequest {
   readonly hasCompaction: boolean;
   /** Whether the request asks for nothing but a compaction. */
   readonly isCompaction: boolean;
+  /** What of the preamble stands for a part of the conversation that can't be read here, such as what the upstream has compacted. */
+  readonly compacted: readonly WireMessage[];
   /** Whether tools of ours may stand beside them, and one answer be made of several. */
   readonly takesTools: boolean;
   /** The value of one of Precis' own fields; undefined when it is absent or null. */

@@ -19,14 +19,14 @@ export interface CompactionAnswer {
   readonly created: number;
 }
 
-/** The answer of `POST /v1/responses/compact`. @param users messages that stand beside the item, each as JSON */
-export function compactionBody(users: readonly string[], answer: CompactionAnswer): object {
+/** The answer of `POST /v1/responses/compact`. @param beside what stands beside the item, each message as JSON */
+export function compactionBody(beside: readonly string[], answer: CompactionAnswer): object {
   const { id, created, usage, report } = answer;
   return {
     id: `resp_${id}`,
     object: 'response.compaction',
     created_at: created,
-    output: [...users.map(userItem), itemOf(answer)],
+    output: [...beside.flatMap(itemsBeside), itemOf(answer)],
     usage: usageOf(usage),
     ...(report ? { memory: report } : {}),
   };
@@ -91,15 +91,16 @@ function itemOf({ id, sealed }: CompactionAnswer): object {
 }
 
 /**
- * A user message in the form in which the API puts items out: parts, not a text.
+ * What stands beside the item: a user message in the form in which the API puts items out (parts, not a text), all else as it came.
  *
- * @param json of the message; items of kinds that nobody knows may stand behind it, separated by commas
+ * @param json of a message; items of kinds that nobody knows may stand behind it, separated by commas, which a user message goes without
  */
-function userItem(json: string): object {
-  const [message] = JSON.parse(`[${json}]`) as unknown[];
-  const { content, ...item } = asObject(message) as Json;
+function itemsBeside(json: string): object[] {
+  const [first, ...others] = (JSON.parse(`[${json}]`) as unknown[]).map(asObject);
+  const { content, ...item } = first as Json;
+  if (item.role !== 'user') return [first as Json, ...others];
   const parts = typeof content === 'string' ? [{ type: 'input_text', text: content }] : content;
-  return { ...item, type: 'message', role: 'user', content: parts };
+  return [{ ...item, type: 'message', role: 'user', content: parts }];
 }
 
 function usageOf({ prompt_tokens, completion_tokens, total_tokens }: TokenUsage): object {

@@ -22,6 +22,7 @@ import {
   type PartFormat,
   plain,
 } from './parts.ts';
+import { COMPACTIONS } from './sealed.ts';
 import { fieldOf, type JsonSpan, jsonOf, textOf } from './spans.ts';
 import { withoutWhiteSpace } from './white-space.ts';
 
@@ -55,7 +56,7 @@ const EDITABLE_CALLS = new Set(['function_call', 'custom_tool_call']);
 const PICTURES = new Set(['image_generation_call', 'computer_call_output']);
 
 /** What stands for a conversation's beginning, or tells the upstream something: never edited, never dropped. */
-const STANDING = new Set(['compaction', 'compaction_trigger', 'context_compaction', 'additional_tools']);
+const STANDING = new Set([...COMPACTIONS, 'compaction_trigger', 'additional_tools']);
 
 const TEXTS = new Set(['input_text', 'output_text', 'text']);
 

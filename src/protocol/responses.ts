@@ -34,6 +34,11 @@ const OUTLINE: ReadonlyMap<string, Outline> = new Map([
 
 const MANAGEMENT = 'context_management';
 
+const TRIGGER = 'compaction_trigger';
+
+/** Kinds of items in which developers speak. */
+const DEVELOPERS = new Set(['message', 'additional_tools']);
+
 /** Fields by which the upstream is told that it has the history. */
 const STATE_FIELDS = ['previous_response_id', 'conversation'] as const;
 
@@ -90,7 +95,16 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
   /** Codex asks so, with the conversation before it. */
   get isCompaction(): boolean {
     const last = this.messages.at(-1);
-    return last instanceof ItemGroup && last.items.at(-1)?.type === 'compaction_trigger';
+    return last instanceof ItemGroup && last.items.at(-1)?.type === TRIGGER;
+  }
+
+  /** What developers have said in the input, and the tools that they bring along. */
+  get standing(): readonly WireMessage[] {
+    return this.preambleOf((type) => DEVELOPERS.has(type));
+  }
+
+  get compacted(): readonly WireMessage[] {
+    return this.preambleOf((type) => !DEVELOPERS.has(type) && type !== TRIGGER);
   }
 
   get upstreamState(): string | undefined {
@@ -125,6 +139,14 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
       ...(compaction === undefined || cut.size > 0 ? [] : this.management(compaction)),
       ...(view ? this.viewSplices(view) : []),
     ]);
+  }
+
+  /** The messages of the input's preamble whose first item is of such a type. */
+  private preambleOf(isSuch: (type: string) => boolean): readonly WireMessage[] {
+    return this.messages.filter(
+      (message) =>
+        message instanceof ItemGroup && message.role === 'preamble' && isSuch(message.items[0]?.type ?? ''),
+    );
   }
 
   /** @param compaction other wishes than for a compaction stay */

@@ -17,7 +17,11 @@ export interface Sealed {
 }
 
 /** Kinds of items that hold what was compacted; clients of more than one generation write them. */
-const COMPACTIONS = new Set(['compaction', 'compaction_summary', 'context_compaction']);
+export const COMPACTIONS: ReadonlySet<string> = new Set([
+  'compaction',
+  'compaction_summary',
+  'context_compaction',
+]);
 
 /**
  * What holds an opaque text in a body; nothing where it can't be read, which is told elsewhere.

@@ -116,6 +116,32 @@ describe('POST /v1/responses/compact', () => {
     ]);
   });
 
+  it('leaves what developers have said in its place', async () => {
+    const developer = (content: string): Item => ({ role: 'developer', content });
+    const [first, ...others] = itemsOf(conversation('peaches', 4));
+    const input = [developer('Be brief.'), first as Item, developer('Use grams.'), ...others];
+    const { output } = await compact(input);
+    expect(output.slice(0, 3)).toMatchObject([input[0], { type: 'message', role: 'user' }, input[2]]);
+    expect(output.filter((item) => item.role === 'developer')).toHaveLength(2);
+    expect(output.at(-1)).toMatchObject({ type: 'compaction' });
+  });
+
+  it('keeps what the upstream has compacted', async () => {
+    const theirs = { type: 'compaction', encrypted_content: 'gAAAAAsealed' } as unknown as Item;
+    const [first, ...others] = itemsOf(conversation('sloes', 4));
+    const compacted = await compact([first as Item, theirs, ...others]);
+    expect(compacted.memory?.applied_edits).toMatchObject([{ type: 'summarize' }]);
+
+    await respond([...compacted.output, { role: 'user', content: 'Go on.' }]);
+
+    const [opened, block] = sentItems().slice(-3);
+    expect(opened).toEqual(theirs);
+    expect(block?.content).toMatch(SUMMARY);
+    const again = await compact([...compacted.output, ...itemsOf(turn('sloes', 5))] as Item[]);
+    await respond(again.output);
+    expect(sentItems().filter(({ type }) => type === 'compaction')).toEqual([theirs]);
+  });
+
   it('loses nothing where a summary would not be shorter', async () => {
     const items: Item[] = [
       { role: 'user', content: 'Hi.' },

@@ -17,6 +17,17 @@ describe('what a compaction puts out', () => {
     ]);
   });
 
+  it('is what developers have said as it came', () => {
+    const said = '{"role":"developer","content":"Be brief."}';
+    const tools = '{"type":"additional_tools","role":"developer","tools":[]}';
+    expect(outputOf(`${said}, {"type":"something_new"}`, tools)).toEqual([
+      JSON.parse(said),
+      { type: 'something_new' },
+      JSON.parse(tools),
+      item,
+    ]);
+  });
+
   it('is a user message without the items of unknown kinds that go with it', () => {
     const tools = '{"type":"mcp_list_tools","id":"mcpl_1","server_label":"s","tools":[]}';
     expect(outputOf(`{"role":"user","content":"Hi."}, ${tools}`)).toEqual(

@@ -155,6 +155,16 @@ describe('items', () => {
     ]);
   });
 
+  it.each(['compaction', 'compaction_summary', 'context_compaction'])(
+    'that stand for a beginning, as a %s, go with no other',
+    (type) => {
+      expect(groupsOf(message('user', 'Go.'), { type, encrypted_content: 'x' })).toEqual([
+        ['user', [], 1],
+        ['preamble', [], 1],
+      ]);
+    },
+  );
+
   it('that stand for a beginning are never edited', () => {
     expect(
       groupsOf({ type: 'compaction', id: 'cmp_1', encrypted_content: 'x' }, message('user', 'Go.')),
