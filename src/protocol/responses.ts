@@ -89,7 +89,8 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     const wish = this.wishes.map(asObject).find(({ type }) => type === 'compaction');
     if (!wish) return undefined;
     const threshold = wish.compact_threshold;
-    return { threshold: typeof threshold === 'number' && threshold > 0 ? Math.floor(threshold) : undefined };
+    const isOne = typeof threshold === 'number' && threshold >= 1;
+    return { threshold: isOne ? Math.min(Math.floor(threshold), Number.MAX_SAFE_INTEGER) : undefined };
   }
 
   /** Codex asks so, with the conversation before it. */

@@ -91,4 +91,16 @@ describe('an upstream that does not', () => {
       token_budget: 9_000,
     });
   });
+
+  it.each([
+    [1e300, Number.MAX_SAFE_INTEGER],
+    [9_000.5, 9_000],
+    [0.5, undefined],
+    [-1, undefined],
+    ['9000', undefined],
+  ])('has it done here by a threshold of %j too', (compact_threshold, token_budget) => {
+    const request = requestOf({ context_management: [{ type: 'compaction', compact_threshold }] });
+    const { strategy } = withCompaction(chosenAs('none', 'default'), request, { nativeCompaction: false });
+    expect(actingStrategy(strategy, false)).toMatchObject({ mode: 'summarize', token_budget });
+  });
 });
