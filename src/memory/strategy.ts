@@ -215,12 +215,15 @@ export function actingStrategy(strategy: MemoryStrategy, upstreamCompacts: boole
   return schemas.summarize.parse({ mode: 'summarize', token_budget: strategy.compact_threshold });
 }
 
-/** A summary of all that there is, by what a strategy says of its summaries. */
+/** A summary of all that there is, by what a strategy says of its summaries and of what is a turn. */
 export function wholeSummary(strategy: MemoryStrategy): SummarizeStrategy {
-  const whole = schemas.summarize.parse({ mode: 'summarize', keep_last_n_turns: 0 });
-  if (!edits(strategy) || strategy.mode === 'trim' || strategy.mode === 'compact') return whole;
-  const { context_window_tokens, summarizer_model, summary_focus, summary_max_tokens } = strategy;
-  return { ...whole, context_window_tokens, summarizer_model, summary_focus, summary_max_tokens };
+  const bare = schemas.summarize.parse({ mode: 'summarize', keep_last_n_turns: 0 });
+  if (!edits(strategy)) return bare;
+  const { context_window_tokens, text_observation_prefixes } = strategy;
+  const whole = { ...bare, context_window_tokens, text_observation_prefixes };
+  if (strategy.mode === 'trim' || strategy.mode === 'compact') return whole;
+  const { summarizer_model, summary_focus, summary_max_tokens } = strategy;
+  return { ...whole, summarizer_model, summary_focus, summary_max_tokens };
 }
 
 /** Budgets in tokens, for a model. */

@@ -126,6 +126,18 @@ describe('POST /v1/responses/compact', () => {
     expect(output.at(-1)).toMatchObject({ type: 'compaction' });
   });
 
+  it('takes no tool output for a user’s message', async () => {
+    const steps = Array.from({ length: 4 }, (_, at) => [
+      { role: 'assistant', content: `I weigh ${at}.` },
+      { role: 'user', content: `Observation: ${`scale ${at} `.repeat(100)}` },
+    ]).flat();
+    const input = [{ role: 'user', content: 'Weigh the medlars.' }, ...steps] as Item[];
+    const { output, memory } = await compact(input, { memory_strategy: 'auto' });
+    expect(memory?.applied_edits).toMatchObject([{ type: 'summarize' }]);
+    expect(output.slice(0, -1)).toMatchObject([{ content: [{ text: 'Weigh the medlars.' }] }]);
+    expect(output).toHaveLength(2);
+  });
+
   it('keeps what the upstream has compacted', async () => {
     const theirs = { type: 'compaction', encrypted_content: 'gAAAAAsealed' } as unknown as Item;
     const [first, ...others] = itemsOf(conversation('sloes', 4));
