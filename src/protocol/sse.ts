@@ -117,12 +117,17 @@ export function dataOf(frames: Uint8Array): string[] {
 
 const encoder = new TextEncoder();
 
-/** A frame of one line of data. */
+/** A frame of an event without a name. */
 export function dataFrame(data: string): Uint8Array {
-  return encoder.encode(`data: ${data}\n\n`);
+  return encoder.encode(`data: ${lines(data)}\n\n`);
 }
 
 /** The same with the name of its event. */
 export function eventFrame(type: string, data: string): Uint8Array {
-  return encoder.encode(`event: ${type}\ndata: ${data}\n\n`);
+  return encoder.encode(`event: ${type}\ndata: ${lines(data)}\n\n`);
+}
+
+/** What an upstream has written in several lines is spliced as it came. */
+function lines(data: string): string {
+  return data.replaceAll('\n', '\ndata: ');
 }
