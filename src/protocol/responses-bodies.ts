@@ -44,7 +44,7 @@ export class ResponsesBodies implements JoinedBodies {
     const earlier = [...this.usages];
     const counted = field('usage');
     if (counted) this.usages.push(asObject(counted));
-    if (sorter.isOurs && field('status') === 'completed') {
+    if (sorter.isOurs && (field('status') ?? 'completed') === 'completed') {
       this.isLater = true;
       return turnOf(items, sorter);
     }

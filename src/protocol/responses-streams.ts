@@ -26,6 +26,8 @@ interface StreamEvent {
 /** An item of the answer that is coming. */
 interface Place {
   fate: Fate;
+  /** As it began. */
+  readonly id: unknown;
   /** The index that the caller sees. */
   shown: number | undefined;
   /** As it ended; undefined as long as it has not. */
@@ -107,19 +109,26 @@ export class ResponsesStreams implements JoinedStreams {
 
   private ofItem(event: StreamEvent, index: number): Uint8Array[] {
     const item = asObject(event.fields.item);
-    const known = event.type === 'response.output_item.added' ? undefined : this.placed.get(index);
-    const place: Place = known ?? {
-      fate: this.sorter.next(item),
-      shown: undefined,
-      item: undefined,
-      held: [],
-    };
+    const begins = event.type === 'response.output_item.added';
+    const known = begins ? undefined : this.known(index, event.fields.item_id ?? item.id);
+    const place = known ?? this.begun(item);
     if (event.type === 'response.output_item.done') place.item = item;
     const before = known ? [] : this.place(index, place);
     if (place.fate === 'hidden') return before;
     if (place.fate === 'shown') return [...before, this.shownEvent(event, place)];
     place.held.push(event);
     return before;
+  }
+
+  private begun(item: Json): Place {
+    return { fate: this.sorter.next(item), id: item.id, shown: undefined, item: undefined, held: [] };
+  }
+
+  /** Some upstreams give several items one index, others give one item several ids. */
+  private known(index: number, id: unknown): Place | undefined {
+    const last = this.placed.get(index);
+    if (id === undefined || last?.id === id) return last;
+    return this.places.find((place) => place.id === id || place.item?.id === id) ?? last;
   }
 
   /** An item begins: what was held before it is seen with it, or not at all. */
@@ -151,7 +160,7 @@ export class ResponsesStreams implements JoinedStreams {
   private open(): Uint8Array[] {
     if (this.isOpen) return [];
     this.isOpen = true;
-    this.opened = asObject(this.opening[0]?.fields.response);
+    this.opened = asObject(this.opening.find(({ fields }) => fields.response)?.fields.response);
     return this.opening.splice(0).map((event) => this.shownEvent(event));
   }
 
@@ -160,17 +169,19 @@ export class ResponsesStreams implements JoinedStreams {
     const response = asObject(event.fields.response);
     if (response.usage) this.counted = asObject(response.usage);
     const output = Array.isArray(response.output) ? response.output.map(asObject) : [];
+    const held: Uint8Array[] = [];
     for (const [index, item] of output.entries()) {
-      const place = this.places.find((known) => known.item?.id === item.id) ?? this.placed.get(index);
-      if (place) place.item ??= item;
+      const known = this.known(index, item.id);
+      const place = known ?? this.begun(item);
+      place.item ??= item;
       // No event has told of it: it is seen here for the first time.
-      else this.places.push({ fate: this.sorter.next(item), shown: undefined, item, held: [] });
+      if (!known) held.push(...this.place(index, place));
     }
     if (this.sorter.isOurs && event.type === 'response.completed') {
       this.isThrough = true;
-      return [];
+      return held;
     }
-    const held = this.release();
+    held.push(...this.release());
     const isSame = !this.isLater && this.places.every(({ fate }) => fate === 'shown');
     const { id, created_at } = this.opened ?? {};
     const usage = this.counted && mergedUsage(this.spent, this.counted, RESPONSES_USAGE);

@@ -257,3 +257,92 @@ describe('a request that goes on', () => {
     expect(goOn({ store: false, input: [asked] }, [sealed, called])).toEqual([asked, sealed, called, result]);
   });
 });
+
+describe('upstreams that are less exact', () => {
+  /** The answers' events in the words of one upstream; the last one is left without another round. */
+  function told(answers: readonly Json[][], most = 3) {
+    let text = '';
+    const joined = join<JoinedStreams>('joinStreams', most, (streams, at) => {
+      if (at > 0) streams.begin();
+      for (const event of answers[at] ?? []) {
+        const data = JSON.stringify(event);
+        for (const frame of streams.take(data, encoder.encode(`data: ${data}\n\n`)))
+          text += decoder.decode(frame);
+      }
+      return streams.isThrough ? streams.turn : undefined;
+    });
+    const events = [...text.matchAll(/^data: (.*)$/gm)].map(([, data = '']) => JSON.parse(data) as Json);
+    return { ...joined, events, response: (events.at(-1)?.response ?? {}) as Json };
+  }
+  const created = (id: string) => ({ type: 'response.created', response: { id, output: [] } });
+  const completed = (id: string, ...output: Json[]) => ({
+    type: 'response.completed',
+    response: { id, status: 'completed', output },
+  });
+  const begins = (output_index: number, item: Json) => ({
+    type: 'response.output_item.added',
+    output_index,
+    item,
+  });
+  const ends = (output_index: number, item: Json) => ({
+    type: 'response.output_item.done',
+    output_index,
+    item,
+  });
+  const says = (text: string): Json => ({
+    type: 'message',
+    role: 'assistant',
+    content: [{ type: 'output_text', text, annotations: [] }],
+  });
+  const calls = (call_id: string): Json => ({
+    type: 'function_call',
+    call_id,
+    name: 'retrieve_ref',
+    arguments: '{}',
+  });
+  const thinks = (id: string): Json => ({ type: 'reasoning', id, summary: [] });
+
+  it('may give two items one index', () => {
+    const [one, two]: [Json, Json] = [
+      { id: 'fc_1', ...calls('1') },
+      { id: 'fc_2', ...calls('2') },
+    ];
+    const opened = [created('a'), begins(0, one), begins(0, two)];
+    for (const output of [[], [one, two]]) {
+      const { turns } = told([[...opened, ends(0, one), ends(0, two), completed('a', ...output)]]);
+      expect(turns.map((turn) => turn.calls.map(({ id }) => id))).toEqual([['1', '2']]);
+    }
+  });
+
+  it('may give items no ids, and tell of an end in the last event alone', () => {
+    const items = [says('One.'), says('Two.'), calls('1')];
+    const opened = items.map((item, at) => begins(at, { ...item, content: [] }));
+    const { turns } = told([[created('a'), ...opened, ends(0, says('One.')), completed('a', ...items)]]);
+    expect(turns.map(({ said }) => said)).toEqual([items]);
+  });
+
+  it('may tell of items in the last event alone', () => {
+    const items = [thinks('rs_1'), says('So.'), thinks('rs_2'), calls('1')];
+    const answers = [[created('a'), completed('a', ...items)]];
+    expect(told(answers, 0).response.output).toEqual(items.slice(0, 2));
+    const { turns, events, response } = told([...answers, [created('b'), completed('b', says('End.'))]]);
+    expect(turns).toHaveLength(1);
+    expect(events.map(({ type }) => type)).toEqual(['response.created', 'response.completed']);
+    expect(response).toMatchObject({ id: 'a', output: [...items.slice(0, 2), says('End.')] });
+  });
+
+  it('may say something else before they open a response', () => {
+    const first = [{ type: 'codex.rate_limits' }, created('a'), begins(0, says('')), ends(0, says('So.'))];
+    const { response } = told([
+      [...first, begins(1, calls('1')), completed('a', says('So.'), calls('1'))],
+      [created('b'), completed('b')],
+    ]);
+    expect(response).toMatchObject({ id: 'a', output: [says('So.')] });
+  });
+
+  it('may leave the status of a body out', () => {
+    const bodies = responsesFormat.joinBodies(OURS, () => true);
+    const taken = bodies.take(encoder.encode(JSON.stringify({ id: 'resp_1', output: [calls('1')] })));
+    expect(taken).toMatchObject({ calls: [{ id: '1' }] });
+  });
+});
