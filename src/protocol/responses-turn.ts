@@ -8,6 +8,9 @@ import { type Call, isObjectJson, type Turn } from './turn.ts';
 
 type Json = Record<string, unknown>;
 
+/** Where a shell runs that the upstream hosts (https://platform.openai.com/docs/guides/tools-shell). */
+const HOSTED_SHELL = 'container_reference';
+
 /** What becomes of an item: `held` until it is known what follows. */
 export type Fate = 'shown' | 'held' | 'hidden';
 
@@ -50,9 +53,11 @@ export class ItemSorter {
   }
 }
 
-/** Whether the model can't go on before the caller has answered. Tools that the upstream hosts are answered there. */
-function waitsForCaller({ type, call_id }: Json): boolean {
-  return typeof call_id === 'string' || type === 'mcp_approval_request';
+/** Whether the model can't go on before the caller has answered. Tools that the upstream hosts are answered there, in the same answer. */
+function waitsForCaller({ type, call_id, execution, environment }: Json): boolean {
+  if (type === 'mcp_approval_request') return true;
+  if (typeof call_id !== 'string' || asString(type).endsWith('_output')) return false;
+  return execution !== 'server' && asObject(environment).type !== HOSTED_SHELL;
 }
 
 /**

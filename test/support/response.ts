@@ -15,6 +15,8 @@ export interface ResponseAnswer extends Answer {
   readonly id?: string;
   /** Reasoning that stands before all else: encrypted where the request asks for that, and with a summary where it has words. */
   readonly reasoning?: { readonly encrypted: string; readonly summary?: string };
+  /** Items of tools that the upstream hosts, or of others that nothing here writes; they stand before the calls. */
+  readonly hosted?: readonly Json[];
   /** Calls of custom tools; their arguments are any text. */
   readonly customCalls?: readonly ToolCall[];
   readonly usage?: Usage;
@@ -22,12 +24,20 @@ export interface ResponseAnswer extends Answer {
 
 /** The whole answer as one JSON object. */
 export function responseOf(body: Json, answer: ResponseAnswer = {}): Json {
-  const { id = idFor(body), reasoning, toolCalls = [], customCalls = [], usage = USAGE } = answer;
-  const calls = toolCalls.length + customCalls.length;
+  const {
+    id = idFor(body),
+    reasoning,
+    hosted = [],
+    toolCalls = [],
+    customCalls = [],
+    usage = USAGE,
+  } = answer;
+  const calls = hosted.length + toolCalls.length + customCalls.length;
   const words = answer.content ?? (calls > 0 ? undefined : ANSWERED);
   const output = [
     ...(reasoning ? [reasoningOf(id, reasoning, body)] : []),
     ...(words === undefined ? [] : [messageOf(id, words)]),
+    ...hosted,
     ...toolCalls.map(({ id: call_id, ...called }) => callOf('function_call', call_id, called)),
     ...customCalls.map(({ id: call_id, name, arguments: input }) =>
       callOf('custom_tool_call', call_id, { name, input }),
@@ -54,10 +64,13 @@ export function* eventsOf(body: Json, answer: ResponseAnswer = {}): Generator<st
   yield event('response.completed', { response: whole });
 }
 
+const CALLS = new Set(['function_call', 'custom_tool_call']);
+
 /** What an item has less when it begins. */
 function opening({ type }: Json): Json {
   if (type === 'reasoning') return { summary: [] };
   if (type === 'message') return { status: 'in_progress', content: [] };
+  if (!CALLS.has(String(type))) return {};
   return { status: 'in_progress', ...(type === 'custom_tool_call' ? { input: '' } : { arguments: '' }) };
 }
 
@@ -82,7 +95,7 @@ function* within(item: Json): Generator<[type: string, fields: Json]> {
   } else if (item.type === 'custom_tool_call') {
     yield ['custom_tool_call_input.delta', { delta: item.input }];
     yield ['custom_tool_call_input.done', { input: item.input }];
-  } else {
+  } else if (item.type === 'function_call') {
     yield ['function_call_arguments.delta', { delta: item.arguments }];
     yield ['function_call_arguments.done', { name: item.name, arguments: item.arguments }];
   }

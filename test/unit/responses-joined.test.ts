@@ -159,6 +159,20 @@ describe.each([
     });
   });
 
+  it('go on behind tools that the upstream has answered', () => {
+    const items = [
+      { type: 'tool_search_call', id: 'ts_1', call_id: 'search_1', execution: 'server', arguments: {} },
+      { type: 'tool_search_output', id: 'tso_1', call_id: 'search_1', execution: 'server', tools: [] },
+      { type: 'shell_call', id: 'sh_1', call_id: 'shell_1', environment: { type: 'container_reference' } },
+      { type: 'shell_call_output', id: 'sho_1', call_id: 'shell_1', output: [] },
+    ];
+    const seen = joined([{ hosted: items, toolCalls: [call('retrieve_ref')] }, { content: 'So.' }]);
+    expect(kinds(seen)).toEqual([...items.map(({ type }) => type), 'message']);
+    expect(seen.turns[0]?.said.slice(0, -1)).toEqual(items);
+    const local = [{ ...items[2], environment: { type: 'local' } }];
+    expect(joined([{ hosted: local, toolCalls: [call('retrieve_ref')] }]).turns).toEqual([]);
+  });
+
   it('say arguments that are no JSON object back as an empty one', () => {
     const seen = joined([{ toolCalls: [call('retrieve_ref', '{"ref":')] }]);
     expect(seen.turns[0]?.said[0]).toMatchObject({ arguments: '{}' });
