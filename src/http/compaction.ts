@@ -45,12 +45,8 @@ export async function compactConversation(
 ): Promise<Compaction> {
   const tenant = sealingTenant(scope.caller);
   const spoken = request.messages.filter(({ role }) => role !== 'preamble');
-  if (request.tooManyMessages || spoken.length === 0)
-    throw new ApiError(
-      'invalid_messages',
-      'There must be items to be compacted, 20 000 at the most.',
-      'input',
-    );
+  if (spoken.length === 0)
+    throw new ApiError('invalid_messages', 'There must be items to be compacted.', 'input');
   const strategy = wholeSummary(chosen.strategy);
   const options = { force: true, dryRun: false, count: true, expressly: true, whole: true };
   const {
