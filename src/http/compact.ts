@@ -13,7 +13,7 @@ import { scopeOf } from './ask-upstream.ts';
 import { type Caller, sealingTenant } from './caller.ts';
 import { CHAT } from './chat.ts';
 import { ApiError } from './errors.ts';
-import { type MadeView, makeView, type RequestScope } from './make-view.ts';
+import { checkSize, type MadeView, makeView, type RequestScope } from './make-view.ts';
 import { readCall, readRequest } from './model-call.ts';
 import { noteNamed } from './named-refs.ts';
 import { setReportHeaders } from './report-headers.ts';
@@ -58,13 +58,14 @@ async function partOf(
   return concat([encoder.encode('"messages":'), messages]);
 }
 
-/** The preamble, and one user message that holds all else, to be sent back as it is. */
+/** The preamble, and one user message that holds all else, to be sent back as it is. @throws ApiError without a tenant, and for a body that is too large */
 async function sealedMessages(
   request: ChatRequest,
   view: View | undefined,
   caller: Caller,
 ): Promise<Uint8Array> {
   const tenant = sealingTenant(caller);
+  checkSize(request);
   const { preamble, others } = compactedParts(request, view);
   const sealed = others.length > 0 ? [sealedMessage(await sealCompaction(tenant, others.join(',')))] : [];
   return encoder.encode(`[${[...preamble, ...sealed.map((message) => JSON.stringify(message))].join(',')}]`);

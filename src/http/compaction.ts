@@ -8,7 +8,7 @@ import { sealCompaction } from '../storage/compaction-item.ts';
 import { sealingTenant } from './caller.ts';
 import type { ChosenStrategy } from './choose-strategy.ts';
 import { ApiError } from './errors.ts';
-import { makeView, type RequestScope } from './make-view.ts';
+import { checkSize, makeView, type RequestScope } from './make-view.ts';
 import { noteNamed } from './named-refs.ts';
 import type { Place } from './place.ts';
 
@@ -44,6 +44,7 @@ export async function compactConversation(
   scope: RequestScope,
 ): Promise<Compaction> {
   const tenant = sealingTenant(scope.caller);
+  checkSize(request);
   const spoken = request.messages.filter(({ role }) => role !== 'preamble');
   if (spoken.length === 0)
     throw new ApiError('invalid_messages', 'There must be items to be compacted.', 'input');

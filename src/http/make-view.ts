@@ -96,6 +96,16 @@ export interface Prepared {
   toolTokens(counter: TokenCounter): number;
 }
 
+/** Checks that a body is not too large to be edited, or put away. @throws ApiError `body_too_large` */
+export function checkSize({ bytes, conversationField }: ModelRequest): void {
+  if (bytes.length <= LARGEST_BODY) return;
+  throw new ApiError(
+    'body_too_large',
+    `The request body has ${bytes.length} bytes; with a memory_strategy other than none, or into a compaction item, at most ${LARGEST_BODY} are taken.`,
+    conversationField,
+  );
+}
+
 /** @throws ApiError `body_too_large`, and what the mode itself refuses */
 export async function makeView(
   request: ModelRequest,
@@ -117,12 +127,7 @@ export async function makeView(
   const untouched = (...warnings: Warning[]): MadeView => ({ ...idle(...warnings), tools: undefined });
   if (place.off.length > 0) return untouched(...place.off);
   if (strategy.mode === 'none') return untouched();
-  if (request.bytes.length > LARGEST_BODY)
-    throw new ApiError(
-      'body_too_large',
-      `The request body has ${request.bytes.length} bytes; with a memory_strategy other than none at most ${LARGEST_BODY} are edited.`,
-      request.conversationField,
-    );
+  checkSize(request);
   if (request.tooManyMessages) return untouched('too_many_messages');
   if (request.upstreamState !== undefined) return untouched('upstream_state');
   if (summarizes(strategy)) {

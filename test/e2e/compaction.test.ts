@@ -390,6 +390,13 @@ describe('POST /v1/compact with format opaque', () => {
     ]);
   });
 
+  it('is refused when there is too much to be put away, whatever the mode', async () => {
+    const { status, body } = await opaque([{ role: 'user', content: 'x'.repeat(17 * 1024 * 1024) }], {
+      memory_strategy: 'none',
+    });
+    expect([status, body.error?.code]).toEqual([413, 'body_too_large']);
+  });
+
   it('is no other format', async () => {
     const { status, body } = await opaque(conversation('kale', 2), { format: 'opaqe' });
     expect([status, body.error?.param]).toEqual([400, 'format']);
