@@ -104,12 +104,14 @@ export class RetrievalStream implements EventFormat {
  * @param isAnswer whether the upstream says that all is well: then its text is an answer, and no word of it an error's
  */
 export function faultOf(body: Uint8Array, isAnswer: boolean): AnswerFault {
-  const text = new TextDecoder().decode(body);
+  let said = new TextDecoder().decode(body);
   try {
-    const { error } = JSON.parse(text);
-    if (error) return error;
+    const { error } = JSON.parse(said);
+    if (typeof error === 'object' && error !== null) return error;
+    // Some say it in a text alone.
+    if (typeof error === 'string') said = error;
   } catch {}
-  return fault(isAnswer ? NO_STREAM : `The upstream has refused to go on: ${text.slice(0, 500)}`);
+  return fault(isAnswer ? NO_STREAM : `The upstream has refused to go on: ${said.slice(0, 500)}`);
 }
 
 function fault(message: string): AnswerFault {

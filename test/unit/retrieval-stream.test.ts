@@ -299,6 +299,7 @@ describe('the frame that ends a stream which can’t go on', () => {
   it.each([
     ['{"error":{"message":"Slow\\ndown.","code":"x"}}', { message: 'Slow\ndown.', code: 'x' }],
     ['<html>', expect.objectContaining({ message: 'The upstream has refused to go on: <html>' })],
+    ['{"error":"Busy."}', expect.objectContaining({ message: 'The upstream has refused to go on: Busy.' })],
     ['', expect.objectContaining({ type: 'server_error' })],
   ])('holds what the upstream has said: %s', (said, error) => {
     const frame = frameOf(said, false);
