@@ -10,7 +10,7 @@ import type {
 import { asObject } from './parts.ts';
 import { ResponsesBodies } from './responses-bodies.ts';
 import { ResponsesStreams } from './responses-streams.ts';
-import { goOnResponses } from './responses-turn.ts';
+import { goOnResponses, waitsForCaller } from './responses-turn.ts';
 import { fieldOf, levels, type Outline, scanJson, splice } from './spans.ts';
 import { dataOf, eventFrame, FrameSplitter, KEEPALIVE } from './sse.ts';
 
@@ -117,12 +117,12 @@ function withReport(data: string, report: Report): string {
   return decoder.decode(splice(bytes, { start: 0, end: bytes.length }, [added]));
 }
 
-/** The text of a response that is whole, calls nothing and says something. */
+/** The text of a response that is whole, waits for nothing and says something. */
 function textOf(response: unknown): string | undefined {
   const { status, incomplete_details, output } = asObject(response);
   const isCut = status === 'incomplete' && asObject(incomplete_details).reason === 'max_output_tokens';
   if ((status !== 'completed' && !isCut) || !Array.isArray(output)) return undefined;
-  if (output.some((item) => asObject(item).call_id !== undefined)) return undefined;
+  if (output.some((item) => waitsForCaller(asObject(item)))) return undefined;
   const parts = output.flatMap((item) => {
     const { type, content } = asObject(item);
     return type === 'message' && Array.isArray(content) ? content.map(asObject) : [];

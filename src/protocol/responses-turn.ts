@@ -54,7 +54,7 @@ export class ItemSorter {
 }
 
 /** Whether the model can't go on before the caller has answered. Tools that the upstream hosts are answered there, in the same answer. */
-function waitsForCaller({ type, call_id, execution, environment }: Json): boolean {
+export function waitsForCaller({ type, call_id, execution, environment }: Json): boolean {
   if (type === 'mcp_approval_request') return true;
   if (typeof call_id !== 'string' || asString(type).endsWith('_output')) return false;
   return execution !== 'server' && asObject(environment).type !== HOSTED_SHELL;

@@ -316,3 +316,26 @@ describe('a stream', () => {
     expect(stream.end().complete).toBe(false);
   });
 });
+
+describe('the text of an answer', () => {
+  const textOf = (...before: object[]) => {
+    const response = { id: 'resp_1', status: 'completed', output: [...before, said('Found.')] };
+    return responsesFormat.text(new TextEncoder().encode(JSON.stringify(response)));
+  };
+
+  it('is there whatever the upstream has called and answered itself', () => {
+    expect(textOf({ type: 'tool_search_call', call_id: null, execution: 'server', arguments: {} })).toBe(
+      'Found.',
+    );
+    const shell = { call_id: 'c', environment: { type: 'container_reference' } };
+    const answered = { type: 'shell_call_output', call_id: 'c', output: [] };
+    expect(textOf({ type: 'shell_call', ...shell }, answered)).toBe('Found.');
+  });
+
+  it('closes nothing as long as the caller is to answer', () => {
+    expect(textOf(called('a'))).toBeUndefined();
+    expect(
+      textOf({ type: 'mcp_approval_request', id: 'mcpr_1', name: 'x', arguments: '{}' }),
+    ).toBeUndefined();
+  });
+});
