@@ -38,6 +38,7 @@ export const READ_FIELDS: readonly string[] = [
   'arguments',
   'input',
   'call_id',
+  'approval_request_id',
   'id',
   'output',
   'encrypted_content',
@@ -48,6 +49,9 @@ const MESSAGE_ROLES: ReadonlyMap<string, Role> = new Map([
   ['user', 'user'],
   ['assistant', 'assistant'],
 ]);
+
+/** What a model asks of the caller before the upstream may call a tool of an MCP server; the response names it by its id. */
+const APPROVAL = 'mcp_approval_request';
 
 const EDITABLE_OUTPUTS = new Set(['function_call_output', 'custom_tool_call_output']);
 const EDITABLE_CALLS = new Set(['function_call', 'custom_tool_call']);
@@ -103,11 +107,12 @@ export class Item {
 
   /** Whether it makes a call that a result answers. */
   get calls(): boolean {
-    return this.isCall && this.string('call_id') !== undefined;
+    return this.callId !== undefined;
   }
 
   /** The id of the call that it answers; undefined for all but results, and for those of tools that the upstream runs. */
   get answers(): string | undefined {
+    if (this.type === 'mcp_approval_response') return this.string('approval_request_id');
     if (!this.type.endsWith('_output')) return undefined;
     // A local shell's result has the call's id as its own, by the reference; clients send either.
     return (
@@ -116,14 +121,19 @@ export class Item {
   }
 
   private get isCall(): boolean {
-    return this.type === 'program' || this.type.endsWith('_call');
+    return this.type === 'program' || this.type === APPROVAL || this.type.endsWith('_call');
+  }
+
+  private get callId(): string | undefined {
+    if (!this.isCall) return undefined;
+    return this.string(this.type === APPROVAL ? 'id' : 'call_id');
   }
 
   /** That call; undefined where there is none. Decoded once. */
   get call(): ToolCall | undefined {
     if (!this.calls) return undefined;
     this.known ??= {
-      id: this.string('call_id') ?? '',
+      id: this.callId ?? '',
       name: this.string('name') ?? this.type,
       input: EDITABLE_CALLS.has(this.type) ? (this.inputText() ?? '') : '',
     };
@@ -143,7 +153,8 @@ export class Item {
 
   content(): Content {
     const span = this.contentSpan();
-    if (this.type.endsWith('_output') && !EDITABLE_OUTPUTS.has(this.type)) return opaque(this.weight());
+    const isResult = this.answers !== undefined || this.type.endsWith('_output');
+    if (isResult && !EDITABLE_OUTPUTS.has(this.type)) return opaque(this.weight());
     if (!span) return plain('');
     if (span.kind === 'array') return contentOfParts(this.body, span, PARTS);
     return span.kind === 'string' ? plain(jsonOf(this.body, span) as string) : opaque(this.weight());

@@ -179,8 +179,12 @@ function pairViolations(input: readonly Fields[]): string[] {
   const found: string[] = [];
   const open: string[] = [];
   const answered = new Set<string>();
-  for (const [index, { type, call_id, id: itemId }] of input.entries()) {
+  const approvals = new Set<unknown>();
+  for (const [index, { type, call_id, id: itemId, approval_request_id }] of input.entries()) {
     const id = String(call_id ?? itemId);
+    if (type === 'mcp_approval_request') approvals.add(itemId);
+    if (type === 'mcp_approval_response' && !approvals.has(approval_request_id))
+      found.push(`input[${index}]: no approval request found with id ${approval_request_id}`);
     if (ANSWERED.has(String(type))) open.push(id);
     if (RESULTS.has(String(type))) {
       const call = open.lastIndexOf(id);
@@ -194,7 +198,8 @@ function pairViolations(input: readonly Fields[]): string[] {
     const next = input[index + 1];
     const follows =
       next &&
-      (next.role === 'assistant' || /_call$|^(reasoning|program|item_reference)$/.test(String(next.type)));
+      (next.role === 'assistant' ||
+        /_call$|^(reasoning|program|item_reference|mcp_approval_request)$/.test(String(next.type)));
     if (type === 'reasoning' && !follows)
       found.push(`input[${index}]: item of type reasoning was provided without its required following item`);
   }

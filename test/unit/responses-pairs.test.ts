@@ -55,6 +55,17 @@ const STEPS: Readonly<Record<string, (step: number) => Json[]>> = {
     { type: 'shell_call', call_id: `call_${step}`, action: { commands: [words(150, 'command')] } },
     { type: 'shell_call_output', call_id: `call_${step}`, output: [{ stdout: words(300, 'printed') }] },
   ],
+  'a call that the caller has to approve': (step) => [
+    reasoning(step),
+    {
+      type: 'mcp_approval_request',
+      id: `mcpr_${step}`,
+      server_label: 's',
+      name: 'f',
+      arguments: words(150, 'x'),
+    },
+    { type: 'mcp_approval_response', approval_request_id: `mcpr_${step}`, approve: true },
+  ],
   'a search for tools, which the upstream makes': (step) => [
     reasoning(step),
     { type: 'tool_search_call', id: `tsc_${step}`, call_id: null, arguments: { for: words(150, 'tool') } },
@@ -106,6 +117,8 @@ describe.each(Object.entries(STEPS))('steps of %s', (_, step) => {
       expect(responsesViolations(view)).toEqual([]);
       const outputs = partners(view.input, /^(local_shell_call|program)_output$/);
       expect(partners(view.input, /^(local_shell_call|program)$/)).toEqual(outputs);
+      const approvals = partners(view.input, /^mcp_approval_request$/);
+      expect(partners(view.input, /^mcp_approval_response$/)).toHaveLength(approvals.length);
       const searches = partners(view.input, /^tool_search_call$/);
       expect(partners(view.input, /^tool_search_output$/)).toHaveLength(searches.length);
     }
