@@ -50,12 +50,11 @@ export async function compactConversation(
     throw new ApiError('invalid_messages', 'There must be items to be compacted.', 'input');
   const strategy = wholeSummary(chosen.strategy);
   const options = { force: true, dryRun: false, count: true, expressly: true, whole: true };
-  const {
-    view,
-    report,
-    history: read,
-  } = await makeView(request, { ...chosen, strategy }, place, scope, options);
-  const history = read ?? readHistory(request.messages);
+  const made = await makeView(request, { ...chosen, strategy }, place, scope, options);
+  const isKept = standsFor(made.report);
+  const view = isKept ? made.view : undefined;
+  const report = isKept ? made.report : untouched(made.report);
+  const history = made.history ?? readHistory(request.messages);
   const held = heldBy(request, view);
   scope.waitUntil(noteNamed(encoder.encode(held), request, place, scope));
   const { counter } = await scope.services.counting(request.model);
@@ -65,6 +64,16 @@ export async function compactConversation(
     report: { ...report, mode: chosen.strategy.mode },
     usage: report.summary?.usage ?? NO_USAGE,
   };
+}
+
+/** Whether a summary may take the place of what it covers: a digest whose transcript is not kept would lose it for good. */
+function standsFor({ summary }: Report): boolean {
+  return summary !== undefined && (summary.status === 'completed' || summary.ref !== undefined);
+}
+
+/** The report of a conversation that is held as it came. */
+function untouched({ summary: _, ...report }: Report): Report {
+  return { ...report, applied_edits: [], refs: [], frontier: { unit: 0, moved: false } };
 }
 
 /** The summary, and whatever it does not stand for, as JSON. */
@@ -99,7 +108,8 @@ function recentUsers(
     const isCovered = dropped.has(index) || summary?.request?.message === index;
     if (!message || !isCovered || index === echo?.last) continue;
     room -= tokensOf(message);
-    if (room < 0) break;
+    // The request that is worked on stays, however long it is.
+    if (room < 0 && recent.length > 0) break;
     recent.unshift(message);
   }
   return recent;

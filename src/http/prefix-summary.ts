@@ -12,7 +12,13 @@ import { labelDigest } from '../storage/tenant.ts';
 import type { ServedSummary } from '../summary/conversation.ts';
 import { prepareSummary, serveSummary } from '../summary/foreground.ts';
 import { isThere } from '../summary/kept-transcript.ts';
-import { type SummaryNeed, type SummaryPorts, WAIT_MS } from '../summary/material.ts';
+import {
+  type SummaryNeed,
+  type SummaryPorts,
+  WAIT_MS,
+  WHOLE_CALL_MS,
+  WHOLE_WAIT_MS,
+} from '../summary/material.ts';
 import type { SummarizerTarget } from '../summary/summarizer.ts';
 import { conversationOf, type HeldSummary, heldSummary } from './conversation.ts';
 import { type Prepared, refWriterOf } from './make-view.ts';
@@ -48,7 +54,9 @@ export class PrefixSummary {
     this.plan = plan;
     this.counter = counter;
     this.boundaries = new Boundaries(plan.history, labelDigest);
-    this.target = summarizerTarget(strategy, prepared.request, prepared.scope);
+    const target = summarizerTarget(strategy, prepared.request, prepared.scope);
+    const timeoutMs = Math.max(target.timeoutMs, prepared.options.whole ? WHOLE_CALL_MS : 0);
+    this.target = { ...target, timeoutMs };
     const { held, stale } = heldIn(prepared, this.boundaries);
     // A summary that reaches into the tail is of another strategy.
     const tooLong = held !== undefined && plan.prefix !== undefined && held.end > plan.prefix.end;
@@ -62,7 +70,7 @@ export class PrefixSummary {
     if (!prefix) return undefined;
     const { scope, options } = this.prepared;
     const { tenant } = scope.caller;
-    const late = Date.now() + WAIT_MS;
+    const late = Date.now() + (options.whole ? WHOLE_WAIT_MS : WAIT_MS);
     return scope.timings.measure('summary', async () => {
       // What is there may be read before the key is known to be good; nothing is made or written before that.
       const accepted = tenant !== undefined && !options.dryRun && (await scope.mayStore(tenant)) === true;

@@ -30,6 +30,10 @@ import { type KnownSummary, knownOf, newest, recent, type SummaryTask } from './
 /** How long a request waits for a summary, its own or another's, in milliseconds (design §7). */
 export const WAIT_MS = 20_000;
 
+/** The same for a conversation that is put away: its digest would stay for good. And how long each call may take then, at the least. */
+export const WHOLE_WAIT_MS = 120_000;
+export const WHOLE_CALL_MS = 60_000;
+
 /** Of a request that waits: quick attempts, and none after the wait is over. */
 export const RETRIES = { attempts: 3, backoffMs: 500, longestPauseMs: 4_000, withinMs: WAIT_MS };
 

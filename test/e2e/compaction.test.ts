@@ -167,6 +167,33 @@ describe('POST /v1/responses/compact', () => {
     expect(sentItems()).toEqual(items);
   });
 
+  it('holds everything where nothing but a digest would stand for what is kept nowhere', async () => {
+    const items = itemsOf(conversation('quinces', 4));
+
+    const { output, memory } = await compact(items, {}, 'sk-invalid-key-of-nobody-0003');
+
+    expect(output.map(({ type }) => type)).toEqual(['compaction']);
+    expect(String(output[0]?.encrypted_content).length).toBeGreaterThan(JSON.stringify(items).length);
+    expect(memory).toMatchObject({ applied_edits: [], warnings: expect.arrayContaining(['store_failed']) });
+    expect(deployment.summarizer.requests).toEqual([]);
+  });
+
+  it('keeps an open request for an approval', async () => {
+    const open = {
+      type: 'mcp_approval_request',
+      id: 'mcpr_1',
+      server_label: 's',
+      name: 'f',
+      arguments: '{}',
+    };
+    const { output } = await compact([...itemsOf(conversation('medlars', 4)), open as Item]);
+    const answered = { type: 'mcp_approval_response', approval_request_id: 'mcpr_1', approve: true };
+
+    await respond([...output, answered]);
+
+    expect(sentItems().slice(-2)).toEqual([open, answered]);
+  });
+
   it('takes its summarizer’s words from the strategy, and leaves the instructions out', async () => {
     const memory_strategy = { mode: 'auto', summary_focus: 'Weights above all.' };
     const instructions = 'You weigh things, and never say quinces.';

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { deploy } from '../support/deployment.ts';
+import type { WithMemory } from '../support/memory-report.ts';
 import { until } from '../support/polling.ts';
 import { PROTOCOLS } from '../support/protocol.ts';
 import { conversation, readSummary, tokensIn } from '../support/summarizer.ts';
@@ -43,6 +44,20 @@ describe.each(PROTOCOLS)('a caller who leaves while a summary is being made, ove
 
 /** Over chat alone, as what follows: it takes long, and what is waited for has no part in how a request is read. */
 describe('a summary that comes too late', () => {
+  it('is waited for where it is to stand for good', async () => {
+    deployment.summarizer.next('too slow');
+    const input = conversation('medlars', 4).map(({ role, content }) => ({ role, content }));
+
+    const response = await deployment.fetch('/v1/responses/compact', {
+      method: 'POST',
+      body: JSON.stringify({ model: 'gpt-4.1', input, memory_report: true }),
+    });
+    const { memory } = (await response.json()) as WithMemory;
+
+    expect(memory?.summary?.status).toBe('completed');
+    expect(tokensIn(memory?.summary?.text ?? '')).toEqual([deployment.summarizer.lastReading().token]);
+  });
+
   it('lets its request go on with the digest, and says so', async () => {
     deployment.summarizer.next('too slow');
     const fields = { memory_strategy: strategy, conversation_id: 'late' };
