@@ -1,6 +1,7 @@
 /** The text of an answer that closes a round: whole, and without a call. Read on the side; the bytes go on untouched. */
 
 import type { AnswerGatherer } from './answer-format.ts';
+import { parseJson } from './json.ts';
 
 /** Finish reasons of answers that their caller will append as they are (https://platform.openai.com/docs/api-reference/chat/object). */
 const WHOLE = new Set(['stop', 'length']);
@@ -26,7 +27,7 @@ export class StreamedAnswer implements AnswerGatherer {
 
   /** @param data of one event of the stream */
   push(data: string): void {
-    const choice = choiceOf(parse(data));
+    const choice = choiceOf(parseJson(data));
     if (!choice) return;
     const words = (choice.delta ?? {}) as Words;
     if (typeof words.content === 'string') this.content += words.content;
@@ -42,7 +43,7 @@ export class StreamedAnswer implements AnswerGatherer {
 
 /** The text of a JSON answer, likewise. */
 export function answerText(body: Uint8Array): string | undefined {
-  const choice = choiceOf(parse(new TextDecoder().decode(body)));
+  const choice = choiceOf(parseJson(new TextDecoder().decode(body)));
   const words = (choice?.message ?? {}) as Words;
   const content = typeof words.content === 'string' ? words.content : '';
   return closingText(content, callsTools(words), choice?.finish_reason);
@@ -61,12 +62,4 @@ function choiceOf(completion: unknown): Choice | undefined {
   const { choices } = (completion ?? {}) as { choices?: unknown };
   if (!Array.isArray(choices)) return undefined;
   return choices.find((choice: Choice | null) => (choice?.index ?? 0) === 0) ?? undefined;
-}
-
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }

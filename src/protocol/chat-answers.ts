@@ -2,6 +2,7 @@
 import type { TokenUsage } from '../memory/report.ts';
 import type { JoinedBodies } from './answer-format.ts';
 import { type CallPiece, GatheredMessage, isOtherCall, isWhole, nameOf, turnOf } from './chat-turn.ts';
+import { asObject, parseJson } from './json.ts';
 import type { Turn } from './turn.ts';
 import { CHAT_USAGE, mergedUsage, totalUsage, type Usage } from './usage.ts';
 
@@ -85,10 +86,6 @@ export class ChatAnswers implements JoinedBodies {
 }
 
 function completionOf(body: Uint8Array): Completion | undefined {
-  try {
-    const completion = JSON.parse(new TextDecoder().decode(body));
-    return Array.isArray(completion?.choices) ? completion : undefined;
-  } catch {
-    return undefined;
-  }
+  const completion = parseJson(new TextDecoder().decode(body));
+  return Array.isArray(asObject(completion).choices) ? (completion as Completion) : undefined;
 }

@@ -1,11 +1,10 @@
 /** One element of `messages` (https://platform.openai.com/docs/api-reference/chat/create), as the core sees it. */
 import { createHash } from 'node:crypto';
 import { type Content, type InlineMedia, jsonBytes, type Role, type ToolCall } from '../memory/message.ts';
+import { asObject, asString } from './json.ts';
 import type { WireMessage } from './model-request.ts';
 import {
   AUDIO,
-  asObject,
-  asString,
   contentOfParts,
   FILE,
   imagePrice,

@@ -18,6 +18,7 @@ import {
   nameOf,
   turnOf,
 } from './chat-turn.ts';
+import { asObject, parseJson } from './json.ts';
 import { dataFrame } from './sse.ts';
 import type { Turn } from './turn.ts';
 import { CHAT_USAGE, mergedUsage, totalUsage, type Usage } from './usage.ts';
@@ -256,10 +257,6 @@ function indexesOf(pieces: readonly CallPiece[]): string {
 }
 
 function chunkOf(data: string): Chunk | undefined {
-  try {
-    const chunk = JSON.parse(data);
-    return Array.isArray(chunk?.choices) ? chunk : undefined;
-  } catch {
-    return undefined;
-  }
+  const chunk = parseJson(data);
+  return Array.isArray(asObject(chunk).choices) ? (chunk as Chunk) : undefined;
 }

@@ -11,6 +11,7 @@ import { type BodyFault, isOwnField, scanBody } from './body.ts';
 import { ChatMessage, COMPACTED_MARK, READ_FIELDS } from './chat-message.ts';
 import { injectionSplice, summaryMessages } from './chat-summary.ts';
 import { openingOf, openingSplice, outputSplice, partSplices } from './edits.ts';
+import { asObject, parseJson } from './json.ts';
 import { MOST_MESSAGES, ModelBody } from './model-body.ts';
 import type { Beside, InjectedMessage, ModelRequest } from './model-request.ts';
 import {
@@ -284,9 +285,5 @@ export function reportChunk(sample: string | undefined, report: Report): string 
 }
 
 function sampleFields(sample: string | undefined): { id?: unknown; created?: unknown; model?: unknown } {
-  try {
-    return sample === undefined ? {} : (JSON.parse(sample) ?? {});
-  } catch {
-    return {};
-  }
+  return sample === undefined ? {} : asObject(parseJson(sample));
 }

@@ -2,6 +2,7 @@
 import { Buffer } from 'node:buffer';
 import { type Content, type InlineMedia, jsonBytes, type Weight } from '../memory/message.ts';
 import type { TextType } from './edits.ts';
+import { asObject, asString } from './json.ts';
 import { type JsonSpan, jsonOf, levels, textOf, within } from './spans.ts';
 
 /**
@@ -109,12 +110,4 @@ function weightOf(parts: readonly unknown[], whole: string, format: PartFormat):
     else unknown = true;
   }
   return { texts: unknown ? [whole] : texts, flat };
-}
-
-export function asObject(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-}
-
-export function asString(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }

@@ -1,7 +1,7 @@
 /** Several responses of a model, each one JSON body, as the one that its caller sees. */
 import type { TokenUsage } from '../memory/report.ts';
 import type { JoinedBodies } from './answer-format.ts';
-import { asObject } from './parts.ts';
+import { asObject } from './json.ts';
 import { RESPONSE, responseSplices, scanned } from './responses-splices.ts';
 import { ItemSorter, turnOf } from './responses-turn.ts';
 import { fieldOf, jsonOf, splice } from './spans.ts';

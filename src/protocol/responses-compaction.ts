@@ -1,7 +1,7 @@
 /** Compactions as the Responses API answers them (https://platform.openai.com/docs/api-reference/responses/compact). */
 import type { Report, TokenUsage } from '../memory/report.ts';
+import { asObject } from './json.ts';
 import type { ModelRequest } from './model-request.ts';
-import { asObject } from './parts.ts';
 import { sealedItem } from './sealed.ts';
 import { eventFrame } from './sse.ts';
 

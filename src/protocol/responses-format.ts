@@ -7,7 +7,7 @@ import type {
   AnswerListener,
   AnswerStream,
 } from './answer-format.ts';
-import { asObject } from './parts.ts';
+import { asObject, parseJson } from './json.ts';
 import { ResponsesBodies } from './responses-bodies.ts';
 import { ResponsesStreams } from './responses-streams.ts';
 import { goOnResponses, waitsForCaller } from './responses-turn.ts';
@@ -30,7 +30,7 @@ const decoder = new TextDecoder();
 export const responsesFormat: AnswerFormat = {
   stream: (report, listener) => new ResponsesStream(report, listener),
   gather: () => new StreamedResponse(),
-  text: (body) => textOf(parse(decoder.decode(body))),
+  text: (body) => textOf(parseJson(decoder.decode(body))),
   joinStreams: (names, mayAnswer) => new ResponsesStreams(names, mayAnswer),
   joinBodies: (names, mayAnswer) => new ResponsesBodies(names, mayAnswer),
   goOn: goOnResponses,
@@ -102,7 +102,7 @@ class ResponsesStream implements AnswerStream {
 /** The event that ends a stream; undefined for every other one. */
 function lastEvent(data: string): { readonly type: string; readonly response?: unknown } | undefined {
   if (!LAST.test(data)) return undefined;
-  const { type, response } = asObject(parse(data));
+  const { type, response } = asObject(parseJson(data));
   return typeof type === 'string' && LAST.test(`"${type}"`) ? { type, response } : undefined;
 }
 
@@ -129,12 +129,4 @@ function textOf(response: unknown): string | undefined {
   });
   const text = parts.map((part) => (typeof part.text === 'string' ? part.text : '')).join('');
   return text === '' ? undefined : text;
-}
-
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }

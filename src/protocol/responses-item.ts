@@ -8,11 +8,10 @@
 import { createHash } from 'node:crypto';
 import type { Content, InlineMedia, Role, ToolCall, Weight } from '../memory/message.ts';
 import { answerIdentity } from './chat-message.ts';
+import { asObject, asString } from './json.ts';
 import type { WireMessage } from './model-request.ts';
 import {
   AUDIO,
-  asObject,
-  asString,
   contentOfParts,
   FILE,
   IMAGE,

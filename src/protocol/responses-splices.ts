@@ -1,5 +1,5 @@
 /** A `response` of the upstream's, or an event with one, as the caller sees it: in the bytes that came, but for what is changed. */
-import { asString } from './parts.ts';
+import { asString } from './json.ts';
 import {
   cutMembers,
   fieldOf,

@@ -7,7 +7,7 @@
  */
 import type { TokenUsage } from '../memory/report.ts';
 import type { JoinedStreams } from './answer-format.ts';
-import { asObject } from './parts.ts';
+import { asObject, parseJson } from './json.ts';
 import { type Changes, changedEvent } from './responses-splices.ts';
 import { type Fate, ItemSorter, turnOf } from './responses-turn.ts';
 import { eventFrame } from './sse.ts';
@@ -183,7 +183,8 @@ export class ResponsesStreams implements JoinedStreams {
     }
     held.push(...this.release());
     const isSame = !this.isLater && this.places.every(({ fate }) => fate === 'shown');
-    const { id, created_at } = this.opened ?? {};
+    // From a stored answer its caller may go on by its id: that is the last one's, since an earlier one ends in a call of ours.
+    const { id, created_at } = response.store === true ? {} : (this.opened ?? {});
     const usage = this.counted && mergedUsage(this.spent, this.counted, RESPONSES_USAGE);
     const changes = {
       ...(this.isLater ? { id, created_at, usage } : {}),
@@ -228,10 +229,6 @@ function changed<Value>(before: unknown, now: Value): Value | undefined {
 }
 
 function eventOf(data: string, frame: Uint8Array): StreamEvent | undefined {
-  try {
-    const fields = JSON.parse(data);
-    return typeof fields?.type === 'string' ? { type: fields.type, fields, data, frame } : undefined;
-  } catch {
-    return undefined;
-  }
+  const fields = asObject(parseJson(data));
+  return typeof fields.type === 'string' ? { type: fields.type, fields, data, frame } : undefined;
 }

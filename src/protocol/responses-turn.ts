@@ -1,7 +1,7 @@
 /** Whose the items are that a model has put out in one answer, and how the calls among them are answered. */
 
 import { scanBody } from './body.ts';
-import { asObject, asString } from './parts.ts';
+import { asObject, asString } from './json.ts';
 import { fieldOf, jsonOf } from './spans.ts';
 import { appendTo } from './tools.ts';
 import { type Call, isObjectJson, type Turn } from './turn.ts';

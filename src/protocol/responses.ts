@@ -11,9 +11,10 @@ import type { View } from '../memory/view.ts';
 import { type BodyFault, isOwnField, scanBody } from './body.ts';
 import { summaryMessages } from './chat-summary.ts';
 import { openingOf, openingSplice, outputSplice, partSplices } from './edits.ts';
+import { asObject } from './json.ts';
 import { MOST_MESSAGES, ModelBody } from './model-body.ts';
 import type { Beside, InjectedMessage, ModelRequest, WireMessage } from './model-request.ts';
-import { asObject, plain } from './parts.ts';
+import { plain } from './parts.ts';
 import { groupItems, ItemGroup, READ_FIELDS } from './responses-item.ts';
 import {
   cutMembers,

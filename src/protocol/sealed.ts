@@ -1,6 +1,6 @@
 /** Compaction items of ours in a caller's body, and what stands there when they are opened. The upstream's own are not touched. */
 import { Buffer } from 'node:buffer';
-import { asObject, asString } from './parts.ts';
+import { asObject, asString, parseJson } from './json.ts';
 import { fieldOf, type JsonSpan, JsonSyntaxError, jsonOf, type Splice, scanJson, splice } from './spans.ts';
 
 /** The list in which a protocol's compaction items stand. */
@@ -79,7 +79,7 @@ function readSealed(item: Record<string, unknown>, prefix: string): Omit<Sealed,
 /** The opaque text in a content, or in a part of one: `{"type": "compaction", "content": …}`, or that as a text. */
 function textIn(content: unknown, prefix: string): string | undefined {
   const text = typeof content === 'string' ? content : asObject(content).text;
-  const held = typeof text === 'string' ? asObject(parsed(text)) : asObject(content);
+  const held = typeof text === 'string' ? asObject(parseJson(text)) : asObject(content);
   const isOurs = held.type === 'compaction' && asString(held.content).startsWith(prefix);
   return isOurs ? asString(held.content) : undefined;
 }
@@ -96,12 +96,4 @@ function itemsOf(bytes: Uint8Array, field: SealedField, most: number): readonly 
 
 function includes(bytes: Uint8Array, text: string): boolean {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(text);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

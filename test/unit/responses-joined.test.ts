@@ -232,6 +232,18 @@ describe('whatever the answers', () => {
   });
 });
 
+describe('a stored answer', () => {
+  const stored = (event: string) => event.replace('"parallel_tool_calls":true', '"store":true');
+
+  it('has the id from which the upstream can go on, though its first words had another', () => {
+    const answers = [{ content: 'Wait.', toolCalls: [call('retrieve_ref')] }, { content: 'So.' }];
+    const { events, response } = streamed(answers, 3, stored);
+    expect(events[0]).toMatchObject({ response: { id: 'resp_0' } });
+    expect(response.id).toBe('resp_1');
+    expect(streamed(answers).response.id).toBe('resp_0');
+  });
+});
+
 describe('an answer that breaks off', () => {
   it('in an error says so behind what opens it', () => {
     const streams = responsesFormat.joinStreams(OURS, () => true);
