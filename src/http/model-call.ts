@@ -14,12 +14,13 @@ import { type Compaction, compactConversation } from './compaction.ts';
 import { settingsOf } from './conversation.ts';
 import { ApiError } from './errors.ts';
 import { injectionFor, withInjection } from './inject.ts';
+import { inTime } from './late-stream.ts';
 import { type MadeView, type MakeViewOptions, makeView, type RequestScope } from './make-view.ts';
 import { noteNamed } from './named-refs.ts';
 import { compactionOf, upstreamCompacts, withCompaction } from './native-compaction.ts';
 import { openSealed } from './open-sealed.ts';
 import { type Place, placeOf } from './place.ts';
-import { relay } from './relay.ts';
+import { KEEPALIVE_MS, relay, told } from './relay.ts';
 import { setReportHeaders } from './report-headers.ts';
 import type { Agent, AppEnv } from './services.ts';
 import { startRounds } from './start-rounds.ts';
@@ -42,10 +43,10 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   checkState(request, scope);
   const { place, chosen } = await readCall(request, c.get('agent'), scope);
   if (api.compaction && request.isCompaction && isOurs(request, scope)) {
-    const compaction = await compactConversation(request, chosen, place, scope);
-    const response = api.compaction(request, compaction, chosen.report);
-    setReportHeaders(response.headers, compaction.report, scope.timings);
-    return response;
+    const answer = answerCompaction(api.compaction, request, chosen, place, scope);
+    if (request.field('stream') !== true) return answer;
+    const format = api.answers.stream(undefined, undefined);
+    return inTime(answer, { format, told: (error) => told(error, scope), keepaliveMs: KEEPALIVE_MS });
   }
   const options = { force: false, dryRun: false, count: chosen.report, expressly: false };
   const make = (how: MakeViewOptions) => makeView(request, chosen, place, scope, how);
@@ -95,6 +96,19 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   const streams = request.field('stream') === true;
   const how = { format: api.answers, inBody: chosen.report, streams, retrieval, archive };
   return relay(answer, { ...made, report }, how, scope);
+}
+
+async function answerCompaction(
+  write: NonNullable<ModelApi['compaction']>,
+  request: ModelRequest,
+  chosen: ChosenStrategy,
+  place: Place,
+  scope: RequestScope,
+): Promise<Response> {
+  const compaction = await compactConversation(request, chosen, place, scope);
+  const response = write(request, compaction, chosen.report);
+  setReportHeaders(response.headers, compaction.report, scope.timings);
+  return response;
 }
 
 /** Whether a compaction is ours to make: the upstream can't, and has not stored what it is about. */

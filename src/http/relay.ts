@@ -15,7 +15,7 @@ import type { OfferedTools } from './offer-tools.ts';
 import { setReportHeaders } from './report-headers.ts';
 
 /** How often a silent stream is kept alive, in milliseconds: under the usual idle limits of proxies. */
-const KEEPALIVE_MS = 15_000;
+export const KEEPALIVE_MS = 15_000;
 
 /** How an answer is relayed. */
 export interface Relayed {
@@ -186,10 +186,13 @@ async function readAnswer(answer: UpstreamAnswer, { services }: RequestScope): P
 }
 
 /** What the caller is told of an error behind the first byte. */
-function told(error: unknown, { services }: RequestScope): ApiError {
+export function told(error: unknown, { services }: RequestScope): ApiError {
   if (error instanceof ApiError) return error;
   const { name } = Object(error);
-  services.log('error', 'a round of retrieval has failed', { code: 'internal_error', error: name });
+  services.log('error', 'an answer has failed behind its first byte', {
+    code: 'internal_error',
+    error: name,
+  });
   return internalError();
 }
 
