@@ -7,7 +7,6 @@ import type { AppEnv } from './services.ts';
 
 export const CHAT: ModelApi<ChatRequest> = {
   path: '/chat/completions',
-  list: 'messages',
   read: readChatRequest,
   answers: chatFormat,
 };

@@ -12,6 +12,7 @@ import {
 import { type TokenCounter, toolTokens } from '../memory/tokens.ts';
 import type { View } from '../memory/view.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
+import { toolsWith } from '../protocol/tools.ts';
 import { conversationName } from '../storage/conversation-key.ts';
 import { RefUses } from '../storage/ref-uses.ts';
 import { RefStore } from '../storage/refs.ts';
@@ -153,7 +154,7 @@ export async function makeView(
   const outline = limit ? withinLimit(strategy, asked, limit) : asked;
   const warnings = warningsOf(strategy, caller);
   if (offered === 'off') warnings.push('retrieval_off');
-  const allTools = tools ? request.toolsWith(tools.definitions) : request.tools;
+  const allTools = tools ? toolsWith(request.tools, tools.definitions) : request.tools;
   if (!options.count && !mayAct(strategy, outline, allTools?.bytes ?? 0)) return idle(...warnings);
 
   const prepared: Prepared = {

@@ -4,7 +4,6 @@ import type { Result } from '../memory/result.ts';
 import type { AnswerFormat } from '../protocol/answer-format.ts';
 import type { BodyFault } from '../protocol/body.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
-import type { SealedField } from '../protocol/sealed.ts';
 import { Rounds } from '../retrieval/rounds.ts';
 import { archiverOf } from './archive.ts';
 import { askUpstream, scopeOf } from './ask-upstream.ts';
@@ -30,8 +29,6 @@ export interface ModelApi<Read extends ModelRequest = ModelRequest> {
   /** Below the upstream's base URL. */
   readonly path: string;
   readonly answers: AnswerFormat;
-  /** The field that holds the conversation. */
-  readonly list: SealedField;
   read(bytes: Uint8Array): Result<Read, BodyFault>;
   /** The answer to a request for a compaction; absent where the protocol has none. @param inBody whether the report stands in it */
   compaction?(request: ModelRequest, compaction: Compaction, inBody: boolean): Response;
@@ -133,11 +130,12 @@ export async function readCall(
 /** Reads the body of a request, with its compaction items opened. @throws ApiError */
 export async function readRequest<Read extends ModelRequest>(
   raw: Request,
-  { read: reader, list }: Pick<ModelApi<Read>, 'read' | 'list'>,
+  { read: reader }: Pick<ModelApi<Read>, 'read'>,
   { caller }: RequestScope,
 ): Promise<Read> {
-  const bytes = new Uint8Array(await raw.arrayBuffer());
-  const read = reader(await openSealed(bytes, list, caller.tenant));
+  const sealed = reader(new Uint8Array(await raw.arrayBuffer()));
+  const bytes = sealed.ok ? await openSealed(sealed.value, caller.tenant) : undefined;
+  const read = bytes ? reader(bytes) : sealed;
   if (read.ok) return read.value;
   const { code, message, param } = read.reason;
   throw new ApiError(code, message, param);

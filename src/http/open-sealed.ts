@@ -1,18 +1,18 @@
 /** Compaction items of ours are opened before anything else is read: from there on they are messages like any other (design §8). */
 import { MOST_MESSAGES } from '../protocol/model-body.ts';
-import { openedBody, type Sealed, type SealedField, sealedIn } from '../protocol/sealed.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
+import { openedBody, type Sealed, sealedIn } from '../protocol/sealed.ts';
 import { openCompaction, SEALED_PREFIX } from '../storage/compaction-item.ts';
 import type { Tenant } from '../storage/tenant.ts';
 import { ApiError } from './errors.ts';
 
-/** The body with what its compaction items hold. @throws ApiError `invalid_encrypted_content` for one that can't be opened */
+/** The body with what its compaction items hold; undefined where it has none. @throws ApiError `invalid_encrypted_content` for one that can't be opened */
 export async function openSealed(
-  bytes: Uint8Array,
-  field: SealedField,
+  { bytes, conversationField }: ModelRequest,
   tenant: Tenant | undefined,
-): Promise<Uint8Array> {
-  const sealed = sealedIn(bytes, field, SEALED_PREFIX, MOST_MESSAGES);
-  if (sealed.length === 0) return bytes;
+): Promise<Uint8Array | undefined> {
+  const sealed = sealedIn(bytes, conversationField, SEALED_PREFIX, MOST_MESSAGES);
+  if (sealed.length === 0) return undefined;
   return openedBody(bytes, sealed, await Promise.all(sealed.map((item) => opened(item, tenant))));
 }
 

@@ -19,7 +19,6 @@ import type { AppEnv } from './services.ts';
 
 const RESPONSES: ModelApi<ResponsesRequest> = {
   path: '/responses',
-  list: 'input',
   read: readResponsesRequest,
   answers: responsesFormat,
   compaction: (request, compaction, inBody) => {

@@ -2,7 +2,7 @@
 import type { Tools } from '../memory/tokens.ts';
 import type { OwnField } from './body.ts';
 import { fieldOf, type JsonSpan, jsonOf, textOf } from './spans.ts';
-import { readTools, toolsWith } from './tools.ts';
+import { readTools } from './tools.ts';
 
 /** More messages, items or tools than this are not looked into: they are forwarded as they are (design §9). */
 export const MOST_MESSAGES = 20_000;
@@ -34,10 +34,6 @@ export abstract class ModelBody {
   field(key: string): unknown {
     const span = fieldOf(this.root, key)?.value;
     return span ? jsonOf(this.bytes, span) : undefined;
-  }
-
-  toolsWith(definitions: readonly string[]): Tools {
-    return toolsWith(this.tools, definitions);
   }
 
   /** A field's value; undefined where it is absent or null. */

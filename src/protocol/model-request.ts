@@ -34,7 +34,7 @@ export interface ModelRequest {
   /** The body as it came. */
   readonly bytes: Uint8Array;
   /** The name of the field that holds the conversation. */
-  readonly conversationField: string;
+  readonly conversationField: 'messages' | 'input';
   /** Empty when there are too many of them. */
   readonly messages: readonly WireMessage[];
   /** Whether there are more than are looked into. */
@@ -65,8 +65,6 @@ export interface ModelRequest {
   field(key: string): unknown;
   /** A tool of ours, as it stands in a body. */
   toolJson(tool: FunctionTool): string;
-  /** The caller's tools and ours, for counting. @param definitions of ours, each as its JSON */
-  toolsWith(definitions: readonly string[]): Tools;
   /** The body as it goes upstream: own fields and marks cut out, and the view in place of the messages. */
   write(view: View | undefined, beside?: Beside): Uint8Array;
 }

@@ -50,6 +50,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
   readonly messages: readonly WireMessage[];
   readonly tooManyMessages: boolean;
   readonly answerTokens: number;
+  readonly upstreamState: string | undefined;
 
   /** @param input the span of the field: a string, or an array; a stored prompt needs none */
   constructor(bytes: Uint8Array, root: JsonSpan, input: JsonSpan | undefined) {
@@ -61,6 +62,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     this.messages = [...preamble, ...said];
     this.tooManyMessages = input?.kind === 'array' && !input.items;
     this.answerTokens = this.limit('max_output_tokens') ?? 0;
+    this.upstreamState = this.stateField();
   }
 
   /** Where the upstream answers in the background, or brings a prompt with tools of its own, there is nothing to stand beside. */
@@ -109,7 +111,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     return this.preambleOf((type) => !DEVELOPERS.has(type) && type !== TRIGGER);
   }
 
-  get upstreamState(): string | undefined {
+  private stateField(): string | undefined {
     const named = STATE_FIELDS.find((field) => (this.field(field) ?? null) !== null);
     if (named !== undefined) return named;
     // Items that are not looked into may refer to anything.

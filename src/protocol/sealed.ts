@@ -1,10 +1,8 @@
 /** Compaction items of ours in a caller's body, and what stands there when they are opened. The upstream's own are not touched. */
 import { Buffer } from 'node:buffer';
 import { asObject, asString, parseJson } from './json.ts';
+import type { ModelRequest } from './model-request.ts';
 import { fieldOf, type JsonSpan, JsonSyntaxError, jsonOf, type Splice, scanJson, splice } from './spans.ts';
-
-/** The list in which a protocol's compaction items stand. */
-export type SealedField = 'messages' | 'input';
 
 /** A message or an item that holds an opaque text of ours. */
 export interface Sealed {
@@ -29,7 +27,12 @@ export const COMPACTIONS: ReadonlySet<string> = new Set([
  * @param prefix what the texts of ours begin with
  * @param most elements of a list that is looked into
  */
-export function sealedIn(bytes: Uint8Array, field: SealedField, prefix: string, most: number): Sealed[] {
+export function sealedIn(
+  bytes: Uint8Array,
+  field: ModelRequest['conversationField'],
+  prefix: string,
+  most: number,
+): Sealed[] {
   // Almost no body has any.
   if (!includes(bytes, prefix)) return [];
   return itemsOf(bytes, field, most).flatMap((span, index) => {
@@ -84,7 +87,11 @@ function textIn(content: unknown, prefix: string): string | undefined {
   return isOurs ? asString(held.content) : undefined;
 }
 
-function itemsOf(bytes: Uint8Array, field: SealedField, most: number): readonly JsonSpan[] {
+function itemsOf(
+  bytes: Uint8Array,
+  field: ModelRequest['conversationField'],
+  most: number,
+): readonly JsonSpan[] {
   try {
     const root = scanJson(bytes, { fields: new Map([[field, { items: {}, most }]]) });
     return fieldOf(root, field)?.value.items ?? [];
