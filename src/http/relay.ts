@@ -1,7 +1,11 @@
 /** The upstream's answer on its way back to the caller: as it came, with the report, and with the rounds of retrieval in it. */
 import type { Report } from '../memory/report.ts';
-import type { AnswerFault, AnswerFormat, JoinedAnswers } from '../protocol/answer-format.ts';
-import { addReport } from '../protocol/chat.ts';
+import {
+  type AnswerFault,
+  type AnswerFormat,
+  addReport,
+  type JoinedAnswers,
+} from '../protocol/answer-format.ts';
 import type { Rounds } from '../retrieval/rounds.ts';
 import { faultOf, RetrievalStream } from '../retrieval/stream.ts';
 import type { WaitUntil } from '../storage/writer.ts';

@@ -1,5 +1,6 @@
 /** The answers of one protocol, as the routes relay them. */
 import type { Report, TokenUsage } from '../memory/report.ts';
+import { levels, memberSplice, scanObject, splice } from './spans.ts';
 import type { Turn } from './turn.ts';
 
 /** Who listens to a stream beside its caller. */
@@ -80,4 +81,12 @@ export interface AnswerFormat {
   readonly joinBodies: Joining<JoinedBodies>;
   /** A body that went up, with a turn and its results behind all that was sent before. @param results in the order of the turn's calls */
   goOn(body: Uint8Array, turn: Turn, results: readonly string[]): Uint8Array;
+}
+
+/** A JSON answer with the report as its last member. Anything that is not a JSON object is returned as it came. */
+export function addReport(answer: Uint8Array, report: Report): Uint8Array {
+  const root = scanObject(answer, levels(1));
+  if (!root) return answer;
+  const whole = { start: 0, end: answer.length };
+  return splice(answer, whole, [memberSplice(root, 'memory', JSON.stringify(report))]);
 }

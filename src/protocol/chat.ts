@@ -18,11 +18,9 @@ import {
   cutMembers,
   fieldOf,
   type JsonSpan,
-  JsonSyntaxError,
   levels,
   type Outline,
   type Splice,
-  scanJson,
   splice,
   textOf,
   within,
@@ -245,25 +243,6 @@ function addMark(message: ChatMessage): Splice[] {
 
 function invalidMessages(message: string): { ok: false; reason: BodyFault } {
   return { ok: false, reason: { code: 'invalid_messages', param: 'messages', message } };
-}
-
-/**
- * A JSON answer with the report as its last member, spliced in before the last brace. Anything that is not a JSON object is
- * returned as it came.
- */
-export function addReport(answer: Uint8Array, report: Report): Uint8Array {
-  try {
-    const root = scanJson(answer, levels(1));
-    if (root.kind !== 'object') return answer;
-    const comma = root.fields?.length ? ',' : '';
-    const end = root.end - 1;
-    return splice(answer, { start: 0, end: answer.length }, [
-      { start: end, end, with: `${comma}"memory":${JSON.stringify(report)}` },
-    ]);
-  } catch (error) {
-    if (error instanceof JsonSyntaxError) return answer;
-    throw error;
-  }
 }
 
 /**

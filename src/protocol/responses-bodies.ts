@@ -2,9 +2,9 @@
 import type { TokenUsage } from '../memory/report.ts';
 import type { JoinedBodies } from './answer-format.ts';
 import { asObject } from './json.ts';
-import { RESPONSE, responseSplices, scanned } from './responses-splices.ts';
+import { RESPONSE, responseSplices } from './responses-splices.ts';
 import { ItemSorter, turnOf } from './responses-turn.ts';
-import { fieldOf, jsonOf, splice } from './spans.ts';
+import { fieldOf, jsonOf, scanObject, splice } from './spans.ts';
 import type { Turn } from './turn.ts';
 import { mergedUsage, RESPONSES_USAGE, totalUsage, type Usage } from './usage.ts';
 
@@ -30,7 +30,7 @@ export class ResponsesBodies implements JoinedBodies {
   }
 
   take(body: Uint8Array): Turn | Uint8Array {
-    const response = scanned(body, RESPONSE);
+    const response = scanObject(body, RESPONSE);
     if (!response) return body;
     const field = (key: string): unknown => {
       const value = fieldOf(response, key)?.value;

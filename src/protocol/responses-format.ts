@@ -11,7 +11,7 @@ import { asObject, parseJson } from './json.ts';
 import { ResponsesBodies } from './responses-bodies.ts';
 import { ResponsesStreams } from './responses-streams.ts';
 import { goOnResponses, waitsForCaller } from './responses-turn.ts';
-import { fieldOf, levels, type Outline, scanJson, splice } from './spans.ts';
+import { fieldOf, levels, memberSplice, type Outline, scanJson, splice } from './spans.ts';
 import { dataOf, eventFrame, FrameSplitter, KEEPALIVE } from './sse.ts';
 
 /** Events that end a stream (https://platform.openai.com/docs/api-reference/responses-streaming); what only looks like one is read. */
@@ -111,9 +111,7 @@ function withReport(data: string, report: Report): string {
   const bytes = encoder.encode(data);
   const response = fieldOf(scanJson(bytes, EVENT), 'response')?.value;
   if (response?.kind !== 'object') return data;
-  const end = response.end - 1;
-  const comma = response.fields?.length === 0 ? '' : ',';
-  const added = { start: end, end, with: `${comma}"memory":${JSON.stringify(report)}` };
+  const added = memberSplice(response, 'memory', JSON.stringify(report));
   return decoder.decode(splice(bytes, { start: 0, end: bytes.length }, [added]));
 }
 

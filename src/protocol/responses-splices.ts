@@ -4,12 +4,11 @@ import {
   cutMembers,
   fieldOf,
   type JsonSpan,
-  JsonSyntaxError,
   jsonOf,
   levels,
   type Outline,
   type Splice,
-  scanJson,
+  scanObject,
   splice,
 } from './spans.ts';
 
@@ -54,7 +53,7 @@ export function changedEvent(
   inner: Changes = {},
 ): string | undefined {
   const bytes = new TextEncoder().encode(data);
-  const event = scanned(bytes, EVENT);
+  const event = scanObject(bytes, EVENT);
   const response = event && fieldOf(event, 'response')?.value;
   const splices = [
     ...(event ? fieldSplices(event, changes) : []),
@@ -62,17 +61,6 @@ export function changedEvent(
   ];
   if (splices.length === 0) return undefined;
   return new TextDecoder().decode(splice(bytes, { start: 0, end: bytes.length }, splices));
-}
-
-/** A JSON object in the bytes; undefined where there is none. */
-export function scanned(bytes: Uint8Array, outline: Outline): JsonSpan | undefined {
-  try {
-    const root = scanJson(bytes, outline);
-    return root.kind === 'object' ? root : undefined;
-  } catch (error) {
-    if (error instanceof JsonSyntaxError) return undefined;
-    throw error;
-  }
 }
 
 function fieldSplices(object: JsonSpan, changes: Changes): Splice[] {

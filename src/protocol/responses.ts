@@ -21,6 +21,7 @@ import {
   fieldOf,
   type JsonSpan,
   jsonOf,
+  memberSplice,
   type Outline,
   type Splice,
   splice,
@@ -173,19 +174,14 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
   private fieldSplice(key: string, value: unknown): Splice {
     const field = fieldOf(this.root, key)?.value;
     const json = JSON.stringify(value);
-    if (field) return { start: field.start, end: field.end, with: json };
-    const end = this.root.end - 1;
-    return { start: end, end, with: `,"${key}":${json}` };
+    return field ? { start: field.start, end: field.end, with: json } : memberSplice(this.root, key, json);
   }
 
   /** Behind the leading preamble, where it stays while the conversation grows. */
   private injection({ role, content }: InjectedMessage): Splice[] {
     const json = JSON.stringify({ role, content });
     const input = fieldOf(this.root, 'input')?.value;
-    if (!input) {
-      const end = this.root.end - 1;
-      return [{ start: end, end, with: `${this.root.fields?.length ? ',' : ''}"input":[${json}]` }];
-    }
+    if (!input) return [memberSplice(this.root, 'input', `[${json}]`)];
     if (input.kind === 'literal') return [{ start: input.start, end: input.end, with: `[${json}]` }];
     if (input.kind === 'string')
       return [

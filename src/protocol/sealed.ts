@@ -2,7 +2,7 @@
 import { Buffer } from 'node:buffer';
 import { asObject, asString, parseJson } from './json.ts';
 import type { ModelRequest } from './model-request.ts';
-import { fieldOf, type JsonSpan, JsonSyntaxError, jsonOf, type Splice, scanJson, splice } from './spans.ts';
+import { fieldOf, type JsonSpan, jsonOf, type Splice, scanObject, splice } from './spans.ts';
 
 /** A message or an item that holds an opaque text of ours. */
 export interface Sealed {
@@ -92,13 +92,8 @@ function itemsOf(
   field: ModelRequest['conversationField'],
   most: number,
 ): readonly JsonSpan[] {
-  try {
-    const root = scanJson(bytes, { fields: new Map([[field, { items: {}, most }]]) });
-    return fieldOf(root, field)?.value.items ?? [];
-  } catch (error) {
-    if (error instanceof JsonSyntaxError) return [];
-    throw error;
-  }
+  const root = scanObject(bytes, { fields: new Map([[field, { items: {}, most }]]) });
+  return (root && fieldOf(root, field)?.value.items) ?? [];
 }
 
 function includes(bytes: Uint8Array, text: string): boolean {

@@ -98,6 +98,17 @@ export function scanJson(bytes: Uint8Array, outline: Outline): JsonSpan {
   return value;
 }
 
+/** The object that the bytes are; undefined where they are no JSON, or another value. */
+export function scanObject(bytes: Uint8Array, outline: Outline): JsonSpan | undefined {
+  try {
+    const root = scanJson(bytes, outline);
+    return root.kind === 'object' ? root : undefined;
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return undefined;
+    throw error;
+  }
+}
+
 /** A value inside of a text that was scanned before, with more of its outline. Positions are those of the whole text. */
 export function within(bytes: Uint8Array, span: Span, outline: Outline): JsonSpan {
   const scanner = new Scanner(bytes);
@@ -149,6 +160,12 @@ export function cutMembers(members: readonly Span[], removed: (index: number) =>
   // A run at the end goes with the comma before it, if anything is kept.
   if (runStart !== undefined && last) cuts.push({ start: keptEnd ?? runStart, end: last.end, with: '' });
   return cuts;
+}
+
+/** The splice that puts a member behind all others. @param object whose fields were kept @param json of the value */
+export function memberSplice({ end, fields }: JsonSpan, key: string, json: string): Splice {
+  const comma = fields?.length ? ',' : '';
+  return { start: end - 1, end: end - 1, with: `${comma}${JSON.stringify(key)}:${json}` };
 }
 
 /**

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Tools } from '../memory/tokens.ts';
 import { scanBody } from './body.ts';
-import { fieldOf, type JsonSpan, type Splice, splice, textOf } from './spans.ts';
+import { fieldOf, type JsonSpan, memberSplice, type Splice, splice, textOf } from './spans.ts';
 
 /** A tool of ours, in the form of chat completions (https://platform.openai.com/docs/api-reference/chat/create, `tools`). */
 export interface FunctionTool<Name extends string = string> {
@@ -63,7 +63,7 @@ export function toolSplice(root: JsonSpan, definitions: readonly string[]): Spli
     return { start: tools.end - 1, end: tools.end - 1, with: `${comma}${definition}` };
   }
   if (tools) return { start: tools.start, end: tools.end, with: `[${definition}]` };
-  return { start: root.end - 1, end: root.end - 1, with: `,"tools":[${definition}]` };
+  return memberSplice(root, 'tools', `[${definition}]`);
 }
 
 /**

@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { idleReport } from '../../src/memory/report.ts';
-import {
-  addReport,
-  readChatRequest,
-  writeChatRequest,
-  writeCompactedMessages,
-} from '../../src/protocol/chat.ts';
+import { addReport } from '../../src/protocol/answer-format.ts';
+import { readChatRequest, writeChatRequest, writeCompactedMessages } from '../../src/protocol/chat.ts';
 import { assistant, body, calls, lines, read, result, user } from '../support/chat.ts';
 import { viewOf } from '../support/view-of.ts';
 
