@@ -4,7 +4,7 @@ import type { JoinedBodies } from './answer-format.ts';
 import { type CallPiece, GatheredMessage, isOtherCall, isWhole, nameOf, turnOf } from './chat-turn.ts';
 import { asObject, parseJson } from './json.ts';
 import type { Turn } from './turn.ts';
-import { CHAT_USAGE, mergedUsage, totalUsage, type Usage } from './usage.ts';
+import { CHAT_USAGE, type Usage, UsageTally } from './usage.ts';
 
 type Json = Record<string, unknown>;
 
@@ -26,8 +26,7 @@ export class ChatAnswers implements JoinedBodies {
   private readonly mayAnswer: () => boolean;
   private readonly said = new GatheredMessage();
   private first: Completion | undefined;
-  /** Of each answer so far. */
-  private readonly usages: Usage[] = [];
+  private readonly tally = new UsageTally(CHAT_USAGE);
 
   /**
    * @param names of our tools
@@ -39,7 +38,7 @@ export class ChatAnswers implements JoinedBodies {
   }
 
   get usage(): TokenUsage | undefined {
-    return totalUsage(this.usages, CHAT_USAGE);
+    return this.tally.total;
   }
 
   take(body: Uint8Array): Turn | Uint8Array {
@@ -47,8 +46,7 @@ export class ChatAnswers implements JoinedBodies {
     const choice = completion?.choices[0];
     const { message } = choice ?? {};
     if (!completion || !choice || !message) return body;
-    const earlier = [...this.usages];
-    if (completion.usage) this.usages.push(completion.usage);
+    this.tally.count(completion.usage);
 
     const calls = Array.isArray(message.tool_calls) ? (message.tool_calls as CallPiece[]) : [];
     const ours = calls.filter((call) => !isOtherCall(call) && this.names.has(nameOf(call)));
@@ -56,24 +54,19 @@ export class ChatAnswers implements JoinedBodies {
     if (decides && isWhole(choice.finish_reason)) {
       this.said.add(message);
       this.first ??= completion;
+      this.tally.begin();
       return turnOf(message, ours);
     }
     if (ours.length === 0 && !this.first) return body;
     const kept = decides ? [] : calls.filter((call) => !ours.includes(call));
-    return encoder.encode(JSON.stringify(this.shown(completion, earlier, choice, message, kept)));
+    return encoder.encode(JSON.stringify(this.shown(completion, choice, message, kept)));
   }
 
-  private shown(
-    last: Completion,
-    earlier: readonly Usage[],
-    choice: Choice,
-    message: Json,
-    calls: readonly CallPiece[],
-  ): object {
+  private shown(last: Completion, choice: Choice, message: Json, calls: readonly CallPiece[]): object {
     const { tool_calls: _, ...words } = message;
     this.said.add(words);
     const { id, created, model } = this.first ?? last;
-    const usage = last.usage ? { usage: mergedUsage(earlier, last.usage, CHAT_USAGE) } : {};
+    const usage = last.usage ? { usage: this.tally.told } : {};
     const told = {
       ...words,
       ...this.said.fields,

@@ -21,7 +21,7 @@ import {
 import { asObject, parseJson } from './json.ts';
 import { dataFrame } from './sse.ts';
 import type { Turn } from './turn.ts';
-import { CHAT_USAGE, mergedUsage, totalUsage, type Usage } from './usage.ts';
+import { CHAT_USAGE, type Usage, UsageTally } from './usage.ts';
 
 type Json = Record<string, unknown>;
 
@@ -65,9 +65,7 @@ export class ChatTurns implements JoinedStreams {
   /** Whose call came first in this turn. */
   private decided: 'ours' | 'callers' | undefined;
   private finish: string | undefined;
-  /** Of each earlier answer. */
-  private readonly spent: Usage[] = [];
-  private counted: Usage | undefined;
+  private readonly tally = new UsageTally(CHAT_USAGE);
 
   /**
    * @param names of our tools
@@ -78,9 +76,8 @@ export class ChatTurns implements JoinedStreams {
     this.mayAnswer = mayAnswer;
   }
 
-  /** Of all answers so far, the one that is coming included. */
   get usage(): TokenUsage | undefined {
-    return totalUsage(this.counted ? [...this.spent, this.counted] : this.spent, CHAT_USAGE);
+    return this.tally.total;
   }
 
   get turn(): Turn | undefined {
@@ -97,7 +94,7 @@ export class ChatTurns implements JoinedStreams {
 
   begin(): void {
     this.isThrough = false;
-    if (this.counted) this.spent.push(this.counted);
+    this.tally.begin();
     this.isLater = true;
     this.calls = new Map();
     this.ours = [];
@@ -105,7 +102,6 @@ export class ChatTurns implements JoinedStreams {
     this.message = new GatheredMessage();
     this.decided = undefined;
     this.finish = undefined;
-    this.counted = undefined;
   }
 
   take(data: string, frame: Uint8Array): Uint8Array[] {
@@ -115,7 +111,7 @@ export class ChatTurns implements JoinedStreams {
     }
     const chunk = chunkOf(data);
     if (!chunk) return [frame];
-    if (chunk.usage) this.counted = chunk.usage;
+    this.tally.count(chunk.usage);
     const choice = chunk.choices[0];
     if (!choice) return this.usageOnly(chunk, frame);
 
@@ -237,9 +233,7 @@ export class ChatTurns implements JoinedStreams {
   /** A chunk under the identity of the stream, with the usage of all answers. */
   private frameOf(chunk: Chunk, choices: readonly Choice[]): Uint8Array {
     const { id, created, model } = this.first ?? chunk;
-    const usage = chunk.usage
-      ? { usage: this.goesOn ? null : mergedUsage(this.spent, chunk.usage, CHAT_USAGE) }
-      : {};
+    const usage = chunk.usage ? { usage: this.goesOn ? null : this.tally.told } : {};
     return dataFrame(JSON.stringify({ ...chunk, id, created, model, ...usage, choices }));
   }
 }

@@ -6,7 +6,7 @@ import { RESPONSE, responseSplices } from './responses-splices.ts';
 import { ItemSorter, turnOf } from './responses-turn.ts';
 import { fieldOf, jsonOf, scanObject, splice } from './spans.ts';
 import type { Turn } from './turn.ts';
-import { mergedUsage, RESPONSES_USAGE, totalUsage, type Usage } from './usage.ts';
+import { RESPONSES_USAGE, UsageTally } from './usage.ts';
 
 type Json = Record<string, unknown>;
 
@@ -16,8 +16,7 @@ export class ResponsesBodies implements JoinedBodies {
   /** The items of all answers so far that the caller sees. */
   private readonly shown: Json[] = [];
   private isLater = false;
-  /** Of each answer so far. */
-  private readonly usages: Usage[] = [];
+  private readonly tally = new UsageTally(RESPONSES_USAGE);
 
   /** See `Joining`. */
   constructor(names: ReadonlySet<string>, mayAnswer: () => boolean) {
@@ -26,7 +25,7 @@ export class ResponsesBodies implements JoinedBodies {
   }
 
   get usage(): TokenUsage | undefined {
-    return totalUsage(this.usages, RESPONSES_USAGE);
+    return this.tally.total;
   }
 
   take(body: Uint8Array): Turn | Uint8Array {
@@ -41,17 +40,18 @@ export class ResponsesBodies implements JoinedBodies {
     const items = output.map(asObject);
     const sorter = new ItemSorter(this.names, this.mayAnswer);
     this.shown.push(...shownItems(items, sorter));
-    const earlier = [...this.usages];
     const counted = field('usage');
-    if (counted) this.usages.push(asObject(counted));
+    if (counted) this.tally.count(asObject(counted));
     if (sorter.isOurs && (field('status') ?? 'completed') === 'completed') {
       this.isLater = true;
+      this.tally.begin();
       return turnOf(items, sorter);
     }
-    const usage =
-      this.isLater && counted ? mergedUsage(earlier, asObject(counted), RESPONSES_USAGE) : undefined;
     const isSame = !this.isLater && this.shown.length === items.length;
-    const changes = { output: isSame ? undefined : this.shown, usage };
+    const changes = {
+      output: isSame ? undefined : this.shown,
+      usage: this.isLater ? this.tally.told : undefined,
+    };
     const splices = responseSplices(body, response, this.names, changes);
     return splice(body, { start: 0, end: body.length }, splices);
   }

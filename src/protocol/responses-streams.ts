@@ -12,7 +12,7 @@ import { type Changes, changedEvent } from './responses-splices.ts';
 import { type Fate, ItemSorter, turnOf } from './responses-turn.ts';
 import { eventFrame } from './sse.ts';
 import type { Turn } from './turn.ts';
-import { mergedUsage, RESPONSES_USAGE, totalUsage, type Usage } from './usage.ts';
+import { RESPONSES_USAGE, UsageTally } from './usage.ts';
 
 type Json = Record<string, unknown>;
 
@@ -58,9 +58,7 @@ export class ResponsesStreams implements JoinedStreams {
   private shownCount = 0;
   /** The number of the next event; the upstream's first one says where they begin. */
   private sequence: number | undefined;
-  /** Of each earlier answer. */
-  private readonly spent: Usage[] = [];
-  private counted: Usage | undefined;
+  private readonly tally = new UsageTally(RESPONSES_USAGE);
 
   /** See `Joining`. */
   constructor(names: ReadonlySet<string>, mayAnswer: () => boolean) {
@@ -69,9 +67,8 @@ export class ResponsesStreams implements JoinedStreams {
     this.sorter = new ItemSorter(names, mayAnswer);
   }
 
-  /** Of all answers so far, the one that is coming included. */
   get usage(): TokenUsage | undefined {
-    return totalUsage(this.counted ? [...this.spent, this.counted] : this.spent, RESPONSES_USAGE);
+    return this.tally.total;
   }
 
   get turn(): Turn | undefined {
@@ -82,9 +79,8 @@ export class ResponsesStreams implements JoinedStreams {
   end(): void {}
 
   begin(): void {
-    if (this.counted) this.spent.push(this.counted);
+    this.tally.begin();
     this.shown.push(...this.shownItems());
-    this.counted = undefined;
     this.isThrough = false;
     this.isLater = true;
     this.opening = [];
@@ -167,7 +163,7 @@ export class ResponsesStreams implements JoinedStreams {
   /** The event that ends an answer: the caller's stream, or a turn. */
   private last(event: StreamEvent): Uint8Array[] {
     const response = asObject(event.fields.response);
-    if (response.usage) this.counted = asObject(response.usage);
+    if (response.usage) this.tally.count(asObject(response.usage));
     const output = Array.isArray(response.output) ? response.output.map(asObject) : [];
     const held: Uint8Array[] = [];
     for (const [index, item] of output.entries()) {
@@ -185,9 +181,8 @@ export class ResponsesStreams implements JoinedStreams {
     const isSame = !this.isLater && this.places.every(({ fate }) => fate === 'shown');
     // From a stored answer its caller may go on by its id: that is the last one's, since an earlier one ends in a call of ours.
     const { id, created_at } = response.store === true ? {} : (this.opened ?? {});
-    const usage = this.counted && mergedUsage(this.spent, this.counted, RESPONSES_USAGE);
     const changes = {
-      ...(this.isLater ? { id, created_at, usage } : {}),
+      ...(this.isLater ? { id, created_at, usage: this.tally.told } : {}),
       output: isSame ? undefined : [...this.shown, ...this.shownItems()],
     };
     return [...held, this.shownEvent(event, undefined, changes)];

@@ -24,36 +24,58 @@ export const RESPONSES_USAGE: UsageNames = {
   details: 'output_tokens_details',
 };
 
-/** All answers together; undefined where none has told. */
-export function totalUsage(
-  answers: readonly Usage[],
-  { prompt, completion }: UsageNames,
-): TokenUsage | undefined {
-  if (answers.length === 0) return undefined;
-  return {
-    prompt_tokens: sumOf(answers, prompt),
-    completion_tokens: sumOf(answers, completion),
-    total_tokens: sumOf(answers, 'total_tokens'),
-  };
-}
+/** What several answers of a model have used. */
+export class UsageTally {
+  private readonly names: UsageNames;
+  private readonly earlier: Usage[] = [];
+  private last: Usage | undefined;
 
-/**
- * The usage that a caller is told: the last answer's prompt with its details, since clients decide by it when to compact, and all
- * completions with theirs.
- *
- * @param earlier of the answers before the last one
- */
-export function mergedUsage(earlier: readonly Usage[], last: Usage, names: UsageNames): Usage {
-  if (earlier.length === 0) return last;
-  const all = [...earlier, last];
-  const completion = sumOf(all, names.completion);
-  const details = all.map((usage) => usage[names.details]).filter(isUsage);
-  return {
-    ...last,
-    [names.completion]: completion,
-    total_tokens: numberIn(last, names.prompt) + completion,
-    ...(details.length === 0 ? {} : { [names.details]: summed(details) }),
-  };
+  constructor(names: UsageNames) {
+    this.names = names;
+  }
+
+  /** So much has the answer used that is coming; the upstream may say so more than once. */
+  count(usage: Usage | null | undefined): void {
+    this.last = usage ?? this.last;
+  }
+
+  /** The next answer is coming. */
+  begin(): void {
+    if (this.last) this.earlier.push(this.last);
+    this.last = undefined;
+  }
+
+  /** All answers together, the one that is coming included; undefined where none has told. */
+  get total(): TokenUsage | undefined {
+    const all = this.all;
+    if (all.length === 0) return undefined;
+    return {
+      prompt_tokens: sumOf(all, this.names.prompt),
+      completion_tokens: sumOf(all, this.names.completion),
+      total_tokens: sumOf(all, 'total_tokens'),
+    };
+  }
+
+  /**
+   * The usage that a caller is told: the last answer's prompt with its details, since clients decide by it when to compact, and all
+   * completions with theirs. Undefined where the last one has not told.
+   */
+  get told(): Usage | undefined {
+    const { last, all, names } = this;
+    if (!last || this.earlier.length === 0) return last;
+    const completion = sumOf(all, names.completion);
+    const details = all.map((usage) => usage[names.details]).filter(isUsage);
+    return {
+      ...last,
+      [names.completion]: completion,
+      total_tokens: numberIn(last, names.prompt) + completion,
+      ...(details.length === 0 ? {} : { [names.details]: summed(details) }),
+    };
+  }
+
+  private get all(): readonly Usage[] {
+    return this.last ? [...this.earlier, this.last] : this.earlier;
+  }
 }
 
 /** Numbers are added up; all else is what was told last. */
