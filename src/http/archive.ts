@@ -2,7 +2,7 @@
 import { type ArchiveKey, archiveKeys } from '../memory/archive-keys.ts';
 import type { Hashed } from '../memory/prefix-hash.ts';
 import { edits, type MemoryStrategy } from '../memory/strategy.ts';
-import { answerIdentity } from '../protocol/chat-message.ts';
+import { answerIdentity } from '../protocol/message-names.ts';
 import type { ModelRequest, WireMessage } from '../protocol/model-request.ts';
 import { Archive, type ArchiveEntry } from '../storage/archive.ts';
 import { searchable } from '../storage/archive-text.ts';

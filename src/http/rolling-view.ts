@@ -5,7 +5,7 @@ import { idleReport, reportOf, type Warning } from '../memory/report.ts';
 import { planRolling } from '../memory/rolling.ts';
 import type { RollingStrategy } from '../memory/strategy.ts';
 import { render } from '../memory/view.ts';
-import { answerIdentity } from '../protocol/chat-message.ts';
+import { answerIdentity } from '../protocol/message-names.ts';
 import { DIGEST_MODEL, type Found } from '../storage/memories.ts';
 import { labelDigest, type Tenant } from '../storage/tenant.ts';
 import type { ServedSummary } from '../summary/conversation.ts';

@@ -1,7 +1,7 @@
 /** One element of `messages` (https://platform.openai.com/docs/api-reference/chat/create), as the core sees it. */
-import { createHash } from 'node:crypto';
 import { type Content, type InlineMedia, jsonBytes, type Role, type ToolCall } from '../memory/message.ts';
 import { asObject, asString } from './json.ts';
+import { NamedMessage } from './message-names.ts';
 import type { WireMessage } from './model-request.ts';
 import {
   AUDIO,
@@ -14,7 +14,6 @@ import {
   plain,
 } from './parts.ts';
 import { fieldOf, type JsonSpan, jsonOf, textOf } from './spans.ts';
-import { withoutWhiteSpace } from './white-space.ts';
 
 const ROLES: ReadonlyMap<string, Role> = new Map([
   ['user', 'user'],
@@ -63,18 +62,17 @@ const PARTS: PartFormat = {
 const EMPTY: Content = { ...plain(''), weight: { texts: [], flat: 0 } };
 
 /** A message in the caller's bytes. Nothing is decoded, and nothing digested, before it is asked for. */
-export class ChatMessage implements WireMessage {
+export class ChatMessage extends NamedMessage implements WireMessage {
   readonly span: JsonSpan;
   readonly wireRole: string | undefined;
   private readonly body: Uint8Array;
   private readonly known: {
-    digest?: string;
-    identity?: string;
     calls?: readonly ToolCall[];
     content?: Content;
   } = {};
 
   constructor(body: Uint8Array, span: JsonSpan) {
+    super();
     this.body = body;
     this.span = span;
     this.wireRole = this.stringField('role');
@@ -90,16 +88,6 @@ export class ChatMessage implements WireMessage {
 
   get bytes(): number {
     return this.span.end - this.span.start;
-  }
-
-  get digest(): string {
-    this.known.digest ??= createHash('sha256').update(this.json).digest('base64url');
-    return this.known.digest;
-  }
-
-  get identity(): string {
-    this.known.identity ??= this.readIdentity();
-    return this.known.identity;
   }
 
   get calls(): readonly ToolCall[] {
@@ -141,12 +129,8 @@ export class ChatMessage implements WireMessage {
     return fieldOf(this.span, 'content')?.value;
   }
 
-  private readIdentity(): string {
-    if (this.role === 'assistant' && this.calls.length === 0) {
-      const { text, type } = this.content();
-      if (text !== '' && type !== 'application/json') return answerIdentity(text);
-    }
-    return createHash('sha256').update(withoutWhiteSpace(this.json)).digest('base64url');
+  protected get isAnswer(): boolean {
+    return this.role === 'assistant' && this.calls.length === 0;
   }
 
   private readContent(): Content {
@@ -179,11 +163,6 @@ export class ChatMessage implements WireMessage {
     const value = fieldOf(this.span, key)?.value;
     return value?.kind === 'string' ? (jsonOf(this.body, value) as string) : undefined;
   }
-}
-
-/** The identity of an assistant message that says this, and calls nothing. */
-export function answerIdentity(text: string): string {
-  return createHash('sha256').update(`assistant\n${text}`).digest('base64url');
 }
 
 function readCall(call: unknown): ToolCall {

@@ -5,10 +5,9 @@
  * goes with what follows it, whole or not at all. Items of kinds that Precis does not know stay with what stands before them, and are never
  * edited.
  */
-import { createHash } from 'node:crypto';
 import type { Content, InlineMedia, Role, ToolCall, Weight } from '../memory/message.ts';
-import { answerIdentity } from './chat-message.ts';
 import { asObject, asString } from './json.ts';
+import { NamedMessage } from './message-names.ts';
 import type { WireMessage } from './model-request.ts';
 import {
   AUDIO,
@@ -23,7 +22,6 @@ import {
 } from './parts.ts';
 import { COMPACTIONS } from './sealed.ts';
 import { fieldOf, type JsonSpan, jsonOf, textOf } from './spans.ts';
-import { withoutWhiteSpace } from './white-space.ts';
 
 /** Of what is encrypted, so many characters are taken for a token: nobody can count it. */
 const ENCRYPTED_CHARACTERS = 4;
@@ -199,19 +197,18 @@ export class Item {
 }
 
 /** What one speaker has said in one go: one item, or what a model has said before it waited for results. */
-export class ItemGroup implements WireMessage {
+export class ItemGroup extends NamedMessage implements WireMessage {
   readonly items: readonly Item[];
   readonly role: Role;
   private readonly body: Uint8Array;
   private readonly known: {
-    digest?: string;
-    identity?: string;
     calls?: readonly ToolCall[];
     content?: Content;
   } = {};
 
   /** @param items at least one */
   constructor(body: Uint8Array, items: readonly Item[]) {
+    super();
     this.body = body;
     this.items = items;
     this.role = items[0]?.role ?? 'preamble';
@@ -227,16 +224,6 @@ export class ItemGroup implements WireMessage {
 
   get bytes(): number {
     return this.json.length;
-  }
-
-  get digest(): string {
-    this.known.digest ??= createHash('sha256').update(this.json).digest('base64url');
-    return this.known.digest;
-  }
-
-  get identity(): string {
-    this.known.identity ??= this.readIdentity();
-    return this.known.identity;
   }
 
   get calls(): readonly ToolCall[] {
@@ -312,13 +299,8 @@ export class ItemGroup implements WireMessage {
     return { ...content, weight: { ...content.weight, flat: content.weight.flat + flat, encrypted } };
   }
 
-  private readIdentity(): string {
-    const isAnswer = this.others.every(({ type }) => type === 'reasoning');
-    if (this.role === 'assistant' && isAnswer) {
-      const { text, type } = this.content();
-      if (text !== '' && type !== 'application/json') return answerIdentity(text);
-    }
-    return createHash('sha256').update(withoutWhiteSpace(this.json)).digest('base64url');
+  protected get isAnswer(): boolean {
+    return this.role === 'assistant' && this.others.every(({ type }) => type === 'reasoning');
   }
 }
 

@@ -3,7 +3,6 @@
  *
  * As for chat, reading keeps spans and writing splices them: what is not edited goes up as the bytes that came.
  */
-import { createHash } from 'node:crypto';
 import type { Removal } from '../memory/edits/removal.ts';
 import type { Content } from '../memory/message.ts';
 import type { Result } from '../memory/result.ts';
@@ -12,6 +11,7 @@ import { type BodyFault, isOwnField, scanBody } from './body.ts';
 import { summaryMessages } from './chat-summary.ts';
 import { openingOf, openingSplice, outputSplice, partSplices } from './edits.ts';
 import { asObject } from './json.ts';
+import { NamedMessage } from './message-names.ts';
 import { MOST_MESSAGES, ModelBody } from './model-body.ts';
 import type { Beside, InjectedMessage, ModelRequest, WireMessage } from './model-request.ts';
 import { plain } from './parts.ts';
@@ -274,15 +274,17 @@ function namesIn(tools: unknown): string[] {
 }
 
 /** A text that is a whole message: `instructions`, or an input that is no array. */
-class Text implements WireMessage {
+class Text extends NamedMessage implements WireMessage {
   readonly role: 'preamble' | 'user';
   readonly calls = [];
   readonly answers = undefined;
   readonly flatTokens = 0;
+  protected readonly isAnswer = false;
   private readonly body: Uint8Array;
   private readonly span: JsonSpan;
 
   constructor(body: Uint8Array, span: JsonSpan, role: 'preamble' | 'user') {
+    super();
     this.body = body;
     this.span = span;
     this.role = role;
@@ -299,14 +301,6 @@ class Text implements WireMessage {
 
   get bytes(): number {
     return this.span.end - this.span.start;
-  }
-
-  get digest(): string {
-    return createHash('sha256').update(this.json).digest('base64url');
-  }
-
-  get identity(): string {
-    return this.digest;
   }
 
   content(): Content {

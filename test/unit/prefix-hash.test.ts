@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chained, prefixHashes } from '../../src/memory/prefix-hash.ts';
 import { readChatRequest } from '../../src/protocol/chat.ts';
-import { answerIdentity } from '../../src/protocol/chat-message.ts';
+import { answerIdentity } from '../../src/protocol/message-names.ts';
 import { withoutWhiteSpace } from '../../src/protocol/white-space.ts';
 import { labelDigest } from '../../src/storage/tenant.ts';
 import { conversation } from '../support/arbitrary-conversation.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { answerIdentity } from '../../src/protocol/chat-message.ts';
+import { answerIdentity } from '../../src/protocol/message-names.ts';
 import { readResponsesRequest } from '../../src/protocol/responses.ts';
 import { responsesFormat } from '../../src/protocol/responses-format.ts';
 import { definitionOf } from '../../src/retrieval/tool.ts';
