@@ -42,6 +42,13 @@ export function readTraces(): Trace[] {
 
 const encoder = new TextEncoder();
 
+/** A sample: the demo's conversation, and of each file of recorded ones (if they are there) the shortest. `npm run test:traces` takes all. */
+export function sampleTraces(): Trace[] {
+  return [...Map.groupBy(readTraces(), (trace) => trace.file).values()].flatMap(
+    (traces) => traces.toSorted((a, b) => a.messages.length - b.messages.length)[0] ?? [],
+  );
+}
+
 /** The bodies of a conversation's requests, one for each request point: every prefix that ends before an assistant message. */
 export function* requestsOf(trace: Trace): Generator<Uint8Array> {
   const messages = trace.messages.map((message) => JSON.stringify(message));

@@ -5,7 +5,7 @@ import { readResponsesRequest } from '../../src/protocol/responses.ts';
 import { responsesFormat } from '../../src/protocol/responses-format.ts';
 import { definitionOf } from '../../src/retrieval/tool.ts';
 import { asResponses } from '../support/items.ts';
-import { readTraces, requestsOf } from '../support/traces.ts';
+import { requestsOf, sampleTraces } from '../support/traces.ts';
 import { type Viewed, viewOf, viewOfRequest } from '../support/view-of.ts';
 import { optionsOf, STRATEGIES } from '../traces/strategies.ts';
 
@@ -33,12 +33,8 @@ const doneBy = ({ view, plan }: Pick<Viewed, 'view' | 'plan'>) => ({
   trim: view.trim?.message,
 });
 
-const sample = [...Map.groupBy(readTraces(), (trace) => trace.file).values()].flatMap(
-  (traces) => traces.toSorted((a, b) => a.messages.length - b.messages.length)[0] ?? [],
-);
-
 describe.each(Object.entries(STRATEGIES))('recorded conversations as items under %s', (name, strategy) => {
-  it.each(sample.map((trace) => [trace.id, trace] as const))(
+  it.each(sampleTraces().map((trace) => [trace.id, trace] as const))(
     '%s has the view that it has as messages',
     (_, trace) => {
       // Items have no names of who speaks.
