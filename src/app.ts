@@ -15,6 +15,17 @@ import { routeOf } from './http/routing.ts';
 import { type AppEnv, servicesOf } from './http/services.ts';
 import { deleteTenantData } from './http/tenant-data.ts';
 
+/** Nothing below these is another's to answer. `/v1/conversations/{id}` and its items are OpenAI's. */
+const OWN_PATHS = [
+  '/v1/responses/compact',
+  '/v1/compact',
+  '/v1/refs',
+  '/v1/conversations/:id/memory',
+  '/v1/conversations/:id/messages',
+  '/v1/memory',
+  '/v1/mcp',
+];
+
 export function createApp(): Hono<AppEnv> {
   const app = new Hono<AppEnv>({ getPath: (request) => routeOf(new URL(request.url).pathname).path });
 
@@ -52,6 +63,7 @@ export function createApp(): Hono<AppEnv> {
   app.all('/v1/memory', notAllowed('DELETE'));
   app.post('/v1/mcp', mcp);
   app.all('/v1/mcp', notAllowed('POST'));
+  for (const path of OWN_PATHS) app.all(`${path}/*`, (c) => c.notFound());
   app.all('/v1/*', passthrough);
 
   app.notFound((c) =>

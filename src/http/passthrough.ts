@@ -15,10 +15,15 @@ export async function passthrough(c: Context<AppEnv>): Promise<Response> {
   const closed = scope.services.config.access !== undefined && !isShared(c.req.method, path);
   if (closed || climbs(path) || path === '/v1')
     throw new ApiError('not_forwarded', `${c.req.method} ${path} is not forwarded by this deployment.`);
-  const { response } = await askUpstream(c, scope, path.slice('/v1'.length), c.req.raw.body);
+  const { response } = await askUpstream(c, scope, path.slice('/v1'.length), bodyOf(c.req.raw));
   const { status, statusText } = response;
   const headers = responseHeaders(response.headers, scope.caller.account);
   return new Response(response.body, { status, statusText, headers });
+}
+
+/** `fetch` sends no body with these methods, and none has a meaning there (RFC 9110, section 9.3.1). */
+function bodyOf({ method, body }: Request): ReadableStream | null {
+  return method === 'GET' || method === 'HEAD' ? null : body;
 }
 
 /** `GET` of chat completions would list those that the account has stored. */

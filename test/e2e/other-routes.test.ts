@@ -79,6 +79,40 @@ describe('any other route of the API', () => {
     expect((await response.json()) as Echo).toMatchObject({ method, path, bytes: 0 });
   });
 
+  it.each([
+    ['GET', '/v1/conversations/conv_1'],
+    ['GET', '/v1/conversations/conv_1/items?limit=2'],
+    ['GET', '/v1/conversations/conv_1/items/msg_1'],
+    ['DELETE', '/v1/conversations/conv_1/items/msg_1'],
+    ['GET', '/v1/files/memory/content'],
+  ])("F34: is OpenAI's own beside ours: %s %s", async (method, path) => {
+    const response = await deployment.fetch(path, { method });
+
+    expect((await response.json()) as Echo).toMatchObject({ method, path });
+  });
+
+  it.each([
+    ['GET', '/v1/models'],
+    ['GET', '/v1/files/file_1'],
+    ['HEAD', '/v1/files/file_1'],
+  ])('F34: is forwarded without the body of a %s: %s', async (method, path) => {
+    const status = await new Promise((resolve, reject) => {
+      const headers = {
+        authorization: `Bearer ${KEY}`,
+        'content-type': 'application/json',
+        'content-length': 2,
+      };
+      httpRequest(`${deployment.url}${path}`, { method, headers })
+        .on('response', (response) => resolve(response.resume().statusCode))
+        .on('error', reject)
+        .end('{}');
+    });
+
+    expect(status).toBe(200);
+    const [seen] = deployment.upstream.requests;
+    expect([seen?.method, seen?.path, seen?.rawBody.length]).toEqual([method, path, 0]);
+  });
+
   it('forwards the own fields of a body that is not a chat request', async () => {
     const body = '{"input": "x", "memory_strategy": "theirs", "compacted": true}';
 
@@ -169,6 +203,38 @@ describe('what is no route of the API', () => {
     });
     expect(deployment.upstream.requests).toEqual([]);
   });
+
+  it.each([
+    '/v1/refs/tool/a/a',
+    '/v1/refs/ref_a/b',
+    '/v1/compact/x',
+    '/v1/responses/compact/x',
+    '/v1/conversations/x/memory/y',
+    '/v1/conversations/x/messages/y',
+    '/v1/memory/x',
+    '/v1/mcp/x',
+    '/prefix/v1/refs/tool/a',
+    '/agents/coding/v1/refs/tool/a',
+  ])('F34: is not found below a route of ours: %s', async (path) => {
+    for (const method of ['GET', 'POST', 'DELETE']) {
+      const response = await deployment.fetch(path, { method });
+
+      expect(response.status).toBe(404);
+      expect(await response.json()).toMatchObject({ error: { code: 'not_forwarded', param: null } });
+    }
+    expect(deployment.upstream.requests).toEqual([]);
+  });
+
+  it.each(['/v1/files/..;/models', '/v1/files/%c0%ae%c0%ae/models', '/v1/files/a%00b', '/v1/files/a%5Cb'])(
+    'F16: is not found where another server may read the path otherwise: %s',
+    async (path) => {
+      const response = await deployment.fetch(path);
+
+      expect(response.status).toBe(404);
+      expect(await response.json()).toMatchObject({ error: { code: 'not_forwarded' } });
+      expect(deployment.upstream.requests).toEqual([]);
+    },
+  );
 
   it('says on /healthz that the Worker lives, to anybody', async () => {
     const response = await fetch(`${deployment.url}/healthz`);
