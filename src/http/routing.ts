@@ -56,19 +56,36 @@ function decode(segment: string): string {
 /** How often a server may decode a path; one that is still encoded then has something to hide. */
 const MOST_DECODINGS = 5;
 
+/** No name holds these. A server may end a path at a control, take `\\` for `/`, or know an escape of its own (`%u002e`). */
+const MISLEADING = /[\p{Cc}\\]|%u[\da-f]{4}/iu;
+
 /**
- * Whether a path could mean a place above itself to a server that decodes it: `.` or `..` between slashes of either kind. Escapes are
- * decoded one by one, since a server may be more lenient than `decodeURIComponent`.
+ * Whether a path could mean another one to a server that decodes it: `.` or `..` between slashes, with or without a parameter (`..;a=b`),
+ * bytes that are no UTF-8 (a dot may be written in two bytes), and whatever is misleading. Each run of escapes is decoded by itself, since a
+ * server may be more lenient about the rest than `decodeURIComponent`.
  */
 export function climbs(pathname: string): boolean {
   let path = pathname;
   for (let round = 0; round <= MOST_DECODINGS; round++) {
-    if (path.split(/[/\\]/).some((segment) => segment === '..' || segment === '.')) return true;
-    const decoded = path.replace(/%([0-7][0-9a-f])/gi, (_, code) =>
-      String.fromCharCode(Number.parseInt(code, 16)),
-    );
+    if (MISLEADING.test(path) || path.split('/').some(isRelative)) return true;
+    const decoded = decodeEscapes(path);
     if (decoded === path) return false;
+    if (decoded === undefined) return true;
     path = decoded;
   }
   return true;
+}
+
+function isRelative(segment: string): boolean {
+  const name = segment.split(';')[0]?.trim();
+  return name === '.' || name === '..';
+}
+
+/** Undefined where the escapes are no UTF-8. */
+function decodeEscapes(path: string): string | undefined {
+  try {
+    return path.replace(/(?:%[\da-f]{2})+/gi, decodeURIComponent);
+  } catch {
+    return undefined;
+  }
 }

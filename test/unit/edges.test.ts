@@ -59,6 +59,41 @@ describe('paths that climb', () => {
   );
 });
 
+describe('F16: paths that another server may read otherwise', () => {
+  it.each([
+    ['a parameter behind dots', '/v1/files/..;/models'],
+    ['a parameter with a value', '/v1/files/..;a=b/models'],
+    ['an escaped parameter', '/v1/files/..%3b/models'],
+    ['all of it escaped', '/v1/files/%2e%2e%3B/models'],
+    ['a parameter behind one dot', '/v1/.;/models'],
+    ['a dot of two bytes', '/v1/files/%c0%ae%c0%ae/models'],
+    ['a slash of two bytes', '/v1/files/x%c0%afmodels'],
+    ['a dot of three bytes', '/v1/files/%e0%80%ae%e0%80%ae/models'],
+    ['a surrogate', '/v1/files/%ed%a0%80'],
+    ['a byte that is no text', '/v1/files/%ff'],
+    ['a byte that is no text, escaped twice', '/v1/files/%25ff'],
+    ['an end of text', '/v1/files/a%00b'],
+    ['an end of text, escaped twice', '/v1/files/a%2500b'],
+    ['an end of line', '/v1/files/a%0d%0ab'],
+    ['a backslash', '/v1/files/a%5cb'],
+    ['dots and white space', '/v1/files/..%20/models'],
+    ['a dot in the way of an old server', '/v1/files/%u002e%u002e/models'],
+  ])('%s', (_, path) => {
+    expect(climbs(path)).toBe(true);
+  });
+
+  it.each([
+    '/v1/files/a;b',
+    '/v1/files/...',
+    '/v1/files/%C3%A9',
+    '/v1/files/100%25',
+    '/v1/files/a%20b',
+    '/v1/models/lab%2Fmodel',
+  ])('not %s', (path) => {
+    expect(climbs(path)).toBe(false);
+  });
+});
+
 describe('the upstream’s URL', () => {
   it('is base and path, one behind the other, with both queries', () => {
     expect(upstreamUrl('https://up.test/v1', '/models', '')).toBe('https://up.test/v1/models');
