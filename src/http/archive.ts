@@ -4,6 +4,7 @@ import type { Hashed } from '../memory/prefix-hash.ts';
 import { edits, type MemoryStrategy } from '../memory/strategy.ts';
 import { answerIdentity } from '../protocol/message-names.ts';
 import type { ModelRequest, WireMessage } from '../protocol/model-request.ts';
+import type { Searched } from '../retrieval/search-memory.ts';
 import { Archive, type ArchiveEntry } from '../storage/archive.ts';
 import { searchable } from '../storage/archive-text.ts';
 import { labelDigest } from '../storage/tenant.ts';
@@ -44,6 +45,8 @@ export function archiverOf(
 interface RequestArchive {
   readonly archive: Archive;
   readonly entries: readonly ArchiveEntry[];
+  /** Whether the caller has named it. An archive named by a hash holds all conversations that open alike. */
+  readonly isNamed: boolean;
 }
 
 /**
@@ -66,24 +69,29 @@ function archiveOf(
   return {
     archive: new Archive(conversation, services.bucket, services.log),
     entries: entriesOf(said, keys),
+    isNamed: 'id' in session,
   };
 }
 
 /**
  * The archive of a request's conversation, with the request's array in it as far as that is done in time: an archive that is slow or fails
- * can still be searched for what it has. Undefined where there is none (see `archiveOf`).
+ * can still be searched for what it has. Of a conversation that nothing names, only the messages of this array are found. Undefined where
+ * there is none (see `archiveOf`).
  */
 export async function archiveWithArray(
   request: ModelRequest,
   place: Place,
   scope: RequestScope,
-): Promise<Archive | undefined> {
+): Promise<Searched | undefined> {
   const archived = archiveOf(request, place, scope);
   if (!archived) return undefined;
-  const { archive, entries } = archived;
+  const { archive, entries, isNamed } = archived;
   // Whoever archives the answer says what fails.
   await soon(ARRAY_LIMIT_MS, archive.add(entries)).catch(() => undefined);
-  return archive;
+  if (isNamed) return archive;
+  // The preamble is not searched.
+  const keys = entries.filter(({ chained }) => chained).map(({ key }) => key);
+  return { hits: (words, limit) => archive.hits(words, limit, keys) };
 }
 
 /** A message that was sent, or answered. */

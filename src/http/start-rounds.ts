@@ -3,8 +3,7 @@ import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Call } from '../protocol/turn.ts';
 import { namedIn, Retriever } from '../retrieval/retriever.ts';
 import type { RoundsStart } from '../retrieval/rounds.ts';
-import { answerSearch } from '../retrieval/search-memory.ts';
-import type { Archive } from '../storage/archive.ts';
+import { answerSearch, type Searched } from '../retrieval/search-memory.ts';
 import { archiveWithArray } from './archive.ts';
 import type { RequestScope } from './make-view.ts';
 import type { OfferedTools } from './offer-tools.ts';
@@ -27,8 +26,8 @@ export async function startRounds(
   const room = await retrievalRoom(sent, tools.strategy, limit);
   const shelf = shelfOf(caller.tenant, services, scope.waitUntil);
   const retriever = new Retriever(shelf, counter, namedIn(new TextDecoder().decode(body)), room);
-  let opening: Promise<Archive | undefined> | undefined;
-  const archive = (): Promise<Archive | undefined> => {
+  let opening: Promise<Searched | undefined> | undefined;
+  const archive = (): Promise<Searched | undefined> => {
     opening ??= archiveWithArray(request, place, scope);
     return opening;
   };

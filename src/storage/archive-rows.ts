@@ -219,19 +219,29 @@ export class ArchiveRows {
     return { rows, next: rows.length < found.length ? { upTo, after: after + rows.length } : null };
   }
 
-  /** Messages that match, in the same order, without a look at their packs. */
-  hits(match: string, limit: number): ArchiveHit[] {
+  /**
+   * Messages that match, in the same order, without a look at their packs.
+   *
+   * @param keys of the messages that may be found, in one query, as one parameter; null: all
+   */
+  hits(match: string, limit: number, keys: readonly string[] | null): ArchiveHit[] {
     if (!this.exists()) return [];
+    const among =
+      keys === null
+        ? ''
+        : 'AND rowid IN (SELECT m.archived_id FROM json_each(?) k CROSS JOIN archive_messages m ON m.message_key = k.value)';
     // Texts may be long: those that are not among the best are not read.
     return this.sql
       .exec<{ position: number; role: string; text: string; found: string }>(
         `WITH best AS MATERIALIZED (
-           SELECT rowid AS archived_id, rank AS score FROM archive_text WHERE archive_text MATCH ? ORDER BY rank, rowid LIMIT ?
+           SELECT rowid AS archived_id, rank AS score FROM archive_text
+           WHERE archive_text MATCH ? ${among} ORDER BY rank, rowid LIMIT ?
          )
          SELECT m.position, m.role, archive_text.text, snippet(archive_text, 0, ?, '', '', ${FOUND_TOKENS}) AS found
          FROM best CROSS JOIN archive_messages m USING (archived_id) CROSS JOIN archive_text ON archive_text.rowid = archived_id
          WHERE archive_text MATCH ? ORDER BY score, archived_id`,
         match,
+        ...(keys === null ? [] : [JSON.stringify(keys)]),
         limit,
         MARK,
         match,

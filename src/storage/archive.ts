@@ -136,9 +136,18 @@ export class Archive {
     return page && { messages: await this.read(page.rows), next: page.next };
   }
 
-  /** The same by the index alone: what stands around the words. @throws when the object fails */
-  hits(words: string, limit: number): Promise<readonly ArchiveHit[] | null> {
-    return this.call((stub) => stub.archiveHits(matchOf(words), limit));
+  /**
+   * The same by the index alone: what stands around the words.
+   *
+   * @param keys of the messages that may be found; null: all
+   * @throws when the object fails
+   */
+  hits(
+    words: string,
+    limit: number,
+    keys: readonly string[] | null = null,
+  ): Promise<readonly ArchiveHit[] | null> {
+    return this.call((stub) => stub.archiveHits(matchOf(words), limit, keys));
   }
 
   /** What the index does not have. */

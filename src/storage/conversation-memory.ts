@@ -229,9 +229,9 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
   }
 
   /** The best of what a search of the archive finds; null when nothing is kept of the conversation. */
-  archiveHits(match: string, limit: number): readonly ArchiveHit[] | null {
+  archiveHits(match: string, limit: number, keys: readonly string[] | null): readonly ArchiveHit[] | null {
     this.reading();
-    return this.chain.exists() ? this.archive.hits(match, limit) : null;
+    return this.chain.exists() ? this.archive.hits(match, limit, keys) : null;
   }
 
   /** Takes a claim back, and leaves nothing where there is nothing else. */

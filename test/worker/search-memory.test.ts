@@ -1,7 +1,7 @@
 /** The search of the archive by the model, within its answer. */
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { assistant, user } from '../support/chat.ts';
+import { assistant, system, user } from '../support/chat.ts';
 import { hang, startApp, watchedBucket, watchedObjects } from './support.ts';
 
 const ANSWER = assistant('This is the answer.');
@@ -9,9 +9,12 @@ const STRATEGY = { mode: 'compact', archive: true, compact_retrieval: 'tool' };
 
 let made = 0;
 
-/** The app, and a conversation in which the model searches for some words before it answers. */
-function searching() {
-  const conversation_id = `searched ${made++}`;
+/**
+ * The app, and a conversation in which the model searches for some words before it answers.
+ *
+ * @param names the fields that name the conversation
+ */
+function searching(names: object = { conversation_id: `searched ${made++}` }) {
   const watched = watchedBucket();
   const objects = watchedObjects(env.CONVERSATION_MEMORY);
   const app = startApp(watched.bucket, { CONVERSATION_MEMORY: objects.namespace });
@@ -33,7 +36,7 @@ function searching() {
   /** @param searches of each round */
   const ask = (messages: object[], ...searches: string[][]) => {
     words.push(...searches);
-    return app.chat({ model: 'gpt-4.1', conversation_id, memory_strategy: STRATEGY, messages });
+    return app.chat({ model: 'gpt-4.1', ...names, memory_strategy: STRATEGY, messages });
   };
   return { ask, told, watched, objects };
 }
@@ -87,5 +90,60 @@ describe('a search within an answer', () => {
 
     expect(response.status).toBe(200);
     expect(told).toEqual(['[0 user] One whale', expect.stringContaining('archive does not answer')]);
+  });
+});
+
+describe('a search in a conversation that nothing names', () => {
+  const opening = [user('hi'), assistant('Hello!')];
+
+  it('F1: finds the messages of its own array alone, however many open alike', async () => {
+    const { ask, told } = searching({});
+    for (let n = 0; n < 12; n++)
+      await ask([system(`Be ${n}.`), ...opening, user(`My card is 4929 and whale whale ${n}`)]);
+    await ask(
+      [...opening, user('I saw a whale once'), assistant('Where?'), user('What was my card?')],
+      ['card', 'whale', '4929'],
+    );
+
+    expect(told).toEqual([
+      '[4 user] What was my card?',
+      '[2 user] I saw a whale once',
+      expect.stringContaining('No message holds all of these words'),
+    ]);
+  });
+
+  it('F1: finds what is behind the best matches of others', async () => {
+    const { ask, told } = searching({});
+    const others = Array.from({ length: 20 }, (_, n) => user(`otter otter otter ${n}`));
+    await ask([...opening, ...others]);
+    await ask([...opening, user('Was it an otter, or another animal with a longer name?')], ['otter']);
+
+    expect(told).toEqual(['[2 user] Was it an otter, or another animal with a longer name?']);
+  });
+
+  it('F1: finds nothing of a user who opens alike', async () => {
+    const { ask, told } = searching({ user: 'ann' });
+    await ask([...opening, user('My badger is called Bob')]);
+    await ask([...opening, user('Is there a badger?')], ['badger']);
+
+    expect(told).toEqual(['[2 user] Is there a badger?']);
+  });
+
+  it('F1: asks with as many keys as an array may have', async () => {
+    const { ask, told } = searching({});
+    const many = Array.from({ length: 9_000 }, (_, n) => [user(`Row ${n}`), assistant('Yes.')]).flat();
+    await ask([...many, user('And row 8999?')], ['8999']);
+
+    expect(told).toEqual(['[17998 user] Row 8999\n\n[18000 user] And row 8999?']);
+  });
+});
+
+describe('a search in a conversation that is named', () => {
+  it('F1: still finds what its earlier arrays have held', async () => {
+    const { ask, told } = searching();
+    await ask([user('hi'), ANSWER, user('My ferret is called Eve')]);
+    await ask([user('hi'), ANSWER, user('What did I say of a ferret?')], ['ferret']);
+
+    expect((told[0] as string).match(/ferret/g)).toHaveLength(2);
   });
 });
