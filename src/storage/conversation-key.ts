@@ -51,6 +51,11 @@ export function sessionIn(name: string): string {
   return name.slice(name.lastIndexOf(':') + 1);
 }
 
+/** The hash that a session was made of; undefined where a caller has named it. @param name from `conversationName` */
+export function openingIn(name: string): string | undefined {
+  return /^#([^#].*)$/.exec(sessionIn(name))?.[1];
+}
+
 /** The name of the user whose conversation it is; undefined when it is nobody's. @param name from `conversationName` */
 export function userNameIn(name: string): string | undefined {
   const user = name.slice(0, name.lastIndexOf(':'));

@@ -17,7 +17,7 @@ import {
   type PageLimits,
   type SearchPlace,
 } from './archive-rows.ts';
-import { callObject, tenantIn, tenantMemory } from './conversation-key.ts';
+import { callObject, openingIn, tenantIn, tenantMemory } from './conversation-key.ts';
 import type {
   Chunk,
   Claim,
@@ -64,12 +64,16 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
   private readonly waiters = new Waiters();
   private readonly taken = new Set<string>();
   private readonly spent = new Lru<TokenUsage>(REMEMBERED_COSTS);
-  private readonly chain = new MemoryChain(this.ctx.storage.sql, {
-    now: () => this.now(),
-    newLease: () => this.newLease(),
-    log: (...line) => this.log(...line),
-    ended: (memoryId) => this.waiters.wake(memoryId),
-  });
+  private readonly chain = new MemoryChain(
+    this.ctx.storage.sql,
+    {
+      now: () => this.now(),
+      newLease: () => this.newLease(),
+      log: (...line) => this.log(...line),
+      ended: (memoryId) => this.waiters.wake(memoryId),
+    },
+    openingIn(this.ctx.id.name ?? ''),
+  );
 
   private readonly archive = new ArchiveRows(this.chain.tables, (work) =>
     this.ctx.storage.transactionSync(work),

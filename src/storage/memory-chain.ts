@@ -6,6 +6,7 @@
  * `fetch` or R2. What is read is in `memory-rows.ts`, what is written in `memory-writer.ts`.
  */
 import { ConversationState } from './conversation-state.ts';
+import { Lineages } from './lineages.ts';
 import {
   afterFailure,
   afterRetry,
@@ -46,51 +47,57 @@ export class MemoryChain {
   private readonly rows: MemoryRows;
   private readonly writer: MemoryWriter;
   private readonly pins: Pins;
+  private readonly lineages: Lineages;
 
-  constructor(sql: SqlStorage, ports: ChainPorts) {
+  /** @param opening see `Lineages` */
+  constructor(sql: SqlStorage, ports: ChainPorts, opening?: string) {
     this.ports = ports;
     this.tables = new MemoryTables(sql);
     this.state = new ConversationState(this.tables);
     this.rows = new MemoryRows(this.tables);
     this.writer = new MemoryWriter(sql, ports);
     this.pins = new Pins(this.tables, this.rows);
+    this.lineages = new Lineages(this.tables, this.state, opening);
   }
 
   /** Makes one caller the writer of a summary. A digest counts as ready: a text once used is not replaced. */
   claim(request: ClaimRequest): Claim {
-    const claim = this.decide(request);
+    const lineage = this.lineages.of(request);
+    const claim = this.decide(request, lineage);
+    if (this.tables.exists()) this.lineages.use(lineage, request.round, this.ports.now());
     // Only a round that found no rows at all is not pinned yet.
-    if (request.round) this.pins.pinToNone(request.round.hash, request.strategyHash);
+    if (request.round) this.pins.pinToNone(request.round.hash, request.strategyHash, lineage);
     return claim;
   }
 
-  private decide(request: ClaimRequest): Claim {
+  private decide(request: ClaimRequest, lineage: string): Claim {
     const { strategyHash, boundary, bases } = request;
     const ready = this.rows.longest(strategyHash, [boundary]);
     if (ready) return { state: 'ready', memory: ready };
     const base = this.rows.longest(strategyHash, bases, { buildable: true });
     if ((base?.covers_end ?? 0) < request.from) return { state: 'gone' };
     const now = this.ports.now();
-    const inTheMaking = this.rows.inTheMaking(request);
+    const inTheMaking = this.rows.inTheMaking(request, lineage);
     const held = inTheMaking.find((row) => isHeld(row, now));
     if (held) {
       this.ports.log('debug', `Summarization already in progress for ${request.conversation}`);
       return { state: 'busy', memoryId: held.memory_id, base };
     }
-    const health = this.state.health();
+    const health = this.lineages.health(lineage);
     if (isResting(health, now)) return { state: 'resting', base, retryAt: health.retryAt };
     this.tables.make();
-    if (health.state === 'degraded') this.state.saveHealth({ ...health, state: 'recovering' });
+    this.lineages.use(lineage, undefined, now);
+    if (health.state === 'degraded') this.lineages.saveHealth(lineage, { ...health, state: 'recovering' });
     for (const { memory_id } of inTheMaking) this.writer.close(memory_id, 'lease_expired');
     const attempts = 1 + Math.max(0, ...inTheMaking.map((row) => row.attempts));
     if (inTheMaking.length > 0 && attempts > MOST_TAKEOVERS) {
       // A writer that never comes to an end, not even to a failure, would be replaced for ever.
       const rested = afterFailure(health, now, request.retryIntervalMs);
-      this.state.saveHealth(rested);
+      this.lineages.saveHealth(lineage, rested);
       return { state: 'resting', base, retryAt: rested.retryAt };
     }
     const lease = this.ports.newLease();
-    const memoryId = this.writer.open(request, base, lease, attempts);
+    const memoryId = this.writer.open(request, lineage, base, lease, attempts);
     return { state: 'claimed', memoryId, lease, base };
   }
 
@@ -98,7 +105,8 @@ export class MemoryChain {
   retrying(memoryId: number, lease: string, error: string): boolean {
     if (!this.rows.holds(memoryId, lease)) return false;
     this.writer.retry(memoryId, error);
-    this.state.saveHealth(afterRetry(this.state.health()));
+    const lineage = this.rows.lineageOf(memoryId);
+    this.lineages.saveHealth(lineage, afterRetry(this.lineages.health(lineage)));
     return true;
   }
 
@@ -139,7 +147,7 @@ export class MemoryChain {
   complete(memoryId: number, lease: string, written: Written): Memory | null {
     assertFits(written.text);
     if (!this.rows.holds(memoryId, lease)) return this.rows.instead(memoryId, lease);
-    this.state.saveHealth(HEALTHY);
+    this.lineages.saveHealth(this.rows.lineageOf(memoryId), HEALTHY);
     const before = this.rows.instead(memoryId, lease);
     if (before?.model === DIGEST_MODEL) {
       // The digest is in use and stays so; the summary is what the next one is built upon.
@@ -165,7 +173,9 @@ export class MemoryChain {
     if (digest) assertFits(digest.text);
     if (!this.rows.holds(memoryId, lease)) return this.rows.instead(memoryId, lease);
     const retryIntervalMs = this.rows.retryIntervalMs(memoryId);
-    this.state.saveHealth(afterFailure(this.state.health(), this.ports.now(), retryIntervalMs));
+    const lineage = this.rows.lineageOf(memoryId);
+    const failed = afterFailure(this.lineages.health(lineage), this.ports.now(), retryIntervalMs);
+    this.lineages.saveHealth(lineage, failed);
     const before = this.rows.instead(memoryId, lease);
     const digested =
       digest && !before ? this.writer.branch(memoryId, null, { ...digest, model: DIGEST_MODEL }) : undefined;
@@ -188,25 +198,28 @@ export class MemoryChain {
     const ready = this.rows.longest(request.strategyHash, [request.boundary]);
     if (ready) return ready;
     this.tables.make();
-    return this.rows.row(this.writer.keepDigest(request, baseMemoryId, digest));
+    const lineage = this.lineages.of(request);
+    this.lineages.use(lineage, request.round, this.ports.now());
+    return this.rows.row(this.writer.keepDigest(request, lineage, baseMemoryId, digest));
   }
 
   /** The longest version that may serve. With a round, its first answer holds for all its requests. */
   find(request: FindRequest): Found {
     const { strategyHash, boundaries, round } = request;
+    const lineage = this.lineages.find(boundaries, round);
     const memory = round
-      ? this.pins.memory(request, round.hash)
+      ? this.pins.memory(request, round.hash, lineage)
       : this.rows.longest(strategyHash, boundaries);
     const previous = round?.previous == null ? null : (this.pins.of(round.previous, strategyHash) ?? null);
     return {
       memory,
       moved: round !== undefined && (memory?.memory_id ?? null) !== previous,
-      health: this.state.health().state,
+      health: this.lineages.health(lineage).state,
       digest: {
         here: round ? this.pins.digestOf(round.hash, strategyHash) : null,
         before: round?.previous == null ? null : this.pins.digestOf(round.previous, strategyHash),
       },
-      known: this.rows.anyCompleted(strategyHash),
+      known: lineage !== null && this.rows.anyCompleted(strategyHash, lineage),
     };
   }
 

@@ -118,15 +118,24 @@ export class MemoryRows {
     return found ?? null;
   }
 
+  /** The lineage of a row. @throws when there is no such row */
+  lineageOf(memoryId: number): string {
+    return this.tables.sql
+      .exec<{ lineage: string }>('SELECT lineage FROM memories WHERE memory_id = ?', memoryId)
+      .one().lineage;
+  }
+
   /** The processing rows that keep a claim waiting while they are held. */
-  inTheMaking({ strategyHash, boundary, exclusive }: ClaimRequest): Ticket[] {
+  inTheMaking({ strategyHash, boundary, exclusive }: ClaimRequest, lineage: string): Ticket[] {
     if (!this.tables.exists()) return [];
     return this.tables.sql
       .exec<Ticket>(
         `SELECT memory_id, status, attempts, lease_until, created_at FROM memories
-         WHERE strategy_hash = ? AND status = 'processing' AND (? OR prefix_hash = ?) ORDER BY memory_id`,
+         WHERE strategy_hash = ? AND status = 'processing' AND ((? AND lineage = ?) OR prefix_hash = ?)
+         ORDER BY memory_id`,
         strategyHash,
         exclusive === 'conversation' ? 1 : 0,
+        lineage,
         boundary.prefixHash,
       )
       .toArray();
@@ -146,9 +155,9 @@ export class MemoryRows {
     return this.has('1');
   }
 
-  /** Whether anything is completed for a strategy, of whatever boundary. */
-  anyCompleted(strategyHash: string): boolean {
-    return this.has("strategy_hash = ? AND status = 'completed'", strategyHash);
+  /** Whether anything is completed for a strategy in a lineage, of whatever boundary. */
+  anyCompleted(strategyHash: string, lineage: string): boolean {
+    return this.has("strategy_hash = ? AND status = 'completed' AND lineage = ?", strategyHash, lineage);
   }
 
   /** The newest versions and what can be counted of all. To be asked only when there are tables. @param now in milliseconds */

@@ -3,7 +3,7 @@
  * conversation leaves nothing. See `storage-schema.md`.
  */
 
-const SCHEMA_VERSION = '1';
+const SCHEMA_VERSION = '2';
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -27,6 +27,7 @@ const SCHEMA = `
     attempts INTEGER NOT NULL DEFAULT 1,
     error TEXT,
     conversation TEXT NOT NULL,
+    lineage TEXT NOT NULL DEFAULT '',
     lease TEXT,
     lease_ms INTEGER NOT NULL,
     lease_until INTEGER NOT NULL DEFAULT 0,
@@ -43,8 +44,29 @@ const SCHEMA = `
     strategy_hash TEXT NOT NULL,
     memory_id INTEGER,
     digest_hash TEXT,
+    lineage TEXT NOT NULL DEFAULT '',
     UNIQUE (round_hash, strategy_hash)
   );
+`;
+
+/** What came with lineages. */
+const LINEAGES = `
+  CREATE INDEX IF NOT EXISTS memories_by_lineage ON memories (lineage);
+  CREATE INDEX IF NOT EXISTS pins_by_lineage ON pins (lineage);
+  CREATE TABLE IF NOT EXISTS lineages (
+    lineage TEXT PRIMARY KEY,
+    round_hash TEXT,
+    health TEXT,
+    used_at INTEGER NOT NULL
+  );
+  CREATE INDEX IF NOT EXISTS lineages_by_round ON lineages (round_hash);
+  CREATE INDEX IF NOT EXISTS lineages_by_use ON lineages (used_at);
+`;
+
+/** The columns that tables of version 1 lack. */
+const FROM_VERSION_1 = `
+  ALTER TABLE memories ADD COLUMN lineage TEXT NOT NULL DEFAULT '';
+  ALTER TABLE pins ADD COLUMN lineage TEXT NOT NULL DEFAULT '';
 `;
 
 type StateKey =
@@ -64,21 +86,27 @@ export class MemoryTables {
     this.sql = sql;
   }
 
+  /** Older tables are brought up to date by the first look. */
   exists(): boolean {
-    this.known ??= this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'memories'").toArray().length > 0;
+    if (this.known !== undefined) return this.known;
+    this.known = this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'memories'").toArray().length > 0;
+    if (this.known && this.get('schema_version') === '1') {
+      this.sql.exec(FROM_VERSION_1 + LINEAGES);
+      this.set('schema_version', SCHEMA_VERSION);
+    }
     return this.known;
   }
 
   make(): void {
     if (this.exists()) return;
-    this.sql.exec(SCHEMA);
+    this.sql.exec(SCHEMA + LINEAGES);
     this.known = true;
     this.set('schema_version', SCHEMA_VERSION);
   }
 
   /** Deletes all rows. @param settings whether those stay that a caller has set */
   strip(settings: boolean): void {
-    for (const table of ['memories', 'pins']) this.sql.exec(`DELETE FROM ${table}`);
+    for (const table of ['memories', 'pins', 'lineages']) this.sql.exec(`DELETE FROM ${table}`);
     const kept = ['schema_version', ...(settings ? ['memory_strategy', 'memory_injection', 'told_at'] : [])];
     this.sql.exec(
       'DELETE FROM state WHERE key NOT IN (SELECT value FROM json_each(?))',

@@ -38,8 +38,8 @@ export class MemoryWriter {
   }
 
   /** A new processing row. @returns its id */
-  open(request: ClaimRequest, base: Memory | null, lease: string, attempts: number): number {
-    const memoryId = this.insert({
+  open(request: ClaimRequest, lineage: string, base: Memory | null, lease: string, attempts: number): number {
+    const memoryId = this.insert(lineage, {
       ...this.columnsOf(request),
       base_memory_id: base?.memory_id ?? null,
       base_end_seq: base?.end_sequence ?? null,
@@ -113,8 +113,13 @@ export class MemoryWriter {
   }
 
   /** A completed row that nobody has claimed. @returns its id */
-  keepDigest(request: ClaimRequest, baseMemoryId: number | null, digest: Omit<Written, 'model'>): number {
-    const memoryId = this.insert({
+  keepDigest(
+    request: ClaimRequest,
+    lineage: string,
+    baseMemoryId: number | null,
+    digest: Omit<Written, 'model'>,
+  ): number {
+    const memoryId = this.insert(lineage, {
       ...this.columnsOf(request),
       base_memory_id: baseMemoryId,
       base_end_seq: this.endOf(baseMemoryId),
@@ -136,8 +141,8 @@ export class MemoryWriter {
       lease: __,
       ...claimed
     } = this.sql.exec('SELECT * FROM memories WHERE memory_id = ?', memoryId).one();
-    const { window_size } = claimed;
-    return this.insert({
+    const { window_size, lineage } = claimed;
+    return this.insert(String(lineage), {
       ...claimed,
       ...(boundary ? columnsOfBoundary(boundary) : {}),
       ...(boundary && typeof window_size === 'number'
@@ -173,7 +178,8 @@ export class MemoryWriter {
   }
 
   /** @returns the new row's id */
-  private insert(columns: Columns): number {
+  private insert(lineage: string, values: Columns): number {
+    const columns = { ...values, lineage };
     const names = Object.keys(columns);
     const { memory_id } = this.sql
       .exec<{ memory_id: number }>(
@@ -181,27 +187,28 @@ export class MemoryWriter {
         ...Object.values(columns),
       )
       .one();
-    this.prune();
+    this.prune(lineage);
     return memory_id;
   }
 
   /**
-   * Failed rows go first, then the oldest. What is being written stays, and what it is built upon. A row whose base is gone is none
+   * Of a lineage, failed rows go first, then the oldest. What is being written stays, and what it is built upon. A row whose base is gone is none
    * the worse: its text stands for all that is before its boundary.
    */
-  private prune(): void {
+  private prune(lineage: string): void {
     const now = this.ports.now();
     this.sql.exec(
       `DELETE FROM memories WHERE memory_id IN (
          SELECT memory_id FROM memories
-         WHERE NOT (status = 'processing' AND lease_until > ?1 AND created_at > ?1 - ?2)
+         WHERE lineage = ?4 AND NOT (status = 'processing' AND lease_until > ?1 AND created_at > ?1 - ?2)
            AND memory_id NOT IN (
              SELECT base_memory_id FROM memories WHERE status = 'processing' AND base_memory_id IS NOT NULL)
          ORDER BY status = 'completed', memory_id
-         LIMIT max(0, (SELECT count(*) FROM memories) - ?3))`,
+         LIMIT max(0, (SELECT count(*) FROM memories WHERE lineage = ?4) - ?3))`,
       now,
       STUCK_MS,
       KEPT_MEMORIES,
+      lineage,
     );
   }
 

@@ -1,4 +1,7 @@
-/** Which memory, and which digest, each round of a conversation uses, so that all its requests see the same. Nothing is pinned while there are no rows. */
+/**
+ * Which memory, and which digest, each round of a conversation uses, so that all its requests see the same. Nothing is pinned while there
+ * are no rows. Each lineage has its own bound (see `lineages.ts`).
+ */
 import type { FindRequest, Memory } from './memories.ts';
 import type { MemoryRows } from './memory-rows.ts';
 import type { MemoryTables } from './memory-tables.ts';
@@ -14,14 +17,18 @@ export class Pins {
     this.rows = rows;
   }
 
-  /** The version that a round uses; the first to ask decides. A pin whose row has gone, or is of other messages, is decided anew. */
-  memory({ strategyHash, boundaries }: FindRequest, round: string): Memory | null {
+  /**
+   * The version that a round uses; the first to ask decides. A pin whose row has gone, or is of other messages, is decided anew.
+   *
+   * @param lineage null: nothing is stored of this conversation, and nothing is pinned
+   */
+  memory({ strategyHash, boundaries }: FindRequest, round: string, lineage: string | null): Memory | null {
     const pin = this.of(round, strategyHash);
     if (pin === null) return null;
     const kept = pin === undefined ? null : this.rows.longest(strategyHash, boundaries, { only: pin });
     if (kept) return kept;
     const memory = this.rows.longest(strategyHash, boundaries);
-    this.pin(round, strategyHash, memory?.memory_id ?? null, 'REPLACE');
+    if (lineage !== null) this.pin(round, strategyHash, lineage, memory?.memory_id ?? null, 'REPLACE');
     return memory;
   }
 
@@ -62,23 +69,29 @@ export class Pins {
   }
 
   /** Pins a round to no memory, unless it is pinned. */
-  pinToNone(round: string, strategyHash: string): void {
-    this.pin(round, strategyHash, null, 'IGNORE');
+  pinToNone(round: string, strategyHash: string, lineage: string): void {
+    this.pin(round, strategyHash, lineage, null, 'IGNORE');
   }
 
   private pin(
     round: string,
     strategyHash: string,
+    lineage: string,
     memoryId: number | null,
     ifThere: 'IGNORE' | 'REPLACE',
   ): void {
     if (!this.rows.any()) return;
     this.tables.sql.exec(
-      `INSERT OR ${ifThere} INTO pins (round_hash, strategy_hash, memory_id) VALUES (?, ?, ?)`,
+      `INSERT OR ${ifThere} INTO pins (round_hash, strategy_hash, lineage, memory_id) VALUES (?, ?, ?, ?)`,
       round,
       strategyHash,
+      lineage,
       memoryId,
     );
-    this.tables.sql.exec('DELETE FROM pins WHERE pin_id <= (SELECT max(pin_id) FROM pins) - ?', KEPT_PINS);
+    this.tables.sql.exec(
+      `DELETE FROM pins WHERE pin_id IN (
+         SELECT pin_id FROM pins WHERE lineage = ? ORDER BY pin_id DESC LIMIT -1 OFFSET ${KEPT_PINS})`,
+      lineage,
+    );
   }
 }
