@@ -170,10 +170,15 @@ function headOf(
 
 function reportWith(report: Report, rounds: Rounds | undefined, counted: JoinedAnswers | undefined): Report {
   if (!rounds || rounds.count === 0) return report;
-  const usage = counted?.usage;
+  const { usage, lastId } = counted ?? {};
   return {
     ...report,
-    retrieval: { rounds: rounds.count, refs: rounds.refs, ...(usage ? { usage } : {}) },
+    retrieval: {
+      rounds: rounds.count,
+      refs: rounds.refs,
+      ...(usage ? { usage } : {}),
+      ...(lastId ? { response_id: lastId } : {}),
+    },
   };
 }
 

@@ -78,6 +78,8 @@ export interface ReportedRetrieval {
   readonly refs: readonly string[];
   /** Of all rounds together, as the upstream has counted; absent where it has not. */
   readonly usage?: TokenUsage;
+  /** The id from which a stored conversation goes on, where the response has another one. */
+  readonly response_id?: string;
 }
 
 /** What a report tells beside the plan. */

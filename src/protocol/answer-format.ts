@@ -41,6 +41,11 @@ export interface AnswerGatherer {
 export interface JoinedAnswers {
   /** Of all answers so far; undefined where the upstream counts nothing. */
   readonly usage: TokenUsage | undefined;
+  /**
+   * The id of the last answer, where the upstream has stored it and the caller sees another one: it is that from which the
+   * conversation can go on by id.
+   */
+  readonly lastId?: string | undefined;
 }
 
 /** Each answer one JSON body. */

@@ -3,11 +3,11 @@
  *
  * Events are passed on as they came, in their own bytes, until something is left out; from then on their numbers are those of the whole. Held
  * back are calls of ours, reasoning until it is known what it leads to, and the events that open a response until the first item is shown: an
- * answer of nothing but our calls leaves no trace, and the response that the caller gets has the id of the one that the upstream goes on from.
+ * answer of nothing but our calls leaves no trace. A response has one id, that of its first event, since clients refuse a second one.
  */
 import type { TokenUsage } from '../memory/report.ts';
 import type { JoinedStreams } from './answer-format.ts';
-import { asObject, parseJson } from './json.ts';
+import { asObject, asString, parseJson } from './json.ts';
 import { type Changes, changedEvent } from './responses-splices.ts';
 import { type Fate, ItemSorter, turnOf } from './responses-turn.ts';
 import { eventFrame } from './sse.ts';
@@ -46,13 +46,15 @@ export class ResponsesStreams implements JoinedStreams {
   private sorter: ItemSorter;
   /** What opens the response, until something of it is shown. */
   private opening: StreamEvent[] = [];
-  /** The fields of the response that the caller has seen opened. */
-  private opened: Json | undefined;
+  /** The last event that has opened the response for its caller. */
+  private opened: StreamEvent | undefined;
   private isOpen = false;
   private isLater = false;
   /** The items of the answer that is coming, as they have begun, and the last one under each index that the upstream gives. */
   private places: Place[] = [];
   private placed = new Map<number, Place>();
+  /** The id of the last answer, where the upstream has stored it. */
+  private storedId: string | undefined;
   /** The items of all answers so far that the caller has seen whole. */
   private readonly shown: Json[] = [];
   private shownCount = 0;
@@ -73,6 +75,14 @@ export class ResponsesStreams implements JoinedStreams {
 
   get turn(): Turn | undefined {
     return this.isThrough ? turnOf(this.items(), this.sorter) : undefined;
+  }
+
+  get lastId(): string | undefined {
+    return this.storedId === this.idOpened ? undefined : this.storedId;
+  }
+
+  private get idOpened(): unknown {
+    return asObject(this.opened?.fields.response).id;
   }
 
   /** Only an event ends an answer. */
@@ -156,7 +166,7 @@ export class ResponsesStreams implements JoinedStreams {
   private open(): Uint8Array[] {
     if (this.isOpen) return [];
     this.isOpen = true;
-    this.opened = asObject(this.opening.find(({ fields }) => fields.response)?.fields.response);
+    this.opened = this.opening.findLast(({ fields }) => fields.response);
     return this.opening.splice(0).map((event) => this.shownEvent(event));
   }
 
@@ -179,8 +189,8 @@ export class ResponsesStreams implements JoinedStreams {
     }
     held.push(...this.release());
     const isSame = !this.isLater && this.places.every(({ fate }) => fate === 'shown');
-    // From a stored answer its caller may go on by its id: that is the last one's, since an earlier one ends in a call of ours.
-    const { id, created_at } = response.store === true ? {} : (this.opened ?? {});
+    const { id, created_at } = asObject(this.opened?.fields.response);
+    this.storedId = response.store === true ? asString(response.id) : undefined;
     const changes = {
       ...(this.isLater ? { id, created_at, usage: this.tally.told } : {}),
       output: isSame ? undefined : [...this.shown, ...this.shownItems()],

@@ -20,6 +20,8 @@ export interface ResponseAnswer extends Answer {
   /** Calls of custom tools; their arguments are any text. */
   readonly customCalls?: readonly ToolCall[];
   readonly usage?: Usage;
+  /** What else the upstream says of the response, such as whether it is stored. */
+  readonly fields?: Json;
 }
 
 /** The whole answer as one JSON object. */
@@ -43,7 +45,7 @@ export function responseOf(body: Json, answer: ResponseAnswer = {}): Json {
       callOf('custom_tool_call', call_id, { name, input }),
     ),
   ];
-  return { ...headOf(id, body), status: 'completed', output, usage: usageOf(usage) };
+  return { ...headOf(id, body), ...answer.fields, status: 'completed', output, usage: usageOf(usage) };
 }
 
 /** The frames of the same answer. */
@@ -52,7 +54,7 @@ export function* eventsOf(body: Json, answer: ResponseAnswer = {}): Generator<st
   const event = (type: string, fields: object): string =>
     `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: sequence++, ...fields })}\n\n`;
   const whole = responseOf(body, answer);
-  const begun = { ...headOf(answer.id ?? idFor(body), body), status: 'in_progress', output: [], usage: null };
+  const begun = { ...whole, status: 'in_progress', output: [], usage: null };
   yield event('response.created', { response: begun });
   yield event('response.in_progress', { response: begun });
   for (const [output_index, item] of (whole.output as Json[]).entries()) {

@@ -19,6 +19,7 @@ interface Joined {
   readonly response: Json;
   readonly turns: readonly Turn[];
   readonly usage: unknown;
+  readonly lastId: string | undefined;
 }
 
 /** What each protocol's joining makes of these answers, as long as it asks for another one. */
@@ -26,12 +27,12 @@ function join<Kind extends JoinedBodies | JoinedStreams>(
   kind: 'joinBodies' | 'joinStreams',
   most: number,
   step: (joined: Kind, count: number) => Turn | undefined,
-): { turns: Turn[]; usage: unknown } {
+): { turns: Turn[]; usage: unknown; lastId: string | undefined } {
   const turns: Turn[] = [];
   const joined = responsesFormat[kind](OURS, () => turns.length < most) as Kind;
   for (;;) {
     const turn = step(joined, turns.length);
-    if (!turn) return { turns, usage: joined.usage };
+    if (!turn) return { turns, usage: joined.usage, lastId: joined.lastId };
     turns.push(turn);
   }
 }
@@ -235,12 +236,20 @@ describe('whatever the answers', () => {
 describe('a stored answer', () => {
   const stored = (event: string) => event.replace('"parallel_tool_calls":true', '"store":true');
 
-  it('has the id from which the upstream can go on, though its first words had another', () => {
-    const answers = [{ content: 'Wait.', toolCalls: [call('retrieve_ref')] }, { content: 'So.' }];
-    const { events, response } = streamed(answers, 3, stored);
+  const answers = [{ content: 'Wait.', toolCalls: [call('retrieve_ref')] }, { content: 'So.' }];
+
+  it('F17: has one id, and that from which the upstream can go on is told beside it', () => {
+    const { events, response, lastId } = streamed(answers, 3, stored);
     expect(events[0]).toMatchObject({ response: { id: 'resp_0' } });
-    expect(response.id).toBe('resp_1');
-    expect(streamed(answers).response.id).toBe('resp_0');
+    expect([response.id, lastId]).toEqual(['resp_0', 'resp_1']);
+    const unstored = streamed(answers);
+    expect([unstored.response.id, unstored.lastId]).toEqual(['resp_0', undefined]);
+  });
+
+  it('F17: has the id of the last one where nothing of another was seen', () => {
+    const silent = [{ reasoning, toolCalls: [call('retrieve_ref')] }, { content: 'So.' }];
+    const { response, lastId } = streamed(silent, 3, stored);
+    expect([response.id, lastId]).toEqual(['resp_1', undefined]);
   });
 });
 
