@@ -1,9 +1,10 @@
 /**
  * Several streams of a model as the one that its caller sees (https://platform.openai.com/docs/api-reference/responses-streaming).
  *
- * Events are passed on as they came, in their own bytes, until something is left out; from then on their numbers are those of the whole. Held
- * back are calls of ours, reasoning until it is known what it leads to, and the events that open a response until the first item is shown: an
- * answer of nothing but our calls leaves no trace. A response has one id, that of its first event, since clients refuse a second one.
+ * Events are passed on as they came, in their own bytes, until something is left out or added; from then on their numbers are
+ * those of the whole. Held back are calls of ours, reasoning until it is known what it leads to, and the events that open a
+ * response until the first item is shown: an answer of nothing but our calls leaves no trace. A response has one id, that of its
+ * first event, since clients refuse a second one.
  */
 import type { TokenUsage } from '../memory/report.ts';
 import type { JoinedStreams } from './answer-format.ts';
@@ -27,7 +28,7 @@ interface StreamEvent {
 interface Place {
   fate: Fate;
   /** As it began. */
-  readonly id: unknown;
+  readonly begun: Json;
   /** The index that the caller sees. */
   shown: number | undefined;
   /** As it ended; undefined as long as it has not. */
@@ -38,6 +39,9 @@ interface Place {
 
 const OPENS = new Set(['response.created', 'response.queued', 'response.in_progress']);
 const ENDS = new Set(['response.completed', 'response.incomplete', 'response.failed']);
+
+/** Events of a text. Upstreams that name no item send them too, and a text is never a call. */
+const OF_TEXT = /^response\.(?:output_text|content_part|refusal)\./;
 
 export class ResponsesStreams implements JoinedStreams {
   isThrough = false;
@@ -104,21 +108,30 @@ export class ResponsesStreams implements JoinedStreams {
     if (!event) return [frame];
     if (OPENS.has(event.type) && this.isLater && this.isOpen) return [];
     if (ENDS.has(event.type)) return this.last(event);
-    const index = event.fields.output_index;
-    if (typeof index === 'number') return this.ofItem(event, index);
+    if (this.isOfItem(event)) return this.ofItem(event, indexOf(event));
     // An error ends the stream: what opened it comes first. All else that belongs to no item waits with what opens it.
     if (event.type === 'error') return [...this.open(), this.shownEvent(event)];
+    if (OF_TEXT.test(event.type)) return [...this.open(), this.shownEvent(event)];
     if (this.isOpen) return [this.shownEvent(event)];
     this.opening.push(event);
     return [];
   }
 
-  private ofItem(event: StreamEvent, index: number): Uint8Array[] {
+  /** Some upstreams, such as llama.cpp, number no items, and some name none: then the events of one follow each other. */
+  private isOfItem(event: StreamEvent): boolean {
+    const { output_index, item, item_id } = event.fields;
+    if (typeof output_index === 'number' || typeof item_id === 'string') return true;
+    if (typeof item === 'object' && item !== null) return true;
+    return event.type.startsWith('response.') && !OPENS.has(event.type) && this.places.length > 0;
+  }
+
+  private ofItem(event: StreamEvent, index: number | undefined): Uint8Array[] {
     const item = asObject(event.fields.item);
     const begins = event.type === 'response.output_item.added';
-    const known = begins ? undefined : this.known(index, event.fields.item_id ?? item.id);
+    const ends = event.type === 'response.output_item.done';
+    const known = begins ? undefined : this.known(index, event.fields.item_id, item);
     const place = known ?? this.begun(item);
-    if (event.type === 'response.output_item.done') place.item = item;
+    if (ends) place.item = item;
     const before = known ? [] : this.place(index, place);
     if (place.fate === 'hidden') return before;
     if (place.fate === 'shown') return [...before, this.shownEvent(event, place)];
@@ -127,22 +140,47 @@ export class ResponsesStreams implements JoinedStreams {
   }
 
   private begun(item: Json): Place {
-    return { fate: this.sorter.next(item), id: item.id, shown: undefined, item: undefined, held: [] };
+    return { fate: this.sorter.next(item), begun: item, shown: undefined, item: undefined, held: [] };
   }
 
-  /** Some upstreams give several items one index, others give one item several ids. */
-  private known(index: number, id: unknown): Place | undefined {
-    const last = this.placed.get(index);
-    if (id === undefined || last?.id === id) return last;
-    return this.places.find((place) => place.id === id || place.item?.id === id) ?? last;
+  /**
+   * Some upstreams give several items one index, others give one item several ids, and some give neither: then the order tells.
+   *
+   * @param id in an event without an item
+   * @param item in an event with one, else empty
+   */
+  private known(index: number | undefined, id: unknown, item: Json): Place | undefined {
+    const itemId = id ?? item.id;
+    const last = index === undefined ? undefined : this.placed.get(index);
+    if (index !== undefined && (itemId === undefined || last?.begun.id === itemId)) return last;
+    const named = this.named(itemId, item);
+    if (named || index !== undefined) return named ?? last;
+    if (item.type === undefined) return this.places.at(-1);
+    return this.places.find(({ begun, item: ended }) => !ended && begun.type === item.type);
+  }
+
+  private named(id: unknown, item: Json): Place | undefined {
+    const isItem = ({ id: known, call_id, type }: Json): boolean =>
+      (id !== undefined && known === id) ||
+      (item.call_id !== undefined && call_id === item.call_id && type === item.type);
+    const named = this.places.find(({ begun, item: ended }) => isItem(begun) || (ended && isItem(ended)));
+    // llama.cpp names calls that have no id of their own by their call's.
+    return named ?? this.places.find(({ begun }) => id !== undefined && begun.call_id === id);
+  }
+
+  /** The same for an item in the event that ends an answer. @param index of the item in the response */
+  private knownInOutput(index: number, item: Json): Place | undefined {
+    if (this.placed.size > 0) return this.known(index, undefined, item);
+    const at = this.places[index];
+    return this.named(item.id, item) ?? (at?.begun.type === item.type ? at : undefined);
   }
 
   /** An item begins: what was held before it is seen with it, or not at all. */
-  private place(index: number, place: Place): Uint8Array[] {
+  private place(index: number | undefined, place: Place): Uint8Array[] {
     const frames = place.fate === 'shown' ? this.release() : [];
     if (place.fate === 'hidden') this.drop();
     this.places.push(place);
-    this.placed.set(index, place);
+    if (index !== undefined) this.placed.set(index, place);
     if (place.fate === 'shown') place.shown = this.shownCount++;
     return frames;
   }
@@ -177,11 +215,11 @@ export class ResponsesStreams implements JoinedStreams {
     const output = Array.isArray(response.output) ? response.output.map(asObject) : [];
     const held: Uint8Array[] = [];
     for (const [index, item] of output.entries()) {
-      const known = this.known(index, item.id);
+      const known = this.knownInOutput(index, item);
       const place = known ?? this.begun(item);
       place.item ??= item;
       // No event has told of it: it is seen here for the first time.
-      if (!known) held.push(...this.place(index, place));
+      if (!known) held.push(...this.place(undefined, place));
     }
     if (this.sorter.isOurs && event.type === 'response.completed') {
       this.isThrough = true;
@@ -212,7 +250,10 @@ export class ResponsesStreams implements JoinedStreams {
     const { type, fields, data, frame } = event;
     const changes = {
       sequence_number: changed(fields.sequence_number, this.nextNumber(fields.sequence_number)),
-      output_index: place && changed(fields.output_index, place.shown),
+      output_index:
+        typeof fields.output_index === 'number' && place
+          ? changed(fields.output_index, place.shown)
+          : undefined,
     };
     const isSame = Object.values(changes).every((value) => value === undefined);
     if (isSame && fields.response === undefined) return frame;
@@ -227,6 +268,10 @@ export class ResponsesStreams implements JoinedStreams {
     this.sequence = number + 1;
     return number;
   }
+}
+
+function indexOf({ fields }: StreamEvent): number | undefined {
+  return typeof fields.output_index === 'number' ? fields.output_index : undefined;
 }
 
 function changed<Value>(before: unknown, now: Value): Value | undefined {

@@ -381,3 +381,115 @@ describe('upstreams that are less exact', () => {
     expect(taken).toMatchObject({ calls: [{ id: '1' }] });
   });
 });
+
+describe('an upstream that numbers no items', () => {
+  type Event = Json & { readonly type: string };
+  const response = (id: string, output: Json[] = []) => ({
+    id,
+    object: 'response',
+    status: 'completed',
+    output,
+  });
+  const text = (id: string, words: string): Json => ({
+    type: 'message',
+    id,
+    role: 'assistant',
+    content: [{ type: 'output_text', text: words, annotations: [] }],
+  });
+  /** As llama.cpp tells an answer: all items begin before the first one ends. @param named whether calls have ids of their own */
+  const llama = (id: string, words: string, named: boolean, ...called: string[]): Event[] => {
+    const message = text(`msg_${id}`, words);
+    const calls = called.map((name, at) => ({
+      ...(named ? { id: `fc_${id}${at}` } : {}),
+      type: 'function_call',
+      call_id: named ? `call_${id}${at}` : `fc_${id}${at}`,
+      name,
+      arguments: '{}',
+    }));
+    return [
+      { type: 'response.created', response: { id, object: 'response', status: 'in_progress' } },
+      { type: 'response.in_progress', response: { id, object: 'response', status: 'in_progress' } },
+      { type: 'response.output_item.added', item: { ...message, content: [] } },
+      { type: 'response.content_part.added', item_id: message.id, part: { type: 'output_text', text: '' } },
+      { type: 'response.output_text.delta', item_id: message.id, delta: words },
+      ...calls.flatMap((item, at) => [
+        { type: 'response.output_item.added', item: { ...item, arguments: '' } },
+        { type: 'response.function_call_arguments.delta', item_id: `fc_${id}${at}`, delta: '{}' },
+      ]),
+      { type: 'response.output_item.done', item: message },
+      ...calls.map((item) => ({ type: 'response.output_item.done', item })),
+      { type: 'response.completed', response: response(id, [message, ...calls]) },
+    ];
+  };
+  /** What comes of each event. */
+  const shownOf = (streams: JoinedStreams, events: readonly Event[]): Event[][] =>
+    events.map((event) => {
+      const data = JSON.stringify(event);
+      const frames = streams.take(data, encoder.encode(`data: ${data}\n\n`));
+      return frames.map((frame) => JSON.parse(/^data: (.*)$/m.exec(decoder.decode(frame))?.[1] ?? ''));
+    });
+
+  it.each([true, false])(
+    'F21: has its text shown at once, and calls of ours not at all (its calls have ids: %s)',
+    (named) => {
+      const streams = responsesFormat.joinStreams(OURS, () => true);
+      const events = llama('a', 'Let me look.', named, 'retrieve_ref');
+      const shown = shownOf(streams, events);
+      expect(shown.slice(0, 5).map((frames) => frames.length)).toEqual([0, 0, 3, 1, 1]);
+      expect(JSON.stringify(shown)).not.toContain('retrieve_ref');
+      expect(JSON.stringify(shown)).not.toContain('fc_a');
+      expect(shown.flat().at(-1)).toEqual({
+        type: 'response.output_item.done',
+        item: text('msg_a', 'Let me look.'),
+      });
+      expect(streams.isThrough).toBe(true);
+      expect(streams.turn?.calls).toEqual([
+        { id: named ? 'call_a0' : 'fc_a0', name: 'retrieve_ref', arguments: '{}' },
+      ]);
+
+      streams.begin();
+      const rest = shownOf(streams, llama('b', 'So.', named, 'look_up')).flat();
+      expect(rest.at(-1)).toMatchObject({
+        type: 'response.completed',
+        response: {
+          id: 'a',
+          output: [text('msg_a', 'Let me look.'), text('msg_b', 'So.'), { name: 'look_up' }],
+        },
+      });
+      expect(rest.filter(({ type }) => type === 'response.created')).toEqual([]);
+    },
+  );
+
+  it('F21: keeps its bytes where nothing of it is ours', () => {
+    const streams = responsesFormat.joinStreams(OURS, () => true);
+    const events = llama('a', 'Hello.', true, 'look_up', 'look_up');
+    expect(shownOf(streams, events).flat()).toEqual(events);
+  });
+
+  it('F21: may name neither items nor numbers: then the order tells', () => {
+    const streams = responsesFormat.joinStreams(OURS, () => true);
+    const message = { ...text('', 'Hm.'), id: undefined };
+    const item = { type: 'function_call', call_id: 'c', name: 'retrieve_ref', arguments: '{}' };
+    const shown = shownOf(streams, [
+      { type: 'response.created', response: response('a') },
+      { type: 'response.output_item.added', item: { ...message, content: [] } },
+      { type: 'response.output_text.delta', delta: 'Hm.' },
+      { type: 'response.output_item.done', item: message },
+      { type: 'response.output_item.added', item: { ...item, arguments: '' } },
+      { type: 'response.function_call_arguments.delta', delta: '{}' },
+      { type: 'response.output_item.done', item },
+      { type: 'response.completed', response: response('a', []) },
+    ]);
+    expect(shown.map((frames) => frames.length)).toEqual([0, 2, 1, 1, 0, 0, 0, 0]);
+    expect(streams.turn?.calls).toEqual([{ id: 'c', name: 'retrieve_ref', arguments: '{}' }]);
+  });
+
+  it('F21: may tell of a text alone', () => {
+    const streams = responsesFormat.joinStreams(OURS, () => true);
+    const shown = shownOf(streams, [
+      { type: 'response.created', response: response('a') },
+      { type: 'response.output_text.delta', delta: 'Hm.' },
+    ]);
+    expect(shown.map((frames) => frames.length)).toEqual([0, 2]);
+  });
+});
