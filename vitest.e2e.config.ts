@@ -3,7 +3,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** These wait for time limits most of their time: last, they would be waited for alone. */
 const WAITING =
-  /\/(retrieval|summary-waiting|bad-summarizers|auto-summary-faults|auto-summarizers)\.test\.ts$/;
+  /\/(retrieval|silent-reasoning|summary-waiting|bad-summarizers|auto-summary-faults|auto-summarizers)\.test\.ts$/;
 
 class WaitingFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -66,6 +66,8 @@ export interface JoinedStreams extends JoinedAnswers {
   end(): void;
   /** The next answer is coming. */
   begin(): void;
+  /** Frames that say to a caller who hears nothing that the answer is coming; empty where only a comment can. */
+  keepalive?(): Uint8Array[];
 }
 
 /**

@@ -4,7 +4,8 @@
  * Events are passed on as they came, in their own bytes, until something is left out or added; from then on their numbers are
  * those of the whole. Held back are calls of ours, reasoning until it is known what it leads to, and the events that open a
  * response until the first item is shown: an answer of nothing but our calls leaves no trace. A response has one id, that of its
- * first event, since clients refuse a second one.
+ * first event, since clients refuse a second one. A caller for whom nothing comes is sent the opening, and later
+ * `response.in_progress` again: clients count events, and no comments, as signs of life.
  */
 import type { TokenUsage } from '../memory/report.ts';
 import type { JoinedStreams } from './answer-format.ts';
@@ -37,7 +38,8 @@ interface Place {
   readonly held: StreamEvent[];
 }
 
-const OPENS = new Set(['response.created', 'response.queued', 'response.in_progress']);
+const IN_PROGRESS = 'response.in_progress';
+const OPENS = new Set(['response.created', 'response.queued', IN_PROGRESS]);
 const ENDS = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 
 /** Events of a text. Upstreams that name no item send them too, and a text is never a call. */
@@ -91,6 +93,21 @@ export class ResponsesStreams implements JoinedStreams {
 
   /** Only an event ends an answer. */
   end(): void {}
+
+  keepalive(): Uint8Array[] {
+    if (!this.isOpen) return this.opening.some(({ fields }) => fields.response) ? this.open() : [];
+    const { opened, places } = this;
+    // Clients take the response in the event for all that there is so far, and half an item can't be told.
+    const isWhole = places.every(({ fate, item }) => fate !== 'shown' || item);
+    if (!opened || !isWhole || !Array.isArray(asObject(opened.fields.response).output)) return [];
+    const changes = {
+      type: IN_PROGRESS,
+      sequence_number: this.nextNumber(opened.fields.sequence_number),
+    };
+    const output = [...this.shown, ...this.shownItems()];
+    const data = changedEvent(opened.data, this.names, changes, { output });
+    return data === undefined ? [] : [eventFrame(IN_PROGRESS, data)];
+  }
 
   begin(): void {
     this.tally.begin();

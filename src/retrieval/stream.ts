@@ -1,5 +1,6 @@
 /** The stream of an answer with retrieval in it: one stream for the caller, however many answers it is made of. */
 import type { AnswerFault, AnswerStream, JoinedStreams } from '../protocol/answer-format.ts';
+import { concat } from '../protocol/spans.ts';
 import { dataOf, FrameSplitter } from '../protocol/sse.ts';
 import type { Turn } from '../protocol/turn.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
@@ -77,7 +78,9 @@ export class RetrievalStream implements EventFormat {
   }
 
   keepalive(): Uint8Array | undefined {
-    return this.splitter.inside ? undefined : this.seen.keepalive();
+    const comment = this.splitter.inside ? undefined : this.seen.keepalive();
+    const events = comment && this.joined.keepalive?.().flatMap((frame) => this.seen.push(frame));
+    return events && events.length > 0 ? concat(events) : comment;
   }
 
   get isOver(): boolean {

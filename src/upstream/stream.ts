@@ -28,7 +28,7 @@ export interface EventFormat {
   end(): { readonly complete: boolean; readonly frames: Uint8Array[] };
   /** The frame that ends a stream which broke off. */
   error(error: StreamError): Uint8Array;
-  /** A frame that says nothing; undefined where none may stand. */
+  /** A frame that says nothing new; undefined where none may stand. */
   keepalive(): Uint8Array | undefined;
   /** Whether the stream has said its last word. */
   readonly isOver: boolean;
@@ -93,8 +93,9 @@ export function relayEvents(
             const came = await coming.within(times.keepaliveMs);
             if (came === 'late') {
               const frame = format.keepalive();
-              if (frame) return controller.enqueue(frame);
-              continue;
+              if (!frame) continue;
+              sentAt = Date.now();
+              return controller.enqueue(frame);
             }
             coming = undefined;
             if (came === 'failed') return fail(controller, 'upstream_unreachable');
@@ -112,6 +113,7 @@ export function relayEvents(
             if (source.silentMs >= times.idleMs) return fail(controller, 'upstream_timeout');
             const frame = format.keepalive();
             if (!frame) continue;
+            sentAt = Date.now();
             return controller.enqueue(frame);
           }
           const end = read.done ? format.end() : undefined;

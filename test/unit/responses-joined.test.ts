@@ -493,3 +493,50 @@ describe('an upstream that numbers no items', () => {
     expect(shown.map((frames) => frames.length)).toEqual([0, 2]);
   });
 });
+
+describe('a caller for whom nothing comes', () => {
+  const jsonOf = (frames: readonly Uint8Array[]): Json[] =>
+    frames.map((frame) => JSON.parse(/^data: (.*)$/m.exec(decoder.decode(frame))?.[1] ?? ''));
+  const answers: readonly ResponseAnswer[] = [
+    { id: '0', content: 'Wait.', reasoning, toolCalls: [call('retrieve_ref')] },
+    { id: '1', content: 'So.', reasoning },
+  ];
+
+  it('F24: is sent what opens the response, and then events that say that it is in progress', () => {
+    const streams = responsesFormat.joinStreams(OURS, () => true);
+    const seen: Json[] = [];
+    expect(streams.keepalive?.()).toEqual([]);
+    let between = 0;
+    for (const [at, answer] of answers.entries()) {
+      if (at > 0) streams.begin();
+      for (const event of eventsOf(request, answer)) {
+        const data = /^data: (.*)$/m.exec(event)?.[1] ?? '';
+        seen.push(...jsonOf(streams.take(data, encoder.encode(event))));
+        const alive = jsonOf(streams.keepalive?.() ?? []);
+        if (seen.length > 0) between += alive.length;
+        seen.push(...alive);
+      }
+    }
+    expect(between).toBeGreaterThan(5);
+    expect(seen.map(({ sequence_number }) => sequence_number)).toEqual([...seen.keys()]);
+    expect(seen[0]?.type).toBe('response.created');
+    const responses = seen.flatMap((event) => (event.response ? [event.response as Json] : []));
+    expect(new Set(responses.map(({ id }) => id))).toEqual(new Set(['resp_0']));
+    const kindsOf = ({ output }: Json) => (output as Json[]).map(({ type }) => type);
+    expect(kindsOf(responses.at(-1) ?? {})).toEqual(['reasoning', 'message', 'reasoning', 'message']);
+    // What a client takes for all that there is so far, is that.
+    const ended: Json[] = [];
+    for (const event of seen) {
+      if (event.type === 'response.output_item.done') ended.push(event.item as Json);
+      if (event.type === 'response.in_progress') expect((event.response as Json).output).toEqual(ended);
+      expect(JSON.stringify(event)).not.toContain('retrieve_ref');
+    }
+  });
+
+  it('F24: is sent none in the middle of an item', () => {
+    const streams = responsesFormat.joinStreams(OURS, () => true);
+    for (const event of [...eventsOf(request, { content: 'Hello there.' })].slice(0, 6))
+      streams.take(/^data: (.*)$/m.exec(event)?.[1] ?? '', encoder.encode(event));
+    expect(streams.keepalive?.()).toEqual([]);
+  });
+});
