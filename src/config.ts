@@ -1,5 +1,7 @@
 /** Variables and secrets → a typed, validated configuration. Read once per isolate; a mistake in it is told on every request. */
 import { z } from 'zod';
+import { type Access, readAccess } from './access-keys.ts';
+import { ConfigError } from './config-error.ts';
 import type { Price } from './memory/prices.ts';
 import { type MemoryStrategy, parseStrategy } from './memory/strategy.ts';
 
@@ -13,6 +15,7 @@ export interface Env {
   readonly UPSTREAM_BASE_URL?: string;
   readonly UPSTREAM_API_KEY?: string;
   readonly ACCESS_KEYS?: string;
+  readonly FORWARDED_HEADERS?: string;
   readonly VERIFY_KEYS?: string;
   readonly DEFAULT_MEMORY_STRATEGY?: string;
   readonly ISOLATION?: string;
@@ -30,10 +33,7 @@ export interface Env {
   readonly LOG_LEVEL?: string;
 }
 
-/** The configuration can't be used; the message says which variable is wrong and never holds a value. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-}
+export { ConfigError } from './config-error.ts';
 
 /** The deployment's own summarizer. The caller's key never goes there. */
 export interface Summarizer {
@@ -54,12 +54,6 @@ export interface Isolation {
   readonly require_explicit_key?: boolean | undefined;
 }
 
-/** A caller's access key, when the deployment hands out its own. */
-export interface AccessKey {
-  readonly name: string;
-  readonly key: string;
-}
-
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
@@ -67,7 +61,7 @@ export interface Config {
   readonly secret: string;
   readonly upstreamBaseUrl: string;
   /** Present: callers show one of these, and `apiKey` goes up. Absent: callers bring their own key. */
-  readonly access: { readonly keys: readonly AccessKey[]; readonly apiKey: string } | undefined;
+  readonly access: Access | undefined;
   /** Whether a key's first write waits until the upstream has accepted that key. */
   readonly verifyKeys: boolean;
   readonly defaultStrategy: MemoryStrategy;
@@ -105,6 +99,7 @@ const variables = z.object({
   UPSTREAM_BASE_URL: z.url({ protocol: /^https?$/ }).default('https://api.openai.com/v1'),
   UPSTREAM_API_KEY: z.string().optional(),
   ACCESS_KEYS: z.string().optional(),
+  FORWARDED_HEADERS: z.string().optional(),
   VERIFY_KEYS: z.enum(['true', 'false']).default('true'),
   DEFAULT_MEMORY_STRATEGY: z.string().default('none'),
   ISOLATION: z.string().default('{}'),
@@ -139,7 +134,7 @@ export function readConfig(env: Env): Config {
   return {
     secret: vars.PRECIS_SECRET,
     upstreamBaseUrl: vars.UPSTREAM_BASE_URL,
-    access: readAccess(vars.ACCESS_KEYS, vars.UPSTREAM_API_KEY),
+    access: readAccess(vars),
     verifyKeys: vars.VERIFY_KEYS === 'true',
     defaultStrategy: readDefaultStrategy(vars.DEFAULT_MEMORY_STRATEGY),
     isolation: readIsolation(vars.ISOLATION),
@@ -152,41 +147,6 @@ export function readConfig(env: Env): Config {
     retentionDays: vars.RETENTION_DAYS,
     logLevel: vars.LOG_LEVEL,
   };
-}
-
-/**
- * `ACCESS_KEYS`: `name=key` pairs, separated by commas or white space (`name:key` is read too), or a JSON object of keys by
- * name. The name is the tenant, so a key can be changed without losing what was stored.
- */
-function readAccess(keys: string | undefined, apiKey: string | undefined): Config['access'] {
-  const text = keys?.trim() ?? '';
-  if (text === '') return undefined;
-  if (!apiKey) throw new ConfigError('ACCESS_KEYS is set, so UPSTREAM_API_KEY must be set too.');
-  return {
-    keys: text.startsWith('{')
-      ? keysOfJson(text)
-      : text
-          .split(/[\s,]+/)
-          .filter(Boolean)
-          .map(keyOfPair),
-    apiKey,
-  };
-}
-
-function keysOfJson(text: string): AccessKey[] {
-  try {
-    const pairs = z.record(z.string().min(1), z.string().min(1)).parse(JSON.parse(text));
-    return Object.entries(pairs).map(([name, key]) => ({ name, key }));
-  } catch {
-    throw new ConfigError('ACCESS_KEYS is not a JSON object of keys by name.');
-  }
-}
-
-function keyOfPair(pair: string, index: number): AccessKey {
-  const [, name, key] = /^([^=:]+)[=:](.+)$/.exec(pair) ?? [];
-  if (name === undefined || key === undefined)
-    throw new ConfigError(`ACCESS_KEYS: entry ${index + 1} is not of the form name=key.`);
-  return { name, key };
 }
 
 function readSummarizer(vars: z.output<typeof variables>): Summarizer | undefined {

@@ -51,8 +51,10 @@ export async function askUpstream(
   left?: AbortSignal,
 ): Promise<UpstreamAnswer> {
   const { config, log } = services;
-  const url = upstreamUrl(config.upstreamBaseUrl, path, new URL(c.req.url).search);
-  const headers = requestHeaders(c.req.raw.headers, caller.account);
+  // A query may steer a gateway as a header may.
+  const search = config.access ? '' : new URL(c.req.url).search;
+  const url = upstreamUrl(config.upstreamBaseUrl, path, search);
+  const headers = requestHeaders(c.req.raw.headers, caller.account, body !== null);
   const { signal } = c.req.raw;
   const gone = left ? AbortSignal.any([signal, left]) : signal;
   try {

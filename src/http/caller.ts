@@ -1,6 +1,6 @@
 /** Who calls, and with whose key the upstream is asked (design §10). */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { AccessKey } from '../config.ts';
+import type { AccessKey } from '../access-keys.ts';
 import { SHORTEST_TOKEN, type Tenant } from '../storage/tenant.ts';
 import type { UpstreamAccount } from '../upstream/request.ts';
 import { ApiError } from './errors.ts';
@@ -19,7 +19,8 @@ export function callerOf(headers: Headers, { config, tenants }: Services): Calle
     const key = config.access.keys.find((candidate) => token !== undefined && isSame(candidate, token));
     if (!key)
       throw new ApiError('invalid_api_key', 'Incorrect API key provided: it is not one of this deployment.');
-    return { tenant: tenants.ofName(key.name), account: { apiKey: config.access.apiKey } };
+    const { apiKey, forwardedHeaders } = config.access;
+    return { tenant: tenants.ofName(key.name), account: { apiKey, forwardedHeaders } };
   }
   const tenant = token !== undefined && token.length >= SHORTEST_TOKEN ? tenants.ofToken(token) : undefined;
   return { tenant, account: {} };

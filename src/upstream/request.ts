@@ -18,37 +18,61 @@ const HOP_BY_HOP = new Set([
 /** Precis' own request headers that do not begin with `x-memory-`. */
 const OWN_HEADERS = new Set(['x-agent-type', 'x-conversation-id']);
 
-/** What would tell the shared account, or the caller's own one, to the wrong side when Precis holds the key. */
-const ACCOUNT_HEADERS = new Set([
-  'openai-organization',
-  'openai-project',
-  'cookie',
-  'api-key',
-  'x-api-key',
-  'set-cookie',
-]);
+/**
+ * The headers that callers of a shared account may send. Any other could steer a gateway before the upstream: to another host, path,
+ * method or account, with the deployer's key.
+ */
+const SHARED_REQUEST = ['accept', 'user-agent', 'openai-beta', 'x-stainless-*'];
+
+/**
+ * The headers of an answer that callers of a shared account see. Others tell of the account: its organization, its limits, and what
+ * all callers together leave of them (https://platform.openai.com/docs/api-reference/debugging-requests).
+ */
+const SHARED_RESPONSE = [
+  'cache-control',
+  'content-*',
+  'date',
+  'openai-model',
+  'openai-processing-ms',
+  'openai-version',
+  'retry-after',
+  'retry-after-ms',
+  'x-request-id',
+  'x-should-retry',
+];
+
+/** Headers that Precis sets itself in a request with the deployer's key. */
+const SET_HERE = new Set(['authorization', 'content-type', 'content-encoding']);
 
 /** The upstream account in use: the caller's own key, or the deployer's. */
 export interface UpstreamAccount {
   /** The deployer's key, which takes the place of the caller's; absent when callers bring their own. */
   readonly apiKey?: string;
+  /** Further headers that callers of the deployer's key may send, in lower case; one that ends with `*` is a prefix. */
+  readonly forwardedHeaders?: readonly string[];
 }
 
 /**
  * The headers that go upstream: the caller's, without those of this connection, of Precis, of the edge (`cf-*`, forwarding), and
- * without `accept-encoding`, since answers are read here.
+ * without `accept-encoding`, since answers are read here. With the deployer's key only those of a list go up.
+ *
+ * @param hasBody whether a body goes up; with the deployer's key it is JSON, as it was read here
  */
-export function requestHeaders(incoming: Headers, account: UpstreamAccount): Headers {
+export function requestHeaders(incoming: Headers, account: UpstreamAccount, hasBody = false): Headers {
   const headers = new Headers();
   const named = new Set((incoming.get('connection') ?? '').toLowerCase().split(/[\s,]+/));
+  const { apiKey, forwardedHeaders = [] } = account;
+  const shared = apiKey === undefined ? undefined : [...SHARED_REQUEST, ...forwardedHeaders];
   for (const [name, value] of incoming) {
     if (named.has(name)) continue;
     if (HOP_BY_HOP.has(name) || isOwnHeader(name) || isEdgeHeader(name) || name === 'accept-encoding')
       continue;
-    if (account.apiKey !== undefined && ACCOUNT_HEADERS.has(name)) continue;
+    if (shared && (SET_HERE.has(name) || !isListed(name, shared))) continue;
     headers.append(name, value);
   }
-  if (account.apiKey !== undefined) headers.set('authorization', `Bearer ${account.apiKey}`);
+  if (apiKey === undefined) return headers;
+  headers.set('authorization', `Bearer ${apiKey}`);
+  if (hasBody) headers.set('content-type', 'application/json');
   return headers;
 }
 
@@ -62,7 +86,7 @@ export function responseHeaders(upstream: Headers, account: UpstreamAccount): He
   for (const [name, value] of upstream) {
     if (name === 'content-length' && !encoded) headers.set(name, value);
     if (HOP_BY_HOP.has(name) || name === 'content-encoding' || name.startsWith('x-memory-')) continue;
-    if (account.apiKey !== undefined && ACCOUNT_HEADERS.has(name)) continue;
+    if (account.apiKey !== undefined && !isListed(name, SHARED_RESPONSE)) continue;
     headers.append(name, value);
   }
   return headers;
@@ -84,6 +108,11 @@ export function upstreamUrl(base: string, path: string, search: string): string 
   if (url.origin !== root.origin || !url.pathname.startsWith(`${prefix}/`))
     throw new Error('a path left the upstream base URL');
   return url.href;
+}
+
+/** @param list names; one that ends with `*` is a prefix */
+function isListed(name: string, list: readonly string[]): boolean {
+  return list.some((entry) => (entry.endsWith('*') ? name.startsWith(entry.slice(0, -1)) : name === entry));
 }
 
 function isOwnHeader(name: string): boolean {

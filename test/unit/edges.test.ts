@@ -153,6 +153,23 @@ describe('headers', () => {
     expect(Object.fromEntries(headers)).toEqual({
       authorization: 'Bearer ours',
       'x-stainless-lang': 'js',
+    });
+  });
+
+  it('F12: go up with the deployer’s key where they are listed, and as JSON', () => {
+    const account = {
+      apiKey: 'ours',
+      forwardedHeaders: ['x-session-*', 'authorization', 'content-type', 'x-*'],
+    };
+    const sent = new Headers([
+      ...incoming,
+      ['content-type', 'text/plain; charset=utf-7'],
+      ['x-memory-mode', 'x'],
+    ]);
+    expect(Object.fromEntries(requestHeaders(sent, account, true))).toEqual({
+      authorization: 'Bearer ours',
+      'content-type': 'application/json',
+      'x-stainless-lang': 'js',
       'x-session-id': 's',
     });
   });
@@ -229,12 +246,40 @@ describe('the configuration', () => {
     ({ PRECIS_SECRET: 'long enough for a secret', ...bindings, ...more }) as unknown as Env;
 
   it('reads access keys as pairs or as JSON', () => {
+    const [k1, k2] = ['key-of-alice-0123456789', 'key=of-bob-0123456789ab'];
     const keys = [
-      { name: 'alice', key: 'k1' },
-      { name: 'bob', key: 'k2=3' },
+      { name: 'alice', key: k1 },
+      { name: 'bob', key: k2 },
     ];
-    for (const ACCESS_KEYS of ['alice=k1, bob=k2=3', 'alice:k1\nbob:k2=3', '{"alice":"k1","bob":"k2=3"}'])
-      expect(readConfig(env({ ACCESS_KEYS, UPSTREAM_API_KEY: 'u' })).access).toEqual({ keys, apiKey: 'u' });
+    for (const ACCESS_KEYS of [
+      `alice=${k1}, bob=${k2}`,
+      `alice:${k1}\nbob:${k2}`,
+      `{"alice":"${k1}","bob":"${k2}"}`,
+    ])
+      expect(readConfig(env({ ACCESS_KEYS, UPSTREAM_API_KEY: 'u' })).access).toEqual({
+        keys,
+        apiKey: 'u',
+        forwardedHeaders: [],
+      });
+  });
+
+  const strong = 'secret-key-0123456789';
+
+  it.each([
+    ['a short key', 'alice=secret'],
+    ['a key of 19 characters', `alice=${'s'.repeat(19)}`],
+    ['a short key in JSON', '{"alice":"secret"}'],
+    ['the same key twice', `alice=${strong},bob=${strong}`],
+    ['the same name twice', `alice=${strong},alice=${strong}2`],
+    ['the same name twice in JSON', `{"alice":"${strong}","al\\u0069ce":"${strong}2"}`],
+    ['the key of the upstream', 'alice=secret-of-the-upstream-1'],
+    ['a key with a space', '{"alice":"secret 0123456789 0123456789"}'],
+    ['a key that is no text', '{"alice":12345678901234567890}'],
+  ])('F15: refuses access keys with %s, without their value', (_, ACCESS_KEYS) => {
+    const read = () => readConfig(env({ ACCESS_KEYS, UPSTREAM_API_KEY: 'secret-of-the-upstream-1' }));
+    expect(read).toThrow(ConfigError);
+    expect(read).toThrow('ACCESS_KEYS');
+    expect(read).not.toThrow(/secret/);
   });
 
   it('takes the deployer’s prices, of which there are none by default', () => {
@@ -276,6 +321,8 @@ describe('the configuration', () => {
     [{ PRECIS_SECRET: 'short' }, 'PRECIS_SECRET'],
     [{ UPSTREAM_BASE_URL: 'ftp://x' }, 'UPSTREAM_BASE_URL'],
     [{ ACCESS_KEYS: 'alice=secret' }, 'UPSTREAM_API_KEY'],
+    [{ FORWARDED_HEADERS: '*' }, 'FORWARDED_HEADERS'],
+    [{ FORWARDED_HEADERS: 'x-a, x b:c' }, 'FORWARDED_HEADERS'],
     [{ ACCESS_KEYS: 'secret', UPSTREAM_API_KEY: 'u' }, 'ACCESS_KEYS'],
     [{ ACCESS_KEYS: '{"secret', UPSTREAM_API_KEY: 'u' }, 'ACCESS_KEYS'],
     [{ DEFAULT_MEMORY_STRATEGY: '{"mode":"compct"}' }, 'DEFAULT_MEMORY_STRATEGY'],

@@ -1,0 +1,198 @@
+import { describe, expect, it } from 'vitest';
+import { deploy } from '../support/deployment.ts';
+import { PROTOCOLS } from '../support/protocol.ts';
+import type { RecordedRequest } from '../support/upstream.ts';
+
+const alice = 'precis-alice-0123456789abcdef';
+const deployers = 'sk-the-key-that-the-deployer-pays-for';
+const shared = { ACCESS_KEYS: `alice=${alice}`, UPSTREAM_API_KEY: deployers };
+
+const deployment = deploy({ vars: shared });
+const opened = deploy({ vars: { ...shared, FORWARDED_HEADERS: 'x-trace-id, x-tags-*' } });
+const ownKeys = deploy();
+
+const model = 'gpt-4.1-mini';
+const chat = { model, messages: [{ role: 'user', content: 'Hello' }] };
+const withKey = (headers: Record<string, string> = {}) => ({ authorization: `Bearer ${alice}`, ...headers });
+
+const steering = {
+  'helicone-target-url': 'https://elsewhere.test',
+  'x-portkey-custom-host': 'https://elsewhere.test',
+  'x-original-url': '/v1/files',
+  'x-rewrite-url': '/v1/files',
+  'x-http-method-override': 'DELETE',
+  'idempotency-key': 'of-another-caller',
+  'x-trace-id': 'trace',
+  'x-tags-team': 'team',
+};
+
+/** Of the connection, and of the platform that the Worker runs on. */
+const CONNECTION = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'transfer-encoding',
+  'accept-encoding',
+  'cf-worker',
+]);
+
+/** Headers that went up. */
+function sentHeaders({ headers }: RecordedRequest): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !CONNECTION.has(name)));
+}
+
+async function refusal(response: Response): Promise<unknown[]> {
+  const { error } = (await response.json()) as { error?: Record<string, unknown> };
+  return [response.status, error?.type, error?.code, error?.param];
+}
+
+describe.each(PROTOCOLS)('what goes up with the key of a shared account, over $name', (protocol) => {
+  deployment.over(protocol);
+  opened.over(protocol);
+  ownKeys.over(protocol);
+
+  const routes = (
+    on: typeof deployment,
+  ): [string, (headers: Record<string, string>) => Promise<Response>][] => [
+    ['an answer', (headers) => on.chat(chat, headers)],
+    [
+      'embeddings',
+      (headers) =>
+        on.fetch('/v1/embeddings', { method: 'POST', headers, body: '{"model":"small","input":"x"}' }),
+    ],
+    ['models', (headers) => on.fetch('/v1/models', { headers })],
+  ];
+
+  it.each(routes(deployment))('F12: is no header that could steer a gateway: %s', async (name, ask) => {
+    const usual = {
+      accept: 'application/json',
+      'user-agent': 'test/1',
+      'openai-beta': 'x=v1',
+      'x-stainless-lang': 'js',
+    };
+    const type = name === 'models' ? {} : { 'content-type': 'application/json' };
+
+    const response = await ask(withKey({ ...usual, ...steering, 'content-type': 'application/json; x=y' }));
+
+    expect(response.status).toBe(200);
+    expect(deployment.upstream.requests.map(sentHeaders)).toEqual([
+      { ...usual, ...type, authorization: `Bearer ${deployers}` },
+    ]);
+  });
+
+  it.each(routes(opened))('F12: is a header that the deployer lists: %s', async (_, ask) => {
+    expect((await ask(withKey(steering))).status).toBe(200);
+
+    const [sent] = opened.upstream.requests;
+    expect(sent?.headers).toMatchObject({ 'x-trace-id': 'trace', 'x-tags-team': 'team' });
+    expect(sent?.headers).not.toHaveProperty('idempotency-key');
+  });
+
+  it('F12: is no query', async () => {
+    const body = JSON.stringify(protocol.body(chat));
+    await deployment.fetch(`/v1${protocol.path}?api-version=1&target=elsewhere`, {
+      method: 'POST',
+      headers: withKey(),
+      body,
+    });
+    await deployment.fetch('/v1/models?after=x', { headers: withKey() });
+    await deployment.fetch('/v1/embeddings?x=y', { method: 'POST', headers: withKey(), body: '{}' });
+
+    expect(deployment.upstream.requests.map(({ path }) => path)).toEqual([
+      `/v1${protocol.path}`,
+      '/v1/models',
+      '/v1/embeddings',
+    ]);
+  });
+
+  it('F12: is all that callers send with keys of their own', async () => {
+    await ownKeys.chat(chat, steering);
+    expect(ownKeys.lastChat().headers).toMatchObject(steering);
+  });
+
+  const charsets = [
+    'application/json; charset=utf-7',
+    'application/json;charset="utf-16"',
+    'application/json; charset=utf-8; charset=utf-7',
+    'application/json; CHARSET = UTF-7',
+    "application/json; charset*=utf-8''utf-7",
+    'application/json, application/json; charset=iso-8859-1',
+    'application/json; charset',
+  ];
+
+  it.each(charsets)('F13: is nothing that another server may read in another charset: %s', async (type) => {
+    const headers = { 'content-type': type };
+    const answers = [
+      await deployment.chat(chat, withKey(headers)),
+      await deployment.fetch('/v1/embeddings', { method: 'POST', headers: withKey(headers), body: '{}' }),
+      await deployment.fetch('/v1/compact', {
+        method: 'POST',
+        headers: withKey(headers),
+        body: JSON.stringify(chat),
+      }),
+      await ownKeys.chat(chat, headers),
+    ];
+
+    for (const answer of answers)
+      expect(await refusal(answer)).toEqual([
+        415,
+        'invalid_request_error',
+        'unsupported_media_type',
+        'content-type',
+      ]);
+    expect([...deployment.upstream.requests, ...ownKeys.upstream.requests]).toEqual([]);
+  });
+
+  it.each([
+    'application/json; charset=utf-8',
+    'application/json; charset="UTF-8"',
+    'application/json;charset=us-ascii',
+    'text/plain',
+  ])('F13: is JSON and said to be nothing else: %s', async (type) => {
+    const answers = [
+      await deployment.chat(chat, withKey({ 'content-type': type })),
+      await deployment.fetch('/v1/embeddings', {
+        method: 'POST',
+        headers: withKey({ 'content-type': type }),
+        body: '{}',
+      }),
+    ];
+
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    for (const { headers } of deployment.upstream.requests)
+      expect(headers['content-type']).toBe('application/json');
+  });
+
+  it('F13: is no body of embeddings in an encoding that is not read', async () => {
+    const headers = withKey({ 'content-type': 'application/json', 'content-encoding': 'gzip' });
+    const answer = await deployment.fetch('/v1/embeddings', { method: 'POST', headers, body: '{}' });
+
+    expect(await refusal(answer)).toEqual([
+      415,
+      'invalid_request_error',
+      'unsupported_media_type',
+      'content-encoding',
+    ]);
+    expect(deployment.upstream.requests).toEqual([]);
+  });
+
+  it.each([
+    ['a byte order mark', Buffer.from(`\uFEFF${JSON.stringify(protocol.body(chat))}`)],
+    ['UTF-16', Buffer.from(JSON.stringify(protocol.body(chat)), 'utf16le')],
+    [
+      'bytes that are no UTF-8',
+      Buffer.from(JSON.stringify(protocol.body(chat)).replace('Hello', '\xff\xfe'), 'latin1'),
+    ],
+    [
+      'an overlong quote',
+      Buffer.from(JSON.stringify(protocol.body(chat)).replace('Hello', '\xc0\xa2'), 'latin1'),
+    ],
+  ])('F13: is no body with %s', async (_, body) => {
+    for (const on of [deployment, ownKeys]) {
+      const authorization = on === deployment ? { headers: withKey() } : {};
+      const answer = await on.fetch(`/v1${protocol.path}`, { method: 'POST', ...authorization, body });
+      expect(await refusal(answer)).toEqual([400, 'invalid_request_error', 'invalid_json', null]);
+      expect(on.upstream.requests).toEqual([]);
+    }
+  });
+});
