@@ -7,6 +7,7 @@ export type ErrorCode =
   | 'invalid_memory_strategy'
   | 'invalid_messages'
   | 'body_too_large'
+  | 'unsupported_media_type'
   | 'invalid_ref'
   | 'ref_not_found'
   | 'unknown_agent'
@@ -27,6 +28,7 @@ const WIRE: Readonly<Record<ErrorCode, readonly [status: number, type: string]>>
   invalid_memory_strategy: [400, 'invalid_request_error'],
   invalid_messages: [400, 'invalid_request_error'],
   body_too_large: [413, 'invalid_request_error'],
+  unsupported_media_type: [415, 'invalid_request_error'],
   invalid_ref: [400, 'invalid_request_error'],
   ref_not_found: [404, 'invalid_request_error'],
   unknown_agent: [404, 'invalid_request_error'],

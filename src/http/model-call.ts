@@ -8,6 +8,7 @@ import { Rounds } from '../retrieval/rounds.ts';
 import { archiverOf } from './archive.ts';
 import { askUpstream, scopeOf } from './ask-upstream.ts';
 import { askWithin } from './ask-within.ts';
+import { checkCharset } from './body-type.ts';
 import { agentOf, type ChosenStrategy, chooseStrategy } from './choose-strategy.ts';
 import { type Compaction, compactConversation } from './compaction.ts';
 import { settingsOf } from './conversation.ts';
@@ -133,6 +134,7 @@ export async function readRequest<Read extends ModelRequest>(
   { read: reader }: Pick<ModelApi<Read>, 'read'>,
   { caller }: RequestScope,
 ): Promise<Read> {
+  checkCharset(raw.headers);
   const sealed = reader(new Uint8Array(await raw.arrayBuffer()));
   const bytes = sealed.ok ? await openSealed(sealed.value, caller.tenant) : undefined;
   const read = bytes ? reader(bytes) : sealed;

@@ -2,6 +2,7 @@
 import type { Context } from 'hono';
 import { responseHeaders } from '../upstream/request.ts';
 import { askUpstream, scopeOf } from './ask-upstream.ts';
+import { checkCharset, checkUnencoded } from './body-type.ts';
 import { ApiError } from './errors.ts';
 import { climbs } from './routing.ts';
 import type { AppEnv } from './services.ts';
@@ -15,7 +16,12 @@ export async function passthrough(c: Context<AppEnv>): Promise<Response> {
   const closed = scope.services.config.access !== undefined && !isShared(c.req.method, path);
   if (closed || climbs(path) || path === '/v1')
     throw new ApiError('not_forwarded', `${c.req.method} ${path} is not forwarded by this deployment.`);
-  const { response } = await askUpstream(c, scope, path.slice('/v1'.length), bodyOf(c.req.raw));
+  const body = bodyOf(c.req.raw);
+  if (scope.services.config.access && body) {
+    checkCharset(c.req.raw.headers);
+    checkUnencoded(c.req.raw.headers);
+  }
+  const { response } = await askUpstream(c, scope, path.slice('/v1'.length), body);
   const { status, statusText } = response;
   const headers = responseHeaders(response.headers, scope.caller.account);
   return new Response(response.body, { status, statusText, headers });
