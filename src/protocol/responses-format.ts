@@ -16,6 +16,8 @@ import { dataOf, eventFrame, FrameSplitter, KEEPALIVE } from './sse.ts';
 
 /** Events that end a stream (https://platform.openai.com/docs/api-reference/responses-streaming); what only looks like one is read. */
 const LAST = /"(?:response\.(?:completed|incomplete|failed)|error)"/;
+/** Tells of an item that has ended. */
+const ENDED = /"response\.output_item\.done"/;
 const SEQUENCE_NUMBER = /"sequence_number"\s*:\s*(\d+)/;
 
 /** The last event holds the whole answer. */
@@ -37,14 +39,25 @@ export const responsesFormat: AnswerFormat = {
 };
 
 class StreamedResponse implements AnswerGatherer {
-  private last: unknown;
+  private last: Record<string, unknown> | undefined;
+  private readonly items = new Map<unknown, unknown>();
 
   push(data: string): void {
-    this.last ??= lastEvent(data)?.response;
+    if (ENDED.test(data)) this.addItem(asObject(parseJson(data)));
+    const last = lastEvent(data)?.response;
+    if (last) this.last ??= asObject(last);
   }
 
+  /** Codex' backend and some gateways list nothing in the last event: then the answer is what was streamed. */
   text(): string | undefined {
-    return textOf(this.last);
+    const output = this.last?.output;
+    const isListed = Array.isArray(output) && output.length > 0;
+    return textOf(isListed ? this.last : { ...this.last, output: [...this.items.values()] });
+  }
+
+  private addItem({ type, item }: Record<string, unknown>): void {
+    // An item that is told twice counts once.
+    if (type === 'response.output_item.done') this.items.set(asObject(item).id ?? this.items.size, item);
   }
 }
 

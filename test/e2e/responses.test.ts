@@ -3,10 +3,11 @@ import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import type { Report } from '../../src/memory/report.ts';
 import { agentRun } from '../support/agent-run.ts';
-import { respond } from '../support/behaviours.ts';
+import { type Behaviour, respond } from '../support/behaviours.ts';
 import { deploy, KEY } from '../support/deployment.ts';
 import { asResponses } from '../support/items.ts';
 import { until } from '../support/polling.ts';
+import { eventsOf } from '../support/response.ts';
 
 const deployment = deploy({ upstream: { strict: { jsonArguments: true } } });
 
@@ -110,6 +111,53 @@ describe('a conversation over the Responses API', () => {
       input[0],
       { role: 'assistant', content: 'This is what the upstream has to say.' },
     ]);
+  });
+});
+
+describe('a stream whose last event lists nothing', () => {
+  /** As Codex' backend ends its streams. */
+  const listsNothing: Behaviour = (_, response, { body }) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (const event of eventsOf(body))
+      response.write(
+        event.startsWith('event: response.completed')
+          ? event.replace(/"output":\[.*\]/, '"output":[]')
+          : event,
+      );
+    response.end();
+  };
+  const say = async (memory_strategy: object, conversation_id: string) => {
+    deployment.upstream.next(listsNothing);
+    const input = [{ role: 'user', content: 'Where are the quinces?' }];
+    const response = await deployment.fetch('/v1/responses', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'gpt-4.1', input, stream: true, memory_strategy, conversation_id }),
+    });
+    expect(await response.text()).toContain('"output":[]');
+    return async (what: string): Promise<Json> => {
+      const stored = await deployment.fetch(`/v1/conversations/${conversation_id}/${what}`);
+      return stored.ok ? ((await stored.json()) as Json) : {};
+    };
+  };
+
+  it('F20: is archived with the answer that was streamed', async () => {
+    const stored = await say({ mode: 'trim', max_turns: 9, archive: true }, 'unlisted');
+    const archived = async () => ((await stored('messages')).data ?? []) as Json[];
+    await until('the answer is archived', async () => (await archived()).length === 2);
+    expect((await archived())[1]?.message).toEqual({
+      role: 'assistant',
+      content: 'This is what the upstream has to say.',
+    });
+  });
+
+  it('F20: closes its round in rolling memory', async () => {
+    const stored = await say(
+      { mode: 'rolling_summary', summarize_after_seq: 1, full_zone_turns: 0 },
+      'unlisted-rolling',
+    );
+    const memories = async () => ((await stored('memory')).memories ?? []) as Json[];
+    await until('the round is being remembered', async () => (await memories()).length === 1);
   });
 });
 

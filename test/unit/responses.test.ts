@@ -334,4 +334,31 @@ describe('the text of an answer', () => {
       textOf({ type: 'mcp_approval_request', id: 'mcpr_1', name: 'x', arguments: '{}' }),
     ).toBeUndefined();
   });
+
+  describe('that lists nothing at its end', () => {
+    const gathered = (output: unknown, items: readonly object[], end = 'completed') => {
+      const answer = responsesFormat.gather();
+      for (const item of items)
+        answer.push(JSON.stringify({ type: 'response.output_item.done', output_index: 0, item }));
+      answer.push(
+        JSON.stringify({ type: `response.${end}`, response: { id: 'resp_1', status: end, output } }),
+      );
+      return answer.text();
+    };
+
+    it.each([[[]], [undefined], [null]])('F20: is that of the items that were streamed (%j)', (output) => {
+      const reasoning = { type: 'reasoning', id: 'rs_1', summary: [] };
+      const parts = [said('Found '), said('it.')].map((item, at) => ({ ...item, id: `msg_${at}` }));
+      expect(gathered(output, [reasoning, ...parts])).toBe('Found it.');
+      expect(gathered(output, [said('Let me look.'), called('a')])).toBeUndefined();
+      const message = { ...said('Found.'), id: 'msg_1' };
+      expect(gathered(output, [message, message])).toBe('Found.');
+      expect(gathered(output, [said('Fou')], 'failed')).toBeUndefined();
+      expect(gathered(output, [])).toBeUndefined();
+    });
+
+    it('F20: is that of the end where it lists anything', () => {
+      expect(gathered([said('Found.')], [said('Fou')])).toBe('Found.');
+    });
+  });
 });
