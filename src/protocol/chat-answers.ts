@@ -2,7 +2,7 @@
 import type { TokenUsage } from '../memory/report.ts';
 import type { JoinedBodies } from './answer-format.ts';
 import { type CallPiece, GatheredMessage, isOtherCall, isWhole, nameOf, turnOf } from './chat-turn.ts';
-import { asObject, parseJson } from './json.ts';
+import { asObject, isObject, parseJson } from './json.ts';
 import type { Turn } from './turn.ts';
 import { CHAT_USAGE, type Usage, UsageTally } from './usage.ts';
 
@@ -45,12 +45,13 @@ export class ChatAnswers implements JoinedBodies {
     const completion = completionOf(body);
     const choice = completion?.choices[0];
     const { message } = choice ?? {};
-    if (!completion || !choice || !message) return body;
+    if (!completion || !choice || !isObject(message)) return body;
     this.tally.count(completion.usage);
 
     const calls = Array.isArray(message.tool_calls) ? (message.tool_calls as CallPiece[]) : [];
-    const ours = calls.filter((call) => !isOtherCall(call) && this.names.has(nameOf(call)));
-    const decides = ours.length > 0 && ours[0] === calls[0] && this.mayAnswer();
+    const readable = calls.filter(isObject) as CallPiece[];
+    const ours = readable.filter((call) => !isOtherCall(call) && this.names.has(nameOf(call)));
+    const decides = ours.length > 0 && ours[0] === readable[0] && this.mayAnswer();
     if (decides && isWhole(choice.finish_reason)) {
       this.said.add(message);
       this.first ??= completion;

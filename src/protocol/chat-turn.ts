@@ -1,4 +1,5 @@
 /** What a model has said in one chat completion, gathered so that it can be said back to it. */
+import { asString } from './json.ts';
 import { appendTo } from './tools.ts';
 import { isObjectJson, type Turn } from './turn.ts';
 
@@ -23,7 +24,13 @@ export interface CallPiece {
 
 /** The name in a call, or in a piece of one; empty where none stands. */
 export function nameOf(call: CallPiece): string {
-  return call.function?.name ?? call.custom?.name ?? '';
+  return asString(call.function?.name ?? call.custom?.name);
+}
+
+/** The arguments in a call, or in a piece of one. Some upstreams send the object itself. */
+export function argumentsOf({ function: called }: CallPiece): string {
+  const input: unknown = called?.arguments ?? '';
+  return typeof input === 'string' ? input : JSON.stringify(input);
 }
 
 /** Whether it is a piece of something else than the call of a function, such as the call of a custom tool. */
@@ -45,7 +52,7 @@ export function turnOf(message: Json, calls: readonly CallPiece[]): Turn {
     tool_calls: calls.map(({ index: _, ...call }) => ({
       ...call,
       type: 'function',
-      function: withObject(call.function),
+      function: withObject(call),
     })),
   };
   return {
@@ -53,7 +60,7 @@ export function turnOf(message: Json, calls: readonly CallPiece[]): Turn {
     calls: calls.map((call) => ({
       id: call.id ?? '',
       name: nameOf(call),
-      arguments: call.function?.arguments ?? '',
+      arguments: argumentsOf(call),
     })),
   };
 }
@@ -98,14 +105,14 @@ export function joined(call: CallPiece, piece: CallPiece): CallPiece {
       ...call.function,
       ...piece.function,
       name: said === name ? name : name + said,
-      arguments: (call.function?.arguments ?? '') + (piece.function?.arguments ?? ''),
+      arguments: argumentsOf(call) + argumentsOf(piece),
     },
   };
 }
 
-function withObject(called: CallPiece['function']): CallPiece['function'] {
-  const input = called?.arguments ?? '';
-  return { ...called, arguments: isObjectJson(input) ? input : '{}' };
+function withObject(call: CallPiece): CallPiece['function'] {
+  const input = argumentsOf(call);
+  return { ...call.function, arguments: isObjectJson(input) ? input : '{}' };
 }
 
 function saysNothing(value: unknown): boolean {

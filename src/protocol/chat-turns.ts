@@ -10,6 +10,7 @@ import type { TokenUsage } from '../memory/report.ts';
 import type { JoinedStreams } from './answer-format.ts';
 import { DONE } from './chat-stream.ts';
 import {
+  argumentsOf,
   type CallPiece,
   GatheredMessage,
   isOtherCall,
@@ -18,7 +19,7 @@ import {
   nameOf,
   turnOf,
 } from './chat-turn.ts';
-import { asObject, parseJson } from './json.ts';
+import { asObject, isObject, parseJson } from './json.ts';
 import { dataFrame } from './sse.ts';
 import type { Turn } from './turn.ts';
 import { CHAT_USAGE, type Usage, UsageTally } from './usage.ts';
@@ -105,7 +106,8 @@ export class ChatTurns implements JoinedStreams {
   }
 
   take(data: string, frame: Uint8Array): Uint8Array[] {
-    if (data.trim() === DONE && this.isTurn) {
+    if (data.trim() === DONE) {
+      if (!this.isTurn) return [...this.waitingFrames(), frame];
       this.end();
       return [];
     }
@@ -117,8 +119,13 @@ export class ChatTurns implements JoinedStreams {
 
     this.first ??= chunk;
     const delta = choice.delta ?? {};
+    // An answer that can't be read is passed on.
+    if (!isObject(choice) || !isObject(delta))
+      return this.isLater ? [this.frameOf(chunk, chunk.choices)] : [frame];
     this.message.add(delta);
-    const pieces = Array.isArray(delta.tool_calls) ? (delta.tool_calls as CallPiece[]) : [];
+    const pieces = Array.isArray(delta.tool_calls)
+      ? delta.tool_calls.filter((piece): piece is CallPiece => piece !== null)
+      : [];
     const waited = this.undecided !== undefined;
     const shown = pieces.flatMap((piece) => this.piece(piece));
     // Some upstreams say '' for what has not ended.
@@ -158,8 +165,9 @@ export class ChatTurns implements JoinedStreams {
     shown: CallPiece[],
     finish: string | null,
   ): Uint8Array[] {
-    const { tool_calls: _, role, ...words } = delta;
-    const says = Object.values(words).some((value) => value !== null && value !== '');
+    const { tool_calls, role, ...others } = delta;
+    const words = Array.isArray(tool_calls) ? others : { tool_calls, ...others };
+    const says = Object.values(words).some((value) => (value ?? '') !== '');
     const counts = (chunk.usage ?? null) !== null && !this.goesOn;
     const speaks = !this.hasRole && (role ?? null) !== null;
     if (!says && shown.length === 0 && finish === null && !counts && !speaks) return [];
@@ -169,7 +177,8 @@ export class ChatTurns implements JoinedStreams {
       ...words,
       ...(shown.length > 0 ? { tool_calls: shown } : {}),
     };
-    return [this.frameOf(chunk, [{ ...choice, delta: told, finish_reason: finish }])];
+    const answer = { ...choice, delta: told, finish_reason: finish };
+    return [this.frameOf(chunk, [answer, ...chunk.choices.slice(1)])];
   }
 
   /** How the caller is told that the answer ends: one of nothing but calls that are dropped has stopped. */
@@ -179,8 +188,9 @@ export class ChatTurns implements JoinedStreams {
     return this.calls.size > 0 && this.shownCalls === 0 && isWhole(finish) ? 'stop' : finish;
   }
 
-  /** One piece of a call, and what of that call may be shown now. */
+  /** One piece of a call, and what of that call may be shown now. What is no object is nobody's call. */
   private piece(piece: CallPiece): CallPiece[] {
+    if (!isObject(piece)) return [piece];
     const index = piece.index ?? 0;
     const known = this.calls.get(index);
     if (known && !begins(piece, known.call)) return this.continued(known, piece);
@@ -202,10 +212,17 @@ export class ChatTurns implements JoinedStreams {
     return this.undecided ? this.decide(this.undecided, true) : [];
   }
 
+  /** The call that has waited for its name to the end of the stream. */
+  private waitingFrames(): Uint8Array[] {
+    const tool_calls = this.decideWaiting();
+    if (!this.first || tool_calls.length === 0) return [];
+    return [this.frameOf(this.first, [{ index: 0, delta: { tool_calls }, finish_reason: null }])];
+  }
+
   /** @param isNamed whether no more of the name can come */
   private decide(gathered: Gathered, isNamed: boolean): CallPiece[] {
     const name = nameOf(gathered.call);
-    const input = gathered.call.function?.arguments ?? '';
+    const input = argumentsOf(gathered.call);
     const mayBeOurs = [...this.names].some((ours) => ours.startsWith(name));
     this.undecided = !isNamed && input === '' && mayBeOurs ? gathered : undefined;
     if (this.undecided) return [];
@@ -247,7 +264,7 @@ function begins(piece: CallPiece, known: CallPiece): boolean {
 }
 
 function indexesOf(pieces: readonly CallPiece[]): string {
-  return pieces.map(({ index = 0 }) => index).join();
+  return pieces.map((piece) => (isObject(piece) ? (piece.index ?? 0) : '')).join();
 }
 
 function chunkOf(data: string): Chunk | undefined {

@@ -1,20 +1,18 @@
 /** Several responses of a model, each one JSON body, as the one that its caller sees. */
 import type { TokenUsage } from '../memory/report.ts';
 import type { JoinedBodies } from './answer-format.ts';
-import { asObject } from './json.ts';
+import { asObject, isObject } from './json.ts';
 import { RESPONSE, responseSplices } from './responses-splices.ts';
 import { ItemSorter, turnOf } from './responses-turn.ts';
 import { fieldOf, jsonOf, scanObject, splice } from './spans.ts';
 import type { Turn } from './turn.ts';
 import { RESPONSES_USAGE, UsageTally } from './usage.ts';
 
-type Json = Record<string, unknown>;
-
 export class ResponsesBodies implements JoinedBodies {
   private readonly names: ReadonlySet<string>;
   private readonly mayAnswer: () => boolean;
   /** The items of all answers so far that the caller sees. */
-  private readonly shown: Json[] = [];
+  private readonly shown: unknown[] = [];
   private isLater = false;
   private readonly tally = new UsageTally(RESPONSES_USAGE);
 
@@ -37,17 +35,16 @@ export class ResponsesBodies implements JoinedBodies {
     };
     const output = field('output');
     if (!Array.isArray(output)) return body;
-    const items = output.map(asObject);
     const sorter = new ItemSorter(this.names, this.mayAnswer);
-    this.shown.push(...shownItems(items, sorter));
+    this.shown.push(...shownItems(output, sorter));
     const counted = field('usage');
     if (counted) this.tally.count(asObject(counted));
     if (sorter.isOurs && (field('status') ?? 'completed') === 'completed') {
       this.isLater = true;
       this.tally.begin();
-      return turnOf(items, sorter);
+      return turnOf(output.filter(isObject), sorter);
     }
-    const isSame = !this.isLater && this.shown.length === items.length;
+    const isSame = !this.isLater && this.shown.length === output.length;
     const changes = {
       output: isSame ? undefined : this.shown,
       usage: this.isLater ? this.tally.told : undefined,
@@ -57,11 +54,11 @@ export class ResponsesBodies implements JoinedBodies {
   }
 }
 
-function shownItems(items: readonly Json[], sorter: ItemSorter): Json[] {
-  const shown: Json[] = [];
-  let held: Json[] = [];
+function shownItems(items: readonly unknown[], sorter: ItemSorter): unknown[] {
+  const shown: unknown[] = [];
+  let held: unknown[] = [];
   for (const item of items) {
-    const fate = sorter.next(item);
+    const fate = sorter.next(asObject(item));
     if (fate === 'held') held.push(item);
     else {
       if (fate === 'shown') shown.push(...held, item);

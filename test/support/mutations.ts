@@ -1,0 +1,49 @@
+/** Mutations of valid JSON, as odd upstreams send them: values that are replaced, left out, or joined by a null. */
+import fc from 'fast-check';
+
+/** One change: it is made at one of the places of the value that it is applied to. */
+export interface Mutation {
+  /** Which of the places, counted around. */
+  readonly place: number;
+  readonly kind: 'replace' | 'remove' | 'add null';
+  readonly value: unknown;
+}
+
+const odd = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(null) },
+  fc.constantFrom<unknown>('', 0, -1, true, [], {}, [null], [[]], { index: null }),
+  fc.jsonValue({ maxDepth: 2 }),
+);
+
+export const mutations: fc.Arbitrary<Mutation[]> = fc.array(
+  fc.record({
+    place: fc.nat({ max: 999 }),
+    kind: fc.constantFrom('replace', 'replace', 'remove', 'add null'),
+    value: odd,
+  }),
+  { maxLength: 4 },
+);
+
+type Container = Record<string, unknown> | unknown[];
+
+/** A copy of a JSON value, with its mutations. */
+export function mutated<Value>(value: Value, changes: readonly Mutation[]): Value {
+  const root: { value: unknown } = { value: structuredClone(value) };
+  for (const { place, kind, value: put } of changes) {
+    const places = [...placesIn(root)];
+    const [parent, key] = places[place % places.length] ?? [root, 'value'];
+    const at = parent as Record<string, unknown>;
+    if (kind === 'remove' && parent !== root)
+      Array.isArray(parent) ? parent.splice(Number(key), 1) : delete at[key];
+    else if (kind === 'add null' && Array.isArray(at[key])) at[key] = [null, ...(at[key] as unknown[]), null];
+    else at[key] = structuredClone(put);
+  }
+  return root.value as Value;
+}
+
+function* placesIn(container: Container): Generator<[Container, string]> {
+  for (const [key, value] of Object.entries(container)) {
+    yield [container, key];
+    if (typeof value === 'object' && value !== null) yield* placesIn(value as Container);
+  }
+}
