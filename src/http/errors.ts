@@ -1,5 +1,6 @@
 /** Errors made by Precis, in OpenAI's shape, so that clients' own handling of errors works (design §5). */
 import type { AnswerFault } from '../protocol/answer-format.ts';
+import { LONGEST_ANSWER } from '../upstream/body.ts';
 import type { UpstreamFault } from '../upstream/fetch.ts';
 
 export type ErrorCode =
@@ -18,6 +19,7 @@ export type ErrorCode =
   | 'not_forwarded'
   | 'upstream_unreachable'
   | 'upstream_timeout'
+  | 'answer_too_large'
   | 'store_failed'
   | 'misconfigured'
   | 'internal_error';
@@ -39,6 +41,7 @@ const WIRE: Readonly<Record<ErrorCode, readonly [status: number, type: string]>>
   not_forwarded: [404, 'invalid_request_error'],
   upstream_unreachable: [502, 'server_error'],
   upstream_timeout: [504, 'server_error'],
+  answer_too_large: [502, 'server_error'],
   store_failed: [503, 'server_error'],
   misconfigured: [500, 'server_error'],
   internal_error: [500, 'server_error'],
@@ -73,6 +76,11 @@ export class ApiError extends Error {
 /** What a caller is told of an error that was not made for callers: a fault of ours. Whoever catches it logs it. */
 export function internalError(): ApiError {
   return new ApiError('internal_error', 'Precis has failed on this request.');
+}
+
+/** For an answer that must be read, since a call of ours may stand in it. */
+export function answerTooLarge(): ApiError {
+  return new ApiError('answer_too_large', `The upstream's answer has more than ${LONGEST_ANSWER} bytes.`);
 }
 
 export function upstreamError(fault: UpstreamFault): ApiError {

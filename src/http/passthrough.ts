@@ -1,11 +1,11 @@
 /** Any other `/v1/*`: forwarded untouched, bodies and responses streamed (design §5). */
 import type { Context } from 'hono';
-import { responseHeaders } from '../upstream/request.ts';
 import { askUpstream, scopeOf } from './ask-upstream.ts';
 import { checkCharset, checkUnencoded } from './body-type.ts';
 import { ApiError } from './errors.ts';
 import { climbs } from './routing.ts';
 import type { AppEnv } from './services.ts';
+import { unread } from './unread-body.ts';
 
 /** What callers with an access key may reach; the rest of the shared account holds other tenants' files and answers. */
 const SHARED = /^\/v1\/(chat\/completions|embeddings|models(\/[^/]+)?)$/;
@@ -21,10 +21,7 @@ export async function passthrough(c: Context<AppEnv>): Promise<Response> {
     checkCharset(c.req.raw.headers);
     checkUnencoded(c.req.raw.headers);
   }
-  const { response } = await askUpstream(c, scope, path.slice('/v1'.length), body);
-  const { status, statusText } = response;
-  const headers = responseHeaders(response.headers, scope.caller.account);
-  return new Response(response.body, { status, statusText, headers });
+  return unread(await askUpstream(c, scope, path.slice('/v1'.length), body), scope);
 }
 
 /** `fetch` sends no body with these methods, and none has a meaning there (RFC 9110, section 9.3.1). */

@@ -3,20 +3,23 @@ import type { Report } from '../memory/report.ts';
 import {
   type AnswerFault,
   type AnswerFormat,
+  type AnswerListener,
   addReport,
   type JoinedAnswers,
 } from '../protocol/answer-format.ts';
 import type { Rounds } from '../retrieval/rounds.ts';
 import { faultOf, RetrievalStream } from '../retrieval/stream.ts';
 import type { WaitUntil } from '../storage/writer.ts';
+import { readBody } from '../upstream/body.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
-import { responseHeaders } from '../upstream/request.ts';
-import { type EventFormat, readBody, relayEvents } from '../upstream/stream.ts';
+import { isDecoded, responseHeaders } from '../upstream/request.ts';
+import { type EventFormat, relayEvents } from '../upstream/stream.ts';
 import type { ArchiveRequest } from './archive.ts';
-import { ApiError, internalError, upstreamError } from './errors.ts';
+import { ApiError, answerTooLarge, internalError, upstreamError } from './errors.ts';
 import type { MadeView, RequestScope } from './make-view.ts';
 import type { OfferedTools } from './offer-tools.ts';
 import { setReportHeaders } from './report-headers.ts';
+import { bodyRelay, isEventStream, unreadBody } from './unread-body.ts';
 
 /** How often a silent stream is kept alive, in milliseconds: under the usual idle limits of proxies. */
 export const KEEPALIVE_MS = 15_000;
@@ -42,14 +45,25 @@ export async function relay(
   scope: RequestScope,
 ): Promise<Response> {
   const { response } = answer;
-  if (response.ok && response.body && isEventStream(response)) return relayStream(answer, made, how, scope);
-  const isJson = response.headers.get('content-type')?.includes('json');
-  const isRead = isJson && (how.inBody || made.remember || how.archive);
-  // What a server calls its JSON is its own affair: a call of ours must not come through.
-  const mayCall = how.retrieval && (isJson || !how.streams);
-  if (response.ok && response.body && (isRead || mayCall)) return relayWhole(answer, made, how, scope);
+  const isOpen = response.ok && response.body !== null;
+  if (isOpen && !isDecoded(response.headers)) {
+    const fields = { code: 'answer_unreadable' };
+    scope.services.log('warn', 'an answer is passed on unread: its encoding is not known', fields);
+  } else if (isOpen) {
+    if (isEventStream(response)) return relayStream(answer, made, how, scope);
+    const isJson = response.headers.get('content-type')?.includes('json');
+    const isRead = isJson && (how.inBody || made.remember || how.archive);
+    // What a server calls its JSON is its own affair: a call of ours must not come through.
+    const mayCall = how.retrieval && (isJson || !how.streams);
+    if (isRead || mayCall) return relayWhole(answer, made, how, scope);
+  }
   if (response.ok && how.archive) scope.waitUntil(how.archive(undefined));
-  return new Response(response.body, headOf(answer, made.report, scope));
+  return relayUnread(answer, made, scope);
+}
+
+async function relayUnread(answer: UpstreamAnswer, made: MadeView, scope: RequestScope): Promise<Response> {
+  const body = await unreadBody(answer, scope.services);
+  return new Response(body, headOf(answer, made.report, scope));
 }
 
 function relayStream(
@@ -65,13 +79,18 @@ function relayStream(
   head.headers.delete('content-length');
   const streamed = answers.gather();
   let said: string | undefined;
-  const listener = (made.remember || archive) && {
-    push: (data: string) => streamed.push(data),
-    complete: () => {
-      said = streamed.text();
-      rememberAll(made, said, scope);
-    },
-  };
+  const listener =
+    (made.remember || archive) &&
+    guarded(
+      {
+        push: (data) => streamed.push(data),
+        complete: () => {
+          said = streamed.text();
+          rememberAll(made, said, scope);
+        },
+      },
+      scope,
+    );
   const joined = retrieval && answers.joinStreams(retrieval.tools.names, () => retrieval.rounds.isOpen);
   const report = (): Report => reportWith(made.report, retrieval?.rounds, joined);
   const seen = answers.stream(inBody ? report : undefined, listener || undefined);
@@ -80,7 +99,7 @@ function relayStream(
       const next = await coming;
       const { ok, body } = next.response;
       if (ok && body && isEventStream(next.response)) return next;
-      return faultOf(body ? await readAnswer(next, scope) : new Uint8Array(), ok);
+      return faultOf(body ? await readWhole(next, scope) : new Uint8Array(), ok);
     } catch (error) {
       return told(error, scope).toBody().error;
     }
@@ -89,7 +108,24 @@ function relayStream(
     retrieval && joined ? new RetrievalStream(joined, seen, retrieval.rounds, goesOn) : seen;
   const times = { idleMs: config.idleTimeoutMs, keepaliveMs: KEEPALIVE_MS };
   const ended = archive && archiveAtEnd(archive, () => said, scope.waitUntil);
-  return new Response(relayEvents(answer, format, times, ended), head);
+  const failed = (error: unknown) => told(error, scope).toBody().error;
+  return new Response(relayEvents(answer, format, times, ended, failed), head);
+}
+
+/** A listener whose failure is logged, and ends no stream. */
+function guarded({ push, complete }: AnswerListener, { services }: RequestScope): AnswerListener {
+  let hasFailed = false;
+  const guard = (listen: () => void): void => {
+    if (hasFailed) return;
+    try {
+      listen();
+    } catch (error) {
+      hasFailed = true;
+      const fields = { code: 'internal_error', error: Object(error).name };
+      services.log('error', 'the text of an answer could not be gathered', fields);
+    }
+  };
+  return { push: (data) => guard(() => push(data)), complete: () => guard(complete) };
 }
 
 /**
@@ -115,8 +151,9 @@ async function relayWhole(
   let said: string | undefined;
   try {
     const { answer, body, answers } = await readRounds(first, format, retrieval, scope);
+    if (!body) return await relayUnread(answer, made, scope);
     const head = headOf(answer, made.report, scope);
-    if (!body) return new Response(answer.response.body, head);
+    if (body instanceof ReadableStream) return new Response(body, head);
     said = format.text(body);
     rememberAll(made, said, scope);
     if (inBody || retrieval) head.headers.delete('content-length');
@@ -132,8 +169,8 @@ async function relayWhole(
 interface ReadAnswer {
   /** The last one. */
   readonly answer: UpstreamAnswer;
-  /** What the caller gets; undefined where a further round was refused. */
-  readonly body: Uint8Array | undefined;
+  /** What the caller gets: a stream of what is too long to be read; undefined where a further round was refused. */
+  readonly body: Uint8Array | ReadableStream<Uint8Array> | undefined;
   readonly answers: JoinedAnswers | undefined;
 }
 
@@ -145,15 +182,15 @@ async function readRounds(
   scope: RequestScope,
 ): Promise<ReadAnswer> {
   let answer = first;
-  let body = await readAnswer(answer, scope);
-  if (!retrieval) return { answer, body, answers: undefined };
+  if (!retrieval) return { answer, body: await readAnswer(answer, scope), answers: undefined };
+  let body = await readWhole(answer, scope);
   const answers = format.joinBodies(retrieval.tools.names, () => retrieval.rounds.isOpen);
   for (;;) {
     const taken = answers.take(body);
     if (taken instanceof Uint8Array) return { answer, body: taken, answers };
     answer = await retrieval.rounds.next(taken);
     if (!answer.response.ok || !answer.response.body) return { answer, body: undefined, answers };
-    body = await readAnswer(answer, scope);
+    body = await readWhole(answer, scope);
   }
 }
 
@@ -187,11 +224,24 @@ function rememberAll({ remember }: MadeView, text: string | undefined, { waitUnt
   if (remember && text !== undefined) waitUntil(remember(text));
 }
 
-/** The whole of an answer. @throws ApiError when it breaks off */
-async function readAnswer(answer: UpstreamAnswer, { services }: RequestScope): Promise<Uint8Array> {
-  const body = await readBody(answer, services.config.idleTimeoutMs);
+/** The whole of an answer, or a stream of one that is too long to be read. @throws ApiError when it breaks off */
+async function readAnswer(
+  answer: UpstreamAnswer,
+  { services }: RequestScope,
+): Promise<Uint8Array | ReadableStream<Uint8Array>> {
+  const body = await readBody(answer, bodyRelay(services));
+  if (typeof body === 'string') throw upstreamError(body);
+  if (body instanceof ReadableStream)
+    services.log('warn', 'an answer is passed on unread: it is too long', { code: 'answer_too_large' });
+  return body;
+}
+
+/** The whole of an answer that must be read. @throws ApiError when it breaks off, or is too long */
+async function readWhole(answer: UpstreamAnswer, scope: RequestScope): Promise<Uint8Array> {
+  const body = await readAnswer(answer, scope);
   if (body instanceof Uint8Array) return body;
-  throw upstreamError(body);
+  answer.abort();
+  throw answerTooLarge();
 }
 
 /** What the caller is told of an error behind the first byte. */
@@ -203,8 +253,4 @@ export function told(error: unknown, { services }: RequestScope): ApiError {
     error: name,
   });
   return internalError();
-}
-
-function isEventStream({ headers }: Response): boolean {
-  return headers.get('content-type')?.includes('text/event-stream') === true;
 }

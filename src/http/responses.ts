@@ -9,13 +9,13 @@ import {
 } from '../protocol/responses-compaction.ts';
 import { responsesFormat } from '../protocol/responses-format.ts';
 import { concat } from '../protocol/spans.ts';
-import { responseHeaders } from '../upstream/request.ts';
 import { askUpstream, scopeOf } from './ask-upstream.ts';
 import { type Compaction, compactConversation } from './compaction.ts';
 import type { RequestScope } from './make-view.ts';
 import { answerCall, checkState, type ModelApi, readCall, readRequest } from './model-call.ts';
 import { setReportHeaders } from './report-headers.ts';
 import type { AppEnv } from './services.ts';
+import { unread } from './unread-body.ts';
 
 const RESPONSES: ModelApi<ResponsesRequest> = {
   path: '/responses',
@@ -55,13 +55,7 @@ async function forwarded(
   request: ResponsesRequest,
   scope: RequestScope,
 ): Promise<Response> {
-  const { response } = await askUpstream(c, scope, '/responses/compact', request.write(undefined));
-  const { status, statusText } = response;
-  return new Response(response.body, {
-    status,
-    statusText,
-    headers: responseHeaders(response.headers, scope.caller.account),
-  });
+  return unread(await askUpstream(c, scope, '/responses/compact', request.write(undefined)), scope);
 }
 
 function answerOf({ sealed, usage, report }: Compaction, inBody: boolean): CompactionAnswer {

@@ -56,7 +56,8 @@ export class RetrievalStream implements EventFormat {
     this.joined.end();
     if (this.joined.isThrough) return { complete: true, frames };
     const end = this.seen.end();
-    return { complete: end.complete, frames: [...frames, ...end.frames] };
+    // An error follows: half a frame before it is no event of anybody's.
+    return { complete: end.complete, frames: end.complete ? [...frames, ...end.frames] : [] };
   }
 
   next(): Promise<UpstreamAnswer | Uint8Array> | undefined {

@@ -76,16 +76,26 @@ export function requestHeaders(incoming: Headers, account: UpstreamAccount, hasB
   return headers;
 }
 
+/** The encodings that the runtime decodes, in these letters alone; all others arrive as they were sent. */
+const DECODED = new Set(['gzip', 'br']);
+
+/** Whether the body of an answer can be read: it has no encoding, or one that the runtime has taken off. */
+export function isDecoded(upstream: Headers): boolean {
+  const encoding = upstream.get('content-encoding') || 'identity';
+  return encoding === 'identity' || DECODED.has(encoding);
+}
+
 /**
  * The upstream's headers as the caller gets them. Encoding and length of a body that is decoded on its way do not hold any
  * more, and nobody but Precis speaks in `x-memory-*`.
  */
 export function responseHeaders(upstream: Headers, account: UpstreamAccount): Headers {
   const headers = new Headers();
-  const encoded = upstream.has('content-encoding');
+  const asSent = !upstream.has('content-encoding') || !isDecoded(upstream);
   for (const [name, value] of upstream) {
-    if (name === 'content-length' && !encoded) headers.set(name, value);
-    if (HOP_BY_HOP.has(name) || name === 'content-encoding' || name.startsWith('x-memory-')) continue;
+    if (name === 'content-length' && asSent) headers.set(name, value);
+    if (HOP_BY_HOP.has(name) || name.startsWith('x-memory-')) continue;
+    if (name === 'content-encoding' && !asSent) continue;
     if (account.apiKey !== undefined && !isListed(name, SHARED_RESPONSE)) continue;
     headers.append(name, value);
   }

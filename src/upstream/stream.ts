@@ -6,6 +6,7 @@
  * a clean end would pass half an answer off as a whole one.
  */
 import type { UpstreamAnswer, UpstreamFault } from './fetch.ts';
+import { Late, Source } from './source.ts';
 
 /** Why a stream ends before its answer is whole, in OpenAI's shape. */
 export interface StreamError {
@@ -18,6 +19,13 @@ export interface StreamError {
 const BROKEN_OFF: Readonly<Record<UpstreamFault, string>> = {
   upstream_timeout: 'The upstream fell silent in the middle of its answer.',
   upstream_unreachable: 'The connection to the upstream broke off in the middle of its answer.',
+};
+
+const UNKNOWN: StreamError = {
+  message: 'The answer could not be relayed to its end.',
+  type: 'server_error',
+  param: null,
+  code: 'internal_error',
 };
 
 /** The wire format of the events, which this file does not know. */
@@ -56,15 +64,18 @@ export interface StreamTimes {
  * The upstream's events as a stream for the caller.
  *
  * @param ended is told once, of whichever of the four endings
+ * @param failed what the caller is told of an error of ours, which ends the stream too
  */
 export function relayEvents(
   first: UpstreamAnswer,
   format: EventFormat,
   times: StreamTimes,
   ended: () => void = () => undefined,
+  failed: (error: unknown) => StreamError = () => UNKNOWN,
 ): ReadableStream<Uint8Array> {
   let answer = first;
   let source = new Source(first);
+  let hasLeft = false;
   /** When the caller has last been sent something. */
   let sentAt = Date.now();
   let coming: Late<UpstreamAnswer | Uint8Array | 'failed'> | undefined;
@@ -84,64 +95,81 @@ export function relayEvents(
     ended();
   };
 
+  /** An error of ours. A stream that ended without a word would pass for one that the network has cut. */
+  const crash = (controller: ReadableStreamDefaultController<Uint8Array>, error: unknown): void => {
+    if (hasLeft) return;
+    answer.abort();
+    try {
+      format.abandon?.();
+      controller.enqueue(format.error(failed(error)));
+      controller.close();
+    } catch {
+      controller.error(error);
+    }
+    ended();
+  };
+
+  const advance = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+    // A chunk may complete no frame; a pull that enqueues nothing is not repeated, so read on.
+    for (;;) {
+      if (coming) {
+        const came = await coming.within(times.keepaliveMs);
+        if (came === 'late') {
+          const frame = format.keepalive();
+          if (!frame) continue;
+          sentAt = Date.now();
+          return controller.enqueue(frame);
+        }
+        coming = undefined;
+        if (came === 'failed') return fail(controller, 'upstream_unreachable');
+        if (came instanceof Uint8Array) {
+          controller.enqueue(came);
+          return finish(controller);
+        }
+        answer = came;
+        source = new Source(came);
+      }
+      const read = await source.read(Math.min(times.keepaliveMs, times.idleMs - source.silentMs));
+      if ((read === 'died' || read === 'silent') && format.isOver) return finish(controller);
+      if (read === 'died') return fail(controller, 'upstream_unreachable');
+      if (read === 'silent') {
+        if (source.silentMs >= times.idleMs) return fail(controller, 'upstream_timeout');
+        const frame = format.keepalive();
+        if (!frame) continue;
+        sentAt = Date.now();
+        return controller.enqueue(frame);
+      }
+      const end = read.done ? format.end() : undefined;
+      const frames = read.done ? (end?.frames ?? []) : format.push(read.value);
+      if (frames.length > 0) sentAt = Date.now();
+      for (const frame of frames) controller.enqueue(frame);
+      const next = format.next?.();
+      if (next) {
+        answer.abort();
+        coming = new Late(next.catch(() => 'failed' as const));
+        if (frames.length > 0) return;
+        continue;
+      }
+      if (end && !end.complete) return fail(controller, 'upstream_unreachable');
+      if (end) {
+        controller.close();
+        return ended();
+      }
+      if (frames.length > 0) return;
+      // An upstream that says what is held back here is not silent, and the caller hears nothing.
+      const frame = Date.now() - sentAt >= times.keepaliveMs ? format.keepalive() : undefined;
+      if (frame) {
+        sentAt = Date.now();
+        return controller.enqueue(frame);
+      }
+    }
+  };
+
   return new ReadableStream<Uint8Array>(
     {
-      async pull(controller) {
-        // A chunk may complete no frame; a pull that enqueues nothing is not repeated, so read on.
-        for (;;) {
-          if (coming) {
-            const came = await coming.within(times.keepaliveMs);
-            if (came === 'late') {
-              const frame = format.keepalive();
-              if (!frame) continue;
-              sentAt = Date.now();
-              return controller.enqueue(frame);
-            }
-            coming = undefined;
-            if (came === 'failed') return fail(controller, 'upstream_unreachable');
-            if (came instanceof Uint8Array) {
-              controller.enqueue(came);
-              return finish(controller);
-            }
-            answer = came;
-            source = new Source(came);
-          }
-          const read = await source.read(Math.min(times.keepaliveMs, times.idleMs - source.silentMs));
-          if ((read === 'died' || read === 'silent') && format.isOver) return finish(controller);
-          if (read === 'died') return fail(controller, 'upstream_unreachable');
-          if (read === 'silent') {
-            if (source.silentMs >= times.idleMs) return fail(controller, 'upstream_timeout');
-            const frame = format.keepalive();
-            if (!frame) continue;
-            sentAt = Date.now();
-            return controller.enqueue(frame);
-          }
-          const end = read.done ? format.end() : undefined;
-          const frames = read.done ? (end?.frames ?? []) : format.push(read.value);
-          if (frames.length > 0) sentAt = Date.now();
-          for (const frame of frames) controller.enqueue(frame);
-          const next = format.next?.();
-          if (next) {
-            answer.abort();
-            coming = new Late(next.catch(() => 'failed' as const));
-            if (frames.length > 0) return;
-            continue;
-          }
-          if (end && !end.complete) return fail(controller, 'upstream_unreachable');
-          if (end) {
-            controller.close();
-            return ended();
-          }
-          if (frames.length > 0) return;
-          // An upstream that says what is held back here is not silent, and the caller hears nothing.
-          const frame = Date.now() - sentAt >= times.keepaliveMs ? format.keepalive() : undefined;
-          if (frame) {
-            sentAt = Date.now();
-            return controller.enqueue(frame);
-          }
-        }
-      },
+      pull: (controller) => advance(controller).catch((error) => crash(controller, error)),
       async cancel(reason) {
+        hasLeft = true;
         format.abandon?.();
         answer.abort();
         ended();
@@ -150,69 +178,4 @@ export function relayEvents(
     },
     { highWaterMark: 0 },
   );
-}
-
-/** The whole body of an answer, or how it broke off. @param idleMs how long the upstream may be silent */
-export async function readBody(answer: UpstreamAnswer, idleMs: number): Promise<Uint8Array | UpstreamFault> {
-  const source = new Source(answer);
-  const chunks: Uint8Array[] = [];
-  for (;;) {
-    const read = await source.read(idleMs);
-    if (read === 'died' || read === 'silent') {
-      answer.abort();
-      return read === 'died' ? 'upstream_unreachable' : 'upstream_timeout';
-    }
-    if (read.done) return new Uint8Array(await new Blob(chunks).arrayBuffer());
-    chunks.push(read.value);
-  }
-}
-
-type Read = ReadableStreamReadResult<Uint8Array>;
-
-/** A promise that is waited for in turns. */
-class Late<Value> {
-  private readonly promise: Promise<Value>;
-
-  constructor(promise: Promise<Value>) {
-    this.promise = promise;
-  }
-
-  async within(limitMs: number): Promise<Value | 'late'> {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<'late'>((resolve) => {
-      timer = setTimeout(() => resolve('late'), limitMs);
-    });
-    const came = await Promise.race([this.promise, late]);
-    clearTimeout(timer);
-    return came;
-  }
-}
-
-/** A body that is read with a limit of time. What was not there in time is still to come at the next read. */
-class Source {
-  /** Milliseconds waited in vain since the last chunk. */
-  silentMs = 0;
-  private readonly reader: ReadableStreamDefaultReader<Uint8Array>;
-  private pending: Late<Read | 'died'> | undefined;
-
-  constructor({ response }: UpstreamAnswer) {
-    if (!response.body) throw new Error('an answer without a body');
-    this.reader = response.body.getReader();
-  }
-
-  async read(limitMs: number): Promise<Read | 'silent' | 'died'> {
-    this.pending ??= new Late<Read | 'died'>(this.reader.read().catch(() => 'died' as const));
-    const read = await this.pending.within(limitMs);
-    if (read === 'late') {
-      this.silentMs += limitMs;
-      return 'silent';
-    }
-    this.silentMs = 0;
-    this.pending = undefined;
-    return read;
-  }
-
-  async cancel(reason: unknown): Promise<void> {
-    await this.reader.cancel(reason).catch(() => undefined);
-  }
 }

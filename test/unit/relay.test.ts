@@ -7,6 +7,7 @@ import { idleReport } from '../../src/memory/report.ts';
 import { chatFormat } from '../../src/protocol/chat-format.ts';
 import { goOnChat } from '../../src/protocol/chat-turn.ts';
 import { Rounds } from '../../src/retrieval/rounds.ts';
+import { LONGEST_ANSWER } from '../../src/upstream/body.ts';
 import type { UpstreamAnswer } from '../../src/upstream/fetch.ts';
 import { type Answer, chunks, completion, DONE, usageOf } from '../support/completion.ts';
 
@@ -125,4 +126,39 @@ describe('a whole answer', () => {
     const { text } = await relayed({ response, abort: () => undefined }, secondly, false);
     expect(await text).toBe('<html>');
   });
+
+  it('F29: is an error of ours where it is too long to be looked into', async () => {
+    const huge = new Response(new Uint8Array(LONGEST_ANSWER + 1).fill(32), {
+      headers: { 'content-type': JSON_TYPE },
+    });
+    const abort = vi.fn();
+    const { text, archive } = await relayed({ response: huge, abort }, secondly, false);
+    await expect(text).rejects.toMatchObject({ code: 'answer_too_large' });
+    expect(abort).toHaveBeenCalled();
+    expect(archive.mock.calls).toEqual([[undefined]]);
+  });
+
+  it('F32: in an encoding that can’t be read comes as it is, and is named in the log', async () => {
+    const headers = { 'content-type': JSON_TYPE, 'content-encoding': 'zstd' };
+    const response = new Response('(bytes)', { headers });
+    const { text, log, archive } = await relayed({ response, abort: () => undefined }, secondly, false);
+    expect(await text).toBe('(bytes)');
+    expect(log).toHaveBeenCalledWith('warn', expect.any(String), { code: 'answer_unreadable' });
+    expect(archive.mock.calls).toEqual([[undefined]]);
+  });
+});
+
+describe('a stream that breaks off in the middle of an event', () => {
+  it.each(['data: {"id":"chatcmpl-0","choi', 'data: {"id', 'dat'])(
+    'F29: ends with our error alone, and no half event before it: %s',
+    async (half) => {
+      const body = [...chunks({ content: 'Hm.' }, frame, false)].slice(0, -1).join('');
+      const response = new Response(body + half, { headers: { 'content-type': STREAM } });
+      const never = () => Promise.reject(new Error('not asked for'));
+      const { text } = await relayed({ response, abort: () => undefined }, never, true);
+      const events = (await text).slice(body.length);
+      expect((await text).startsWith(body)).toBe(true);
+      expect(events).toMatch(/^data: \{"error":\{[^\n]*"code":"upstream_unreachable"[^\n]*\n\n$/);
+    },
+  );
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { ChatStream } from '../../src/protocol/chat-stream.ts';
-import { type EventFormat, readBody, relayEvents } from '../../src/upstream/stream.ts';
+import { LONGEST_ANSWER, readBody, relayBody, relayEarly } from '../../src/upstream/body.ts';
+import { type EventFormat, relayEvents } from '../../src/upstream/stream.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const LONG = 60_000;
@@ -28,6 +29,8 @@ function upstream() {
     die: () => controller?.error(new Error('reset')),
   };
 }
+
+const limits = (idleMs: number) => ({ idleMs, broken: vi.fn() });
 
 const frame = 'data: {"choices":[{"delta":{},"finish_reason":null}]}\n\n';
 
@@ -154,14 +157,125 @@ describe('a body that is read whole', () => {
     up.send('{"a":');
     up.send('1}');
     up.end();
-    expect(await readBody(up.answer, LONG)).toEqual(encode('{"a":1}'));
+    expect(await readBody(up.answer, limits(LONG))).toEqual(encode('{"a":1}'));
   });
 
   it('tells how it broke off', async () => {
     const [dead, silent] = [upstream(), upstream()];
     dead.die();
-    expect(await readBody(dead.answer, LONG)).toBe('upstream_unreachable');
-    expect(await readBody(silent.answer, 5)).toBe('upstream_timeout');
+    expect(await readBody(dead.answer, limits(LONG))).toBe('upstream_unreachable');
+    expect(await readBody(silent.answer, limits(5))).toBe('upstream_timeout');
     expect(silent.state.aborted).toBe(true);
+  });
+
+  it('F29: is left as a stream of all its bytes where it is too long, and no more of it is read', async () => {
+    let sent = 0;
+    const chunk = new Uint8Array(1024 * 1024).fill(120);
+    const endless = new ReadableStream<Uint8Array>({
+      pull: (controller) => {
+        sent += chunk.length;
+        if (sent > 3 * LONGEST_ANSWER) controller.close();
+        else controller.enqueue(chunk);
+      },
+    });
+    const rest = await readBody({ response: new Response(endless), abort: () => undefined }, limits(LONG));
+    expect(rest).toBeInstanceOf(ReadableStream);
+    expect(sent).toBeLessThanOrEqual(LONGEST_ANSWER + 3 * chunk.length);
+    const passed = await new Response(rest as ReadableStream).arrayBuffer();
+    expect(passed.byteLength).toBe(3 * LONGEST_ANSWER);
+  });
+});
+
+describe('a relayed body', () => {
+  it('F31: comes as it is', async () => {
+    const up = upstream();
+    up.send('{"a":');
+    const body = await relayBody(up.answer, limits(LONG));
+    up.send('1}');
+    up.end();
+    expect(await new Response(body as ReadableStream).text()).toBe('{"a":1}');
+  });
+
+  it('F31: is none where the upstream sends none', async () => {
+    const up = upstream();
+    up.end();
+    expect(await relayBody(up.answer, limits(LONG))).toBeNull();
+  });
+
+  it('F31: of which no byte comes is a fault, which can still be said', async () => {
+    const [dead, silent] = [upstream(), upstream()];
+    dead.die();
+    expect(await relayBody(dead.answer, limits(LONG))).toBe('upstream_unreachable');
+    expect(await relayBody(silent.answer, limits(5))).toBe('upstream_timeout');
+    expect(silent.state.aborted).toBe(true);
+  });
+
+  it.each([
+    ['falls silent', 'upstream_timeout', 5],
+    ['dies', 'upstream_unreachable', LONG],
+  ] as const)('F31: breaks where the upstream %s, and never ends cleanly', async (how, fault, idleMs) => {
+    const up = upstream();
+    up.send('{"a":');
+    const relay = limits(idleMs);
+    const body = (await relayBody(up.answer, relay)) as ReadableStream<Uint8Array>;
+    const reader = body.getReader();
+    expect(new TextDecoder().decode((await reader.read()).value)).toBe('{"a":');
+    if (how === 'dies') up.die();
+    await expect(reader.read()).rejects.toMatchObject({ fault });
+    expect(relay.broken.mock.calls).toEqual([[fault]]);
+    expect(up.state.aborted).toBe(true);
+  });
+
+  it('F31: gives its headers at once where it is a stream of events, and is bounded too', async () => {
+    const up = upstream();
+    const body = relayEarly(up.answer, limits(5)) as ReadableStream<Uint8Array>;
+    await expect(new Response(body).text()).rejects.toMatchObject({ fault: 'upstream_timeout' });
+  });
+
+  it('F31: that its caller leaves closes the connection to the upstream', async () => {
+    const up = upstream();
+    up.send('{');
+    const body = (await relayBody(up.answer, limits(LONG))) as ReadableStream<Uint8Array>;
+    await body.cancel();
+    expect(up.state).toEqual({ aborted: true, cancelled: true });
+  });
+});
+
+describe('an error of ours in the middle of a stream', () => {
+  const failing = (at: 'push' | 'end' | 'next'): EventFormat => ({
+    push: (chunk) => (at === 'push' ? thrown() : [chunk]),
+    end: () => (at === 'end' ? thrown() : { complete: true, frames: [] }),
+    next: () => (at === 'next' ? thrown() : undefined),
+    error: ({ code }) => encode(`error ${code}`),
+    keepalive: () => undefined,
+    isOver: false,
+  });
+  const thrown = () => {
+    throw new TypeError('odd');
+  };
+
+  it.each(['push', 'end', 'next'] as const)('F33: ends it with an error event, in %s', async (at) => {
+    const up = upstream();
+    up.send(frame);
+    up.end();
+    const ended = vi.fn();
+    const failed = vi.fn(() => ({ message: '', type: 'server_error', param: null, code: 'internal_error' }));
+    const times = { idleMs: LONG, keepaliveMs: LONG };
+    const text = await new Response(relayEvents(up.answer, failing(at), times, ended, failed)).text();
+    expect(text).toMatch(/error internal_error$/);
+    expect(failed).toHaveBeenCalledExactlyOnceWith(expect.any(TypeError));
+    expect(ended).toHaveBeenCalledOnce();
+    expect(up.state.aborted).toBe(true);
+  });
+
+  it('F33: is none of a caller who has left', async () => {
+    const up = upstream();
+    const failed = vi.fn();
+    const times = { idleMs: LONG, keepaliveMs: LONG };
+    const reader = relayEvents(up.answer, failing('push'), times, undefined, failed).getReader();
+    const reading = reader.read();
+    await reader.cancel();
+    await reading;
+    expect(failed).not.toHaveBeenCalled();
   });
 });
