@@ -12,6 +12,9 @@ export interface BodyFault {
 /** OpenAI's own bodies have a few dozen. */
 const MOST_FIELDS = 1_000;
 
+/** What is decoded may be walked, and written, by functions that call themselves. A tool's schema has a dozen levels. */
+const MOST_LEVELS = 500;
+
 /**
  * Scans a body that must be one JSON object, with each top-level key once: which of two `messages` an upstream would read
  * is anyone's guess, and a view must be of the one that it reads.
@@ -28,7 +31,7 @@ export function scanBody(
   });
   let root: JsonSpan;
   try {
-    root = scanJson(bytes, { fields: outline, others: {}, most: MOST_FIELDS });
+    root = scanJson(bytes, { fields: outline, others: {}, most: MOST_FIELDS }, MOST_LEVELS);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     return fault(null, `The request body is ${error.message}; it must be a JSON object in UTF-8.`);

@@ -2,11 +2,11 @@
 import { Buffer } from 'node:buffer';
 import type { FieldSpan, JsonSpan, Outline } from './spans.ts';
 
-/** The bytes are not JSON; `offset` is the first byte that can't be right. */
+/** The bytes are not JSON, or not such as is read; `offset` is the first byte that can't be right. */
 export class JsonSyntaxError extends Error {
   readonly offset: number;
-  constructor(offset: number) {
-    super(`not valid JSON at byte ${offset}`);
+  constructor(offset: number, fault = 'not valid JSON') {
+    super(`${fault} at byte ${offset}`);
     this.name = 'JsonSyntaxError';
     this.offset = offset;
   }
@@ -36,9 +36,12 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 export class Scanner {
   position = 0;
   private readonly bytes: Uint8Array;
+  private readonly deepest: number;
 
-  constructor(bytes: Uint8Array) {
+  /** @param deepest how many levels a value may have below the outline */
+  constructor(bytes: Uint8Array, deepest = Number.POSITIVE_INFINITY) {
     this.bytes = bytes;
+    this.deepest = deepest;
   }
 
   value(outline: Outline): JsonSpan {
@@ -164,6 +167,8 @@ export class Scanner {
         this.skipSpace();
         const close = byte === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_ARRAY;
         if (!this.take(close)) {
+          if (open.length >= this.deepest)
+            throw new JsonSyntaxError(this.position, `nested over ${this.deepest} levels deep`);
           open.push(close);
           if (close === CLOSE_OBJECT) this.skipKey();
           continue;

@@ -61,11 +61,12 @@ const encoder = new TextEncoder();
  *
  * @param bytes the whole text, UTF-8; white space around the value is allowed
  * @param outline what is kept as spans; nested at most a few levels, since this is what recursion follows
- * @throws JsonSyntaxError where the grammar (RFC 8259) or UTF-8 is broken
+ * @param deepest how many levels a value may have below the outline
+ * @throws JsonSyntaxError where the grammar (RFC 8259) or UTF-8 is broken, or a value is deeper
  */
-export function scanJson(bytes: Uint8Array, outline: Outline): JsonSpan {
+export function scanJson(bytes: Uint8Array, outline: Outline, deepest = Number.POSITIVE_INFINITY): JsonSpan {
   if (!isUtf8(bytes)) throw new JsonSyntaxError(0);
-  const scanner = new Scanner(bytes);
+  const scanner = new Scanner(bytes, deepest);
   scanner.skipSpace();
   const value = scanner.value(outline);
   scanner.skipSpace();

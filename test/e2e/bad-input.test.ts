@@ -68,6 +68,43 @@ describe.each(PROTOCOLS)('a body that can not be read, over $name', (protocol) =
   });
 });
 
+describe.each(PROTOCOLS)('a body that is nested without end, over $name', (protocol) => {
+  deployment.over(protocol);
+  const nested = (open: string, close: string, levels: number) => open.repeat(levels) + close.repeat(levels);
+  const text = JSON.stringify(messages);
+
+  it.each([
+    [
+      'tools in tools',
+      nested('[{"type":"namespace","name":"n","tools":', '}]', 10_000).replace(':}', ':[]}'),
+    ],
+    ['lists as tools', nested('[', ']', 20_000)],
+    [
+      'a schema',
+      `[{"type":"function","function":{"name":"f","parameters":${nested('{"a":[', ']}', 10_000)}}}]`,
+    ],
+  ])('F16: is refused for its depth, whatever nests: %s', async (_, tools) => {
+    for (const strategy of ['none', 'auto']) {
+      const response = await deployment.chat(
+        `{"model":"m","messages":${text},"tools":${tools},"memory_strategy":"${strategy}"}`,
+      );
+
+      expect(await refusalOf(response, 400, 'invalid_json', null)).toContain('500 levels');
+    }
+  });
+
+  it('F16: goes up when its depth is one that a tool may have', async () => {
+    const schema = nested('{"a":', '}', 400).replace(':}', ':1}');
+    const tools = `[{"type":"function","function":{"name":"f","parameters":${schema}}}]`;
+
+    const response = await deployment.chat(
+      `{"model":"m","messages":${text},"tools":${tools},"memory_strategy":"auto"}`,
+    );
+
+    expect(response.status).toBe(200);
+  });
+});
+
 describe.each(PROTOCOLS)('messages that are none, over $name', (protocol) => {
   deployment.over(protocol);
   it.each([
