@@ -46,6 +46,19 @@ export function readAccess(vars: AccessVariables): Access | undefined {
   return { keys, apiKey, forwardedHeaders };
 }
 
+/**
+ * The access keys of a deployment whose configuration can't be read; undefined where callers bring their own, empty where the keys can't
+ * be read either.
+ */
+export function accessKeysIn(vars: AccessVariables): readonly AccessKey[] | undefined {
+  if ((vars.ACCESS_KEYS?.trim() ?? '') === '') return undefined;
+  try {
+    return readAccess(vars)?.keys;
+  } catch {
+    return [];
+  }
+}
+
 /** Doubled members count as often as they stand: `JSON.parse` would hide all but the last. */
 function keysOfJson(text: string): AccessKey[] {
   const bytes = new TextEncoder().encode(text);

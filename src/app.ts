@@ -1,6 +1,8 @@
 /** The routes. */
 import { Hono } from 'hono';
-import { ConfigError } from './config.ts';
+import { accessKeysIn } from './access-keys.ts';
+import { ConfigError, type Env } from './config.ts';
+import { accessKeyIn, callerOf } from './http/caller.ts';
 import { chatCompletions } from './http/chat.ts';
 import { knownAgent } from './http/choose-strategy.ts';
 import { compact } from './http/compact.ts';
@@ -14,6 +16,7 @@ import { compactResponses, responses } from './http/responses.ts';
 import { routeOf } from './http/routing.ts';
 import { type AppEnv, servicesOf } from './http/services.ts';
 import { deleteTenantData } from './http/tenant-data.ts';
+import { createObjectLog } from './log.ts';
 
 /** Nothing below these is another's to answer. `/v1/conversations/{id}` and its items are OpenAI's. */
 const OWN_PATHS = [
@@ -36,8 +39,11 @@ export function createApp(): Hono<AppEnv> {
       return c.text('WebSockets are not served here.', 426, { upgrade: 'HTTP/2.0' });
     const services = servicesOf(c.env);
     c.set('services', services);
+    // Whoever has no key of the deployment learns nothing else of it.
+    if (services.config.access) accessKeyIn(c.req.raw.headers, services.config.access.keys);
     const { agent } = routeOf(new URL(c.req.url).pathname);
-    if (agent !== undefined) c.set('agent', knownAgent(agent, null, services));
+    if (agent !== undefined)
+      c.set('agent', knownAgent(agent, null, callerOf(c.req.raw.headers, services), services));
     return next();
   });
 
@@ -71,13 +77,29 @@ export function createApp(): Hono<AppEnv> {
   );
   app.onError((error, c) => {
     if (error instanceof ApiError) return error.toResponse();
-    if (error instanceof ConfigError) return new ApiError('misconfigured', error.message).toResponse();
+    if (error instanceof ConfigError) return misconfigured(error, c.req.raw.headers, c.env).toResponse();
     const services = c.get('services');
     services?.log('error', 'a request has failed', { code: 'internal_error', error: error.name });
     return internalError().toResponse();
   });
 
   return app;
+}
+
+/**
+ * What a caller is told of a configuration that can't be read. Where callers bring their own keys nobody can check one, and the message
+ * holds no value: everybody is told. Where they have access keys, only those who show one are.
+ */
+function misconfigured(error: ConfigError, headers: Headers, env: Env): ApiError {
+  createObjectLog(env)('error', error.message, { code: 'misconfigured', error: error.name });
+  try {
+    const keys = accessKeysIn(env);
+    if (keys) accessKeyIn(headers, keys);
+    return new ApiError('misconfigured', error.message);
+  } catch (refusal) {
+    if (refusal instanceof ApiError) return refusal;
+    throw refusal;
+  }
 }
 
 function notAllowed(methods: string): () => Response {

@@ -14,16 +14,22 @@ export interface Caller {
 
 /** @throws ApiError `invalid_api_key` when the deployment has access keys and this is none of them */
 export function callerOf(headers: Headers, { config, tenants }: Services): Caller {
-  const token = bearerToken(headers);
   if (config.access) {
-    const key = config.access.keys.find((candidate) => token !== undefined && isSame(candidate, token));
-    if (!key)
-      throw new ApiError('invalid_api_key', 'Incorrect API key provided: it is not one of this deployment.');
-    const { apiKey, forwardedHeaders } = config.access;
-    return { tenant: tenants.ofName(key.name), account: { apiKey, forwardedHeaders } };
+    const { keys, apiKey, forwardedHeaders } = config.access;
+    const { name } = accessKeyIn(headers, keys);
+    return { tenant: tenants.ofName(name), account: { apiKey, forwardedHeaders } };
   }
+  const token = bearerToken(headers);
   const tenant = token !== undefined && token.length >= SHORTEST_TOKEN ? tenants.ofToken(token) : undefined;
   return { tenant, account: {} };
+}
+
+/** The access key that a caller shows. @throws ApiError `invalid_api_key` */
+export function accessKeyIn(headers: Headers, keys: readonly AccessKey[]): AccessKey {
+  const token = bearerToken(headers);
+  const key = keys.find((candidate) => token !== undefined && isSame(candidate, token));
+  if (key) return key;
+  throw new ApiError('invalid_api_key', 'Incorrect API key provided: it is not one of this deployment.');
 }
 
 /** The tenant of a request that is about stored things. @throws ApiError `invalid_api_key` without one */

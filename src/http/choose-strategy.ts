@@ -10,6 +10,7 @@ import {
 } from '../memory/strategy.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Settings } from '../storage/memories.ts';
+import type { Caller } from './caller.ts';
 import { ApiError } from './errors.ts';
 import type { Agent, Services } from './services.ts';
 import { checkSummarizerModel } from './summarizer-target.ts';
@@ -138,20 +139,28 @@ export function agentOf(
   request: ModelRequest,
   headers: Headers,
   agentInPath: Agent | undefined,
+  caller: Caller,
   services: Services,
 ): Agent | undefined {
   const inBody = request.own('agent_type');
-  if (inBody !== undefined) return knownAgent(inBody, 'agent_type', services);
+  if (inBody !== undefined) return knownAgent(inBody, 'agent_type', caller, services);
   const header = headers.get('x-agent-type');
-  return header === null ? agentInPath : knownAgent(header, 'x-agent-type', services);
+  return header === null ? agentInPath : knownAgent(header, 'x-agent-type', caller, services);
 }
 
-/** @throws ApiError `unknown_agent` */
-export function knownAgent(key: unknown, param: string | null, services: Services): Agent {
-  const agent = typeof key === 'string' ? services.agents.get(key) : undefined;
+/** The others' names are for callers whose key is known to be good. @throws ApiError `unknown_agent` */
+export function knownAgent(
+  key: unknown,
+  param: string | null,
+  { tenant }: Caller,
+  { agents, accepted, config }: Services,
+): Agent {
+  const agent = typeof key === 'string' ? agents.get(key) : undefined;
   if (agent) return agent;
-  const known = [...services.agents.keys()].join(', ');
-  throw new ApiError('unknown_agent', `There is no agent ${quote(key)}; known ones: ${known}.`, param);
+  const isKnown =
+    config.access !== undefined || (tenant !== undefined && accepted.known(tenant.id) === 'accepted');
+  const names = isKnown ? `; known ones: ${[...agents.keys()].join(', ')}` : '';
+  throw new ApiError('unknown_agent', `There is no agent ${quote(key)}${names}.`, param);
 }
 
 function reportWanted(request: ModelRequest, headers: Headers): boolean {

@@ -38,7 +38,7 @@ export async function patchMemory(c: Context<AppEnv>): Promise<Response> {
   const { id, memory, tenant, services } = target(c);
   const settings = await readSettings(c.req.raw, services);
   if (!(await scopeOf(c).mayStore(tenant))) {
-    if (services.accepted.isRefused(tenant.id))
+    if (services.accepted.known(tenant.id) === 'refused')
       throw new ApiError(
         'invalid_api_key',
         'The upstream does not accept this API key, so nothing is stored.',

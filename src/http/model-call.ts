@@ -120,8 +120,8 @@ export async function readCall(
   agentInPath: Agent | undefined,
   scope: RequestScope,
 ): Promise<{ place: Place; chosen: ChosenStrategy }> {
-  const { headers, services } = scope;
-  const agent = agentOf(request, headers, agentInPath, services);
+  const { headers, caller, services } = scope;
+  const agent = agentOf(request, headers, agentInPath, caller, services);
   const place = placeOf(request, headers, agent?.isolation ?? services.config.isolation);
   const settings = () => settingsOf(place, scope);
   const chosen = await chooseStrategy(request, headers, agent, settings, services);

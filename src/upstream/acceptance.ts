@@ -12,13 +12,11 @@ const REFUSAL_HOLDS_MS = 30_000;
 
 const REMEMBERED = 10_000;
 
-interface Verdict {
-  readonly accepted: boolean;
-  readonly at: number;
-}
+/** What the upstream says of a key; `unknown` when it can't be asked, or doesn't say. */
+export type Verdict = 'accepted' | 'refused' | 'unknown';
 
 export class AcceptedKeys {
-  private readonly verdicts = new Lru<Verdict>(REMEMBERED);
+  private readonly verdicts = new Lru<{ readonly verdict: Verdict; readonly at: number }>(REMEMBERED);
   private readonly now: () => number;
 
   constructor(now: () => number = Date.now) {
@@ -27,34 +25,41 @@ export class AcceptedKeys {
 
   /** Notes that the upstream has answered this tenant. */
   accept(tenant: string): void {
-    this.verdicts.set(tenant, { accepted: true, at: this.now() });
+    this.verdicts.set(tenant, { verdict: 'accepted', at: this.now() });
+  }
+
+  /** Notes that an answer casts doubt on a tenant's key: the upstream is asked anew. */
+  doubt(tenant: string): void {
+    this.verdicts.delete(tenant);
   }
 
   /**
-   * Whether the upstream accepts the tenant's key.
+   * What the upstream says of the tenant's key.
    *
    * @param ask asks the upstream: true and false are its word, a throw is none
    */
-  async isAccepted(tenant: string, ask: () => Promise<boolean>): Promise<boolean> {
-    const known = this.verdicts.get(tenant);
-    const holds = known?.accepted ? HOLDS_MS : REFUSAL_HOLDS_MS;
-    if (known && this.now() - known.at < holds) return known.accepted;
-    return this.ask(tenant, ask);
-  }
-
-  /** Whether the upstream has said lately that it does not know this tenant's key. */
-  isRefused(tenant: string): boolean {
-    const known = this.verdicts.get(tenant);
-    return known !== undefined && !known.accepted && this.now() - known.at < REFUSAL_HOLDS_MS;
-  }
-
-  private async ask(tenant: string, ask: () => Promise<boolean>): Promise<boolean> {
+  async verdictOn(tenant: string, ask: () => Promise<boolean>): Promise<Verdict> {
+    const known = this.known(tenant);
+    if (known !== 'unknown') return known;
     try {
-      const accepted = await ask();
-      this.verdicts.set(tenant, { accepted, at: this.now() });
-      return accepted;
+      const verdict = (await ask()) ? 'accepted' : 'refused';
+      this.verdicts.set(tenant, { verdict, at: this.now() });
+      return verdict;
     } catch {
-      return false;
+      return 'unknown';
     }
+  }
+
+  /** Whether the upstream accepts the tenant's key. @param ask as above */
+  async isAccepted(tenant: string, ask: () => Promise<boolean>): Promise<boolean> {
+    return (await this.verdictOn(tenant, ask)) === 'accepted';
+  }
+
+  /** What the upstream has said lately. */
+  known(tenant: string): Verdict {
+    const last = this.verdicts.get(tenant);
+    if (!last) return 'unknown';
+    const holds = last.verdict === 'accepted' ? HOLDS_MS : REFUSAL_HOLDS_MS;
+    return this.now() - last.at < holds ? last.verdict : 'unknown';
   }
 }

@@ -102,6 +102,27 @@ describe.each(PROTOCOLS)('a caller with an access key, over $name', (protocol) =
     },
   );
 
+  it('F16: learns of no agent with a wrong key, by no route', async () => {
+    const said = { ...request, agent_type: 'nobody' };
+    const responses = [
+      await deployment.fetch('/agents/nobody/v1/models', { headers: withKey('wrong') }),
+      await deployment.fetch('/agents/coding/v1/models', { headers: withKey('wrong') }),
+      await deployment.fetch('/agents/nobody/v1/refs/tool', { headers: withKey('wrong') }),
+      await deployment.fetch('/agents/nobody/v1/memory', { method: 'PUT', headers: withKey('wrong') }),
+      await deployment.chat(said, withKey('wrong')),
+      await deployment.chat(request, withKey('wrong', { 'x-agent-type': 'nobody' })),
+    ];
+
+    for (const response of responses)
+      expect(await errorOf(response)).toEqual([401, 'authentication_error', 'invalid_api_key', null]);
+  });
+
+  it('F16: is told the known agents with its own', async () => {
+    const response = await deployment.fetch('/agents/nobody/v1/models', { headers: withKey(alice) });
+
+    expect(await response.json()).toMatchObject({ error: { message: expect.stringContaining('coding') } });
+  });
+
   it('is nobody without a key', async () => {
     const response = await fetch(`${deployment.url}/v1${protocol.path}`, {
       method: 'POST',

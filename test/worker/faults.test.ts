@@ -171,6 +171,60 @@ describe('a deployment that is misconfigured', () => {
   });
 });
 
+describe('F16: a deployment with access keys that is misconfigured', () => {
+  const keys = {
+    ACCESS_KEYS: 'alice=precis-alice-0123456789abcdef',
+    UPSTREAM_API_KEY: 'sk-the-deployers-key',
+  };
+  const asked = async (variables: object, key: string | undefined) => {
+    const log = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    const app = startApp(watchedBucket().bucket, variables);
+    const headers = { authorization: `Bearer ${key ?? ''}` };
+    const response = await app.request('/v1/models', { headers });
+    return { status: response.status, text: await response.text(), logged: String(log.mock.calls[0]) };
+  };
+
+  it('tells a caller without a key of it what it tells of an unknown agent', async () => {
+    const app = startApp(watchedBucket().bucket, keys);
+    const headers = { authorization: 'Bearer wrong' };
+    const unknown = await app.request('/agents/nobody/v1/models', { headers });
+    const { status, text, logged } = await asked({ ...keys, ISOLATION: 'broken' }, 'wrong');
+
+    expect([status, text]).toEqual([401, await unknown.text()]);
+    expect(logged).toContain('ISOLATION');
+  });
+
+  it('says what is wrong to one who has', async () => {
+    const { status, text } = await asked({ ...keys, ISOLATION: 'broken' }, 'precis-alice-0123456789abcdef');
+
+    expect(status).toBe(500);
+    expect(text).toContain('ISOLATION');
+  });
+
+  it.each(['', 'broken', '{"alice"'])('knows nobody where the keys can not be read: %j', async (key) => {
+    const { status, text, logged } = await asked({ ACCESS_KEYS: `${key} x` }, key);
+
+    expect(status).toBe(401);
+    expect(text).not.toContain('ACCESS_KEYS');
+    expect(logged).toContain('ACCESS_KEYS');
+  });
+});
+
+describe('F16: an agent that nobody knows', () => {
+  it('is told without the names of others to a key that the upstream has not accepted', async () => {
+    const app = startApp(watchedBucket().bucket);
+    const said = body([user('hello')], { agent_type: 'nobody' });
+
+    const before = await (await app.chat(said)).text();
+    await app.chat(body([user('hello')]));
+    const after = await (await app.chat(said)).text();
+
+    expect(before).toContain("There is no agent 'nobody'.");
+    expect(before).not.toContain('coding');
+    expect(after).toContain('coding');
+  });
+});
+
 describe('values that no client sends', () => {
   it.each([
     { agent_type: { toString: 1 } },
