@@ -24,6 +24,7 @@ export function scopeOf(c: Context<AppEnv>): RequestScope {
   return {
     services,
     caller,
+    learned: services.learned(caller.tenant),
     headers,
     timings: new Timings(),
     uses: new Map(),

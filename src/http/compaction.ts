@@ -57,7 +57,7 @@ export async function compactConversation(
   const history = made.history ?? readHistory(request.messages);
   const held = heldBy(request, view);
   scope.waitUntil(noteNamed(encoder.encode(held), request, place, scope));
-  const { counter } = await scope.services.counting(request.model);
+  const { counter } = await scope.learned.counting(request.model);
   return {
     sealed: await sealCompaction(tenant, held),
     users: view?.summary ? recentUsers(request.messages, history, view, (at) => counter.message(at)) : [],

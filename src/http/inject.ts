@@ -45,7 +45,7 @@ export async function injectionFor(
   const { publishTo } = stored;
   if (!publishTo) return NOTHING;
   try {
-    const { counter } = await services.counting(model);
+    const { counter } = await scope.learned.counting(model);
     const find = async (): Promise<string> => {
       const frozen = await callObject(stored.memory, (stub) => stub.injection());
       if (frozen !== null) return frozen;

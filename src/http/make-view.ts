@@ -23,12 +23,13 @@ import type { Caller } from './caller.ts';
 import type { ChosenStrategy } from './choose-strategy.ts';
 import { groupOf, sentSummary } from './conversation.ts';
 import { ApiError } from './errors.ts';
+import type { Counting, Learned } from './learned.ts';
 import { upstreamCompacts } from './native-compaction.ts';
 import { type OfferedTools, offerTools } from './offer-tools.ts';
 import type { Place } from './place.ts';
 import { replayedView } from './replayed-view.ts';
 import { rollingView } from './rolling-view.ts';
-import type { Counting, Services } from './services.ts';
+import type { Services } from './services.ts';
 import { summarizerTarget } from './summarizer-target.ts';
 import type { Timings } from './timings.ts';
 
@@ -71,6 +72,8 @@ export interface MakeViewOptions {
 export interface RequestScope {
   readonly services: Services;
   readonly caller: Caller;
+  /** What was learned from the caller's contents. */
+  readonly learned: Learned;
   readonly headers: Headers;
   readonly waitUntil: WaitUntil;
   readonly timings: Timings;
@@ -166,7 +169,7 @@ export async function makeView(
     options,
     source,
     warnings: [...chosen.warnings, ...warnings],
-    counting: () => services.counting(model),
+    counting: () => scope.learned.counting(model),
     toolTokens: (counter) => toolTokens(allTools, counter),
   };
   const made =

@@ -37,7 +37,7 @@ export function mcpTools(c: Context<AppEnv>, tenant: Tenant): ServedTool[] {
 /** There is no view here: any ref of the tenant may be asked for, as under `/v1/refs`. */
 async function retrieve(c: Context<AppEnv>, tenant: Tenant, args: string): Promise<Result<string, string>> {
   const services = c.get('services');
-  const { counter } = await services.counting(undefined);
+  const { counter } = await services.learned(tenant).counting(undefined);
   const shelf = shelfOf(tenant, services, (work) => c.executionCtx.waitUntil(work));
   return new Retriever(shelf, counter, () => true).find(args);
 }
@@ -51,7 +51,7 @@ async function search(c: Context<AppEnv>, tenant: Tenant, args: string): Promise
   const archive = new Archive(conversation, services.bucket, services.log);
   const hits = await stored(c, () => findHits(archive, read.value.query));
   if (!hits) throw notFound(id);
-  const { counter } = await services.counting(undefined);
+  const { counter } = await services.learned(tenant).counting(undefined);
   return { ok: true, value: describeHits(hits, counter) };
 }
 

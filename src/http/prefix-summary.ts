@@ -134,8 +134,8 @@ export class PrefixSummary {
       counter: this.counter,
       encoding: encodingOf(request.model),
       waitUntil,
-      digests: services.digests,
-      prepared: services.prepared,
+      digests: scope.learned.digests,
+      prepared: scope.learned.prepared,
       openUser: services.user,
     };
   }

@@ -2,13 +2,8 @@
 import { type AgentSpec, agents } from '../agents.ts';
 import { type Config, type Env, type Isolation, isolationSchema, readConfig } from '../config.ts';
 import { createLog, type Log } from '../log.ts';
-import { type ContentFacts, createContentFacts } from '../memory/edits/compact.ts';
 import { type Injection, parseInjection } from '../memory/injection.ts';
-import { Lru } from '../memory/lru.ts';
-import { type EncodingName, encodingOf } from '../memory/models.ts';
-import { createWrittenPreviews, type WrittenPreviews } from '../memory/preview.ts';
 import { type MemoryStrategy, parseStrategy } from '../memory/strategy.ts';
-import { createTokenCounter, loadTokenize, type TokenCounter } from '../memory/tokens.ts';
 import {
   type ConversationMemoryStub,
   conversationMemory,
@@ -18,18 +13,12 @@ import {
   userMemory,
 } from '../storage/conversation-key.ts';
 import { Retention } from '../storage/retention.ts';
-import { Tenants } from '../storage/tenant.ts';
+import { type Tenant, Tenants } from '../storage/tenant.ts';
 import { KnownRefs } from '../storage/writer.ts';
 import type { RollMaterial } from '../summary/conversation.ts';
 import { AcceptedKeys } from '../upstream/acceptance.ts';
 import { LearnedLimits } from '../upstream/learned-limits.ts';
-
-/** A counter and what it has learned; one per encoding, since counts differ. */
-export interface Counting {
-  readonly counter: TokenCounter;
-  readonly facts: ContentFacts;
-  readonly previews: WrittenPreviews;
-}
+import { type Learned, TenantsLearned } from './learned.ts';
 
 /** An agent's spec, read. */
 export interface Agent {
@@ -50,16 +39,12 @@ export interface Services {
   readonly accepted: AcceptedKeys;
   readonly limits: LearnedLimits;
   readonly agents: ReadonlyMap<string, Agent>;
-  /** Digests that were written before: they cost a reading of all that they cover. */
-  readonly digests: Lru<string>;
-  /** See `SummaryPorts`. */
-  readonly prepared: Lru<number>;
   /** The Durable Objects, by `conversationName`, `userName` and the tenant's id. */
   conversation(name: string): ConversationMemoryStub<RollMaterial>;
   user(name: string): UserMemoryStub;
   tenant(id: string): TenantMemoryStub;
-  /** The counter for a model. Its tables are loaded when it is first asked for. */
-  counting(model: string | undefined): Promise<Counting>;
+  /** What was learned from a tenant's contents; without a tenant it is for one request, and nobody else's. */
+  learned(tenant: Tenant | undefined): Learned;
 }
 
 /** What Hono's context holds in this app. */
@@ -71,10 +56,6 @@ export interface AppEnv {
     agent: Agent | undefined;
   };
 }
-
-/** A few thousand tokens each. */
-const REMEMBERED_DIGESTS = 200;
-const REMEMBERED_PREPARED = 5_000;
 
 const made = new WeakMap<Env, Services>();
 
@@ -89,7 +70,7 @@ export function servicesOf(env: Env): Services {
 
 function createServices(env: Env): Services {
   const config = readConfig(env);
-  const countings = new Map<EncodingName, Promise<Counting>>();
+  const learned = new TenantsLearned();
   return {
     config,
     log: createLog(config.logLevel),
@@ -100,26 +81,11 @@ function createServices(env: Env): Services {
     told: new KnownRefs(),
     accepted: new AcceptedKeys(),
     limits: new LearnedLimits(),
-    digests: new Lru<string>(REMEMBERED_DIGESTS),
-    prepared: new Lru<number>(REMEMBERED_PREPARED),
     agents: new Map(agents.map((spec) => [spec.key, readAgent(spec)])),
     conversation: (name) => conversationMemory(env, name),
     user: (name) => userMemory(env, name),
     tenant: (id) => tenantMemory(env, id),
-    counting(model) {
-      const encoding = encodingOf(model);
-      const known = countings.get(encoding) ?? createCounting(encoding);
-      countings.set(encoding, known);
-      return known;
-    },
-  };
-}
-
-async function createCounting(encoding: EncodingName): Promise<Counting> {
-  return {
-    counter: createTokenCounter(await loadTokenize(encoding)),
-    facts: createContentFacts(),
-    previews: createWrittenPreviews(),
+    learned: (tenant) => (tenant ? learned.of(tenant.id) : TenantsLearned.ofRequest()),
   };
 }
 

@@ -21,7 +21,7 @@ export async function startRounds(
   const { services, caller } = scope;
   const { request, body } = sent;
   if (!caller.tenant) throw new Error('tools were offered without a tenant');
-  const { counter } = await services.counting(request.model);
+  const { counter } = await scope.learned.counting(request.model);
   const limit = services.limits.of(caller.tenant.id, request.model);
   const room = await retrievalRoom(sent, tools.strategy, limit);
   const shelf = shelfOf(caller.tenant, services, scope.waitUntil);

@@ -1,51 +1,143 @@
 /**
- * A bounded map that forgets what was not used for long. A cache of facts that can be computed again, never a source.
+ * Bounded maps that forget what was not used for long. Caches of facts that can be computed again, never a source.
  *
  * Two generations: what is used moves to the young one; when that is full it becomes the old one, and what was old and unused is
  * gone. Moving every hit to the end of one map would cost more than most of the facts do.
+ *
+ * The bound is in bytes, since a caller chooses how long keys and values are. Keys are copied, so that none keeps a longer text alive.
  */
-export class Lru<Value> {
-  private young = new Map<string, Value>();
-  private old = new Map<string, Value>();
+import { copyOf, textBytes } from './copy.ts';
+
+export interface Cache<Value> {
+  get(key: string): Value | undefined;
+  set(key: string, value: Value): void;
+  delete(key: string): void;
+  /** The value of the key, made once. */
+  remember(key: string, make: () => Value): Value;
+}
+
+export interface Bound<Value> {
+  /** Bytes that all entries may have together; half of them are kept for certain. An entry larger than that half is not kept. */
+  readonly bytes: number;
+  /** Bytes of a value, where that is more than a number. */
+  readonly sizeOf?: (value: Value) => number;
+}
+
+/** Bytes of an entry beside its key and its value: its place in a map. */
+const ENTRY_BYTES = 64;
+/** Bytes of a tenant's own map. */
+const MAP_BYTES = 256;
+
+type Entries<Value> = Map<string, Value>;
+
+/** Caches of many tenants under one bound. No tenant finds an entry of another. */
+export class TenantLru<Value> {
+  private young = new Map<string, Entries<Value>>();
+  private old = new Map<string, Entries<Value>>();
+  /** Of the young generation. */
+  private bytes = 0;
   private readonly generation: number;
+  private readonly sizeOf: (value: Value) => number;
 
-  /** @param capacity how many entries are kept at the most; half as many are kept for certain */
-  constructor(capacity: number) {
-    this.generation = Math.max(1, Math.floor(capacity / 2));
+  constructor({ bytes, sizeOf = () => 0 }: Bound<Value>) {
+    this.generation = bytes / 2;
+    this.sizeOf = sizeOf;
   }
 
-  get(key: string): Value | undefined {
-    const young = this.young.get(key);
-    if (young !== undefined) return young;
-    const old = this.old.get(key);
-    if (old !== undefined) this.set(key, old);
-    return old;
-  }
-
-  set(key: string, value: Value): void {
-    if (this.young.size >= this.generation && !this.young.has(key)) {
-      this.old = this.young;
-      this.young = new Map();
-    }
-    this.young.set(key, value);
-  }
-
-  delete(key: string): void {
-    this.young.delete(key);
-    this.old.delete(key);
+  /** The cache of one tenant, by its id. Costs next to nothing. */
+  of(tenant: string): Cache<Value> {
+    const get = (key: string): Value | undefined => this.get(tenant, key);
+    const set = (key: string, value: Value): void => this.set(tenant, key, value);
+    return {
+      get,
+      set,
+      delete: (key) => this.delete(tenant, key),
+      remember: (key, make) => {
+        const known = get(key);
+        if (known !== undefined) return known;
+        const value = make();
+        set(key, value);
+        return value;
+      },
+    };
   }
 
   clear(): void {
-    this.young.clear();
-    this.old.clear();
+    this.turn();
+    this.turn();
   }
 
-  /** The value of the key, made once. */
+  private get(tenant: string, key: string): Value | undefined {
+    const young = this.young.get(tenant)?.get(key);
+    if (young !== undefined) return young;
+    const old = this.old.get(tenant)?.get(key);
+    if (old !== undefined) this.set(tenant, key, old);
+    return old;
+  }
+
+  private set(tenant: string, key: string, value: Value): void {
+    this.delete(tenant, key);
+    const bytes = this.bytesOf(key, value);
+    if (bytes > this.generation) return;
+    if (this.bytes + bytes > this.generation) this.turn();
+    this.entriesOf(tenant).set(copyOf(key), value);
+    this.bytes += bytes;
+  }
+
+  private delete(tenant: string, key: string): void {
+    const entries = this.young.get(tenant);
+    const value = entries?.get(key);
+    if (entries?.delete(key) && value !== undefined) this.bytes -= this.bytesOf(key, value);
+    this.old.get(tenant)?.delete(key);
+  }
+
+  private entriesOf(tenant: string): Entries<Value> {
+    const known = this.young.get(tenant);
+    if (known) return known;
+    const entries: Entries<Value> = new Map();
+    this.young.set(copyOf(tenant), entries);
+    this.bytes += MAP_BYTES + textBytes(tenant);
+    return entries;
+  }
+
+  private turn(): void {
+    this.old = this.young;
+    this.young = new Map();
+    this.bytes = 0;
+  }
+
+  private bytesOf(key: string, value: Value): number {
+    return ENTRY_BYTES + textBytes(key) + this.sizeOf(value);
+  }
+}
+
+/** A cache that belongs to one owner, or that holds nothing of anybody's. */
+export class Lru<Value> implements Cache<Value> {
+  private readonly entries: TenantLru<Value>;
+  private readonly own: Cache<Value>;
+
+  constructor(bound: Bound<Value>) {
+    this.entries = new TenantLru(bound);
+    this.own = this.entries.of('');
+  }
+
+  get(key: string): Value | undefined {
+    return this.own.get(key);
+  }
+
+  set(key: string, value: Value): void {
+    this.own.set(key, value);
+  }
+
+  delete(key: string): void {
+    this.own.delete(key);
+  }
+
   remember(key: string, make: () => Value): Value {
-    const known = this.get(key);
-    if (known !== undefined) return known;
-    const value = make();
-    this.set(key, value);
-    return value;
+    return this.own.remember(key, make);
+  }
+
+  clear(): void {
+    this.entries.clear();
   }
 }

@@ -8,8 +8,9 @@
  *
  * No literal holds white space, so that a space parts them: a comma would cost one token for each.
  */
+import { copyOf, textBytes } from './copy.ts';
 import { byDistinction, type Literal, literalsOf } from './literals.ts';
-import { Lru } from './lru.ts';
+import { type Bound, type Cache, Lru } from './lru.ts';
 import type { Message } from './message.ts';
 import { type Digest, parseObject } from './placeholder.ts';
 import type { TokenCounter } from './tokens.ts';
@@ -55,12 +56,13 @@ export interface PreviewWriter {
 }
 
 /** Previews that were written before, by message, what stands before it, size and part. */
-export type WrittenPreviews = Lru<string>;
+export type WrittenPreviews = Cache<string>;
 
-const REMEMBERED = 10_000;
+/** Of about 10 000 short ones. */
+export const PREVIEWS: Bound<string> = { bytes: 6 * 1024 * 1024, sizeOf: textBytes };
 
 export function createWrittenPreviews(): WrittenPreviews {
-  return new Lru<string>(REMEMBERED);
+  return new Lru(PREVIEWS);
 }
 
 export function createPreviewWriter(
@@ -137,7 +139,7 @@ export function createPreviewWriter(
     write: (index, text, most, removed) => {
       const part = removed ? `${removed.from}-${removed.to}` : 'all';
       return previews.remember(`${chainAt(index)}:${most}:${part}`, () =>
-        write(index, text(), most, removed),
+        copyOf(write(index, text(), most, removed)),
       );
     },
   };

@@ -5,9 +5,10 @@
  * no count at all; and messages repeat from request to request, so counts are remembered by digest.
  */
 import { cutAfter } from './characters.ts';
-import { Lru } from './lru.ts';
+import { type Bound, type Cache, Lru } from './lru.ts';
 import type { Message, Weight } from './message.ts';
 import type { EncodingName } from './models.ts';
+import { blocksOf } from './text-blocks.ts';
 
 /** Tokens around each message, its role's one included (OpenAI cookbook, "How to count tokens with tiktoken", §6). */
 export const MESSAGE_OVERHEAD = 4;
@@ -35,12 +36,32 @@ const LONG_RUN = new RegExp(
  */
 const MERGES_KEPT = 2_000;
 
-/** Counts the tokens of a text that holds no long run. */
-export type Tokenize = (text: string) => number;
+/** So many characters are handed to the tokenizer before it forgets: each word that it remembers keeps a block of them alive. */
+const REMEMBERED_CHARACTERS = 1_000_000;
 
-/** How many counts of messages, and of short texts, are kept: a few megabytes of an isolate's 128. */
-const REMEMBERED = 50_000;
-const REMEMBERED_MARKERS = 10_000;
+/**
+ * Counts the tokens of a text that holds no long run.
+ *
+ * @param owner whose text it is: words of another owner's are forgotten first
+ */
+export type Tokenize = (text: string, owner?: unknown) => number;
+
+/** What a counter remembers of one message, by the message's digest. */
+export interface MessageTokens {
+  content?: number;
+  whole?: number;
+}
+
+/** The counts that a counter remembers. */
+export interface RememberedCounts {
+  readonly messages: Cache<MessageTokens>;
+  /** Of short texts, by the text; and of what has a key of its own. */
+  readonly texts: Cache<number>;
+}
+
+/** In bytes: of the counts of about 40 000 messages, and of about 10 000 short texts. */
+export const MESSAGE_COUNTS: Bound<MessageTokens> = { bytes: 8 * 1024 * 1024, sizeOf: () => 32 };
+export const TEXT_COUNTS: Bound<number> = { bytes: 2 * 1024 * 1024 };
 
 export interface TokenCounter {
   /** Tokens of a text. */
@@ -55,45 +76,91 @@ export interface TokenCounter {
   message(message: Message): number;
 }
 
+const loaded = new Map<EncodingName, Promise<Tokenize>>();
+
 /** Loads the tables of an encoding. They are large (1 MB compressed), so nothing loads them before a count is needed. */
-export async function loadTokenize(encoding: EncodingName): Promise<Tokenize> {
-  const { countTokens, setMergeCacheSize } =
+export function loadTokenize(encoding: EncodingName): Promise<Tokenize> {
+  const known = loaded.get(encoding) ?? load(encoding);
+  loaded.set(encoding, known);
+  return known;
+}
+
+async function load(encoding: EncodingName): Promise<Tokenize> {
+  const { countTokens, setMergeCacheSize, clearMergeCache } =
     encoding === 'cl100k_base'
       ? await import('gpt-tokenizer/encoding/cl100k_base')
       : await import('gpt-tokenizer/encoding/o200k_base');
   setMergeCacheSize(MERGES_KEPT);
   // Text that spells a special token ("<|endoftext|>") is text: the API never lets a caller send the token itself.
   const asText = { disallowedSpecial: new Set<string>() };
-  return (text) => countTokens(text, asText);
-}
-
-/** A counter with its own memory; make one per isolate and encoding. */
-export function createTokenCounter(tokenize: Tokenize): TokenCounter {
-  const counts = new Lru<number>(REMEMBERED);
-  const markers = new Lru<number>(REMEMBERED_MARKERS);
-  const text = (text: string): number => countInRuns(text, tokenize);
-  const weight = (key: string, weight: () => Weight): number =>
-    counts.remember(key, () => {
-      const { texts, flat } = weight();
-      return texts.reduce((sum, part) => sum + text(part), flat);
-    });
-  const content = (message: Message): number =>
-    weight(`${message.digest}:content`, () => message.content().weight);
-  return {
-    text,
-    weight,
-    marker: (marker) => markers.remember(marker, () => text(marker)),
-    content,
-    message: (message) =>
-      counts.remember(message.digest, () => {
-        const beside = message.beside().reduce((sum, part) => sum + text(part), 0);
-        return MESSAGE_OVERHEAD + content(message) + beside;
-      }),
+  let last: unknown;
+  let characters = 0;
+  return (text, owner) => {
+    if (owner !== last || characters > REMEMBERED_CHARACTERS) {
+      clearMergeCache();
+      last = owner;
+      characters = 0;
+    }
+    characters += text.length;
+    return countTokens(text, asText);
   };
 }
 
-function countInRuns(text: string, tokenize: Tokenize): number {
-  if (text === '') return 0;
+/**
+ * A counter of one owner's texts.
+ *
+ * @param remembered of this owner and encoding alone; by default the counter has a memory of its own
+ * @param owner the same value for all counters of an owner
+ */
+export function createTokenCounter(
+  tokenize: Tokenize,
+  remembered: RememberedCounts = ownCounts(),
+  owner: unknown = remembered,
+): TokenCounter {
+  const { messages, texts } = remembered;
+  const text = (text: string): number => countInBlocks(text, (block) => tokenize(block, owner));
+  const sum = (parts: readonly string[]): number => parts.reduce((sum, part) => sum + text(part), 0);
+  const known = (message: Message): MessageTokens => messages.remember(message.digest, () => ({}));
+  const content = (message: Message): number => {
+    const tokens = known(message);
+    if (tokens.content === undefined) {
+      const { texts, flat } = message.content().weight;
+      tokens.content = flat + sum(texts);
+    }
+    return tokens.content;
+  };
+  return {
+    text,
+    content,
+    weight: (key, weight) =>
+      texts.remember(`${WEIGHED}${key}`, () => {
+        const weighed = weight();
+        return weighed.flat + sum(weighed.texts);
+      }),
+    marker: (marker) => texts.remember(marker, () => text(marker)),
+    message: (message) => {
+      const tokens = known(message);
+      tokens.whole ??= MESSAGE_OVERHEAD + content(message) + sum(message.beside());
+      return tokens.whole;
+    },
+  };
+}
+
+/** No short text begins like this, so none is taken for a key. */
+const WEIGHED = '\0';
+
+function ownCounts(): RememberedCounts {
+  return { messages: new Lru(MESSAGE_COUNTS), texts: new Lru(TEXT_COUNTS) };
+}
+
+function countInBlocks(text: string, tokenize: (block: string) => number): number {
+  let tokens = 0;
+  for (const block of blocksOf(text)) tokens += countInRuns(block, tokenize);
+  return tokens;
+}
+
+/** @param text so short that no run in it exhausts the stack of the expression */
+function countInRuns(text: string, tokenize: (text: string) => number): number {
   if (text.length <= LONGEST_RUN) return tokenize(text);
   let tokens = 0;
   let position = 0;

@@ -34,7 +34,7 @@ import type {
 import { MemoryChain } from './memory-chain.ts';
 
 /** Costs are asked for within seconds. */
-const REMEMBERED_COSTS = 100;
+const REMEMBERED_COSTS = { bytes: 32 * 1024, sizeOf: () => 64 };
 
 /** How often a conversation that is in use says so to its tenant's object. In milliseconds. */
 const TELLING_MS = 60 * 60_000;

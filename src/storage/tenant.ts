@@ -4,7 +4,8 @@
  * tenant means nothing under the key of another.
  */
 import { createHash, createHmac, hkdfSync } from 'node:crypto';
-import { Lru } from '../memory/lru.ts';
+import { textBytes } from '../memory/copy.ts';
+import { Lru, TenantLru } from '../memory/lru.ts';
 import { REF_PATTERN, type RefNamer } from '../memory/placeholder.ts';
 
 /** What a derived key is for. */
@@ -27,15 +28,16 @@ const CONTENT_CHARACTERS = 20;
 const CHECK_CHARACTERS = 6;
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 
-/** How many names of contents are remembered, over all tenants of an isolate. */
-const REMEMBERED_REFS = 20_000;
-const REMEMBERED_TENANTS = 1_000;
+/** Names of contents, over all tenants of an isolate: about 15 000. */
+const REMEMBERED_NAMES = { bytes: 4 * 1024 * 1024, sizeOf: textBytes };
+/** About 1 000. */
+const REMEMBERED_TENANTS = { bytes: 2 * 1024 * 1024, sizeOf: () => 2_000 };
 
 /** Makes tenants from what callers present; one per isolate and secret. */
 export class Tenants {
   private readonly secret: string;
   private readonly tenants = new Lru<Tenant>(REMEMBERED_TENANTS);
-  private readonly names = new Lru<string>(REMEMBERED_REFS);
+  private readonly names = new TenantLru<string>(REMEMBERED_NAMES);
 
   constructor(secret: string) {
     this.secret = secret;
@@ -59,10 +61,11 @@ export class Tenants {
   private make(id: string): Tenant {
     const refKey = this.derive(id, 'ref');
     const keys = new Map<Purpose, Promise<CryptoKey>>();
+    const names = this.names.of(id);
     return {
       id,
       refs: {
-        name: (key, content) => this.names.remember(`${id}:${key}`, () => nameRef(refKey, content())),
+        name: (key, content) => names.remember(key, () => nameRef(refKey, content())),
         owns: (ref) => ownsRef(refKey, ref),
       },
       key: (purpose) => {

@@ -4,7 +4,7 @@
  * A view may name a ref only when its write is known to be done. One look at a manifest proves all refs up to a frontier; what it
  * does not prove is written, a few at a time and within a time limit; and what is still not known then stays in full.
  */
-import { Lru } from '../memory/lru.ts';
+import { Lru, TenantLru } from '../memory/lru.ts';
 import type { RefUses } from './ref-uses.ts';
 import type { RefStore, StoredContent } from './refs.ts';
 import type { Retention } from './retention.ts';
@@ -16,14 +16,15 @@ export const WRITE_LIMIT_MS = 1_500;
 /** How long an isolate trusts that what it saw written is still there, in milliseconds. */
 const TRUST_MS = 5 * 60_000;
 
-const REMEMBERED = 50_000;
+/** About 20 000 refs, fewer where uses name long conversations. */
+const REMEMBERED = { bytes: 4 * 1024 * 1024 };
 
 /** Tenants of which all was forgotten at once. */
-const REMEMBERED_TENANTS = 1_000;
+const REMEMBERED_TENANTS = { bytes: 256 * 1024 };
 
 /** What this isolate knows to be stored, by tenant: refs, manifests, uses. What another isolate deletes is noticed when its trust ends. */
 export class KnownRefs {
-  private readonly seen = new Lru<number>(REMEMBERED);
+  private readonly seen = new TenantLru<number>(REMEMBERED);
   private readonly forgotten = new Lru<number>(REMEMBERED_TENANTS);
   private readonly now: () => number;
 
@@ -32,17 +33,17 @@ export class KnownRefs {
   }
 
   has(tenant: string, ref: string): boolean {
-    const at = this.seen.get(`${tenant}/${ref}`);
+    const at = this.seen.of(tenant).get(ref);
     if (at === undefined || this.now() - at >= TRUST_MS) return false;
     return at > (this.forgotten.get(tenant) ?? Number.NEGATIVE_INFINITY);
   }
 
   add(tenant: string, ref: string): void {
-    this.seen.set(`${tenant}/${ref}`, this.now());
+    this.seen.of(tenant).set(ref, this.now());
   }
 
   delete(tenant: string, ref: string): void {
-    this.seen.delete(`${tenant}/${ref}`);
+    this.seen.of(tenant).delete(ref);
   }
 
   /** Forgets all of a tenant. */

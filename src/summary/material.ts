@@ -3,7 +3,7 @@ import type { Boundaries } from '../memory/boundaries.ts';
 import type { Removal } from '../memory/edits/removal.ts';
 import type { SummarizedPrefix } from '../memory/edits/summarize.ts';
 import type { History } from '../memory/history.ts';
-import type { Lru } from '../memory/lru.ts';
+import type { Cache } from '../memory/lru.ts';
 import type { EncodingName } from '../memory/models.ts';
 import type { AutoStrategy, SummarizeStrategy } from '../memory/strategy.ts';
 import type { TokenCounter } from '../memory/tokens.ts';
@@ -64,9 +64,9 @@ export interface SummaryPorts {
   readonly encoding: EncodingName;
   readonly waitUntil: WaitUntil;
   /** Digests that were written before. */
-  readonly digests: Lru<string>;
+  readonly digests: Cache<string>;
   /** When a summary was last handed over to be made ahead, by what it is, in milliseconds since the epoch. */
-  readonly prepared: Lru<number>;
+  readonly prepared: Cache<number>;
   openUser(name: string): UserMemoryStub;
 }
 

@@ -8,7 +8,8 @@ import type { TooLong } from './too-long.ts';
 /** How long a limit is believed, in milliseconds (design §10). */
 const HOLDS_MS = 60 * 60_000;
 
-const REMEMBERED = 5_000;
+/** About 3 000. */
+const REMEMBERED = { bytes: 1024 * 1024, sizeOf: () => 96 };
 /** A longer name of a model is not remembered, in characters. */
 const LONGEST_MODEL = 256;
 

@@ -343,7 +343,7 @@ describe('the configuration', () => {
 
 describe('caches', () => {
   it('forget what was not used for long, and hold no more than they may', () => {
-    const lru = new Lru<number>(4);
+    const lru = new Lru<number>({ bytes: 45_000, sizeOf: () => 10_000 });
     for (const [index, key] of ['a', 'b', 'c', 'd', 'e'].entries()) {
       lru.set(key, index);
       lru.get('a');

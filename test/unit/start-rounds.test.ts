@@ -21,12 +21,12 @@ async function silentAnswerer() {
   const tools = { strategy: strategy.value, search: 'search_memory' } as OfferedTools;
   const scope = {
     services: {
-      counting: async () => ({ counter }),
       limits: { of: () => undefined },
       conversation: () => ({ searchArchive: never }),
       bucket: { get: never },
     },
     caller: { tenant, account: {} },
+    learned: { counting: async () => ({ counter }) },
   } as unknown as RequestScope;
   const place = { conversation: 'c', user: undefined, off: [] } as unknown as Place;
   const report = idleReport('compact', 'request');

@@ -39,6 +39,63 @@ describe('counting', () => {
     expect(Math.max(...seen)).toBeLessThanOrEqual(130);
   });
 
+  it('F3: hands the tokenizer texts in blocks, and counts as if it had them whole', () => {
+    const prose =
+      'The quick brown fox, 12345 times; don’t (ever)\n\n    jump \t over\r\n/etc/hosts: x = [1, 2];\n';
+    const text = Array.from({ length: 600 }, (_, at) => `${at} ${prose.slice(at % 40)}`).join('');
+    for (const from of [0, 1, 2, 3, 1_000]) {
+      const lengths: number[] = [];
+      const watched = createTokenCounter((block) => {
+        lengths.push(block.length);
+        return tokenize(block);
+      });
+      expect(watched.text(text.slice(from))).toBe(tokenize(text.slice(from)));
+      expect(Math.max(...lengths)).toBeLessThanOrEqual(4_097);
+      expect(lengths.length).toBeGreaterThan(5);
+    }
+  });
+
+  it.each<[string, (at: number) => string]>([
+    ['JSON without white space', (at) => `{"id":"row-${at * 7919}","it's":${at / 7}},`],
+    ['words of one case with apostrophes', (at) => `don't${at}'ll/we've.`],
+  ])('F3: counts %s as the tokenizer does', (_, write) => {
+    const text = Array.from({ length: 5_000 }, (_, at) => write(at)).join('');
+    expect(counter.text(text)).toBe(tokenize(text));
+  });
+
+  it('F3: counts a script without spaces nearly as the tokenizer does', () => {
+    const text = Array.from({ length: 40_000 }, (_, at) => String.fromCodePoint(0x4e00 + ((at * 7919) % 900)))
+      .join('')
+      .replace(/.{40}/g, '$&。');
+    expect(Math.abs(counter.text(text) - tokenize(text))).toBeLessThanOrEqual(2 * (text.length / 4_096));
+  });
+
+  it.each([
+    ['letters', 'a'],
+    ['Chinese', '漢'],
+    ['surrogate pairs', '😀'],
+    ['spaces', ' '],
+    ['dashes', '-'],
+  ])('F3: counts a run of six million %s', (_, unit) => {
+    let characters = 0;
+    const length = createTokenCounter((text) => {
+      characters += text.length;
+      return 1;
+    });
+    expect(length.text(unit.repeat(6_000_000))).toBeGreaterThan(40_000);
+    expect(characters).toBe(6_000_000 * unit.length);
+  });
+
+  it('F7: lets the tokenizer forget what it has merged of another owner’s text', () => {
+    const owners: unknown[] = [];
+    const watched = (_: string, owner: unknown): number => owners.push(owner);
+    createTokenCounter(watched).text('one');
+    createTokenCounter(watched).text('other');
+    createTokenCounter(watched, undefined, 'tenant').text('third');
+    expect(owners[0]).not.toBe(owners[1]);
+    expect(owners[2]).toBe('tenant');
+  });
+
   it('takes the spelling of a special token for text', () => {
     expect(counter.text('<|endoftext|>')).toBeGreaterThan(1);
   });

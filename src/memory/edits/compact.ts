@@ -1,7 +1,8 @@
 /** Compaction: old tool outputs, and on request the arguments of old calls, become placeholders. */
+import { copyOf, textBytes } from '../copy.ts';
 import type { History, Output, Unit } from '../history.ts';
 import { TEXT_OBSERVATION } from '../history.ts';
-import { Lru } from '../lru.ts';
+import { type Bound, type Cache, Lru } from '../lru.ts';
 import { type Content, jsonBytes, type Message } from '../message.ts';
 import {
   type Digest,
@@ -34,7 +35,7 @@ export interface CompactContext {
 }
 
 /** What is known of a removable content without reading it again. */
-interface Facts {
+export interface Facts {
   readonly tokens: number;
   readonly bytes: number;
   readonly length: number;
@@ -52,14 +53,21 @@ interface Facts {
   ends?: { readonly head: number; readonly tail: number };
 }
 
-/** Facts by digest, for one isolate and encoding. */
-export type ContentFacts = Lru<Facts>;
+/** Facts by digest, for one owner and encoding. */
+export type ContentFacts = Cache<Facts>;
 
-/** How many contents are remembered. */
-const REMEMBERED = 20_000;
+/** Numbers and flags of facts. */
+const FACTS_BYTES = 160;
+
+/** Of about 20 000 contents. */
+export const CONTENT_FACTS: Bound<Facts> = {
+  bytes: 8 * 1024 * 1024,
+  sizeOf: ({ name, marker }) =>
+    FACTS_BYTES + textBytes(name) + (marker ? textBytes(`${marker.tool}${marker.call}${marker.ref}`) : 0),
+};
 
 export function createContentFacts(): ContentFacts {
-  return new Lru<Facts>(REMEMBERED);
+  return new Lru(CONTENT_FACTS);
 }
 
 const utf8 = new TextEncoder();
@@ -243,12 +251,24 @@ function readFacts(content: Content, tokens: number, digest: Digest): Facts {
     bytes: utf8.encode(text).length,
     length: text.length,
     room: content.room(),
-    marker: parseMarker(text) ?? parseClearedInput(text) ?? parseOffloaded(text),
+    marker: ownMarker(parseMarker(text) ?? parseClearedInput(text) ?? parseOffloaded(text)),
     name: digest(text),
     storable: text.isWellFormed(),
     object:
       type === 'application/json' && text.trimStart().startsWith('{') && parseObject(text) !== undefined,
   };
+}
+
+/** A marker that does not keep alive the text in which it stands. */
+function ownMarker(marker: Marker | undefined): Marker | undefined {
+  return (
+    marker && {
+      ...marker,
+      tool: copyOf(marker.tool),
+      call: copyOf(marker.call),
+      ...(marker.ref === undefined ? {} : { ref: copyOf(marker.ref) }),
+    }
+  );
 }
 
 /** What follows a marker at greater length than any preview is something else. In tokens; previews may have LONGEST_PREVIEW. */

@@ -1,0 +1,15 @@
+/** What an isolate can hold: 128 MB, for the requests of all its tenants. */
+import { describe, expect, it } from 'vitest';
+import { underHeap } from '../support/under-heap.ts';
+
+const TO_THE_END = { code: 0, output: '' };
+
+describe('a small heap', () => {
+  it('F3: holds no text that was counted', async () => {
+    expect(await underHeap(64, 'counts many texts')).toEqual(TO_THE_END);
+  });
+
+  it('F3: holds no output that begins like a marker', async () => {
+    expect(await underHeap(64, 'reads many outputs that begin like a marker')).toEqual(TO_THE_END);
+  });
+});
