@@ -1,16 +1,23 @@
 /**
  * What a stored object looks like: everything but its length is encrypted.
  *
- *     version (1 byte) · nonce (12) · AES-256-GCM( plaintext )
+ *     2 (1 byte) · key id (4) · nonce (12) · AES-256-GCM( plaintext )
+ *
+ * The key id names the secret, so that what was sealed under an earlier one is told from what is damaged. Version 1, of Precis up to 0.5.0,
+ * has no key id.
  *
  * The plaintext of a ref is the length of its metadata (4, big endian) · metadata (JSON) · content; that of a pack of archived messages is
  * the pack. Tenant, name and purpose are additional data: an object that is moved to another key does not open there.
  */
+import { Buffer } from 'node:buffer';
 import { z } from 'zod';
 import type { Tenant } from './tenant.ts';
 
-const VERSION = 1;
+const VERSION = 2;
+const FIRST_VERSION = 1;
+const KEY_ID_BYTES = 4;
 const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
 const LENGTH_BYTES = 4;
 
 const metadataSchema = z.object({
@@ -72,15 +79,29 @@ export async function sealBytes(
 ): Promise<Uint8Array<ArrayBuffer>> {
   const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
   const key = await tenant.key(keyOf(purpose));
-  const sealed = await crypto.subtle.encrypt(algorithm(tenant, purpose, name, nonce), key, plain);
-  const envelope = new Uint8Array(1 + NONCE_BYTES + sealed.byteLength);
+  const additional = `precis2:${purpose}:${tenant.id}:${name}`;
+  const sealed = await crypto.subtle.encrypt(algorithm(additional, nonce), key, plain);
+  const head = 1 + KEY_ID_BYTES;
+  const envelope = new Uint8Array(head + NONCE_BYTES + sealed.byteLength);
   envelope[0] = VERSION;
-  envelope.set(nonce, 1);
-  envelope.set(new Uint8Array(sealed), 1 + NONCE_BYTES);
+  envelope.set(Buffer.from(tenant.keyId, 'hex'), 1);
+  envelope.set(nonce, head);
+  envelope.set(new Uint8Array(sealed), head + NONCE_BYTES);
   return envelope;
 }
 
-/** The plaintext. @throws when the object is damaged, of another version, or of another tenant, name or purpose */
+/** Whether bytes have the form of an envelope, of whatever secret and tenant. */
+export function isEnvelope(bytes: Uint8Array): boolean {
+  const head = bytes[0] === VERSION ? 1 + KEY_ID_BYTES : 1;
+  const isKnown = bytes[0] === VERSION || bytes[0] === FIRST_VERSION;
+  return isKnown && bytes.length >= head + NONCE_BYTES + TAG_BYTES;
+}
+
+/**
+ * The plaintext.
+ *
+ * @throws when the object is damaged, of another version, or of another secret, tenant, name or purpose
+ */
 export async function openBytes(
   tenant: Tenant,
   purpose: Purpose,
@@ -88,21 +109,22 @@ export async function openBytes(
   envelope: ArrayBuffer,
 ): Promise<ArrayBuffer> {
   const bytes = new Uint8Array(envelope);
-  if (bytes[0] !== VERSION) throw new Error(`stored object of unknown version ${bytes[0]}`);
-  const nonce = bytes.slice(1, 1 + NONCE_BYTES);
+  const version = bytes[0];
+  if (version !== VERSION && version !== FIRST_VERSION)
+    throw new Error(`stored object of unknown version ${version}`);
+  const head = version === VERSION ? 1 + KEY_ID_BYTES : 1;
+  if (version === VERSION && Buffer.from(bytes.subarray(1, head)).toString('hex') !== tenant.keyId)
+    throw new Error('stored object of another secret');
+  const nonce = bytes.slice(head, head + NONCE_BYTES);
   const key = await tenant.key(keyOf(purpose));
-  return crypto.subtle.decrypt(algorithm(tenant, purpose, name, nonce), key, bytes.subarray(1 + NONCE_BYTES));
+  const additional = `${version === VERSION ? 'precis2' : 'precis'}:${purpose}:${tenant.id}:${name}`;
+  return crypto.subtle.decrypt(algorithm(additional, nonce), key, bytes.subarray(head + NONCE_BYTES));
 }
 
 function keyOf(purpose: Purpose): 'content' | 'compaction' {
   return purpose === 'compaction' ? 'compaction' : 'content';
 }
 
-function algorithm(
-  tenant: Tenant,
-  purpose: Purpose,
-  name: string,
-  iv: Uint8Array<ArrayBuffer>,
-): SubtleCryptoEncryptAlgorithm {
-  return { name: 'AES-GCM', iv, additionalData: encoder.encode(`precis:${purpose}:${tenant.id}:${name}`) };
+function algorithm(additional: string, iv: Uint8Array<ArrayBuffer>): SubtleCryptoEncryptAlgorithm {
+  return { name: 'AES-GCM', iv, additionalData: encoder.encode(additional) };
 }

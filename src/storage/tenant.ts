@@ -2,19 +2,26 @@
  * Tenants and their keys (design §7). One secret is the root of all: the tenant's id is an HMAC of the caller's token, and each
  * tenant has a key of its own for each purpose, derived by HKDF. So a bucket's listing names no customer, and a ref of one
  * tenant means nothing under the key of another.
+ *
+ * While a secret is rotated, a tenant has an earlier self: what is kept under the secret before. It is read and deleted, never written.
  */
+import { Buffer } from 'node:buffer';
 import { createHash, createHmac, hkdfSync } from 'node:crypto';
 import { textBytes } from '../memory/copy.ts';
 import { Lru, TenantLru } from '../memory/lru.ts';
 import { REF_PATTERN, type RefNamer } from '../memory/placeholder.ts';
 
-/** What a derived key is for. */
-export type Purpose = 'ref' | 'content' | 'compaction';
+/** What a derived key is for. `ref` is the key of versions up to 0.5.0, under which names, checks and seals were made alike. */
+export type Purpose = 'ref' | 'name' | 'check' | 'seal' | 'content' | 'compaction';
 
 export interface Tenant {
   /** 32 hexadecimal characters; the prefix of every key in storage. */
   readonly id: string;
   readonly refs: RefNamer;
+  /** Names the secret in what is sealed under it: 8 hexadecimal characters, the same for all tenants. */
+  readonly keyId: string;
+  /** The same caller under the earlier secret; undefined where there is none. */
+  readonly previous: Tenant | undefined;
   /** The AES-GCM key of what is stored, or of what callers hold for us. */
   key(purpose: 'content' | 'compaction'): Promise<CryptoKey>;
   /** A digest that only this tenant can make. */
@@ -26,6 +33,7 @@ export const SHORTEST_TOKEN = 20;
 
 const CONTENT_CHARACTERS = 20;
 const CHECK_CHARACTERS = 6;
+const KEY_ID_BYTES = 4;
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /** Names of contents, over all tenants of an isolate: about 15 000. */
@@ -38,9 +46,14 @@ export class Tenants {
   private readonly secret: string;
   private readonly tenants = new Lru<Tenant>(REMEMBERED_TENANTS);
   private readonly names = new TenantLru<string>(REMEMBERED_NAMES);
+  private readonly keyId: string;
+  private readonly before: Tenants | undefined;
 
-  constructor(secret: string) {
+  /** @param previous the secret before this one, while what is kept under it is still to be read */
+  constructor(secret: string, previous?: string) {
     this.secret = secret;
+    this.keyId = Buffer.from(derive(secret, '', 'id', KEY_ID_BYTES)).toString('hex');
+    this.before = previous === undefined ? undefined : new Tenants(previous);
   }
 
   /** The tenant behind a caller's own key. */
@@ -55,31 +68,47 @@ export class Tenants {
 
   private of(identity: string): Tenant {
     const id = hmac(this.secret, `tenant:${identity}`).toString('hex').slice(0, 32);
-    return this.tenants.remember(id, () => this.make(id));
+    return this.tenants.remember(id, () => this.make(id, this.before?.of(identity)));
   }
 
-  private make(id: string): Tenant {
-    const refKey = this.derive(id, 'ref');
+  private make(id: string, previous: Tenant | undefined): Tenant {
+    const derived = new Map<Purpose, Uint8Array<ArrayBuffer>>();
+    const keyFor = (purpose: Purpose): Uint8Array<ArrayBuffer> => {
+      const key = derived.get(purpose) ?? derive(this.secret, id, purpose);
+      derived.set(purpose, key);
+      return key;
+    };
     const keys = new Map<Purpose, Promise<CryptoKey>>();
     const names = this.names.of(id);
     return {
       id,
+      keyId: this.keyId,
+      previous,
       refs: {
-        name: (key, content) => names.remember(key, () => nameRef(refKey, content())),
-        owns: (ref) => ownsRef(refKey, ref),
+        name: (key, content) =>
+          names.remember(key, () => nameRef(keyFor('name'), keyFor('check'), content())),
+        owns: (ref) =>
+          isChecked(keyFor('check'), ref) ||
+          isChecked(keyFor('ref'), ref) ||
+          (previous?.refs.owns(ref) ?? false),
       },
       key: (purpose) => {
-        const key = keys.get(purpose) ?? importKey(this.derive(id, purpose));
+        const key = keys.get(purpose) ?? importKey(keyFor(purpose));
         keys.set(purpose, key);
         return key;
       },
-      seal: (text) => hmac(refKey, `seal:${text}`).toString('hex'),
+      seal: (text) => hmac(keyFor('seal'), text).toString('hex'),
     };
   }
+}
 
-  private derive(tenant: string, purpose: Purpose): Uint8Array<ArrayBuffer> {
-    return new Uint8Array(hkdfSync('sha256', this.secret, tenant, `precis:${purpose}`, 32));
-  }
+function derive(
+  secret: string,
+  tenant: string,
+  purpose: Purpose | 'id',
+  bytes = 32,
+): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(hkdfSync('sha256', secret, tenant, `precis:${purpose}`, bytes));
 }
 
 function importKey(bytes: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
@@ -91,12 +120,12 @@ export function labelDigest(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-function nameRef(key: Uint8Array, content: string): string {
-  const name = base32(hmac(key, content), CONTENT_CHARACTERS);
-  return `ref_${name}${checkOf(key, name)}`;
+function nameRef(nameKey: Uint8Array, checkKey: Uint8Array, content: string): string {
+  const name = base32(hmac(nameKey, content), CONTENT_CHARACTERS);
+  return `ref_${name}${checkOf(checkKey, name)}`;
 }
 
-function ownsRef(key: Uint8Array, ref: string): boolean {
+function isChecked(key: Uint8Array, ref: string): boolean {
   if (!REF_PATTERN.test(ref)) return false;
   const name = ref.slice('ref_'.length, 'ref_'.length + CONTENT_CHARACTERS);
   return checkOf(key, name) === ref.slice('ref_'.length + CONTENT_CHARACTERS);
