@@ -16,6 +16,7 @@ import { ApiError } from './errors.ts';
 import { checkSize, type MadeView, makeView, type RequestScope } from './make-view.ts';
 import { readCall, readRequest } from './model-call.ts';
 import { noteNamed } from './named-refs.ts';
+import type { Place } from './place.ts';
 import { setReportHeaders } from './report-headers.ts';
 import type { AppEnv } from './services.ts';
 
@@ -23,7 +24,7 @@ const encoder = new TextEncoder();
 
 export async function compact(c: Context<AppEnv>): Promise<Response> {
   const scope = scopeOf(c);
-  const request = await readRequest(c.req.raw, CHAT, scope);
+  const request = await readRequest(c.req.raw, CHAT, c.get('agent'), scope);
   const force = flag(request, 'force');
   const dryRun = flag(request, 'dry_run');
   const format = formatOf(request);
@@ -35,7 +36,7 @@ export async function compact(c: Context<AppEnv>): Promise<Response> {
   const compacted = writeCompactedMessages(request, made.view);
   const body = concat([
     encoder.encode('{"object":"memory.compaction",'),
-    await partOf(format, compacted, request, made, chosen.strategy, scope),
+    await partOf(format, compacted, request, made, chosen.strategy, place, scope),
     encoder.encode(`,"memory":${JSON.stringify(made.report)}}`),
   ]);
   if (!dryRun) scope.waitUntil(noteNamed(compacted, request, place, scope));
@@ -51,10 +52,12 @@ async function partOf(
   request: ChatRequest,
   made: MadeView,
   strategy: MemoryStrategy,
+  place: Place,
   { caller }: RequestScope,
 ): Promise<Uint8Array> {
   if (format === 'conversation_memory') return conversationPart(request, made, strategy);
-  const messages = format === 'messages' ? compacted : await sealedMessages(request, made.view, caller);
+  const messages =
+    format === 'messages' ? compacted : await sealedMessages(request, made.view, place, caller);
   return concat([encoder.encode('"messages":'), messages]);
 }
 
@@ -62,12 +65,14 @@ async function partOf(
 async function sealedMessages(
   request: ChatRequest,
   view: View | undefined,
+  place: Place,
   caller: Caller,
 ): Promise<Uint8Array> {
   const tenant = sealingTenant(caller);
   checkSize(request);
   const { preamble, others } = compactedParts(request, view);
-  const sealed = others.length > 0 ? [sealedMessage(await sealCompaction(tenant, others.join(',')))] : [];
+  const sealed =
+    others.length > 0 ? [sealedMessage(await sealCompaction(tenant, place, others.join(',')))] : [];
   return encoder.encode(`[${[...preamble, ...sealed.map((message) => JSON.stringify(message))].join(',')}]`);
 }
 

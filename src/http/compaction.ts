@@ -59,7 +59,7 @@ export async function compactConversation(
   scope.waitUntil(noteNamed(encoder.encode(held), request, place, scope));
   const { counter } = await scope.learned.counting(request.model);
   return {
-    sealed: await sealCompaction(tenant, held),
+    sealed: await sealCompaction(tenant, place, held),
     users: view?.summary ? recentUsers(request.messages, history, view, (at) => counter.message(at)) : [],
     report: { ...report, mode: chosen.strategy.mode },
     usage: report.summary?.usage ?? NO_USAGE,

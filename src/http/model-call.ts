@@ -37,7 +37,7 @@ export interface ModelApi<Read extends ModelRequest = ModelRequest> {
 
 export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Response> {
   const scope = scopeOf(c);
-  const request = await readRequest(c.req.raw, api, scope);
+  const request = await readRequest(c.req.raw, api, c.get('agent'), scope);
   checkState(request, scope);
   const { place, chosen } = await readCall(request, c.get('agent'), scope);
   if (api.compaction && request.isCompaction && isOurs(request, scope)) {
@@ -120,27 +120,45 @@ export async function readCall(
   agentInPath: Agent | undefined,
   scope: RequestScope,
 ): Promise<{ place: Place; chosen: ChosenStrategy }> {
-  const { headers, caller, services } = scope;
-  const agent = agentOf(request, headers, agentInPath, caller, services);
-  const place = placeOf(request, headers, agent?.isolation ?? services.config.isolation);
+  const { headers, services } = scope;
+  const { agent, place } = whose(request, agentInPath, scope);
   const settings = () => settingsOf(place, scope);
   const chosen = await chooseStrategy(request, headers, agent, settings, services);
   return { place, chosen: withCompaction(chosen, request, services.config) };
+}
+
+/** The agent that a request chooses, and whose the request is. @throws ApiError */
+function whose(
+  request: ModelRequest,
+  agentInPath: Agent | undefined,
+  { headers, caller, services }: RequestScope,
+): { agent: Agent | undefined; place: Place } {
+  const agent = agentOf(request, headers, agentInPath, caller, services);
+  return { agent, place: placeOf(request, headers, agent?.isolation ?? services.config.isolation) };
 }
 
 /** Reads the body of a request, with its compaction items opened. @throws ApiError */
 export async function readRequest<Read extends ModelRequest>(
   raw: Request,
   { read: reader }: Pick<ModelApi<Read>, 'read'>,
-  { caller }: RequestScope,
+  agentInPath: Agent | undefined,
+  scope: RequestScope,
 ): Promise<Read> {
   checkCharset(raw.headers);
   const sealed = reader(new Uint8Array(await raw.arrayBuffer()));
-  const bytes = sealed.ok ? await openSealed(sealed.value, caller.tenant) : undefined;
+  const bytes = sealed.ok ? await opened(sealed.value, agentInPath, scope) : undefined;
   const read = bytes ? reader(bytes) : sealed;
   if (read.ok) return read.value;
   const { code, message, param } = read.reason;
   throw new ApiError(code, message, param);
+}
+
+function opened(
+  request: ModelRequest,
+  agentInPath: Agent | undefined,
+  scope: RequestScope,
+): Promise<Uint8Array | undefined> {
+  return openSealed(request, scope.caller.tenant, () => whose(request, agentInPath, scope).place);
 }
 
 /** Callers with an access key share an account: what one has stored there is no other's to name. @throws ApiError */

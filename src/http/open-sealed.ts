@@ -2,26 +2,38 @@
 import { MOST_MESSAGES } from '../protocol/model-body.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { openedBody, type Sealed, sealedIn } from '../protocol/sealed.ts';
-import { openCompaction, SEALED_PREFIX } from '../storage/compaction-item.ts';
+import { type ItemOwner, isSealed, openCompaction, SEALED_PREFIX } from '../storage/compaction-item.ts';
 import type { Tenant } from '../storage/tenant.ts';
 import { ApiError } from './errors.ts';
 
-/** The body with what its compaction items hold; undefined where it has none. @throws ApiError `invalid_encrypted_content` for one that can't be opened */
+/**
+ * The body with what its compaction items hold; undefined where it has none.
+ *
+ * @param owner reads whose the request is; called only where there is an item
+ * @throws ApiError `invalid_encrypted_content` for one that can't be opened
+ */
 export async function openSealed(
   { bytes, conversationField }: ModelRequest,
   tenant: Tenant | undefined,
+  owner: () => ItemOwner,
 ): Promise<Uint8Array | undefined> {
-  const sealed = sealedIn(bytes, conversationField, SEALED_PREFIX, MOST_MESSAGES);
+  const ours = { prefix: SEALED_PREFIX, isWhole: isSealed };
+  const sealed = sealedIn(bytes, conversationField, ours, MOST_MESSAGES);
   if (sealed.length === 0) return undefined;
-  return openedBody(bytes, sealed, await Promise.all(sealed.map((item) => opened(item, tenant))));
+  const of = owner();
+  return openedBody(bytes, sealed, await Promise.all(sealed.map((item) => opened(item, tenant, of))));
 }
 
-async function opened({ text, param }: Sealed, tenant: Tenant | undefined): Promise<string> {
-  const held = tenant && (await openCompaction(tenant, text));
+async function opened(
+  { text, param }: Sealed,
+  tenant: Tenant | undefined,
+  owner: ItemOwner,
+): Promise<string> {
+  const held = tenant && (await openCompaction(tenant, owner, text));
   if (held !== undefined) return held;
   throw new ApiError(
     'invalid_encrypted_content',
-    `The compaction item in ${param} can't be opened: it must be sent back as it came, with the API key under which it was made.`,
+    `The compaction item in ${param} can't be opened: it must be sent back as it came, with the API key under which it was made, and with the user and the conversation that were named then.`,
     param,
   );
 }

@@ -37,7 +37,7 @@ export function responses(c: Context<AppEnv>): Promise<Response> {
 /** What the upstream has stored it must compact itself: such a request is forwarded. */
 export async function compactResponses(c: Context<AppEnv>): Promise<Response> {
   const scope = scopeOf(c);
-  const request = await readRequest(c.req.raw, RESPONSES, scope);
+  const request = await readRequest(c.req.raw, RESPONSES, c.get('agent'), scope);
   checkState(request, scope);
   if (request.upstreamState !== undefined) return forwarded(c, request, scope);
   const { place, chosen } = await readCall(request, c.get('agent'), scope);

@@ -21,23 +21,31 @@ export const COMPACTIONS: ReadonlySet<string> = new Set([
   'context_compaction',
 ]);
 
+/** How opaque texts of ours are known. */
+export interface SealedForm {
+  /** What they begin with. */
+  readonly prefix: string;
+  /** Whether a text is one of ours, whose ever it is. A user's text that only begins like one is prose. */
+  isWhole(text: string): boolean;
+}
+
 /**
  * What holds an opaque text in a body; nothing where it can't be read, which is told elsewhere.
  *
- * @param prefix what the texts of ours begin with
  * @param most elements of a list that is looked into
  */
 export function sealedIn(
   bytes: Uint8Array,
   field: ModelRequest['conversationField'],
-  prefix: string,
+  form: SealedForm,
   most: number,
 ): Sealed[] {
+  const { prefix } = form;
   // Almost no body has any.
   if (!includes(bytes, prefix)) return [];
   return itemsOf(bytes, field, most).flatMap((span, index) => {
     if (!includes(bytes.subarray(span.start, span.end), prefix)) return [];
-    const found = readSealed(asObject(jsonOf(bytes, span)), prefix);
+    const found = readSealed(asObject(jsonOf(bytes, span)), form);
     return found ? [{ span, ...found, param: `${field}[${index}].${found.param}` }] : [];
   });
 }
@@ -57,7 +65,7 @@ export function openedBody(
 
 /** The message of a chat that holds an opaque text: as a string, which every client carries as it is. */
 export function sealedMessage(text: string): object {
-  return { role: 'user', content: JSON.stringify({ type: 'compaction', content: text }) };
+  return { role: 'user', content: sealedText(text) };
 }
 
 /** The item of the Responses API that holds one. */
@@ -65,13 +73,13 @@ export function sealedItem(id: string, text: string): object {
   return { type: 'compaction', id, encrypted_content: text };
 }
 
-function readSealed(item: Record<string, unknown>, prefix: string): Omit<Sealed, 'span'> | undefined {
+function readSealed(item: Record<string, unknown>, form: SealedForm): Omit<Sealed, 'span'> | undefined {
   const { type, role, encrypted_content, content } = item;
-  if (COMPACTIONS.has(asString(type)) && asString(encrypted_content).startsWith(prefix))
+  if (COMPACTIONS.has(asString(type)) && asString(encrypted_content).startsWith(form.prefix))
     return { text: asString(encrypted_content), param: 'encrypted_content', beside: [] };
   if (role !== 'user') return undefined;
   const parts: unknown[] = Array.isArray(content) ? content : [content];
-  const texts = parts.map((part) => textIn(part, prefix));
+  const texts = parts.map((part) => textIn(part, form));
   const at = texts.findIndex((text) => text !== undefined);
   const text = texts[at];
   if (text === undefined) return undefined;
@@ -79,12 +87,16 @@ function readSealed(item: Record<string, unknown>, prefix: string): Omit<Sealed,
   return { text, param: 'content', beside: others.length > 0 ? [{ ...item, content: others }] : [] };
 }
 
-/** The opaque text in a content, or in a part of one: `{"type": "compaction", "content": …}`, or that as a text. */
-function textIn(content: unknown, prefix: string): string | undefined {
-  const text = typeof content === 'string' ? content : asObject(content).text;
-  const held = typeof text === 'string' ? asObject(parseJson(text)) : asObject(content);
-  const isOurs = held.type === 'compaction' && asString(held.content).startsWith(prefix);
-  return isOurs ? asString(held.content) : undefined;
+/** The opaque text in a content, or in a part of one: the very bytes of `sealedText`, or that as an object. */
+function textIn(content: unknown, { prefix, isWhole }: SealedForm): string | undefined {
+  const text = typeof content === 'string' ? content : (asObject(content).text ?? JSON.stringify(content));
+  if (typeof text !== 'string' || !text.includes(prefix)) return undefined;
+  const held = asString(asObject(parseJson(text)).content);
+  return text === sealedText(held) && isWhole(held) ? held : undefined;
+}
+
+function sealedText(content: string): string {
+  return JSON.stringify({ type: 'compaction', content });
 }
 
 function itemsOf(

@@ -256,6 +256,35 @@ describe('an item that comes back', () => {
     expect(deployment.upstream.requests.filter(({ method }) => method === 'POST')).toEqual([]);
   });
 
+  it('F9: opens for the user and the conversation that were named when it was made', async () => {
+    const ann = { safety_identifier: 'ann', conversation_id: 'c1' };
+    const { output } = await compact(itemsOf(conversation('limes', 2)), ann);
+    const refusal = { status: 400, code: 'invalid_encrypted_content' };
+
+    await expect(respond(output, { ...ann, safety_identifier: 'bob' })).rejects.toMatchObject(refusal);
+    await expect(respond(output, { ...ann, conversation_id: 'c2' })).rejects.toMatchObject(refusal);
+    await expect(respond(output)).rejects.toMatchObject(refusal);
+    expect(deployment.upstream.requests.filter(({ method }) => method === 'POST')).toEqual([]);
+    await respond(output, ann);
+    expect(JSON.stringify(sentItems())).toContain('limes');
+    expect(JSON.stringify(sentItems())).not.toContain('precis1_');
+  });
+
+  it('F9: opens for every user where none was named', async () => {
+    const { output } = await compact(itemsOf(conversation('lychees', 2)));
+    await respond(output, { safety_identifier: 'ann', conversation_id: 'c1' });
+    expect(JSON.stringify(sentItems())).not.toContain('precis1_');
+  });
+
+  it('F9: of a trigger is bound as well', async () => {
+    const input = [...itemsOf(conversation('loquats', 2)), { type: 'compaction_trigger' }];
+    const { output } = await respond(input, { user: 'ann' });
+    await expect(respond(output, { user: 'bob' })).rejects.toMatchObject({
+      code: 'invalid_encrypted_content',
+    });
+    await respond(output, { user: 'ann' });
+  });
+
   it('from the upstream goes up as it came', async () => {
     const theirs = { type: 'compaction', id: 'cmp_theirs', encrypted_content: 'gAAAAAsealed' };
     await respond([theirs, { role: 'user', content: 'Go on.' }], { memory_strategy: 'auto' });
@@ -456,6 +485,40 @@ describe('POST /v1/compact with format opaque', () => {
       'invalid_encrypted_content',
       'messages[0].content',
     ]);
+  });
+
+  it('F9: is refused when it comes from another user of the same key', async () => {
+    const { body } = await opaque(conversation('chives', 4), { user: 'ann', conversation_id: 'c1' });
+    const send = async (fields: object) =>
+      (await deployment.chat({ model: 'gpt-4.1', messages: body.messages, ...fields })).status;
+    expect(await send({ user: 'ann', conversation_id: 'c1' })).toBe(200);
+    expect(await send({ user: 'bob', conversation_id: 'c1' })).toBe(400);
+    expect(await send({ user: 'ann', conversation_id: 'c2' })).toBe(400);
+  });
+
+  it.each([
+    ['is none at all', '{"type":"compaction","content":"precis1_AAAA"}'],
+    ['is long', JSON.stringify({ type: 'compaction', content: `precis1_${'A'.repeat(400)}` })],
+    ['speaks of one', 'Why does {"type":"compaction","content":"precis1_AAAA"} stand here?'],
+  ])('F9: leaves a user alone whose text %s', async (_, content) => {
+    for (const role of ['user', 'assistant'] as const) {
+      const messages: Message[] = [
+        { role: 'user', content: 'Hi.' },
+        { role, content },
+      ];
+      const response = await deployment.chat({ model: 'gpt-4.1', memory_strategy: 'compact', messages });
+      expect(response.status).toBe(200);
+      expect(deployment.lastChat().body.messages).toEqual(messages);
+    }
+    const streamed = await deployment.chat({
+      model: 'gpt-4.1',
+      stream: true,
+      messages: [{ role: 'user', content }],
+    });
+    expect(streamed.status).toBe(200);
+    await streamed.text();
+    await respond([{ role: 'user', content }]);
+    expect(sentItems()).toEqual([{ role: 'user', content }]);
   });
 
   it('is refused when there is too much to be put away, whatever the mode', async () => {

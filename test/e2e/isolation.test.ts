@@ -69,6 +69,28 @@ describe.each(PROTOCOLS)(
       expect(modeOf(unnamed)).toEqual(['trim', 'default', 'none', 'no_user']);
     });
 
+    it('F9: binds a compaction to the user and the conversation that stand there', async () => {
+      const compacted = await explicit.fetch('/v1/compact', {
+        method: 'POST',
+        body: JSON.stringify({
+          model: 'gpt-4.1-mini',
+          memory_strategy: 'trim',
+          format: 'opaque',
+          ...metadata('ann', 'c1'),
+          messages,
+        }),
+      });
+      const sealed = (await compacted.json()) as { messages: object[] };
+      const statusFor = async (...named: Parameters<typeof metadata>) =>
+        (await ask({ memory_strategy: 'none', ...metadata(...named), messages: sealed.messages })).status;
+
+      expect(await statusFor('ann', 'c1')).toBe(200);
+      expect(JSON.stringify(explicit.lastChat().body)).not.toContain('precis1_');
+      expect(await statusFor('bob', 'c1')).toBe(400);
+      expect(await statusFor('ann', 'c2')).toBe(400);
+      expect(await statusFor()).toBe(400);
+    });
+
     it('takes its own places first', async () => {
       const named = { 'x-memory-user': 'ann' };
       const patched = await explicit.fetch('/v1/conversations/c3/memory', {
