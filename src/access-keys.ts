@@ -1,6 +1,7 @@
 /** `ACCESS_KEYS`: one account of the deployer's behind many callers, and what these may send to it. */
 import { ConfigError } from './config-error.ts';
 import { jsonOf, levels, scanObject } from './protocol/spans.ts';
+import type { Opened } from './protocol/stored-names.ts';
 
 /** A caller's access key. */
 export interface AccessKey {
@@ -16,6 +17,8 @@ export interface Access {
   readonly apiKey: string;
   /** Headers that go up beside the usual ones, in lower case; one that ends with `*` is a prefix. */
   readonly forwardedHeaders: readonly string[];
+  /** Kinds of items and types of tools that go up beside the usual ones. */
+  readonly opened: Opened;
 }
 
 /** The variables that say so. */
@@ -23,10 +26,15 @@ export interface AccessVariables {
   readonly ACCESS_KEYS?: string | undefined;
   readonly UPSTREAM_API_KEY?: string | undefined;
   readonly FORWARDED_HEADERS?: string | undefined;
+  readonly FORWARDED_ITEMS?: string | undefined;
+  readonly FORWARDED_TOOLS?: string | undefined;
 }
 
 /** Anybody may try keys: a shorter one could be guessed. In characters. */
 const SHORTEST_ACCESS_KEY = 20;
+
+/** Of an item or a tool. */
+const TYPE = /^[a-z0-9][a-z0-9_.:-]*$/;
 
 /**
  * `ACCESS_KEYS` holds `name=key` pairs, separated by commas or white space (`name:key` is read too), or a JSON object of keys by
@@ -38,12 +46,16 @@ const SHORTEST_ACCESS_KEY = 20;
 export function readAccess(vars: AccessVariables): Access | undefined {
   const text = vars.ACCESS_KEYS?.trim() ?? '';
   const forwardedHeaders = listOf(vars, 'FORWARDED_HEADERS', /^[a-z0-9][a-z0-9_.-]*\*?$/);
+  const opened = {
+    items: new Set(listOf(vars, 'FORWARDED_ITEMS', TYPE)),
+    tools: new Set(listOf(vars, 'FORWARDED_TOOLS', TYPE)),
+  };
   if (text === '') return undefined;
   const apiKey = vars.UPSTREAM_API_KEY;
   if (!apiKey) throw new ConfigError('ACCESS_KEYS is set, so UPSTREAM_API_KEY must be set too.');
   const keys = text.startsWith('{') ? keysOfJson(text) : wordsOf(text).map(keyOfPair);
   checkKeys(keys, apiKey);
-  return { keys, apiKey, forwardedHeaders };
+  return { keys, apiKey, forwardedHeaders, opened };
 }
 
 /**
@@ -100,9 +112,7 @@ function listOf(vars: AccessVariables, variable: keyof AccessVariables, entry: R
   const entries = wordsOf(vars[variable] ?? '').map((word) => word.toLowerCase());
   const broken = entries.findIndex((word) => !entry.test(word));
   if (broken < 0) return entries;
-  throw new ConfigError(
-    `${variable}: entry ${broken + 1} is not a name, nor the beginning of one with * at its end.`,
-  );
+  throw new ConfigError(`${variable}: entry ${broken + 1} is not a name that may stand there.`);
 }
 
 function wordsOf(text: string): string[] {

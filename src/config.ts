@@ -16,6 +16,8 @@ export interface Env {
   readonly UPSTREAM_API_KEY?: string;
   readonly ACCESS_KEYS?: string;
   readonly FORWARDED_HEADERS?: string;
+  readonly FORWARDED_ITEMS?: string;
+  readonly FORWARDED_TOOLS?: string;
   readonly VERIFY_KEYS?: string;
   readonly DEFAULT_MEMORY_STRATEGY?: string;
   readonly ISOLATION?: string;
@@ -100,6 +102,8 @@ const variables = z.object({
   UPSTREAM_API_KEY: z.string().optional(),
   ACCESS_KEYS: z.string().optional(),
   FORWARDED_HEADERS: z.string().optional(),
+  FORWARDED_ITEMS: z.string().optional(),
+  FORWARDED_TOOLS: z.string().optional(),
   VERIFY_KEYS: z.enum(['true', 'false']).default('true'),
   DEFAULT_MEMORY_STRATEGY: z.string().default('none'),
   ISOLATION: z.string().default('{}'),

@@ -161,12 +161,18 @@ function opened(
   return openSealed(request, scope.caller.tenant, () => whose(request, agentInPath, scope).place);
 }
 
-/** Callers with an access key share an account: what one has stored there is no other's to name. @throws ApiError */
+/** Callers with an access key share an account: what one has stored there is no other's to name. @throws ApiError `not_forwarded` */
 export function checkState(request: ModelRequest, { services }: RequestScope): void {
-  if (!services.config.access || request.upstreamState === undefined) return;
+  const { access } = services.config;
+  if (!access) return;
+  const { upstreamState } = request;
+  const field = upstreamState === request.conversationField ? undefined : upstreamState;
+  const found = field === undefined ? request.storedName(access.opened) : undefined;
+  if (found) throw new ApiError('not_forwarded', found.message, found.param, 400);
+  if (upstreamState === undefined) return;
   throw new ApiError(
     'not_forwarded',
-    `${request.upstreamState} may name what the upstream has stored, which this deployment's callers share; send the items themselves, 20 000 at the most.`,
-    request.upstreamState,
+    `${upstreamState} may name what the upstream has stored, which this deployment's callers share; send the items themselves, 20 000 at the most.`,
+    upstreamState,
   );
 }

@@ -2,12 +2,14 @@
 import type { Tools } from '../memory/tokens.ts';
 import type { OwnField } from './body.ts';
 import { fieldOf, type JsonSpan, jsonOf, textOf } from './spans.ts';
+import { findStoredName, type Opened, type StoredName } from './stored-names.ts';
 import { readTools } from './tools.ts';
 
 /** More messages, items or tools than this are not looked into: they are forwarded as they are (design §9). */
 export const MOST_MESSAGES = 20_000;
 
 export abstract class ModelBody {
+  abstract readonly conversationField: 'messages' | 'input';
   readonly bytes: Uint8Array;
   readonly root: JsonSpan;
   readonly model: string | undefined;
@@ -25,6 +27,10 @@ export abstract class ModelBody {
   get hasTools(): boolean {
     const tools = fieldOf(this.root, 'tools')?.value;
     return tools?.kind === 'array' && tools.items?.length !== 0;
+  }
+
+  storedName(opened: Opened): StoredName | undefined {
+    return findStoredName(this.bytes, this.root, this.conversationField, opened);
   }
 
   own(field: OwnField): unknown {

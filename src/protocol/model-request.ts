@@ -3,6 +3,7 @@ import type { Message } from '../memory/message.ts';
 import type { Tools } from '../memory/tokens.ts';
 import type { View } from '../memory/view.ts';
 import type { OwnField } from './body.ts';
+import type { Opened, StoredName } from './stored-names.ts';
 import type { FunctionTool } from './tools.ts';
 
 /** A message in the caller's bytes. */
@@ -59,6 +60,8 @@ export interface ModelRequest {
   readonly compacted: readonly WireMessage[];
   /** Whether tools of ours may stand beside them, and one answer be made of several. */
   readonly takesTools: boolean;
+  /** What the body names of the things that the upstream has stored, the history of the conversation or others. @param opened kinds that may */
+  storedName(opened: Opened): StoredName | undefined;
   /** The value of one of Precis' own fields; undefined when it is absent or null. */
   own(field: OwnField): unknown;
   /** The value of any other top-level field. */

@@ -94,6 +94,13 @@ export class Item {
     this.type = this.string('type') ?? (role === undefined ? '' : 'message');
   }
 
+  /** Whether it names an item that the upstream has. By OpenAI's types its `type` may be null or absent (`ResponseInputItem.ItemReference`). */
+  get isReference(): boolean {
+    if (this.type === 'item_reference') return true;
+    if (this.string('type') !== undefined || this.string('id') === undefined) return false;
+    return fieldOf(this.span, 'type') !== undefined || this.string('role') === undefined;
+  }
+
   /** Who speaks; undefined for what belongs to whoever spoke before. */
   get role(): Role | undefined {
     if (this.type === 'message') return MESSAGE_ROLES.get(this.string('role') ?? '') ?? 'preamble';
@@ -247,7 +254,7 @@ export class ItemGroup extends NamedMessage implements WireMessage {
 
   /** Whether it names an item that the upstream has. */
   get refersToItems(): boolean {
-    return this.items.some(({ type }) => type === 'item_reference');
+    return this.items.some(({ isReference }) => isReference);
   }
 
   /** The lists of tools that its items bring along. */

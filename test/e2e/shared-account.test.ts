@@ -8,8 +8,15 @@ const deployers = 'sk-the-key-that-the-deployer-pays-for';
 const shared = { ACCESS_KEYS: `alice=${alice}`, UPSTREAM_API_KEY: deployers };
 
 const deployment = deploy({ vars: shared });
-const opened = deploy({ vars: { ...shared, FORWARDED_HEADERS: 'x-trace-id, x-tags-*' } });
-const ownKeys = deploy();
+const opened = deploy({
+  vars: {
+    ...shared,
+    FORWARDED_HEADERS: 'x-trace-id, x-tags-*',
+    FORWARDED_ITEMS: 'file_search_call',
+    FORWARDED_TOOLS: 'file_search',
+  },
+});
+const ownKeys = deploy({ upstream: { strict: false } });
 
 const model = 'gpt-4.1-mini';
 const chat = { model, messages: [{ role: 'user', content: 'Hello' }] };
@@ -195,4 +202,95 @@ describe.each(PROTOCOLS)('what goes up with the key of a shared account, over $n
       expect(on.upstream.requests).toEqual([]);
     }
   });
+});
+
+describe('what a body may name of a shared account', () => {
+  const post = (
+    on: typeof deployment,
+    path: string,
+    body: object | string,
+    headers: Record<string, string> = withKey(),
+  ) =>
+    on.fetch(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    });
+  const ask = (body: object) => ({ model, input: 'Hello', ...body });
+  const inInput = (item: object) => ask({ input: [{ role: 'user', content: 'Hello' }, item] });
+  const chatWith = (body: object) => ({ ...chat, ...body });
+
+  it.each([
+    ['/v1/responses', inInput({ id: 'msg_1' }), 'input[1]'],
+    ['/v1/responses', inInput({ id: 'msg_1', type: null }), 'input[1]'],
+    ['/v1/responses', inInput({ id: 'msg_1', type: 'item_reference' }), 'input[1].type'],
+    ['/v1/responses/compact', inInput({ id: 'msg_1' }), 'input[1]'],
+    ['/v1/responses', inInput({ type: 'image_generation_call', id: 'ig_1' }), 'input[1].type'],
+    ['/v1/responses', inInput({ type: 'reasoning', id: 'rs_1', summary: [] }), 'input[1]'],
+    ['/v1/responses', ask({ prompt: { id: 'pmpt_1' } }), 'prompt'],
+    ['/v1/responses', ask({ background: true }), 'background'],
+    ['/v1/responses', ask({ tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] }), 'tools[0].type'],
+    ['/v1/responses', ask({ tools: [{ type: 'code_interpreter', container: 'cntr_1' }] }), 'tools[0].type'],
+    ['/v1/responses', ask({ tools: [{ type: 'mcp', connector_id: 'connector_gmail' }] }), 'tools[0].type'],
+    [
+      '/v1/responses',
+      inInput({ role: 'user', content: [{ type: 'input_file', file_id: 'file_1' }] }),
+      'input[1].content[0].file_id',
+    ],
+    ['/v1/chat/completions', chatWith({ store: true }), 'store'],
+    ['/v1/chat/completions', chatWith({ conversation: 'conv_1' }), 'conversation'],
+    ['/v1/chat/completions', chatWith({ tools: [{ type: 'file_search' }] }), 'tools[0].type'],
+    [
+      '/v1/chat/completions',
+      chatWith({ messages: [...chat.messages, { role: 'assistant', audio: { id: 'audio_1' } }] }),
+      'messages[1].audio.id',
+    ],
+    [
+      '/v1/chat/completions',
+      chatWith({ messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'file_1' } }] }] }),
+      'messages[0].content[0].file.file_id',
+    ],
+  ])('F14: is nothing that another caller may have stored: %s %j', async (path, body, param) => {
+    for (const memory_strategy of ['none', 'auto']) {
+      const answer = await post(deployment, path, { ...body, memory_strategy });
+
+      expect(await refusal(answer)).toEqual([400, 'invalid_request_error', 'not_forwarded', param]);
+      expect(deployment.upstream.requests).toEqual([]);
+    }
+  });
+
+  it('F14: is what the deployer has opened, and no more', async () => {
+    const body = ask({
+      input: [
+        { role: 'user', content: 'Hello' },
+        {
+          type: 'file_search_call',
+          id: 'fs_1',
+          queries: ['x'],
+          status: 'completed',
+          results: [{ file_id: 'f' }],
+        },
+      ],
+      tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }],
+    });
+
+    expect((await post(opened, '/v1/responses', body)).status).toBe(200);
+    expect(opened.upstream.requests[0]?.body).toEqual({ ...body, store: false });
+    const answer = await post(opened, '/v1/responses', inInput({ id: 'msg_1' }));
+    expect(await refusal(answer)).toEqual([400, 'invalid_request_error', 'not_forwarded', 'input[1]']);
+  });
+
+  it.each([{ id: 'msg_1' }, { id: 'msg_1', type: null }])(
+    'F14: with a key of the caller’s own goes up as it came: %j',
+    async (item) => {
+      const body = JSON.stringify(inInput(item));
+      const answer = await post(ownKeys, '/v1/responses', body, {
+        authorization: 'Bearer sk-of-a-caller-0123456789',
+        'x-memory-strategy': 'auto',
+      });
+
+      expect(answer.headers.get('x-memory-warning')).toBe('upstream_state');
+      expect(ownKeys.upstream.requests[0]?.rawBody.toString()).toBe(body);
+    },
+  );
 });

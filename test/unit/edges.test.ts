@@ -260,6 +260,7 @@ describe('the configuration', () => {
         keys,
         apiKey: 'u',
         forwardedHeaders: [],
+        opened: { items: new Set(), tools: new Set() },
       });
   });
 
@@ -321,6 +322,8 @@ describe('the configuration', () => {
     [{ PRECIS_SECRET: 'short' }, 'PRECIS_SECRET'],
     [{ UPSTREAM_BASE_URL: 'ftp://x' }, 'UPSTREAM_BASE_URL'],
     [{ ACCESS_KEYS: 'alice=secret' }, 'UPSTREAM_API_KEY'],
+    [{ FORWARDED_ITEMS: 'a,b*' }, 'FORWARDED_ITEMS'],
+    [{ FORWARDED_TOOLS: '?' }, 'FORWARDED_TOOLS'],
     [{ FORWARDED_HEADERS: '*' }, 'FORWARDED_HEADERS'],
     [{ FORWARDED_HEADERS: 'x-a, x b:c' }, 'FORWARDED_HEADERS'],
     [{ ACCESS_KEYS: 'secret', UPSTREAM_API_KEY: 'u' }, 'ACCESS_KEYS'],

@@ -1,0 +1,291 @@
+/**
+ * What a body names of the things that the upstream's account has stored: files, vector stores, containers, skills, prompts, responses and
+ * their items, audio, voices, connectors. Callers who share an account may name none of them, since nothing says whose they are.
+ *
+ * The places are those of OpenAI's types, `openai` 6.49 for Node (`ResponseInputItem`, `Tool`, `ChatCompletionMessageParam` and what they
+ * consist of), and of https://developers.openai.com/api/reference/resources/responses/methods/create:
+ *
+ * - `input[]`: `{id, type?: 'item_reference' | null}` is an item reference, and so is `{id}`. `reasoning` without its content, and
+ *   `image_generation_call`, are looked up by their id. `code_interpreter_call.container_id`, `mcp_*`, `file_search_call`.
+ * - Parts of contents and outputs: `file_id` of `input_file`, `input_image`, `computer_screenshot` and chat's `file`.
+ * - `tools[]`, in `additional_tools` and `tool_search_output` too: `file_search.vector_store_ids`, `code_interpreter.container`,
+ *   `mcp.connector_id`, `.tunnel_id` and `.server_url`, `image_generation.input_image_mask.file_id`, `shell.environment` (a container, `file_ids`, skills).
+ * - `prompt`, `previous_response_id`, `conversation`; `background` answers are always stored. Chat's `store`, `messages[].audio.id`, `audio.voice.id`.
+ *
+ * Kinds of items and types of tools go by lists, so what comes to be later is refused. All else is searched for names, but for free-form
+ * values such as schemas. Servers differ in which of two equal keys they take, and some take `File_ID` for `file_id`: neither may stand here.
+ */
+import { isOwnField } from './body.ts';
+import { elementsOf, type FieldSpan, type JsonSpan, jsonOf, membersOf, textOf } from './spans.ts';
+
+/** What the deployer has opened beyond the lists below; it goes up unsearched. */
+export interface Opened {
+  readonly items: ReadonlySet<string>;
+  readonly tools: ReadonlySet<string>;
+}
+
+/** Why a body does not go up: the field, and what would be right. */
+export interface StoredName {
+  readonly param: string;
+  readonly message: string;
+}
+
+/** Kinds of items that hold all that they stand for. */
+const ITEMS = new Set(
+  [
+    'message reasoning compaction compaction_trigger additional_tools web_search_call',
+    'function_call function_call_output custom_tool_call custom_tool_call_output tool_search_call tool_search_output',
+    'local_shell_call local_shell_call_output shell_call shell_call_output apply_patch_call apply_patch_call_output',
+    'computer_call computer_call_output',
+  ].flatMap((names) => names.split(' ')),
+);
+
+/** Types of tools that reach nothing of the account. */
+const TOOLS = new Set(
+  [
+    'function custom namespace tool_search local_shell shell apply_patch computer computer_use computer_use_preview',
+    'web_search web_search_2025_08_26 web_search_preview web_search_preview_2025_03_11',
+  ].flatMap((names) => names.split(' ')),
+);
+
+/** Fields that name what is stored, or where else to ask, wherever they stand. */
+const NAMES = new Set(
+  [
+    'file_id file_ids vector_store_id vector_store_ids container container_id skill_id connector_id tunnel_id server_url',
+    'previous_response_id response_id conversation thread_id assistant_id prompt_id data_sources background_options',
+  ].flatMap((names) => names.split(' ')),
+);
+
+/** Fields that are looked at by name elsewhere: here, or where the body is written. */
+const LOOKED_AT = new Set([
+  ...NAMES,
+  ...'type id role content encrypted_content summary status tools audio voice environment'.split(' '),
+  ...'input messages store background prompt prompt_cache_key annotations'.split(' '),
+]);
+
+/** Values of the caller's own making: schemas, arguments, labels. What is called `file_id` in one of these names nothing upstream. */
+const FREE_FORM = new Set(
+  [
+    'parameters schema input_schema output_schema metadata client_metadata env logprobs logit_bias',
+    'arguments parsed parsed_arguments',
+  ].flatMap((names) => names.split(' ')),
+);
+
+/** Tools whose answers are cited by the files that they have read or made. */
+const CITED_TOOLS = ['file_search', 'code_interpreter'];
+
+/** Without free-form values no body of OpenAI's has more levels. */
+const MOST_LEVELS = 24;
+
+/**
+ * The first name of something stored, or what may hide one.
+ *
+ * @param root of the body, with its fields
+ * @param conversation the field that holds the conversation
+ */
+export function findStoredName(
+  bytes: Uint8Array,
+  root: JsonSpan,
+  conversation: 'messages' | 'input',
+  opened: Opened,
+): StoredName | undefined {
+  return new Search(bytes, opened).body(root, conversation);
+}
+
+/** Where a value stands. */
+interface Position {
+  readonly path: string;
+  /** How many levels below the body. */
+  readonly level: number;
+}
+
+class Search {
+  private readonly bytes: Uint8Array;
+  private readonly opened: Opened;
+  private readonly citesFiles: boolean;
+
+  constructor(bytes: Uint8Array, opened: Opened) {
+    this.bytes = bytes;
+    this.opened = opened;
+    this.citesFiles = CITED_TOOLS.some((type) => opened.tools.has(type));
+  }
+
+  body({ fields = [] }: JsonSpan, conversation: 'messages' | 'input'): StoredName | undefined {
+    const isChat = conversation === 'messages';
+    return first(fields, (field) => {
+      const { key, value } = field;
+      if (isOwnField(key)) return undefined;
+      if (key === 'input' && !isChat) return this.items(value);
+      if (this.isNull(value)) return misspelled(key, '');
+      if (key === 'prompt') return named(key);
+      const isFalse = textOf(this.bytes, value) === 'false';
+      if (key === 'background' && !isFalse)
+        return fault(key, 'must be false: answers in the background are stored');
+      if (key === 'store' && isChat && !isFalse)
+        return fault(key, 'must be false: callers share what this account stores');
+      return this.field(field, { path: '', level: 0 });
+    });
+  }
+
+  private items(input: JsonSpan): StoredName | undefined {
+    if (input.kind !== 'array') return undefined;
+    let index = 0;
+    return first(elementsOf(this.bytes, input), (item) =>
+      this.item(item, { path: `input[${index++}]`, level: 1 }),
+    );
+  }
+
+  private item(item: JsonSpan, at: Position): StoredName | undefined {
+    const { path } = at;
+    if (item.kind !== 'object') return fault(path, 'must be an object');
+    const known = this.known(item, at);
+    if ('param' in known) return known;
+    const type = this.textIn(known.get('type'));
+    if (type === undefined) {
+      const isMessage = !known.has('type') && known.has('role') && this.holds(known.get('content'));
+      if (!isMessage)
+        return fault(path, 'may be a reference to a stored item; send the item itself, with its type');
+    } else {
+      if (this.opened.items.has(type)) return undefined;
+      if (!ITEMS.has(type)) return closed(`${path}.type`, 'items', ITEMS, 'FORWARDED_ITEMS');
+    }
+    if (this.isNameAlone(type, known))
+      return fault(
+        path,
+        type === 'reasoning'
+          ? "is known by its id alone; ask for include: ['reasoning.encrypted_content'], and send that back"
+          : 'is known by its id alone; send the item itself',
+      );
+    return this.object(item, at);
+  }
+
+  /** Whether an item has an id and nothing that it stands for: the upstream would look it up. */
+  private isNameAlone(type: string | undefined, known: ReadonlyMap<string, JsonSpan>): boolean {
+    if (!this.holds(known.get('id'))) return false;
+    const contents =
+      type === 'reasoning' || type === 'compaction' ? ['encrypted_content', 'content'] : [...known.keys()];
+    const says = contents.filter((key) => !['type', 'id', 'status', 'role', 'summary'].includes(key));
+    return !says.some((key) => this.holds(known.get(key)));
+  }
+
+  private tools(tools: JsonSpan, at: Position): StoredName | undefined {
+    if (tools.kind !== 'array')
+      return this.isNull(tools) ? undefined : fault(at.path, 'must be an array of tools');
+    let index = 0;
+    return first(elementsOf(this.bytes, tools), (tool) => {
+      const place = { path: `${at.path}[${index++}]`, level: at.level + 1 };
+      if (tool.kind !== 'object') return fault(place.path, 'must be an object');
+      const known = this.known(tool, place);
+      if ('param' in known) return known;
+      const type = this.textIn(known.get('type'));
+      if (type !== undefined && this.opened.tools.has(type)) return undefined;
+      if (type === undefined || !TOOLS.has(type))
+        return closed(`${place.path}.type`, 'tools', TOOLS, 'FORWARDED_TOOLS');
+      return this.object(tool, place);
+    });
+  }
+
+  /** The members of an object by their keys, each of which stands once. */
+  private known(object: JsonSpan, { path }: Position): Map<string, JsonSpan> | StoredName {
+    const known = new Map<string, JsonSpan>();
+    for (const { key, value } of membersOf(this.bytes, object)) {
+      if (known.has(key)) return fault(`${path}.${key}`, 'stands twice; it must stand once');
+      known.set(key, value);
+    }
+    return known;
+  }
+
+  private object(object: JsonSpan, at: Position): StoredName | undefined {
+    const keys = new Set<string>();
+    return first(membersOf(this.bytes, object), (field) => {
+      if (keys.has(field.key)) return fault(`${at.path}.${field.key}`, 'stands twice; it must stand once');
+      keys.add(field.key);
+      return this.field(field, at);
+    });
+  }
+
+  private field({ key, value }: FieldSpan, { path, level }: Position): StoredName | undefined {
+    const at = { path: path === '' ? key : `${path}.${key}`, level: level + 1 };
+    const spelling = misspelled(key, at.path);
+    if (spelling || FREE_FORM.has(key) || this.isNull(value)) return spelling;
+    if (NAMES.has(key)) return named(at.path);
+    if (key === 'tools') return this.tools(value, at);
+    if (key === 'annotations' && this.citesFiles) return undefined;
+    if (value.kind === 'object') {
+      if (key === 'voice') return named(at.path);
+      if (key === 'audio' || key === 'environment') {
+        const known = this.known(value, at);
+        if ('param' in known) return known;
+        if (key === 'audio' && this.holds(known.get('id'))) return named(`${at.path}.id`);
+        if (key === 'environment' && this.textIn(known.get('type')) !== 'local')
+          return fault(
+            `${at.path}.type`,
+            "must be 'local': containers belong to the account that callers share",
+          );
+      }
+    }
+    return this.value(value, at);
+  }
+
+  private value(value: JsonSpan, at: Position): StoredName | undefined {
+    if (value.kind !== 'object' && value.kind !== 'array') return undefined;
+    if (at.level > MOST_LEVELS) return fault(at.path, `is nested deeper than ${MOST_LEVELS} levels`);
+    if (value.kind === 'object') return this.object(value, at);
+    let index = 0;
+    return first(elementsOf(this.bytes, value), (element) =>
+      this.value(element, { path: `${at.path}[${index++}]`, level: at.level + 1 }),
+    );
+  }
+
+  private isNull(value: JsonSpan): boolean {
+    return value.kind === 'literal' && textOf(this.bytes, value) === 'null';
+  }
+
+  /** Whether a value is there and is not empty. */
+  private holds(value: JsonSpan | undefined): boolean {
+    if (!value || this.isNull(value)) return false;
+    if (value.kind === 'array') return !elementsOf(this.bytes, value).next().done;
+    return value.kind !== 'string' || value.end - value.start > '""'.length;
+  }
+
+  private textIn(value: JsonSpan | undefined): string | undefined {
+    return value?.kind === 'string' ? (jsonOf(this.bytes, value) as string) : undefined;
+  }
+}
+
+function first<Value>(
+  values: Iterable<Value>,
+  find: (value: Value) => StoredName | undefined,
+): StoredName | undefined {
+  for (const value of values) {
+    const found = find(value);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** Some servers match keys without regard to case, and by Unicode's folding: `ſtore` is `store` to them. */
+function misspelled(key: string, path: string): StoredName | undefined {
+  const folded = key.toUpperCase().toLowerCase();
+  if (folded === key || !LOOKED_AT.has(folded)) return undefined;
+  return fault(path || key, `must be written as '${folded}'`);
+}
+
+function named(param: string): StoredName {
+  return fault(
+    param,
+    "names something that the upstream's account has stored, which callers share; send the content itself",
+  );
+}
+
+function closed(param: string, what: string, list: ReadonlySet<string>, variable: string): StoredName {
+  const names = [...list].join(', ');
+  return fault(
+    param,
+    `is none of the ${what} that go up: ${names}. The deployer may open more (${variable})`,
+  );
+}
+
+function fault(param: string, message: string): StoredName {
+  return { param, message: `${param} ${message}.` };
+}
