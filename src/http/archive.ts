@@ -8,7 +8,7 @@ import type { Searched } from '../retrieval/search-memory.ts';
 import { Archive, type ArchiveEntry } from '../storage/archive.ts';
 import { searchable } from '../storage/archive-text.ts';
 import { labelDigest } from '../storage/tenant.ts';
-import { soon } from '../summary/time-limit.ts';
+import { soon } from '../storage/time-limit.ts';
 import { groupOf, storedConversation } from './conversation.ts';
 import type { RequestScope } from './make-view.ts';
 import type { Place } from './place.ts';

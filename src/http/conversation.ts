@@ -13,10 +13,10 @@ import {
 } from '../storage/conversation-key.ts';
 import type { Settings } from '../storage/memories.ts';
 import { labelDigest, type Tenant } from '../storage/tenant.ts';
+import { within } from '../storage/time-limit.ts';
 import { WRITE_LIMIT_MS } from '../storage/writer.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { neutralize } from '../summary/headings.ts';
-import { within } from '../summary/time-limit.ts';
 import type { KnownSummary } from '../summary/writer.ts';
 import { NOTHING_SET } from './choose-strategy.ts';
 import { ApiError } from './errors.ts';

@@ -19,7 +19,7 @@ import { storedConversation } from './conversation.ts';
 import { ApiError } from './errors.ts';
 import { checked } from './place.ts';
 import type { AppEnv, Services } from './services.ts';
-import { stored } from './stored.ts';
+import { deleted, deletion, stored } from './stored.ts';
 import { checkSummarizerModel } from './summarizer-target.ts';
 
 /** A strategy has a few dozen short fields. In bytes. */
@@ -67,8 +67,9 @@ export async function deleteMemory(c: Context<AppEnv>): Promise<Response> {
     const open = () => services.user(publishTo.user);
     await callObject(open, (stub) => stub.forget(publishTo.conversation));
   };
-  const existed = await stored(c, async () => {
+  const existed = await deletion(c, async (begin) => {
     const found = await uses((stub) => stub.find(name));
+    begin();
     const refs = found?.sole ?? [];
     // What the objects know of goes first: a call that fails half-way can then be made again.
     await forget();
@@ -82,7 +83,7 @@ export async function deleteMemory(c: Context<AppEnv>): Promise<Response> {
     return (left.of !== 'all' && left.existed) || found !== null;
   });
   if (!existed) throw notFound(id);
-  return c.json({ id, object: 'memory.conversation.deleted', deleted: true });
+  return deleted(c, { id, object: 'memory.conversation.deleted' }, existed === true);
 }
 
 export interface Target {

@@ -6,7 +6,7 @@ import { type Injection, writeInjection } from '../memory/injection.ts';
 import type { Report, Warning } from '../memory/report.ts';
 import type { InjectedMessage, ModelRequest } from '../protocol/model-request.ts';
 import { callObject } from '../storage/conversation-key.ts';
-import { within } from '../summary/time-limit.ts';
+import { within } from '../storage/time-limit.ts';
 import { storedConversation } from './conversation.ts';
 import type { RequestScope } from './make-view.ts';
 import type { Place } from './place.ts';

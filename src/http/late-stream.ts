@@ -1,7 +1,7 @@
 /** A stream whose only answer may take long to make: it is kept alive until it comes. */
 import type { AnswerStream } from '../protocol/answer-format.ts';
 import { KEEPALIVE } from '../protocol/sse.ts';
-import { soon } from '../summary/time-limit.ts';
+import { soon } from '../storage/time-limit.ts';
 import type { ApiError } from './errors.ts';
 
 /** How an answer is waited for that has begun to be a stream. */

@@ -3,8 +3,8 @@ import type { Removal } from '../memory/edits/removal.ts';
 import type { Plan } from '../memory/plan.ts';
 import type { StoredContent } from '../storage/refs.ts';
 import type { Tenant } from '../storage/tenant.ts';
+import { after } from '../storage/time-limit.ts';
 import { type RefWriter, WRITE_LIMIT_MS } from '../storage/writer.ts';
-import { after } from '../summary/time-limit.ts';
 import { type Prepared, type RequestScope, refWriterOf } from './make-view.ts';
 
 /** A session's name is kept up to this length, in characters. */

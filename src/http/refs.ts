@@ -12,7 +12,7 @@ import { ApiError } from './errors.ts';
 import { type PageSizes, pageSize } from './page-size.ts';
 import type { AppEnv, Services } from './services.ts';
 import { shelfOf } from './shelf.ts';
-import { stored } from './stored.ts';
+import { deleted, deletion, stored } from './stored.ts';
 
 const PAGE: PageSizes = { usual: 100, largest: 1000, code: 'invalid_ref' };
 
@@ -39,10 +39,16 @@ export function getRefTool(c: Context<AppEnv>): Response {
 export async function deleteRef(c: Context<AppEnv>): Promise<Response> {
   const { tenant, ref, store, services } = target(c);
   services.known.delete(tenant.id, ref);
-  if (!tenant.refs.owns(ref) || !(await stored(c, () => store.has(ref)))) throw notFound(ref);
-  await stored(c, () => store.delete([ref]));
-  services.known.delete(tenant.id, ref);
-  return c.json({ id: ref, object: 'memory.ref.deleted', deleted: true });
+  if (!tenant.refs.owns(ref)) throw notFound(ref);
+  const existed = await deletion(c, async (begin) => {
+    if (!(await store.has(ref))) return false;
+    begin();
+    await store.delete([ref]);
+    services.known.delete(tenant.id, ref);
+    return true;
+  });
+  if (!existed) throw notFound(ref);
+  return deleted(c, { id: ref, object: 'memory.ref.deleted' }, existed === true);
 }
 
 /** `GET /v1/refs`: a page of refs in the order of their keys; `cursor` is the last ref of the page before. */

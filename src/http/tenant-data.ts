@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import { callObject } from '../storage/conversation-key.ts';
 import { tenantOf } from './caller.ts';
 import type { AppEnv } from './services.ts';
-import { stored } from './stored.ts';
+import { deleted, stored } from './stored.ts';
 
 /**
  * `DELETE /v1/memory`: everything that is kept under the caller's key. Of a tenant that has much, the rest goes in the background (202,
@@ -13,8 +13,9 @@ export async function deleteTenantData(c: Context<AppEnv>): Promise<Response> {
   const services = c.get('services');
   const tenant = tenantOf(c.req.raw.headers, services);
   const open = () => services.tenant(tenant.id);
-  const deleted = await stored(c, () => callObject(open, (stub) => stub.erase()));
+  // The object answers in time, also where what it deletes does not.
+  const isGone = await stored(c, () => callObject(open, (stub) => stub.erase()));
   services.known.forget(tenant.id);
   services.told.forget(tenant.id);
-  return c.json({ object: 'memory.deleted', deleted }, deleted ? 200 : 202);
+  return deleted(c, { object: 'memory.deleted' }, isGone);
 }

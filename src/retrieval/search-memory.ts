@@ -5,7 +5,7 @@ import type { TokenCounter } from '../memory/tokens.ts';
 import type { FunctionTool } from '../protocol/tools.ts';
 import type { ArchiveHit } from '../storage/archive-rows.ts';
 import { LONGEST_QUERY } from '../storage/archive-text.ts';
-import { within } from '../summary/time-limit.ts';
+import { within } from '../storage/time-limit.ts';
 import { optionalText, parseArguments } from './arguments.ts';
 import { shorten } from './shorten.ts';
 

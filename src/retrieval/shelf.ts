@@ -1,6 +1,6 @@
 /** What a retriever reads from. */
 import type { Opened } from '../storage/envelope.ts';
-import { within } from '../summary/time-limit.ts';
+import { within } from '../storage/time-limit.ts';
 
 export interface Shelf {
   /** Whether a ref is one of this tenant's; known without I/O. */

@@ -9,12 +9,19 @@ import { eraseStep, expireStep, type Ground } from './deletion.ts';
 import { Retention } from './retention.ts';
 import { TenantBucket } from './tenant-bucket.ts';
 import { type NotedConversation, TenantRows } from './tenant-rows.ts';
+import { soon, within } from './time-limit.ts';
 
 /** How often an object looks for conversations that nobody uses. In milliseconds. */
 const LOOKING_MS = 24 * 60 * 60_000;
 
 /** After a failure. In milliseconds. */
 const PAUSE_MS = 60_000;
+
+/** How long a caller who erases waits. In milliseconds: less than the route that asks for it does. */
+export const ERASE_ANSWER_MS = 8_000;
+
+/** After so long a step is taken for one that has failed. In milliseconds. */
+const STEP_LIMIT_MS = 5 * 60_000;
 
 /** By so much the clocks of R2 and of an object may differ. In milliseconds. */
 const CLOCKS_MS = 1_000;
@@ -24,6 +31,8 @@ export class TenantMemoryObject extends DurableObject<Env> {
   // Fields, which a remote caller can't reach and a test can replace.
   protected now: () => number = Date.now;
   protected log: Log = createObjectLog(this.env);
+  protected answerMs = ERASE_ANSWER_MS;
+  protected stepMs = STEP_LIMIT_MS;
 
   private readonly rows = new TenantRows(this.ctx.storage.sql);
   /** Whether an alarm is known to be set, or none is needed. */
@@ -58,14 +67,14 @@ export class TenantMemoryObject extends DurableObject<Env> {
   }
 
   /**
-   * Deletes all that the tenant has, and goes on by itself where that takes long or fails.
+   * Deletes all that the tenant has, and goes on by itself where that takes long, hangs or fails.
    *
    * @returns whether all is deleted
    */
   async erase(): Promise<boolean> {
     this.rows.beginErasure(this.now() + CLOCKS_MS);
     await this.ctx.storage.setAlarm(this.now() + PAUSE_MS);
-    return this.eraseOn();
+    return (await soon(this.answerMs, this.eraseOn())) ?? false;
   }
 
   override async alarm(): Promise<void> {
@@ -83,13 +92,14 @@ export class TenantMemoryObject extends DurableObject<Env> {
 
   private async eraseSome(): Promise<boolean> {
     try {
-      if (!(await eraseStep(this.ground()))) {
+      if (!(await within(this.stepMs, eraseStep(this.ground())))) {
         await this.ctx.storage.setAlarm(this.now());
         return false;
       }
-    } catch {
-      // What was thrown may hold names.
-      this.log('error', 'what a tenant has could not be erased; it is tried again', { code: 'store_failed' });
+    } catch (error) {
+      // The message of what was thrown may hold names.
+      const fields = { code: 'store_failed', error: Object(error).name };
+      this.log('error', 'what a tenant has could not be erased; it is tried again', fields);
       await this.ctx.storage.setAlarm(this.now() + PAUSE_MS);
       return false;
     }
@@ -118,9 +128,10 @@ export class TenantMemoryObject extends DurableObject<Env> {
     if (unusedSince === undefined || this.rows.isEmpty()) return;
     let pause = LOOKING_MS;
     try {
-      if (!(await this.expire(unusedSince))) pause = 0;
-    } catch {
-      this.log('error', 'conversations could not expire; it is tried again', { code: 'store_failed' });
+      if (!(await within(this.stepMs, this.expire(unusedSince)))) pause = 0;
+    } catch (error) {
+      const fields = { code: 'store_failed', error: Object(error).name };
+      this.log('error', 'conversations could not expire; it is tried again', fields);
     }
     await this.ctx.storage.setAlarm(this.now() + pause);
   }

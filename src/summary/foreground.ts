@@ -6,12 +6,12 @@
 import type { Warning } from '../memory/report.ts';
 import { callObject } from '../storage/conversation-key.ts';
 import { type Claimed, type ClaimRequest, DIGEST_MODEL, type Memory } from '../storage/memories.ts';
+import { soon, within } from '../storage/time-limit.ts';
 import { publish, type RollMaterial, type ServedSummary, type StoredConversation } from './conversation.ts';
 import { NO_TRANSCRIPT } from './kept-transcript.ts';
 import { Material, RETRIES, type SummaryNeed, type SummaryPorts } from './material.ts';
 import { strategyHash } from './strategy-hash.ts';
 import { NO_USAGE } from './summarizer.ts';
-import { soon, within } from './time-limit.ts';
 import type { TranscriptChunk } from './transcript.ts';
 import { knownOf, LEASE_MARGIN_MS, partsOf, type SummaryTask, writeSummary } from './writer.ts';
 

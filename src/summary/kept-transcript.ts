@@ -6,10 +6,10 @@ import type { TokenCounter } from '../memory/tokens.ts';
 import type { Memory, Transcript } from '../storage/memories.ts';
 import type { StoredContent } from '../storage/refs.ts';
 import { labelDigest, type Tenant } from '../storage/tenant.ts';
+import { after } from '../storage/time-limit.ts';
 import { type RefWriter, WRITE_LIMIT_MS } from '../storage/writer.ts';
 import type { StoredConversation } from './conversation.ts';
 import { entriesOf } from './entries.ts';
-import { after } from './time-limit.ts';
 import { writeTranscript } from './transcript.ts';
 
 /** The name of the tool in a transcript's metadata: no tool has made it. */

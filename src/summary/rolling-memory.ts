@@ -13,6 +13,7 @@ import type { RollingStrategy } from '../memory/strategy.ts';
 import type { TokenCounter } from '../memory/tokens.ts';
 import { callObject } from '../storage/conversation-key.ts';
 import type { ClaimRequest, Found, Memory, Round } from '../storage/memories.ts';
+import { soon, within } from '../storage/time-limit.ts';
 import { type RefWriter, WRITE_LIMIT_MS } from '../storage/writer.ts';
 import type { RollMaterial, StoredConversation } from './conversation.ts';
 import { writeDigest } from './digest.ts';
@@ -32,7 +33,6 @@ import {
 import { collectLedger } from './ledger.ts';
 import { strategyHash } from './strategy-hash.ts';
 import type { SummarizerTarget } from './summarizer.ts';
-import { soon, within } from './time-limit.ts';
 import { type KnownSummary, knownOf, LEASE_MARGIN_MS, newest, recent, type SummaryTask } from './writer.ts';
 
 /** No pause between two attempts is longer, in milliseconds. */

@@ -19,6 +19,8 @@ export interface WatchedBucket {
   readonly failing: Set<Operation>;
   /** Operations that never answer from now on. */
   readonly hanging: Set<Operation>;
+  /** Operations that wait for something before they are done. */
+  readonly gates: Map<Operation, Promise<void>>;
 }
 
 /** The real bucket of the runtime, with every operation noted. */
@@ -26,6 +28,7 @@ export function watchedBucket(): WatchedBucket {
   const operations: { name: Operation; key: string }[] = [];
   const failing = new Set<Operation>();
   const hanging = new Set<Operation>();
+  const gates = new Map<Operation, Promise<void>>();
   const bucket = new Proxy(env.REFS, {
     get(target, name) {
       const method = Reflect.get(target, name) as (...values: unknown[]) => Promise<unknown>;
@@ -33,11 +36,12 @@ export function watchedBucket(): WatchedBucket {
         operations.push({ name: name as Operation, key: String(values[0]) });
         if (failing.has(name as Operation)) throw new Error('R2 is down');
         if (hanging.has(name as Operation)) return new Promise(() => undefined);
+        await gates.get(name as Operation);
         return method.apply(target, values);
       };
     },
   });
-  return { bucket, operations, failing, hanging };
+  return { bucket, operations, failing, hanging, gates };
 }
 
 export interface WatchedObjects {
