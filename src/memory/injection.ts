@@ -7,10 +7,13 @@ import type { TokenCounter } from './tokens.ts';
 /** Tokens of the largest block (design §7). */
 const MOST_TOKENS = 800;
 
+const DEFAULT_ROLE = 'user';
+
 const schema = z.union([
   z.boolean(),
   z.strictObject({
-    role: z.enum(['system', 'user']).default('system'),
+    // What stands in a summary may come from a tool: nothing puts it above the user unasked.
+    role: z.enum(['system', 'user']).default(DEFAULT_ROLE),
     max_tokens: z.int().positive().max(MOST_TOKENS).default(MOST_TOKENS),
   }),
 ]);
@@ -35,7 +38,7 @@ export function parseInjection(input: unknown): Result<Injection | 'off', Strate
       },
     };
   if (parsed.data === false) return { ok: true, value: 'off' };
-  if (parsed.data === true) return { ok: true, value: { role: 'system', max_tokens: MOST_TOKENS } };
+  if (parsed.data === true) return { ok: true, value: { role: DEFAULT_ROLE, max_tokens: MOST_TOKENS } };
   return { ok: true, value: parsed.data };
 }
 

@@ -3,11 +3,14 @@
  * words are the conversation's own: the user's messages and constraints, the calls, lines of errors, the last words of the
  * assistant, and the ledger. A function of its input: the same messages, the same digest.
  *
+ * What a tool has printed stands in quotes that say so: the digest is an assistant's message, and nobody should take it for its words.
+ *
  * Long texts are cut before they are counted, so that the cost is linear in what is read and small in what is written.
  */
 import { withoutHalfAtEnd, withoutHalfAtStart } from '../memory/characters.ts';
 import type { Entry } from '../memory/passage.ts';
 import type { TokenCounter } from '../memory/tokens.ts';
+import { userWordsIn } from './constraints.ts';
 import { HEADINGS, type Heading, neutralize, readSections, writeSections } from './headings.ts';
 import { type LedgerFacts, writeLedger } from './ledger.ts';
 import { givesOrders } from './orders.ts';
@@ -52,8 +55,7 @@ export function writeDigest(input: DigestInput): string {
 function writeWithin(sections: ReadonlyMap<Heading, Lines>, most: number, input: DigestInput): string {
   const { counter, facts, includeTrajectory } = input;
   const said = input.entries.flatMap(({ role, text }) => (role === 'user' ? text : []));
-  const prior = readSections(input.priorText ?? '');
-  const userTexts = [...said, prior.get('## User Intent') ?? '', prior.get('## Constraints') ?? ''];
+  const userTexts = [...said, ...userWordsIn(input.priorText ?? '')];
   const ledgerWithin = (maxTokens: number, alreadyIn: string): string =>
     maxTokens > 0 ? writeLedger(facts, { maxTokens, counter, alreadyIn, includeTrajectory }) : '';
   const room = Math.max(0, most - counter.text(writeSections(new Map())));
@@ -289,9 +291,14 @@ function progressOf(entries: readonly Entry[]): string[] {
       lines.push(`${name} ${clip(input, SHOWN_OF_INPUT)}`);
     }
     const line = tool ? open.get(tool.id)?.pop() : undefined;
-    if (line !== undefined) lines[line] += ` → ${clip(text.trimStart(), SHOWN_OF_OUTPUT)}`;
+    if (line !== undefined) lines[line] += ` → ${quoted(clip(text.trimStart(), SHOWN_OF_OUTPUT))}`;
   }
   return lines;
+}
+
+/** What a tool has printed, as such. */
+function quoted(output: string): string {
+  return `tool output: «${output.replace(/[«»]/g, '"').trim()}»`;
 }
 
 /** The beginning of a text, never with half of a character at its end. */
@@ -321,7 +328,7 @@ function errorsOf(text: string): string[] {
     // Only so much around it: a line may be megabytes long.
     const before = text.slice(Math.max(0, match.index - SHOWN_BEFORE), match.index);
     const after = text.slice(match.index, match.index + SHOWN_AFTER);
-    lines.push(`${before.slice(before.lastIndexOf('\n') + 1)}${after.split('\n', 1)[0]}`);
+    lines.push(quoted(`${before.slice(before.lastIndexOf('\n') + 1)}${after.split('\n', 1)[0]}`));
     const end = text.indexOf('\n', match.index);
     if (end < 0) break;
     ERROR.lastIndex = end;

@@ -7,6 +7,7 @@ import type { TokenUsage } from '../memory/report.ts';
 import type { Result } from '../memory/result.ts';
 import type { TokenCounter } from '../memory/tokens.ts';
 import type { Memory } from '../storage/memories.ts';
+import { userWordsIn, withUserConstraints } from './constraints.ts';
 import { splitLedger } from './headings.ts';
 import { type LedgerFacts, writeLedger } from './ledger.ts';
 import { type Prompt, writePrompt } from './prompt.ts';
@@ -140,7 +141,7 @@ export async function writeSummary(
   for (const [index, chunk] of chunks.entries()) {
     const answered = await run.ask(promptOf(task, text, chunk.text));
     if (!answered.ok) return run.failed(answered.reason);
-    text = answered.value;
+    text = withUserConstraints(answered.value, [...task.userTexts, ...userWordsIn(text)]);
     if (index === chunks.length - 1) continue;
     const { boundary } = chunk;
     const goesOn = boundary

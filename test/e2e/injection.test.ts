@@ -52,7 +52,7 @@ async function summarised(user: string, id: string, key?: string): Promise<strin
 
 describe.each(PROTOCOLS)('the block of cross-session memory, over $name', (protocol) => {
   deployment.over(protocol);
-  it('stands right behind the leading preamble, fenced, and says what it is', async () => {
+  it('F10: stands right behind the leading preamble, as a user’s, fenced, and says what it is', async () => {
     const user = newUser();
     const words = await summarised(user, 'earlier');
 
@@ -62,7 +62,7 @@ describe.each(PROTOCOLS)('the block of cross-session memory, over $name', (proto
     expect(view[1]).toEqual(messages[1]);
     expect(view.slice(3)).toEqual(messages.slice(2));
     expect(view[2]).toEqual({
-      role: 'system',
+      role: 'user',
       content: expect.stringMatching(
         /^Cross-session memory: .*context.*stale.*instruction.*\n<cross_session_memory>\n[\s\S]*\n<\/cross_session_memory>$/,
       ),
@@ -73,11 +73,11 @@ describe.each(PROTOCOLS)('the block of cross-session memory, over $name', (proto
   });
 
   it.each<[string, object, Record<string, string>, string[]]>([
-    ['by true', { memory_injection: true }, {}, ['system']],
-    ['by an object', { memory_injection: { role: 'user' } }, {}, ['user']],
-    ['by an object without fields', { memory_injection: {} }, {}, ['system']],
-    ['by the header', {}, { 'x-memory-injection': 'true' }, ['system']],
-    ['by the header, as JSON', {}, { 'x-memory-injection': '{"role":"user"}' }, ['user']],
+    ['by true', { memory_injection: true }, {}, ['user']],
+    ['by an object', { memory_injection: { role: 'system' } }, {}, ['system']],
+    ['by an object without fields', { memory_injection: {} }, {}, ['user']],
+    ['by the header', {}, { 'x-memory-injection': 'true' }, ['user']],
+    ['by the header, as JSON', {}, { 'x-memory-injection': '{"role":"system"}' }, ['system']],
     ['not by false', { memory_injection: false }, {}, []],
     ['not by the header against the body', { memory_injection: false }, { 'x-memory-injection': 'true' }, []],
     ['not by nothing', {}, {}, []],
@@ -161,8 +161,7 @@ describe.each(PROTOCOLS)('the block of cross-session memory, over $name', (proto
     await deployment.chat(`${head}${tail},"memory_injection":true,"conversation_id":"bytes"}`);
 
     const raw = deployment.lastChat().rawBody.toString();
-    const block =
-      /\{"role":"system","content":"Cross-session memory(?:[^"\\]|\\.)*"\},/.exec(raw)?.[0] ?? '?';
+    const block = /\{"role":"user","content":"Cross-session memory(?:[^"\\]|\\.)*"\},/.exec(raw)?.[0] ?? '?';
     expect(raw.replace(block, '')).toBe(protocol.text(`${head}${tail}}`));
   });
 
@@ -179,7 +178,7 @@ describe.each(PROTOCOLS)('the block of cross-session memory, over $name', (proto
 
     const { view } = await to.ask(question(4));
 
-    expect(view.map(({ role }) => role)).toEqual(['system', 'system', 'user', 'assistant', 'user']);
+    expect(view.map(({ role }) => role)).toEqual(['system', 'user', 'user', 'assistant', 'user']);
     expect(view[1]?.content).toContain(words);
     expect(view[2]?.content).not.toContain('Cross-session');
     expect(view[3]?.content).toMatch(/^<session_summary /);
@@ -355,21 +354,21 @@ describe.each(PROTOCOLS)('memory_injection, over $name', (protocol) => {
         headers: { 'x-memory-user': user },
         body: JSON.stringify(body),
       });
-    await patch('says-user', { memory_injection: { role: 'user' } });
+    await patch('says-system', { memory_injection: { role: 'system' } });
     await patch('says-off', { memory_injection: false });
     await patch('says-nothing', { mode: 'none' });
     const rolesOf = async (id: string, fields: object) =>
       (await ask({ user, conversation_id: id, ...fields })).blocks.map(({ role }) => role);
     const agent = { agent_type: 'support' };
 
-    expect(await rolesOf('nobody-set-this', agent)).toEqual(['system']);
-    expect(await rolesOf('says-nothing', agent)).toEqual(['system']);
-    expect(await rolesOf('says-user', agent)).toEqual(['user']);
-    expect(await rolesOf('says-user', {})).toEqual(['user']);
+    expect(await rolesOf('nobody-set-this', agent)).toEqual(['user']);
+    expect(await rolesOf('says-nothing', agent)).toEqual(['user']);
+    expect(await rolesOf('says-system', agent)).toEqual(['system']);
+    expect(await rolesOf('says-system', {})).toEqual(['system']);
     expect(await rolesOf('says-off', agent)).toEqual([]);
-    expect(await rolesOf('says-off', { memory_injection: true })).toEqual(['system']);
-    expect(await rolesOf('says-user', { memory_injection: false, ...agent })).toEqual([]);
+    expect(await rolesOf('says-off', { memory_injection: true })).toEqual(['user']);
+    expect(await rolesOf('says-system', { memory_injection: false, ...agent })).toEqual([]);
     // A strategy of the request leaves the injection of the conversation as it is.
-    expect(await rolesOf('says-user', { memory_strategy: 'none' })).toEqual(['user']);
+    expect(await rolesOf('says-system', { memory_strategy: 'none' })).toEqual(['system']);
   });
 });

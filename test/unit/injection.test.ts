@@ -8,12 +8,12 @@ import { counter, viewOf } from '../support/view-of.ts';
 
 describe('memory_injection', () => {
   it.each([
-    [true, { role: 'system', max_tokens: 800 }],
+    [true, { role: 'user', max_tokens: 800 }],
     [false, 'off'],
-    [{}, { role: 'system', max_tokens: 800 }],
-    [{ role: 'user' }, { role: 'user', max_tokens: 800 }],
-    [{ max_tokens: 100 }, { role: 'system', max_tokens: 100 }],
-  ])('%j means %j', (input, value) => {
+    [{}, { role: 'user', max_tokens: 800 }],
+    [{ role: 'system' }, { role: 'system', max_tokens: 800 }],
+    [{ max_tokens: 100 }, { role: 'user', max_tokens: 100 }],
+  ])('F10: %j means %j', (input, value) => {
     expect(parseInjection(input)).toEqual({ ok: true, value });
   });
 
