@@ -19,6 +19,7 @@ export interface Env {
   readonly FORWARDED_ITEMS?: string;
   readonly FORWARDED_TOOLS?: string;
   readonly VERIFY_KEYS?: string;
+  readonly UNVERIFIED_READS?: string;
   readonly DEFAULT_MEMORY_STRATEGY?: string;
   readonly ISOLATION?: string;
   readonly SUMMARIZER_BASE_URL?: string;
@@ -66,6 +67,8 @@ export interface Config {
   readonly access: Access | undefined;
   /** Whether a key's first write waits until the upstream has accepted that key. */
   readonly verifyKeys: boolean;
+  /** Whether stored things are read under a key about which the upstream can't be asked. */
+  readonly unverifiedReads: boolean;
   readonly defaultStrategy: MemoryStrategy;
   readonly isolation: Isolation;
   /** Present: summaries are made there. Absent: by the request's own upstream, with its key. */
@@ -105,6 +108,7 @@ const variables = z.object({
   FORWARDED_ITEMS: z.string().optional(),
   FORWARDED_TOOLS: z.string().optional(),
   VERIFY_KEYS: z.enum(['true', 'false']).default('true'),
+  UNVERIFIED_READS: z.enum(['allow', 'deny']).default('deny'),
   DEFAULT_MEMORY_STRATEGY: z.string().default('none'),
   ISOLATION: z.string().default('{}'),
   SUMMARIZER_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
@@ -140,6 +144,7 @@ export function readConfig(env: Env): Config {
     upstreamBaseUrl: vars.UPSTREAM_BASE_URL,
     access: readAccess(vars),
     verifyKeys: vars.VERIFY_KEYS === 'true',
+    unverifiedReads: vars.UNVERIFIED_READS === 'allow',
     defaultStrategy: readDefaultStrategy(vars.DEFAULT_MEMORY_STRATEGY),
     isolation: readIsolation(vars.ISOLATION),
     summarizer: readSummarizer(vars),

@@ -1,16 +1,14 @@
 /** One request's way upstream: with whose key, where to, within which limits. */
 import type { Context } from 'hono';
-import type { Tenant } from '../storage/tenant.ts';
+import type { Verdict } from '../upstream/acceptance.ts';
 import { fetchUpstream, type UpstreamAnswer, UpstreamError } from '../upstream/fetch.ts';
 import { requestHeaders, upstreamUrl } from '../upstream/request.ts';
-import { type Caller, callerOf } from './caller.ts';
+import { callerOf } from './caller.ts';
 import { upstreamError } from './errors.ts';
+import { verdictOn } from './known-key.ts';
 import type { RequestScope } from './make-view.ts';
-import type { AppEnv, Services } from './services.ts';
+import type { AppEnv } from './services.ts';
 import { Timings } from './timings.ts';
-
-/** How long the upstream may take to say whether it accepts a key, in milliseconds. */
-const MODELS_LIMIT_MS = 5_000;
 
 /** Ours, and those that opencode and Codex send (design §3). */
 const SESSION_HEADERS = ['x-conversation-id', 'x-session-id', 'session-id'];
@@ -20,7 +18,7 @@ export function scopeOf(c: Context<AppEnv>): RequestScope {
   const services = c.get('services');
   const { headers } = c.req.raw;
   const caller = callerOf(headers, services);
-  let stored: Promise<boolean> | undefined;
+  let verdict: Promise<Verdict> | undefined;
   return {
     services,
     caller,
@@ -30,9 +28,10 @@ export function scopeOf(c: Context<AppEnv>): RequestScope {
     uses: new Map(),
     session: SESSION_HEADERS.map((name) => headers.get(name)).find((value) => value !== null) ?? undefined,
     waitUntil: (work) => c.executionCtx.waitUntil(work),
-    mayStore: (tenant) => {
-      stored ??= mayStore(tenant, headers, caller, services);
-      return stored;
+    mayStore: async (tenant) => {
+      if (services.accepted.known(tenant.id) === 'accepted') return true;
+      verdict ??= verdictOn(tenant, headers, services);
+      return (await verdict) === 'accepted';
     },
   };
 }
@@ -67,33 +66,4 @@ export async function askUpstream(
     log('warn', 'no answer from the upstream', { code: error.fault });
     throw upstreamError(error.fault);
   }
-}
-
-/** A deployer's own access keys are trusted; a caller's own key is when the upstream has accepted it. */
-async function mayStore(
-  tenant: Tenant,
-  incoming: Headers,
-  caller: Caller,
-  services: Services,
-): Promise<boolean> {
-  const { config, accepted } = services;
-  if (config.access || !config.verifyKeys) return true;
-  return accepted.isAccepted(tenant.id, async () => {
-    const headers = new Headers();
-    const forwarded = requestHeaders(incoming, caller.account);
-    for (const name of ['authorization', 'openai-organization', 'openai-project']) {
-      const value = forwarded.get(name);
-      if (value !== null) headers.set(name, value);
-    }
-    const url = upstreamUrl(config.upstreamBaseUrl, '/models', '');
-    const { response } = await fetchUpstream(
-      { url, method: 'GET', headers, body: null },
-      MODELS_LIMIT_MS,
-      new AbortController().signal,
-    );
-    await response.body?.cancel();
-    // An upstream that is busy or in trouble has said nothing about the key.
-    if (response.status === 429 || response.status >= 500) throw new Error('the upstream is busy');
-    return response.ok;
-  });
 }

@@ -15,7 +15,7 @@ const encoder = new TextEncoder();
 
 /** A page of messages, in the order in which they were archived; with `q`, of those that hold its words, the best match first. */
 export async function listMessages(c: Context<AppEnv>): Promise<Response> {
-  const { id, conversation, services } = target(c);
+  const { id, conversation, services } = await target(c, 'read');
   const limit = pageSize(c.req.query('limit'), PAGE);
   const query = queryOf(c.req.query('q'));
   const cursor = c.req.query('cursor');

@@ -12,11 +12,10 @@ import { RefStore } from '../storage/refs.ts';
 import type { Tenant } from '../storage/tenant.ts';
 import { TenantBucket } from '../storage/tenant-bucket.ts';
 import type { RollMaterial, StoredConversation } from '../summary/conversation.ts';
-import { scopeOf } from './ask-upstream.ts';
-import { tenantOf } from './caller.ts';
 import { parsedInjection, parsedStrategy } from './choose-strategy.ts';
 import { storedConversation } from './conversation.ts';
 import { ApiError } from './errors.ts';
+import { verifiedTenant } from './known-key.ts';
 import { checked } from './place.ts';
 import type { AppEnv, Services } from './services.ts';
 import { deleted, deletion, stored } from './stored.ts';
@@ -27,7 +26,7 @@ const LARGEST_SETTINGS = 64 * 1024;
 
 /** `GET /v1/conversations/{id}/memory`. */
 export async function getMemory(c: Context<AppEnv>): Promise<Response> {
-  const { id, memory } = target(c);
+  const { id, memory } = await target(c, 'read');
   const overview = await stored(c, () => callObject(memory, (stub) => stub.overview()));
   if (!overview.exists) throw notFound(id);
   return c.json(shown(id, overview));
@@ -35,16 +34,8 @@ export async function getMemory(c: Context<AppEnv>): Promise<Response> {
 
 /** `PATCH /v1/conversations/{id}/memory`: the strategy itself, plus optional `memory_injection`; it replaces whole. */
 export async function patchMemory(c: Context<AppEnv>): Promise<Response> {
-  const { id, memory, tenant, services } = target(c);
+  const { id, memory, services } = await target(c, 'change');
   const settings = await readSettings(c.req.raw, services);
-  if (!(await scopeOf(c).mayStore(tenant))) {
-    if (services.accepted.known(tenant.id) === 'refused')
-      throw new ApiError(
-        'invalid_api_key',
-        'The upstream does not accept this API key, so nothing is stored.',
-      );
-    throw new ApiError('store_failed', 'The upstream could not be asked about this API key; try again.');
-  }
   const overview = await stored(c, async () => {
     await callObject(memory, (stub) => stub.configure(settings));
     return callObject(memory, (stub) => stub.overview());
@@ -57,7 +48,7 @@ export async function patchMemory(c: Context<AppEnv>): Promise<Response> {
  * transcripts to which no other conversation refers.
  */
 export async function deleteMemory(c: Context<AppEnv>): Promise<Response> {
-  const { id, memory, conversation, tenant, services } = target(c);
+  const { id, memory, conversation, tenant, services } = await target(c, 'change');
   const store = new RefStore(services.bucket, tenant);
   const uses = <Result>(call: (stub: TenantMemoryStub) => Promise<Result>): Promise<Result> =>
     callObject(() => services.tenant(tenant.id), call);
@@ -96,9 +87,9 @@ export interface Target {
 }
 
 /** The user is named by the header, or by the query where a header can't be set. */
-export function target(c: Context<AppEnv>): Target {
+export async function target(c: Context<AppEnv>, use: 'read' | 'change'): Promise<Target> {
   const services = c.get('services');
-  const tenant = tenantOf(c.req.raw.headers, services);
+  const tenant = await verifiedTenant(c, use);
   const id = checked(c.req.param('id') ?? '', 'id') ?? '';
   const user = checked(c.req.header('x-memory-user') || c.req.query('user') || undefined, 'x-memory-user');
   const conversation = storedConversation(user, { id }, tenant, services);

@@ -2,8 +2,8 @@
 import type { Context } from 'hono';
 import { createMcpServer } from '../retrieval/mcp-server.ts';
 import type { Tenant } from '../storage/tenant.ts';
-import { tenantOf } from './caller.ts';
 import { ApiError } from './errors.ts';
+import { verifiedTenant } from './known-key.ts';
 import { mcpTools } from './mcp-tools.ts';
 import type { AppEnv } from './services.ts';
 
@@ -24,7 +24,7 @@ export async function mcp(c: Context<AppEnv>): Promise<Response> {
   const origin = headers.get('origin');
   if (origin !== null && origin !== new URL(url).origin)
     return refusal(403, REFUSED, 'Pages of another origin are not answered.');
-  const tenant = tenantOrChallenge(c);
+  const tenant = await tenantOrChallenge(c);
   if (tenant instanceof Response) return tenant;
   // The protocol has no batches. In one, a request could be cancelled by its neighbour, and would never be answered.
   if (await isArray(c.req.raw))
@@ -48,12 +48,13 @@ async function isArray(request: Request): Promise<boolean> {
   return false;
 }
 
-/** The tenant of a request, or the answer to one without a key: it names the scheme (RFC 9110, section 11.6.1). */
-function tenantOrChallenge(c: Context<AppEnv>): Tenant | Response {
+/** The tenant of a request, or the answer to one without a key that holds: it names the scheme (RFC 9110, section 11.6.1). */
+async function tenantOrChallenge(c: Context<AppEnv>): Promise<Tenant | Response> {
   try {
-    return tenantOf(c.req.raw.headers, c.get('services'));
+    return await verifiedTenant(c, 'read');
   } catch (error) {
-    if (error instanceof ApiError) return error.toResponse({ 'www-authenticate': 'Bearer' });
+    if (error instanceof ApiError && error.code === 'invalid_api_key')
+      return error.toResponse({ 'www-authenticate': 'Bearer' });
     throw error;
   }
 }

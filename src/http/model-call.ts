@@ -73,6 +73,9 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
     if (made.prepareNext) scope.waitUntil(made.prepareNext());
     if (sent) scope.waitUntil(noteNamed(sent, request, place, scope));
   }
+  // A key that was revoked opens nothing here either.
+  if (answer.response.status === 401 && scope.caller.tenant)
+    scope.services.accepted.doubt(scope.caller.tenant.id);
   // A stream may last for minutes: it keeps no second copy of the body.
   sent = undefined;
   const { tools } = made;

@@ -7,8 +7,8 @@ import { definitionOf } from '../retrieval/tool.ts';
 import type { Opened } from '../storage/envelope.ts';
 import { RefStore } from '../storage/refs.ts';
 import type { Tenant } from '../storage/tenant.ts';
-import { tenantOf } from './caller.ts';
 import { ApiError } from './errors.ts';
+import { verifiedTenant } from './known-key.ts';
 import { type PageSizes, pageSize } from './page-size.ts';
 import type { AppEnv, Services } from './services.ts';
 import { shelfOf } from './shelf.ts';
@@ -18,7 +18,7 @@ const PAGE: PageSizes = { usual: 100, largest: 1000, code: 'invalid_ref' };
 
 /** `GET` and `HEAD /v1/refs/{ref}`. */
 export async function getRef(c: Context<AppEnv>): Promise<Response> {
-  const { tenant, ref, services } = target(c);
+  const { tenant, ref, services } = await target(c, 'read');
   const shelf = shelfOf(tenant, services, (work) => c.executionCtx.waitUntil(work));
   const query = parseQuery((name) => c.req.query(name));
   if (!query.ok) throw queryError(query.reason);
@@ -37,7 +37,7 @@ export function getRefTool(c: Context<AppEnv>): Response {
 
 /** `DELETE /v1/refs/{ref}`. */
 export async function deleteRef(c: Context<AppEnv>): Promise<Response> {
-  const { tenant, ref, store, services } = target(c);
+  const { tenant, ref, store, services } = await target(c, 'change');
   services.known.delete(tenant.id, ref);
   if (!tenant.refs.owns(ref)) throw notFound(ref);
   const existed = await deletion(c, async (begin) => {
@@ -54,7 +54,7 @@ export async function deleteRef(c: Context<AppEnv>): Promise<Response> {
 /** `GET /v1/refs`: a page of refs in the order of their keys; `cursor` is the last ref of the page before. */
 export async function listRefs(c: Context<AppEnv>): Promise<Response> {
   const services = c.get('services');
-  const store = new RefStore(services.bucket, tenantOf(c.req.raw.headers, services));
+  const store = new RefStore(services.bucket, await verifiedTenant(c, 'read'));
   const cursor = c.req.query('cursor');
   if (cursor !== undefined && !REF_PATTERN.test(cursor))
     throw new ApiError('invalid_ref', 'cursor must be the cursor of the page before.', 'cursor');
@@ -80,9 +80,9 @@ interface Target {
   readonly store: RefStore;
 }
 
-function target(c: Context<AppEnv>): Target {
+async function target(c: Context<AppEnv>, use: 'read' | 'change'): Promise<Target> {
   const services = c.get('services');
-  const tenant = tenantOf(c.req.raw.headers, services);
+  const tenant = await verifiedTenant(c, use);
   const ref = c.req.param('ref') ?? '';
   if (!REF_PATTERN.test(ref))
     throw new ApiError('invalid_ref', 'A ref is ref_ and 26 characters of a to z and 2 to 7.', 'ref');

@@ -1,7 +1,7 @@
 /** `/v1/memory`: all that is kept of a tenant (design §5). */
 import type { Context } from 'hono';
 import { callObject } from '../storage/conversation-key.ts';
-import { tenantOf } from './caller.ts';
+import { verifiedTenant } from './known-key.ts';
 import type { AppEnv } from './services.ts';
 import { deleted, stored } from './stored.ts';
 
@@ -11,7 +11,7 @@ import { deleted, stored } from './stored.ts';
  */
 export async function deleteTenantData(c: Context<AppEnv>): Promise<Response> {
   const services = c.get('services');
-  const tenant = tenantOf(c.req.raw.headers, services);
+  const tenant = await verifiedTenant(c, 'change');
   const open = () => services.tenant(tenant.id);
   // The object answers in time, also where what it deletes does not.
   const isGone = await stored(c, () => callObject(open, (stub) => stub.erase()));

@@ -29,9 +29,9 @@ export class AcceptedKeys {
     this.verdicts.set(tenant, { verdict: 'accepted', at: this.now() });
   }
 
-  /** Notes that an answer casts doubt on a tenant's key: the upstream is asked anew. */
+  /** Notes that an answer casts doubt on a tenant's key that was accepted: the upstream is asked anew. */
   doubt(tenant: string): void {
-    this.verdicts.delete(tenant);
+    if (this.known(tenant) === 'accepted') this.verdicts.delete(tenant);
   }
 
   /**

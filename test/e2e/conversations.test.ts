@@ -223,7 +223,7 @@ describe.each(PROTOCOLS)('PATCH /v1/conversations/{id}/memory, over $name', (pro
     const response = await set(id, { mode: 'none' }, { headers });
 
     expect(response.status).toBe(401);
-    expect((await settings(id, { headers })).status).toBe(404);
+    expect((await settings(id, { headers })).status).toBe(401);
   });
 });
 

@@ -22,9 +22,11 @@ function paths(): string[] {
   return deployment.upstream.requests.map(({ method, path }) => `${method} ${path}`);
 }
 
-async function listOf(key: string): Promise<unknown[]> {
+/** What a caller is told who asks for what is stored under a key. */
+async function listingOf(key: string): Promise<unknown[]> {
   const response = await deployment.fetch('/v1/refs', { headers: withKey(key) });
-  return ((await response.json()) as { data: unknown[] }).data;
+  const { error } = (await response.json()) as { error?: { code: string } };
+  return [response.status, error?.code];
 }
 
 describe.each(PROTOCOLS)('a placeholder instead of a key, over $name', (protocol) => {
@@ -88,7 +90,7 @@ describe.each(PROTOCOLS)('a key that the upstream does not know, over $name', (p
     expect(response.headers.get('x-memory-refs')).toBe('0');
     expect(paths()).toEqual(['GET /v1/models', `POST /v1${protocol.path}`]);
     expect(deployment.lastChat().body.messages).toEqual(request.messages);
-    expect(await listOf(key)).toEqual([]);
+    expect(await listingOf(key)).toEqual([401, 'invalid_api_key']);
   });
 
   it('is asked about once, and not with every request', async () => {
@@ -98,7 +100,7 @@ describe.each(PROTOCOLS)('a key that the upstream does not know, over $name', (p
     await deployment.chat(requestAbout('an invented key, and again'), withKey(another));
 
     expect(paths().filter((path) => path === 'GET /v1/models')).toHaveLength(1);
-    expect(await listOf(another)).toEqual([]);
+    expect(await listingOf(another)).toEqual([401, 'invalid_api_key']);
   });
 
   it('can store nothing through /v1/compact either', async () => {
@@ -110,7 +112,7 @@ describe.each(PROTOCOLS)('a key that the upstream does not know, over $name', (p
 
     const { memory } = (await response.json()) as WithMemory;
     expect(memory).toMatchObject({ refs: [], warnings: ['store_failed'] });
-    expect(await listOf(key)).toEqual([]);
+    expect(await listingOf(key)).toEqual([401, 'invalid_api_key']);
   });
 });
 

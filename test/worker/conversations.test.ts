@@ -29,13 +29,18 @@ describe('settings of a caller whose key the upstream', () => {
   }
 
   it.each([401, 403])('refuses by %i are not stored: the key is not valid', async (status) => {
-    const { patch, get } = patching(status);
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const { app, patch, get } = patching(status);
 
     const response = await patch();
 
     expect(response.status).toBe(401);
     expect(await codeOf(response)).toBe('invalid_api_key');
+    expect((await get()).status).toBe(401);
+    app.answer.modelsStatus = 200;
+    vi.setSystemTime(Date.now() + 31_000);
     expect((await get()).status).toBe(404);
+    vi.useRealTimers();
   });
 
   it.each([429, 500, 503])('says nothing about, by %i, are not stored until it does', async (status) => {
@@ -48,7 +53,7 @@ describe('settings of a caller whose key the upstream', () => {
 
     expect(failed.status).toBe(503);
     expect(await codeOf(failed)).toBe('store_failed');
-    expect(before.status).toBe(404);
+    expect(before.status).toBe(503);
     expect(worked.status).toBe(200);
     expect(await (await get()).json()).toMatchObject({ memory_strategy: { mode: 'compact' } });
   });
