@@ -2,6 +2,7 @@
 import OpenAI, { APIConnectionError, APIError } from 'openai';
 import type { TokenUsage } from '../memory/report.ts';
 import type { Result } from '../memory/result.ts';
+import { bounded } from '../upstream/body.ts';
 import type { Prompt } from './prompt.ts';
 
 /** Which model is asked, where, and with whose key. Never stored, never logged. */
@@ -43,6 +44,9 @@ export const NO_USAGE: TokenUsage = { prompt_tokens: 0, completion_tokens: 0, to
 const ROOM = 4;
 const LEAST_ROOM = 4_096;
 
+/** Of one call, in bytes: a summary has some thousand tokens, and what a model thinks before it may stand beside it. */
+export const LONGEST_ANSWER = 4 * 1024 * 1024;
+
 /** @param maxTokens of the summary */
 export async function askSummarizer(
   target: SummarizerTarget,
@@ -62,7 +66,8 @@ export async function askSummarizer(
     project: null,
     defaultHeaders: { ...target.headers, ...(target.apiKey === undefined ? { Authorization: null } : {}) },
     // A redirect that is followed carries the key along.
-    fetch: (input, init) => fetch(input, { ...init, redirect: 'manual' }),
+    fetch: async (input, init) =>
+      bounded(await fetch(input, { ...init, redirect: 'manual' }), LONGEST_ANSWER),
     // Attempts are counted by whoever asks, so that a conversation's health knows of them.
     maxRetries: 0,
     logLevel: 'off',

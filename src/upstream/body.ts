@@ -61,6 +61,20 @@ export function relayEarly(answer: UpstreamAnswer, relay: BodyRelay): ReadableSt
   return answer.response.body && goOn(answer, new Source(answer), [], relay);
 }
 
+/** An answer whose body breaks off where it is longer than `most` decoded bytes: for readers that know no limit of their own. */
+export function bounded(response: Response, most: number): Response {
+  if (!response.body) return response;
+  let size = 0;
+  const counted = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      size += chunk.length;
+      if (size > most) throw new Error(`an answer of more than ${most} bytes`);
+      controller.enqueue(chunk);
+    },
+  });
+  return new Response(response.body.pipeThrough(counted), response);
+}
+
 /** @param chunks that were read, and go first */
 function goOn(
   answer: UpstreamAnswer,
