@@ -1,8 +1,9 @@
 /**
  * Asking an upstream within what it takes (design §10): one that says the context is too long gets one smaller view, by the same phases,
- * once. Whatever it says then is its answer; where no view is smaller, or the smaller one gets no answer at all, its error goes back as
+ * once. It may say so with a status, or as the first thing in a stream. Whatever it says then is its answer; where no view is smaller, or the smaller one gets no answer at all, its error goes back as
  * it came.
  */
+import type { AnswerFormat } from '../protocol/answer-format.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import {
@@ -12,17 +13,32 @@ import {
   limitTold,
   type Refused,
 } from '../upstream/learned-limits.ts';
-import { openAnswer } from '../upstream/opening.ts';
-import { LONGEST_ERROR, mayBeTooLong, readTooLong } from '../upstream/too-long.ts';
+import { openAnswer, openStream } from '../upstream/opening.ts';
+import { isDecoded } from '../upstream/request.ts';
+import {
+  LONGEST_ERROR,
+  mayBeTooLong,
+  readTooLong,
+  readTooLongEvent,
+  type TooLong,
+} from '../upstream/too-long.ts';
 import { ApiError } from './errors.ts';
 import type { MadeView, MakeViewOptions, RequestScope } from './make-view.ts';
+import { isEventStream } from './unread-body.ts';
 
 /** How long an error's body may take until it is passed on unread, in milliseconds. */
 const ERROR_LIMIT_MS = 5_000;
 
+/**
+ * How long a stream is waited for that has begun and said nothing, in milliseconds. An answer's first event ends it, so no text is later
+ * for it; a caller whose model thinks for longer has its headers by then.
+ */
+const BEGINNING_LIMIT_MS = 15_000;
+
 /** One request, and how it is asked. */
 export interface Asking {
   readonly request: ModelRequest;
+  readonly answers: Pick<AnswerFormat, 'begin'>;
   readonly options: MakeViewOptions;
   /** Tokens that go up beside the view. */
   readonly beside: number;
@@ -40,12 +56,11 @@ export interface Asked {
 /** @throws ApiError when there is no answer */
 export async function askWithin(made: MadeView, asking: Asking, scope: RequestScope): Promise<Asked> {
   const first = await asking.ask(made);
-  const { status } = first.response;
-  if (made.report.mode === 'none' || !mayBeTooLong(status)) return { made, answer: first };
+  if (made.report.mode === 'none') return { made, answer: first };
 
-  const opened = await openAnswer(first, LONGEST_ERROR, ERROR_LIMIT_MS);
-  const said = { made, answer: opened.answer };
-  const refusal = opened.whole && readTooLong(status, new TextDecoder().decode(opened.whole));
+  const heard = await hear(first, asking, scope);
+  const { refusal } = heard;
+  const said = { made, answer: heard.answer };
   const refused = refusal && (await countRefused(made, asking));
   if (!refused) return said;
   remember(limitTold(refusal, refused), asking, scope);
@@ -56,10 +71,45 @@ export async function askWithin(made: MadeView, asking: Asking, scope: RequestSc
   const smaller = await unlessRefused(smallerView(refused, limit, asking));
   const answer = smaller && (await unlessRefused(asking.ask(smaller.made)));
   if (!smaller || !answer) return said;
+  said.answer.abort();
+  if (refusal.limit !== undefined) return { made: smaller.made, answer };
+  const second = await hear(answer, asking, scope);
   // Only now is it known that the length was what it minded.
-  if (refusal.limit === undefined && answer.response.ok)
-    remember(limitBetween(smaller.tokens, refused), asking, scope);
-  return { made: smaller.made, answer };
+  if (second.isAnswer) remember(limitBetween(smaller.tokens, refused), asking, scope);
+  return { made: smaller.made, answer: second.answer };
+}
+
+/** An answer of which enough was read to know what it is. */
+interface Heard {
+  /** Its body unread. */
+  readonly answer: UpstreamAnswer;
+  /** Whether it is no error. */
+  readonly isAnswer: boolean;
+  /** What it says of a prompt that is too long. */
+  readonly refusal: TooLong | undefined;
+}
+
+async function hear(
+  answer: UpstreamAnswer,
+  { request, answers }: Asking,
+  { services }: RequestScope,
+): Promise<Heard> {
+  const { response } = answer;
+  const { status, ok: isAnswer } = response;
+  // Of what the upstream has stored no view can be made, so nothing is waited for.
+  const isRead = isAnswer && isEventStream(response) && isDecoded(response.headers);
+  if (isRead && request.upstreamState === undefined) {
+    const beginning = answers.begin();
+    const limitMs = Math.min(BEGINNING_LIMIT_MS, services.config.idleTimeoutMs);
+    const opened = await openStream(answer, beginning, limitMs);
+    const { error } = beginning;
+    const isError = error !== undefined;
+    return { answer: opened, isAnswer: !isError, refusal: isError ? readTooLongEvent(error) : undefined };
+  }
+  if (!mayBeTooLong(status)) return { answer, isAnswer, refusal: undefined };
+  const opened = await openAnswer(answer, LONGEST_ERROR, ERROR_LIMIT_MS);
+  const refusal = opened.whole && readTooLong(status, new TextDecoder().decode(opened.whole));
+  return { answer: opened.answer, isAnswer, refusal };
 }
 
 /** What was refused; undefined when it can't be counted. Where the bytes had fitted, nobody has counted yet. */

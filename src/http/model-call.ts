@@ -65,7 +65,7 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
     sent = bodyOf(view);
     return send(sent);
   };
-  const asking = { request, options, beside: injected.tokens ?? 0, make, ask };
+  const asking = { request, answers: api.answers, options, beside: injected.tokens ?? 0, make, ask };
   const { made, answer } = await askWithin(first, asking, scope);
   const report = withInjection(made.report, injected);
   if (answer.response.ok && scope.caller.tenant) {

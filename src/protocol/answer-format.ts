@@ -29,6 +29,16 @@ export interface AnswerStream {
   readonly isOver: boolean;
 }
 
+/** Looks at how a stream begins. */
+export interface StreamBeginning {
+  /** The JSON of the error with which the stream begins; undefined where it begins otherwise. */
+  readonly error: string | undefined;
+  /** Takes bytes. Returns whether it is known now. */
+  push(chunk: Uint8Array): boolean;
+  /** The stream has ended. */
+  end(): void;
+}
+
 /** Gathers the text of a streamed answer. */
 export interface AnswerGatherer {
   /** @param data of one event of the stream */
@@ -81,6 +91,8 @@ export type Joining<Joined> = (names: ReadonlySet<string>, mayAnswer: () => bool
 export interface AnswerFormat {
   /** @param report asked for when the answer is whole; absent where none is to be added */
   stream(report: (() => Report) | undefined, listener: AnswerListener | undefined): AnswerStream;
+  /** For one stream. Waits for nothing that a caller can read as an answer. */
+  begin(): StreamBeginning;
   gather(): AnswerGatherer;
   /** The text of a JSON answer, as of a gathered one. */
   text(body: Uint8Array): string | undefined;

@@ -5,9 +5,22 @@ import { ChatAnswers } from './chat-answers.ts';
 import { ChatStream } from './chat-stream.ts';
 import { goOnChat } from './chat-turn.ts';
 import { ChatTurns } from './chat-turns.ts';
+import { asObject, parseJson } from './json.ts';
+import { type Begun, FirstFrames } from './stream-beginning.ts';
+
+/** Azure's first chunk has no choice: it tells what its filter says of the prompt. */
+function begunBy(data: string): Begun {
+  const chunk = parseJson(data);
+  if (chunk === undefined) return 'answers';
+  const { error, object, choices } = asObject(chunk);
+  // Some servers have the error's fields in the event itself.
+  if (error || object === 'error') return { error: data };
+  return Array.isArray(choices) && choices.length > 0 ? 'answers' : 'opens';
+}
 
 export const chatFormat: AnswerFormat = {
   stream: (report, listener) => new ChatStream(report, listener),
+  begin: () => new FirstFrames(begunBy),
   gather: () => new StreamedAnswer(),
   text: answerText,
   joinStreams: (names, mayAnswer) => new ChatTurns(names, mayAnswer),

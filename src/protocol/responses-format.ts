@@ -9,10 +9,11 @@ import type {
 } from './answer-format.ts';
 import { asObject, parseJson } from './json.ts';
 import { ResponsesBodies } from './responses-bodies.ts';
-import { ResponsesStreams } from './responses-streams.ts';
+import { OPENS, ResponsesStreams } from './responses-streams.ts';
 import { goOnResponses, waitsForCaller } from './responses-turn.ts';
 import { fieldOf, levels, memberSplice, type Outline, scanJson, splice } from './spans.ts';
 import { dataOf, eventFrame, FrameSplitter, KEEPALIVE } from './sse.ts';
+import { type Begun, FirstFrames } from './stream-beginning.ts';
 
 /** Events that end a stream (https://platform.openai.com/docs/api-reference/responses-streaming); what only looks like one is read. */
 const LAST = /"(?:response\.(?:completed|incomplete|failed)|error)"/;
@@ -31,12 +32,22 @@ const decoder = new TextDecoder();
 
 export const responsesFormat: AnswerFormat = {
   stream: (report, listener) => new ResponsesStream(report, listener),
+  begin: () => new FirstFrames(begunBy),
   gather: () => new StreamedResponse(),
   text: (body) => textOf(parseJson(decoder.decode(body))),
   joinStreams: (names, mayAnswer) => new ResponsesStreams(names, mayAnswer),
   joinBodies: (names, mayAnswer) => new ResponsesBodies(names, mayAnswer),
   goOn: goOnResponses,
 };
+
+/** What opens a response says nothing of it yet, and neither does an event of no type that the API has. */
+function begunBy(data: string): Begun {
+  const { type, response, error } = asObject(parseJson(data));
+  if (type === 'error' || (type === undefined && error)) return { error: data };
+  if (type === 'response.failed') return { error: JSON.stringify({ error: asObject(response).error }) };
+  const answers = typeof type === 'string' && type.startsWith('response.') && !OPENS.has(type);
+  return answers ? 'answers' : 'opens';
+}
 
 class StreamedResponse implements AnswerGatherer {
   private last: Record<string, unknown> | undefined;

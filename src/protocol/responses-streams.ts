@@ -39,7 +39,8 @@ interface Place {
 }
 
 const IN_PROGRESS = 'response.in_progress';
-const OPENS = new Set(['response.created', 'response.queued', IN_PROGRESS]);
+/** Events that open a response. */
+export const OPENS: ReadonlySet<string> = new Set(['response.created', 'response.queued', IN_PROGRESS]);
 const ENDS = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 
 /** Events of a text. Upstreams that name no item send them too, and a text is never a call. */

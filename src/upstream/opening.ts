@@ -34,6 +34,68 @@ export async function openAnswer(answer: UpstreamAnswer, most: number, limitMs: 
   return { whole: undefined, answer: withBody(read.bytes) };
 }
 
+/** Who looks at the bytes of a stream as it begins. */
+export interface Looker {
+  /** Returns whether enough has been seen. */
+  push(chunk: Uint8Array): boolean;
+  /** The stream has ended. */
+  end(): void;
+}
+
+/**
+ * Reads the beginning of a stream without using it up: until enough has been seen, it has ended, or time is up.
+ *
+ * @param limitMs how long that may take, in milliseconds
+ * @returns the answer, its body unread, with what came and however it goes on
+ */
+export async function openStream(
+  answer: UpstreamAnswer,
+  looker: Looker,
+  limitMs: number,
+): Promise<UpstreamAnswer> {
+  const { response, abort } = answer;
+  if (!response.body) return answer;
+  const reader = response.body.getReader();
+  const chunks: Uint8Array[] = [];
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), limitMs);
+  });
+  /** A read whose chunk the caller has yet to get. */
+  let pending: Promise<ReadableStreamReadResult<Uint8Array>> | undefined;
+  for (let isEnough = false; !isEnough; ) {
+    pending = reader.read();
+    const read = await Promise.race([pending.catch(() => undefined), late]);
+    if (!read) break;
+    if (read.done) {
+      looker.end();
+      break;
+    }
+    chunks.push(read.value);
+    pending = undefined;
+    isEnough = looker.push(read.value);
+  }
+  clearTimeout(timer);
+
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const first = chunks.shift();
+        if (first) return controller.enqueue(first);
+        const next = pending ?? reader.read();
+        pending = undefined;
+        const read = await next;
+        if (read.done) controller.close();
+        else controller.enqueue(read.value);
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+  const { status, statusText, headers } = response;
+  return { response: new Response(body, { status, statusText, headers }), abort };
+}
+
 /** What came of a body, to its end or until it broke off. */
 interface Read {
   readonly bytes: Uint8Array<ArrayBuffer>;

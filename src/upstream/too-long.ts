@@ -203,6 +203,14 @@ export function readTooLong(status: number, body: string): TooLong | undefined {
   };
 }
 
+/** The same of an error in an event of a stream, whose status stands in the error where it stands anywhere. */
+export function readTooLongEvent(json: string): TooLong | undefined {
+  const event = parsed(json) as { status?: unknown; code?: unknown; error?: unknown } | undefined;
+  const error = (event?.error ?? event) as typeof event;
+  const status = [error?.status, error?.code].find((value) => typeof value === 'number');
+  return readTooLong(typeof status === 'number' ? status : 400, json);
+}
+
 /** What an error says in its own words, codes and numbers. */
 interface Statement {
   text: string;
