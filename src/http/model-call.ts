@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import type { Result } from '../memory/result.ts';
 import type { AnswerFormat } from '../protocol/answer-format.ts';
 import type { BodyFault } from '../protocol/body.ts';
-import type { ModelRequest } from '../protocol/model-request.ts';
+import type { ModelRequest, SharedAccount } from '../protocol/model-request.ts';
 import { Rounds } from '../retrieval/rounds.ts';
 import { archiverOf } from './archive.ts';
 import { askUpstream, scopeOf } from './ask-upstream.ts';
@@ -56,7 +56,7 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
     request.write(view, {
       injected: injected.message,
       tools: tools?.definitions,
-      isShared: scope.services.config.access !== undefined,
+      shared: sharedAccount(scope),
       compaction: compactionOf(chosen.strategy, request, scope.services.config),
     });
   const send = (body: Uint8Array, left?: AbortSignal) => askUpstream(c, scope, api.path, body, left);
@@ -162,6 +162,15 @@ function opened(
   scope: RequestScope,
 ): Promise<Uint8Array | undefined> {
   return openSealed(request, scope.caller.tenant, () => whose(request, agentInPath, scope).place);
+}
+
+/** OpenAI takes keys of 64 characters (https://platform.openai.com/docs/api-reference/responses/create, `prompt_cache_key`). */
+const CACHE_KEY_CHARACTERS = 40;
+
+/** A key of a prompt cache says by its hits what others have sent under it: each tenant's are its own. */
+function sharedAccount({ services, caller: { tenant } }: RequestScope): SharedAccount | undefined {
+  if (!services.config.access || !tenant) return undefined;
+  return { cacheKey: (key) => tenant.seal(`prompt_cache_key:${key}`).slice(0, CACHE_KEY_CHARACTERS) };
 }
 
 /** Callers with an access key share an account: what one has stored there is no other's to name. @throws ApiError `not_forwarded` */

@@ -1,6 +1,6 @@
 /** The answers of one protocol, as the routes relay them. */
 import type { Report, TokenUsage } from '../memory/report.ts';
-import { levels, memberSplice, scanObject, splice } from './spans.ts';
+import { levels, memberSplices, scanObject, splice } from './spans.ts';
 import type { Turn } from './turn.ts';
 
 /** Who listens to a stream beside its caller. */
@@ -107,5 +107,10 @@ export function addReport(answer: Uint8Array, report: Report): Uint8Array {
   const root = scanObject(answer, levels(1));
   if (!root) return answer;
   const whole = { start: 0, end: answer.length };
-  return splice(answer, whole, [memberSplice(root, 'memory', JSON.stringify(report))]);
+  const member = { key: 'memory', json: JSON.stringify(report) };
+  return splice(
+    answer,
+    whole,
+    memberSplices(root, () => false, [member]),
+  );
 }

@@ -13,19 +13,20 @@ import { injectionSplice, summaryMessages } from './chat-summary.ts';
 import { openingOf, openingSplice, outputSplice, partSplices } from './edits.ts';
 import { asObject, parseJson } from './json.ts';
 import { MOST_MESSAGES, ModelBody } from './model-body.ts';
-import type { Beside, InjectedMessage, ModelRequest } from './model-request.ts';
+import type { Beside, InjectedMessage, ModelRequest, SharedAccount } from './model-request.ts';
 import {
   cutMembers,
   fieldOf,
   type JsonSpan,
   levels,
+  memberSplices,
   type Outline,
   type Splice,
   splice,
   textOf,
   within,
 } from './spans.ts';
-import { type FunctionTool, toolSplice } from './tools.ts';
+import { addTools, type FunctionTool } from './tools.ts';
 
 /** What is kept of a body: its messages with their fields, and how many tools there are. */
 const OUTLINE: ReadonlyMap<string, Outline> = new Map([
@@ -77,8 +78,8 @@ export class ChatRequest extends ModelBody implements ModelRequest {
     return JSON.stringify(tool);
   }
 
-  write(view: View | undefined, { injected, tools = [] }: Beside = {}): Uint8Array {
-    return writeChatRequest(this, view, injected, tools);
+  write(view: View | undefined, { injected, tools, shared }: Beside = {}): Uint8Array {
+    return writeChatRequest(this, view, injected, tools, shared);
   }
 }
 
@@ -105,12 +106,14 @@ export function writeChatRequest(
   view: View | undefined,
   injected?: InjectedMessage,
   tools: readonly string[] = [],
+  shared?: SharedAccount,
 ): Uint8Array {
-  const fields = request.root.fields ?? [];
+  const added = addTools(request.root, tools);
+  const members = [...added.members, ...request.cacheKey(shared)];
   return splice(request.bytes, { start: 0, end: request.bytes.length }, [
     ...(injected ? [injectionSplice(request.messages, injected)] : []),
-    ...(tools.length > 0 ? [toolSplice(request.root, tools)] : []),
-    ...cutMembers(fields, (index) => isOwnField(fields[index]?.key ?? '')),
+    ...added.splices,
+    ...memberSplices(request.root, isOwnField, members),
     ...viewSplices(request, view, (message) => cutMark(request, message), {}),
   ]);
 }

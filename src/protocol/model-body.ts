@@ -1,12 +1,15 @@
 /** What the bodies of all requests to a model have in common: their top-level fields, and their tools. */
 import type { Tools } from '../memory/tokens.ts';
 import type { OwnField } from './body.ts';
-import { fieldOf, type JsonSpan, jsonOf, textOf } from './spans.ts';
+import type { SharedAccount } from './model-request.ts';
+import { fieldOf, type JsonSpan, jsonOf, type Member, textOf } from './spans.ts';
 import { findStoredName, type Opened, type StoredName } from './stored-names.ts';
 import { readTools } from './tools.ts';
 
 /** More messages, items or tools than this are not looked into: they are forwarded as they are (design §9). */
 export const MOST_MESSAGES = 20_000;
+
+const CACHE_KEY = 'prompt_cache_key';
 
 export abstract class ModelBody {
   abstract readonly conversationField: 'messages' | 'input';
@@ -31,6 +34,12 @@ export abstract class ModelBody {
 
   storedName(opened: Opened): StoredName | undefined {
     return findStoredName(this.bytes, this.root, this.conversationField, opened);
+  }
+
+  /** The caller's key of the upstream's prompt cache, where others share the account. */
+  cacheKey(shared: SharedAccount | undefined): Member[] {
+    const key = shared && this.field(CACHE_KEY);
+    return typeof key === 'string' ? [{ key: CACHE_KEY, json: JSON.stringify(shared?.cacheKey(key)) }] : [];
   }
 
   own(field: OwnField): unknown {

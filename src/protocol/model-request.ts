@@ -20,13 +20,19 @@ export interface InjectedMessage {
   readonly content: string;
 }
 
+/** What keeps the callers of one account apart. */
+export interface SharedAccount {
+  /** A caller's own key of the upstream's prompt cache, as one that no other caller has. */
+  cacheKey(key: string): string;
+}
+
 /** What else is done to a body. */
 export interface Beside {
   readonly injected?: InjectedMessage | undefined;
   /** Tools of ours, each as its JSON. */
   readonly tools?: readonly string[] | undefined;
-  /** Whether other callers share the upstream's account: then nothing of the request may be stored there. */
-  readonly isShared?: boolean;
+  /** Present where other callers share the upstream's account: then nothing of the request may be stored there. */
+  readonly shared?: SharedAccount | undefined;
   /** What becomes of the wish that the upstream compacts: it is cut out where the upstream can't, or put in. Absent: as it came. */
   readonly compaction?: 'cut' | { readonly threshold: number | undefined } | undefined;
 }

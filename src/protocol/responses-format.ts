@@ -11,7 +11,7 @@ import { asObject, parseJson } from './json.ts';
 import { ResponsesBodies } from './responses-bodies.ts';
 import { OPENS, ResponsesStreams } from './responses-streams.ts';
 import { goOnResponses, waitsForCaller } from './responses-turn.ts';
-import { fieldOf, levels, memberSplice, type Outline, scanJson, splice } from './spans.ts';
+import { fieldOf, levels, memberSplices, type Outline, scanJson, splice } from './spans.ts';
 import { dataOf, eventFrame, FrameSplitter, KEEPALIVE } from './sse.ts';
 import { type Begun, FirstFrames } from './stream-beginning.ts';
 
@@ -135,8 +135,8 @@ function withReport(data: string, report: Report): string {
   const bytes = encoder.encode(data);
   const response = fieldOf(scanJson(bytes, EVENT), 'response')?.value;
   if (response?.kind !== 'object') return data;
-  const added = memberSplice(response, 'memory', JSON.stringify(report));
-  return decoder.decode(splice(bytes, { start: 0, end: bytes.length }, [added]));
+  const added = memberSplices(response, () => false, [{ key: 'memory', json: JSON.stringify(report) }]);
+  return decoder.decode(splice(bytes, { start: 0, end: bytes.length }, added));
 }
 
 /** The text of a response that is whole, waits for nothing and says something. */

@@ -21,13 +21,14 @@ import {
   fieldOf,
   type JsonSpan,
   jsonOf,
-  memberSplice,
+  type Member,
+  memberSplices,
   type Outline,
   type Splice,
   splice,
   textOf,
 } from './spans.ts';
-import { type FunctionTool, toolSplice } from './tools.ts';
+import { addTools, type FunctionTool } from './tools.ts';
 
 const OUTLINE: ReadonlyMap<string, Outline> = new Map([
   ['input', { items: { fields: new Map(READ_FIELDS.map((field) => [field, {}])) }, most: MOST_MESSAGES }],
@@ -127,21 +128,21 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     return JSON.stringify({ type, ...tool, strict: false });
   }
 
-  write(
-    view: View | undefined,
-    { injected, tools = [], isShared = false, compaction }: Beside = {},
-  ): Uint8Array {
-    const fields = this.root.fields ?? [];
-    const cut = new Set(compaction === 'cut' && this.others.length === 0 ? [MANAGEMENT] : []);
+  write(view: View | undefined, { injected, tools = [], shared, compaction }: Beside = {}): Uint8Array {
+    const isCut = compaction === 'cut' && this.others.length === 0;
+    const added = addTools(this.root, tools);
+    const injection = injected ? this.injection(injected) : { splices: [], members: [] };
+    const members = [
+      ...(shared ? [{ key: 'store', json: 'false' }] : []),
+      ...this.cacheKey(shared),
+      ...injection.members,
+      ...added.members,
+      ...(compaction === undefined || isCut ? [] : this.management(compaction)),
+    ];
     return splice(this.bytes, { start: 0, end: this.bytes.length }, [
-      ...(isShared ? [this.fieldSplice('store', false)] : []),
-      ...(injected ? this.injection(injected) : []),
-      ...(tools.length > 0 ? [toolSplice(this.root, tools)] : []),
-      ...cutMembers(fields, (index) => {
-        const key = fields[index]?.key ?? '';
-        return isOwnField(key) || cut.has(key);
-      }),
-      ...(compaction === undefined || cut.size > 0 ? [] : this.management(compaction)),
+      ...injection.splices,
+      ...added.splices,
+      ...memberSplices(this.root, (key) => isOwnField(key) || (isCut && key === MANAGEMENT), members),
       ...(view ? this.viewSplices(view) : []),
     ]);
   }
@@ -155,10 +156,12 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
   }
 
   /** @param compaction other wishes than for a compaction stay */
-  private management(compaction: 'cut' | { readonly threshold: number | undefined }): Splice[] {
-    if (compaction === 'cut') return this.compaction ? [this.fieldSplice(MANAGEMENT, this.others)] : [];
+  private management(compaction: 'cut' | { readonly threshold: number | undefined }): Member[] {
+    if (compaction === 'cut')
+      return this.compaction ? [{ key: MANAGEMENT, json: JSON.stringify(this.others) }] : [];
     const { threshold: compact_threshold } = compaction;
-    return [this.fieldSplice(MANAGEMENT, [...this.others, { type: 'compaction', compact_threshold }])];
+    const wishes = [...this.others, { type: 'compaction', compact_threshold }];
+    return [{ key: MANAGEMENT, json: JSON.stringify(wishes) }];
   }
 
   /** What `context_management` asks for beside a compaction. */
@@ -171,28 +174,23 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     return Array.isArray(wishes) ? wishes : [];
   }
 
-  private fieldSplice(key: string, value: unknown): Splice {
-    const field = fieldOf(this.root, key)?.value;
-    const json = JSON.stringify(value);
-    return field ? { start: field.start, end: field.end, with: json } : memberSplice(this.root, key, json);
-  }
-
   /** Behind the leading preamble, where it stays while the conversation grows. */
-  private injection({ role, content }: InjectedMessage): Splice[] {
+  private injection({ role, content }: InjectedMessage): AddedMessage {
     const json = JSON.stringify({ role, content });
+    const spliced = (...splices: Splice[]): AddedMessage => ({ splices, members: [] });
     const input = fieldOf(this.root, 'input')?.value;
-    if (!input) return [memberSplice(this.root, 'input', `[${json}]`)];
-    if (input.kind === 'literal') return [{ start: input.start, end: input.end, with: `[${json}]` }];
+    if (!input || input.kind === 'literal')
+      return { splices: [], members: [{ key: 'input', json: `[${json}]` }] };
     if (input.kind === 'string')
-      return [
+      return spliced(
         { start: input.start, end: input.start, with: `[${json},{"role":"user","content":` },
         { start: input.end, end: input.end, with: '}]' },
-      ];
+      );
     const next = this.messages.find((message) => message.role !== 'preamble');
     const start = next instanceof ItemGroup ? next.items[0]?.span.start : undefined;
-    if (start !== undefined) return [{ start, end: start, with: `${json},` }];
+    if (start !== undefined) return spliced({ start, end: start, with: `${json},` });
     const end = input.end - 1;
-    return [{ start: end, end, with: `${input.items?.length ? ',' : ''}${json}` }];
+    return spliced({ start: end, end, with: `${input.items?.length ? ',' : ''}${json}` });
   }
 
   private viewSplices(view: View): Splice[] {
@@ -255,6 +253,12 @@ export function readResponsesRequest(bytes: Uint8Array): Result<ResponsesRequest
       },
     };
   return { ok: true, value: new ResponsesRequest(bytes, root, isAbsent ? undefined : input) };
+}
+
+/** How a body gets a message of ours. */
+interface AddedMessage {
+  readonly splices: readonly Splice[];
+  readonly members: readonly Member[];
 }
 
 const TEXT = 'input_text';

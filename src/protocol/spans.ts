@@ -152,10 +152,38 @@ export function cutMembers(members: readonly Span[], removed: (index: number) =>
   return cuts;
 }
 
-/** The splice that puts a member behind all others. @param object whose fields were kept @param json of the value */
-export function memberSplice({ end, fields }: JsonSpan, key: string, json: string): Splice {
-  const comma = fields?.length ? ',' : '';
-  return { start: end - 1, end: end - 1, with: `${comma}${JSON.stringify(key)}:${json}` };
+/** A member that is put into an object. */
+export interface Member {
+  readonly key: string;
+  /** Of its value. */
+  readonly json: string;
+}
+
+/**
+ * The splices that take members out of an object and put others in: in place of the value that their key has there, or behind all that
+ * stay.
+ *
+ * @param object whose fields were kept
+ * @param members each key once, and none that is removed
+ */
+export function memberSplices(
+  object: JsonSpan,
+  removed: (key: string) => boolean,
+  members: readonly Member[],
+): Splice[] {
+  const fields = object.fields ?? [];
+  const isRemoved = (index: number) => removed(fields[index]?.key ?? '');
+  const splices = cutMembers(fields, isRemoved);
+  const added: string[] = [];
+  for (const { key, json } of members) {
+    const value = fieldOf(object, key)?.value;
+    if (value) splices.push({ start: value.start, end: value.end, with: json });
+    else added.push(`${JSON.stringify(key)}:${json}`);
+  }
+  if (added.length === 0) return splices;
+  const isEmpty = fields.every((_, index) => isRemoved(index));
+  const end = object.end - 1;
+  return [...splices, { start: end, end, with: `${isEmpty ? '' : ','}${added.join(',')}` }];
 }
 
 /**

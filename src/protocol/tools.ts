@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Tools } from '../memory/tokens.ts';
 import { scanBody } from './body.ts';
-import { fieldOf, type JsonSpan, memberSplice, type Splice, splice, textOf } from './spans.ts';
+import { fieldOf, type JsonSpan, type Member, type Splice, splice, textOf } from './spans.ts';
 
 /** A tool of ours, in the form of chat completions (https://platform.openai.com/docs/api-reference/chat/create, `tools`). */
 export interface FunctionTool<Name extends string = string> {
@@ -54,16 +54,23 @@ export function toolsWith(tools: Tools | undefined, definitions: readonly string
   };
 }
 
+/** How a body gets tools of ours. */
+export interface AddedTools {
+  readonly splices: readonly Splice[];
+  readonly members: readonly Member[];
+}
+
 /** Appends tools behind the caller's. @param root of a body whose `tools` are a list, null or absent @param definitions each as its JSON */
-export function toolSplice(root: JsonSpan, definitions: readonly string[]): Splice {
+export function addTools(root: JsonSpan, definitions: readonly string[]): AddedTools {
+  if (definitions.length === 0) return { splices: [], members: [] };
   const definition = definitions.join(',');
   const tools = fieldOf(root, 'tools')?.value;
-  if (tools?.kind === 'array') {
-    const comma = tools.items?.length === 0 ? '' : ',';
-    return { start: tools.end - 1, end: tools.end - 1, with: `${comma}${definition}` };
-  }
-  if (tools) return { start: tools.start, end: tools.end, with: `[${definition}]` };
-  return memberSplice(root, 'tools', `[${definition}]`);
+  if (tools?.kind !== 'array') return { splices: [], members: [{ key: 'tools', json: `[${definition}]` }] };
+  const comma = tools.items?.length === 0 ? '' : ',';
+  return {
+    splices: [{ start: tools.end - 1, end: tools.end - 1, with: `${comma}${definition}` }],
+    members: [],
+  };
 }
 
 /**
