@@ -1,10 +1,11 @@
 /** One request's way upstream: with whose key, where to, within which limits. */
 import type { Context } from 'hono';
+import type { Log } from '../log.ts';
 import type { Verdict } from '../upstream/acceptance.ts';
 import { fetchUpstream, type UpstreamAnswer, UpstreamError } from '../upstream/fetch.ts';
-import { requestHeaders, upstreamUrl } from '../upstream/request.ts';
-import { callerOf } from './caller.ts';
-import { upstreamError } from './errors.ts';
+import { requestHeaders, responseHeaders, upstreamUrl } from '../upstream/request.ts';
+import { type Caller, callerOf } from './caller.ts';
+import { accountError, upstreamError } from './errors.ts';
 import { verdictOn } from './known-key.ts';
 import type { RequestScope } from './make-view.ts';
 import type { AppEnv } from './services.ts';
@@ -58,12 +59,26 @@ export async function askUpstream(
   const { signal } = c.req.raw;
   const gone = left ? AbortSignal.any([signal, left]) : signal;
   try {
-    return await timings.measure('upstream', () =>
+    const answer = await timings.measure('upstream', () =>
       fetchUpstream({ url, method: c.req.method, headers, body }, config.headersTimeoutMs, gone),
     );
+    return withoutAccount(answer, caller, log);
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
     log('warn', 'no answer from the upstream', { code: error.fault });
     throw upstreamError(error.fault);
   }
+}
+
+/** An answer in which the upstream speaks of the account that callers share: to them it says only that it refuses, and when it may not. */
+function withoutAccount(answer: UpstreamAnswer, { account }: Caller, log: Log): UpstreamAnswer {
+  const { status, headers } = answer.response;
+  const error = account.apiKey === undefined ? undefined : accountError(status);
+  if (!error) return answer;
+  answer.abort();
+  log('warn', 'the upstream has refused the account of this deployment', { code: error.code, status });
+  const response = error.toResponse();
+  for (const [name, value] of responseHeaders(headers, account))
+    if (!name.startsWith('content-')) response.headers.set(name, value);
+  return { ...answer, response };
 }

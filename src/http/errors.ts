@@ -17,6 +17,8 @@ export type ErrorCode =
   | 'invalid_encrypted_content'
   | 'conversation_not_found'
   | 'not_forwarded'
+  | 'upstream_refused'
+  | 'rate_limit_exceeded'
   | 'upstream_unreachable'
   | 'upstream_timeout'
   | 'answer_too_large'
@@ -39,6 +41,8 @@ const WIRE: Readonly<Record<ErrorCode, readonly [status: number, type: string]>>
   invalid_encrypted_content: [400, 'invalid_request_error'],
   conversation_not_found: [404, 'invalid_request_error'],
   not_forwarded: [404, 'invalid_request_error'],
+  upstream_refused: [403, 'permission_error'],
+  rate_limit_exceeded: [429, 'rate_limit_error'],
   upstream_unreachable: [502, 'server_error'],
   upstream_timeout: [504, 'server_error'],
   answer_too_large: [502, 'server_error'],
@@ -87,4 +91,20 @@ export function upstreamError(fault: UpstreamFault): ApiError {
   return fault === 'upstream_timeout'
     ? new ApiError(fault, 'The upstream did not answer in time.')
     : new ApiError(fault, 'The upstream could not be reached.');
+}
+
+/** What callers of a shared account are told where the upstream refuses that account; undefined where it says something else. */
+export function accountError(status: number): ApiError | undefined {
+  if (status === 429)
+    return new ApiError(
+      'rate_limit_exceeded',
+      'The upstream takes no more requests of this deployment for now; try again later.',
+    );
+  if (status !== 401 && status !== 402 && status !== 403) return undefined;
+  return new ApiError(
+    'upstream_refused',
+    "The upstream has refused this request to this deployment's account. It is not the caller's key that is wrong.",
+    null,
+    status,
+  );
 }

@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import type { Behaviour } from '../support/behaviours.ts';
 import { deploy } from '../support/deployment.ts';
 import { PROTOCOLS } from '../support/protocol.ts';
 import type { RecordedRequest } from '../support/upstream.ts';
 
 const alice = 'precis-alice-0123456789abcdef';
 const deployers = 'sk-the-key-that-the-deployer-pays-for';
-const shared = { ACCESS_KEYS: `alice=${alice}`, UPSTREAM_API_KEY: deployers };
+const bob = 'precis-bob-fedcba9876543210ff';
+const shared = { ACCESS_KEYS: `alice=${alice},bob=${bob}`, UPSTREAM_API_KEY: deployers };
 
 const deployment = deploy({ vars: shared });
 const opened = deploy({
@@ -117,6 +119,28 @@ describe.each(PROTOCOLS)('what goes up with the key of a shared account, over $n
     expect(ownKeys.lastChat().headers).toMatchObject(steering);
   });
 
+  it('F15: is a key of the prompt cache that no other caller has', async () => {
+    const send = async (key: string, prompt_cache_key: unknown) => {
+      await deployment.chat({ ...chat, prompt_cache_key }, { authorization: `Bearer ${key}` });
+      return deployment.upstream.requests.at(-1)?.body.prompt_cache_key;
+    };
+
+    const long = 'of a conversation '.repeat(10);
+    const ours = [await send(alice, 'shared'), await send(alice, 'shared'), await send(alice, long)];
+    const theirs = await send(bob, 'shared');
+
+    expect(ours[0]).toBe(ours[1]);
+    expect(new Set([...ours, theirs, 'shared', long]).size).toBe(5);
+    for (const key of [...ours, theirs]) expect(key).toMatch(/^[0-9a-f]{20,64}$/);
+    expect(await send(alice, undefined)).toBeUndefined();
+    expect(await send(alice, null)).toBeNull();
+  });
+
+  it('F15: is a key of the prompt cache as it came, where callers bring their own', async () => {
+    await ownKeys.chat({ ...chat, prompt_cache_key: 'mine' });
+    expect(ownKeys.upstream.requests[0]?.body.prompt_cache_key).toBe('mine');
+  });
+
   const charsets = [
     'application/json; charset=utf-7',
     'application/json;charset="utf-16"',
@@ -201,6 +225,80 @@ describe.each(PROTOCOLS)('what goes up with the key of a shared account, over $n
       expect(await refusal(answer)).toEqual([400, 'invalid_request_error', 'invalid_json', null]);
       expect(on.upstream.requests).toEqual([]);
     }
+  });
+});
+
+describe.each(PROTOCOLS)('what callers learn of a shared account, over $name', (protocol) => {
+  deployment.over(protocol);
+  ownKeys.over(protocol);
+  const told = {
+    error: {
+      message:
+        'Rate limit reached for gpt-5 in organization org-deployers on tokens per min (TPM): Limit 30000. Key sk-...pays',
+      type: 'tokens',
+      param: null,
+      code: 'rate_limit_exceeded',
+    },
+  };
+  const headers = {
+    'retry-after': '7',
+    'x-should-retry': 'true',
+    'x-ratelimit-limit-tokens': '30000',
+    'openai-organization': 'org-deployers',
+    'openai-project': 'proj_deployers',
+    'set-cookie': 'org=deployers',
+  };
+  const refuse =
+    (status: number): Behaviour =>
+    (_, response) => {
+      response.writeHead(status, { 'content-type': 'application/json', ...headers });
+      response.end(JSON.stringify(told));
+    };
+
+  const wanted = [
+    [401, 'permission_error', 'upstream_refused'],
+    [402, 'permission_error', 'upstream_refused'],
+    [403, 'permission_error', 'upstream_refused'],
+    [429, 'rate_limit_error', 'rate_limit_exceeded'],
+  ] as const;
+
+  it.each(wanted)('F15: is no more than the status of a refusal: %i', async (status, type, code) => {
+    const ways: (() => Promise<Response>)[] = [
+      () => deployment.chat({ ...chat, memory_strategy: 'none' }, withKey()),
+      () => deployment.chat({ ...chat, memory_strategy: 'auto', memory_report: true }, withKey()),
+      () => deployment.chat({ ...chat, stream: true }, withKey()),
+      () => deployment.fetch('/v1/embeddings', { method: 'POST', headers: withKey(), body: '{}' }),
+    ];
+    for (const ask of ways) {
+      deployment.upstream.next(refuse(status));
+      const answer = await ask();
+
+      expect(answer.headers.get('retry-after')).toBe('7');
+      expect(answer.headers.get('x-should-retry')).toBe('true');
+      expect(answer.headers.get('x-request-id')).toMatch(/^req_/);
+      expect(answer.headers.get('content-type')).toContain('application/json');
+      expect(JSON.stringify([...answer.headers])).not.toMatch(/deployers|30000|ratelimit/);
+      const text = await answer.clone().text();
+      expect(text).not.toMatch(/deployers|30000|sk-/);
+      expect(await refusal(answer)).toEqual([status, type, code, null]);
+    }
+  });
+
+  it('F15: is nothing of its limits in an answer', async () => {
+    deployment.upstream.next({ type: 'answer', headers });
+    const answer = await deployment.chat(chat, withKey());
+
+    expect(answer.status).toBe(200);
+    expect(JSON.stringify([...answer.headers])).not.toMatch(/deployers|30000|ratelimit/);
+  });
+
+  it('F15: is all that the upstream says of a bad request, and of their own account', async () => {
+    deployment.upstream.next(refuse(400));
+    expect(await (await deployment.chat(chat, withKey())).json()).toEqual(told);
+    ownKeys.upstream.next(refuse(429));
+    const answer = await ownKeys.chat(chat);
+    expect(answer.headers.get('x-ratelimit-limit-tokens')).toBe('30000');
+    expect(await answer.json()).toEqual(told);
   });
 });
 
