@@ -17,6 +17,7 @@ import { routeOf } from './http/routing.ts';
 import { type AppEnv, servicesOf } from './http/services.ts';
 import { deleteTenantData } from './http/tenant-data.ts';
 import { createObjectLog } from './log.ts';
+import { checkSecrets } from './published-secrets.ts';
 
 /** Nothing below these is another's to answer. `/v1/conversations/{id}` and its items are OpenAI's. */
 const OWN_PATHS = [
@@ -41,7 +42,9 @@ export function createApp(): Hono<AppEnv> {
     c.set('services', services);
     // Whoever has no key of the deployment learns nothing else of it.
     if (services.config.access) accessKeyIn(c.req.raw.headers, services.config.access.keys);
-    const { agent } = routeOf(new URL(c.req.url).pathname);
+    const { hostname, pathname } = new URL(c.req.url);
+    checkSecrets([services.config.secret], hostname);
+    const { agent } = routeOf(pathname);
     if (agent !== undefined)
       c.set('agent', knownAgent(agent, null, callerOf(c.req.raw.headers, services), services));
     return next();
