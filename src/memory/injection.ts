@@ -1,5 +1,6 @@
 /** `memory_injection`: what a caller may say of cross-session memory, and the block that is put in (design §7). */
 import { z } from 'zod';
+import { mostFitting } from './fitting.ts';
 import type { Result } from './result.ts';
 import { quote, type StrategyFault } from './strategy.ts';
 import type { TokenCounter } from './tokens.ts';
@@ -70,13 +71,7 @@ export function writeInjection(
   }
   // Tokens of lines do not add up to those of the block, so the block is counted: by halves, the most that fits.
   const fits = (count: number): boolean => counter.text(blockOf(lines.slice(0, count))) <= maxTokens;
-  let held = 0;
-  let over = lines.length + 1;
-  while (over - held > 1) {
-    const middle = Math.floor((held + over) / 2);
-    if (fits(middle)) held = middle;
-    else over = middle;
-  }
+  let held = mostFitting(lines.length, fits);
   // None that only announces others.
   while (held > 0 && /^(---|##.*|\s*)$/.test(lines[held - 1] ?? '')) held--;
   return held === 0 || !fits(held) ? '' : blockOf(lines.slice(0, held));

@@ -9,6 +9,7 @@
  * No literal holds white space, so that a space parts them: a comma would cost one token for each.
  */
 import { copyOf, textBytes } from './copy.ts';
+import { mostFitting } from './fitting.ts';
 import { byDistinction, type Literal, literalsOf } from './literals.ts';
 import { type Bound, type Cache, Lru } from './lru.ts';
 import type { Message } from './message.ts';
@@ -127,12 +128,11 @@ export function createPreviewWriter(
 
   /** Tokens of parts need not add up to those of the whole: what is too much goes, the least distinctive first. */
   const within = (shapes: readonly string[], held: readonly string[], most: number): string => {
-    for (let named = held.length; named >= 0; named--)
-      for (const shape of shapes) {
-        const text = named === 0 ? shape : `${shape}${HELD} ${held.slice(0, named).join(' ')}`;
-        if (counter.text(`\n${text}`) <= most) return text;
-      }
-    return '';
+    const textOf = (named: number): string | undefined =>
+      shapes
+        .map((shape) => (named === 0 ? shape : `${shape}${HELD} ${held.slice(0, named).join(' ')}`))
+        .find((text) => counter.text(`\n${text}`) <= most);
+    return textOf(mostFitting(held.length, (named) => textOf(named) !== undefined)) ?? '';
   };
 
   return {

@@ -1,5 +1,6 @@
 /** Results for a model, cut to so many tokens. Pure. */
 import { cutBefore } from '../memory/characters.ts';
+import { longestFitting } from '../memory/fitting.ts';
 import type { TokenCounter } from '../memory/tokens.ts';
 import { endsLine } from './lines.ts';
 
@@ -9,21 +10,13 @@ export interface Shortened {
   readonly isCut: boolean;
 }
 
-/** No token of English or of code is longer on the average; a first guess, which counting then corrects. */
-const CHARACTERS_PER_TOKEN = 8;
-
 /**
  * Cuts a text to a number of tokens, behind a line where one ends near the cut, and never inside a code point.
  *
  * @param tokens at the most; at least 1
  */
 export function shorten(text: string, tokens: number, counter: Pick<TokenCounter, 'text'>): Shortened {
-  let end = Math.min(text.length, tokens * CHARACTERS_PER_TOKEN);
-  for (;;) {
-    const counted = counter.text(text.slice(0, end));
-    if (counted <= tokens) break;
-    end = Math.min(end - 1, Math.floor((end * tokens) / counted));
-  }
+  const end = longestFitting(text.length, tokens, (length) => counter.text(text.slice(0, length)));
   if (end === text.length) return { text, isCut: false };
   let line = end;
   while (line > end / 2 && !endsLine(text, line)) line--;

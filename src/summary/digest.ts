@@ -8,6 +8,7 @@
  * Long texts are cut before they are counted, so that the cost is linear in what is read and small in what is written.
  */
 import { withoutHalfAtEnd, withoutHalfAtStart } from '../memory/characters.ts';
+import { longestFitting } from '../memory/fitting.ts';
 import type { Entry } from '../memory/passage.ts';
 import type { TokenCounter } from '../memory/tokens.ts';
 import { userWordsIn } from './constraints.ts';
@@ -163,12 +164,9 @@ function flat(text: string): string {
 /** The beginning or the end of a line that has at most so many tokens. */
 function within(line: string, tokens: number, counter: TokenCounter, side: 'head' | 'tail'): string {
   if (tokens < 1) return '';
-  let part = line;
-  for (let count = counter.text(part); count > tokens; count = counter.text(part)) {
-    const length = Math.floor(Math.min(part.length - 1, (part.length * tokens * 0.97) / count));
-    if (length < 1) return '';
-    part = side === 'head' ? line.slice(0, length) : line.slice(-length);
-  }
+  const cut = (length: number): string =>
+    side === 'head' ? line.slice(0, length) : line.slice(line.length - length);
+  const part = cut(longestFitting(line.length, tokens, (length) => counter.text(cut(length))));
   if (part.length === line.length) return part;
   return side === 'head' ? endWell(part) : beginWell(part);
 }

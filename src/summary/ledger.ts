@@ -9,6 +9,7 @@
  *
  * Texts are cut into words by one pass that never goes back, and only short words are tried against the forms.
  */
+import { mostFitting } from '../memory/fitting.ts';
 import type { Entry } from '../memory/passage.ts';
 import type { TokenCounter } from '../memory/tokens.ts';
 import { LEDGER_HEADING, neutralize } from './headings.ts';
@@ -365,11 +366,11 @@ function assemble(
   maxTokens: number,
   counter: TokenCounter,
 ): string {
-  for (let kept = literals.length; ; kept--) {
+  const textOf = (kept: number): string => {
     const lines = [...(kept > 0 ? [literals.slice(0, kept).join(', ')] : []), ...turns];
-    if (lines.length === 0) return '';
-    const text = `${LEDGER_HEADING}\n${lines.join('\n')}`;
-    if (counter.text(text) <= maxTokens) return text;
-    if (kept === 0) return '';
-  }
+    return lines.length === 0 ? '' : `${LEDGER_HEADING}\n${lines.join('\n')}`;
+  };
+  const fits = (kept: number): boolean => counter.text(textOf(kept)) <= maxTokens;
+  const kept = mostFitting(literals.length, fits);
+  return kept > 0 || fits(0) ? textOf(kept) : '';
 }

@@ -8,6 +8,7 @@
  *     ### 13 tool search (call_1)
  *     …
  */
+import { mostFitting } from '../memory/fitting.ts';
 import type { Boundary, Entry, Piece } from '../memory/passage.ts';
 import type { TokenCounter } from '../memory/tokens.ts';
 
@@ -126,12 +127,14 @@ function splitEntries(entries: readonly Entry[], limit: number, counter: TokenCo
    * text: what is too much goes into the next chunk.
    */
   const flush = (): void => {
-    let count = blocks.length;
-    let text = blocks.map((block) => block.text).join('');
-    while (count > 1 && counter.text(text) > limit) {
-      count--;
-      text = text.slice(0, text.length - (blocks[count]?.text.length ?? 0));
-    }
+    const whole = blocks.map((block) => block.text).join('');
+    const upTo = (count: number): string => whole.slice(0, whole.length - lengthOf(blocks.slice(count)));
+    // One block goes in any case, so that there is an end.
+    let count = Math.max(
+      1,
+      mostFitting(blocks.length, (count) => counter.text(upTo(count)) <= limit),
+    );
+    let text = upTo(count);
     const line = blocks.slice(0, count).findLastIndex((block) => block.text.endsWith('\n')) + 1;
     if (line < count && line > count / 2) {
       text = text.slice(0, text.length - lengthOf(blocks.slice(line, count)));
