@@ -43,7 +43,8 @@ export function createApp(): Hono<AppEnv> {
     // Whoever has no key of the deployment learns nothing else of it.
     if (services.config.access) accessKeyIn(c.req.raw.headers, services.config.access.keys);
     const { hostname, pathname } = new URL(c.req.url);
-    checkSecrets([services.config.secret], hostname);
+    const { secret, previousSecret } = services.config;
+    checkSecrets(previousSecret === undefined ? [secret] : [secret, previousSecret], hostname);
     const { agent } = routeOf(pathname);
     if (agent !== undefined)
       c.set('agent', knownAgent(agent, null, callerOf(c.req.raw.headers, services), services));

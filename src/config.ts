@@ -12,6 +12,7 @@ export interface Env {
   readonly USER_MEMORY: DurableObjectNamespace;
   readonly TENANT_MEMORY: DurableObjectNamespace;
   readonly PRECIS_SECRET?: string;
+  readonly PRECIS_SECRET_PREVIOUS?: string;
   readonly UPSTREAM_BASE_URL?: string;
   readonly UPSTREAM_API_KEY?: string;
   readonly ACCESS_KEYS?: string;
@@ -62,6 +63,8 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export interface Config {
   readonly secret: string;
+  /** The secret before this one, while what is kept under it is still to be read and deleted. */
+  readonly previousSecret: string | undefined;
   readonly upstreamBaseUrl: string;
   /** Present: callers show one of these, and `apiKey` goes up. Absent: callers bring their own key. */
   readonly access: Access | undefined;
@@ -101,6 +104,7 @@ const milliseconds = (otherwise: number) => z.coerce.number().int().positive().d
 
 const variables = z.object({
   PRECIS_SECRET: z.string().min(SHORTEST_SECRET),
+  PRECIS_SECRET_PREVIOUS: z.string().min(SHORTEST_SECRET).optional(),
   UPSTREAM_BASE_URL: z.url({ protocol: /^https?$/ }).default('https://api.openai.com/v1'),
   UPSTREAM_API_KEY: z.string().optional(),
   ACCESS_KEYS: z.string().optional(),
@@ -141,6 +145,7 @@ export function readConfig(env: Env): Config {
   const vars = parsed.data;
   return {
     secret: vars.PRECIS_SECRET,
+    previousSecret: readPreviousSecret(vars),
     upstreamBaseUrl: vars.UPSTREAM_BASE_URL,
     access: readAccess(vars),
     verifyKeys: vars.VERIFY_KEYS === 'true',
@@ -156,6 +161,14 @@ export function readConfig(env: Env): Config {
     retentionDays: vars.RETENTION_DAYS,
     logLevel: vars.LOG_LEVEL,
   };
+}
+
+/** @throws ConfigError when the two secrets are one: then nothing would have been rotated */
+function readPreviousSecret(vars: z.output<typeof variables>): string | undefined {
+  const { PRECIS_SECRET: secret, PRECIS_SECRET_PREVIOUS: previous } = vars;
+  if (previous === secret)
+    throw new ConfigError('PRECIS_SECRET_PREVIOUS is the same as PRECIS_SECRET; it is the one before it.');
+  return previous;
 }
 
 function readSummarizer(vars: z.output<typeof variables>): Summarizer | undefined {

@@ -23,6 +23,6 @@ const DEVELOPMENT_HOST = /^(?:localhost|(?:.+\.)?(?:localhost|test)|127(?:\.\d+)
 export function checkSecrets(secrets: readonly string[], hostname: string): void {
   if (DEVELOPMENT_HOST.test(hostname) || !secrets.some((secret) => PUBLISHED.has(secret.trim()))) return;
   throw new ConfigError(
-    'PRECIS_SECRET is one for development, which everybody knows: it is taken on this machine alone. Set one of your own (wrangler secret put PRECIS_SECRET).',
+    'PRECIS_SECRET, or PRECIS_SECRET_PREVIOUS, is one for development, which everybody knows: it is taken on this machine alone. Set one of your own (wrangler secret put PRECIS_SECRET).',
   );
 }

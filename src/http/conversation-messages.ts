@@ -3,6 +3,8 @@ import type { Context } from 'hono';
 import { concat } from '../protocol/spans.ts';
 import { Archive, type ArchivedMessage } from '../storage/archive.ts';
 import { LONGEST_QUERY } from '../storage/archive-text.ts';
+import { fromEither, type Tenant } from '../storage/tenant.ts';
+import { storedConversation } from './conversation.ts';
 import { notFound, target } from './conversations.ts';
 import { ApiError } from './errors.ts';
 import { type PageSizes, pageSize } from './page-size.ts';
@@ -15,13 +17,15 @@ const encoder = new TextEncoder();
 
 /** A page of messages, in the order in which they were archived; with `q`, of those that hold its words, the best match first. */
 export async function listMessages(c: Context<AppEnv>): Promise<Response> {
-  const { id, conversation, services } = await target(c, 'read');
+  const { id, user, tenant, services } = await target(c, 'read');
   const limit = pageSize(c.req.query('limit'), PAGE);
   const query = queryOf(c.req.query('q'));
   const cursor = c.req.query('cursor');
-  const archive = new Archive(conversation, services.bucket, services.log);
-  const read = query === undefined ? listing(archive, limit, cursor) : search(archive, query, limit, cursor);
-  const page = await stored(c, read);
+  const read = query === undefined ? listing(limit, cursor) : search(query, limit, cursor);
+  const pageOf = (self: Tenant) =>
+    read(new Archive(storedConversation(user, { id }, self, services), services.bucket, services.log));
+  const isNothing = (page: Page | null) => !page?.messages.length;
+  const page = await stored(c, () => fromEither(tenant, pageOf, isNothing));
   if (!page) throw notFound(id);
   const rest = { has_more: page.cursor !== null, cursor: page.cursor };
   const body = concat([
@@ -39,22 +43,22 @@ interface Page {
 }
 
 /** Reads a page; null when nothing is kept of the conversation. */
-type ReadPage = () => Promise<Page | null>;
+type ReadPage = (archive: Archive) => Promise<Page | null>;
 
 /** @throws ApiError */
-function listing(archive: Archive, limit: number, cursor: string | undefined): ReadPage {
+function listing(limit: number, cursor: string | undefined): ReadPage {
   const [after = 0] = numbersIn(cursor, 1);
-  return async () => {
+  return async (archive) => {
     const page = await archive.list(limit, after);
     return page && { messages: page.messages, cursor: page.next === null ? null : String(page.next) };
   };
 }
 
 /** @throws ApiError */
-function search(archive: Archive, query: string, limit: number, cursor: string | undefined): ReadPage {
+function search(query: string, limit: number, cursor: string | undefined): ReadPage {
   const [upTo, after] = numbersIn(cursor, 2);
   const place = upTo === undefined || after === undefined ? null : { upTo, after };
-  return async () => {
+  return async (archive) => {
     const page = await archive.search(query, limit, place);
     return page && { messages: page.messages, cursor: page.next && `${page.next.upTo}-${page.next.after}` };
   };

@@ -12,7 +12,7 @@ import {
   userName,
 } from '../storage/conversation-key.ts';
 import type { Settings } from '../storage/memories.ts';
-import { labelDigest, type Tenant } from '../storage/tenant.ts';
+import { fromEither, labelDigest, type Tenant } from '../storage/tenant.ts';
 import { within } from '../storage/time-limit.ts';
 import { WRITE_LIMIT_MS } from '../storage/writer.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
@@ -96,18 +96,24 @@ export async function settingsOf(
   { caller, services, timings }: RequestScope,
 ): Promise<Settings | undefined> {
   if (!caller.tenant || place.conversation === undefined) return NOTHING_SET;
-  const { memory } = storedConversation(place.user, { id: place.conversation }, caller.tenant, services);
+  const session = { id: place.conversation };
+  const { tenant } = caller;
+  const settings = (self: Tenant) => {
+    const { memory } = storedConversation(place.user, session, self, services);
+    return callObject(memory, (stub) => stub.settings());
+  };
   try {
     return await timings.measure('store', () =>
-      within(
-        WRITE_LIMIT_MS,
-        callObject(memory, (stub) => stub.settings()),
-      ),
+      within(WRITE_LIMIT_MS, fromEither(tenant, settings, isUnset)),
     );
   } catch {
     services.log('warn', 'a conversation could not be asked for its settings', { code: 'store_failed' });
     return undefined;
   }
+}
+
+function isUnset({ memory_strategy, memory_injection }: Settings): boolean {
+  return memory_strategy === null && memory_injection === null;
 }
 
 const held = z.looseObject({

@@ -9,7 +9,7 @@ import {
 import { clearConversation } from '../storage/deletion.ts';
 import type { Overview, Settings } from '../storage/memories.ts';
 import { RefStore } from '../storage/refs.ts';
-import type { Tenant } from '../storage/tenant.ts';
+import { fromEither, selvesOf, type Tenant } from '../storage/tenant.ts';
 import { TenantBucket } from '../storage/tenant-bucket.ts';
 import type { RollMaterial, StoredConversation } from '../summary/conversation.ts';
 import { parsedInjection, parsedStrategy } from './choose-strategy.ts';
@@ -26,8 +26,12 @@ const LARGEST_SETTINGS = 64 * 1024;
 
 /** `GET /v1/conversations/{id}/memory`. */
 export async function getMemory(c: Context<AppEnv>): Promise<Response> {
-  const { id, memory } = await target(c, 'read');
-  const overview = await stored(c, () => callObject(memory, (stub) => stub.overview()));
+  const { id, user, tenant, services } = await target(c, 'read');
+  const overviewOf = (self: Tenant) => {
+    const { memory } = storedConversation(user, { id }, self, services);
+    return callObject(memory, (stub) => stub.overview());
+  };
+  const overview = await stored(c, () => fromEither(tenant, overviewOf, ({ exists }) => !exists));
   if (!overview.exists) throw notFound(id);
   return c.json(shown(id, overview));
 }
@@ -48,33 +52,48 @@ export async function patchMemory(c: Context<AppEnv>): Promise<Response> {
  * transcripts to which no other conversation refers.
  */
 export async function deleteMemory(c: Context<AppEnv>): Promise<Response> {
-  const { id, memory, conversation, tenant, services } = await target(c, 'change');
+  const { id, user, tenant, services } = await target(c, 'change');
+  const existed = await deletion(c, async (begin) => {
+    const each: boolean[] = [];
+    for (const self of selvesOf(tenant))
+      each.push(await deleteConversation(storedConversation(user, { id }, self, services), services, begin));
+    return each.includes(true);
+  });
+  if (!existed) throw notFound(id);
+  return deleted(c, { id, object: 'memory.conversation.deleted' }, existed === true);
+}
+
+/**
+ * @param begin see `deletion`
+ * @returns whether there was anything
+ * @throws when storage fails: then it can be done again
+ */
+async function deleteConversation(
+  { tenant, name, publishTo, memory }: StoredConversation,
+  services: Services,
+  begin: () => void,
+): Promise<boolean> {
   const store = new RefStore(services.bucket, tenant);
   const uses = <Result>(call: (stub: TenantMemoryStub) => Promise<Result>): Promise<Result> =>
     callObject(() => services.tenant(tenant.id), call);
-  const { name, publishTo } = conversation;
   const forget = async (): Promise<void> => {
     if (!publishTo) return;
     const open = () => services.user(publishTo.user);
     await callObject(open, (stub) => stub.forget(publishTo.conversation));
   };
-  const existed = await deletion(c, async (begin) => {
-    const found = await uses((stub) => stub.find(name));
-    begin();
-    const refs = found?.sole ?? [];
-    // What the objects know of goes first: a call that fails half-way can then be made again.
-    await forget();
-    for (const ref of refs) services.known.delete(tenant.id, ref);
-    await store.delete(refs);
-    const left = await clearConversation(new TenantBucket(services.bucket, tenant), memory);
-    // Whoever was at work meanwhile may have told its user.
-    await forget();
-    if (found) await uses((stub) => stub.release(found));
-    for (const ref of refs) services.known.delete(tenant.id, ref);
-    return (left.of !== 'all' && left.existed) || found !== null;
-  });
-  if (!existed) throw notFound(id);
-  return deleted(c, { id, object: 'memory.conversation.deleted' }, existed === true);
+  const found = await uses((stub) => stub.find(name));
+  begin();
+  const refs = found?.sole ?? [];
+  // What the objects know of goes first: a call that fails half-way can then be made again.
+  await forget();
+  for (const ref of refs) services.known.delete(tenant.id, ref);
+  await store.delete(refs);
+  const left = await clearConversation(new TenantBucket(services.bucket, tenant), memory);
+  // Whoever was at work meanwhile may have told its user.
+  await forget();
+  if (found) await uses((stub) => stub.release(found));
+  for (const ref of refs) services.known.delete(tenant.id, ref);
+  return (left.of !== 'all' && left.existed) || found !== null;
 }
 
 export interface Target {

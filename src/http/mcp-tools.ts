@@ -12,7 +12,7 @@ import {
 } from '../retrieval/search-memory.ts';
 import { definitionOf } from '../retrieval/tool.ts';
 import { Archive } from '../storage/archive.ts';
-import type { Tenant } from '../storage/tenant.ts';
+import { fromEither, type Tenant } from '../storage/tenant.ts';
 import { storedConversation } from './conversation.ts';
 import { notFound } from './conversations.ts';
 import { ApiError } from './errors.ts';
@@ -47,9 +47,15 @@ async function search(c: Context<AppEnv>, tenant: Tenant, args: string): Promise
   if (!read.ok) return read;
   const { id, user } = conversationOf(c, read.value);
   const services = c.get('services');
-  const conversation = storedConversation(user, { id }, tenant, services);
-  const archive = new Archive(conversation, services.bucket, services.log);
-  const hits = await stored(c, () => findHits(archive, read.value.query));
+  const archiveOf = (self: Tenant) =>
+    new Archive(storedConversation(user, { id }, self, services), services.bucket, services.log);
+  const hits = await stored(c, () =>
+    fromEither(
+      tenant,
+      (self) => findHits(archiveOf(self), read.value.query),
+      (found) => !found?.length,
+    ),
+  );
   if (!hits) throw notFound(id);
   const { counter } = await services.learned(tenant).counting(undefined);
   return { ok: true, value: describeHits(hits, counter) };

@@ -2,8 +2,12 @@
 import { Buffer } from 'node:buffer';
 import { refsIn } from '../memory/placeholder.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
+import type { Tenant } from '../storage/tenant.ts';
 import { type RequestScope, refWriterOf } from './make-view.ts';
 import type { Place } from './place.ts';
+
+/** Of a body, so many names are looked at: each costs a few HMACs to check, and more of them are no conversation's. */
+const MOST_NAMED = 10_000;
 
 /** Notes it. Never throws. @param body what goes upstream, or back to the caller */
 export async function noteNamed(
@@ -16,6 +20,10 @@ export async function noteNamed(
   if (!tenant || !Buffer.from(body.buffer, body.byteOffset, body.length).includes('ref_')) return;
   // The answer goes first: what follows takes time.
   await new Promise((resolve) => setTimeout(resolve, 0));
-  const refs = refsIn(new TextDecoder().decode(body)).filter((ref) => tenant.refs.owns(ref));
-  await refWriterOf(tenant, { scope, place, request }).use([...new Set(refs)]);
+  await refWriterOf(tenant, { scope, place, request }).use(namedBy(body, tenant));
+}
+
+/** The refs of a tenant that a body names, each once. */
+export function namedBy(body: Uint8Array, tenant: Pick<Tenant, 'refs'>): string[] {
+  return refsIn(new TextDecoder().decode(body), MOST_NAMED).filter((ref) => tenant.refs.owns(ref));
 }

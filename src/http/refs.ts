@@ -6,7 +6,7 @@ import { type Answer, answerQuery, parseQuery, type QueryFault } from '../retrie
 import { definitionOf } from '../retrieval/tool.ts';
 import type { Opened } from '../storage/envelope.ts';
 import { RefStore } from '../storage/refs.ts';
-import type { Tenant } from '../storage/tenant.ts';
+import { selvesOf, type Tenant } from '../storage/tenant.ts';
 import { ApiError } from './errors.ts';
 import { verifiedTenant } from './known-key.ts';
 import { type PageSizes, pageSize } from './page-size.ts';
@@ -37,13 +37,15 @@ export function getRefTool(c: Context<AppEnv>): Response {
 
 /** `DELETE /v1/refs/{ref}`. */
 export async function deleteRef(c: Context<AppEnv>): Promise<Response> {
-  const { tenant, ref, store, services } = await target(c, 'change');
+  const { tenant, ref, services } = await target(c, 'change');
   services.known.delete(tenant.id, ref);
   if (!tenant.refs.owns(ref)) throw notFound(ref);
   const existed = await deletion(c, async (begin) => {
-    if (!(await store.has(ref))) return false;
+    const stores = selvesOf(tenant).map((self) => new RefStore(services.bucket, self));
+    const there = await Promise.all(stores.map((store) => store.has(ref)));
+    if (!there.includes(true)) return false;
     begin();
-    await store.delete([ref]);
+    await Promise.all(stores.filter((_, index) => there[index]).map((store) => store.delete([ref])));
     services.known.delete(tenant.id, ref);
     return true;
   });
@@ -54,12 +56,15 @@ export async function deleteRef(c: Context<AppEnv>): Promise<Response> {
 /** `GET /v1/refs`: a page of refs in the order of their keys; `cursor` is the last ref of the page before. */
 export async function listRefs(c: Context<AppEnv>): Promise<Response> {
   const services = c.get('services');
-  const store = new RefStore(services.bucket, await verifiedTenant(c, 'read'));
+  const selves = selvesOf(await verifiedTenant(c, 'read'));
   const cursor = c.req.query('cursor');
   if (cursor !== undefined && !REF_PATTERN.test(cursor))
     throw new ApiError('invalid_ref', 'cursor must be the cursor of the page before.', 'cursor');
   const limit = pageSize(c.req.query('limit'), PAGE);
-  const { refs, more } = await stored(c, () => store.list(limit, cursor));
+  const lists = await stored(c, () =>
+    Promise.all(selves.map((self) => new RefStore(services.bucket, self).list(limit, cursor))),
+  );
+  const { refs, more } = merged(lists, limit);
   return c.json({
     object: 'list',
     data: refs.map(({ ref, storedBytes, created }) => ({
@@ -73,11 +78,21 @@ export async function listRefs(c: Context<AppEnv>): Promise<Response> {
   });
 }
 
+type RefPage = Awaited<ReturnType<RefStore['list']>>;
+
+/** One page of several lists, each of which has its first `limit` refs: in their order, each once. */
+function merged(lists: readonly RefPage[], limit: number): RefPage {
+  const [only] = lists;
+  if (only && lists.length === 1) return only;
+  const all = new Map(lists.flatMap(({ refs }) => refs).map((one) => [one.ref, one]));
+  const refs = [...all.values()].sort((a, b) => (a.ref < b.ref ? -1 : 1));
+  return { refs: refs.slice(0, limit), more: refs.length > limit || lists.some(({ more }) => more) };
+}
+
 interface Target {
   readonly services: Services;
   readonly tenant: Tenant;
   readonly ref: string;
-  readonly store: RefStore;
 }
 
 async function target(c: Context<AppEnv>, use: 'read' | 'change'): Promise<Target> {
@@ -86,7 +101,7 @@ async function target(c: Context<AppEnv>, use: 'read' | 'change'): Promise<Targe
   const ref = c.req.param('ref') ?? '';
   if (!REF_PATTERN.test(ref))
     throw new ApiError('invalid_ref', 'A ref is ref_ and 26 characters of a to z and 2 to 7.', 'ref');
-  return { services, tenant, ref, store: new RefStore(services.bucket, tenant) };
+  return { services, tenant, ref };
 }
 
 /** A ref that fails its check and one that is not there are the same to whoever asks. */

@@ -75,7 +75,7 @@ function createServices(env: Env): Services {
     config,
     log: createLog(config.logLevel),
     bucket: env.REFS,
-    tenants: new Tenants(config.secret),
+    tenants: new Tenants(config.secret, config.previousSecret),
     retention: new Retention(config.retentionDays),
     known: new KnownRefs(),
     told: new KnownRefs(),

@@ -2,20 +2,20 @@
 import type { Shelf } from '../retrieval/shelf.ts';
 import { callObject } from '../storage/conversation-key.ts';
 import { RefStore } from '../storage/refs.ts';
-import type { Tenant } from '../storage/tenant.ts';
+import { fromEither, type Tenant } from '../storage/tenant.ts';
 import type { WaitUntil } from '../storage/writer.ts';
 import type { Services } from './services.ts';
 
 export function shelfOf(tenant: Tenant, services: Services, waitUntil: WaitUntil): Shelf {
-  const store = new RefStore(services.bucket, tenant);
+  const getFrom = async (self: Tenant, ref: string) => {
+    const store = new RefStore(services.bucket, self);
+    const fetched = await store.get(ref);
+    if (fetched && services.retention.isOn) waitUntil(noteRead(ref, fetched.uploaded, store, self, services));
+    return fetched;
+  };
   return {
     owns: (ref) => tenant.refs.owns(ref),
-    get: async (ref) => {
-      const fetched = await store.get(ref);
-      if (fetched && services.retention.isOn)
-        waitUntil(noteRead(ref, fetched.uploaded, store, tenant, services));
-      return fetched;
-    },
+    get: (ref) => fromEither(tenant, (self) => getFrom(self, ref)),
   };
 }
 

@@ -1,6 +1,7 @@
 /** `/v1/memory`: all that is kept of a tenant (design §5). */
 import type { Context } from 'hono';
 import { callObject } from '../storage/conversation-key.ts';
+import { selvesOf, type Tenant } from '../storage/tenant.ts';
 import { verifiedTenant } from './known-key.ts';
 import type { AppEnv } from './services.ts';
 import { deleted, stored } from './stored.ts';
@@ -11,11 +12,17 @@ import { deleted, stored } from './stored.ts';
  */
 export async function deleteTenantData(c: Context<AppEnv>): Promise<Response> {
   const services = c.get('services');
-  const tenant = await verifiedTenant(c, 'change');
-  const open = () => services.tenant(tenant.id);
+  const selves = selvesOf(await verifiedTenant(c, 'change'));
+  const erase = ({ id }: Tenant) =>
+    callObject(
+      () => services.tenant(id),
+      (stub) => stub.erase(),
+    );
   // The object answers in time, also where what it deletes does not.
-  const isGone = await stored(c, () => callObject(open, (stub) => stub.erase()));
-  services.known.forget(tenant.id);
-  services.told.forget(tenant.id);
-  return deleted(c, { object: 'memory.deleted' }, isGone);
+  const gone = await stored(c, () => Promise.all(selves.map(erase)));
+  for (const { id } of selves) {
+    services.known.forget(id);
+    services.told.forget(id);
+  }
+  return deleted(c, { object: 'memory.deleted' }, !gone.includes(false));
 }

@@ -42,9 +42,14 @@ export const REF_PATTERN = /^ref_[a-z2-7]{26}$/;
 
 const ANY_REF = new RegExp(REF_PATTERN.source.replace(/[$^]/g, ''), 'g');
 
-/** Whatever in a text has the form of a ref, in its order. */
-export function refsIn(text: string): string[] {
-  return [...text.matchAll(ANY_REF)].map(([ref]) => ref);
+/** What in a text has the form of a ref, each once, in its order. @param most where the search ends */
+export function refsIn(text: string, most = Number.POSITIVE_INFINITY): string[] {
+  const found = new Set<string>();
+  for (const [ref] of text.matchAll(ANY_REF)) {
+    found.add(ref);
+    if (found.size >= most) break;
+  }
+  return [...found];
 }
 
 const SAFE_LABEL = /^[A-Za-z0-9_.:-]{1,64}$/;

@@ -28,6 +28,23 @@ export interface Tenant {
   seal(text: string): string;
 }
 
+/** A tenant, and its self under the earlier secret where there is one. */
+export function selvesOf(tenant: Tenant): Tenant[] {
+  return tenant.previous ? [tenant, tenant.previous] : [tenant];
+}
+
+/** What a tenant has; where that is nothing, what its earlier self has. */
+export async function fromEither<Value>(
+  tenant: Tenant,
+  read: (self: Tenant) => Promise<Value>,
+  isNothing = (value: Value): boolean => value === null || value === undefined,
+): Promise<Value> {
+  const value = await read(tenant);
+  if (!tenant.previous || !isNothing(value)) return value;
+  const before = await read(tenant.previous);
+  return isNothing(before) ? value : before;
+}
+
 /** Tokens shorter than this are placeholders (`EMPTY`, `ollama`), shared by strangers: no tenant can be told by them. */
 export const SHORTEST_TOKEN = 20;
 

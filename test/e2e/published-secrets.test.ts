@@ -6,6 +6,12 @@ import { deploy, KEY } from '../support/deployment.ts';
 const published = deploy({ vars: { PRECIS_SECRET: 'development-only-secret-do-not-deploy' } });
 const ofTests = deploy();
 const ofItsOwn = deploy({ vars: { PRECIS_SECRET: 'a-secret-that-nobody-has-read' } });
+const rotated = deploy({
+  vars: {
+    PRECIS_SECRET: 'a-secret-that-nobody-has-read',
+    PRECIS_SECRET_PREVIOUS: 'development-only-secret-do-not-deploy',
+  },
+});
 
 /** A request as it reaches a Worker under another name: `fetch` would not send one. */
 async function ask(on: typeof published, host: string, path = '/v1/models'): Promise<[number, string]> {
@@ -41,6 +47,12 @@ describe('a secret that stands in the repository', () => {
       expect(on.upstream.requests).toEqual([]);
       expect((await ask(on, host, '/healthz'))[0]).toBe(200);
     }
+  });
+
+  it('F11: is refused as the secret before, too: its items could be forged', async () => {
+    const [status, answer] = await ask(rotated, 'precis.example.com');
+    expect([status, JSON.parse(answer).error.code]).toEqual([500, 'misconfigured']);
+    expect((await ask(rotated, 'localhost'))[0]).toBe(200);
   });
 
   it('F15: is another than one that nobody has read', async () => {
