@@ -16,7 +16,7 @@
  * values such as schemas. Servers differ in which of two equal keys they take, and some take `File_ID` for `file_id`: neither may stand here.
  */
 import { isOwnField } from './body.ts';
-import { elementsOf, type FieldSpan, type JsonSpan, jsonOf, membersOf, textOf } from './spans.ts';
+import { elementsOf, type JsonSpan, jsonOf, membersOf, textOf } from './spans.ts';
 
 /** What the deployer has opened beyond the lists below; it goes up unsearched. */
 export interface Opened {
@@ -74,8 +74,12 @@ const FREE_FORM = new Set(
 /** Tools whose answers are cited by the files that they have read or made. */
 const CITED_TOOLS = ['file_search', 'code_interpreter'];
 
-/** Without free-form values no body of OpenAI's has more levels. */
-const MOST_LEVELS = 24;
+/** Without free-form values no body of OpenAI's has more levels, nor any object more fields. Each level is one more pass over what it holds. */
+const MOST_LEVELS = 12;
+const MOST_MEMBERS = 500;
+
+/** Objects that name something by what they hold. */
+const NAMING_OBJECTS = new Set(['audio', 'voice', 'environment']);
 
 /**
  * The first name of something stored, or what may hide one.
@@ -92,11 +96,23 @@ export function findStoredName(
   return new Search(bytes, opened).body(root, conversation);
 }
 
-/** Where a value stands. */
-interface Position {
-  readonly path: string;
+/** Where a value stands. Its path is put together for faults alone. */
+class Position {
   /** How many levels below the body. */
   readonly level: number;
+  private readonly parent: Position | undefined;
+  private readonly step: string | number;
+
+  constructor(step: string | number, parent?: Position) {
+    this.step = step;
+    this.parent = parent;
+    this.level = parent ? parent.level + 1 : 1;
+  }
+
+  get path(): string {
+    if (!this.parent) return `${this.step}`;
+    return this.parent.path + (typeof this.step === 'number' ? `[${this.step}]` : `.${this.step}`);
+  }
 }
 
 class Search {
@@ -112,51 +128,49 @@ class Search {
 
   body({ fields = [] }: JsonSpan, conversation: 'messages' | 'input'): StoredName | undefined {
     const isChat = conversation === 'messages';
-    return first(fields, (field) => {
-      const { key, value } = field;
+    return first(fields, ({ key, value }) => {
       if (isOwnField(key)) return undefined;
       if (key === 'input' && !isChat) return this.items(value);
-      if (this.isNull(value)) return misspelled(key, '');
+      const at = new Position(key);
+      if (this.isLiteral(value, 'null')) return misspelled(key, at);
       if (key === 'prompt') return named(key);
-      const isFalse = textOf(this.bytes, value) === 'false';
-      if (key === 'background' && !isFalse)
+      if (key === 'background' && !this.isLiteral(value, 'false'))
         return fault(key, 'must be false: answers in the background are stored');
-      if (key === 'store' && isChat && !isFalse)
+      if (key === 'store' && isChat && !this.isLiteral(value, 'false'))
         return fault(key, 'must be false: callers share what this account stores');
-      return this.field(field, { path: '', level: 0 });
+      return this.field(key, value, at);
     });
   }
 
   private items(input: JsonSpan): StoredName | undefined {
     if (input.kind !== 'array') return undefined;
-    let index = 0;
-    return first(elementsOf(this.bytes, input), (item) =>
-      this.item(item, { path: `input[${index++}]`, level: 1 }),
+    const at = new Position('input');
+    return first(input.items ?? elementsOf(this.bytes, input), (item, index) =>
+      this.item(item, new Position(index, at)),
     );
   }
 
   private item(item: JsonSpan, at: Position): StoredName | undefined {
-    const { path } = at;
-    if (item.kind !== 'object') return fault(path, 'must be an object');
+    if (item.kind !== 'object') return fault(at.path, 'must be an object');
     const known = this.known(item, at);
     if ('param' in known) return known;
     const type = this.textIn(known.get('type'));
     if (type === undefined) {
       const isMessage = !known.has('type') && known.has('role') && this.holds(known.get('content'));
       if (!isMessage)
-        return fault(path, 'may be a reference to a stored item; send the item itself, with its type');
+        return fault(at.path, 'may be a reference to a stored item; send the item itself, with its type');
     } else {
       if (this.opened.items.has(type)) return undefined;
-      if (!ITEMS.has(type)) return closed(`${path}.type`, 'items', ITEMS, 'FORWARDED_ITEMS');
+      if (!ITEMS.has(type)) return closed(`${at.path}.type`, 'items', ITEMS, 'FORWARDED_ITEMS');
     }
     if (this.isNameAlone(type, known))
       return fault(
-        path,
+        at.path,
         type === 'reasoning'
           ? "is known by its id alone; ask for include: ['reasoning.encrypted_content'], and send that back"
           : 'is known by its id alone; send the item itself',
       );
-    return this.object(item, at);
+    return this.fields(known, at);
   }
 
   /** Whether an item has an id and nothing that it stands for: the upstream would look it up. */
@@ -170,10 +184,10 @@ class Search {
 
   private tools(tools: JsonSpan, at: Position): StoredName | undefined {
     if (tools.kind !== 'array')
-      return this.isNull(tools) ? undefined : fault(at.path, 'must be an array of tools');
-    let index = 0;
-    return first(elementsOf(this.bytes, tools), (tool) => {
-      const place = { path: `${at.path}[${index++}]`, level: at.level + 1 };
+      return this.isLiteral(tools, 'null') ? undefined : fault(at.path, 'must be an array of tools');
+    if (at.level > MOST_LEVELS) return tooDeep(at);
+    return first(elementsOf(this.bytes, tools), (tool, index) => {
+      const place = new Position(index, at);
       if (tool.kind !== 'object') return fault(place.path, 'must be an object');
       const known = this.known(tool, place);
       if ('param' in known) return known;
@@ -181,69 +195,68 @@ class Search {
       if (type !== undefined && this.opened.tools.has(type)) return undefined;
       if (type === undefined || !TOOLS.has(type))
         return closed(`${place.path}.type`, 'tools', TOOLS, 'FORWARDED_TOOLS');
-      return this.object(tool, place);
+      return this.fields(known, place);
     });
   }
 
   /** The members of an object by their keys, each of which stands once. */
-  private known(object: JsonSpan, { path }: Position): Map<string, JsonSpan> | StoredName {
+  private known(object: JsonSpan, at: Position): Map<string, JsonSpan> | StoredName {
     const known = new Map<string, JsonSpan>();
     for (const { key, value } of membersOf(this.bytes, object)) {
-      if (known.has(key)) return fault(`${path}.${key}`, 'stands twice; it must stand once');
+      if (known.has(key)) return fault(`${at.path}.${key}`, 'stands twice; it must stand once');
+      if (known.size === MOST_MEMBERS) return fault(at.path, `has more than ${MOST_MEMBERS} fields`);
       known.set(key, value);
     }
     return known;
   }
 
-  private object(object: JsonSpan, at: Position): StoredName | undefined {
-    const keys = new Set<string>();
-    return first(membersOf(this.bytes, object), (field) => {
-      if (keys.has(field.key)) return fault(`${at.path}.${field.key}`, 'stands twice; it must stand once');
-      keys.add(field.key);
-      return this.field(field, at);
-    });
+  private fields(known: ReadonlyMap<string, JsonSpan>, at: Position): StoredName | undefined {
+    return first(known, ([key, value]) => this.field(key, value, new Position(key, at)));
   }
 
-  private field({ key, value }: FieldSpan, { path, level }: Position): StoredName | undefined {
-    const at = { path: path === '' ? key : `${path}.${key}`, level: level + 1 };
-    const spelling = misspelled(key, at.path);
-    if (spelling || FREE_FORM.has(key) || this.isNull(value)) return spelling;
+  private field(key: string, value: JsonSpan, at: Position): StoredName | undefined {
+    const spelling = misspelled(key, at);
+    if (spelling || FREE_FORM.has(key) || this.isLiteral(value, 'null')) return spelling;
     if (NAMES.has(key)) return named(at.path);
     if (key === 'tools') return this.tools(value, at);
     if (key === 'annotations' && this.citesFiles) return undefined;
-    if (value.kind === 'object') {
-      if (key === 'voice') return named(at.path);
-      if (key === 'audio' || key === 'environment') {
-        const known = this.known(value, at);
-        if ('param' in known) return known;
-        if (key === 'audio' && this.holds(known.get('id'))) return named(`${at.path}.id`);
-        if (key === 'environment' && this.textIn(known.get('type')) !== 'local')
-          return fault(
-            `${at.path}.type`,
-            "must be 'local': containers belong to the account that callers share",
-          );
-      }
-    }
-    return this.value(value, at);
+    return value.kind === 'object' && NAMING_OBJECTS.has(key)
+      ? this.namingObject(key, value, at)
+      : this.value(value, at);
+  }
+
+  /** An object that may name something by a field that is usual elsewhere. */
+  private namingObject(key: string, value: JsonSpan, at: Position): StoredName | undefined {
+    if (key === 'voice') return named(at.path);
+    const known = this.known(value, at);
+    if ('param' in known) return known;
+    if (key === 'audio' && this.holds(known.get('id'))) return named(`${at.path}.id`);
+    if (key === 'environment' && this.textIn(known.get('type')) !== 'local')
+      return fault(`${at.path}.type`, "must be 'local': containers belong to the account that callers share");
+    return this.fields(known, at);
   }
 
   private value(value: JsonSpan, at: Position): StoredName | undefined {
     if (value.kind !== 'object' && value.kind !== 'array') return undefined;
-    if (at.level > MOST_LEVELS) return fault(at.path, `is nested deeper than ${MOST_LEVELS} levels`);
-    if (value.kind === 'object') return this.object(value, at);
-    let index = 0;
-    return first(elementsOf(this.bytes, value), (element) =>
-      this.value(element, { path: `${at.path}[${index++}]`, level: at.level + 1 }),
+    if (at.level > MOST_LEVELS) return tooDeep(at);
+    if (value.kind === 'object') {
+      const known = this.known(value, at);
+      return 'param' in known ? known : this.fields(known, at);
+    }
+    return first(value.items ?? elementsOf(this.bytes, value), (element, index) =>
+      element.kind === 'object' || element.kind === 'array'
+        ? this.value(element, new Position(index, at))
+        : undefined,
     );
   }
 
-  private isNull(value: JsonSpan): boolean {
-    return value.kind === 'literal' && textOf(this.bytes, value) === 'null';
+  private isLiteral(value: JsonSpan, literal: 'null' | 'false'): boolean {
+    return value.kind === 'literal' && textOf(this.bytes, value) === literal;
   }
 
   /** Whether a value is there and is not empty. */
   private holds(value: JsonSpan | undefined): boolean {
-    if (!value || this.isNull(value)) return false;
+    if (!value || this.isLiteral(value, 'null')) return false;
     if (value.kind === 'array') return !elementsOf(this.bytes, value).next().done;
     return value.kind !== 'string' || value.end - value.start > '""'.length;
   }
@@ -255,20 +268,21 @@ class Search {
 
 function first<Value>(
   values: Iterable<Value>,
-  find: (value: Value) => StoredName | undefined,
+  find: (value: Value, index: number) => StoredName | undefined,
 ): StoredName | undefined {
+  let index = 0;
   for (const value of values) {
-    const found = find(value);
+    const found = find(value, index++);
     if (found) return found;
   }
   return undefined;
 }
 
 /** Some servers match keys without regard to case, and by Unicode's folding: `ſtore` is `store` to them. */
-function misspelled(key: string, path: string): StoredName | undefined {
+function misspelled(key: string, at: Position): StoredName | undefined {
   const folded = key.toUpperCase().toLowerCase();
   if (folded === key || !LOOKED_AT.has(folded)) return undefined;
-  return fault(path || key, `must be written as '${folded}'`);
+  return fault(at.path, `must be written as '${folded}'`);
 }
 
 function named(param: string): StoredName {
@@ -276,6 +290,10 @@ function named(param: string): StoredName {
     param,
     "names something that the upstream's account has stored, which callers share; send the content itself",
   );
+}
+
+function tooDeep({ path }: Position): StoredName {
+  return fault(path, `is nested deeper than ${MOST_LEVELS} levels`);
 }
 
 function closed(param: string, what: string, list: ReadonlySet<string>, variable: string): StoredName {

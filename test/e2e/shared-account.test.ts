@@ -1,3 +1,4 @@
+import { deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { Behaviour } from '../support/behaviours.ts';
 import { deploy } from '../support/deployment.ts';
@@ -206,6 +207,26 @@ describe.each(PROTOCOLS)('what goes up with the key of a shared account, over $n
     ]);
     expect(deployment.upstream.requests).toEqual([]);
   });
+
+  it.each(['gzip', 'x-gzip', 'deflate', 'gzip, identity'])(
+    'F13: is no body that was not looked into: %s',
+    async (encoding) => {
+      const stored = {
+        ...protocol.body(chat),
+        store: true,
+        previous_response_id: 'resp_1',
+        prompt: { id: 'p' },
+      };
+      const answer = await deployment.fetch(`/v1${protocol.path}`, {
+        method: 'POST',
+        headers: withKey({ 'content-type': 'application/json', 'content-encoding': encoding }),
+        body: encoding === 'deflate' ? deflateSync(JSON.stringify(stored)) : gzipSync(JSON.stringify(stored)),
+      });
+
+      expect(answer.status).toBeGreaterThanOrEqual(400);
+      expect(deployment.upstream.requests).toEqual([]);
+    },
+  );
 
   it.each([
     ['a byte order mark', Buffer.from(`\uFEFF${JSON.stringify(protocol.body(chat))}`)],

@@ -291,10 +291,18 @@ describe('a name', () => {
     [
       'far below',
       `{"model":"m","input":[{"role":"user","content":${'['.repeat(100)}${']'.repeat(100)}}]}`,
-      `input[0].content${'[0]'.repeat(23)}`,
+      `input[0].content${'[0]'.repeat(10)}`,
     ],
   ])('F14: hides from no search: %s', (_, body, param) => {
     expect(found('responses', body)).toBe(param);
+  });
+
+  it('F14: hides not among more fields than are looked at', () => {
+    const part = Object.fromEntries(Array.from({ length: 501 }, (_, index) => [`field_${index}`, index]));
+    expect(inMessages({ role: 'user', content: [part] })).toBe('messages[0].content[0]');
+    expect(
+      inMessages({ role: 'user', content: Array(30_000).fill({ type: 'text', text: 'x' }) }),
+    ).toBeUndefined();
   });
 
   it('F14: is found wherever it stands in an item, and however often its keys stand there', () => {
