@@ -61,14 +61,16 @@ export async function askWithin(made: MadeView, asking: Asking, scope: RequestSc
   const heard = await hear(first, asking, scope);
   const { refusal } = heard;
   const said = { made, answer: heard.answer };
-  const refused = refusal && (await countRefused(made, asking));
+  // Who counts tokens has accepted the key: whatever was not planned for its sake is planned now.
+  const judged = { ...asking, options: { ...asking.options, isAnswered: true } };
+  const refused = refusal && (await countRefused(made, judged));
   if (!refused) return said;
   remember(limitTold(refusal, refused), asking, scope);
   const limit = limitOfRetry(refusal, refused);
   scope.services.log('info', 'the upstream says that the context is too long', { limit: limit.tokens });
 
   // What the mode itself refuses, or an upstream that is gone: then its own error says it better.
-  const smaller = await unlessRefused(smallerView(refused, limit, asking));
+  const smaller = await unlessRefused(smallerView(refused, limit, judged));
   const answer = smaller && (await unlessRefused(asking.ask(smaller.made)));
   if (!smaller || !answer) return said;
   said.answer.abort();
@@ -112,13 +114,14 @@ async function hear(
   return { answer: opened.answer, isAnswer, refusal };
 }
 
-/** What was refused; undefined when it can't be counted. Where the bytes had fitted, nobody has counted yet. */
+/** What was refused; undefined when it can't be counted. Where nobody has counted yet, the array went up as it came. */
 async function countRefused(
   made: MadeView,
   { request, options, beside, make }: Asking,
 ): Promise<Refused | undefined> {
-  const { tokens } = made.report.tokens ? made.report : (await make({ ...options, count: true })).report;
-  return tokens && { tokens: tokens.after, beside, answerTokens: request.answerTokens };
+  const counted =
+    made.report.tokens?.after ?? (await make({ ...options, count: true })).report.tokens?.before;
+  return counted === undefined ? undefined : { tokens: counted, beside, answerTokens: request.answerTokens };
 }
 
 /** A view with fewer tokens than the one that was refused, and how many; undefined when there is none. @throws ApiError */

@@ -13,6 +13,7 @@ import { scopeOf } from './ask-upstream.ts';
 import { type Caller, sealingTenant } from './caller.ts';
 import { CHAT } from './chat.ts';
 import { ApiError } from './errors.ts';
+import { checkPlanned } from './known-key.ts';
 import { checkSize, type MadeView, makeView, type RequestScope } from './make-view.ts';
 import { readCall, readRequest } from './model-call.ts';
 import { noteNamed } from './named-refs.ts';
@@ -31,6 +32,7 @@ export async function compact(c: Context<AppEnv>): Promise<Response> {
   const { place, chosen } = await readCall(request, c.get('agent'), scope);
   const options = { force, dryRun, count: true, expressly: true };
   const made = await makeView(request, chosen, place, scope, options);
+  checkPlanned(made.report, scope);
   if (made.remember && !dryRun) scope.waitUntil(made.remember(undefined));
 
   const compacted = writeCompactedMessages(request, made.view);

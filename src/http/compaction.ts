@@ -8,6 +8,7 @@ import { sealCompaction } from '../storage/compaction-item.ts';
 import { sealingTenant } from './caller.ts';
 import type { ChosenStrategy } from './choose-strategy.ts';
 import { ApiError } from './errors.ts';
+import { checkPlanned } from './known-key.ts';
 import { checkSize, makeView, type RequestScope } from './make-view.ts';
 import { noteNamed } from './named-refs.ts';
 import type { Place } from './place.ts';
@@ -51,6 +52,7 @@ export async function compactConversation(
   const strategy = wholeSummary(chosen.strategy);
   const options = { force: true, dryRun: false, count: true, expressly: true, whole: true };
   const made = await makeView(request, { ...chosen, strategy }, place, scope, options);
+  checkPlanned(made.report, scope);
   const isKept = standsFor(made.report);
   const view = isKept ? made.view : undefined;
   const report = isKept ? made.report : untouched(made.report);

@@ -1,11 +1,14 @@
 /** Whether the upstream accepts a caller's key (design §10): what is stored, read or costs much waits for that. */
 import type { Context } from 'hono';
-import type { Tenant } from '../storage/tenant.ts';
+import type { Report } from '../memory/report.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
+import { SHORTEST_TOKEN, type Tenant } from '../storage/tenant.ts';
 import type { Verdict } from '../upstream/acceptance.ts';
 import { fetchUpstream } from '../upstream/fetch.ts';
 import { requestHeaders, upstreamUrl } from '../upstream/request.ts';
 import { tenantOf } from './caller.ts';
 import { ApiError } from './errors.ts';
+import type { RequestScope } from './make-view.ts';
 import type { AppEnv, Services } from './services.ts';
 
 /** How long the upstream may take to say whether it accepts a key, in milliseconds. */
@@ -38,6 +41,35 @@ export async function verdictOn(
 }
 
 const REFUSALS: ReadonlySet<number> = new Set([401, 403]);
+
+/** Bodies up to this size are planned under any key, in bytes: counting a larger one takes seconds. */
+const MOST_UNVERIFIED = 1024 * 1024;
+
+/**
+ * Whether a body may be planned. A large one waits until the upstream has accepted its key, and is not planned under one that strangers
+ * share: invented keys cost nothing.
+ */
+export async function mayPlan(
+  { bytes }: ModelRequest,
+  { caller, services, mayStore }: Pick<RequestScope, 'caller' | 'services' | 'mayStore'>,
+): Promise<boolean> {
+  if (bytes.length <= MOST_UNVERIFIED || !services.config.verifyKeys) return true;
+  return caller.tenant !== undefined && (await mayStore(caller.tenant));
+}
+
+/**
+ * Where no request goes up by which the upstream could refuse a key, it is refused here.
+ *
+ * @throws ApiError `invalid_api_key` for a body that was not planned for the sake of its key
+ */
+export function checkPlanned({ warnings }: Report, { caller, services }: RequestScope): void {
+  if (!warnings.includes('unverified_key')) return;
+  if (caller.tenant && services.accepted.known(caller.tenant.id) !== 'refused') return;
+  throw new ApiError(
+    'invalid_api_key',
+    `A body of over ${MOST_UNVERIFIED} bytes needs an API key that the upstream accepts, of at least ${SHORTEST_TOKEN} characters, as Authorization: Bearer.`,
+  );
+}
 
 /**
  * The tenant of a request about stored things. A key that was revoked opens nothing.

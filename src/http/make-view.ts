@@ -23,6 +23,7 @@ import type { Caller } from './caller.ts';
 import type { ChosenStrategy } from './choose-strategy.ts';
 import { groupOf, sentSummary } from './conversation.ts';
 import { ApiError } from './errors.ts';
+import { mayPlan } from './known-key.ts';
 import type { Counting, Learned } from './learned.ts';
 import { upstreamCompacts } from './native-compaction.ts';
 import { type OfferedTools, offerTools } from './offer-tools.ts';
@@ -64,6 +65,8 @@ export interface MakeViewOptions {
   readonly expressly: boolean;
   /** See `PlanRequest`. */
   readonly whole?: boolean;
+  /** Whether the upstream has just judged the request, and so accepted its key. */
+  readonly isAnswered?: boolean;
   /** What the upstream has just said that it takes; absent: what it is known to take. */
   readonly limit?: LearnedLimit;
 }
@@ -121,19 +124,18 @@ export async function makeView(
   const { source } = chosen;
   const { mode } = chosen.strategy;
   const strategy = actingStrategy(chosen.strategy, upstreamCompacts(request, scope.services.config));
-  const offered = offerTools(request, strategy, scope.caller.tenant);
-  const tools = offered === 'off' ? undefined : offered;
-  const idle = (...warnings: Warning[]): MadeView => ({
+  const untouched = (...warnings: Warning[]): MadeView => ({
     view: undefined,
-    tools,
     report: idleReport(mode, source, [...chosen.warnings, ...warnings]),
   });
-  const untouched = (...warnings: Warning[]): MadeView => ({ ...idle(...warnings), tools: undefined });
   if (place.off.length > 0) return untouched(...place.off);
   if (strategy.mode === 'none') return untouched();
   checkSize(request);
   if (request.tooManyMessages) return untouched('too_many_messages');
   if (request.upstreamState !== undefined) return untouched('upstream_state');
+  if (!options.isAnswered && !(await mayPlan(request, scope))) return untouched('unverified_key');
+  const offered = offerTools(request, strategy, scope.caller.tenant);
+  const tools = offered === 'off' ? undefined : offered;
   if (summarizes(strategy)) {
     // What is wrong is told at the first request, not when the conversation has grown.
     summarizerTarget(strategy, request, scope);
@@ -158,7 +160,8 @@ export async function makeView(
   const warnings = warningsOf(strategy, caller);
   if (offered === 'off') warnings.push('retrieval_off');
   const allTools = tools ? toolsWith(request.tools, tools.definitions) : request.tools;
-  if (!options.count && !mayAct(strategy, outline, allTools?.bytes ?? 0)) return idle(...warnings);
+  if (!options.count && !mayAct(strategy, outline, allTools?.bytes ?? 0))
+    return { ...untouched(...warnings), tools };
 
   const prepared: Prepared = {
     request,

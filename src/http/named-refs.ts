@@ -20,7 +20,10 @@ export async function noteNamed(
   if (!tenant || !Buffer.from(body.buffer, body.byteOffset, body.length).includes('ref_')) return;
   // The answer goes first: what follows takes time.
   await new Promise((resolve) => setTimeout(resolve, 0));
-  await refWriterOf(tenant, { scope, place, request }).use(namedBy(body, tenant));
+  const refs = namedBy(body, tenant);
+  // Under an invented key a dry run names refs too.
+  if (refs.length === 0 || !(await scope.mayStore(tenant))) return;
+  await refWriterOf(tenant, { scope, place, request }).use(refs);
 }
 
 /** The refs of a tenant that a body names, each once. */

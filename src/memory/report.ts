@@ -14,6 +14,7 @@ export type Warning =
   | 'over_budget'
   | 'store_failed'
   | 'no_tenant'
+  | 'unverified_key'
   | 'no_conversation'
   | 'no_user'
   | 'too_many_messages'

@@ -177,6 +177,26 @@ describe.each(PROTOCOLS)('an upstream that says the context is too long, over $n
 
 describe.each(PROTOCOLS)('a view that was counted by nobody, over $name', (protocol) => {
   deployment.over(protocol);
+  it('F6: gets a smaller view of a large body that was not planned for the sake of its key', async () => {
+    const [read, call, , said] = turn('much');
+    const messages = [
+      read,
+      call,
+      { role: 'tool', tool_call_id: 'call_much', content: linesAbout('much', 60_000) },
+      said,
+    ];
+    const compact = { mode: 'compact', token_budget: 5_000, compact_keep: 0 };
+
+    const { headers, asked } = await send('EMPTY', compact, [
+      ...messages,
+      { role: 'user', content: 'Go on.' },
+    ] as Message[]);
+
+    expect(asked.map(({ rawBody }) => rawBody.length > 1024 * 1024)).toEqual([true, false]);
+    expect(headers.get('x-memory-applied')).toBe('compact');
+    expect(headers.get('x-memory-trigger')).toBe('upstream_limit');
+  });
+
   it('is counted when it is refused', async () => {
     upstream = { type: 'window', tokens: 1_500 };
     const { memory, asked } = await send(newKey(), { mode: 'compact', compact_keep: 0 }, talk(3), {
