@@ -2,8 +2,9 @@
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
+import type { ProvidedContext } from 'vitest';
 import type { TestProject } from 'vitest/node';
 import { type Unstable_MiniflareWorkerOptions, unstable_getMiniflareWorkerOptions } from 'wrangler';
 import { ROOT, WRANGLER } from './worker-server.ts';
@@ -19,16 +20,25 @@ declare module 'vitest' {
   }
 }
 
+/** A Worker as one module, and how wrangler.toml has it run. */
+export type BuiltWorker = ProvidedContext['builtWorker'];
+
 /** Called by vitest before the first file; what it returns, after the last one. */
 export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const built = await mkdtemp(join(tmpdir(), 'precis-built-'));
-  const args = [WRANGLER, 'deploy', '--dry-run', '--minify', '--outdir', built];
+  provide('builtWorker', await buildWorker(built));
+  return () => rm(built, { recursive: true, force: true });
+}
+
+/** @param into a directory @param entry a Worker other than Precis, as a path */
+export async function buildWorker(into: string, entry?: string): Promise<BuiltWorker> {
+  const named = entry === undefined ? [] : [entry];
+  const args = [WRANGLER, 'deploy', ...named, '--dry-run', '--minify', '--outdir', into];
   await promisify(execFile)(process.execPath, args, { cwd: ROOT, env: { ...process.env, CI: '1' } });
-  const module = join(built, 'index.js');
+  const module = join(into, `${entry === undefined ? 'index' : basename(entry, '.ts')}.js`);
   // The map of the sources is twice as long as the code, and would be read at every start.
   const code = await readFile(module, 'utf8');
   await writeFile(module, code.replace(/^\/\/# sourceMappingURL=.*$/m, ''));
   const { workerOptions } = unstable_getMiniflareWorkerOptions(join(ROOT, 'wrangler.toml'));
-  provide('builtWorker', { module, options: workerOptions });
-  return () => rm(built, { recursive: true, force: true });
+  return { module, options: workerOptions };
 }

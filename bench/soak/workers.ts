@@ -1,0 +1,162 @@
+/** The Workers that are soaked, each in a runtime of its own, and what they hold of memory. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
+import { buildWorker } from '../../test/support/worker-build.ts';
+
+/** How long the inspector may take to answer, in milliseconds: a collection of garbage stops the isolate. */
+const INSPECTOR_LIMIT_MS = 30_000;
+const INSPECTOR_NEXT_MS = 200;
+
+/** In bytes. */
+export interface Memory {
+  /** Of the whole runtime: isolates, buffers of connections, and the storage that it simulates. */
+  readonly rss: number;
+  /** Of the Worker's isolate, buffers included, after a collection of garbage. */
+  readonly heap: number;
+}
+
+export interface SoakedWorker {
+  /** Without `/v1`. */
+  readonly url: string;
+  memory(): Promise<Memory>;
+  /** Lines that it has logged as errors. */
+  readonly errors: readonly string[];
+  close(): Promise<void>;
+}
+
+/** @param entry a Worker other than Precis, as a path */
+export async function startSoaked(
+  name: string,
+  vars: Readonly<Record<string, string>>,
+  entry?: string,
+): Promise<SoakedWorker> {
+  const home = await mkdtemp(join(tmpdir(), 'precis-soak-'));
+  const { module, options } = await buildWorker(join(home, 'built'), entry);
+  const before = new Set(runtimes());
+  const errors: string[] = [];
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      host: '127.0.0.1',
+      port: 0,
+      inspectorPort: 0,
+      cf: false,
+      // On disk, as far as it is not the runtime's own: what is stored is not what an isolate holds.
+      defaultPersistRoot: join(home, 'state'),
+      handleStructuredLogs: ({ level, message }) => {
+        if (level === 'error') errors.push(message);
+      },
+      workers: [
+        {
+          ...options,
+          name,
+          bindings: { ...(options.bindings as object), ...vars },
+          modules: [{ type: 'ESModule', path: basename(module), contents: await readFile(module, 'utf8') }],
+        },
+      ],
+    }),
+  );
+  const url = (await miniflare.ready).origin;
+  const [runtime] = runtimes().filter((pid) => !before.has(pid));
+  const wake = () => fetch(`${url}/healthz`).catch(() => undefined);
+  const inspector = await connect(await miniflare.getInspectorURL(), name, wake);
+  await inspector.ask('HeapProfiler.enable');
+  return {
+    url,
+    errors,
+    async memory() {
+      await inspector.ask('HeapProfiler.collectGarbage');
+      const { usedSize, backingStorageSize } = await inspector.ask<HeapUsage>('Runtime.getHeapUsage');
+      const heap = usedSize + backingStorageSize;
+      return { rss: runtime === undefined ? Number.NaN : rssOf(runtime), heap };
+    },
+    async close() {
+      inspector.close();
+      await miniflare.dispose();
+      await rm(home, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The runtimes that this process has started, as the system lists them; none where it has no `/proc`. */
+function runtimes(): number[] {
+  const pids = listed().filter((entry) => /^\d+$/.test(entry));
+  return pids.flatMap((pid) => {
+    try {
+      const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+      const isOurs = new RegExp(`^PPid:\\s+${process.pid}$`, 'm').test(status);
+      return isOurs && /^Name:\s+workerd$/m.test(status) ? [Number(pid)] : [];
+    } catch {
+      // It has ended meanwhile.
+      return [];
+    }
+  });
+}
+
+function listed(): string[] {
+  try {
+    return readdirSync('/proc');
+  } catch {
+    return [];
+  }
+}
+
+function rssOf(pid: number): number {
+  const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kilobytes) * 1024;
+}
+
+/** In bytes: objects, and the buffers that they own outside of the heap. */
+interface HeapUsage {
+  readonly usedSize: number;
+  readonly backingStorageSize: number;
+}
+
+interface Inspector {
+  ask<Result>(method: string): Promise<Result>;
+  close(): void;
+}
+
+/** https://chromedevtools.github.io/devtools-protocol/. @param wake gives the isolate something to do */
+async function connect(url: URL, worker: string, wake: () => unknown): Promise<Inspector> {
+  const targets = (await (await fetch(new URL('/json', url.href.replace(/^ws/, 'http')))).json()) as {
+    id: string;
+    webSocketDebuggerUrl: string;
+  }[];
+  const target = targets.find(({ id }) => id.endsWith(`:${worker}`));
+  if (!target) throw new Error(`the runtime has no isolate of ${worker} to inspect`);
+  const socket = new WebSocket(target.webSocketDebuggerUrl);
+  const waiting = new Map<number, (result: unknown) => void>();
+  let asked = 0;
+  socket.addEventListener('message', ({ data }) => {
+    const { id, result } = JSON.parse(String(data)) as { id?: number; result?: unknown };
+    if (id !== undefined) waiting.get(id)?.(result);
+  });
+  await new Promise((resolve, reject) => {
+    socket.addEventListener('open', resolve);
+    socket.addEventListener('error', reject);
+  });
+  return {
+    ask: (method) =>
+      new Promise((resolve, reject) => {
+        const id = ++asked;
+        // A collection of garbage is answered when the isolate is next at work.
+        const next = setInterval(wake, INSPECTOR_NEXT_MS);
+        const end = (work: () => void): void => {
+          clearInterval(next);
+          clearTimeout(timer);
+          waiting.delete(id);
+          work();
+        };
+        const timer = setTimeout(
+          () => end(() => reject(new Error(`${method} was not answered`))),
+          INSPECTOR_LIMIT_MS,
+        );
+        waiting.set(id, (result) => end(() => resolve(result as never)));
+        socket.send(JSON.stringify({ id, method }));
+      }),
+    close: () => socket.close(),
+  };
+}
