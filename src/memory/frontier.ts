@@ -8,6 +8,7 @@
  * One pass over the request points, and one of each cut over the units.
  */
 import type { History, RequestPoint } from './history.ts';
+import { Tails } from './tails.ts';
 
 /** Why units are edited, in the words of `x-memory-trigger`. */
 export type Trigger = 'turns' | 'token_budget' | 'token_soft_budget' | 'upstream_limit' | 'force' | 'none';
@@ -34,6 +35,8 @@ export interface Cursor {
   turnsCut: number;
   /** See `Mover`. */
   readonly rewrites: boolean;
+  /** See `Mover`. */
+  arrive(messages: number): boolean;
   /** What a move to this unit could free at the most. */
   mostFreed(unit: number): number;
   /** Moves the turn cut towards `limit`, until `enough` tokens are freed in all. */
@@ -69,6 +72,8 @@ export interface Mover {
   readonly turnsLeftOut: number;
   /** Whether a move changes bytes even where it frees nothing. */
   readonly rewrites: boolean;
+  /** The messages before this index have come. Whether a result among them brings back what had left the view. */
+  arrive(messages: number): boolean;
   /**
    * Moves as far as it must; does nothing where that frees too little.
    *
@@ -153,6 +158,7 @@ export function replay(history: History, rule: ReplayRule, prices: Prices, mover
     before = prices[point.messages] ?? 0;
     const tail = tails.at(point);
     const last = index === end;
+    const cameBack = mover.arrive(point.messages);
     const { freed } = mover.position;
     const due = dueAt(point, rule, mover, before, last);
     if (due) mover.move(tail, due, before, point);
@@ -160,15 +166,13 @@ export function replay(history: History, rule: ReplayRule, prices: Prices, mover
     const tight = last ? dueByAnswer(rule, before - mover.position.freed) : undefined;
     if (tight) mover.move(tail, tight, before, point);
     if (index === end - 1) shown = cutByAnswer(mover, rule, tail, before, point);
-    moved = mover.position.freed > freed;
+    const isMove = mover.position.freed > freed;
+    moved = isMove || cameBack;
     mover.settle(before);
-    if (!moved) continue;
+    if (!isMove) continue;
     moves.push(mover.position.cuts);
     trigger = (due ?? tight)?.trigger ?? trigger;
   }
-  // A result that came since the last request made one unit of several: edits made to these are not made any more.
-  const since = history.requestPoints[end - 1]?.messages ?? 0;
-  moved ||= history.late.some((message) => message >= since);
   // What the answer's room moved at the request before does not stay moved, and a summary would have to be unwritten.
   moved ||= mover.rewrites && shown !== undefined && !isSame(shown, mover.position);
 
@@ -319,6 +323,10 @@ export class CursorMover implements Mover {
     return this.cursor.rewrites;
   }
 
+  arrive(messages: number): boolean {
+    return this.cursor.arrive(messages);
+  }
+
   move(tail: Cuts, due: Due, price: number): void {
     move(this.cursor, this.rule, tail, due, price);
   }
@@ -357,126 +365,4 @@ function isNear(history: History, rule: ReplayRule, { turnsCut }: Mover, view: n
   if (view >= budget * (rule.watermark || PREPARE_FROM)) return true;
   const turns = history.turns.length - (rule.frontier === 'slide' ? 0 : turnsCut);
   return rule.turnsDue !== undefined && turns + 1 >= rule.turnsDue;
-}
-
-/** The protected recent units, at one request point after the other. */
-class Tails {
-  private readonly history: History;
-  private readonly rule: ReplayRule;
-  private readonly steps: readonly number[];
-  private stepsSeen = 0;
-  private unitsSeen = 0;
-  private lastAssistant: number | undefined;
-  private point: RequestPoint = { messages: 0, units: 0, turns: 0 };
-
-  constructor(history: History, rule: ReplayRule) {
-    this.history = history;
-    this.rule = rule;
-    this.steps = history.units.flatMap((unit, index) => (unit.step ? [index] : []));
-  }
-
-  /** How far each cut may go at this request point. Points must be asked for in their order. */
-  at(point: RequestPoint): Cuts {
-    this.point = point;
-    while ((this.steps[this.stepsSeen] ?? Number.POSITIVE_INFINITY) < point.units) this.stepsSeen++;
-    for (; this.unitsSeen < point.units; this.unitsSeen++)
-      if (this.history.units[this.unitsSeen]?.kind === 'assistant') this.lastAssistant = this.unitsSeen;
-    const fresh = this.freshUnit();
-    const { keepTurns, keepSteps } = this.rule;
-    return {
-      turn: this.stopBefore(Math.min(this.turnLimit(keepTurns), fresh)),
-      step: Math.min(this.stepLimit(keepSteps), fresh),
-    };
-  }
-
-  /** How far they could go at the next request, which begins a turn or a step. */
-  beyond(): Cuts {
-    const { keepTurns, keepSteps } = this.rule;
-    return {
-      turn: this.turnLimit(Math.max(0, keepTurns - 1)),
-      step: this.stepLimit(keepSteps === undefined ? undefined : Math.max(0, keepSteps - 1)),
-    };
-  }
-
-  /** Where whole turns go, the cut stands at the beginning of one. */
-  private stopBefore(unit: number): number {
-    if (this.rule.stops === 'unit' || unit === 0) return unit;
-    let turn = this.point.turns - 1;
-    while (turn >= 0 && (this.history.turns[turn] ?? 0) > unit) turn--;
-    return this.history.turns[turn] ?? 0;
-  }
-
-  private turnLimit(keep: number): number {
-    const { turns, units } = this.point;
-    if (keep === 0) return units;
-    return turns <= keep ? 0 : (this.history.turns[turns - keep] ?? 0);
-  }
-
-  private stepLimit(keep: number | undefined): number {
-    if (keep === undefined) return 0;
-    if (keep === 0) return this.point.units;
-    return this.stepsSeen <= keep ? 0 : (this.steps[this.stepsSeen - keep] ?? 0);
-  }
-
-  /**
-   * The last assistant unit while its results are fresh: the model has not seen them, so nothing may remove them. An open unit is
-   * this one too.
-   */
-  private freshUnit(): number {
-    const unit = this.lastAssistant;
-    return unit !== undefined && this.history.units[unit]?.step ? unit : this.point.units;
-  }
-}
-
-/** The cursor of edits that free tokens unit by unit. */
-export class UnitCursor implements Cursor {
-  position = AT_START;
-  turnsCut = 0;
-  readonly rewrites = false;
-  /** `sums[u]`: what all units before u would free. */
-  private readonly sums: number[] = [0];
-  private readonly history: History;
-  private readonly stops: ReplayRule['stops'];
-  private readonly effect: Effect;
-
-  constructor(history: History, { stops }: Pick<ReplayRule, 'stops'>, effect: Effect) {
-    this.history = history;
-    this.stops = stops;
-    this.effect = effect;
-  }
-
-  /** Sums are kept, so that asking at every request point costs one pass in all. */
-  mostFreed(unit: number): number {
-    for (let next = this.sums.length; next <= unit; next++)
-      this.sums.push((this.sums[next - 1] ?? 0) + this.effect.whole(next - 1));
-    return (this.sums[unit] ?? 0) - (this.sums[this.position.cuts.turn] ?? 0);
-  }
-
-  turnTo(limit: number, enough: number): void {
-    let { cuts, freed, turnsBefore } = this.position;
-    while (cuts.turn < limit && freed < enough) {
-      const stop = this.nextStop(cuts.turn, limit);
-      for (let unit = cuts.turn; unit < stop; unit++) {
-        freed += this.effect.whole(unit) - (unit < cuts.step ? this.effect.step(unit) : 0);
-        if (this.history.units[unit]?.kind === 'user') turnsBefore++;
-      }
-      cuts = { turn: stop, step: cuts.step };
-    }
-    this.position = { cuts, freed, turnsBefore };
-  }
-
-  stepTo(limit: number, enough: number): void {
-    let { cuts, freed, turnsBefore } = this.position;
-    let step = frontierUnit(cuts);
-    while (step < limit && freed < enough) freed += this.effect.step(step++);
-    cuts = { turn: cuts.turn, step };
-    this.position = { cuts, freed, turnsBefore };
-  }
-
-  private nextStop(from: number, limit: number): number {
-    if (this.stops === 'unit') return from + 1;
-    for (let unit = from + 1; unit < limit; unit++)
-      if (this.history.units[unit]?.kind === 'user') return unit;
-    return limit;
-  }
 }

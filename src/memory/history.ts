@@ -10,20 +10,39 @@ import type { Echo } from './session-summary.ts';
 
 /**
  * What may not be split: one user message, or one assistant message with the results of its calls. A summary that came back with its
- * shadow line is one too, and no turn.
+ * shadow line is one too, and no turn. A result that comes after the model was asked again is a unit of its own (`late`), so that the
+ * units before it stay as they were when that request was made; a bond says that it belongs to its call.
  */
 export interface Unit {
-  readonly kind: 'user' | 'assistant' | 'orphan' | 'summary';
+  readonly kind: 'user' | 'assistant' | 'late' | 'orphan' | 'summary';
   /** Index of the first message. */
   readonly first: number;
   /** Index of the last message, inclusive. Preamble messages may stand between the two; they belong to no unit. */
   readonly last: number;
-  /** The tool outputs of an assistant unit. */
+  /** The tool outputs of an assistant unit, or of a late one. */
   readonly outputs: readonly Output[];
   /** Whether the assistant message calls tools, by `tool_calls` or by a text observation that answers it. */
   readonly step: boolean;
-  /** How many of its calls have no result. A trailing unit of which one has none is open. */
+  /** How many of its calls have no result. */
   readonly unanswered: number;
+}
+
+/** A unit with calls whose results did not all follow at once. It leaves the view together with all of them, or not at all. */
+export interface Bond {
+  /** The index of that unit. */
+  readonly caller: number;
+  /** Its late results, ascending. */
+  readonly results: readonly LateResult[];
+  /** Whether a call still waits for its result. */
+  readonly open: boolean;
+}
+
+export interface LateResult {
+  /** The index of its unit. */
+  readonly unit: number;
+  readonly message: number;
+  /** Whether its call already had a result, so that nothing told that another one would come. */
+  readonly further: boolean;
 }
 
 /** A tool output and the call that it answers; a text observation answers no call by id. */
@@ -48,8 +67,8 @@ export interface History {
   readonly turns: readonly number[];
   /** The summary that the caller has sent back. */
   readonly echo: Echo | undefined;
-  /** Messages that came so late that they made one unit of several: what was planned of these before does not hold. */
-  readonly late: readonly number[];
+  /** Ascending; none in a conversation whose results follow their calls. */
+  readonly bonds: readonly Bond[];
   /** Ascending; the last one is the array's end. */
   readonly requestPoints: readonly RequestPoint[];
 }
@@ -68,6 +87,9 @@ interface OpenUnit {
   outputs: Output[];
   step: boolean;
   unanswered: number;
+  /** Its late results, and of a late unit the unit that calls. */
+  late?: { readonly unit: OpenUnit; readonly message: number; readonly further: boolean }[];
+  caller?: OpenUnit;
 }
 
 /**
@@ -82,54 +104,111 @@ export function readHistory(
   observationPrefixes: readonly string[] = [],
   echo?: Echo,
 ): History {
-  const units: OpenUnit[] = [];
-  /** Unanswered calls by id, nearest last: popping is pairing by position. */
-  const waiting = new Map<string, { unit: OpenUnit; call: ToolCall }[]>();
-  /** Where the calls of this turn are that have a result, by id. */
-  const answered = new Map<string, OpenUnit>();
-
-  const late: number[] = [];
+  const reader = new Reader(observationPrefixes);
   for (const [index, message] of messages.entries()) {
-    const previous = units.at(-1);
-    if (isEchoPair(echo, index)) {
-      if (index === echo?.first) units.push({ ...openUnit('summary', index, 0), last: echo.last });
-    } else if (message.role === 'assistant') {
-      const unit = openUnit('assistant', index, message.calls.length);
-      units.push(unit);
-      // Calls of one message are answered in their order, so the first one is to be popped first.
-      for (const call of message.calls.toReversed()) {
-        const same = waiting.get(call.id);
-        if (same) same.push({ unit, call });
-        else waiting.set(call.id, [{ unit, call }]);
-      }
-    } else if (message.role === 'tool') {
-      const id = message.answers ?? '';
-      const pair = waiting.get(id)?.pop();
-      const called = pair?.unit ?? answered.get(id);
-      if (called) {
-        const unit = outermost(called);
-        if (pair) {
-          unit.outputs.push({ message: index, call: pair.call });
-          unit.unanswered--;
-          answered.set(id, pair.unit);
-        }
-        if (units.at(-1) !== unit) late.push(index);
-        closeOver(units, unit, index);
-      } else units.push(openUnit('orphan', index, 0));
-    } else if (message.role === 'user') {
-      if (previous?.kind === 'assistant' && isObservation(message, observationPrefixes)) {
-        previous.outputs.push({ message: index });
-        previous.step = true;
-        previous.last = index;
-      } else {
-        units.push(openUnit('user', index, 0));
-        answered.clear();
-      }
+    if (!isEchoPair(echo, index)) reader.read(index, message);
+    else if (index === echo?.first) reader.units.push({ ...openUnit('summary', index, 0), last: echo.last });
+  }
+  const { units, asks } = reader;
+  const turns = units.flatMap((unit, index) => (unit.kind === 'user' ? [index] : []));
+  const requestPoints = pointsAt([...asks, messages.length], units, turns);
+  return { messages, units, turns, echo, bonds: bondsOf(units), requestPoints };
+}
+
+/** Takes one message after the other. */
+class Reader {
+  readonly units: OpenUnit[] = [];
+  /** The assistant messages that follow a user or tool message. */
+  readonly asks: number[] = [];
+  private readonly prefixes: readonly string[];
+  private spoke: Message['role'] | undefined;
+  /** Units that begin before this message are closed: the model was asked about them, or a late result is bound to one of them. */
+  private closed = -1;
+  /** Unanswered calls by id, nearest last: popping is pairing by position. */
+  private readonly waiting = new Map<string, { unit: OpenUnit; call: ToolCall }[]>();
+  /** Where the calls of this turn are that have a result, by id. */
+  private readonly answered = new Map<string, OpenUnit>();
+
+  constructor(prefixes: readonly string[]) {
+    this.prefixes = prefixes;
+  }
+
+  read(index: number, message: Message): void {
+    if (message.role === 'preamble') return;
+    if (message.role === 'assistant') this.assistant(index, message);
+    else if (message.role === 'tool') this.result(index, message);
+    else this.user(index, message);
+    this.spoke = message.role;
+  }
+
+  private assistant(index: number, message: Message): void {
+    if (this.spoke === 'user' || this.spoke === 'tool') {
+      this.asks.push(index);
+      this.closed = index;
+    }
+    const unit = openUnit('assistant', index, message.calls.length);
+    this.units.push(unit);
+    // Calls of one message are answered in their order, so the first one is to be popped first.
+    for (const call of message.calls.toReversed()) {
+      const same = this.waiting.get(call.id);
+      if (same) same.push({ unit, call });
+      else this.waiting.set(call.id, [{ unit, call }]);
     }
   }
 
-  const turns = units.flatMap((unit, index) => (unit.kind === 'user' ? [index] : []));
-  return { messages, units, turns, echo, late, requestPoints: requestPoints(messages, units, turns, echo) };
+  private result(index: number, message: Message): void {
+    const id = message.answers ?? '';
+    const pair = this.waiting.get(id)?.pop();
+    const called = pair?.unit ?? this.answered.get(id);
+    if (!called) {
+      this.units.push(openUnit('orphan', index, 0));
+      return;
+    }
+    const caller = outermost(called);
+    const unit = this.unitFor(caller, index, pair === undefined);
+    unit.last = index;
+    if (!pair) return;
+    unit.outputs.push({ message: index, call: pair.call });
+    caller.unanswered--;
+    this.answered.set(id, pair.unit);
+  }
+
+  /** The unit of a result. What one answer has called, and all between these calls and their results, is one unit. */
+  private unitFor(caller: OpenUnit, message: number, further: boolean): OpenUnit {
+    const last = this.units.at(-1);
+    if (last === caller) return caller;
+    if (caller.first >= this.closed) return closeOver(this.units, caller);
+    const unit = last?.caller === caller ? last : { ...openUnit('late', message, 0), caller };
+    if (unit !== last) this.units.push(unit);
+    caller.late ??= [];
+    caller.late.push({ unit, message, further });
+    this.closed = message;
+    return unit;
+  }
+
+  private user(index: number, message: Message): void {
+    const previous = this.units.at(-1);
+    const answers = previous?.kind === 'assistant' || previous?.kind === 'late';
+    if (previous && answers && isObservation(message, this.prefixes)) {
+      previous.outputs.push({ message: index });
+      previous.step = previous.kind === 'assistant';
+      previous.last = index;
+      return;
+    }
+    this.units.push(openUnit('user', index, 0));
+    this.answered.clear();
+  }
+}
+
+/** The units that wait for results, or whose results came late. */
+function bondsOf(units: readonly OpenUnit[]): Bond[] {
+  const indices = new Map<OpenUnit, number>();
+  for (const [index, unit] of units.entries()) if (unit.kind === 'late') indices.set(unit, index);
+  return units.flatMap(({ late = [], unanswered }, caller) => {
+    if (late.length === 0 && unanswered === 0) return [];
+    const results = late.map(({ unit, ...result }) => ({ ...result, unit: indices.get(unit) ?? caller }));
+    return [{ caller, results, open: unanswered > 0 }];
+  });
 }
 
 /** Whether a message is the shadow line of an echo, or the summary that answers it. */
@@ -149,10 +228,8 @@ function openUnit(kind: Unit['kind'], index: number, calls: number): OpenUnit {
   return { kind, first: index, last: index, outputs: [], step: calls > 0, unanswered: calls };
 }
 
-/** A result that comes late, behind other units, makes one unit of all between it and its call: none may be split. */
-function closeOver(units: OpenUnit[], unit: OpenUnit, index: number): void {
-  unit.last = index;
-  if (units.at(-1) === unit) return;
+/** Makes one unit of the last units, from one of them on. */
+function closeOver(units: OpenUnit[], unit: OpenUnit): OpenUnit {
   while (units.at(-1) !== unit) {
     const swallowed = units.pop();
     if (!swallowed) throw new Error('a result was paired with a call of an unknown unit');
@@ -162,6 +239,7 @@ function closeOver(units: OpenUnit[], unit: OpenUnit, index: number): void {
     swallowed.within = unit;
   }
   unit.outputs.sort((a, b) => a.message - b.message);
+  return unit;
 }
 
 function outermost(unit: OpenUnit): OpenUnit {
@@ -176,27 +254,13 @@ function isObservation(message: Message, prefixes: readonly string[]): boolean {
   return text.startsWith(OBSERVATION_MARKER) || prefixes.some((prefix) => text.startsWith(prefix));
 }
 
-/** Before each assistant message that follows a user or tool message, and the array's end. */
-function requestPoints(
-  messages: readonly Message[],
-  units: readonly Unit[],
-  turns: readonly number[],
-  echo: Echo | undefined,
-): RequestPoint[] {
-  const points: RequestPoint[] = [];
-  let spoke: Message['role'] | undefined;
+/** The places where a request was or is made. @param ends ascending */
+function pointsAt(ends: readonly number[], units: readonly Unit[], turns: readonly number[]): RequestPoint[] {
   let unit = 0;
   let turn = 0;
-  const mark = (end: number): void => {
+  return ends.map((end) => {
     while (unit < units.length && (units[unit]?.first ?? end) < end) unit++;
     while (turn < turns.length && (turns[turn] ?? unit) < unit) turn++;
-    points.push({ messages: end, units: unit, turns: turn });
-  };
-  for (const [index, message] of messages.entries()) {
-    if (message.role === 'preamble' || isEchoPair(echo, index)) continue;
-    if (message.role === 'assistant' && (spoke === 'user' || spoke === 'tool')) mark(index);
-    spoke = message.role;
-  }
-  mark(messages.length);
-  return points;
+    return { messages: end, units: unit, turns: turn };
+  });
 }

@@ -12,10 +12,13 @@ export interface JournalEntry {
 export class Journal {
   private readonly list: JournalEntry[] = [];
   private readonly tree: Float64Array;
+  private readonly freesOf: (unit: number, tokens: number) => void;
   private sum = 0;
 
-  constructor(units: number) {
+  /** @param freesOf is called with what a unit has less, or with less than 0 where that is taken back */
+  constructor(units: number, freesOf: (unit: number, tokens: number) => void = () => {}) {
     this.tree = new Float64Array(units + 1);
+    this.freesOf = freesOf;
   }
 
   get length(): number {
@@ -56,6 +59,7 @@ export class Journal {
 
   private count(unit: number, freed: number): void {
     this.sum += freed;
+    this.freesOf(unit, freed);
     for (let at = unit + 1; at < this.tree.length; at += at & -at)
       this.tree[at] = (this.tree[at] ?? 0) + freed;
   }

@@ -5,6 +5,7 @@
  *
  * Each phase passes every unit once, so a replay takes time linear in the array.
  */
+import { HeldTokens } from './bonds.ts';
 import type { Removal } from './edits/removal.ts';
 import {
   askedBy,
@@ -18,6 +19,7 @@ import type { Floor, Stakes } from './floor.ts';
 import { type Cuts, type Due, frontierUnit, type Mover, type Prices, type Standing } from './frontier.ts';
 import { type History, messagesOf, type RequestPoint } from './history.ts';
 import { Journal } from './journal.ts';
+import { Pass, type Passed } from './phase-pass.ts';
 import type { CountedEcho } from './session-summary.ts';
 
 /** Tokens of a summarizer's prompt around what it reads. */
@@ -46,13 +48,6 @@ export interface PhaseSettings {
   /** Tokens that a summary may have. */
   readonly summaryTokens: number;
   readonly echo: CountedEcho | undefined;
-}
-
-/** How far each phase has come: the first unit that it has not passed. */
-interface Passed {
-  readonly light: number;
-  readonly heavy: number;
-  readonly media: number;
 }
 
 /** Where all phases stand. */
@@ -95,6 +90,8 @@ export class PhaseMover implements Mover {
   private readonly floor: Floor;
   private readonly edits: PhaseEdits;
   private readonly journal: Journal;
+  /** Tokens of units that stay before those that leave. */
+  private readonly held: HeldTokens;
   private readonly asked: readonly (number | undefined)[];
   /** `tokens[u]`: tokens of all units before u, nothing removed. */
   private readonly tokens: readonly number[];
@@ -110,12 +107,13 @@ export class PhaseMover implements Mover {
     this.settings = settings;
     this.floor = floor;
     this.edits = edits;
-    this.journal = new Journal(history.units.length);
     this.asked = askedBy(history);
     const tokens = [0];
     for (const unit of history.units)
       tokens.push(messagesOf(history, unit).reduce((sum, at) => sum + this.tokensOf(at), tokens.at(-1) ?? 0));
     this.tokens = tokens;
+    this.held = new HeldTokens(history, (unit) => (tokens[unit + 1] ?? 0) - (tokens[unit] ?? 0));
+    this.journal = new Journal(history.units.length, (unit, freed) => this.held.weigh(unit, -freed));
   }
 
   get turnsLeftOut(): number {
@@ -163,10 +161,35 @@ export class PhaseMover implements Mover {
       ),
       ends: trims.map((trim) => units[trim]?.first ?? messages.length),
       opens,
-      dropped: coveredMessages(this.history, { end, request }),
+      dropped: coveredMessages(this.history, { unit, end, request }),
       prefix: prefix && { ...prefix, unit, request },
       freed: this.standing.leftOut - (prefix?.freed ?? 0),
     };
+  }
+
+  arrive(messages: number): boolean {
+    if (this.held.isEmpty) return false;
+    const { prefix, trims, freed, leftOut } = this.standing;
+    const units = [trims.at(-1) ?? prefix?.unit ?? 0, prefix?.unit ?? 0] as const;
+    const before = units.map((unit) => this.held.before(unit));
+    this.held.arrive(messages);
+    const [back = 0, ofPrefix = 0] = units.map(
+      (unit, index) => this.held.before(unit) - (before[index] ?? 0),
+    );
+    if (back <= 0) return false;
+    const rest = { freed: freed - back, leftOut: leftOut - back };
+    const changed = prefix && {
+      ...prefix,
+      covered: prefix.covered - ofPrefix,
+      freed: prefix.freed - ofPrefix,
+    };
+    // Words that are longer than what they still stand for give way to it.
+    const { journal } = this;
+    this.standing =
+      rest.leftOut > 0
+        ? { ...this.standing, ...rest, prefix: changed }
+        : { ...this.standing, freed: journal.freed, leftOut: 0, prefix: undefined, trims: [] };
+    return true;
   }
 
   move(tail: Cuts, due: Due, price: number, point: RequestPoint): void {
@@ -301,7 +324,7 @@ export class PhaseMover implements Mover {
     const request = this.requestAt(unit);
     const stays = request === undefined ? 0 : this.viewOf(request);
     const summary = prefix ? prefix.limit + BLOCK_TOKENS : 0;
-    return this.coveredView(unit) - stays - summary - TRIM_LINE_TOKENS;
+    return this.coveredView(unit) - this.held.before(unit) - stays - summary - TRIM_LINE_TOKENS;
   }
 
   /** The user unit that stays although it stands before this one, since its turn goes on. */
@@ -321,7 +344,7 @@ export class PhaseMover implements Mover {
     const { summaryTokens, echo } = this.settings;
     const asked = this.asked[unit - 1];
     const of = (): number => (asked === undefined ? 0 : this.viewOf(asked));
-    const weights = { covered: this.coveredView(unit), of };
+    const weights = { covered: this.coveredView(unit), of, held: this.held.before(unit) };
     return summarizedPrefix(this.history, unit, asked, weights, summaryTokens, echo);
   }
 
@@ -365,39 +388,5 @@ export class PhaseMover implements Mover {
 
   private tokensOf(message: number): number {
     return (this.prices[message + 1] ?? 0) - (this.prices[message] ?? 0);
-  }
-}
-
-/** One pass of the phases over the units, until it has freed enough. */
-class Pass {
-  passed: Passed;
-  /** The first unit that it has changed. */
-  first: number | undefined;
-  /** How many units the phases have looked at. */
-  tried = 0;
-  private readonly journal: Journal;
-  private readonly before: number;
-  private readonly goal: (first: number) => number;
-
-  constructor(journal: Journal, passed: Passed, goal: (first: number) => number) {
-    this.journal = journal;
-    this.before = journal.freed;
-    this.passed = passed;
-    this.goal = goal;
-  }
-
-  run(phase: keyof Passed, limit: number, removals: (unit: number) => readonly Removal[]): void {
-    let unit = this.passed[phase];
-    for (; unit < limit && !this.isEnough(); unit++) {
-      const { length } = this.journal;
-      this.journal.add(unit, removals(unit));
-      if (this.journal.length > length) this.first = Math.min(unit, this.first ?? unit);
-    }
-    this.tried += Math.max(0, unit - this.passed[phase]);
-    this.passed = { ...this.passed, [phase]: Math.max(unit, this.passed[phase]) };
-  }
-
-  private isEnough(): boolean {
-    return this.first !== undefined && this.journal.freed - this.before >= this.goal(this.first);
   }
 }

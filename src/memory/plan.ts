@@ -7,10 +7,11 @@
  * can't be fetched.
  */
 import { planAuto } from './auto.ts';
+import { HeldTokens } from './bonds.ts';
 import { type CompactContext, type ContentFacts, compactUnit } from './edits/compact.ts';
 import type { Removal } from './edits/removal.ts';
 import { coveredMessages, PrefixCursor, Prefixes, type SummarizedPrefix } from './edits/summarize.ts';
-import { type TrimmedSpan, trimmedMessages } from './edits/trim.ts';
+import { goesWithSteps, type TrimmedSpan, trimmedMessages } from './edits/trim.ts';
 import {
   CursorMover,
   type Cuts,
@@ -20,7 +21,6 @@ import {
   type Replay,
   type ReplayRule,
   replay,
-  UnitCursor,
 } from './frontier.ts';
 import { type History, messagesOf } from './history.ts';
 import type { Digest, RefNamer } from './placeholder.ts';
@@ -41,6 +41,7 @@ import {
   type TrimStrategy,
 } from './strategy.ts';
 import { ANSWER_OVERHEAD, type TokenCounter } from './tokens.ts';
+import { UnitCursor } from './unit-cursor.ts';
 
 /** The request, as far as the plan sees it. */
 export interface PlanRequest {
@@ -120,12 +121,9 @@ export function plan(strategy: ReplayedStrategy, request: PlanRequest, context: 
   const rule = ruleOf(strategy, budgets, request, context);
 
   if (strategy.mode === 'trim') {
-    const result = replay(
-      history,
-      rule,
-      prices,
-      new CursorMover(rule, new UnitCursor(history, rule, trimEffect(history, prices))),
-    );
+    const effect = trimEffect(history, prices);
+    const cursor = new UnitCursor(history, rule, effect, new HeldTokens(history, effect.whole));
+    const result = replay(history, rule, prices, new CursorMover(rule, cursor));
     return {
       strategy,
       history,
@@ -208,7 +206,11 @@ function trimEffect(history: History, prices: Prices): Effect {
     if (!unit) return 0;
     return messagesOf(history, unit).reduce((sum, at) => sum + (prices[at + 1] ?? 0) - (prices[at] ?? 0), 0);
   };
-  return { whole, step: (index) => (history.units[index]?.step ? whole(index) : 0) };
+  const step = (index: number): number => {
+    const unit = history.units[index];
+    return unit && goesWithSteps(unit) ? whole(index) : 0;
+  };
+  return { whole, step };
 }
 
 /** Weighs the prefixes of a history; a summary that came back among them counts as it is. */

@@ -2,6 +2,7 @@
  * Rolling memory (design §8): a summary of the rounds before the full zone, made in the background, and everything after it
  * verbatim. Which memory is there is the one thing that the array does not tell; all else is a function of it.
  */
+import { heldMessages } from './bonds.ts';
 import { BLOCK_TOKENS, coveredMessages, type SummarizedPrefix } from './edits/summarize.ts';
 import type { Prices, Replay } from './frontier.ts';
 import type { History } from './history.ts';
@@ -80,7 +81,8 @@ export function planRolling(
 
   const allowed = (budgets.hard ?? budgets.window) - fixed;
   const fitted = (messages: number): Fitted => {
-    const verbatim = tokensBetween(history, prices, memory.end, messages);
+    const verbatim =
+      tokensBetween(history, prices, memory.end, messages) + heldTokens(history, prices, memory.end);
     const over = whole.tokens + verbatim - allowed;
     const asItIs = { text: memory.text, end: memory.end, tokens: whole.tokens + verbatim, over };
     if (over <= 0) return asItIs;
@@ -131,8 +133,9 @@ function prefixAt(
   counter: TokenCounter,
 ): SummarizedPrefix {
   const next = history.units.findIndex((unit) => unit.first >= end);
-  const prefix = prefixesOf(history, prices, maxTokens, counter).at(next < 0 ? history.units.length : next);
-  return { ...prefix, request: undefined };
+  const prefixes = prefixesOf(history, prices, maxTokens, counter);
+  prefixes.held.arrive(history.messages.length);
+  return { ...prefixes.at(next < 0 ? history.units.length : next), request: undefined };
 }
 
 /** What memory and verbatim messages may have together counts as budget, beside what nobody can take out. */
@@ -183,10 +186,11 @@ function rawView(
   if (end === from) return { replay: still(before), dropped: [] };
   const unit = history.units.findIndex(({ first }) => first >= end);
   const cuts = { turn: unit, step: unit };
-  const after = before - tokensBetween(history, prices, from, end);
+  const held = heldMessages(history, unit);
+  const after = before - tokensBetween(history, prices, from, end) + heldTokens(history, prices, end, from);
   const moved = endAt(history.requestPoints.at(-2)?.messages ?? 0) !== end;
   const dropped = history.messages.flatMap(({ role }, index) =>
-    index >= from && index < end && role !== 'preamble' ? [index] : [],
+    index >= from && index < end && role !== 'preamble' && !held.has(index) ? [index] : [],
   );
   return { replay: { ...still(before), cuts, next: cuts, moved, trigger: 'upstream_limit', after }, dropped };
 }
@@ -210,10 +214,21 @@ function endBehindOldest(
   for (const round of rounds.slice(0, -1)) {
     if (round.end <= from) continue;
     if (freed >= over) break;
-    freed += (prices[round.end] ?? 0) - (prices[end] ?? 0) - preambleBetween(history, prices, end, round.end);
+    freed += tokensBetween(history, prices, end, round.end);
+    freed += heldTokens(history, prices, end) - heldTokens(history, prices, round.end);
     end = round.end;
   }
   return end;
+}
+
+/** Tokens of the messages from one to another that stay for their calls, or their results, where the others leave. */
+function heldTokens(history: History, prices: Prices, end: number, from = 0): number {
+  if (history.bonds.length === 0) return 0;
+  const unit = history.units.findIndex(({ first }) => first >= end);
+  let tokens = 0;
+  for (const message of heldMessages(history, unit < 0 ? history.units.length : unit))
+    if (message >= from) tokens += (prices[message + 1] ?? 0) - (prices[message] ?? 0);
+  return tokens;
 }
 
 function preambleBetween(history: History, prices: Prices, from: number, to: number): number {

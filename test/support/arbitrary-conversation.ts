@@ -208,6 +208,50 @@ const withHoles = (conversation: fc.Arbitrary<ConversationBody>): fc.Arbitrary<C
 export const brokenConversation = withHoles(conversation);
 export const brokenRichConversation = withHoles(richConversation);
 
+/**
+ * A conversation in which no id is used twice, some results come late or twice, and some calls wait for theirs. Nothing but ids and places
+ * changes.
+ */
+const withLateResults = (conversation: fc.Arbitrary<ConversationBody>): fc.Arbitrary<ConversationBody> =>
+  fc
+    .tuple(
+      conversation,
+      fc.array(fc.tuple(fc.nat(), fc.integer({ min: 1, max: 12 }), fc.constantFrom('moved', 'again')), {
+        minLength: 1,
+        maxLength: 6,
+      }),
+      fc.option(fc.nat(), { nil: undefined }),
+    )
+    .map(([body, delays, lost]) => {
+      let messages = withOwnIds(body.messages);
+      for (const [which, by, how] of delays) {
+        const results = messages.flatMap(({ role }, index) => (role === 'tool' ? [index] : []));
+        const at = results[which % Math.max(1, results.length)];
+        const result = at === undefined ? undefined : messages[at];
+        if (at === undefined || !result) break;
+        const others = how === 'moved' ? messages.toSpliced(at, 1) : messages;
+        messages = others.toSpliced(Math.min(others.length, at + by), 0, result);
+      }
+      const last = messages.findLastIndex(({ role }) => role === 'tool');
+      if (lost !== undefined && last >= 0) messages = messages.toSpliced(last, 1);
+      return { ...body, messages };
+    });
+
+function withOwnIds(messages: readonly Message[]): Message[] {
+  let ids = new Map<string, string>();
+  let count = 0;
+  return messages.map((message) => {
+    const { tool_calls: calls, tool_call_id: id } = message;
+    if (id !== undefined) return { ...message, tool_call_id: ids.get(String(id)) };
+    if (!Array.isArray(calls)) return message;
+    ids = new Map(calls.map((call) => [call.id, `call_${count++}`]));
+    return { ...message, tool_calls: calls.map((call) => ({ ...call, id: ids.get(call.id) })) };
+  });
+}
+
+export const lateConversation = withLateResults(conversation);
+export const lateRichConversation = withLateResults(richConversation);
+
 /** The same conversation, every tool output and every call numbered, so that none is said again. */
 export function withoutRepeats(body: ConversationBody): ConversationBody {
   const numbered = (content: unknown, at: number): unknown => {

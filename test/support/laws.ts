@@ -1,4 +1,5 @@
 /** The laws of a view, as checks that return what breaks them. Used on generated conversations and on recorded ones. */
+import { heldMessages } from '../../src/memory/bonds.ts';
 import type { Removal } from '../../src/memory/edits/removal.ts';
 import { type History, messagesOf as unitMessages } from '../../src/memory/history.ts';
 import { MARKER_START } from '../../src/memory/placeholder.ts';
@@ -22,6 +23,7 @@ export function brokenLaws(viewed: Viewed): string[] {
       ? ['the view has more bytes']
       : []),
     ...brokenLeavingOut(viewed),
+    ...brokenPairs(viewed),
     ...brokenSummary(viewed),
   ];
 }
@@ -143,10 +145,12 @@ function brokenLeavingOut({ plan, view }: Viewed): string[] {
   if (trim && !trimmed) return ['a line for what is not trimmed'];
   const end = trim ? (trimmed?.ends.at(-1) ?? 0) : (prefix?.end ?? 0);
   const next = history.units.findIndex(({ first }) => first >= end);
-  const covered = unitsBefore(history, next < 0 ? history.units.length : next);
+  const unit = next < 0 ? history.units.length : next;
+  const covered = unitsBefore(history, unit);
+  const held = heldMessages(history, unit);
   const last = covered.at(-1) ?? -1;
   const request = covered.find((index) => !dropped.has(index) && index === turnOf(history, next));
-  const expected = covered.filter((index) => index !== request);
+  const expected = covered.filter((index) => index !== request && !held.has(index));
   const left = [...dropped].toSorted((a, b) => a - b);
   return [
     ...(JSON.stringify(left) === JSON.stringify(expected)
@@ -159,6 +163,51 @@ function brokenLeavingOut({ plan, view }: Viewed): string[] {
 function unitsBefore(history: History, unit: number): number[] {
   const covered = history.units.slice(0, unit).flatMap((each) => unitMessages(history, each));
   return covered.toSorted((a, b) => a - b);
+}
+
+/** By message of results: the message that makes the call. Pairs by position; a further result is of the same turn. */
+export function callersOf({ messages, units }: Pick<History, 'messages' | 'units'>): {
+  readonly callers: ReadonlyMap<number, number>;
+  /** Messages with a call that has no result. */
+  readonly open: ReadonlySet<number>;
+} {
+  const observed = new Set(units.flatMap(({ outputs }) => outputs.map(({ message }) => message)));
+  const questions = messages.flatMap(({ role }, at) => (role === 'user' && !observed.has(at) ? [at] : []));
+  const callers = new Map<number, number>();
+  const calls: { id: string; message: number; result?: number }[] = [];
+  for (const [index, { role, calls: made, answers = '' }] of messages.entries()) {
+    if (role === 'assistant') calls.push(...made.toReversed().map(({ id }) => ({ id, message: index })));
+    if (role !== 'tool') continue;
+    const turn = questions.findLast((question) => question < index) ?? -1;
+    const call =
+      calls.findLast(({ id, result }) => id === answers && result === undefined) ??
+      calls
+        .filter(({ id, result }) => id === answers && result !== undefined && result > turn)
+        .toSorted((a, b) => (a.result ?? 0) - (b.result ?? 0))
+        .at(-1);
+    if (!call) continue;
+    call.result ??= index;
+    callers.set(index, call.message);
+  }
+  return {
+    callers,
+    open: new Set(calls.filter(({ result }) => result === undefined).map(({ message }) => message)),
+  };
+}
+
+/** No result stands in a view without its call, no call without all of its results; a call that waits for one never goes. */
+function brokenPairs({ plan, view }: Viewed): string[] {
+  const { callers, open } = callersOf(plan.history);
+  return [
+    ...[...callers].flatMap(([result, call]) =>
+      view.dropped.has(result) === view.dropped.has(call)
+        ? []
+        : [`result ${result} is parted from its call in message ${call}`],
+    ),
+    ...[...open].flatMap((call) =>
+      view.dropped.has(call) ? [`message ${call} waits for a result, and is left out`] : [],
+    ),
+  ];
 }
 
 /** A summary says what it stands for, once, and in fewer tokens. */
@@ -209,13 +258,11 @@ function editedWhatIsProtected({ plan, view, request, options }: Viewed): string
   const lastAssistant = request.messages.findLastIndex((message) => message.role === 'assistant');
   const last = history.units.at(-1);
   const lastUser = history.units[history.turns.at(-1) ?? -1]?.first;
-  // A result without a call is nobody's news: it goes when its turn goes.
-  const orphans = new Set(history.units.flatMap((unit) => (unit.kind === 'orphan' ? [unit.first] : [])));
   return [...edited].flatMap((index) => {
     if (request.messages[index]?.role === 'preamble') return [`message ${index}: the preamble was edited`];
     if (last && last.unanswered > 0 && index >= last.first)
       return [`message ${index}: the open unit was edited`];
-    if (index > lastAssistant && request.messages[index]?.role === 'tool' && !orphans.has(index))
+    if (index > lastAssistant && request.messages[index]?.role === 'tool')
       return [`message ${index}: a fresh result was edited`];
     if (index === lastUser) return [`message ${index}: the request that is being worked on is left out`];
     return [];

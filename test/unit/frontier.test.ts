@@ -148,13 +148,14 @@ describe('the room for the answer', () => {
 });
 
 describe('a result that comes late', () => {
-  it('makes one unit of what was edited before, and the report says that the frontier moved', () => {
+  it('F25: leaves what was edited before as it was, and the frontier with it', () => {
     const input = { mode: 'compact', token_budget: 500, compact_keep_steps: 1 } as const;
     const early = [user('go'), calls(['late', 'search']), ...steps(4)];
-    const before = viewOf(body(early), input);
-    const after = viewOf(body([...early, result('late', 'at last')]), input);
+    const before = viewOf(body([...early, assistant('seen')]), input);
+    const after = viewOf(body([...early, assistant('seen'), result('late', 'at last')]), input);
     expect(before.report.applied_edits).toHaveLength(1);
-    expect(after.report.frontier.moved).toBe(true);
+    expect(messagesOf(after).slice(0, -1)).toEqual(messagesOf(before));
+    expect(after.report.frontier).toEqual({ ...before.report.frontier, moved: false });
   });
 });
 

@@ -48,7 +48,7 @@ describe('units', () => {
     expect(read([{ role: 'critic', content: 'x' }])[0]?.role).toBe('preamble');
   });
 
-  it('close over all that stands between a call and its late result', () => {
+  it('F25: keep a result that comes after the model was asked again apart, bound to its call', () => {
     const messages = [
       user('a'),
       calls(['1', 'f']),
@@ -59,10 +59,45 @@ describe('units', () => {
     ];
     expect(ranges(messages)).toEqual([
       ['user', 0, 0],
-      ['assistant', 1, 4],
+      ['assistant', 1, 1],
+      ['user', 2, 2],
+      ['assistant', 3, 3],
+      ['late', 4, 4],
       ['assistant', 5, 5],
     ]);
-    expect(history(messages).turns).toEqual([0]);
+    const { turns, bonds } = history(messages);
+    expect(turns).toEqual([0, 2]);
+    expect(bonds).toEqual([{ caller: 1, open: false, results: [{ unit: 4, message: 4, further: false }] }]);
+  });
+
+  it('F25: are the same at each request point as in the array that ended there', () => {
+    const messages = [
+      user('a'),
+      calls(['1', 'f'], ['2', 'g']),
+      result('2', 'y'),
+      assistant('b'),
+      calls(['3', 'f']),
+      calls(['4', 'g']),
+      result('3', 'z'),
+      result('1', 'x'),
+      result('4', 'w'),
+      assistant('c'),
+      result('2', 'again'),
+    ];
+    const { units, requestPoints } = history(messages);
+    for (const point of requestPoints) {
+      const then = history(messages.slice(0, point.messages)).units;
+      const spans = (some: typeof units) => some.map(({ kind, first, last }) => [kind, first, last]);
+      expect(spans(units.slice(0, point.units))).toEqual(spans(then));
+    }
+  });
+
+  it('F25: close over calls of one answer whose results come in another order', () => {
+    const messages = [user('a'), calls(['1', 'f']), calls(['2', 'g']), result('1', 'x'), result('2', 'y')];
+    expect(ranges(messages)).toEqual([
+      ['user', 0, 0],
+      ['assistant', 1, 4],
+    ]);
   });
 
   it('keep an orphaned result apart', () => {
@@ -111,8 +146,10 @@ describe('pairing', () => {
 
   it('keeps it with its call also behind other steps, and not behind another turn', () => {
     const late = [user('a'), ...step('1', 'f', 'x'), ...step('2', 'g', 'y'), result('1', 'again')];
-    expect(ranges(late).at(-1)).toEqual(['assistant', 1, 5]);
-    expect(history(late).late).toEqual([5]);
+    expect(ranges(late).at(-1)).toEqual(['late', 5, 5]);
+    expect(history(late).bonds).toEqual([
+      { caller: 1, open: false, results: [{ unit: 3, message: 5, further: true }] },
+    ]);
     const later = [user('a'), ...step('1', 'f', 'x'), user('b'), result('1', 'again')];
     expect(ranges(later).at(-1)).toEqual(['orphan', 4, 4]);
   });

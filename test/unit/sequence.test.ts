@@ -201,13 +201,13 @@ describe('boundaries', () => {
   });
 });
 
-// Pairs by position: a result that comes late makes one unit of all between, and the rounds in it one round.
-describe('a round that a late result makes of several', () => {
-  it('ends where the unit ends', () => {
+describe('a late result', () => {
+  it('F25: belongs to the round in which it comes, and leaves those before it as they were', () => {
     expect(
       rounds(user('a'), calls(['1', 'f']), user('wait'), assistant('yes'), result('1', 'x'), user('b')),
     ).toEqual([
-      { first: 0, end: 5, answer: undefined },
+      { first: 0, end: 2, answer: undefined },
+      { first: 2, end: 5, answer: undefined },
       { first: 5, end: 6, answer: undefined },
     ]);
   });

@@ -1,4 +1,5 @@
 /** Summarising: everything before one cut leaves the view, and a summary stands in its place. */
+import { HeldTokens, heldMessages } from '../bonds.ts';
 import { AT_START, type Cursor, type Prices } from '../frontier.ts';
 import { type History, messagesOf } from '../history.ts';
 import type { CountedEcho } from '../session-summary.ts';
@@ -14,7 +15,7 @@ export interface SummarizedPrefix {
   readonly end: number;
   /** The user message that stays although it is covered, since its turn is being worked on. */
   readonly request: number | undefined;
-  /** Tokens of what is covered, as the caller sends it. */
+  /** Tokens of what is covered, as the caller sends it, without what stays for its bonds. */
   readonly covered: number;
   /** Tokens that the summary may have at the most: a summary longer than half of what it stands for is none. */
   readonly limit: number;
@@ -26,13 +27,13 @@ export interface SummarizedPrefix {
  * The prefix before a unit.
  *
  * @param asked the user unit of the turn in which the unit stands
- * @param tokens what is covered has, as it stands in the view, and what each message of it has
+ * @param tokens what is covered has, as it stands in the view, what each message of it has, and what stays for its bonds
  */
 export function summarizedPrefix(
   history: History,
   unit: number,
   asked: number | undefined,
-  { covered, of }: { readonly covered: number; of(message: number): number },
+  { covered, of, held }: { readonly covered: number; of(message: number): number; readonly held: number },
   maxTokens: number,
   echo: CountedEcho | undefined,
 ): SummarizedPrefix {
@@ -43,17 +44,20 @@ export function summarizedPrefix(
   const limit = Math.min(maxTokens, known + Math.floor((covered - known) / 2));
   // A request that opens with an earlier summary stays without it.
   const stays = request === undefined ? 0 : of(request) - (request === echo?.last ? known : 0);
-  return { unit, end, request, covered, limit, freed: covered - stays - limit - BLOCK_TOKENS };
+  const freed = covered - held - stays - limit - BLOCK_TOKENS;
+  return { unit, end, request, covered: covered - held, limit, freed };
 }
 
 /** The messages that a summary takes the place of, ascending. */
 export function coveredMessages(
   history: History,
-  { end, request }: Pick<SummarizedPrefix, 'end' | 'request'>,
+  { unit, end, request }: Pick<SummarizedPrefix, 'unit' | 'end' | 'request'>,
 ): number[] {
   const covered: number[] = [];
+  const held = heldMessages(history, unit);
   for (let index = 0; index < end; index++)
-    if (history.messages[index]?.role !== 'preamble' && index !== request) covered.push(index);
+    if (history.messages[index]?.role !== 'preamble' && index !== request && !held.has(index))
+      covered.push(index);
   return covered;
 }
 
@@ -76,6 +80,8 @@ export class Prefixes {
   private readonly sums: readonly number[];
   /** For each unit, the user unit of its turn. */
   private readonly asked: readonly (number | undefined)[];
+  /** What stays although it is covered. */
+  readonly held: HeldTokens;
 
   constructor(history: History, prices: Prices, maxTokens: number, echo: CountedEcho | undefined) {
     this.history = history;
@@ -89,17 +95,22 @@ export class Prefixes {
     }
     this.sums = sums;
     this.asked = askedBy(history);
+    this.held = new HeldTokens(history, (unit) => (sums[unit + 1] ?? 0) - (sums[unit] ?? 0));
   }
 
-  /** Tokens of all units before one. */
+  /** Tokens of all units before one that leave the view. */
   covered(unit: number): number {
-    return this.sums[unit] ?? 0;
+    return (this.sums[unit] ?? 0) - this.held.before(unit);
   }
 
   /** The prefix before a unit. */
   at(unit: number): SummarizedPrefix {
     const { history, asked, maxTokens, echo } = this;
-    const weights = { covered: this.covered(unit), of: (message: number) => this.tokensOf(message) };
+    const weights = {
+      covered: this.sums[unit] ?? 0,
+      of: (message: number) => this.tokensOf(message),
+      held: this.held.before(unit),
+    };
     return summarizedPrefix(history, unit, asked[unit - 1], weights, maxTokens, echo);
   }
 
@@ -125,6 +136,23 @@ export class PrefixCursor implements Cursor {
     for (const unit of history.units)
       turnsUpTo.push((turnsUpTo.at(-1) ?? 0) + (unit.kind === 'user' ? 1 : 0));
     this.turnsUpTo = turnsUpTo;
+  }
+
+  arrive(messages: number): boolean {
+    const { held } = this.prefixes;
+    if (held.isEmpty) return false;
+    const before = held.before(this.unit);
+    held.arrive(messages);
+    const back = held.before(this.unit) - before;
+    if (back <= 0) return false;
+    const freed = this.position.freed - back;
+    this.position = { ...this.position, freed };
+    // A summary that is longer than what it still stands for gives way to it.
+    if (freed <= 0) {
+      this.position = AT_START;
+      this.turnsCut = 0;
+    }
+    return true;
   }
 
   mostFreed(unit: number): number {

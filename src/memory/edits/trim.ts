@@ -1,6 +1,7 @@
 /** Trimming: the oldest turns leave the view; where the tail had to shrink, the oldest steps of the turns that stay. */
-import type { Cuts } from '../frontier.ts';
-import { type History, messagesOf } from '../history.ts';
+import { heldMessages } from '../bonds.ts';
+import { type Cuts, frontierUnit } from '../frontier.ts';
+import { type History, messagesOf, type Unit } from '../history.ts';
 import type { SummarizedPrefix } from './summarize.ts';
 
 /** Tokens of the line that stands for trimmed messages, at the most. */
@@ -21,11 +22,18 @@ export interface TrimmedSpan {
   readonly freed: number;
 }
 
-/** The messages that the cuts drop, ascending. Preamble messages stay wherever they stand. */
+/** Whether a unit goes with the steps of a turn that stays. */
+export function goesWithSteps({ step, kind }: Unit): boolean {
+  return step || kind === 'late';
+}
+
+/** The messages that the cuts drop, ascending. Preamble messages stay wherever they stand, and so does whatever a bond holds. */
 export function trimmedMessages(history: History, cuts: Cuts): number[] {
   const dropped: number[] = [];
   for (const [index, unit] of history.units.entries()) {
-    if (index < cuts.turn || (index < cuts.step && unit.step)) dropped.push(...messagesOf(history, unit));
+    if (index < cuts.turn || (index < cuts.step && goesWithSteps(unit)))
+      dropped.push(...messagesOf(history, unit));
   }
-  return dropped;
+  const held = heldMessages(history, frontierUnit(cuts));
+  return held.size === 0 ? dropped : dropped.filter((message) => !held.has(message));
 }

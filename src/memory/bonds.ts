@@ -1,0 +1,114 @@
+/**
+ * Calls whose results did not follow at once. Their unit stays in the view while a result is still to come, and until the frontier has
+ * passed the last result: a result never stands in the view without its call, nor an answered call without its result.
+ *
+ * Nothing leaves the view only to come back, with one exception: a further result of a call that was answered, and has left, brings its
+ * call back. Nothing told that it would come, and no upstream takes it alone.
+ */
+import { type Bond, type History, messagesOf } from './history.ts';
+
+/** Messages of units before one that stay when all others leave. */
+export function heldMessages(history: History, unit: number): ReadonlySet<number> {
+  const held = new Set<number>();
+  for (const { caller, results, open } of history.bonds) {
+    if (caller >= unit) break;
+    const last = results.reduce((latest, result) => Math.max(latest, result.unit), caller);
+    if (!open && last < unit) continue;
+    for (const index of [caller, ...results.map((result) => result.unit)]) {
+      const member = history.units[index];
+      if (member && index < unit) for (const message of messagesOf(history, member)) held.add(message);
+    }
+  }
+  return held;
+}
+
+/** A bond while a replay goes on. */
+interface GrowingBond {
+  /** The last unit that it waits for. */
+  last: number;
+  readonly members: Set<number>;
+}
+
+/**
+ * Tokens of held units, at one request point after the other. Changes and sums cost the logarithm of the number of units (a Fenwick
+ * tree); a history without bonds costs nothing.
+ */
+export class HeldTokens {
+  private readonly tree: Float64Array;
+  private readonly weights = new Map<number, number>();
+  private readonly bondOf = new Map<number, GrowingBond>();
+  private readonly tokensOf: (unit: number) => number;
+  /** Further results, latest first. */
+  private readonly toCome: { readonly unit: number; readonly message: number; readonly bond: GrowingBond }[];
+
+  /** @param tokensOf the weight of a unit, as it came */
+  constructor({ bonds, units }: History, tokensOf: (unit: number) => number) {
+    this.tokensOf = tokensOf;
+    this.tree = new Float64Array(bonds.length === 0 ? 0 : units.length + 2);
+    this.toCome = bonds
+      .flatMap((bond) => this.begin(bond, units.length))
+      .sort((a, b) => b.message - a.message);
+  }
+
+  /** Whether anything can be held. */
+  get isEmpty(): boolean {
+    return this.tree.length === 0;
+  }
+
+  /** Results among the messages before this index have come. Request points must be asked for in their order. */
+  arrive(messages: number): void {
+    for (let next = this.toCome.at(-1); next && next.message < messages; next = this.toCome.at(-1)) {
+      this.toCome.pop();
+      const { unit, bond } = next;
+      if (unit > bond.last) {
+        for (const member of bond.members) this.add(bond.last + 1, unit, this.weights.get(member) ?? 0);
+        bond.last = unit;
+      }
+      this.join(unit, bond);
+    }
+  }
+
+  /** Tokens of the units before one that stay when all others before it leave. */
+  before(unit: number): number {
+    let tokens = 0;
+    if (!this.isEmpty) for (let at = unit + 1; at > 0; at -= at & -at) tokens += this.tree[at] ?? 0;
+    return tokens;
+  }
+
+  /** A unit weighs more or less, as it stands in the view. */
+  weigh(unit: number, more: number): void {
+    const bond = this.bondOf.get(unit);
+    if (!bond) return;
+    this.weights.set(unit, (this.weights.get(unit) ?? 0) + more);
+    this.add(unit + 1, bond.last, more);
+  }
+
+  /** First results are no surprise: where they are to come, the frontier has not been. */
+  private begin({ caller, results, open }: Bond, end: number): (typeof this.toCome)[number][] {
+    const expected = results.filter(({ further }) => !further).map(({ unit }) => unit);
+    const bond = { last: open ? end : Math.max(caller, ...expected), members: new Set<number>() };
+    for (const unit of [caller, ...expected]) this.join(unit, bond);
+    return results.filter(({ further }) => further).map(({ unit, message }) => ({ unit, message, bond }));
+  }
+
+  private join(unit: number, bond: GrowingBond): void {
+    if (bond.members.has(unit)) return;
+    bond.members.add(unit);
+    this.bondOf.set(unit, bond);
+    const tokens = this.tokensOf(unit);
+    this.weights.set(unit, tokens);
+    this.add(unit + 1, bond.last, tokens);
+  }
+
+  /** A frontier from one unit to another, inclusive, has so many tokens more before it that stay. */
+  private add(from: number, to: number, tokens: number): void {
+    if (to < from) return;
+    this.raise(from, tokens);
+    this.raise(to + 1, -tokens);
+  }
+
+  private raise(unit: number, tokens: number): void {
+    for (let at = unit + 1; at < this.tree.length; at += at & -at)
+      this.tree[at] = (this.tree[at] ?? 0) + tokens;
+  }
+}
