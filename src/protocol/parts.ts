@@ -98,8 +98,8 @@ function breakpointBytes(parts: readonly unknown[]): number {
 /** @param whole the text of all parts, which stands for those that nobody knows: too much rather than too little */
 function weightOf(parts: readonly unknown[], whole: string, format: PartFormat): Weight {
   const texts: string[] = [];
+  const unknown: unknown[] = [];
   let flat = 0;
-  let unknown = false;
   for (const part of parts) {
     const { type, refusal } = asObject(part);
     const text = format.textOf(part);
@@ -107,7 +107,47 @@ function weightOf(parts: readonly unknown[], whole: string, format: PartFormat):
     if (text !== undefined) texts.push(text);
     else if (price > 0) flat += price;
     else if (type === 'refusal') texts.push(asString(refusal));
-    else unknown = true;
+    else unknown.push(part);
   }
-  return { texts: unknown ? [whole] : texts, flat };
+  if (unknown.length === 0) return { texts, flat };
+  // Beside media the text of all parts would be mostly theirs.
+  if (flat === 0 && !mayHoldMedia(whole)) return { texts: [whole], flat };
+  const others = unknown.map(weightOfJson);
+  return {
+    texts: [...texts, ...others.flatMap((other) => other.texts)],
+    flat: others.reduce((sum, other) => sum + other.flat, flat),
+  };
+}
+
+/** Members that name or hold what is not text, in whichever kind of item. What stands in a text is text, base64 or not. */
+const MEDIA_KEY = /^(?:image_|file_|audio_)?(?:url|data|uri)$/;
+const DATA_URL = /^data:([a-z]*)\/?[^,]{0,200},/i;
+const AUDIO_FORMATS = new Set(['wav', 'mp3', 'flac', 'opus', 'aac', 'pcm16']);
+const IMAGES = new Set(['image', 'image_url', 'input_image', 'output_image', 'computer_screenshot']);
+
+/** Whether a JSON text may hold media: false is certain. */
+export function mayHoldMedia(json: string): boolean {
+  return /"(?:image_|file_|audio_)?(?:url|data|uri)"/.test(json);
+}
+
+/** A value of a form that nobody knows: its JSON as text, what it holds inline or shows as an image at the flat price. */
+export function weightOfJson(value: unknown): Weight {
+  let flat = 0;
+  const text = JSON.stringify(value, function (this: unknown, key: string, member: unknown) {
+    const price = typeof member === 'string' && MEDIA_KEY.test(key) ? mediaPrice(asObject(this), member) : 0;
+    flat += price;
+    return price > 0 ? '' : member;
+  });
+  return { texts: [text ?? ''], flat };
+}
+
+/** @param holder the object in which it stands @returns 0 for what is text */
+function mediaPrice(holder: Record<string, unknown>, member: string): number {
+  const { type, detail, mimeType, mime_type, format } = holder;
+  const [, inline] = DATA_URL.exec(member.slice(0, 256)) ?? [];
+  if (IMAGES.has(asString(type)) || inline === 'image') return imagePrice(detail);
+  const kind = inline ?? asString(mimeType ?? mime_type).split('/')[0];
+  if (kind === 'image') return imagePrice(detail);
+  if (kind === 'audio' || type === 'audio' || AUDIO_FORMATS.has(asString(format))) return AUDIO;
+  return inline === undefined && kind === '' ? 0 : FILE;
 }

@@ -15,10 +15,12 @@ import {
   FILE,
   IMAGE,
   imagePrice,
+  mayHoldMedia,
   mediaOfParts,
   openingIn,
   type PartFormat,
   plain,
+  weightOfJson,
 } from './parts.ts';
 import { COMPACTIONS } from './sealed.ts';
 import { fieldOf, type JsonSpan, jsonOf, textOf } from './spans.ts';
@@ -86,6 +88,7 @@ export class Item {
   readonly type: string;
   private readonly body: Uint8Array;
   private known: ToolCall | undefined;
+  private weighed: Weight | undefined;
 
   constructor(body: Uint8Array, span: JsonSpan) {
     this.body = body;
@@ -118,10 +121,12 @@ export class Item {
   get answers(): string | undefined {
     if (this.type === 'mcp_approval_response') return this.string('approval_request_id');
     if (!this.type.endsWith('_output')) return undefined;
+    const id = this.string('call_id');
+    if (id !== undefined) return id;
     // A local shell's result has the call's id as its own, by the reference; clients send either.
-    return (
-      this.string('call_id') ?? (this.type === 'local_shell_call_output' ? this.string('id') : undefined)
-    );
+    if (this.type === 'local_shell_call_output') return this.string('id');
+    // The result of a caller's tool is one without an id too: it answers no call.
+    return EDITABLE_OUTPUTS.has(this.type) ? '' : undefined;
   }
 
   private get isCall(): boolean {
@@ -184,12 +189,23 @@ export class Item {
     if (this.type === 'reasoning')
       return { texts: thoughtsIn(jsonOf(this.body, this.span)), flat: encrypted, encrypted };
     const text = textOf(this.body, this.span);
+    if (mayHoldMedia(text)) return this.weightWithMedia(content, encrypted);
     // What is encrypted stands once in the item's JSON.
     return {
       texts: [content === '' ? text : text.replace(content, () => '')],
       flat: encrypted,
       encrypted,
     };
+  }
+
+  /** Such an item may be large, and is weighed more than once. */
+  private weightWithMedia(content: string, encrypted: number): Weight {
+    if (!this.weighed) {
+      const { texts, flat } = weightOfJson(jsonOf(this.body, this.span));
+      const rest = content === '' ? texts : texts.map((text) => text.replace(content, () => ''));
+      this.weighed = { texts: rest, flat: flat + encrypted, encrypted };
+    }
+    return this.weighed;
   }
 
   string(key: string): string | undefined {
