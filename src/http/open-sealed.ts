@@ -1,7 +1,7 @@
 /** Compaction items of ours are opened before anything else is read: from there on they are messages like any other (design §8). */
 import { MOST_MESSAGES } from '../protocol/model-body.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
-import { openedBody, type Sealed, sealedIn } from '../protocol/sealed.ts';
+import { isOfOtherProtocol, openedBody, type Sealed, sealedIn } from '../protocol/sealed.ts';
 import { type ItemOwner, isSealed, openCompaction, SEALED_PREFIX } from '../storage/compaction-item.ts';
 import type { Tenant } from '../storage/tenant.ts';
 import { ApiError } from './errors.ts';
@@ -21,7 +21,23 @@ export async function openSealed(
   const sealed = sealedIn(bytes, conversationField, ours, MOST_MESSAGES);
   if (sealed.length === 0) return undefined;
   const of = owner();
-  return openedBody(bytes, sealed, await Promise.all(sealed.map((item) => opened(item, tenant, of))));
+  const contents = await Promise.all(sealed.map((item) => opened(item, tenant, of)));
+  for (const [index, { param }] of sealed.entries())
+    if (isOfOtherProtocol(contents[index] ?? '', conversationField))
+      throw otherProtocol(param, conversationField);
+  return openedBody(bytes, sealed, contents);
+}
+
+function otherProtocol(param: string, field: ModelRequest['conversationField']): ApiError {
+  const [made, here] =
+    field === 'messages'
+      ? ['the Responses API', 'chat completions']
+      : ['chat completions', 'the Responses API'];
+  return new ApiError(
+    'invalid_encrypted_content',
+    `The compaction item in ${param} was made from messages of ${made}, and holds tool calls, results or parts that ${here} has in another form: send it to ${made}, or have the conversation compacted again here.`,
+    param,
+  );
 }
 
 async function opened(

@@ -63,6 +63,31 @@ export function openedBody(
   return splice(bytes, { start: 0, end: bytes.length }, splices);
 }
 
+/** What only chat has in a message, and the kinds of parts of its contents. */
+const CHAT_FIELDS = ['tool_calls', 'function_call', 'tool_call_id'];
+const CHAT_ROLES: ReadonlySet<string> = new Set(['tool', 'function']);
+const CHAT_PARTS: ReadonlySet<string> = new Set(['text', 'image_url', 'file']);
+const ITEM_PARTS = /^(?:input_(?:text|image|file)|output_text)$/;
+
+/**
+ * Whether opened messages or items are of the other protocol: tool calls, results and parts have another form there. Plain messages are
+ * the same in both.
+ *
+ * @param content JSON, separated by commas
+ */
+export function isOfOtherProtocol(content: string, field: ModelRequest['conversationField']): boolean {
+  const elements = parseJson(`[${content}]`);
+  if (!Array.isArray(elements)) return false;
+  return elements.map(asObject).some((element) => {
+    const parts: unknown[] = Array.isArray(element.content) ? element.content : [];
+    const kinds = parts.map((part) => asString(asObject(part).type));
+    if (field === 'messages')
+      return (element.type ?? null) !== null || kinds.some((kind) => ITEM_PARTS.test(kind));
+    const hasFields = CHAT_FIELDS.some((key) => (element[key] ?? null) !== null);
+    return hasFields || CHAT_ROLES.has(asString(element.role)) || kinds.some((kind) => CHAT_PARTS.has(kind));
+  });
+}
+
 /** The message of a chat that holds an opaque text: as a string, which every client carries as it is. */
 export function sealedMessage(text: string): object {
   return { role: 'user', content: sealedText(text) };
