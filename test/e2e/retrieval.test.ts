@@ -492,6 +492,21 @@ describe.each(FORMS)('with an archive, in $form, over $over', ({ form, ask, prot
     expect(results()).toEqual([expect.stringMatching(/^\[5 tool\] … .*row 39 of pears/s)]);
   });
 
+  it('F1: the model finds nothing of another conversation that opens alike and has no name', async () => {
+    const opening = [messages[1], { role: 'assistant', content: `A lot, in ${form}.` }];
+    const search = (query: string, said: string) => {
+      deployment.upstream.next(says(() => ({ toolCalls: [call('search_memory', { query })] })));
+      const array = [...opening, { role: 'user', content: said }] as Message[];
+      return ask({ ...fields, conversation_id: undefined, messages: array, tools });
+    };
+
+    await search('card', 'My card is 4929.');
+    expect(results()).toEqual(['[2 user] My card is 4929.']);
+    await search('card', 'What was my card?');
+
+    expect(results()).toEqual(['[2 user] What was my card?']);
+  });
+
   it('a conversation that has no name yet is told in words', async () => {
     deployment.upstream.next(says(() => ({ toolCalls: [call('search_memory', { query: 'pears' })] })));
 
