@@ -6,6 +6,7 @@ import type { BodyFault } from '../protocol/body.ts';
 import type { ModelRequest, SharedAccount } from '../protocol/model-request.ts';
 import { Rounds } from '../retrieval/rounds.ts';
 import { archiverOf } from './archive.ts';
+import { reasoningWish } from './ask-reasoning.ts';
 import { askUpstream, scopeOf } from './ask-upstream.ts';
 import { askWithin } from './ask-within.ts';
 import { checkCharset } from './body-type.ts';
@@ -52,19 +53,22 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
     make(options),
     injectionFor(request, chosen.injection, place, scope),
   ]);
+  const wish = reasoningWish(request, first.tools !== undefined, scope);
   const bodyOf = ({ view, tools }: MadeView) =>
     request.write(view, {
       injected: injected.message,
       tools: tools?.definitions,
       shared: sharedAccount(scope),
+      reasoning: wish.isAsked,
       compaction: compactionOf(chosen.strategy, request, scope.services.config),
     });
   const send = (body: Uint8Array, left?: AbortSignal) => askUpstream(c, scope, api.path, body, left);
   let sent: Uint8Array | undefined;
-  const ask = (view: MadeView) => {
-    sent = bodyOf(view);
-    return send(sent);
-  };
+  const ask = (view: MadeView) =>
+    wish.ask(() => {
+      sent = bodyOf(view);
+      return send(sent);
+    });
   const asking = { request, answers: api.answers, options, beside: injected.tokens ?? 0, make, ask };
   const { made, answer } = await askWithin(first, asking, scope);
   const report = withInjection(made.report, injected);
@@ -81,6 +85,7 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   const { tools } = made;
   const retrieval = tools && {
     tools,
+    wish,
     rounds: new Rounds(
       tools.strategy.retrieval_max_rounds,
       api.answers.goOn,

@@ -6,6 +6,7 @@ import {
   type AnswerListener,
   addReport,
   type JoinedAnswers,
+  type Joining,
 } from '../protocol/answer-format.ts';
 import type { Rounds } from '../retrieval/rounds.ts';
 import { faultOf, RetrievalStream } from '../retrieval/stream.ts';
@@ -15,6 +16,7 @@ import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { isDecoded, responseHeaders } from '../upstream/request.ts';
 import { type EventFormat, relayEvents } from '../upstream/stream.ts';
 import type { ArchiveRequest } from './archive.ts';
+import type { ReasoningWish } from './ask-reasoning.ts';
 import { ApiError, answerTooLarge, internalError, upstreamError } from './errors.ts';
 import type { MadeView, RequestScope } from './make-view.ts';
 import type { OfferedTools } from './offer-tools.ts';
@@ -24,6 +26,14 @@ import { bodyRelay, isEventStream, unreadBody } from './unread-body.ts';
 /** How often a silent stream is kept alive, in milliseconds: under the usual idle limits of proxies. */
 export const KEEPALIVE_MS = 15_000;
 
+/** What makes one answer of several. */
+export interface Retrieval {
+  readonly tools: OfferedTools;
+  readonly rounds: Rounds;
+  /** Absent where reasoning is as the caller asks for it. */
+  readonly wish?: Pick<ReasoningWish, 'isAsked' | 'learn'>;
+}
+
 /** How an answer is relayed. */
 export interface Relayed {
   readonly format: AnswerFormat;
@@ -32,7 +42,7 @@ export interface Relayed {
   /** Whether the caller has asked for a stream. */
   readonly streams: boolean;
   /** Absent where the model was given no tools of ours. */
-  readonly retrieval: { readonly tools: OfferedTools; readonly rounds: Rounds } | undefined;
+  readonly retrieval: Retrieval | undefined;
   /** Absent where nothing is archived. */
   readonly archive: ArchiveRequest | undefined;
 }
@@ -91,7 +101,7 @@ function relayStream(
       },
       scope,
     );
-  const joined = retrieval && answers.joinStreams(retrieval.tools.names, () => retrieval.rounds.isOpen);
+  const joined = retrieval && joining(retrieval, answers.joinStreams);
   const report = (): Report => reportWith(made.report, retrieval?.rounds, joined);
   const seen = answers.stream(inBody ? report : undefined, listener || undefined);
   const goesOn = async (coming: Promise<UpstreamAnswer>): Promise<UpstreamAnswer | AnswerFault> => {
@@ -107,7 +117,11 @@ function relayStream(
   const format: EventFormat =
     retrieval && joined ? new RetrievalStream(joined, seen, retrieval.rounds, goesOn) : seen;
   const times = { idleMs: config.idleTimeoutMs, keepaliveMs: KEEPALIVE_MS };
-  const ended = archive && archiveAtEnd(archive, () => said, scope.waitUntil);
+  const archived = archive && archiveAtEnd(archive, () => said, scope.waitUntil);
+  const ended = (): void => {
+    if (joined) retrieval.wish?.learn(joined);
+    archived?.();
+  };
   const failed = (error: unknown) => told(error, scope).toBody().error;
   return new Response(relayEvents(answer, format, times, ended, failed), head);
 }
@@ -184,14 +198,20 @@ async function readRounds(
   let answer = first;
   if (!retrieval) return { answer, body: await readAnswer(answer, scope), answers: undefined };
   let body = await readWhole(answer, scope);
-  const answers = format.joinBodies(retrieval.tools.names, () => retrieval.rounds.isOpen);
+  const answers = joining(retrieval, format.joinBodies);
   for (;;) {
     const taken = answers.take(body);
+    retrieval.wish?.learn(answers);
     if (taken instanceof Uint8Array) return { answer, body: taken, answers };
     answer = await retrieval.rounds.next(taken);
     if (!answer.response.ok || !answer.response.body) return { answer, body: undefined, answers };
     body = await readWhole(answer, scope);
   }
+}
+
+/** @param join of the protocol */
+function joining<Joined>({ tools, rounds, wish }: Retrieval, join: Joining<Joined>): Joined {
+  return join(tools.names, () => rounds.isOpen, wish?.isAsked);
 }
 
 /** Status and headers of an answer, with the report's. */

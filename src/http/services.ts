@@ -18,6 +18,7 @@ import { KnownRefs } from '../storage/writer.ts';
 import type { RollMaterial } from '../summary/conversation.ts';
 import { AcceptedKeys } from '../upstream/acceptance.ts';
 import { LearnedLimits } from '../upstream/learned-limits.ts';
+import { LostReasoning } from '../upstream/lost-reasoning.ts';
 import { type Learned, TenantsLearned } from './learned.ts';
 
 /** An agent's spec, read. */
@@ -38,6 +39,7 @@ export interface Services {
   readonly told: KnownRefs;
   readonly accepted: AcceptedKeys;
   readonly limits: LearnedLimits;
+  readonly reasoning: LostReasoning;
   readonly agents: ReadonlyMap<string, Agent>;
   /** The Durable Objects, by `conversationName`, `userName` and the tenant's id. */
   conversation(name: string): ConversationMemoryStub<RollMaterial>;
@@ -81,6 +83,7 @@ function createServices(env: Env): Services {
     told: new KnownRefs(),
     accepted: new AcceptedKeys(),
     limits: new LearnedLimits(),
+    reasoning: new LostReasoning(),
     agents: new Map(agents.map((spec) => [spec.key, readAgent(spec)])),
     conversation: (name) => conversationMemory(env, name),
     user: (name) => userMemory(env, name),

@@ -56,6 +56,8 @@ export interface JoinedAnswers {
    * conversation can go on by id.
    */
   readonly lastId?: string | undefined;
+  /** Whether the upstream has said that it stores nothing; undefined where no answer has said anything yet, or the protocol has no word for it. */
+  readonly isUnstored?: boolean | undefined;
 }
 
 /** Each answer one JSON body. */
@@ -85,8 +87,13 @@ export interface JoinedStreams extends JoinedAnswers {
  *
  * @param names of our tools
  * @param mayAnswer whether calls are answered still; else they are dropped
+ * @param hidesReasoning whether reasoning in encrypted form is hidden from the caller, who has not asked for it
  */
-export type Joining<Joined> = (names: ReadonlySet<string>, mayAnswer: () => boolean) => Joined;
+export type Joining<Joined> = (
+  names: ReadonlySet<string>,
+  mayAnswer: () => boolean,
+  hidesReasoning?: boolean,
+) => Joined;
 
 export interface AnswerFormat {
   /** @param report asked for when the answer is whole; absent where none is to be added */

@@ -55,6 +55,7 @@ export class ChatRequest extends ModelBody implements ModelRequest {
   readonly upstreamState = undefined;
   readonly compaction = undefined;
   readonly hasCompaction = false;
+  readonly asksReasoning = true;
   readonly isCompaction = false;
   readonly compacted = [];
 

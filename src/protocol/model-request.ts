@@ -33,6 +33,8 @@ export interface Beside {
   readonly tools?: readonly string[] | undefined;
   /** Present where other callers share the upstream's account: then nothing of the request may be stored there. */
   readonly shared?: SharedAccount | undefined;
+  /** Whether the model's reasoning is asked for in encrypted form, beside what the caller asks for. */
+  readonly reasoning?: boolean;
   /** What becomes of the wish that the upstream compacts: it is cut out where the upstream can't, or put in. Absent: as it came. */
   readonly compaction?: 'cut' | { readonly threshold: number | undefined } | undefined;
 }
@@ -64,6 +66,8 @@ export interface ModelRequest {
   readonly isCompaction: boolean;
   /** What of the preamble stands for a part of the conversation that can't be read here, such as what the upstream has compacted. */
   readonly compacted: readonly WireMessage[];
+  /** Whether the caller asks for the model's reasoning in a form that can be said back; true where the protocol knows no other. */
+  readonly asksReasoning: boolean;
   /** Whether tools of ours may stand beside them, and one answer be made of several. */
   readonly takesTools: boolean;
   /** What the body names of the things that the upstream has stored, the history of the conversation or others. @param opened kinds that may */

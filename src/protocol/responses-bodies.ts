@@ -2,6 +2,7 @@
 import type { TokenUsage } from '../memory/report.ts';
 import type { JoinedBodies } from './answer-format.ts';
 import { asObject, isObject } from './json.ts';
+import { isEncrypted, withoutEncrypted } from './responses-reasoning.ts';
 import { RESPONSE, responseSplices } from './responses-splices.ts';
 import { ItemSorter, turnOf } from './responses-turn.ts';
 import { fieldOf, jsonOf, scanObject, splice } from './spans.ts';
@@ -13,13 +14,16 @@ export class ResponsesBodies implements JoinedBodies {
   private readonly mayAnswer: () => boolean;
   /** The items of all answers so far that the caller sees. */
   private readonly shown: unknown[] = [];
+  private readonly hidesReasoning: boolean;
   private isLater = false;
+  isUnstored: boolean | undefined;
   private readonly tally = new UsageTally(RESPONSES_USAGE);
 
   /** See `Joining`. */
-  constructor(names: ReadonlySet<string>, mayAnswer: () => boolean) {
+  constructor(names: ReadonlySet<string>, mayAnswer: () => boolean, hidesReasoning = false) {
     this.names = names;
     this.mayAnswer = mayAnswer;
+    this.hidesReasoning = hidesReasoning;
   }
 
   get usage(): TokenUsage | undefined {
@@ -36,15 +40,18 @@ export class ResponsesBodies implements JoinedBodies {
     const output = field('output');
     if (!Array.isArray(output)) return body;
     const sorter = new ItemSorter(this.names, this.mayAnswer);
-    this.shown.push(...shownItems(output, sorter));
+    const shown = shownItems(output, sorter);
+    const hides = this.hidesReasoning && shown.some(isEncrypted);
+    this.shown.push(...(hides ? shown.map(withoutEncrypted) : shown));
+    this.isUnstored = field('store') === false;
     const counted = field('usage');
     if (counted) this.tally.count(asObject(counted));
     if (sorter.isOurs && (field('status') ?? 'completed') === 'completed') {
       this.isLater = true;
       this.tally.begin();
-      return turnOf(output.filter(isObject), sorter);
+      return turnOf(output.filter(isObject), sorter, this.isUnstored);
     }
-    const isSame = !this.isLater && this.shown.length === output.length;
+    const isSame = !this.isLater && !hides && this.shown.length === output.length;
     const changes = {
       output: isSame ? undefined : this.shown,
       usage: this.isLater ? this.tally.told : undefined,

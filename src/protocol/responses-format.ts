@@ -35,8 +35,8 @@ export const responsesFormat: AnswerFormat = {
   begin: () => new FirstFrames(begunBy),
   gather: () => new StreamedResponse(),
   text: (body) => textOf(parseJson(decoder.decode(body))),
-  joinStreams: (names, mayAnswer) => new ResponsesStreams(names, mayAnswer),
-  joinBodies: (names, mayAnswer) => new ResponsesBodies(names, mayAnswer),
+  joinStreams: (...joining) => new ResponsesStreams(...joining),
+  joinBodies: (...joining) => new ResponsesBodies(...joining),
   goOn: goOnResponses,
 };
 

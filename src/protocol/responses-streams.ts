@@ -10,6 +10,7 @@
 import type { TokenUsage } from '../memory/report.ts';
 import type { JoinedStreams } from './answer-format.ts';
 import { asObject, asString, parseJson } from './json.ts';
+import { isEncrypted, withoutEncrypted } from './responses-reasoning.ts';
 import { type Changes, changedEvent } from './responses-splices.ts';
 import { type Fate, ItemSorter, turnOf } from './responses-turn.ts';
 import { eventFrame } from './sse.ts';
@@ -48,6 +49,8 @@ const OF_TEXT = /^response\.(?:output_text|content_part|refusal)\./;
 
 export class ResponsesStreams implements JoinedStreams {
   isThrough = false;
+  isUnstored: boolean | undefined;
+  private readonly hidesReasoning: boolean;
   private readonly names: ReadonlySet<string>;
   private readonly mayAnswer: () => boolean;
   private sorter: ItemSorter;
@@ -70,7 +73,8 @@ export class ResponsesStreams implements JoinedStreams {
   private readonly tally = new UsageTally(RESPONSES_USAGE);
 
   /** See `Joining`. */
-  constructor(names: ReadonlySet<string>, mayAnswer: () => boolean) {
+  constructor(names: ReadonlySet<string>, mayAnswer: () => boolean, hidesReasoning = false) {
+    this.hidesReasoning = hidesReasoning;
     this.names = names;
     this.mayAnswer = mayAnswer;
     this.sorter = new ItemSorter(names, mayAnswer);
@@ -81,7 +85,7 @@ export class ResponsesStreams implements JoinedStreams {
   }
 
   get turn(): Turn | undefined {
-    return this.isThrough ? turnOf(this.items(), this.sorter) : undefined;
+    return this.isThrough ? turnOf(this.items(), this.sorter, this.isUnstored) : undefined;
   }
 
   get lastId(): string | undefined {
@@ -124,6 +128,8 @@ export class ResponsesStreams implements JoinedStreams {
   take(data: string, frame: Uint8Array): Uint8Array[] {
     const event = eventOf(data, frame);
     if (!event) return [frame];
+    const { response } = event.fields;
+    if (response) this.isUnstored = asObject(response).store === false;
     if (OPENS.has(event.type) && this.isLater && this.isOpen) return [];
     if (ENDS.has(event.type)) return this.last(event);
     if (this.isOfItem(event)) return this.ofItem(event, indexOf(event));
@@ -244,7 +250,8 @@ export class ResponsesStreams implements JoinedStreams {
       return held;
     }
     held.push(...this.release());
-    const isSame = !this.isLater && this.places.every(({ fate }) => fate === 'shown');
+    const isSame =
+      !this.isLater && this.places.every((place) => place.fate === 'shown' && !this.hides(place.item));
     const { id, created_at } = asObject(this.opened?.fields.response);
     this.storedId = response.store === true ? asString(response.id) : undefined;
     const changes = {
@@ -260,7 +267,12 @@ export class ResponsesStreams implements JoinedStreams {
   }
 
   private shownItems(): Json[] {
-    return this.places.flatMap(({ fate, item }) => (fate === 'shown' && item ? [item] : []));
+    const items = this.places.flatMap(({ fate, item }) => (fate === 'shown' && item ? [item] : []));
+    return this.hidesReasoning ? items.map(withoutEncrypted) : items;
+  }
+
+  private hides(item: unknown): boolean {
+    return this.hidesReasoning && isEncrypted(item);
   }
 
   /** An event under the numbers of the whole. */
@@ -272,6 +284,7 @@ export class ResponsesStreams implements JoinedStreams {
         typeof fields.output_index === 'number' && place
           ? changed(fields.output_index, place.shown)
           : undefined,
+      item: this.hides(fields.item) ? withoutEncrypted(fields.item) : undefined,
     };
     const isSame = Object.values(changes).every((value) => value === undefined);
     if (isSame && fields.response === undefined) return frame;

@@ -65,8 +65,9 @@ export function waitsForCaller({ type, call_id, execution, environment }: Json):
  *
  * @param items in order
  * @param sorter that they have passed through
+ * @param isUnstored see `Turn`
  */
-export function turnOf(items: readonly Json[], sorter: ItemSorter): Turn {
+export function turnOf(items: readonly Json[], sorter: ItemSorter, isUnstored?: boolean): Turn {
   const said: Json[] = [];
   let held: Json[] = [];
   for (const item of items) {
@@ -80,6 +81,7 @@ export function turnOf(items: readonly Json[], sorter: ItemSorter): Turn {
   return {
     said: said.map((item) => (sorter.calls(item) ? withObject(item) : item)),
     calls: said.filter((item) => sorter.calls(item)).map(callOf),
+    ...(isUnstored ? { isUnstored } : {}),
   };
 }
 
@@ -93,7 +95,7 @@ function withObject(call: Json): Json {
 
 /** A body that went up, with a turn and the results of its calls. @param results in the order of the calls */
 export function goOnResponses(body: Uint8Array, turn: Turn, results: readonly string[]): Uint8Array {
-  const said = isStored(body) ? turn.said : withoutStored(turn.said);
+  const said = isStored(body) && !turn.isUnstored ? turn.said : withoutStored(turn.said);
   const answered = turn.calls.map(({ id }, index) => ({
     type: 'function_call_output',
     call_id: id,

@@ -16,6 +16,7 @@ import { MOST_MESSAGES, ModelBody } from './model-body.ts';
 import type { Beside, InjectedMessage, ModelRequest, WireMessage } from './model-request.ts';
 import { plain } from './parts.ts';
 import { groupItems, ItemGroup, READ_FIELDS } from './responses-item.ts';
+import { includeWith } from './responses-reasoning.ts';
 import {
   cutMembers,
   fieldOf,
@@ -74,6 +75,15 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     return isList && !isForeign && this.given('input') !== undefined;
   }
 
+  get asksReasoning(): boolean {
+    return this.reasoningWish.length === 0;
+  }
+
+  private get reasoningWish(): Member[] {
+    const json = includeWith(this.field('include'));
+    return json === undefined ? [] : [{ key: 'include', json }];
+  }
+
   /** Codex brings its tools in the input. */
   override get hasTools(): boolean {
     return super.hasTools || this.addedTools.some((tools) => Array.isArray(tools) && tools.length > 0);
@@ -128,7 +138,10 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     return JSON.stringify({ type, ...tool, strict: false });
   }
 
-  write(view: View | undefined, { injected, tools = [], shared, compaction }: Beside = {}): Uint8Array {
+  write(
+    view: View | undefined,
+    { injected, tools = [], shared, reasoning = false, compaction }: Beside = {},
+  ): Uint8Array {
     const isCut = compaction === 'cut' && this.others.length === 0;
     const added = addTools(this.root, tools);
     const injection = injected ? this.injection(injected) : { splices: [], members: [] };
@@ -137,6 +150,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
       ...this.cacheKey(shared),
       ...injection.members,
       ...added.members,
+      ...(reasoning ? this.reasoningWish : []),
       ...(compaction === undefined || isCut ? [] : this.management(compaction)),
     ];
     return splice(this.bytes, { start: 0, end: this.bytes.length }, [

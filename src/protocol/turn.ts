@@ -13,6 +13,8 @@ export interface Turn {
   /** As it goes up again, in the terms of its protocol: with those calls alone that are answered. */
   readonly said: readonly object[];
   readonly calls: readonly Call[];
+  /** Whether the upstream has said that it stores nothing of the answer. */
+  readonly isUnstored?: boolean | undefined;
 }
 
 /** Whether a text is a JSON object: upstreams read the arguments of the history, and refuse what is none. */

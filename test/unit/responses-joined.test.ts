@@ -270,8 +270,8 @@ describe('an answer that breaks off', () => {
 });
 
 describe('a request that goes on', () => {
-  const goOn = (request: Json, said: object[]): Json[] => {
-    const turn = { said, calls: [{ id: 'c', name: 'retrieve_ref', arguments: '{}' }] };
+  const goOn = (request: Json, said: object[], isUnstored = false): Json[] => {
+    const turn = { said, isUnstored, calls: [{ id: 'c', name: 'retrieve_ref', arguments: '{}' }] };
     const body = responsesFormat.goOn(encoder.encode(JSON.stringify(request)), turn, ['it']);
     return JSON.parse(decoder.decode(body)).input;
   };
@@ -285,10 +285,12 @@ describe('a request that goes on', () => {
     expect(goOn({ input: 'Go.' }, [called])).toEqual([asked, called, result]);
   });
 
-  it('names nothing to an upstream that stores nothing', () => {
+  it('F22: names nothing to an upstream that stores nothing, whether it was told so or says so', () => {
     const { id: _, ...anonymous } = called;
     expect(goOn({ store: false, input: [asked] }, [thought, called])).toEqual([asked, anonymous, result]);
+    expect(goOn({ input: [asked] }, [thought, called], true)).toEqual([asked, anonymous, result]);
     const sealed = { ...thought, encrypted_content: 'x' };
+    expect(goOn({ input: [asked] }, [sealed, called], true)).toEqual([asked, sealed, called, result]);
     expect(goOn({ store: false, input: [asked] }, [sealed, called])).toEqual([asked, sealed, called, result]);
   });
 });
