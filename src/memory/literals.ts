@@ -4,6 +4,8 @@
  *
  * A text is cut into words first, by one pass that never goes back; only short words are then tried against the forms. A single
  * expression for all forms would take the square of a long run's length.
+ *
+ * A text of 16 MB holds millions of them, so none of these functions keeps more than a bounded number.
  */
 
 export interface Literal {
@@ -60,23 +62,31 @@ const PUNCTUATION = '.,:;-!?*+';
 const SHORTEST = 4;
 const LONGEST = 120;
 
-/** The distinct literals of a text, in the order in which they stand there. Linear in its length. */
-export function literalsOf(text: string): Literal[] {
+/** So many words are remembered, so that few are tried twice. */
+const REMEMBERED_WORDS = 20_000;
+
+/**
+ * The literals of a text, in the order in which they stand there. One that stands there again may come again, where many thousand other
+ * words stand between the two. Linear in the text's length.
+ */
+export function* literalsIn(text: string): Generator<Literal> {
   const seen = new Set<string>();
-  const found: Literal[] = [];
+  const remember = (word: string): void => {
+    if (seen.size >= REMEMBERED_WORDS) seen.clear();
+    seen.add(word);
+  };
   for (const [word] of text.matchAll(WORD)) {
     if (word.length < SHORTEST || seen.has(word)) continue;
-    seen.add(word);
+    remember(word);
     if (!TELLING.test(word)) continue;
     for (const part of partsOf(word)) {
       if (part.length < SHORTEST || part.length > LONGEST) continue;
       if (part !== word && seen.has(part)) continue;
-      seen.add(part);
+      remember(part);
       const weight = weightOf(part);
-      if (weight !== undefined) found.push({ text: part, weight });
+      if (weight !== undefined) yield { text: part, weight };
     }
   }
-  return found;
 }
 
 /**
@@ -86,21 +96,43 @@ export function literalsOf(text: string): Literal[] {
  * @param most so many are counted and returned: those that are best for their characters, since a count costs more than all else
  */
 export function byDistinction(
-  literals: readonly Literal[],
+  literals: Iterable<Literal>,
   tokensOf: (text: string) => number,
   most: number,
 ): Literal[] {
-  const best = new Set(ranked(literals, ({ text, weight }) => weight / (text.length + 1)).slice(0, most));
-  const candidates = literals.filter((literal) => best.has(literal));
-  return ranked(candidates, ({ text, weight }) => weight / tokensOf(text));
+  return bestFor(literals, most)
+    .map((literal) => ({ literal, score: literal.weight / tokensOf(literal.text) }))
+    .sort(higherFirst)
+    .map(({ literal }) => literal);
 }
 
-/** Highest score first; equals stay in their order. */
-function ranked(literals: readonly Literal[], scoreOf: (literal: Literal) => number): Literal[] {
-  return literals
-    .map((literal) => ({ literal, score: scoreOf(literal) }))
-    .sort((a, b) => b.score - a.score)
-    .map(({ literal }) => literal);
+/** A literal among others. Equals stay in their order, since sorting is stable. */
+interface Scored {
+  readonly literal: Literal;
+  readonly score: number;
+}
+
+const higherFirst = (a: Scored, b: Scored): number => b.score - a.score;
+
+/** Those that are best for their characters, each once, in the order in which they stand. Never holds more than twice as many. */
+function bestFor(literals: Iterable<Literal>, most: number): Literal[] {
+  let held = new Map<string, Scored>();
+  // Whatever scores no higher than one that had to go comes behind it.
+  let least = 0;
+  const prune = (): void => {
+    const scored = [...held.values()].sort(higherFirst);
+    least = scored[most]?.score ?? least;
+    const kept = new Set(scored.slice(0, most));
+    held = new Map([...held].filter(([, one]) => kept.has(one)));
+  };
+  for (const literal of literals) {
+    const score = literal.weight / (literal.text.length + 1);
+    if (score <= least || held.has(literal.text)) continue;
+    held.set(literal.text, { literal, score });
+    if (held.size > 2 * most) prune();
+  }
+  if (held.size > most) prune();
+  return [...held.values()].map(({ literal }) => literal);
 }
 
 function weightOf(word: string): number | undefined {
@@ -109,12 +141,25 @@ function weightOf(word: string): number | undefined {
 }
 
 /** A comma parts words, unless it stands in a number or a URL. */
-function partsOf(word: string): string[] {
+function* partsOf(word: string): Generator<string> {
   const whole = trimmed(word.replace(NUMBER_BEFORE, ''));
   const start = whole.slice(0, LONGEST);
   const file = FILE_BEFORE.exec(start);
-  if (file) return [file[1] ?? file[2] ?? ''];
-  return !whole.includes(',') || WITH_COMMA.test(start) ? [whole] : whole.split(',').map(trimmed);
+  if (file) {
+    yield file[1] ?? file[2] ?? '';
+    return;
+  }
+  if (!whole.includes(',') || WITH_COMMA.test(start)) {
+    yield whole;
+    return;
+  }
+  // One after another: a table without white space is a single word.
+  for (let from = 0; from <= whole.length; ) {
+    const comma = whole.indexOf(',', from);
+    const to = comma < 0 ? whole.length : comma;
+    yield trimmed(whole.slice(from, to));
+    from = to + 1;
+  }
 }
 
 function trimmed(word: string): string {

@@ -10,7 +10,7 @@
  */
 import { copyOf, textBytes } from './copy.ts';
 import { mostFitting } from './fitting.ts';
-import { byDistinction, type Literal, literalsOf } from './literals.ts';
+import { byDistinction, type Literal, literalsIn } from './literals.ts';
 import { type Bound, type Cache, Lru } from './lru.ts';
 import type { Message } from './message.ts';
 import { type Digest, parseObject } from './placeholder.ts';
@@ -29,6 +29,12 @@ const LEAST_COUNTED = 200;
 const KEYS_SHARE = 1 / 8;
 const MOST_KEYS = 12;
 const LONGEST_KEY = 32;
+
+/**
+ * Of so many literals of an array it is known where they stand first. Beyond that a preview may name one that an earlier message holds:
+ * a few tokens too many, where remembering more would take the memory of other requests.
+ */
+const MOST_ORIGINS = 150_000;
 
 /** JSON larger than this is described by its lines alone: parsing it would cost more than its keys are worth. */
 const LARGEST_JSON = 1_000_000;
@@ -75,10 +81,12 @@ export function createPreviewWriter(
   let read = 0;
 
   const readUpTo = (index: number): void => {
-    for (; read < index; read++) {
+    for (; read < index && origins.size < MOST_ORIGINS; read++) {
       for (const text of textsOf(messages[read]))
-        for (const literal of literalsOf(text))
+        for (const literal of literalsIn(text)) {
+          if (origins.size >= MOST_ORIGINS) return;
           if (!origins.has(literal.text)) origins.set(literal.text, read);
+        }
     }
   };
 
@@ -91,14 +99,15 @@ export function createPreviewWriter(
   };
 
   /** The literals of an output that stand nowhere before it, nor in what stays of it. */
-  const freshIn = (index: number, text: string, removed: Part | undefined): Literal[] => {
+  const freshIn = function* (index: number, text: string, removed: Part | undefined): Generator<Literal> {
     readUpTo(index);
     const rest = removed ? [text.slice(0, removed.from), text.slice(removed.to)] : [];
-    const kept = new Set(rest.flatMap((part) => literalsOf(part).map((literal) => literal.text)));
-    return literalsOf(text).filter(
-      (literal) =>
-        (origins.get(literal.text) ?? index) >= index && !kept.has(literal.text) && !REF.test(literal.text),
-    );
+    // Head and tail of an offloaded output are a few hundred tokens.
+    const kept = new Set(rest.flatMap((part) => [...literalsIn(part)].map((literal) => literal.text)));
+    for (const literal of literalsIn(text)) {
+      const origin = origins.get(literal.text) ?? index;
+      if (origin >= index && !kept.has(literal.text) && !REF.test(literal.text)) yield literal;
+    }
   };
 
   const write = (index: number, text: string, most: number, removed: Part | undefined): string => {

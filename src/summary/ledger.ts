@@ -169,12 +169,13 @@ interface Word {
   readonly form: Form;
 }
 
-/** The distinct literals of a text. */
+/** The distinct literals of a text; of one with more distinct words than are weighed, those of its beginning. */
 function wordsOf(text: string): Word[] {
   const seen = new Set<string>();
   const found: Word[] = [];
   let closing = false;
   for (const [word] of text.matchAll(WORD)) {
+    if (seen.size >= MOST_CANDIDATES) break;
     // `</name` closes an element: no path.
     const afterTag = closing;
     closing = word === '</';
@@ -191,6 +192,7 @@ function wordsOf(text: string): Word[] {
     }
   }
   for (const [, name = '', digits = ''] of text.matchAll(NAMED)) {
+    if (found.length >= MOST_CANDIDATES) break;
     const value = `${name}=${digits.replace(/[.,]+$/, '')}`;
     if (seen.has(value)) continue;
     seen.add(value);
@@ -206,7 +208,7 @@ function formOf(value: string): Form | undefined {
 
 /** A comma parts words, unless it stands in a number or a URL. */
 function partsOf(word: string): string[] {
-  return !word.includes(',') || /^[$€£¥]?\d|:\/\//.test(word) ? [word] : word.split(',');
+  return !word.includes(',') || /^[$€£¥]?\d|:\/\//.test(word) ? [word] : word.split(',', MOST_CANDIDATES);
 }
 
 function trimmed(word: string): string {

@@ -5,6 +5,14 @@ import { underHeap } from '../support/under-heap.ts';
 const TO_THE_END = { code: 0, output: '' };
 
 describe('a small heap', () => {
+  it.each([
+    'collects the ledger of a body of distinct ids',
+    'compacts a body of distinct ids',
+    'offloads a body of distinct ids',
+  ])('F2: %s, of 16 MiB', { timeout: 300_000 }, async (work) => {
+    expect(await underHeap(100, work)).toEqual(TO_THE_END);
+  });
+
   it('F3: holds no text that was counted', async () => {
     expect(await underHeap(64, 'counts many texts')).toEqual(TO_THE_END);
   });

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { byDistinction, literalsOf } from '../../src/memory/literals.ts';
+import { byDistinction, type Literal, literalsIn } from '../../src/memory/literals.ts';
 import { counter } from '../support/view-of.ts';
 
+const literalsOf = (text: string): Literal[] => [...literalsIn(text)];
 const found = (text: string): string[] => literalsOf(text).map((literal) => literal.text);
 const tokensOf = (text: string): number => counter.marker(` ${text}`);
 const ordered = (text: string, most = 200): string[] =>
@@ -233,5 +234,31 @@ describe('the most distinctive literals', () => {
     expect(best).toHaveLength(200);
     expect(counted).toBe(200);
     expect(best[0]?.text).toBe('ORD-0');
+  });
+
+  it('F2: chooses the same, however many there are and however often each comes', () => {
+    const literal = fc.record({
+      text: fc.integer({ min: 0, max: 60 }).map((n) => 'x'.repeat(4 + (n % 9)) + n),
+      weight: fc.constantFrom(1, 0.3, 0.01),
+    });
+    fc.assert(
+      fc.property(fc.array(literal, { maxLength: 200 }), fc.integer({ min: 1, max: 20 }), (given, most) => {
+        const weights = new Map(
+          given.map(({ text, weight }) => [text, weight]).reverse() as [string, number][],
+        );
+        const literals = given.map(({ text }) => ({ text, weight: weights.get(text) ?? 0 }));
+        const distinct = [...new Map(literals.map((one) => [one.text, one])).values()];
+        const firsts = distinct.sort((a, b) => indexOf(a.text) - indexOf(b.text));
+        function indexOf(text: string): number {
+          return literals.findIndex((one) => one.text === text);
+        }
+        const score = ({ text, weight }: Literal): number => weight / (text.length + 1);
+        const best = new Set(firsts.toSorted((a, b) => score(b) - score(a)).slice(0, most));
+        const expected = firsts
+          .filter((one) => best.has(one))
+          .sort((a, b) => b.weight / b.text.length - a.weight / a.text.length);
+        expect(byDistinction(literals, (text) => text.length, most)).toEqual(expected);
+      }),
+    );
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { literalsOf } from '../../src/memory/literals.ts';
+import { type Literal, literalsIn } from '../../src/memory/literals.ts';
 import { createPreviewWriter, createWrittenPreviews } from '../../src/memory/preview.ts';
 import { createTokenCounter } from '../../src/memory/tokens.ts';
 import { labelDigest } from '../../src/storage/tenant.ts';
@@ -17,6 +17,8 @@ function preview(tokens: number, ...outputs: string[]): string {
   );
   return String(sent.at(-2)?.content).split('\n').slice(1).join('\n');
 }
+
+const literalsOf = (text: string): Literal[] => [...literalsIn(text)];
 
 /** A writer for an output, message 2, behind a user's words. */
 function writerOf(words: string, output: string, countedBy = counter) {
