@@ -127,9 +127,12 @@ export function writeClearedInput(marker: Marker): string {
   return JSON.stringify({ [REMOVED_KEY]: writeMarker(marker) });
 }
 
+/** Cleared arguments are shorter than this, whatever their labels, in characters. */
+const LONGEST_CLEARED = 1_000;
+
 /** The marker in cleared arguments, unchecked. */
 export function parseClearedInput(input: string): Marker | undefined {
-  if (!input.includes(MARKER_START)) return undefined;
+  if (input.length > LONGEST_CLEARED || !input.includes(MARKER_START)) return undefined;
   const value = parseObject(input);
   const marker = value?.[REMOVED_KEY];
   return typeof marker === 'string' && Object.keys(value ?? {}).length === 1

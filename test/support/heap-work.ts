@@ -1,7 +1,7 @@
 /** Work under a small heap: `node --max-old-space-size=64 test/support/heap-work.ts NAME`. Its exit code says whether it came to its end. */
 import { createTokenCounter, loadTokenize } from '../../src/memory/tokens.ts';
 import { collectLedger } from '../../src/summary/ledger.ts';
-import { assistant, body, step, user } from './chat.ts';
+import { assistant, body, calls, result, step, user } from './chat.ts';
 import { viewOf } from './view-of.ts';
 
 const OLD = { mode: 'compact', compact_trigger_turns: 0, compact_keep: 0 } as const;
@@ -47,6 +47,13 @@ const works: Record<string, () => Promise<void> | void> = {
   'offloads a body of distinct ids': () => {
     const { report } = viewOf(bodyOfIds(), { mode: 'auto', token_budget: 20_000 }, { retrieval: true });
     if (report.applied_edits[0]?.type !== 'offload') throw new Error('the output was not offloaded');
+  },
+  'reads arguments of millions of values': () => {
+    const input = `{"_removed":"⟦removed: ","a":[${'{},'.repeat(4_000_000)}1]}`;
+    const messages = [user('go'), calls(['call_1', 'f', input]), result('call_1', 'x'), assistant('done')];
+    const strategy = { ...OLD, compact_clear_tool_inputs: true };
+    const { report } = viewOf(body([...messages, user('on')]), strategy);
+    if (report.applied_edits.length > 0) throw new Error('the arguments were cleared');
   },
   'collects the ledger of a body of distinct ids': () => {
     const [, , message] = viewOf(bodyOfIds(), { mode: 'compact' }).request.messages;

@@ -151,6 +151,16 @@ describe('cleared inputs', () => {
     });
   });
 
+  it('F2: are made of a long text, and never of more values than are parsed', () => {
+    const cleared = (value: unknown): boolean => {
+      const text = JSON.stringify({ value });
+      return argumentsOf(view(made(text), { compact_clear_tool_inputs: true })) !== text;
+    };
+    expect(cleared('a line, and: another\n'.repeat(50_000))).toBe(true);
+    expect(cleared(Array.from({ length: 100_000 }, () => 0))).toBe(true);
+    expect(cleared(Array.from({ length: 400_000 }, () => 0))).toBe(false);
+  });
+
   it('are left alone unless asked for', () => {
     expect(argumentsOf(view(made(input)))).toBe(input);
   });

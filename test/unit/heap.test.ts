@@ -13,6 +13,10 @@ describe('a small heap', () => {
     expect(await underHeap(100, work)).toEqual(TO_THE_END);
   });
 
+  it('F2: reads arguments of millions of values', async () => {
+    expect(await underHeap(100, 'reads arguments of millions of values')).toEqual(TO_THE_END);
+  });
+
   it('F3: holds no text that was counted', async () => {
     expect(await underHeap(64, 'counts many texts')).toEqual(TO_THE_END);
   });

@@ -254,9 +254,24 @@ function readFacts(content: Content, tokens: number, digest: Digest): Facts {
     marker: ownMarker(parseMarker(text) ?? parseClearedInput(text) ?? parseOffloaded(text)),
     name: digest(text),
     storable: text.isWellFormed(),
-    object:
-      type === 'application/json' && text.trimStart().startsWith('{') && parseObject(text) !== undefined,
+    object: type === 'application/json' && isSmallObject(text),
   };
+}
+
+/** Parsing more values than this takes more memory than a request may have: such arguments stay as they are. */
+const MOST_VALUES = 300_000;
+
+/** Whether a text is JSON of an object with a bounded number of values. */
+function isSmallObject(text: string): boolean {
+  return text.trimStart().startsWith('{') && mayParse(text) && parseObject(text) !== undefined;
+}
+
+/** Counts what begins values or parts them, also in strings: values are never more than that, and one. */
+function mayParse(text: string): boolean {
+  if (text.length <= MOST_VALUES) return true;
+  let values = 0;
+  for (const _ of text.matchAll(/[[{,:]/g)) if (++values > MOST_VALUES) return false;
+  return true;
 }
 
 /** A marker that does not keep alive the text in which it stands. */
