@@ -41,6 +41,7 @@ export function scopeOf(c: Context<AppEnv>): RequestScope {
  * Sends a request upstream with the caller's headers.
  *
  * @param path below the upstream's base URL
+ * @param body bytes are not encoded, unless `asItCame` says so; a stream is as the caller has encoded it
  * @param left aborts when the caller has left, where that is noticed by other means than the request's own signal
  * @throws ApiError `upstream_unreachable` or `upstream_timeout`
  */
@@ -50,12 +51,14 @@ export async function askUpstream(
   path: string,
   body: Uint8Array | ReadableStream | null,
   left?: AbortSignal,
+  asItCame = !(body instanceof Uint8Array),
 ): Promise<UpstreamAnswer> {
   const { config, log } = services;
   // A query may steer a gateway as a header may.
   const search = config.access ? '' : new URL(c.req.url).search;
   const url = upstreamUrl(config.upstreamBaseUrl, path, search);
   const headers = requestHeaders(c.req.raw.headers, caller.account, body !== null);
+  if (!asItCame) headers.delete('content-encoding');
   const { signal } = c.req.raw;
   const gone = left ? AbortSignal.any([signal, left]) : signal;
   try {

@@ -7,6 +7,7 @@ import type { AppEnv } from './services.ts';
 
 export const CHAT: ModelApi<ChatRequest> = {
   path: '/chat/completions',
+  field: 'messages',
   read: readChatRequest,
   answers: chatFormat,
 };

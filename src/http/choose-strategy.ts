@@ -12,6 +12,7 @@ import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Settings } from '../storage/memories.ts';
 import type { Caller } from './caller.ts';
 import { ApiError } from './errors.ts';
+import type { RequestScope } from './make-view.ts';
 import type { Agent, Services } from './services.ts';
 import { checkSummarizerModel } from './summarizer-target.ts';
 
@@ -88,7 +89,10 @@ export const NOTHING_SET: Settings = { memory_strategy: null, memory_injection: 
 
 function strategyOfRequest(request: ModelRequest, headers: Headers): MemoryStrategy | undefined {
   const inBody = request.own('memory_strategy');
-  if (inBody !== undefined) return parsedStrategy(inBody);
+  return inBody === undefined ? strategyInHeader(headers) : parsedStrategy(inBody);
+}
+
+function strategyInHeader(headers: Headers): MemoryStrategy | undefined {
   const header = headers.get('x-memory-strategy')?.trim();
   return header ? parsedStrategy(jsonOrWord(header, 'x-memory-strategy')) : undefined;
 }
@@ -107,7 +111,10 @@ function strategyError({ field, message }: StrategyFault): ApiError {
 
 function injectionIn(request: ModelRequest, headers: Headers): Injection | 'off' | undefined {
   const inBody = request.own('memory_injection');
-  if (inBody !== undefined) return parsedInjection(inBody);
+  return inBody === undefined ? injectionInHeader(headers) : parsedInjection(inBody);
+}
+
+function injectionInHeader(headers: Headers): Injection | 'off' | undefined {
   const header = headers.get('x-memory-injection')?.trim().toLowerCase();
   if (!header) return undefined;
   const word = ['true', 'on'].includes(header) ? true : ['false', 'off'].includes(header) ? false : undefined;
@@ -132,6 +139,28 @@ function jsonOrWord(header: string, name: string): unknown {
       name,
     );
   }
+}
+
+/**
+ * What holds for a request whose body is not read; undefined where that can't be known. A conversation may be set to something else, and
+ * cross-session memory stands in the body.
+ *
+ * @throws ApiError for headers that are not valid
+ */
+export function chosenByHeaders(
+  headers: Headers,
+  agentInPath: Agent | undefined,
+  { caller, services }: Pick<RequestScope, 'caller' | 'services'>,
+): { readonly mode: MemoryStrategy['mode']; readonly source: StrategySource } | undefined {
+  const key = headers.get('x-agent-type');
+  const agent = key === null ? agentInPath : knownAgent(key, 'x-agent-type', caller, services);
+  const injection = injectionInHeader(headers) ?? agent?.injection ?? 'off';
+  if (injection !== 'off') return undefined;
+  const said = strategyInHeader(headers);
+  if (said) return { mode: said.mode, source: 'request' };
+  if (headers.has('x-conversation-id')) return undefined;
+  if (agent) return { mode: agent.strategy.mode, source: 'agent' };
+  return { mode: services.config.defaultStrategy.mode, source: 'default' };
 }
 
 /** The agent that a request names itself, or the one of its base URL. @throws ApiError `unknown_agent` */

@@ -19,13 +19,14 @@ import { readCall, readRequest } from './model-call.ts';
 import { noteNamed } from './named-refs.ts';
 import type { Place } from './place.ts';
 import { setReportHeaders } from './report-headers.ts';
+import { readBody } from './request-body.ts';
 import type { AppEnv } from './services.ts';
 
 const encoder = new TextEncoder();
 
 export async function compact(c: Context<AppEnv>): Promise<Response> {
   const scope = scopeOf(c);
-  const request = await readRequest(c.req.raw, CHAT, c.get('agent'), scope);
+  const request = await readRequest(await readBody(c.req.raw, CHAT.field), CHAT, c.get('agent'), scope);
   const force = flag(request, 'force');
   const dryRun = flag(request, 'dry_run');
   const format = formatOf(request);

@@ -17,6 +17,7 @@ import { storedConversation } from './conversation.ts';
 import { ApiError } from './errors.ts';
 import { verifiedTenant } from './known-key.ts';
 import { checked } from './place.ts';
+import { readBody } from './request-body.ts';
 import type { AppEnv, Services } from './services.ts';
 import { deleted, deletion, stored } from './stored.ts';
 import { checkSummarizerModel } from './summarizer-target.ts';
@@ -121,11 +122,7 @@ export function notFound(id: string): ApiError {
 
 /** @throws ApiError naming the field */
 async function readSettings(request: Request, services: Services): Promise<Settings> {
-  const tooLarge = new ApiError('body_too_large', `The body must have at most ${LARGEST_SETTINGS} bytes.`);
-  if (Number(request.headers.get('content-length') ?? 0) > LARGEST_SETTINGS) throw tooLarge;
-  const bytes = await request.arrayBuffer();
-  if (bytes.byteLength > LARGEST_SETTINGS) throw tooLarge;
-  const text = new TextDecoder().decode(bytes);
+  const text = new TextDecoder().decode(await readBody(request, null, LARGEST_SETTINGS));
   const body = parseObject(text);
   if (!body)
     throw new ApiError(

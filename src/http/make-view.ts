@@ -29,13 +29,11 @@ import { upstreamCompacts } from './native-compaction.ts';
 import { type OfferedTools, offerTools } from './offer-tools.ts';
 import type { Place } from './place.ts';
 import { replayedView } from './replayed-view.ts';
+import { LARGEST_BODY } from './request-body.ts';
 import { rollingView } from './rolling-view.ts';
 import type { Services } from './services.ts';
 import { summarizerTarget } from './summarizer-target.ts';
 import type { Timings } from './timings.ts';
-
-/** The largest body that is edited (design §9). */
-const LARGEST_BODY = 16 * 1024 * 1024;
 
 export interface MadeView {
   /** Absent when the request goes up as it came. */

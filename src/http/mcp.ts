@@ -5,6 +5,7 @@ import type { Tenant } from '../storage/tenant.ts';
 import { ApiError } from './errors.ts';
 import { verifiedTenant } from './known-key.ts';
 import { mcpTools } from './mcp-tools.ts';
+import { readBody } from './request-body.ts';
 import type { AppEnv } from './services.ts';
 
 /** Without an id for sessions the transport knows none, so any isolate answers any request; nothing is ever pushed, so JSON will do. */
@@ -13,6 +14,9 @@ const STATELESS = { enableJsonResponse: true };
 /** Codes of JSON-RPC (https://www.jsonrpc.org/specification#error_object), the second one as the transport uses it. */
 const INVALID_REQUEST = -32600;
 const REFUSED = -32000;
+
+/** A message of the protocol is a call with short arguments. In bytes. */
+const LARGEST_MESSAGE = 4 * 1024 * 1024;
 
 /** What may stand before a JSON text: white space, and the three bytes of a byte order mark. */
 const BLANK: readonly number[] = [0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf];
@@ -26,8 +30,9 @@ export async function mcp(c: Context<AppEnv>): Promise<Response> {
     return refusal(403, REFUSED, 'Pages of another origin are not answered.');
   const tenant = await tenantOrChallenge(c);
   if (tenant instanceof Response) return tenant;
+  const body = await readBody(c.req.raw, null, LARGEST_MESSAGE);
   // The protocol has no batches. In one, a request could be cancelled by its neighbour, and would never be answered.
-  if (await isArray(c.req.raw))
+  if (body.find((byte) => !BLANK.includes(byte)) === OPENING_BRACKET)
     return refusal(400, INVALID_REQUEST, 'A batch is not answered: send each message by itself.');
   const [{ WebStandardStreamableHTTPServerTransport }, server] = await Promise.all([
     import('@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'),
@@ -35,17 +40,7 @@ export async function mcp(c: Context<AppEnv>): Promise<Response> {
   ]);
   const transport = new WebStandardStreamableHTTPServerTransport(STATELESS);
   await server.connect(transport);
-  return transport.handleRequest(c.req.raw);
-}
-
-/** Whether a body is a JSON array, by its first sign: how much may be read of it is for the transport to say. */
-async function isArray(request: Request): Promise<boolean> {
-  const body: ReadableStream<Uint8Array> | null = request.clone().body;
-  for await (const bytes of body ?? []) {
-    const sign = bytes.find((byte) => !BLANK.includes(byte));
-    if (sign !== undefined) return sign === OPENING_BRACKET;
-  }
-  return false;
+  return transport.handleRequest(new Request(url, { method: 'POST', headers: plainHeaders(headers), body }));
 }
 
 /** The tenant of a request, or the answer to one without a key that holds: it names the scheme (RFC 9110, section 11.6.1). */
@@ -57,6 +52,13 @@ async function tenantOrChallenge(c: Context<AppEnv>): Promise<Tenant | Response>
       return error.toResponse({ 'www-authenticate': 'Bearer' });
     throw error;
   }
+}
+
+/** Of a body that was read and decoded. */
+function plainHeaders(headers: Headers): Headers {
+  const plain = new Headers(headers);
+  for (const name of ['content-encoding', 'content-length', 'transfer-encoding']) plain.delete(name);
+  return plain;
 }
 
 function refusal(status: number, code: number, message: string): Response {

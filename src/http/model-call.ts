@@ -9,7 +9,6 @@ import { archiverOf } from './archive.ts';
 import { reasoningWish } from './ask-reasoning.ts';
 import { askUpstream, scopeOf } from './ask-upstream.ts';
 import { askWithin } from './ask-within.ts';
-import { checkCharset } from './body-type.ts';
 import { agentOf, type ChosenStrategy, chooseStrategy } from './choose-strategy.ts';
 import { type Compaction, compactConversation } from './compaction.ts';
 import { settingsOf } from './conversation.ts';
@@ -20,9 +19,11 @@ import { type MadeView, type MakeViewOptions, makeView, type RequestScope } from
 import { noteNamed } from './named-refs.ts';
 import { compactionOf, upstreamCompacts, withCompaction } from './native-compaction.ts';
 import { openSealed } from './open-sealed.ts';
+import { passUnread } from './pass-unread.ts';
 import { type Place, placeOf } from './place.ts';
 import { KEEPALIVE_MS, relay, told } from './relay.ts';
 import { setReportHeaders } from './report-headers.ts';
+import { tryBody } from './request-body.ts';
 import type { Agent, AppEnv } from './services.ts';
 import { startRounds } from './start-rounds.ts';
 
@@ -30,6 +31,8 @@ import { startRounds } from './start-rounds.ts';
 export interface ModelApi<Read extends ModelRequest = ModelRequest> {
   /** Below the upstream's base URL. */
   readonly path: string;
+  /** The field that holds the conversation. */
+  readonly field: ModelRequest['conversationField'];
   readonly answers: AnswerFormat;
   read(bytes: Uint8Array): Result<Read, BodyFault>;
   /** The answer to a request for a compaction; absent where the protocol has none. @param inBody whether the report stands in it */
@@ -38,7 +41,9 @@ export interface ModelApi<Read extends ModelRequest = ModelRequest> {
 
 export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Response> {
   const scope = scopeOf(c);
-  const request = await readRequest(c.req.raw, api, c.get('agent'), scope);
+  const came = await tryBody(c.req.raw, api.field);
+  if ('fault' in came) return passUnread(c, api, came, scope);
+  const request = await readRequest(came.bytes, api, c.get('agent'), scope);
   checkState(request, scope);
   const { place, chosen } = await readCall(request, c.get('agent'), scope);
   if (api.compaction && request.isCompaction && isOurs(request, scope)) {
@@ -62,12 +67,16 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
       reasoning: wish.isAsked,
       compaction: compactionOf(chosen.strategy, request, scope.services.config),
     });
+  const { access } = scope.services.config;
   const send = (body: Uint8Array, left?: AbortSignal) => askUpstream(c, scope, api.path, body, left);
   let sent: Uint8Array | undefined;
   const ask = (view: MadeView) =>
     wish.ask(() => {
       sent = bodyOf(view);
-      return send(sent);
+      const isSame = sent.buffer === came.bytes.buffer && sent.length === came.bytes.length;
+      // With the deployer's key bodies are plain.
+      const encoded = isSame && chosen.strategy.mode === 'none' && !access ? came.encoded : undefined;
+      return encoded ? askUpstream(c, scope, api.path, encoded, undefined, true) : send(sent);
     });
   const asking = { request, answers: api.answers, options, beside: injected.tokens ?? 0, make, ask };
   const { made, answer } = await askWithin(first, asking, scope);
@@ -147,13 +156,12 @@ function whose(
 
 /** Reads the body of a request, with its compaction items opened. @throws ApiError */
 export async function readRequest<Read extends ModelRequest>(
-  raw: Request,
+  body: Uint8Array,
   { read: reader }: Pick<ModelApi<Read>, 'read'>,
   agentInPath: Agent | undefined,
   scope: RequestScope,
 ): Promise<Read> {
-  checkCharset(raw.headers);
-  const sealed = reader(new Uint8Array(await raw.arrayBuffer()));
+  const sealed = reader(body);
   const bytes = sealed.ok ? await opened(sealed.value, agentInPath, scope) : undefined;
   const read = bytes ? reader(bytes) : sealed;
   if (read.ok) return read.value;

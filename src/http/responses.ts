@@ -14,11 +14,13 @@ import { type Compaction, compactConversation } from './compaction.ts';
 import type { RequestScope } from './make-view.ts';
 import { answerCall, checkState, type ModelApi, readCall, readRequest } from './model-call.ts';
 import { setReportHeaders } from './report-headers.ts';
+import { readBody } from './request-body.ts';
 import type { AppEnv } from './services.ts';
 import { unread } from './unread-body.ts';
 
 const RESPONSES: ModelApi<ResponsesRequest> = {
   path: '/responses',
+  field: 'input',
   read: readResponsesRequest,
   answers: responsesFormat,
   compaction: (request, compaction, inBody) => {
@@ -37,7 +39,12 @@ export function responses(c: Context<AppEnv>): Promise<Response> {
 /** What the upstream has stored it must compact itself: such a request is forwarded. */
 export async function compactResponses(c: Context<AppEnv>): Promise<Response> {
   const scope = scopeOf(c);
-  const request = await readRequest(c.req.raw, RESPONSES, c.get('agent'), scope);
+  const request = await readRequest(
+    await readBody(c.req.raw, RESPONSES.field),
+    RESPONSES,
+    c.get('agent'),
+    scope,
+  );
   checkState(request, scope);
   if (request.upstreamState !== undefined) return forwarded(c, request, scope);
   const { place, chosen } = await readCall(request, c.get('agent'), scope);

@@ -48,7 +48,7 @@ export function scanBody(
 }
 
 /** Precis' own fields: read here, and cut out before anything goes upstream (design §3). */
-const OWN_FIELDS = [
+export const OWN_FIELDS = [
   'memory_strategy',
   'memory_injection',
   'memory_report',
