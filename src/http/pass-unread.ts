@@ -30,7 +30,8 @@ export async function passUnread(
   const chosen = services.config.access ? undefined : chosenByHeaders(headers, c.get('agent'), scope);
   if (chosen?.mode !== 'none') throw await refused(unread);
   const isPlain = (headers.get('content-encoding') ?? '') === '';
-  const watched = whole instanceof ReadableStream && isPlain ? watch(whole, headers) : undefined;
+  const watched =
+    whole instanceof ReadableStream && isPlain ? watch(whole, headers, unread.isNear === true) : undefined;
   let answer: UpstreamAnswer;
   try {
     answer = await askUpstream(c, scope, path, watched?.body ?? whole, undefined, true);
@@ -47,6 +48,8 @@ export async function passUnread(
   return relay(answer, made, how, scope);
 }
 
+const FIELD_FOUND = 'a field of ours stands in a body that is not read';
+
 interface Watched {
   readonly body: ReadableStream<Uint8Array>;
   /** Whether it has held the name of a field of ours; then it breaks off there. */
@@ -58,19 +61,25 @@ const NAMES = OWN_FIELDS.map((name) => `"${name}"`);
 const LONGEST_NAME = Math.max(...NAMES.map((name) => name.length));
 
 /** A body on its way up, in which no field of ours may stand. */
-function watch(whole: ReadableStream<Uint8Array>, headers: Headers): Watched {
+function watch(whole: ReadableStream<Uint8Array>, headers: Headers, isNear: boolean): Watched {
   let hasFound = false;
   let before: Uint8Array = new Uint8Array();
   const watching = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
+      // Of a body that is near the limit the rest is read away: its sender hears why.
+      if (hasFound) return;
       const text = Buffer.concat([before, chunk]);
       if (NAMES.some((name) => text.includes(name))) {
         hasFound = true;
-        throw new Error('a field of ours stands in a body that is not read');
+        if (isNear) return;
+        throw new Error(FIELD_FOUND);
       }
       // A copy: the slice would keep the chunk.
       before = new Uint8Array(text.subarray(-LONGEST_NAME));
       controller.enqueue(chunk);
+    },
+    flush() {
+      if (hasFound) throw new Error(FIELD_FOUND);
     },
   });
   // The runtime sends a length along only with a stream that knows its own.
