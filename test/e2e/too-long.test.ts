@@ -36,7 +36,10 @@ let keys = 0;
 /** Of a caller that no other test has: limits are remembered. */
 const newKey = (): string => `sk-the-key-of-caller-number-${++keys}`;
 
-/** A turn with a step of about 1 400 tokens, by the upstream's count. */
+/** Of an output. With these, no view comes so near to the window that the two counts disagree about it. */
+const LINES = 84;
+
+/** A turn with a step of about 1 450 tokens, by the upstream's count. */
 const turn = (topic: string): Message[] => [
   { role: 'user', content: `Read the file about ${topic}.` },
   {
@@ -44,7 +47,7 @@ const turn = (topic: string): Message[] => [
     content: null,
     tool_calls: [{ id: `call_${topic}`, type: 'function', function: { name: 'read_file', arguments: '{}' } }],
   },
-  { role: 'tool', tool_call_id: `call_${topic}`, content: linesAbout(topic, 80) },
+  { role: 'tool', tool_call_id: `call_${topic}`, content: linesAbout(topic, LINES) },
   { role: 'assistant', content: `I have read all about ${topic}.` },
 ];
 const PREAMBLE: Message = { role: 'system', content: 'You help with files. Never delete one.' };
@@ -632,7 +635,7 @@ describe.each(PROTOCOLS)('a limit that was learned, over $name', (protocol) => {
       const response = await deployment.fetch(`/v1/refs/${ref}`, {
         headers: { authorization: `Bearer ${key}` },
       });
-      expect(await response.text()).toBe(linesAbout(tool_call_id.replace('call_', ''), 80));
+      expect(await response.text()).toBe(linesAbout(tool_call_id.replace('call_', ''), LINES));
     }
   });
 });
