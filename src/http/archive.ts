@@ -1,4 +1,5 @@
 /** `archive: true`: the messages of a request that the upstream has accepted, and its answer, kept as they came (design §7). */
+import { logCaught } from '../log.ts';
 import { type ArchiveKey, archiveKeys } from '../memory/archive-keys.ts';
 import type { Hashed } from '../memory/prefix-hash.ts';
 import { edits, type MemoryStrategy } from '../memory/strategy.ts';
@@ -35,8 +36,8 @@ export function archiverOf(
     try {
       const archived = archiveOf(request, place, scope, answer);
       await archived?.archive.add(archived.entries);
-    } catch {
-      scope.services.log('warn', 'messages could not be archived', { code: 'store_failed' });
+    } catch (error) {
+      logCaught(scope.services.log, 'warn', 'messages could not be archived', error);
     }
   };
 }
@@ -86,8 +87,9 @@ export async function archiveWithArray(
   const archived = archiveOf(request, place, scope);
   if (!archived) return undefined;
   const { archive, entries, isNamed } = archived;
-  // Whoever archives the answer says what fails.
-  await soon(ARRAY_LIMIT_MS, archive.add(entries)).catch(() => undefined);
+  await soon(ARRAY_LIMIT_MS, archive.add(entries)).catch((error: unknown) => {
+    logCaught(scope.services.log, 'warn', 'messages could not be archived', error);
+  });
   if (isNamed) return archive;
   // The preamble is not searched.
   const keys = entries.filter(({ chained }) => chained).map(({ key }) => key);

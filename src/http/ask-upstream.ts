@@ -68,7 +68,8 @@ export async function askUpstream(
     return withoutAccount(answer, caller, log);
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
-    log('warn', 'no answer from the upstream', { code: error.fault });
+    const { name } = Object(error.cause);
+    log('warn', 'no answer from the upstream', { code: error.fault, error: `${name}` });
     throw upstreamError(error.fault);
   }
 }

@@ -1,4 +1,5 @@
 /** Which strategy holds for a request: request > conversation > agent > deployment default; the first present wins whole. */
+import { logCaught } from '../log.ts';
 import { type Injection, parseInjection } from '../memory/injection.ts';
 import type { StrategySource, Warning } from '../memory/report.ts';
 import {
@@ -78,8 +79,8 @@ function readStored({ memory_strategy, memory_injection }: Settings, services: S
     if (strategy) checkSummarizerModel(strategy, services);
     const injection = memory_injection === null ? undefined : parsedInjection(memory_injection);
     return { ...(strategy ? { strategy } : {}), ...(injection ? { injection } : {}), isWhole: true };
-  } catch {
-    services.log('warn', "a conversation's settings are not valid any more", { code: 'store_failed' });
+  } catch (error) {
+    logCaught(services.log, 'warn', "a conversation's settings are not valid any more", error);
     return { isWhole: false };
   }
 }

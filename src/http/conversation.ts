@@ -1,5 +1,7 @@
 /** A request's conversation in storage: its memory, its settings, and the summary that its caller holds. */
+
 import { z } from 'zod';
+import { logCaught } from '../log.ts';
 import type { Boundaries } from '../memory/boundaries.ts';
 import type { History } from '../memory/history.ts';
 import { type Hashed, prefixHashes } from '../memory/prefix-hash.ts';
@@ -106,8 +108,8 @@ export async function settingsOf(
     return await timings.measure('store', () =>
       within(WRITE_LIMIT_MS, fromEither(tenant, settings, isUnset)),
     );
-  } catch {
-    services.log('warn', 'a conversation could not be asked for its settings', { code: 'store_failed' });
+  } catch (error) {
+    logCaught(services.log, 'warn', 'a conversation could not be asked for its settings', error);
     return undefined;
   }
 }

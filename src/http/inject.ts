@@ -2,12 +2,14 @@
  * Cross-session memory (design §7): what a user's other conversations came to, as one block behind the preamble. It is put together at
  * a conversation's first request and frozen there, so that its bytes never change.
  */
+import { logCaught } from '../log.ts';
 import { type Injection, writeInjection } from '../memory/injection.ts';
 import type { Report, Warning } from '../memory/report.ts';
 import type { InjectedMessage, ModelRequest } from '../protocol/model-request.ts';
 import { callObject } from '../storage/conversation-key.ts';
 import { within } from '../storage/time-limit.ts';
 import { storedConversation } from './conversation.ts';
+import { ApiError } from './errors.ts';
 import type { RequestScope } from './make-view.ts';
 import type { Place } from './place.ts';
 
@@ -50,7 +52,8 @@ export async function injectionFor(
       const frozen = await callObject(stored.memory, (stub) => stub.injection());
       if (frozen !== null) return frozen;
       // Nothing can be frozen yet, and what is not frozen would come and go.
-      if (!(await scope.mayStore(tenant))) throw new Error('the key is not known to be accepted');
+      if (!(await scope.mayStore(tenant)))
+        throw new ApiError('invalid_api_key', 'The key is not known to be accepted.');
       const latest = await callObject(
         () => services.user(publishTo.user),
         (stub) => stub.latest({ except: publishTo.conversation, most: MOST_CONVERSATIONS }),
@@ -66,8 +69,8 @@ export async function injectionFor(
       tokens: counter.text(block),
       warnings: [],
     };
-  } catch {
-    services.log('warn', "a user's memory could not be read", { code: 'store_failed' });
+  } catch (error) {
+    logCaught(services.log, 'warn', "a user's memory could not be read", error);
     return { warnings: ['store_failed'] };
   }
 }

@@ -21,10 +21,10 @@ const ACCOUNT = ['authorization', 'openai-organization', 'openai-project'];
 export async function verdictOn(
   tenant: Tenant,
   incoming: Headers,
-  { config, accepted }: Services,
+  { config, accepted, log }: Services,
 ): Promise<Verdict> {
   if (config.access || !config.verifyKeys) return 'accepted';
-  return accepted.verdictOn(tenant.id, async () => {
+  const ask = async (): Promise<boolean> => {
     const forwarded = requestHeaders(incoming, {});
     const headers = new Headers([...forwarded].filter(([name]) => ACCOUNT.includes(name)));
     const url = upstreamUrl(config.upstreamBaseUrl, '/models', '');
@@ -37,7 +37,14 @@ export async function verdictOn(
     // An upstream that is busy, in trouble, or has no such route has said nothing about the key.
     if (!response.ok && !REFUSALS.has(response.status)) throw new Error('the upstream does not say');
     return response.ok;
-  });
+  };
+  return accepted.verdictOn(tenant.id, () =>
+    ask().catch((error: unknown) => {
+      const fields = { code: 'unverified_key', error: `${Object(error).name}` };
+      log('warn', 'the upstream could not be asked about a key', fields);
+      throw error;
+    }),
+  );
 }
 
 const REFUSALS: ReadonlySet<number> = new Set([401, 403]);

@@ -213,6 +213,7 @@ export function refWriterOf(
     waitUntil,
     uses,
     retention: services.retention,
+    log: services.log,
   });
 }
 

@@ -1,4 +1,5 @@
 /** The summary of a plan's prefix: served to the request that needs it, and made ahead for the one that will. */
+import { logCaught } from '../log.ts';
 import { Boundaries } from '../memory/boundaries.ts';
 import type { SummarizedPrefix } from '../memory/edits/summarize.ts';
 import { frontierUnit } from '../memory/frontier.ts';
@@ -91,8 +92,8 @@ export class PrefixSummary {
     if (!next || this.prepared.options.dryRun) return;
     try {
       await prepareSummary(await this.need(next, 0, 'make'), this.ports());
-    } catch {
-      this.prepared.scope.services.log('warn', 'a summary could not be prepared', { code: 'store_failed' });
+    } catch (error) {
+      logCaught(this.prepared.scope.services.log, 'warn', 'a summary could not be prepared', error);
     }
   }
 

@@ -1,4 +1,5 @@
 /** The view of `rolling_summary`: the memory that is ready, and everything after it; nothing waits for a model. */
+import { logCaught } from '../log.ts';
 import { Boundaries } from '../memory/boundaries.ts';
 import { pricesOf } from '../memory/plan.ts';
 import { idleReport, reportOf, type Warning } from '../memory/report.ts';
@@ -96,12 +97,11 @@ class RollingRequest {
     try {
       this.found = await memory.find(!this.prepared.options.dryRun);
       return memory;
-    } catch {
+    } catch (error) {
       this.found = undefined;
       this.warnings.push('store_failed');
-      this.prepared.scope.services.log('warn', 'a conversation could not be asked for its memory', {
-        code: 'store_failed',
-      });
+      const { log } = this.prepared.scope.services;
+      logCaught(log, 'warn', 'a conversation could not be asked for its memory', error);
       return undefined;
     }
   }
@@ -188,8 +188,8 @@ class RollingRequest {
     const answer = text === undefined ? undefined : { text, identity: answerIdentity(text) };
     try {
       await rolling.roll(answer, found, options.force);
-    } catch {
-      scope.services.log('warn', 'a round could not be remembered', { code: 'store_failed' });
+    } catch (error) {
+      logCaught(scope.services.log, 'warn', 'a round could not be remembered', error);
     }
   }
 }

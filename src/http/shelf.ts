@@ -1,4 +1,5 @@
 /** What was removed, as it is fetched: the refs of one tenant. What is fetched is in use, and its age begins anew. */
+import { logCaught } from '../log.ts';
 import type { Shelf } from '../retrieval/shelf.ts';
 import { callObject } from '../storage/conversation-key.ts';
 import { RefStore } from '../storage/refs.ts';
@@ -25,7 +26,7 @@ async function noteRead(
   uploaded: number,
   store: RefStore,
   tenant: Tenant,
-  { retention, told, tenant: openTenant }: Services,
+  { retention, told, tenant: openTenant, log }: Services,
 ): Promise<void> {
   const reads = `${tenant.id}:read`;
   const renewed = retention.isDue(uploaded)
@@ -37,6 +38,9 @@ async function noteRead(
         () => openTenant(tenant.id),
         (stub) => stub.noteRead(ref),
       );
-  const [, note] = await Promise.allSettled([renewed, noted]);
+  const settled = await Promise.allSettled([renewed, noted]);
+  for (const work of settled)
+    if (work.status === 'rejected') logCaught(log, 'warn', 'a use of a ref could not be noted', work.reason);
+  const [, note] = settled;
   if (note.status === 'fulfilled') told.add(reads, ref);
 }

@@ -1,4 +1,5 @@
 /** What the rounds of one request answer from: the refs that its view names, and its conversation's archive. */
+import { logCaught } from '../log.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Call } from '../protocol/turn.ts';
 import { namedIn, Retriever } from '../retrieval/retriever.ts';
@@ -24,11 +25,19 @@ export async function startRounds(
   const { counter } = await scope.learned.counting(request.model);
   const limit = services.limits.of(caller.tenant.id, request.model);
   const room = await retrievalRoom(sent, tools.strategy, limit);
-  const shelf = shelfOf(caller.tenant, services, scope.waitUntil);
+  // The model is told that storage does not answer, and nobody else is.
+  const failed = (error: unknown): never => {
+    logCaught(services.log, 'warn', 'a call of the model could not be answered', error);
+    throw error;
+  };
+  const kept = shelfOf(caller.tenant, services, scope.waitUntil);
+  const shelf = { ...kept, get: (ref: string) => kept.get(ref).catch(failed) };
   const retriever = new Retriever(shelf, counter, namedIn(new TextDecoder().decode(body)), room);
   let opening: Promise<Searched | undefined> | undefined;
   const archive = (): Promise<Searched | undefined> => {
-    opening ??= archiveWithArray(request, place, scope);
+    opening ??= archiveWithArray(request, place, scope).then(
+      (searched) => searched && { hits: (words, limit) => searched.hits(words, limit).catch(failed) },
+    );
     return opening;
   };
   return {

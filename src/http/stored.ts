@@ -1,7 +1,9 @@
 /** What fails in storage, told to the caller; storage that does not answer has failed too. */
+
 import type { Context } from 'hono';
+import { logCaught } from '../log.ts';
 import { after } from '../storage/time-limit.ts';
-import { ApiError } from './errors.ts';
+import { ApiError, internalError } from './errors.ts';
 import type { AppEnv } from './services.ts';
 
 /** How long a route waits for storage, in milliseconds. */
@@ -10,7 +12,7 @@ export const STORAGE_LIMIT_MS = 10_000;
 /** @throws ApiError `store_failed` when the work fails, or takes longer than the limit */
 export async function stored<Value>(c: Context<AppEnv>, work: () => Promise<Value>): Promise<Value> {
   const ended = await inTime(c, work());
-  if (ended === 'late') throw failed(c, 'late');
+  if (ended === 'late') throw failed(c, new Late());
   return ended.value;
 }
 
@@ -35,12 +37,13 @@ export async function deletion<Value>(
   const ended = await inTime(c, whole);
   if (ended !== 'late') return ended.value;
   if (hasBegun()) {
-    c.executionCtx.waitUntil(whole.catch((error: unknown) => failed(c, Object(error).name)));
+    c.executionCtx.waitUntil(whole.catch((error: unknown) => failed(c, error)));
     return 'under way';
   }
   state = 'given up';
+  // What comes of it is of no use any more, and `begin` has it fail.
   whole.catch(() => undefined);
-  throw failed(c, 'late');
+  throw failed(c, new Late());
 }
 
 /** The answer to a deletion. @param isGone whether nothing is left to be deleted; else that goes on */
@@ -57,14 +60,20 @@ async function inTime<Value>(
   try {
     return (await Promise.race([work.then((value) => ({ value })), limit.over])) ?? 'late';
   } catch (error) {
-    throw failed(c, Object(error).name);
+    throw failed(c, error);
   } finally {
     limit.clear();
   }
 }
 
-/** @param error its name */
-function failed(c: Context<AppEnv>, error: string): ApiError {
-  c.get('services').log('error', 'storage has failed', { code: 'store_failed', error });
+/** Storage has not answered in time. */
+class Late extends Error {
+  override readonly name = 'late';
+}
+
+function failed(c: Context<AppEnv>, error: unknown): ApiError {
+  const code = logCaught(c.get('services').log, 'error', 'storage has failed', error);
+  if (error instanceof ApiError) return error;
+  if (code === 'internal_error') return internalError();
   return new ApiError('store_failed', 'The storage could not be read or written; try again.');
 }

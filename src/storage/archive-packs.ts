@@ -1,5 +1,6 @@
 /** Packs of archived messages in R2, encrypted, under `{tenant}/archive_…`. */
 import { createHash } from 'node:crypto';
+import { isFault } from '../log.ts';
 import { openBytes, sealBytes } from './envelope.ts';
 import type { Tenant } from './tenant.ts';
 import { TenantBucket } from './tenant-bucket.ts';
@@ -25,14 +26,15 @@ export class ArchivePacks {
     await this.bucket.create(name, await sealBytes(this.tenant, 'archive', name, plain));
   }
 
-  /** A pack's plaintext; undefined when there is none. */
-  async get(name: string): Promise<Uint8Array | 'damaged' | undefined> {
+  /** A pack's plaintext; undefined when there is none, and an error when there is one that does not open. */
+  async get(name: string): Promise<Uint8Array | Error | undefined> {
     const pack = await this.bucket.get(name);
     if (!pack) return undefined;
     try {
       return new Uint8Array(await openBytes(this.tenant, 'archive', name, pack.bytes));
-    } catch {
-      return 'damaged';
+    } catch (error) {
+      if (!(error instanceof Error) || isFault(error)) throw error;
+      return error;
     }
   }
 

@@ -186,8 +186,11 @@ export class Archive {
     const read = new Map<ArchivedRow, Uint8Array>();
     await fewAtOnce(AT_ONCE, names, async (name) => {
       const plain = await this.packs.get(name);
-      if (plain === 'damaged')
-        this.log('error', 'a pack of an archive can not be read', { code: 'damaged_pack' });
+      if (plain instanceof Error)
+        this.log('error', 'a pack of an archive can not be read', {
+          code: 'damaged_pack',
+          error: plain.name,
+        });
       else if (plain)
         // A copy: a part of the pack would keep all of it.
         for (const row of rows.filter(({ pack }) => pack === name))

@@ -7,6 +7,7 @@
  * that the sealing request names: nobody else can open it, or make one.
  */
 import { Buffer } from 'node:buffer';
+import { isFault } from '../log.ts';
 import { isEnvelope, openBytes, sealBytes } from './envelope.ts';
 import type { Tenant } from './tenant.ts';
 
@@ -67,7 +68,9 @@ async function openAs(
 ): Promise<string | undefined> {
   try {
     return new TextDecoder().decode(await openBytes(tenant, 'compaction', name, envelope.buffer));
-  } catch {
+  } catch (error) {
+    // It is damaged, or another's.
+    if (isFault(error)) throw error;
     return undefined;
   }
 }

@@ -2,9 +2,10 @@
  * The Durable Object of one conversation (design §7). The chain decides; this class gives it a clock, a log and waiters, and does the
  * background work under its own `waitUntil`.
  */
+
 import { DurableObject } from 'cloudflare:workers';
 import type { Env } from '../config.ts';
-import { createObjectLog, type Log } from '../log.ts';
+import { createObjectLog, type Log, logCaught } from '../log.ts';
 import { Lru } from '../memory/lru.ts';
 import type { TokenUsage } from '../memory/report.ts';
 import {
@@ -269,7 +270,7 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
   private reading(): void {
     if (!this.chain.exists() || this.now() - this.chain.state.toldAt() < TELLING_MS) return;
     this.chain.state.saveTold(this.now());
-    const failed = (): void => this.log('warn', 'a use could not be noted', { code: 'store_failed' });
+    const failed = (error: unknown) => logCaught(this.log, 'warn', 'a use could not be noted', error);
     this.ctx.waitUntil(this.tell().catch(failed));
   }
 
@@ -290,9 +291,8 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
     try {
       await this.write(material, claim, request);
       this.taken.delete(claim.lease);
-    } catch {
-      // What was thrown may hold content.
-      this.log('error', `Writing memory ${claim.memoryId} failed`);
+    } catch (error) {
+      logCaught(this.log, 'error', `Writing memory ${claim.memoryId} failed`, error);
       this.chain.fail(claim.memoryId, claim.lease, { error: 'write_failed' });
     }
   }

@@ -2,8 +2,9 @@
  * Collects what nobody uses any more: a portion of the bucket at each run, behind the one before. Conversations of a tenant that were not used for
  * the time of retention expire first; then the tenant's contents of that age go to which no conversation refers.
  */
+
 import { type Env, readConfig } from '../config.ts';
-import { createLog, type Log } from '../log.ts';
+import { createLog, type Log, logCaught } from '../log.ts';
 import { callObject, tenantMemory } from './conversation-key.ts';
 import { isManifest, isRef } from './refs.ts';
 import { Retention } from './retention.ts';
@@ -85,8 +86,8 @@ class Run {
   private async collectOrGoOn(tenant: string, names: readonly string[]): Promise<boolean> {
     try {
       return await this.collect(tenant, names);
-    } catch {
-      this.log('error', 'what a tenant does not use could not be collected', { code: 'store_failed' });
+    } catch (error) {
+      logCaught(this.log, 'error', 'what a tenant does not use could not be collected', error);
       return true;
     }
   }

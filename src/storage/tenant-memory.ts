@@ -2,9 +2,10 @@
  * The Durable Object of one tenant: which conversations there are and what they refer to, since neither objects nor references can be listed
  * otherwise. By it what nobody uses any more is found, and all of a tenant.
  */
+
 import { DurableObject } from 'cloudflare:workers';
 import { type Env, readConfig } from '../config.ts';
-import { createObjectLog, type Log } from '../log.ts';
+import { createObjectLog, type Log, logCaught } from '../log.ts';
 import { eraseStep, expireStep, type Ground } from './deletion.ts';
 import { Retention } from './retention.ts';
 import { TenantBucket } from './tenant-bucket.ts';
@@ -97,9 +98,7 @@ export class TenantMemoryObject extends DurableObject<Env> {
         return false;
       }
     } catch (error) {
-      // The message of what was thrown may hold names.
-      const fields = { code: 'store_failed', error: Object(error).name };
-      this.log('error', 'what a tenant has could not be erased; it is tried again', fields);
+      logCaught(this.log, 'error', 'what a tenant has could not be erased; it is tried again', error);
       await this.ctx.storage.setAlarm(this.now() + PAUSE_MS);
       return false;
     }
@@ -130,8 +129,7 @@ export class TenantMemoryObject extends DurableObject<Env> {
     try {
       if (!(await within(this.stepMs, this.expire(unusedSince)))) pause = 0;
     } catch (error) {
-      const fields = { code: 'store_failed', error: Object(error).name };
-      this.log('error', 'conversations could not expire; it is tried again', fields);
+      logCaught(this.log, 'error', 'conversations could not expire; it is tried again', error);
     }
     await this.ctx.storage.setAlarm(this.now() + pause);
   }

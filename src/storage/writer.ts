@@ -4,6 +4,7 @@
  * A view may name a ref only when its write is known to be done. One look at a manifest proves all refs up to a frontier; what it
  * does not prove is written, a few at a time and within a time limit; and what is still not known then stays in full.
  */
+import { type Log, logCaught } from '../log.ts';
 import { Lru, TenantLru } from '../memory/lru.ts';
 import type { RefUses } from './ref-uses.ts';
 import type { RefStore, StoredContent } from './refs.ts';
@@ -64,6 +65,7 @@ export interface RefWriterPorts {
   /** Of the conversation that refers to what is written; undefined as long as none is known. */
   readonly uses: RefUses | undefined;
   readonly retention: Retention;
+  readonly log: Log;
 }
 
 /** Writes one tenant's contents, and notes that a conversation refers to them. */
@@ -74,17 +76,21 @@ export class RefWriter {
   private readonly waitUntil: WaitUntil;
   private readonly uses: RefUses | undefined;
   private readonly retention: Retention;
+  private readonly log: Log;
+  /** What was logged: where storage is down, each ref fails alike. */
+  private readonly logged = new Set<string>();
   private readonly slots = new Slots(AT_ONCE);
   /** Names that were seen written in this request, and when they were uploaded: of a manifest, the oldest of its refs. */
   private readonly seen = new Map<string, number>();
 
-  constructor({ store, tenant, known, waitUntil, uses, retention }: RefWriterPorts) {
+  constructor({ store, tenant, known, waitUntil, uses, retention, log }: RefWriterPorts) {
     this.store = store;
     this.tenant = tenant;
     this.known = known;
     this.waitUntil = waitUntil;
     this.uses = uses;
     this.retention = retention;
+    this.log = log;
   }
 
   isKnown(ref: string): boolean {
@@ -138,7 +144,7 @@ export class RefWriter {
 
   /** See `RefUses`. */
   private async tellUses(refs: readonly string[], written: ReadonlySet<string>): Promise<void> {
-    await this.uses?.note(refs, written).catch(() => undefined);
+    await this.uses?.note(refs, written).catch(this.failed('a use of refs could not be noted'));
   }
 
   /**
@@ -176,14 +182,15 @@ export class RefWriter {
 
   /** Looks whether a manifest vouches for contents. One of contents so old that they may be gone vouches for nothing. */
   private async isVouchedFor(manifest: string, contents: readonly StoredContent[]): Promise<boolean> {
-    const oldest = await this.slots.run(() => this.store.oldestIn(manifest)).catch(() => undefined);
+    const looked = this.slots.run(() => this.store.oldestIn(manifest));
+    const oldest = await looked.catch(this.failed('a manifest could not be read'));
     if (oldest === undefined || this.retention.mayBeGone(oldest)) return false;
     for (const name of [manifest, ...contents.map(({ ref }) => ref)]) this.see(name, oldest);
     return true;
   }
 
   private async lookAt(ref: string): Promise<void> {
-    const uploaded = await this.uploaded(ref).catch(() => undefined);
+    const uploaded = await this.uploaded(ref).catch(this.failed('a ref could not be looked up'));
     if (uploaded !== undefined) this.see(ref, uploaded);
   }
 
@@ -217,8 +224,9 @@ export class RefWriter {
         else this.see(ref, uploaded);
       }
       if (!looked.includes(undefined)) await this.writeManifest(manifest, all);
-    } catch {
+    } catch (error) {
       // Without a manifest the next look costs more, and nothing else.
+      this.failed('a manifest could not be written')(error);
     }
   }
 
@@ -246,9 +254,10 @@ export class RefWriter {
       else this.see(ref, uploaded);
       return uploaded !== undefined;
     };
-    const renewed = await Promise.all(due.map((ref) => this.slots.run(() => renew(ref)).catch(() => false)));
-    if (manifest === undefined || renewed.includes(false)) return;
-    await this.writeManifest(manifest, contents).catch(() => undefined);
+    const failed = this.failed('a ref could not be renewed');
+    const renewed = await Promise.all(due.map((ref) => this.slots.run(() => renew(ref)).catch(failed)));
+    if (manifest === undefined || !renewed.every(Boolean)) return;
+    await this.writeManifest(manifest, contents).catch(this.failed('a manifest could not be written'));
   }
 
   private forget(ref: string): void {
@@ -267,9 +276,19 @@ export class RefWriter {
       // Only where contents age does it matter when they were written.
       const uploaded = wasThere && this.retention.isOn ? await this.uploaded(content.ref) : Date.now();
       if (uploaded !== undefined) this.see(content.ref, uploaded);
-    } catch {
+    } catch (error) {
       // Not known to be written: the caller of `ensure` sees that, and leaves the content in full.
+      this.failed('a content could not be written')(error);
     }
+  }
+
+  /** What takes a failure that the request survives. */
+  private failed(message: string): (error: unknown) => undefined {
+    return (error) => {
+      if (!this.logged.has(message)) logCaught(this.log, 'warn', message, error);
+      this.logged.add(message);
+      return undefined;
+    };
   }
 
   /** Each content once, without those that are known. */

@@ -87,6 +87,25 @@ describe('a request whose storage fails', () => {
     },
   );
 
+  it('F30: is logged with its code and the error’s name, each failure once', async () => {
+    const logged: string[] = [];
+    vi.spyOn(console, 'warn').mockImplementation((line: string) => void logged.push(line));
+    const watched = watchedBucket();
+    const app = startApp(watched.bucket, { LOG_LEVEL: 'warn' });
+    watched.failing.add('put');
+    await app.chat(conversation());
+    const failures = logged.map((line) => JSON.parse(line)).filter(({ error }) => error !== undefined);
+    expect(failures).toContainEqual(
+      expect.objectContaining({
+        message: 'a content could not be written',
+        code: 'store_failed',
+        error: 'Error',
+      }),
+    );
+    expect(failures.filter(({ message }) => message === 'a content could not be written')).toHaveLength(1);
+    expect(logged.join()).not.toContain('R2 is down');
+  });
+
   it('by never answering is answered all the same', async () => {
     const watched = watchedBucket();
     hang(watched, 'put', 'get', 'head');

@@ -43,6 +43,7 @@ function writerOf(
     waitUntil: (work) => background.push(work),
     uses,
     retention,
+    log: () => {},
   });
   const settled = async (): Promise<void> => {
     for (const work of background) await work;
