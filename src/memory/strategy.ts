@@ -136,7 +136,7 @@ const schemas = {
 };
 
 /** The modes that exist. */
-const MODES = Object.keys(schemas) as Mode[];
+export const MODES = Object.keys(schemas) as Mode[];
 
 export type Mode = keyof typeof schemas;
 type NoneStrategy = z.output<typeof schemas.none>;
@@ -325,13 +325,18 @@ function describe(mode: Mode, issue: z.core.$ZodIssue | undefined): StrategyFaul
   const field = issue.path.join('.');
   if (issue.code === 'unrecognized_keys') {
     const unknown = issue.keys[0] ?? '';
-    const known = Object.keys(schemas[mode].shape);
+    const known = knownFields(mode);
     return {
       field: unknown,
       message: `Unknown field ${quote(unknown)} in memory_strategy with mode '${mode}'; the nearest known one is '${nearest(unknown, known)}'.`,
     };
   }
   return { field, message: `memory_strategy.${field} is not valid: ${issue.message}.` };
+}
+
+/** The fields that a strategy of a mode may have. */
+export function knownFields(mode: Mode): string[] {
+  return Object.keys(schemas[mode].shape);
 }
 
 /** The known word with the smallest edit distance; one that holds the word as it stands comes before all others. */
