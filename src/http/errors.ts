@@ -93,6 +93,23 @@ export function upstreamError(fault: UpstreamFault): ApiError {
     : new ApiError(fault, 'The upstream could not be reached.');
 }
 
+/** Codes and types of errors by which an upstream limits or refuses an account. */
+const LIMITS = /rate.?limit|quota|billing|insufficient|usage.?limit|too.?many.?requests|credit/i;
+const REFUSALS = /authenti|authori[sz]|api.?key|permission|account|organi[sz]ation|forbidden/i;
+
+/** An account by its id or its key. */
+const ACCOUNT = /\b(?:org|proj|user)[-_]\w{4}|\bsk-\w/;
+
+/** The same of an error within an answer, whose status may stand in the error. */
+export function accountFault(error: Readonly<Record<string, unknown>>): AnswerFault | undefined {
+  const { code, type, status } = error;
+  const message = `${error.message ?? ''}`;
+  const said = `${code} ${type} ${ACCOUNT.test(message) ? message : ''}`;
+  if (LIMITS.test(said)) return accountError(429)?.toBody().error;
+  if (REFUSALS.test(said) || ACCOUNT.test(message)) return accountError(403)?.toBody().error;
+  return accountError(Number([status, code].find((value) => typeof value === 'number')))?.toBody().error;
+}
+
 /** What callers of a shared account are told where the upstream refuses that account; undefined where it says something else. */
 export function accountError(status: number): ApiError | undefined {
   if (status === 429)

@@ -17,7 +17,7 @@ import { isDecoded, responseHeaders } from '../upstream/request.ts';
 import { type EventFormat, relayEvents } from '../upstream/stream.ts';
 import type { ArchiveRequest } from './archive.ts';
 import type { ReasoningWish } from './ask-reasoning.ts';
-import { ApiError, answerTooLarge, internalError, upstreamError } from './errors.ts';
+import { ApiError, accountFault, answerTooLarge, internalError, upstreamError } from './errors.ts';
 import type { MadeView, RequestScope } from './make-view.ts';
 import type { OfferedTools } from './offer-tools.ts';
 import { setReportHeaders } from './report-headers.ts';
@@ -103,13 +103,15 @@ function relayStream(
     );
   const joined = retrieval && joining(retrieval, answers.joinStreams);
   const report = (): Report => reportWith(made.report, retrieval?.rounds, joined);
-  const seen = answers.stream(inBody ? report : undefined, listener || undefined);
+  const retell = scope.services.config.access && accountFault;
+  const seen = answers.stream(inBody ? report : undefined, listener || undefined, retell);
   const goesOn = async (coming: Promise<UpstreamAnswer>): Promise<UpstreamAnswer | AnswerFault> => {
     try {
       const next = await coming;
       const { ok, body } = next.response;
       if (ok && body && isEventStream(next.response)) return next;
-      return faultOf(body ? await readWhole(next, scope) : new Uint8Array(), ok);
+      const fault = faultOf(body ? await readWhole(next, scope) : new Uint8Array(), ok);
+      return retell?.({ ...fault }) ?? fault;
     } catch (error) {
       return told(error, scope).toBody().error;
     }

@@ -1,5 +1,6 @@
 /** The answers of one protocol, as the routes relay them. */
 import type { Report, TokenUsage } from '../memory/report.ts';
+import type { Retell } from './retold.ts';
 import { levels, memberSplices, scanObject, splice } from './spans.ts';
 import type { Turn } from './turn.ts';
 
@@ -96,8 +97,15 @@ export type Joining<Joined> = (
 ) => Joined;
 
 export interface AnswerFormat {
-  /** @param report asked for when the answer is whole; absent where none is to be added */
-  stream(report: (() => Report) | undefined, listener: AnswerListener | undefined): AnswerStream;
+  /**
+   * @param report asked for when the answer is whole; absent where none is to be added
+   * @param retell absent where the upstream's errors are told as they came
+   */
+  stream(
+    report: (() => Report) | undefined,
+    listener: AnswerListener | undefined,
+    retell?: Retell,
+  ): AnswerStream;
   /** For one stream. Waits for nothing that a caller can read as an answer. */
   begin(): StreamBeginning;
   gather(): AnswerGatherer;

@@ -19,7 +19,7 @@ function begunBy(data: string): Begun {
 }
 
 export const chatFormat: AnswerFormat = {
-  stream: (report, listener) => new ChatStream(report, listener),
+  stream: (...told) => new ChatStream(...told),
   begin: () => new FirstFrames(begunBy),
   gather: () => new StreamedAnswer(),
   text: answerText,

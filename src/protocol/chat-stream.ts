@@ -2,6 +2,7 @@
 import type { Report } from '../memory/report.ts';
 import type { AnswerFault, AnswerListener, AnswerStream } from './answer-format.ts';
 import { reportChunk } from './chat.ts';
+import { type Retell, retold } from './retold.ts';
 import { dataFrame, dataOf, FrameSplitter, KEEPALIVE } from './sse.ts';
 
 /** The sentinel that ends a complete stream (https://platform.openai.com/docs/api-reference/chat/create, `stream`). */
@@ -15,16 +16,18 @@ export class ChatStream implements AnswerStream {
   private readonly splitter = new FrameSplitter();
   private readonly report: (() => Report) | undefined;
   private readonly listener: AnswerListener | undefined;
+  private readonly retell: Retell | undefined;
   /** Data of a chunk of this stream, whose id the report takes. */
   private sample: string | undefined;
   private finished = false;
   private done = false;
   private failed = false;
 
-  /** @param report asked for when the answer is whole */
-  constructor(report: (() => Report) | undefined, listener?: AnswerListener) {
+  /** See `AnswerFormat`. */
+  constructor(report: (() => Report) | undefined, listener?: AnswerListener, retell?: Retell) {
     this.report = report;
     this.listener = listener;
+    this.retell = retell;
   }
 
   push(chunk: Uint8Array): Uint8Array[] {
@@ -60,6 +63,7 @@ export class ChatStream implements AnswerStream {
 
   private frame(frame: Uint8Array): Uint8Array[] {
     let before: Uint8Array[] = [];
+    let shown = frame;
     for (const data of dataOf(frame)) {
       if (data.trim() === DONE) {
         before = this.done ? [] : this.reportFrames();
@@ -70,9 +74,11 @@ export class ChatStream implements AnswerStream {
         this.sample ??= data;
         this.finished ||= FINISHED.test(data);
         this.failed ||= ERROR.test(data);
+        const told = retold(data, this.retell);
+        if (told !== undefined) shown = dataFrame(told);
       }
     }
-    return [...before, frame];
+    return [...before, shown];
   }
 
   private reportFrames(): Uint8Array[] {

@@ -11,8 +11,9 @@ import { asObject, parseJson } from './json.ts';
 import { ResponsesBodies } from './responses-bodies.ts';
 import { OPENS, ResponsesStreams } from './responses-streams.ts';
 import { goOnResponses, waitsForCaller } from './responses-turn.ts';
+import { type Retell, retold } from './retold.ts';
 import { fieldOf, levels, memberSplices, type Outline, scanJson, splice } from './spans.ts';
-import { dataOf, eventFrame, FrameSplitter, KEEPALIVE } from './sse.ts';
+import { dataFrame, dataOf, eventFrame, FrameSplitter, KEEPALIVE } from './sse.ts';
 import { type Begun, FirstFrames } from './stream-beginning.ts';
 
 /** Events that end a stream (https://platform.openai.com/docs/api-reference/responses-streaming); what only looks like one is read. */
@@ -31,7 +32,7 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 export const responsesFormat: AnswerFormat = {
-  stream: (report, listener) => new ResponsesStream(report, listener),
+  stream: (...told) => new ResponsesStream(...told),
   begin: () => new FirstFrames(begunBy),
   gather: () => new StreamedResponse(),
   text: (body) => textOf(parseJson(decoder.decode(body))),
@@ -77,12 +78,18 @@ class ResponsesStream implements AnswerStream {
   private readonly splitter = new FrameSplitter(LONGEST_FRAME);
   private readonly report: (() => Report) | undefined;
   private readonly listener: AnswerListener | undefined;
+  private readonly retell: Retell | undefined;
   private over = false;
   private sequence = -1;
 
-  constructor(report: (() => Report) | undefined, listener: AnswerListener | undefined) {
+  constructor(
+    report: (() => Report) | undefined,
+    listener: AnswerListener | undefined,
+    retell: Retell | undefined,
+  ) {
     this.report = report;
     this.listener = listener;
+    this.retell = retell;
   }
 
   push(chunk: Uint8Array): Uint8Array[] {
@@ -115,11 +122,12 @@ class ResponsesStream implements AnswerStream {
     this.listener?.push(data);
     this.sequence = Number(SEQUENCE_NUMBER.exec(data)?.[1] ?? this.sequence);
     const type = lastEvent(data)?.type;
-    if (type === undefined) return frame;
+    const told = retold(data, this.retell);
+    if (type === undefined) return told === undefined ? frame : dataFrame(told);
     this.over = true;
-    if (type === 'error') return frame;
-    if (type !== 'response.failed') this.listener?.complete();
-    return this.report ? eventFrame(type, withReport(data, this.report())) : frame;
+    if (type !== 'response.failed' && type !== 'error') this.listener?.complete();
+    if (this.report && type !== 'error') return eventFrame(type, withReport(told ?? data, this.report()));
+    return told === undefined ? frame : eventFrame(type, told);
   }
 }
 

@@ -323,6 +323,86 @@ describe.each(PROTOCOLS)('what callers learn of a shared account, over $name', (
   });
 });
 
+describe('what callers learn of a shared account by a stream', () => {
+  const limited = {
+    code: 'rate_limit_exceeded',
+    message:
+      'Rate limit reached for gpt-5 in organization org-deployers on tokens per min (TPM): Limit 30000.',
+  };
+  const failures: [string, string, object][] = [
+    ['chat', '/v1/chat/completions', { error: { ...limited, type: 'tokens', param: null } }],
+    ['chat', '/v1/chat/completions', { choices: [], error: { code: 429, message: limited.message } }],
+    ['chat', '/v1/chat/completions', { error: limited.message }],
+    ['responses', '/v1/responses', { type: 'error', sequence_number: 4, param: null, ...limited }],
+    ['responses', '/v1/responses', { type: 'error', sequence_number: 4, error: limited }],
+    [
+      'responses',
+      '/v1/responses',
+      { type: 'response.failed', response: { id: 'r', status: 'failed', error: limited, output: [] } },
+    ],
+  ];
+
+  it.each(failures)('F15: is nothing in a stream that fails, either: %s, %#', async (name, path, event) => {
+    const failing = streaming(name, event);
+    const body = {
+      model,
+      stream: true,
+      ...(name === 'chat' ? { messages: chat.messages } : { input: 'Hello' }),
+    };
+    const tool = { name: 'search', parameters: { type: 'object' } };
+    const tools = [name === 'chat' ? { type: 'function', function: tool } : { type: 'function', ...tool }];
+    const strategy = { mode: 'compact', compact_retrieval: 'tool' };
+    for (const more of [{ memory_strategy: 'none' }, { memory_strategy: strategy, tools }]) {
+      deployment.upstream.next(failing);
+      const answer = await deployment.fetch(path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...withKey() },
+        body: JSON.stringify({ ...body, ...more }),
+      });
+      const text = await answer.text();
+      expect(answer.status).toBe(200);
+      expect(text).toContain('takes no more requests of this deployment');
+      expect(text).toContain('rate_limit_exceeded');
+      expect(text).not.toMatch(/deployers|30000/);
+    }
+    ownKeys.upstream.next(failing);
+    const own = await ownKeys.fetch(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: 'Bearer sk-of-a-caller-0123456789' },
+      body: JSON.stringify(body),
+    });
+    expect(await own.text()).toContain(JSON.stringify(event));
+  });
+
+  it('F15: is all that the upstream says of what a stream asks for', async () => {
+    const event = {
+      error: { code: 'invalid_prompt', message: 'This prompt is not taken.', type: 'x', param: null },
+    };
+    deployment.upstream.next(streaming('chat', event));
+    const answer = await deployment.chat({ ...chat, stream: true }, withKey());
+    expect(await answer.text()).toContain(JSON.stringify(event));
+  });
+});
+
+/** A stream that says a word and then this. */
+function streaming(name: string, event: object): Behaviour {
+  const said =
+    name === 'chat'
+      ? {
+          id: 'c',
+          choices: [{ index: 0, delta: { role: 'assistant', content: 'One' }, finish_reason: null }],
+        }
+      : { type: 'response.output_text.delta', sequence_number: 3, item_id: 'm', delta: 'One' };
+  return (_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (const frame of [said, event]) {
+      const type = 'type' in frame ? `event: ${frame.type}\n` : '';
+      response.write(`${type}data: ${JSON.stringify(frame)}\n\n`);
+    }
+    response.end();
+  };
+}
+
 describe('what a body may name of a shared account', () => {
   const post = (
     on: typeof deployment,
