@@ -3,7 +3,7 @@
  * in milliseconds.
  */
 import { buffer } from 'node:stream/consumers';
-import { loadTokenize, type Tokenize } from '../src/memory/tokens.ts';
+import { loadTokenize, type Tokenize } from '../src/memory/tokens/tokens.ts';
 import { createIsolate, strategyOf, viewBytes } from './pipeline.ts';
 import { NONE, STRATEGIES } from './strategies.ts';
 

@@ -1,21 +1,27 @@
 /**
- * What Precis does with a body before it goes upstream, without HTTP and storage: the steps of `src/http/make-view.ts`, with
+ * What Precis does with a body before it goes upstream, without HTTP and storage: the steps of `src/view/make-view.ts`, with
  * every ref taken as written.
  */
+
+import { readHistory } from '../src/memory/conversation/history.ts';
 import { type ContentFacts, createContentFacts } from '../src/memory/edits/compact.ts';
-import { readHistory } from '../src/memory/history.ts';
-import { mayAct, type PlanRequest, plan } from '../src/memory/plan.ts';
-import { createWrittenPreviews, type WrittenPreviews } from '../src/memory/preview.ts';
+import { createWrittenPreviews, type WrittenPreviews } from '../src/memory/edits/preview.ts';
+import { mayAct, type PlanRequest, plan } from '../src/memory/plan/plan.ts';
+import { render } from '../src/memory/plan/view.ts';
 import {
   edits,
   type MemoryStrategy,
   type MemoryStrategyRequest,
   parseStrategy,
-} from '../src/memory/strategy.ts';
-import { createTokenCounter, type TokenCounter, type Tokenize, toolTokens } from '../src/memory/tokens.ts';
-import { render } from '../src/memory/view.ts';
-import { readChatRequest, writeChatRequest } from '../src/protocol/chat.ts';
-import { labelDigest, type Tenant, Tenants } from '../src/storage/tenant.ts';
+} from '../src/memory/strategy/strategy.ts';
+import {
+  createTokenCounter,
+  type TokenCounter,
+  type Tokenize,
+  toolTokens,
+} from '../src/memory/tokens/tokens.ts';
+import { readChatRequest, writeChatRequest } from '../src/protocol/chat/request.ts';
+import { labelDigest, type Tenant, Tenants } from '../src/tenant/identity.ts';
 
 /** What an isolate remembers between requests. */
 export interface Isolate {

@@ -8,7 +8,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { loadTokenize } from '../src/memory/tokens.ts';
+import { loadTokenize } from '../src/memory/tokens/tokens.ts';
 import { createIsolate } from './pipeline.ts';
 import { Conversation } from './replay/conversation.ts';
 import { makeTraces } from './replay/generator.ts';

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { type ChatRequest, readChatRequest } from '../src/protocol/chat.ts';
+import { type ChatRequest, readChatRequest } from '../src/protocol/chat/request.ts';
 
 /** A value that a message writes again although none has held it for a while. */
 export interface Reuse {

@@ -2,17 +2,17 @@
  * Summaries in a replay, without any model: the words are the extractive digest's, each on top of the one before, and what a summary
  * stands for is kept as a transcript that names the one before it.
  */
-import { type History, readHistory } from '../src/memory/history.ts';
-import type { Message } from '../src/memory/message.ts';
-import { type Plan, plan } from '../src/memory/plan.ts';
-import type { ReplayedStrategy } from '../src/memory/strategy.ts';
-import { toolTokens } from '../src/memory/tokens.ts';
-import type { ChatRequest } from '../src/protocol/chat.ts';
-import { labelDigest } from '../src/storage/tenant.ts';
-import { writeDigest } from '../src/summary/digest.ts';
-import { entriesOf } from '../src/summary/entries.ts';
+import { type History, readHistory } from '../src/memory/conversation/history.ts';
+import type { Message } from '../src/memory/conversation/message.ts';
+import { type Plan, plan } from '../src/memory/plan/plan.ts';
+import type { ReplayedStrategy } from '../src/memory/strategy/strategy.ts';
+import { toolTokens } from '../src/memory/tokens/tokens.ts';
+import type { ChatRequest } from '../src/protocol/chat/request.ts';
 import { transcriptOf } from '../src/summary/kept-transcript.ts';
-import { collectLedger } from '../src/summary/ledger.ts';
+import { writeDigest } from '../src/summary/text/digest.ts';
+import { entriesOf } from '../src/summary/text/entries.ts';
+import { collectLedger } from '../src/summary/text/ledger.ts';
+import { labelDigest } from '../src/tenant/identity.ts';
 import type { Isolate } from './pipeline.ts';
 
 /** A summary that is in use. */

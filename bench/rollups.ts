@@ -7,12 +7,12 @@
  * on top of the one before: what a deployment shows without any model.
  */
 import { parseArgs } from 'node:util';
-import { readHistory } from '../src/memory/history.ts';
-import { type Plan, pricesOf } from '../src/memory/plan.ts';
-import type { SummarizeStrategy } from '../src/memory/strategy.ts';
-import { loadTokenize, toolTokens } from '../src/memory/tokens.ts';
-import { render, type ShownSummary, shownIn } from '../src/memory/view.ts';
-import { type ChatRequest, writeChatRequest } from '../src/protocol/chat.ts';
+import { readHistory } from '../src/memory/conversation/history.ts';
+import { type Plan, pricesOf } from '../src/memory/plan/plan.ts';
+import { render, type ShownSummary, shownIn } from '../src/memory/plan/view.ts';
+import type { SummarizeStrategy } from '../src/memory/strategy/strategy.ts';
+import { loadTokenize, toolTokens } from '../src/memory/tokens/tokens.ts';
+import { type ChatRequest, writeChatRequest } from '../src/protocol/chat/request.ts';
 import { percent, printTable, thousands } from './figures.ts';
 import { createIsolate, strategyOf } from './pipeline.ts';
 import { holds, type ReuseTrace, readReuse, requestOf, textsOf } from './reuse.ts';

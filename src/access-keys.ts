@@ -1,6 +1,6 @@
 /** `ACCESS_KEYS`: one account of the deployer's behind many callers, and what these may send to it. */
 import { ConfigError } from './config-error.ts';
-import { jsonOf, levels, scanObject } from './protocol/spans.ts';
+import { jsonOf, levels, scanObject } from './protocol/json/spans.ts';
 import type { Opened } from './protocol/stored-names.ts';
 
 /** A caller's access key. */

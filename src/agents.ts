@@ -5,8 +5,8 @@
  * `agent_type`. A strategy of the request itself, or of its conversation, wins over the agent's.
  */
 import type { Isolation } from './config.ts';
-import type { MemoryInjectionRequest } from './memory/injection.ts';
-import type { MemoryStrategyRequest } from './memory/strategy.ts';
+import type { MemoryInjectionRequest } from './memory/strategy/injection.ts';
+import type { MemoryStrategyRequest } from './memory/strategy/strategy.ts';
 
 export interface AgentSpec {
   /** Letters, digits, `-` and `_`: it stands in a URL. */

@@ -2,22 +2,22 @@
 import { Hono } from 'hono';
 import { accessKeysIn } from './access-keys.ts';
 import { ConfigError, type Env } from './config.ts';
-import { accessKeyIn, callerOf } from './http/caller.ts';
-import { chatCompletions } from './http/chat.ts';
-import { knownAgent } from './http/choose-strategy.ts';
-import { compact } from './http/compact.ts';
-import { listMessages } from './http/conversation-messages.ts';
-import { deleteMemory, getMemory, patchMemory } from './http/conversations.ts';
-import { ApiError, internalError } from './http/errors.ts';
-import { mcp } from './http/mcp.ts';
-import { passthrough } from './http/passthrough.ts';
-import { deleteRef, getRef, getRefTool, listRefs } from './http/refs.ts';
-import { compactResponses, responses } from './http/responses.ts';
-import { routeOf } from './http/routing.ts';
-import { type AppEnv, servicesOf } from './http/services.ts';
-import { deleteTenantData } from './http/tenant-data.ts';
 import { createObjectLog } from './log.ts';
-import { checkSecrets } from './published-secrets.ts';
+import { accessKeyIn, callerOf } from './request/caller.ts';
+import { knownAgent } from './request/choose-strategy.ts';
+import { ApiError, internalError } from './request/errors.ts';
+import { type AppEnv, servicesOf } from './request/services.ts';
+import { chatCompletions } from './routes/chat.ts';
+import { compact } from './routes/compact.ts';
+import { listMessages } from './routes/conversation-messages.ts';
+import { deleteMemory, getMemory, patchMemory } from './routes/conversations.ts';
+import { mcp } from './routes/mcp.ts';
+import { passthrough } from './routes/passthrough.ts';
+import { deleteRef, getRef, getRefTool, listRefs } from './routes/refs.ts';
+import { compactResponses, responses } from './routes/responses.ts';
+import { routeOf } from './routes/routing.ts';
+import { deleteTenantData } from './routes/tenant-data.ts';
+import { checkSecrets } from './tenant/published-secrets.ts';
 
 /** Nothing below these is another's to answer. `/v1/conversations/{id}` and its items are OpenAI's. */
 const OWN_PATHS = [

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { type Access, readAccess } from './access-keys.ts';
 import { ConfigError } from './config-error.ts';
-import type { Price } from './memory/prices.ts';
-import { type MemoryStrategy, parseStrategy } from './memory/strategy.ts';
+import type { Price } from './memory/strategy/prices.ts';
+import { type MemoryStrategy, parseStrategy } from './memory/strategy/strategy.ts';
 
 /** The Worker's bindings (wrangler.toml). */
 export interface Env {

@@ -1,7 +1,7 @@
 /** A conversation that is replayed, and its messages as they go up: counted once, read once, whatever policy sends them. */
-import type { Message } from '../../src/memory/message.ts';
-import { ANSWER_OVERHEAD, type TokenCounter, toolTokens } from '../../src/memory/tokens.ts';
-import { type ChatRequest, readChatRequest } from '../../src/protocol/chat.ts';
+import type { Message } from '../../src/memory/conversation/message.ts';
+import { ANSWER_OVERHEAD, type TokenCounter, toolTokens } from '../../src/memory/tokens/tokens.ts';
+import { type ChatRequest, readChatRequest } from '../../src/protocol/chat/request.ts';
 import { type ReuseTrace, requestOf, textsOf } from '../reuse.ts';
 import type { PricedMessage } from './bill.ts';
 

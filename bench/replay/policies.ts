@@ -1,5 +1,5 @@
 /** The policies that are compared. */
-import { edits, parseStrategy } from '../../src/memory/strategy.ts';
+import { edits, parseStrategy } from '../../src/memory/strategy/strategy.ts';
 import type { Isolate } from '../pipeline.ts';
 import { clearToolUses } from './peers/clear-tool-uses.ts';
 import { keepLast } from './peers/keep-last.ts';

@@ -1,12 +1,12 @@
 /** Precis itself as a policy: planned and rendered as for a request, with every ref taken as written. */
 
 import type { Removal } from '../../src/memory/edits/removal.ts';
-import type { Plan } from '../../src/memory/plan.ts';
-import type { ReplayedStrategy } from '../../src/memory/strategy.ts';
-import { type View as RenderedView, render, shownIn } from '../../src/memory/view.ts';
-import { writeChatRequest } from '../../src/protocol/chat.ts';
-import { summaryMessages } from '../../src/protocol/chat-summary.ts';
-import { trimmedTranscript } from '../../src/summary/trimmed-transcript.ts';
+import type { Plan } from '../../src/memory/plan/plan.ts';
+import { type View as RenderedView, render, shownIn } from '../../src/memory/plan/view.ts';
+import type { ReplayedStrategy } from '../../src/memory/strategy/strategy.ts';
+import { writeChatRequest } from '../../src/protocol/chat/request.ts';
+import { summaryMessages } from '../../src/protocol/chat/summary.ts';
+import { trimmedTranscript } from '../../src/summary/text/trimmed-transcript.ts';
 import type { Isolate } from '../pipeline.ts';
 import { requestOf, textsOf } from '../reuse.ts';
 import { historyUpTo, planOf, type RollUp, rollUp, textsUnder } from '../roll-up.ts';

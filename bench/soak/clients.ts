@@ -1,5 +1,5 @@
 /** The clients of the soak: each goes through recorded conversations, request by request, in one mode after another. */
-import type { MemoryStrategyRequest } from '../../src/memory/strategy.ts';
+import type { MemoryStrategyRequest } from '../../src/memory/strategy/strategy.ts';
 import { itemsOf, responsesBody, responsesTools } from '../../test/support/items.ts';
 import { makeTraces } from '../replay/generator.ts';
 import { type ReuseTrace, readTraces } from '../reuse.ts';

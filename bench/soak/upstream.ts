@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { HEADINGS, writeSections } from '../../src/summary/headings.ts';
+import { HEADINGS, writeSections } from '../../src/summary/text/headings.ts';
 import { type Answer, chunks, completion, DONE, usageOf } from '../../test/support/completion.ts';
 import { eventsOf, responseOf } from '../../test/support/response.ts';
 

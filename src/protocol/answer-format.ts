@@ -1,8 +1,8 @@
 /** The answers of one protocol, as the routes relay them. */
-import type { Report, TokenUsage } from '../memory/report.ts';
+import type { Report, TokenUsage } from '../memory/plan/report.ts';
+import { levels, memberSplices, scanObject, splice } from './json/spans.ts';
 import type { Retell } from './retold.ts';
-import { levels, memberSplices, scanObject, splice } from './spans.ts';
-import type { Turn } from './turn.ts';
+import type { Turn } from './tool-turn.ts';
 
 /** Who listens to a stream beside its caller. */
 export interface AnswerListener {

@@ -1,6 +1,6 @@
 /** What any body may be refused for, before a wire format is looked at. */
-import type { Result } from '../memory/result.ts';
-import { type JsonSpan, JsonSyntaxError, type Outline, scanJson } from './spans.ts';
+import type { Result } from '../lib/result.ts';
+import { type JsonSpan, JsonSyntaxError, type Outline, scanJson } from './json/spans.ts';
 
 /** Why a body can't be read: a code of design §5, the field, and what would be right. */
 export interface BodyFault {

@@ -1,8 +1,8 @@
 /** Edits of a view in the caller's bytes that are the same in every wire format, but for what a part of text is called. */
 import type { Removal } from '../memory/edits/removal.ts';
-import type { View } from '../memory/view.ts';
+import type { View } from '../memory/plan/view.ts';
+import { fieldOf, type JsonSpan, levels, type Splice, textOf, within } from './json/spans.ts';
 import { BREAKPOINTS } from './parts.ts';
-import { fieldOf, type JsonSpan, levels, type Splice, textOf, within } from './spans.ts';
 
 /** What a part of text is called: `text` in chat, `input_text` in the Responses API. */
 export type TextType = 'text' | 'input_text';

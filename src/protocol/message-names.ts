@@ -1,7 +1,7 @@
 /** The names of a message in the caller's bytes, each worked out once (see `Message`). */
 import { createHash } from 'node:crypto';
-import type { Content } from '../memory/message.ts';
-import { withoutWhiteSpace } from './white-space.ts';
+import type { Content } from '../memory/conversation/message.ts';
+import { withoutWhiteSpace } from './json/white-space.ts';
 
 export abstract class NamedMessage {
   private knownDigest: string | undefined;

@@ -1,8 +1,8 @@
 /** What the bodies of all requests to a model have in common: their top-level fields, and their tools. */
-import type { Tools } from '../memory/tokens.ts';
+import type { Tools } from '../memory/tokens/tokens.ts';
 import type { OwnField } from './body.ts';
+import { fieldOf, type JsonSpan, jsonOf, type Member, textOf } from './json/spans.ts';
 import type { SharedAccount } from './model-request.ts';
-import { fieldOf, type JsonSpan, jsonOf, type Member, textOf } from './spans.ts';
 import { findStoredName, type Opened, type StoredName } from './stored-names.ts';
 import { readTools } from './tools.ts';
 

@@ -1,7 +1,7 @@
 /** A request to a model as the rest of Precis sees it, whatever its wire format. */
-import type { Message } from '../memory/message.ts';
-import type { Tools } from '../memory/tokens.ts';
-import type { View } from '../memory/view.ts';
+import type { Message } from '../memory/conversation/message.ts';
+import type { View } from '../memory/plan/view.ts';
+import type { Tools } from '../memory/tokens/tokens.ts';
 import type { OwnField } from './body.ts';
 import type { Opened, StoredName } from './stored-names.ts';
 import type { FunctionTool } from './tools.ts';

@@ -1,9 +1,9 @@
 /** Contents that are a text, or an array of parts: what they weigh, and what they hold, in whichever protocol. */
 import { Buffer } from 'node:buffer';
-import { type Content, type InlineMedia, jsonBytes, type Weight } from '../memory/message.ts';
+import { asObject, asString } from '../lib/json.ts';
+import { type Content, type InlineMedia, jsonBytes, type Weight } from '../memory/conversation/message.ts';
 import type { TextType } from './edits.ts';
-import { asObject, asString } from './json.ts';
-import { type JsonSpan, jsonOf, levels, textOf, within } from './spans.ts';
+import { type JsonSpan, jsonOf, levels, textOf, within } from './json/spans.ts';
 
 /**
  * Flat prices in tokens. Images: the base and four tiles of GPT-4o's high detail at 1024 × 1024, and its low detail

@@ -1,8 +1,8 @@
 /** Compaction items of ours in a caller's body, and what stands there when they are opened. The upstream's own are not touched. */
 import { Buffer } from 'node:buffer';
-import { asObject, asString, parseJson } from './json.ts';
+import { asObject, asString, parseJson } from '../lib/json.ts';
+import { fieldOf, type JsonSpan, jsonOf, type Splice, scanObject, splice } from './json/spans.ts';
 import type { ModelRequest } from './model-request.ts';
-import { fieldOf, type JsonSpan, jsonOf, type Splice, scanObject, splice } from './spans.ts';
 
 /** A message or an item that holds an opaque text of ours. */
 export interface Sealed {

@@ -5,7 +5,7 @@
  * error frame can then follow a stream that broke off in the middle of one. A frame over 1 MiB goes in pieces.
  */
 import { createParser } from 'eventsource-parser';
-import { concat } from './spans.ts';
+import { concat } from './json/spans.ts';
 
 const CR = 0x0d;
 const LF = 0x0a;

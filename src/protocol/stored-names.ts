@@ -16,7 +16,7 @@
  * values such as schemas. Servers differ in which of two equal keys they take, and some take `File_ID` for `file_id`: neither may stand here.
  */
 import { isOwnField } from './body.ts';
-import { elementsOf, type JsonSpan, jsonOf, membersOf, textOf } from './spans.ts';
+import { elementsOf, type JsonSpan, jsonOf, membersOf, textOf } from './json/spans.ts';
 
 /** What the deployer has opened beyond the lists below; it goes up unsearched. */
 export interface Opened {

@@ -1,8 +1,8 @@
 /** Tools of ours beside the caller's, in whichever protocol, and what its rounds append to a body that went up. */
 import { createHash } from 'node:crypto';
-import type { Tools } from '../memory/tokens.ts';
+import type { Tools } from '../memory/tokens/tokens.ts';
 import { scanBody } from './body.ts';
-import { fieldOf, type JsonSpan, type Member, type Splice, splice, textOf } from './spans.ts';
+import { fieldOf, type JsonSpan, type Member, type Splice, splice, textOf } from './json/spans.ts';
 
 /** A tool of ours, in the form of chat completions (https://platform.openai.com/docs/api-reference/chat/create, `tools`). */
 export interface FunctionTool<Name extends string = string> {

@@ -1,5 +1,5 @@
 /** The usage of several answers that a caller sees as one. */
-import type { TokenUsage } from '../memory/report.ts';
+import type { TokenUsage } from '../memory/plan/report.ts';
 
 /** As an upstream has counted one answer. */
 export type Usage = Readonly<Record<string, unknown>>;

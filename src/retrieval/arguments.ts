@@ -1,6 +1,6 @@
 /** The arguments of a tool's call, as a model writes them. */
 import { z } from 'zod';
-import type { Result } from '../memory/result.ts';
+import type { Result } from '../lib/result.ts';
 
 /** A text that may be left out: models send null, and an empty text, for what they leave out. */
 export const optionalText = z

@@ -1,7 +1,7 @@
 /** Parts of a kept content: lines, what surrounds a text, a value inside of JSON. Pure; the same for clients and models. */
-import { cutBefore } from '../memory/characters.ts';
-import type { Result } from '../memory/result.ts';
-import { fieldOf, JsonSyntaxError, type Outline, scanJson, textOf } from '../protocol/spans.ts';
+import { cutBefore } from '../lib/characters.ts';
+import type { Result } from '../lib/result.ts';
+import { fieldOf, JsonSyntaxError, type Outline, scanJson, textOf } from '../protocol/json/spans.ts';
 import { type Line, linesOf } from './lines.ts';
 import { windowsOf } from './windows.ts';
 

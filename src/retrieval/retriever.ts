@@ -1,9 +1,10 @@
 /** Answers a model's calls for what was removed: clear words for whatever can't be given, so that the model goes on. */
-import { REF_PATTERN, refsIn } from '../memory/placeholder.ts';
-import type { Result } from '../memory/result.ts';
-import type { TokenCounter } from '../memory/tokens.ts';
-import type { Turn } from '../protocol/turn.ts';
-import type { Opened } from '../storage/envelope.ts';
+
+import type { Result } from '../lib/result.ts';
+import { REF_PATTERN, refsIn } from '../memory/edits/placeholder.ts';
+import type { TokenCounter } from '../memory/tokens/tokens.ts';
+import type { Turn } from '../protocol/tool-turn.ts';
+import type { Opened } from '../tenant/envelope.ts';
 import { CUT_BY_ROOM, wayToRest } from './cut-note.ts';
 import { answerQuery, parseQuery, type Query } from './query.ts';
 import { OpenedShelf, type Shelf } from './shelf.ts';

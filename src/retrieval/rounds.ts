@@ -1,7 +1,8 @@
 /** The rounds of one request: what the model calls for is fetched, said to it, and it is asked again. */
+
+import { AT_ONCE, fewAtOnce } from '../lib/slots.ts';
 import type { AnswerFormat } from '../protocol/answer-format.ts';
-import type { Call, Turn } from '../protocol/turn.ts';
-import { AT_ONCE, fewAtOnce } from '../storage/slots.ts';
+import type { Call, Turn } from '../protocol/tool-turn.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 
 /** Stands behind the results of the last round. */

@@ -1,11 +1,11 @@
 /** The tool by which a model searches the archive of a conversation: its definition, its arguments and its results. */
 import { z } from 'zod';
-import type { Result } from '../memory/result.ts';
-import type { TokenCounter } from '../memory/tokens.ts';
+import type { Result } from '../lib/result.ts';
+import { within } from '../lib/time-limit.ts';
+import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { FunctionTool } from '../protocol/tools.ts';
-import type { ArchiveHit } from '../storage/archive-rows.ts';
-import { LONGEST_QUERY } from '../storage/archive-text.ts';
-import { within } from '../storage/time-limit.ts';
+import type { ArchiveHit } from '../storage/archive/rows.ts';
+import { LONGEST_QUERY } from '../storage/archive/text.ts';
 import { optionalText, parseArguments } from './arguments.ts';
 import { shorten } from './shorten.ts';
 

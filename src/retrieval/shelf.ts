@@ -1,6 +1,7 @@
 /** What a retriever reads from. */
-import type { Opened } from '../storage/envelope.ts';
-import { within } from '../storage/time-limit.ts';
+
+import { within } from '../lib/time-limit.ts';
+import type { Opened } from '../tenant/envelope.ts';
 
 export interface Shelf {
   /** Whether a ref is one of this tenant's; known without I/O. */

@@ -1,7 +1,7 @@
 /** Results for a model, cut to so many tokens. Pure. */
-import { cutBefore } from '../memory/characters.ts';
-import { longestFitting } from '../memory/fitting.ts';
-import type { TokenCounter } from '../memory/tokens.ts';
+import { cutBefore } from '../lib/characters.ts';
+import { longestFitting } from '../memory/tokens/fitting.ts';
+import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import { endsLine } from './lines.ts';
 
 /** A text that is no longer than it may be. */

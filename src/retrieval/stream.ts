@@ -1,8 +1,8 @@
 /** The stream of an answer with retrieval in it: one stream for the caller, however many answers it is made of. */
 import type { AnswerFault, AnswerStream, JoinedStreams } from '../protocol/answer-format.ts';
-import { concat } from '../protocol/spans.ts';
+import { concat } from '../protocol/json/spans.ts';
 import { dataOf, FrameSplitter } from '../protocol/sse.ts';
-import type { Turn } from '../protocol/turn.ts';
+import type { Turn } from '../protocol/tool-turn.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import type { EventFormat } from '../upstream/stream.ts';
 import type { Rounds } from './rounds.ts';

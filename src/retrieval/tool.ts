@@ -1,6 +1,6 @@
 /** The tool by which a model fetches what was removed (design §3): one definition, the same bytes on every request. */
 import { z } from 'zod';
-import type { Result } from '../memory/result.ts';
+import type { Result } from '../lib/result.ts';
 import type { FunctionTool } from '../protocol/tools.ts';
 import { optionalText, parseArguments } from './arguments.ts';
 

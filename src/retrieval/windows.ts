@@ -1,5 +1,5 @@
 /** What is shown of a long line: what stands around the matches, not the line's beginning. Pure. */
-import { cutBefore } from '../memory/characters.ts';
+import { cutBefore } from '../lib/characters.ts';
 
 /** A line up to this length is shown whole, in characters. */
 const LONG_LINE = 1_000;

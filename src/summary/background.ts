@@ -1,8 +1,8 @@
 /** The Durable Object's part: it writes in the background what it, or a request, has claimed. */
-import type { TokenUsage } from '../memory/report.ts';
-import { createTokenCounter, loadTokenize } from '../memory/tokens.ts';
-import type { UserMemoryStub } from '../storage/conversation-key.ts';
-import type { Chunk, Claimed, Failure, Memory, Written } from '../storage/memories.ts';
+import type { TokenUsage } from '../memory/plan/report.ts';
+import { createTokenCounter, loadTokenize } from '../memory/tokens/tokens.ts';
+import type { UserMemoryStub } from '../storage/conversation/key.ts';
+import type { Chunk, Claimed, Failure, Memory, Written } from '../storage/conversation/memories.ts';
 import { publish, type RollMaterial } from './conversation.ts';
 import { NO_TRANSCRIPT } from './kept-transcript.ts';
 import { knownOf, writeSummary } from './writer.ts';

@@ -1,12 +1,12 @@
 /** The conversation that a summary belongs to: whose it is, where its memory lies, and who is told of a new summary. */
 
-import type { EncodingName } from '../memory/models.ts';
-import type { TokenUsage } from '../memory/report.ts';
-import type { ConversationMemoryStub, UserMemoryStub } from '../storage/conversation-key.ts';
-import type { Transcript } from '../storage/memories.ts';
-import type { Tenant } from '../storage/tenant.ts';
-import { splitLedger } from './headings.ts';
+import type { TokenUsage } from '../memory/plan/report.ts';
+import type { EncodingName } from '../memory/strategy/models.ts';
+import type { ConversationMemoryStub, UserMemoryStub } from '../storage/conversation/key.ts';
+import type { Transcript } from '../storage/conversation/memories.ts';
+import type { Tenant } from '../tenant/identity.ts';
 import type { SummarizerTarget } from './summarizer.ts';
+import { splitLedger } from './text/headings.ts';
 import type { SummaryTask } from './writer.ts';
 
 /** What the Durable Object needs to write a summary by itself, for a rolling memory or in place of a request. In memory only: it holds the caller's key. */

@@ -3,16 +3,22 @@
  * it, by one request while the others wait; and when it can't be made, replaced by the extractive digest, which then stays in its
  * place until the frontier moves.
  */
-import type { Warning } from '../memory/report.ts';
-import { callObject } from '../storage/conversation-key.ts';
-import { type Claimed, type ClaimRequest, DIGEST_MODEL, type Memory } from '../storage/memories.ts';
-import { soon, within } from '../storage/time-limit.ts';
+
+import { soon, within } from '../lib/time-limit.ts';
+import type { Warning } from '../memory/plan/report.ts';
+import { callObject } from '../storage/conversation/key.ts';
+import {
+  type Claimed,
+  type ClaimRequest,
+  DIGEST_MODEL,
+  type Memory,
+} from '../storage/conversation/memories.ts';
 import { publish, type RollMaterial, type ServedSummary, type StoredConversation } from './conversation.ts';
 import { NO_TRANSCRIPT } from './kept-transcript.ts';
 import { Material, RETRIES, type SummaryNeed, type SummaryPorts } from './material.ts';
 import { strategyHash } from './strategy-hash.ts';
 import { NO_USAGE } from './summarizer.ts';
-import type { TranscriptChunk } from './transcript.ts';
+import type { TranscriptChunk } from './text/transcript.ts';
 import { knownOf, LEASE_MARGIN_MS, partsOf, type SummaryTask, writeSummary } from './writer.ts';
 
 /** An object decides in microseconds; one that takes longer is in trouble. In milliseconds. */

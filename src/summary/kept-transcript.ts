@@ -1,16 +1,17 @@
 /** What a summary covers, kept under the ref that the summary names; each transcript names the one before it. */
-import type { Boundaries } from '../memory/boundaries.ts';
-import type { History } from '../memory/history.ts';
-import type { Entry } from '../memory/passage.ts';
-import type { TokenCounter } from '../memory/tokens.ts';
-import type { Memory, Transcript } from '../storage/memories.ts';
-import type { StoredContent } from '../storage/refs.ts';
-import { labelDigest, type Tenant } from '../storage/tenant.ts';
-import { after } from '../storage/time-limit.ts';
-import { type RefWriter, WRITE_LIMIT_MS } from '../storage/writer.ts';
+
+import { after } from '../lib/time-limit.ts';
+import type { Boundaries } from '../memory/conversation/boundaries.ts';
+import type { History } from '../memory/conversation/history.ts';
+import type { Entry } from '../memory/conversation/passage.ts';
+import type { TokenCounter } from '../memory/tokens/tokens.ts';
+import type { Memory, Transcript } from '../storage/conversation/memories.ts';
+import type { StoredContent } from '../storage/refs/store.ts';
+import { type RefWriter, WRITE_LIMIT_MS } from '../storage/refs/writer.ts';
+import { labelDigest, type Tenant } from '../tenant/identity.ts';
 import type { StoredConversation } from './conversation.ts';
-import { entriesOf } from './entries.ts';
-import { writeTranscript } from './transcript.ts';
+import { entriesOf } from './text/entries.ts';
+import { writeTranscript } from './text/transcript.ts';
 
 /** The name of the tool in a transcript's metadata: no tool has made it. */
 const TRANSCRIPT = 'session_transcript';

@@ -1,20 +1,18 @@
 /** What the summary of a prefix is made of: the task for the summarizer, the digest that may stand in for it, and the transcript. */
-import type { Boundaries } from '../memory/boundaries.ts';
+
+import type { Cache } from '../lib/lru.ts';
+import type { Boundaries } from '../memory/conversation/boundaries.ts';
+import type { History } from '../memory/conversation/history.ts';
 import type { Removal } from '../memory/edits/removal.ts';
 import type { SummarizedPrefix } from '../memory/edits/summarize.ts';
-import type { History } from '../memory/history.ts';
-import type { Cache } from '../memory/lru.ts';
-import type { EncodingName } from '../memory/models.ts';
-import type { AutoStrategy, SummarizeStrategy } from '../memory/strategy.ts';
-import type { TokenCounter } from '../memory/tokens.ts';
-import type { UserMemoryStub } from '../storage/conversation-key.ts';
-import type { Memory, Transcript } from '../storage/memories.ts';
-import { labelDigest } from '../storage/tenant.ts';
-import type { RefWriter, WaitUntil } from '../storage/writer.ts';
+import type { EncodingName } from '../memory/strategy/models.ts';
+import type { AutoStrategy, SummarizeStrategy } from '../memory/strategy/strategy.ts';
+import type { TokenCounter } from '../memory/tokens/tokens.ts';
+import type { UserMemoryStub } from '../storage/conversation/key.ts';
+import type { Memory, Transcript } from '../storage/conversation/memories.ts';
+import type { RefWriter, WaitUntil } from '../storage/refs/writer.ts';
+import { labelDigest } from '../tenant/identity.ts';
 import type { StoredConversation } from './conversation.ts';
-import { writeDigest } from './digest.ts';
-import { echoOf, entriesOf, piecesOf } from './entries.ts';
-import { splitLedger } from './headings.ts';
 import {
   fetchableRef,
   isThere,
@@ -23,8 +21,11 @@ import {
   type TranscriptPlace,
   transcriptStart,
 } from './kept-transcript.ts';
-import { collectLedger, type LedgerFacts } from './ledger.ts';
 import type { SummarizerTarget } from './summarizer.ts';
+import { writeDigest } from './text/digest.ts';
+import { echoOf, entriesOf, piecesOf } from './text/entries.ts';
+import { splitLedger } from './text/headings.ts';
+import { collectLedger, type LedgerFacts } from './text/ledger.ts';
 import { type KnownSummary, knownOf, newest, recent, type SummaryTask } from './writer.ts';
 
 /** How long a request waits for a summary, its own or another's, in milliseconds (design §7). */

@@ -2,23 +2,21 @@
  * Rolling memory (design §8), the Worker's part: it looks the memory up in front of a request, which never waits for a model, and
  * hands the object what the next one is to be made of when the round has been answered.
  */
-import type { Boundaries } from '../memory/boundaries.ts';
-import type { History } from '../memory/history.ts';
-import { encodingOf } from '../memory/models.ts';
-import type { Boundary, Entry, Piece } from '../memory/passage.ts';
-import type { Digest } from '../memory/placeholder.ts';
-import { chained } from '../memory/prefix-hash.ts';
-import { type DueMemory, dueMemory } from '../memory/rolling.ts';
-import type { RollingStrategy } from '../memory/strategy.ts';
-import type { TokenCounter } from '../memory/tokens.ts';
-import { callObject } from '../storage/conversation-key.ts';
-import type { ClaimRequest, Found, Memory, Round } from '../storage/memories.ts';
-import { soon, within } from '../storage/time-limit.ts';
-import { type RefWriter, WRITE_LIMIT_MS } from '../storage/writer.ts';
+
+import { soon, within } from '../lib/time-limit.ts';
+import type { Boundaries } from '../memory/conversation/boundaries.ts';
+import type { History } from '../memory/conversation/history.ts';
+import type { Boundary, Entry, Piece } from '../memory/conversation/passage.ts';
+import { chained } from '../memory/conversation/prefix-hash.ts';
+import type { Digest } from '../memory/edits/placeholder.ts';
+import { type DueMemory, dueMemory } from '../memory/plan/rolling.ts';
+import { encodingOf } from '../memory/strategy/models.ts';
+import type { RollingStrategy } from '../memory/strategy/strategy.ts';
+import type { TokenCounter } from '../memory/tokens/tokens.ts';
+import { callObject } from '../storage/conversation/key.ts';
+import type { ClaimRequest, Found, Memory, Round } from '../storage/conversation/memories.ts';
+import { type RefWriter, WRITE_LIMIT_MS } from '../storage/refs/writer.ts';
 import type { RollMaterial, StoredConversation } from './conversation.ts';
-import { writeDigest } from './digest.ts';
-import { echoOf, entriesOf } from './entries.ts';
-import { splitLedger } from './headings.ts';
 import {
   fetchableRef,
   keep,
@@ -30,9 +28,12 @@ import {
   transcriptOf,
   transcriptStart,
 } from './kept-transcript.ts';
-import { collectLedger } from './ledger.ts';
 import { strategyHash } from './strategy-hash.ts';
 import type { SummarizerTarget } from './summarizer.ts';
+import { writeDigest } from './text/digest.ts';
+import { echoOf, entriesOf } from './text/entries.ts';
+import { splitLedger } from './text/headings.ts';
+import { collectLedger } from './text/ledger.ts';
 import { type KnownSummary, knownOf, LEASE_MARGIN_MS, newest, recent, type SummaryTask } from './writer.ts';
 
 /** No pause between two attempts is longer, in milliseconds. */

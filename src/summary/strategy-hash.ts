@@ -1,7 +1,7 @@
 /** Names what makes two summaries of the same messages differ: focus, size, model, prompt (design §7). */
 import { createHash } from 'node:crypto';
-import type { SummarizingStrategy } from '../memory/strategy.ts';
-import { PROMPT_VERSION } from './prompt.ts';
+import type { SummarizingStrategy } from '../memory/strategy/strategy.ts';
+import { PROMPT_VERSION } from './text/prompt.ts';
 
 /**
  * @param model the summarizer's

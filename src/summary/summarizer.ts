@@ -1,9 +1,9 @@
 /** One call of the summarizer: any OpenAI-compatible chat model, asked with the `openai` package. */
 import OpenAI, { APIConnectionError, APIError } from 'openai';
-import type { TokenUsage } from '../memory/report.ts';
-import type { Result } from '../memory/result.ts';
+import type { Result } from '../lib/result.ts';
+import type { TokenUsage } from '../memory/plan/report.ts';
 import { bounded } from '../upstream/body.ts';
-import type { Prompt } from './prompt.ts';
+import type { Prompt } from './text/prompt.ts';
 
 /** Which model is asked, where, and with whose key. Never stored, never logged. */
 export interface SummarizerTarget {

@@ -2,18 +2,19 @@
  * Writes one summary: reads the new messages in chunks that fit the summarizer's window, each on top of the summary so far, and
  * takes an answer only when it is one. Used by the Worker in front of a request and by the Durable Object behind it.
  */
-import type { Boundary, Piece } from '../memory/passage.ts';
-import type { TokenUsage } from '../memory/report.ts';
-import type { Result } from '../memory/result.ts';
-import type { TokenCounter } from '../memory/tokens.ts';
-import type { Memory } from '../storage/memories.ts';
-import { userWordsIn, withUserConstraints } from './constraints.ts';
-import { splitLedger } from './headings.ts';
-import { type LedgerFacts, writeLedger } from './ledger.ts';
-import { type Prompt, writePrompt } from './prompt.ts';
+
+import type { Result } from '../lib/result.ts';
+import type { Boundary, Piece } from '../memory/conversation/passage.ts';
+import type { TokenUsage } from '../memory/plan/report.ts';
+import type { TokenCounter } from '../memory/tokens/tokens.ts';
+import type { Memory } from '../storage/conversation/memories.ts';
 import { askSummarizer, NO_USAGE, type SummarizerFault, type SummarizerTarget } from './summarizer.ts';
-import { SMALLEST_CHUNK, type TranscriptChunk, transcriptParts } from './transcript.ts';
-import { type SummaryFault, validateSummary } from './validation.ts';
+import { userWordsIn, withUserConstraints } from './text/constraints.ts';
+import { splitLedger } from './text/headings.ts';
+import { type LedgerFacts, writeLedger } from './text/ledger.ts';
+import { type Prompt, writePrompt } from './text/prompt.ts';
+import { SMALLEST_CHUNK, type TranscriptChunk, transcriptParts } from './text/transcript.ts';
+import { type SummaryFault, validateSummary } from './text/validation.ts';
 
 /** A lease outlives the call that it is for by so much, in milliseconds (design §7). */
 export const LEASE_MARGIN_MS = 10_000;

@@ -2,7 +2,7 @@
  * Which keys the upstream has accepted. A key's first write waits for that, so that invented keys can't fill the bucket (design
  * §10). An answered request is proof enough; without one the upstream is asked for its models.
  */
-import { Lru } from '../memory/lru.ts';
+import { Lru } from '../lib/lru.ts';
 
 /** How long an upstream's word holds, in milliseconds (design §10). */
 const HOLDS_MS = 10 * 60_000;

@@ -2,7 +2,7 @@
  * How many tokens upstreams take, learned from their refusals (design §10). Each is remembered for an hour, per tenant and model:
  * the upstream behind a name may be another one tomorrow, and another one for another account.
  */
-import { Lru } from '../memory/lru.ts';
+import { Lru } from '../lib/lru.ts';
 import type { TooLong } from './too-long.ts';
 
 /** How long a limit is believed, in milliseconds (design §10). */

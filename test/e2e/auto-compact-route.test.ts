@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Report } from '../../src/memory/report.ts';
+import type { Report } from '../../src/memory/plan/report.ts';
 import { AgentCaller, markersIn, originalsOf, refsIn, tokensOf } from '../support/agent-caller.ts';
 import { agentRun, type Message, tools } from '../support/agent-run.ts';
 import { deploy } from '../support/deployment.ts';

@@ -1,7 +1,7 @@
 /** Compactions as opaque items: `POST /v1/responses/compact`, `compaction_trigger`, `context_management`, and `/v1/compact` for chat. */
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
-import type { Report } from '../../src/memory/report.ts';
+import type { Report } from '../../src/memory/plan/report.ts';
 import { deploy, KEY } from '../support/deployment.ts';
 import { asResponses } from '../support/items.ts';
 import { type Message, question, tokensIn, turn, work } from '../support/summarizer.ts';

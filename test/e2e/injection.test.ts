@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { createTokenCounter, loadTokenize } from '../../src/memory/tokens.ts';
+import { createTokenCounter, loadTokenize } from '../../src/memory/tokens/tokens.ts';
 import { deploy } from '../support/deployment.ts';
 import { until } from '../support/polling.ts';
 import { PROTOCOLS } from '../support/protocol.ts';

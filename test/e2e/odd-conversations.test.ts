@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Report } from '../../src/memory/report.ts';
+import type { Report } from '../../src/memory/plan/report.ts';
 import { refsIn } from '../support/agent-caller.ts';
 import { agentRun, image, type Message, rows, tools } from '../support/agent-run.ts';
 import { deploy } from '../support/deployment.ts';

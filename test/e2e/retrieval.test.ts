@@ -1,6 +1,6 @@
 import type OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
-import type { Report } from '../../src/memory/report.ts';
+import type { Report } from '../../src/memory/plan/report.ts';
 import { definitionOf } from '../../src/retrieval/tool.ts';
 import {
   AgentCaller,

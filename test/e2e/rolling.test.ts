@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Memory } from '../../src/storage/memories.ts';
+import type { Memory } from '../../src/storage/conversation/memories.ts';
 import { deploy } from '../support/deployment.ts';
 import { until } from '../support/polling.ts';
 import { PROTOCOLS } from '../support/protocol.ts';

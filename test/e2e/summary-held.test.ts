@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Report } from '../../src/memory/report.ts';
+import type { Report } from '../../src/memory/plan/report.ts';
 import { type Asked, deploy } from '../support/deployment.ts';
 import { PROTOCOLS } from '../support/protocol.ts';
 import { conversation, type Message, tokensIn } from '../support/summarizer.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { recording } from '../../demo/recording.ts';
-import type { Report } from '../../src/memory/report.ts';
+import type { Report } from '../../src/memory/plan/report.ts';
 import { deploy } from '../support/deployment.ts';
 import { dataOf } from '../support/event-stream.ts';
 import { PROTOCOLS } from '../support/protocol.ts';

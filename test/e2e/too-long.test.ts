@@ -1,7 +1,7 @@
 import OpenAI from 'openai';
 import type { ChatCompletionCreateParams } from 'openai/resources/chat/completions';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Report } from '../../src/memory/report.ts';
+import type { Report } from '../../src/memory/plan/report.ts';
 import { type Behaviour, behave, sendJson, tokensOf } from '../support/behaviours.ts';
 import { linesAbout } from '../support/conversations.ts';
 import { deploy } from '../support/deployment.ts';

@@ -1,8 +1,8 @@
 /** An agent that talks through the `openai` client, and what can be held against the views that its requests became. */
 import type { ChatCompletionCreateParams } from 'openai/resources/chat/completions';
-import type { Report } from '../../src/memory/report.ts';
-import { createTokenCounter, loadTokenize, toolTokens } from '../../src/memory/tokens.ts';
-import { readChatRequest } from '../../src/protocol/chat.ts';
+import type { Report } from '../../src/memory/plan/report.ts';
+import { createTokenCounter, loadTokenize, toolTokens } from '../../src/memory/tokens/tokens.ts';
+import { readChatRequest } from '../../src/protocol/chat/request.ts';
 import { type Message, tools } from './agent-run.ts';
 import { type Deployment, KEY } from './deployment.ts';
 import { collect } from './event-stream.ts';

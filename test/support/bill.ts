@@ -1,9 +1,9 @@
 /** What the views of a conversation cost, request by request, with an upstream that caches prompts. In tokens of fresh input. */
-import { readChatRequest } from '../../src/protocol/chat.ts';
-import { textOf } from '../../src/protocol/spans.ts';
+import { readChatRequest } from '../../src/protocol/chat/request.ts';
+import { textOf } from '../../src/protocol/json/spans.ts';
 import { counter, type Viewed } from './view-of.ts';
 
-/** Tokens around what a summarizer reads, and the price of each that it writes (see `src/memory/phases.ts`). */
+/** Tokens around what a summarizer reads, and the price of each that it writes (see `src/memory/replay/phases.ts`). */
 const PROMPT = 600;
 const WRITTEN = 4;
 

@@ -1,7 +1,7 @@
 /** A Worker before an upstream that tests control: what one file of the end-to-end suite talks to. */
 import OpenAI, { type ClientOptions } from 'openai';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import type { Report } from '../../src/memory/report.ts';
+import type { Report } from '../../src/memory/plan/report.ts';
 import { startBuiltWorker } from './built-worker.ts';
 import { dataOf } from './event-stream.ts';
 import type { WithMemory } from './memory-report.ts';

@@ -1,10 +1,15 @@
 /** What the edits of `auto` are made with, one by one. */
+
+import type { Message } from '../../src/memory/conversation/message.ts';
 import { type CompactContext, createContentFacts } from '../../src/memory/edits/compact.ts';
+import { createPreviewWriter, createWrittenPreviews } from '../../src/memory/edits/preview.ts';
 import type { Removal } from '../../src/memory/edits/removal.ts';
-import type { Message } from '../../src/memory/message.ts';
-import { createPreviewWriter, createWrittenPreviews } from '../../src/memory/preview.ts';
-import { type AutoStrategy, type MemoryStrategyRequest, parseStrategy } from '../../src/memory/strategy.ts';
-import { labelDigest } from '../../src/storage/tenant.ts';
+import {
+  type AutoStrategy,
+  type MemoryStrategyRequest,
+  parseStrategy,
+} from '../../src/memory/strategy/strategy.ts';
+import { labelDigest } from '../../src/tenant/identity.ts';
 import { counter, tenant } from './view-of.ts';
 
 /** A removal that frees so many tokens, and has no content. */

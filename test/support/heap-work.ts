@@ -1,6 +1,6 @@
 /** Work under a small heap: `node --max-old-space-size=64 test/support/heap-work.ts NAME`. Its exit code says whether it came to its end. */
-import { createTokenCounter, loadTokenize } from '../../src/memory/tokens.ts';
-import { collectLedger } from '../../src/summary/ledger.ts';
+import { createTokenCounter, loadTokenize } from '../../src/memory/tokens/tokens.ts';
+import { collectLedger } from '../../src/summary/text/ledger.ts';
 import { assistant, body, calls, result, step, user } from './chat.ts';
 import { viewOf } from './view-of.ts';
 

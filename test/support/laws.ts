@@ -1,9 +1,9 @@
 /** The laws of a view, as checks that return what breaks them. Used on generated conversations and on recorded ones. */
-import { heldMessages } from '../../src/memory/bonds.ts';
+import { heldMessages } from '../../src/memory/conversation/bonds.ts';
+import { type History, messagesOf as unitMessages } from '../../src/memory/conversation/history.ts';
+import { MARKER_START } from '../../src/memory/edits/placeholder.ts';
 import type { Removal } from '../../src/memory/edits/removal.ts';
-import { type History, messagesOf as unitMessages } from '../../src/memory/history.ts';
-import { MARKER_START } from '../../src/memory/placeholder.ts';
-import { levels, textOf, within } from '../../src/protocol/spans.ts';
+import { levels, textOf, within } from '../../src/protocol/json/spans.ts';
 import { violations } from './strict-chat.ts';
 import { counter, messagesOf, type Viewed } from './view-of.ts';
 

@@ -1,6 +1,6 @@
 /** What the next move would have a summary stand for, and waiting until the background has made it. */
-import type { MemoryStrategyRequest } from '../../src/memory/strategy.ts';
-import { Tenants } from '../../src/storage/tenant.ts';
+import type { MemoryStrategyRequest } from '../../src/memory/strategy/strategy.ts';
+import { Tenants } from '../../src/tenant/identity.ts';
 import type { Sent } from './agent-caller.ts';
 import { type Deployment, KEY } from './deployment.ts';
 import { until } from './polling.ts';

@@ -3,7 +3,7 @@
  * word is only found in an output that comes in full while the model has not answered it yet, so a right answer proves that all of them did.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { refsIn } from '../../src/memory/placeholder.ts';
+import { refsIn } from '../../src/memory/edits/placeholder.ts';
 import { respond, tokensOf } from './behaviours.ts';
 import { usageOf } from './completion.ts';
 import { type ResponseAnswer, responseOf } from './response.ts';

@@ -1,7 +1,7 @@
 /** A summarizer that tests hold back and let fail, and a caller that goes on with a conversation. */
 
-import type { Memory } from '../../src/storage/memories.ts';
-import { HEADINGS, NONE } from '../../src/summary/headings.ts';
+import type { Memory } from '../../src/storage/conversation/memories.ts';
+import { HEADINGS, NONE } from '../../src/summary/text/headings.ts';
 import { refuse, sendJson } from './behaviours.ts';
 import { completion, usageOf } from './completion.ts';
 import type { Deployment } from './deployment.ts';

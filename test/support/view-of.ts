@@ -1,23 +1,24 @@
-/** The way of a request through the core, without HTTP and storage: what `src/http/make-view.ts` does, in memory. */
+/** The way of a request through the core, without HTTP and storage: what `src/view/make-view.ts` does, in memory. */
+
+import { readHistory } from '../../src/memory/conversation/history.ts';
+import { prefixHashes } from '../../src/memory/conversation/prefix-hash.ts';
+import { findEcho } from '../../src/memory/conversation/session-summary.ts';
 import { createContentFacts } from '../../src/memory/edits/compact.ts';
-import { readHistory } from '../../src/memory/history.ts';
-import { type Plan, plan } from '../../src/memory/plan.ts';
-import { prefixHashes } from '../../src/memory/prefix-hash.ts';
-import { createWrittenPreviews } from '../../src/memory/preview.ts';
-import { type Report, reportOf } from '../../src/memory/report.ts';
-import { findEcho } from '../../src/memory/session-summary.ts';
+import { createWrittenPreviews } from '../../src/memory/edits/preview.ts';
+import { type Plan, plan } from '../../src/memory/plan/plan.ts';
+import { type Report, reportOf } from '../../src/memory/plan/report.ts';
+import { render, type ShownSummary, type ShownTrim, shownIn, type View } from '../../src/memory/plan/view.ts';
 import {
   edits,
   type MemoryStrategyRequest,
   parseStrategy,
   type ReplayedStrategy,
-} from '../../src/memory/strategy.ts';
-import { createTokenCounter, loadTokenize, toolTokens } from '../../src/memory/tokens.ts';
-import { render, type ShownSummary, type ShownTrim, shownIn, type View } from '../../src/memory/view.ts';
-import { type ChatRequest, readChatRequest } from '../../src/protocol/chat.ts';
+} from '../../src/memory/strategy/strategy.ts';
+import { createTokenCounter, loadTokenize, toolTokens } from '../../src/memory/tokens/tokens.ts';
+import { type ChatRequest, readChatRequest } from '../../src/protocol/chat/request.ts';
 import type { ModelRequest } from '../../src/protocol/model-request.ts';
-import { labelDigest, Tenants } from '../../src/storage/tenant.ts';
-import { trimmedTranscript } from '../../src/summary/trimmed-transcript.ts';
+import { trimmedTranscript } from '../../src/summary/text/trimmed-transcript.ts';
+import { labelDigest, Tenants } from '../../src/tenant/identity.ts';
 
 const counting = {
   counter: createTokenCounter(await loadTokenize('o200k_base')),

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { archiveKeys } from '../../src/memory/archive-keys.ts';
-import { prefixHashes } from '../../src/memory/prefix-hash.ts';
-import { excerptOf } from '../../src/storage/archive-excerpt.ts';
-import { LARGEST_PACK, packBytes, packMessages } from '../../src/storage/archive-packing.ts';
-import { MARK, matchAll, readable, searchable } from '../../src/storage/archive-text.ts';
-import { labelDigest } from '../../src/storage/tenant.ts';
+import { archiveKeys } from '../../src/memory/conversation/archive-keys.ts';
+import { prefixHashes } from '../../src/memory/conversation/prefix-hash.ts';
+import { excerptOf } from '../../src/storage/archive/excerpt.ts';
+import { LARGEST_PACK, packBytes, packMessages } from '../../src/storage/archive/packing.ts';
+import { MARK, matchAll, readable, searchable } from '../../src/storage/archive/text.ts';
+import { labelDigest } from '../../src/tenant/identity.ts';
 import { conversation } from '../support/arbitrary-conversation.ts';
 import { assistant, read, system, user } from '../support/chat.ts';
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { frontierUnit } from '../../src/memory/frontier.ts';
-import { mayAct } from '../../src/memory/plan.ts';
-import type { MemoryStrategyRequest } from '../../src/memory/strategy.ts';
+import { mayAct } from '../../src/memory/plan/plan.ts';
+import { frontierUnit } from '../../src/memory/replay/frontier.ts';
+import type { MemoryStrategyRequest } from '../../src/memory/strategy/strategy.ts';
 import { autoStrategy, conversation, richConversation } from '../support/arbitrary-conversation.ts';
 import { assistant, body, calls, lines, result, step, user } from '../support/chat.ts';
 import { brokenPrefix } from '../support/laws.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cutAfter, cutBefore, withoutHalfAtEnd, withoutHalfAtStart } from '../../src/memory/characters.ts';
+import { cutAfter, cutBefore, withoutHalfAtEnd, withoutHalfAtStart } from '../../src/lib/characters.ts';
 
 const text = fc.string({ unit: fc.constantFrom('a', '\n', 'é', '転', '😀', '𝒳', '🇩🇪'), maxLength: 12 });
 const place = fc.nat({ max: 40 });

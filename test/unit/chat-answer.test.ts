@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { answerText, StreamedAnswer } from '../../src/protocol/chat-answer.ts';
-import { ChatStream } from '../../src/protocol/chat-stream.ts';
+import { answerText, StreamedAnswer } from '../../src/protocol/chat/answer-text.ts';
+import { ChatStream } from '../../src/protocol/chat/stream.ts';
 
 const encode = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value));
 

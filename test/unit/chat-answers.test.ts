@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readChatRequest } from '../../src/protocol/chat.ts';
-import { ChatAnswers } from '../../src/protocol/chat-answers.ts';
+import { ChatAnswers } from '../../src/protocol/chat/joined-bodies.ts';
+import { readChatRequest } from '../../src/protocol/chat/request.ts';
 
 const OURS: ReadonlySet<string> = new Set(['retrieve_ref']);
 const encoder = new TextEncoder();

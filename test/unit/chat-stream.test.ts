@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { idleReport } from '../../src/memory/report.ts';
-import { ChatStream } from '../../src/protocol/chat-stream.ts';
+import { idleReport } from '../../src/memory/plan/report.ts';
+import { ChatStream } from '../../src/protocol/chat/stream.ts';
 import { dataOf, FrameSplitter } from '../../src/protocol/sse.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);

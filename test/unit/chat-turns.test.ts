@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ChatTurns } from '../../src/protocol/chat-turns.ts';
+import { ChatTurns } from '../../src/protocol/chat/joined-streams.ts';
 
 const OURS: ReadonlySet<string> = new Set(['retrieve_ref']);
 const encoder = new TextEncoder();

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { idleReport } from '../../src/memory/report.ts';
+import { idleReport } from '../../src/memory/plan/report.ts';
 import { addReport } from '../../src/protocol/answer-format.ts';
-import { readChatRequest, writeChatRequest, writeCompactedMessages } from '../../src/protocol/chat.ts';
+import {
+  readChatRequest,
+  writeChatRequest,
+  writeCompactedMessages,
+} from '../../src/protocol/chat/request.ts';
 import { assistant, body, calls, lines, read, result, user } from '../support/chat.ts';
 import { viewOf } from '../support/view-of.ts';
 

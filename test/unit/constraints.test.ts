@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { userWordsIn, withUserConstraints } from '../../src/summary/constraints.ts';
-import { readSections, writeSections } from '../../src/summary/headings.ts';
+import { userWordsIn, withUserConstraints } from '../../src/summary/text/constraints.ts';
+import { readSections, writeSections } from '../../src/summary/text/headings.ts';
 
 const summary = (...constraints: string[]): string =>
   writeSections(

@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Entry } from '../../src/memory/passage.ts';
-import { type DigestInput, writeDigest } from '../../src/summary/digest.ts';
+import type { Entry } from '../../src/memory/conversation/passage.ts';
+import { type DigestInput, writeDigest } from '../../src/summary/text/digest.ts';
 import {
   HEADINGS,
   type Heading,
   readSections,
   splitLedger,
   writeSections,
-} from '../../src/summary/headings.ts';
-import { collectLedger } from '../../src/summary/ledger.ts';
-import { givesOrders } from '../../src/summary/orders.ts';
-import { validateSummary } from '../../src/summary/validation.ts';
+} from '../../src/summary/text/headings.ts';
+import { collectLedger } from '../../src/summary/text/ledger.ts';
+import { givesOrders } from '../../src/summary/text/orders.ts';
+import { validateSummary } from '../../src/summary/text/validation.ts';
 import { counter } from '../support/view-of.ts';
 
 const user = (index: number, text: string): Entry => ({ index, role: 'user', text, calls: [] });

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { knownFields, MODES, parseStrategy } from '../../src/memory/strategy.ts';
+import { knownFields, MODES, parseStrategy } from '../../src/memory/strategy/strategy.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ConfigError, type Env, readConfig } from '../../src/config.ts';
-import { climbs, routeOf } from '../../src/http/routing.ts';
-import { Lru } from '../../src/memory/lru.ts';
-import { label, parseMarker, writeMarker } from '../../src/memory/placeholder.ts';
-import { labelDigest, Tenants } from '../../src/storage/tenant.ts';
+import { Lru } from '../../src/lib/lru.ts';
+import { label, parseMarker, writeMarker } from '../../src/memory/edits/placeholder.ts';
+import { climbs, routeOf } from '../../src/routes/routing.ts';
+import { labelDigest, Tenants } from '../../src/tenant/identity.ts';
 import { AcceptedKeys } from '../../src/upstream/acceptance.ts';
 import { requestHeaders, responseHeaders, upstreamUrl } from '../../src/upstream/request.ts';
 

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Boundaries } from '../../src/memory/boundaries.ts';
-import { readHistory } from '../../src/memory/history.ts';
-import { findEcho, SHADOW_LINE, writeBlock } from '../../src/memory/session-summary.ts';
-import { readResponsesRequest } from '../../src/protocol/responses.ts';
-import { labelDigest } from '../../src/storage/tenant.ts';
-import { entriesOf, piecesOf } from '../../src/summary/entries.ts';
+import { Boundaries } from '../../src/memory/conversation/boundaries.ts';
+import { readHistory } from '../../src/memory/conversation/history.ts';
+import { findEcho, SHADOW_LINE, writeBlock } from '../../src/memory/conversation/session-summary.ts';
+import { readResponsesRequest } from '../../src/protocol/responses/request.ts';
 import { transcriptOf, transcriptStart } from '../../src/summary/kept-transcript.ts';
+import { entriesOf, piecesOf } from '../../src/summary/text/entries.ts';
+import { labelDigest } from '../../src/tenant/identity.ts';
 import { conversation } from '../support/arbitrary-conversation.ts';
 import { assistant, calls, read, result, step, system, user } from '../support/chat.ts';
 import { counter, tenant } from '../support/view-of.ts';

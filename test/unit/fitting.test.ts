@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { longestFitting, MOST_COUNTS, mostFitting } from '../../src/memory/fitting.ts';
-import { createPreviewWriter, createWrittenPreviews } from '../../src/memory/preview.ts';
-import { createTokenCounter, type TokenCounter } from '../../src/memory/tokens.ts';
+import { createPreviewWriter, createWrittenPreviews } from '../../src/memory/edits/preview.ts';
+import { longestFitting, MOST_COUNTS, mostFitting } from '../../src/memory/tokens/fitting.ts';
+import { createTokenCounter, type TokenCounter } from '../../src/memory/tokens/tokens.ts';
 import { shorten } from '../../src/retrieval/shorten.ts';
-import { labelDigest } from '../../src/storage/tenant.ts';
-import { writeLedger } from '../../src/summary/ledger.ts';
-import { transcriptParts } from '../../src/summary/transcript.ts';
+import { writeLedger } from '../../src/summary/text/ledger.ts';
+import { transcriptParts } from '../../src/summary/text/transcript.ts';
+import { labelDigest } from '../../src/tenant/identity.ts';
 import { lines, read, step, user } from '../support/chat.ts';
 import { counter } from '../support/view-of.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Floor } from '../../src/memory/floor.ts';
+import { Floor } from '../../src/memory/replay/floor.ts';
 import { autoOptions, autoStrategy, richConversation } from '../support/arbitrary-conversation.ts';
 import { billsOf } from '../support/bill.ts';
 import { body, lines, step, user } from '../support/chat.ts';

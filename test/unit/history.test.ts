@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readHistory } from '../../src/memory/history.ts';
+import { readHistory } from '../../src/memory/conversation/history.ts';
 import { assistant, calls, read, result, step, system, user } from '../support/chat.ts';
 
 const history = (messages: Record<string, unknown>[], prefixes: string[] = []) =>

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseInjection, writeInjection } from '../../src/memory/injection.ts';
-import { readChatRequest, writeChatRequest } from '../../src/protocol/chat.ts';
+import { parseInjection, writeInjection } from '../../src/memory/strategy/injection.ts';
+import { readChatRequest, writeChatRequest } from '../../src/protocol/chat/request.ts';
 import type { InjectedMessage } from '../../src/protocol/model-request.ts';
 import { assistant, body, step, system, user } from '../support/chat.ts';
 import { counter, viewOf } from '../support/view-of.ts';

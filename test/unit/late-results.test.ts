@@ -1,11 +1,11 @@
 /** Results that come after the model was asked again: what a view once left out does not return, and pairs stay whole. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { readHistory } from '../../src/memory/conversation/history.ts';
 import { createContentFacts } from '../../src/memory/edits/compact.ts';
-import { readHistory } from '../../src/memory/history.ts';
-import { plan } from '../../src/memory/plan.ts';
-import { createWrittenPreviews } from '../../src/memory/preview.ts';
-import type { MemoryStrategyRequest } from '../../src/memory/strategy.ts';
+import { createWrittenPreviews } from '../../src/memory/edits/preview.ts';
+import { plan } from '../../src/memory/plan/plan.ts';
+import type { MemoryStrategyRequest } from '../../src/memory/strategy/strategy.ts';
 import {
   type AutoRequest,
   autoOptions,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError } from '../../src/http/errors.ts';
-import { inTime } from '../../src/http/late-stream.ts';
-import { responsesFormat } from '../../src/protocol/responses-format.ts';
+import { inTime } from '../../src/answer/late-stream.ts';
+import { responsesFormat } from '../../src/protocol/responses/format.ts';
+import { ApiError } from '../../src/request/errors.ts';
 
 const KEEPALIVE = ': keepalive\n\n';
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { type Learned, TenantsLearned } from '../../src/http/learned.ts';
-import type { Message } from '../../src/memory/message.ts';
-import { Tenants } from '../../src/storage/tenant.ts';
+import type { Message } from '../../src/memory/conversation/message.ts';
+import { type Learned, TenantsLearned } from '../../src/request/learned.ts';
+import { Tenants } from '../../src/tenant/identity.ts';
 import { read, user } from '../support/chat.ts';
 
 /** A message, and how often its content was read. */

@@ -1,8 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Entry } from '../../src/memory/passage.ts';
-import { splitLedger } from '../../src/summary/headings.ts';
-import { collectLedger, type LedgerOptions, type LedgerRoom, writeLedger } from '../../src/summary/ledger.ts';
+import type { Entry } from '../../src/memory/conversation/passage.ts';
+import { splitLedger } from '../../src/summary/text/headings.ts';
+import {
+  collectLedger,
+  type LedgerOptions,
+  type LedgerRoom,
+  writeLedger,
+} from '../../src/summary/text/ledger.ts';
 import { counter } from '../support/view-of.ts';
 
 const REF = `ref_${'a'.repeat(26)}`;

@@ -9,23 +9,23 @@ const BIOME = join(ROOT, 'node_modules/@biomejs/biome/bin/biome');
 
 /** What the linter must not let pass, by file. */
 const FORBIDDEN: Readonly<Record<string, string>> = {
-  'src/memory/edits/storage.ts': "import { a } from '../../storage/refs.ts';\n\na();\n",
-  'src/memory/protocol.ts': "import { a } from '../protocol/chat.ts';\n\na();\n",
+  'src/memory/edits/storage.ts': "import { a } from '../../storage/store.ts';\n\na();\n",
+  'src/memory/protocol.ts': "import { a } from '../protocol/tools.ts';\n\na();\n",
   'src/memory/cloudflare.ts': "import { a } from 'cloudflare:workers';\n\na();\n",
   'src/memory/node.ts': "import { a } from 'node:crypto';\n\na();\n",
   'src/memory/date.ts': 'export const x = Date.now();\n',
   'src/memory/performance.ts': 'export const x = performance.now();\n',
   'src/memory/crypto.ts': 'export const x = crypto.randomUUID();\n',
   'src/memory/fetch.ts': "export const x = fetch('x');\n",
-  'src/protocol/storage.ts': "import { a } from '../storage/refs.ts';\n\na();\n",
-  'src/storage/http.ts': "import { a } from '../http/errors.ts';\n\na();\n",
+  'src/protocol/storage.ts': "import { a } from '../storage/store.ts';\n\na();\n",
+  'src/storage/request.ts': "import { a } from '../request/errors.ts';\n\na();\n",
   'src/upstream/retrieval.ts': "import { a } from '../retrieval/query.ts';\n\na();\n",
-  'src/retrieval/http.ts': "import { a } from '../http/errors.ts';\n\na();\n",
+  'src/retrieval/request.ts': "import { a } from '../request/errors.ts';\n\na();\n",
 };
 
 const ALLOWED: Readonly<Record<string, string>> = {
-  'src/storage/down.ts': "import { a } from '../memory/lru.ts';\n\na();\n",
-  'src/http/down.ts': "import { a } from '../retrieval/query.ts';\n\na();\n",
+  'src/storage/down.ts': "import { a } from '../memory/report.ts';\n\na();\n",
+  'src/view/down.ts': "import { a } from '../retrieval/query.ts';\n\na();\n",
 };
 
 describe('the linter', () => {

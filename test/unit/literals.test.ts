@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { byDistinction, type Literal, literalsIn } from '../../src/memory/literals.ts';
+import { byDistinction, type Literal, literalsIn } from '../../src/memory/edits/literals.ts';
 import { counter } from '../support/view-of.ts';
 
 const literalsOf = (text: string): Literal[] => [...literalsIn(text)];

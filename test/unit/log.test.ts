@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError } from '../../src/http/errors.ts';
 import { type LogFields, logCaught } from '../../src/log.ts';
+import { ApiError } from '../../src/request/errors.ts';
 
 describe('a failure that is caught', () => {
   const fieldsOf = (error: unknown): LogFields | undefined => {

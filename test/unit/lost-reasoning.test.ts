@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { refusesEncrypted } from '../../src/protocol/responses-reasoning.ts';
+import { refusesEncrypted } from '../../src/protocol/responses/reasoning.ts';
 import { LostReasoning } from '../../src/upstream/lost-reasoning.ts';
 
 describe('reasoning that an upstream may not have stored', () => {

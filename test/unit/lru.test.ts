@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Lru, TenantLru } from '../../src/memory/lru.ts';
+import { Lru, TenantLru } from '../../src/lib/lru.ts';
 
 describe('a cache under a bound in bytes', () => {
   const keys = (count: number) => Array.from({ length: count }, (_, index) => `key ${index}`);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { namedBy } from '../../src/http/named-refs.ts';
-import { refsIn } from '../../src/memory/placeholder.ts';
+import { refsIn } from '../../src/memory/edits/placeholder.ts';
+import { namedBy } from '../../src/request/named-refs.ts';
 import { tenant } from '../support/view-of.ts';
 
 const DIGITS = 'abcdefghijklmnopqrstuvwxyz234567';

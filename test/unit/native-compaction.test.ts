@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { ChosenStrategy } from '../../src/http/choose-strategy.ts';
-import { compactionOf, withCompaction } from '../../src/http/native-compaction.ts';
-import { actingStrategy, type MemoryStrategy, parseStrategy } from '../../src/memory/strategy.ts';
+import { actingStrategy, type MemoryStrategy, parseStrategy } from '../../src/memory/strategy/strategy.ts';
 import type { ModelRequest } from '../../src/protocol/model-request.ts';
-import { readResponsesRequest } from '../../src/protocol/responses.ts';
+import { readResponsesRequest } from '../../src/protocol/responses/request.ts';
+import type { ChosenStrategy } from '../../src/request/choose-strategy.ts';
+import { compactionOf, withCompaction } from '../../src/request/native-compaction.ts';
 
 const encoder = new TextEncoder();
 

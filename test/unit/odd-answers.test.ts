@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AnswerFormat } from '../../src/protocol/answer-format.ts';
-import { chatFormat } from '../../src/protocol/chat-format.ts';
-import { responsesFormat } from '../../src/protocol/responses-format.ts';
+import { chatFormat } from '../../src/protocol/chat/format.ts';
+import { responsesFormat } from '../../src/protocol/responses/format.ts';
 import { dataFrame, eventFrame } from '../../src/protocol/sse.ts';
 import { mutated, mutations } from '../support/mutations.ts';
 

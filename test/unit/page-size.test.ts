@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError } from '../../src/http/errors.ts';
-import { pageSize } from '../../src/http/page-size.ts';
+import { ApiError } from '../../src/request/errors.ts';
+import { pageSize } from '../../src/routes/page-size.ts';
 
 const sizes = { usual: 20, largest: 100, code: 'invalid_ref' } as const;
 

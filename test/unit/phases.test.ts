@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { Floor } from '../../src/memory/floor.ts';
-import { type ReplayRule, replay } from '../../src/memory/frontier.ts';
-import { readHistory } from '../../src/memory/history.ts';
-import { PhaseMover } from '../../src/memory/phases.ts';
-import { pricesOf } from '../../src/memory/plan.ts';
+import { readHistory } from '../../src/memory/conversation/history.ts';
+import { pricesOf } from '../../src/memory/plan/plan.ts';
+import { Floor } from '../../src/memory/replay/floor.ts';
+import { type ReplayRule, replay } from '../../src/memory/replay/frontier.ts';
+import { PhaseMover } from '../../src/memory/replay/phases.ts';
 import { lines, read, step, user } from '../support/chat.ts';
 import { removalOf } from '../support/edits.ts';
 import { counter } from '../support/view-of.ts';

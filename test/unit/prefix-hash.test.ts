@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chained, prefixHashes } from '../../src/memory/prefix-hash.ts';
-import { readChatRequest } from '../../src/protocol/chat.ts';
+import { chained, prefixHashes } from '../../src/memory/conversation/prefix-hash.ts';
+import { readChatRequest } from '../../src/protocol/chat/request.ts';
+import { withoutWhiteSpace } from '../../src/protocol/json/white-space.ts';
 import { answerIdentity } from '../../src/protocol/message-names.ts';
-import { withoutWhiteSpace } from '../../src/protocol/white-space.ts';
-import { labelDigest } from '../../src/storage/tenant.ts';
+import { labelDigest } from '../../src/tenant/identity.ts';
 import { conversation } from '../support/arbitrary-conversation.ts';
 import { assistant, body, calls, read, result, system, user } from '../support/chat.ts';
 

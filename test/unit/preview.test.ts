@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Literal, literalsIn } from '../../src/memory/literals.ts';
-import { createPreviewWriter, createWrittenPreviews } from '../../src/memory/preview.ts';
-import { createTokenCounter } from '../../src/memory/tokens.ts';
-import { labelDigest } from '../../src/storage/tenant.ts';
+import { type Literal, literalsIn } from '../../src/memory/edits/literals.ts';
+import { createPreviewWriter, createWrittenPreviews } from '../../src/memory/edits/preview.ts';
+import { createTokenCounter } from '../../src/memory/tokens/tokens.ts';
+import { labelDigest } from '../../src/tenant/identity.ts';
 import { assistant, body, lines, read, step, user } from '../support/chat.ts';
 import { counter, messagesOf, viewOf } from '../support/view-of.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cachedShare, PUBLISHED_PRICES } from '../../src/memory/prices.ts';
+import { cachedShare, PUBLISHED_PRICES } from '../../src/memory/strategy/prices.ts';
 
 describe('the share of cached input', () => {
   it.each([

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { MemoryStrategyRequest } from '../../src/memory/strategy.ts';
-import { readResponsesRequest } from '../../src/protocol/responses.ts';
+import type { MemoryStrategyRequest } from '../../src/memory/strategy/strategy.ts';
+import { readResponsesRequest } from '../../src/protocol/responses/request.ts';
 import {
   strategy as anyStrategy,
   autoOptions,

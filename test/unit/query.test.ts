@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseRange } from '../../src/retrieval/byte-range.ts';
 import { answerQuery, parseQuery } from '../../src/retrieval/query.ts';
+import { parseRange } from '../../src/routes/byte-range.ts';
 
 const ask = (content: string, parameters: Record<string, string>) => {
   const query = parseQuery((name) => parameters[name]);

@@ -1,14 +1,14 @@
 import { describe, expect, it, vi } from 'vitest';
-import { ApiError } from '../../src/http/errors.ts';
-import type { MadeView, RequestScope } from '../../src/http/make-view.ts';
-import { type Relayed, relay } from '../../src/http/relay.ts';
-import { Timings } from '../../src/http/timings.ts';
-import { idleReport } from '../../src/memory/report.ts';
-import { chatFormat } from '../../src/protocol/chat-format.ts';
-import { goOnChat } from '../../src/protocol/chat-turn.ts';
+import { type Relayed, relay } from '../../src/answer/relay.ts';
+import { idleReport } from '../../src/memory/plan/report.ts';
+import { goOnChat } from '../../src/protocol/chat/calls.ts';
+import { chatFormat } from '../../src/protocol/chat/format.ts';
+import { ApiError } from '../../src/request/errors.ts';
+import { Timings } from '../../src/request/timings.ts';
 import { Rounds } from '../../src/retrieval/rounds.ts';
 import { LONGEST_ANSWER } from '../../src/upstream/body.ts';
 import type { UpstreamAnswer } from '../../src/upstream/fetch.ts';
+import type { MadeView, RequestScope } from '../../src/view/make-view.ts';
 import { type Answer, chunks, completion, DONE, usageOf } from '../support/completion.ts';
 
 const STREAM = 'text/event-stream';

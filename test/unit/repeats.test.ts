@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { readHistory } from '../../src/memory/conversation/history.ts';
 import { type Repeat, repeatsIn } from '../../src/memory/edits/repeats.ts';
-import { readHistory } from '../../src/memory/history.ts';
 import { brokenRichConversation, richConversation } from '../support/arbitrary-conversation.ts';
 import { assistant, body, calls, lines, read, result, step, user } from '../support/chat.ts';
 import { contextOf } from '../support/edits.ts';

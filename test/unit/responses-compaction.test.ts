@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compactionBody } from '../../src/protocol/responses-compaction.ts';
+import { compactionBody } from '../../src/protocol/responses/compaction.ts';
 
 type Json = Record<string, unknown>;
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { answerIdentity } from '../../src/protocol/message-names.ts';
-import { readResponsesRequest } from '../../src/protocol/responses.ts';
-import { responsesFormat } from '../../src/protocol/responses-format.ts';
+import { responsesFormat } from '../../src/protocol/responses/format.ts';
+import { readResponsesRequest } from '../../src/protocol/responses/request.ts';
 import { definitionOf } from '../../src/retrieval/tool.ts';
 import { asResponses } from '../support/items.ts';
 import { requestsOf, sampleTraces } from '../support/traces.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type OfferedTools, offerTools } from '../../src/http/offer-tools.ts';
-import { retrievalRoom } from '../../src/http/retrieval-room.ts';
-import { idleReport, type Report } from '../../src/memory/report.ts';
-import { type EditingStrategy, edits, parseStrategy } from '../../src/memory/strategy.ts';
-import { readChatRequest } from '../../src/protocol/chat.ts';
+import { retrievalRoom } from '../../src/answer/retrieval-room.ts';
+import { idleReport, type Report } from '../../src/memory/plan/report.ts';
+import { type EditingStrategy, edits, parseStrategy } from '../../src/memory/strategy/strategy.ts';
+import { readChatRequest } from '../../src/protocol/chat/request.ts';
+import { type OfferedTools, offerTools } from '../../src/view/offer-tools.ts';
 import { tenant } from '../support/view-of.ts';
 
 function strategyOf(more: object = {}): EditingStrategy {

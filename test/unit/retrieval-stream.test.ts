@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ChatStream } from '../../src/protocol/chat-stream.ts';
-import { goOnChat } from '../../src/protocol/chat-turn.ts';
-import { ChatTurns } from '../../src/protocol/chat-turns.ts';
+import { goOnChat } from '../../src/protocol/chat/calls.ts';
+import { ChatTurns } from '../../src/protocol/chat/joined-streams.ts';
+import { ChatStream } from '../../src/protocol/chat/stream.ts';
 import { Retriever } from '../../src/retrieval/retriever.ts';
 import { type Answerer, Rounds } from '../../src/retrieval/rounds.ts';
 import { faultOf, RetrievalStream } from '../../src/retrieval/stream.ts';

@@ -5,7 +5,7 @@ import { namedIn, Retriever } from '../../src/retrieval/retriever.ts';
 import type { Shelf } from '../../src/retrieval/shelf.ts';
 import { shorten } from '../../src/retrieval/shorten.ts';
 import { readArguments } from '../../src/retrieval/tool.ts';
-import type { Opened } from '../../src/storage/envelope.ts';
+import type { Opened } from '../../src/tenant/envelope.ts';
 import { lines } from '../support/chat.ts';
 import { counter, stranger, tenant } from '../support/view-of.ts';
 

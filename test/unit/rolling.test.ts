@@ -1,13 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Boundaries } from '../../src/memory/boundaries.ts';
-import { readHistory } from '../../src/memory/history.ts';
-import { pricesOf } from '../../src/memory/plan.ts';
-import { type BudgetExceeded, dueMemory, planRolling, type RollingPlan } from '../../src/memory/rolling.ts';
-import { parseStrategy, type RollingStrategy } from '../../src/memory/strategy.ts';
-import { render, type ShownSummary } from '../../src/memory/view.ts';
-import { readChatRequest, writeChatRequest } from '../../src/protocol/chat.ts';
-import { labelDigest } from '../../src/storage/tenant.ts';
+import { Boundaries } from '../../src/memory/conversation/boundaries.ts';
+import { readHistory } from '../../src/memory/conversation/history.ts';
+import { pricesOf } from '../../src/memory/plan/plan.ts';
+import {
+  type BudgetExceeded,
+  dueMemory,
+  planRolling,
+  type RollingPlan,
+} from '../../src/memory/plan/rolling.ts';
+import { render, type ShownSummary } from '../../src/memory/plan/view.ts';
+import { parseStrategy, type RollingStrategy } from '../../src/memory/strategy/strategy.ts';
+import { readChatRequest, writeChatRequest } from '../../src/protocol/chat/request.ts';
+import { labelDigest } from '../../src/tenant/identity.ts';
 import { conversation } from '../support/arbitrary-conversation.ts';
 import { assistant, body, lines, step, system, user } from '../support/chat.ts';
 import { violations } from '../support/strict-chat.ts';

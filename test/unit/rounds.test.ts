@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { goOnChat } from '../../src/protocol/chat-turn.ts';
+import { goOnChat } from '../../src/protocol/chat/calls.ts';
 import { Rounds } from '../../src/retrieval/rounds.ts';
 import { OpenedShelf } from '../../src/retrieval/shelf.ts';
 

@@ -1,13 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openedBody, sealedIn } from '../../src/protocol/sealed.ts';
-import {
-  isSealed,
-  openCompaction,
-  SEALED_PREFIX,
-  sealCompaction,
-} from '../../src/storage/compaction-item.ts';
-import { Tenants } from '../../src/storage/tenant.ts';
+import { Tenants } from '../../src/tenant/identity.ts';
+import { isSealed, openCompaction, SEALED_PREFIX, sealCompaction } from '../../src/tenant/sealed-item.ts';
 import { tenant } from '../support/view-of.ts';
 
 const encoder = new TextEncoder();

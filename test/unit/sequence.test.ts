@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Boundaries } from '../../src/memory/boundaries.ts';
-import { readHistory } from '../../src/memory/history.ts';
-import { roundsOf, sequenceNumbers, windowStart } from '../../src/memory/sequence.ts';
-import { labelDigest } from '../../src/storage/tenant.ts';
+import { Boundaries } from '../../src/memory/conversation/boundaries.ts';
+import { readHistory } from '../../src/memory/conversation/history.ts';
+import { roundsOf, sequenceNumbers, windowStart } from '../../src/memory/conversation/sequence.ts';
+import { labelDigest } from '../../src/tenant/identity.ts';
 import { brokenConversation, conversation } from '../support/arbitrary-conversation.ts';
 import { assistant, calls, read, result, step, system, user } from '../support/chat.ts';
 

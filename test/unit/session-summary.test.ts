@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readHistory } from '../../src/memory/history.ts';
-import { findEcho, SHADOW_LINE, writeBlock } from '../../src/memory/session-summary.ts';
-import { neutralize } from '../../src/summary/headings.ts';
+import { readHistory } from '../../src/memory/conversation/history.ts';
+import { findEcho, SHADOW_LINE, writeBlock } from '../../src/memory/conversation/session-summary.ts';
+import { neutralize } from '../../src/summary/text/headings.ts';
 import { conversation } from '../support/arbitrary-conversation.ts';
 import { assistant, calls, read, result, step, system, user } from '../support/chat.ts';
 import { stranger, tenant } from '../support/view-of.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AT_ONCE, fewAtOnce, Slots } from '../../src/storage/slots.ts';
+import { AT_ONCE, fewAtOnce, Slots } from '../../src/lib/slots.ts';
 
 describe('a few at once', () => {
   it('is as many as are allowed, with the results in order', async () => {

@@ -8,7 +8,7 @@ import {
   levels,
   scanJson,
   splice,
-} from '../../src/protocol/spans.ts';
+} from '../../src/protocol/json/spans.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { responsesFormat } from '../../src/protocol/responses-format.ts';
+import { responsesFormat } from '../../src/protocol/responses/format.ts';
 import { dataFrame, dataOf, eventFrame } from '../../src/protocol/sse.ts';
 
 describe('a frame of ours', () => {

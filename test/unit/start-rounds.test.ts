@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { RequestScope } from '../../src/http/make-view.ts';
-import type { OfferedTools } from '../../src/http/offer-tools.ts';
-import type { Place } from '../../src/http/place.ts';
-import { startRounds } from '../../src/http/start-rounds.ts';
-import { idleReport } from '../../src/memory/report.ts';
-import { parseStrategy } from '../../src/memory/strategy.ts';
-import { readChatRequest } from '../../src/protocol/chat.ts';
+import { startRounds } from '../../src/answer/start-rounds.ts';
+import { idleReport } from '../../src/memory/plan/report.ts';
+import { parseStrategy } from '../../src/memory/strategy/strategy.ts';
+import { readChatRequest } from '../../src/protocol/chat/request.ts';
+import type { Place } from '../../src/request/owner.ts';
+import type { RequestScope } from '../../src/view/make-view.ts';
+import type { OfferedTools } from '../../src/view/offer-tools.ts';
 import { counter, tenant } from '../support/view-of.ts';
 
 const ref = tenant.refs.name('the content', () => 'the content');

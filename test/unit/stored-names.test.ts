@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readChatRequest } from '../../src/protocol/chat.ts';
-import { readResponsesRequest } from '../../src/protocol/responses.ts';
+import { readChatRequest } from '../../src/protocol/chat/request.ts';
+import { readResponsesRequest } from '../../src/protocol/responses/request.ts';
 
 const nothing = { items: new Set<string>(), tools: new Set<string>() };
 const message = { role: 'user', content: 'Hello' };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { budgetFault, budgetsOf, frontierOf, parseStrategy } from '../../src/memory/strategy.ts';
+import { budgetFault, budgetsOf, frontierOf, parseStrategy } from '../../src/memory/strategy/strategy.ts';
 import { strategyOf } from '../support/view-of.ts';
 
 const faultOf = (input: unknown) => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findEcho, SHADOW_LINE } from '../../src/memory/session-summary.ts';
-import { writeCompactedMessages } from '../../src/protocol/chat.ts';
+import { findEcho, SHADOW_LINE } from '../../src/memory/conversation/session-summary.ts';
+import { writeCompactedMessages } from '../../src/protocol/chat/request.ts';
 import {
   brokenConversation,
   type ConversationBody,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { HEADINGS } from '../../src/summary/headings.ts';
-import { type PromptInput, writePrompt } from '../../src/summary/prompt.ts';
+import { HEADINGS } from '../../src/summary/text/headings.ts';
+import { type PromptInput, writePrompt } from '../../src/summary/text/prompt.ts';
 
 const prompt = (input: Partial<PromptInput> = {}) =>
   writePrompt({ transcript: '### 0 user\nhello', maxTokens: 500, ...input });

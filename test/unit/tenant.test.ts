@@ -1,9 +1,9 @@
 /** Tenants: keys of their own for each purpose, what earlier versions have named and sealed, and the rotation of the secret. */
 import { Buffer } from 'node:buffer';
 import { describe, expect, it } from 'vitest';
-import { openCompaction, sealCompaction } from '../../src/storage/compaction-item.ts';
-import { openEnvelope, sealEnvelope } from '../../src/storage/envelope.ts';
-import { Tenants } from '../../src/storage/tenant.ts';
+import { openEnvelope, sealEnvelope } from '../../src/tenant/envelope.ts';
+import { Tenants } from '../../src/tenant/identity.ts';
+import { openCompaction, sealCompaction } from '../../src/tenant/sealed-item.ts';
 
 const SECRET = 'a secret for tests only';
 const TOKEN = 'sk-a-key-of-a-test-0123456789';

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { Boundaries } from '../../src/memory/boundaries.ts';
-import { readHistory } from '../../src/memory/history.ts';
-import { pricesOf } from '../../src/memory/plan.ts';
-import { planRolling } from '../../src/memory/rolling.ts';
-import { parseStrategy } from '../../src/memory/strategy.ts';
-import { render } from '../../src/memory/view.ts';
-import { labelDigest } from '../../src/storage/tenant.ts';
+import { Boundaries } from '../../src/memory/conversation/boundaries.ts';
+import { readHistory } from '../../src/memory/conversation/history.ts';
+import { pricesOf } from '../../src/memory/plan/plan.ts';
+import { planRolling } from '../../src/memory/plan/rolling.ts';
+import { render } from '../../src/memory/plan/view.ts';
+import { parseStrategy } from '../../src/memory/strategy/strategy.ts';
+import { labelDigest } from '../../src/tenant/identity.ts';
 import type { UpstreamAnswer } from '../../src/upstream/fetch.ts';
 import {
   type LearnedLimit,

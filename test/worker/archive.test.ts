@@ -3,10 +3,10 @@ import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ConversationMemory } from '../../src/index.ts';
-import { prefixHashes } from '../../src/memory/prefix-hash.ts';
-import { LARGEST_PACK } from '../../src/storage/archive-packing.ts';
-import { conversationName, type Session } from '../../src/storage/conversation-key.ts';
-import { labelDigest, Tenants } from '../../src/storage/tenant.ts';
+import { prefixHashes } from '../../src/memory/conversation/prefix-hash.ts';
+import { LARGEST_PACK } from '../../src/storage/archive/packing.ts';
+import { conversationName, type Session } from '../../src/storage/conversation/key.ts';
+import { labelDigest, Tenants } from '../../src/tenant/identity.ts';
 import { assistant, calls, read, result, system, user } from '../support/chat.ts';
 import { hang, KEY, MODES, start, startApp, watchedBucket, watchedObjects } from './support.ts';
 

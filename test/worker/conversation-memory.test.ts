@@ -3,13 +3,19 @@ import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ConversationMemory } from '../../src/index.ts';
 import { createLog } from '../../src/log.ts';
-import type { Boundary } from '../../src/memory/passage.ts';
-import { conversationMemory, conversationName } from '../../src/storage/conversation-key.ts';
-import type { Claim, Claimed, ClaimRequest, Memory, Written } from '../../src/storage/memories.ts';
-import { MemoryChain } from '../../src/storage/memory-chain.ts';
+import type { Boundary } from '../../src/memory/conversation/passage.ts';
+import { MemoryChain } from '../../src/storage/conversation/chain.ts';
+import { conversationMemory, conversationName } from '../../src/storage/conversation/key.ts';
+import type {
+  Claim,
+  Claimed,
+  ClaimRequest,
+  Memory,
+  Written,
+} from '../../src/storage/conversation/memories.ts';
 import type { RollMaterial } from '../../src/summary/conversation.ts';
 import { NO_TRANSCRIPT } from '../../src/summary/kept-transcript.ts';
-import { collectLedger } from '../../src/summary/ledger.ts';
+import { collectLedger } from '../../src/summary/text/ledger.ts';
 
 const MINUTE = 60_000;
 

@@ -2,10 +2,10 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { STORAGE_LIMIT_MS } from '../../src/http/stored.ts';
 import type { TenantMemory } from '../../src/index.ts';
-import { Tenants } from '../../src/storage/tenant.ts';
-import { ERASE_ANSWER_MS } from '../../src/storage/tenant-memory.ts';
+import { STORAGE_LIMIT_MS } from '../../src/routes/stored.ts';
+import { ERASE_ANSWER_MS } from '../../src/storage/tenant/object.ts';
+import { Tenants } from '../../src/tenant/identity.ts';
 import { body, lines, step, user } from '../support/chat.ts';
 import { hang, type Operation, refsIn, startApp, watchedBucket, watchedObjects } from './support.ts';
 

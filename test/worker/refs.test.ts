@@ -1,11 +1,11 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
-import type { TenantMemoryStub } from '../../src/storage/conversation-key.ts';
-import { RefUses } from '../../src/storage/ref-uses.ts';
-import { RefStore } from '../../src/storage/refs.ts';
-import { Retention } from '../../src/storage/retention.ts';
-import { Tenants } from '../../src/storage/tenant.ts';
-import { KnownRefs, RefWriter } from '../../src/storage/writer.ts';
+import type { TenantMemoryStub } from '../../src/storage/conversation/key.ts';
+import { RefStore } from '../../src/storage/refs/store.ts';
+import { RefUses } from '../../src/storage/refs/uses.ts';
+import { KnownRefs, RefWriter } from '../../src/storage/refs/writer.ts';
+import { Retention } from '../../src/storage/tenant/retention.ts';
+import { Tenants } from '../../src/tenant/identity.ts';
 import { watchedBucket } from './support.ts';
 
 const tenants = new Tenants('a secret of the storage tests');

@@ -4,10 +4,10 @@ import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ConversationMemory, TenantMemory, UserMemory } from '../../src/index.ts';
 import worker from '../../src/index.ts';
-import { conversationName, type Session, userName } from '../../src/storage/conversation-key.ts';
-import { collectUnused } from '../../src/storage/sweep.ts';
-import { Tenants } from '../../src/storage/tenant.ts';
-import { writeSections } from '../../src/summary/headings.ts';
+import { conversationName, type Session, userName } from '../../src/storage/conversation/key.ts';
+import { collectUnused } from '../../src/storage/tenant/sweep.ts';
+import { writeSections } from '../../src/summary/text/headings.ts';
+import { Tenants } from '../../src/tenant/identity.ts';
 import { assistant, body, lines, type Message, step, user } from '../support/chat.ts';
 import {
   question,

@@ -1,7 +1,7 @@
 /** The rotation of `PRECIS_SECRET`: what is kept under the secret before is read and deleted, and nothing more is written there. */
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Tenants } from '../../src/storage/tenant.ts';
+import { Tenants } from '../../src/tenant/identity.ts';
 import { assistant, calls, lines, result, user } from '../support/chat.ts';
 import { refsIn, SUMMARIZE, SUMMARIZER, start, startApp, watchedBucket } from './support.ts';
 

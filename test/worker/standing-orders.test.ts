@@ -1,7 +1,7 @@
 /** What a user has ordered once holds on, also where an injected text would not be let through with the same words. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Heading } from '../../src/summary/headings.ts';
-import { writeSections } from '../../src/summary/headings.ts';
+import type { Heading } from '../../src/summary/text/headings.ts';
+import { writeSections } from '../../src/summary/text/headings.ts';
 import { assistant, user } from '../support/chat.ts';
 import { MODES, question, ROLLING, SUMMARIZE, SUMMARIZER, start } from './support.ts';
 

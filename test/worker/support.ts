@@ -5,9 +5,9 @@ import { expect, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import type { Env } from '../../src/config.ts';
 import type { ConversationMemory } from '../../src/index.ts';
-import { conversationMemory, conversationName } from '../../src/storage/conversation-key.ts';
-import { Tenants } from '../../src/storage/tenant.ts';
-import { writeSections } from '../../src/summary/headings.ts';
+import { conversationMemory, conversationName } from '../../src/storage/conversation/key.ts';
+import { writeSections } from '../../src/summary/text/headings.ts';
+import { Tenants } from '../../src/tenant/identity.ts';
 import { assistant, lines, user } from '../support/chat.ts';
 
 export type Operation = 'put' | 'get' | 'head' | 'list' | 'delete';

@@ -2,8 +2,8 @@ import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
 import type { UserMemory } from '../../src/index.ts';
-import { callObject, conversationName, userMemory, userName } from '../../src/storage/conversation-key.ts';
-import type { UserSummary } from '../../src/storage/user-memory.ts';
+import { callObject, conversationName, userMemory, userName } from '../../src/storage/conversation/key.ts';
+import type { UserSummary } from '../../src/storage/tenant/user-memory.ts';
 
 let made = 0;
 

@@ -1,9 +1,11 @@
 /** Compaction: old tool outputs, and on request the arguments of old calls, become placeholders. */
-import { copyOf, textBytes } from '../copy.ts';
-import type { History, Output, Unit } from '../history.ts';
-import { TEXT_OBSERVATION } from '../history.ts';
-import { type Bound, type Cache, Lru } from '../lru.ts';
-import { type Content, jsonBytes, type Message } from '../message.ts';
+import { copyOf, textBytes } from '../../lib/copy.ts';
+import { type Bound, type Cache, Lru } from '../../lib/lru.ts';
+import type { History, Output, Unit } from '../conversation/history.ts';
+import { TEXT_OBSERVATION } from '../conversation/history.ts';
+import { type Content, jsonBytes, type Message } from '../conversation/message.ts';
+import { type CompactSettings, LONGEST_PREVIEW } from '../strategy/strategy.ts';
+import type { TokenCounter } from '../tokens/tokens.ts';
 import {
   type Digest,
   label,
@@ -16,10 +18,8 @@ import {
   type RefNamer,
   writeClearedInput,
   writeMarker,
-} from '../placeholder.ts';
-import type { PreviewWriter } from '../preview.ts';
-import { type CompactSettings, LONGEST_PREVIEW } from '../strategy.ts';
-import type { TokenCounter } from '../tokens.ts';
+} from './placeholder.ts';
+import type { PreviewWriter } from './preview.ts';
 import type { Removal } from './removal.ts';
 
 /** What the compactor needs from outside of the array. */

@@ -1,8 +1,8 @@
 /** Inline images and files of user messages: data URLs that cost their flat price on every request. */
-import type { History, Unit } from '../history.ts';
-import { writeMarker } from '../placeholder.ts';
-import type { AutoStrategy } from '../strategy.ts';
+import type { History, Unit } from '../conversation/history.ts';
+import type { AutoStrategy } from '../strategy/strategy.ts';
 import { type CompactContext, messageAt, remove } from './compact.ts';
+import { writeMarker } from './placeholder.ts';
 import type { Removal } from './removal.ts';
 
 /** What stands in a marker for the tool: nobody has called one. */

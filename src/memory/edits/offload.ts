@@ -1,8 +1,8 @@
 /** Offload: a huge tool output is replaced by its head and its tail, and a ref between the two. */
-import { withoutHalfAtEnd, withoutHalfAtStart } from '../characters.ts';
-import type { History, Output } from '../history.ts';
-import type { AutoStrategy } from '../strategy.ts';
-import type { TokenCounter } from '../tokens.ts';
+import { withoutHalfAtEnd, withoutHalfAtStart } from '../../lib/characters.ts';
+import type { History, Output } from '../conversation/history.ts';
+import type { AutoStrategy } from '../strategy/strategy.ts';
+import type { TokenCounter } from '../tokens/tokens.ts';
 import { type CompactContext, candidateOf, messageAt, outputLine, remove } from './compact.ts';
 import type { Removal } from './removal.ts';
 

@@ -1,6 +1,6 @@
 /** One thing that a view leaves out and names by a placeholder. */
-import type { Content } from '../message.ts';
-import type { MarkerReason } from '../placeholder.ts';
+import type { Content } from '../conversation/message.ts';
+import type { MarkerReason } from './placeholder.ts';
 
 export interface Removal {
   /** `part`: an image or a file among the parts of a message's content. */

@@ -1,8 +1,8 @@
 /** Summarising: everything before one cut leaves the view, and a summary stands in its place. */
-import { HeldTokens, heldMessages } from '../bonds.ts';
-import { AT_START, type Cursor, type Prices } from '../frontier.ts';
-import { type History, messagesOf } from '../history.ts';
-import type { CountedEcho } from '../session-summary.ts';
+import { HeldTokens, heldMessages } from '../conversation/bonds.ts';
+import { type History, messagesOf } from '../conversation/history.ts';
+import type { CountedEcho } from '../conversation/session-summary.ts';
+import { AT_START, type Cursor, type Prices } from '../replay/frontier.ts';
 
 /** Tokens of what stands around a summary's text: the shadow line, the block's tags, and the overhead of both messages. */
 export const BLOCK_TOKENS = 80;

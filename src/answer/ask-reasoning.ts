@@ -1,0 +1,55 @@
+/**
+ * Asking for a model's reasoning in encrypted form, so that it can be said back to an upstream that stores nothing while the model
+ * fetches. It is asked for until an answer says that it is stored: then the upstream knows it by its id. An upstream that refuses the
+ * wish, as OpenAI's does for models that do not reason, is asked again without it.
+ */
+import type { JoinedAnswers } from '../protocol/answer-format.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
+import { refusesEncrypted } from '../protocol/responses/reasoning.ts';
+import type { UpstreamAnswer } from '../upstream/fetch.ts';
+import { openAnswer } from '../upstream/opening.ts';
+import { LONGEST_ERROR } from '../upstream/too-long.ts';
+import type { RequestScope } from '../view/make-view.ts';
+
+/** How long an error's body may take until it is passed on unread, in milliseconds. */
+const ERROR_LIMIT_MS = 5_000;
+
+export interface ReasoningWish {
+  /** Whether it is asked for on the caller's behalf; the caller doesn't see it then. */
+  readonly isAsked: boolean;
+  /** Asks once, and once more without it where that was refused. */
+  ask(send: () => Promise<UpstreamAnswer>): Promise<UpstreamAnswer>;
+  /** Learns from what the answers have said. */
+  learn(answers: JoinedAnswers): void;
+}
+
+/** @param offersTools whether the model is given tools of ours */
+export function reasoningWish(
+  { asksReasoning, model }: ModelRequest,
+  offersTools: boolean,
+  { services, caller }: RequestScope,
+): ReasoningWish {
+  const tenant = caller.tenant?.id;
+  const { reasoning } = services;
+  let isAsked = offersTools && !asksReasoning && tenant !== undefined && reasoning.mayBeLost(tenant, model);
+  const note = (isLost: boolean): void => {
+    if (tenant !== undefined) reasoning.note(tenant, model, isLost);
+  };
+  return {
+    get isAsked() {
+      return isAsked;
+    },
+    async ask(send) {
+      const answer = await send();
+      if (!isAsked || answer.response.status !== 400) return answer;
+      const opened = await openAnswer(answer, LONGEST_ERROR, ERROR_LIMIT_MS);
+      if (!opened.whole || !refusesEncrypted(new TextDecoder().decode(opened.whole))) return opened.answer;
+      isAsked = false;
+      note(false);
+      return send();
+    },
+    learn({ isUnstored }) {
+      if (isAsked && isUnstored !== undefined) note(isUnstored);
+    },
+  };
+}

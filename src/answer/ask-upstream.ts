@@ -1,0 +1,88 @@
+/** One request's way upstream: with whose key, where to, within which limits. */
+import type { Context } from 'hono';
+import type { Log } from '../log.ts';
+import { type Caller, callerOf } from '../request/caller.ts';
+import { accountError, upstreamError } from '../request/errors.ts';
+import { verdictOn } from '../request/known-key.ts';
+import type { AppEnv } from '../request/services.ts';
+import { Timings } from '../request/timings.ts';
+import type { Verdict } from '../upstream/acceptance.ts';
+import { fetchUpstream, type UpstreamAnswer, UpstreamError } from '../upstream/fetch.ts';
+import { requestHeaders, responseHeaders, upstreamUrl } from '../upstream/request.ts';
+import type { RequestScope } from '../view/make-view.ts';
+
+/** Ours, and those that opencode and Codex send (design §3). */
+const SESSION_HEADERS = ['x-conversation-id', 'x-session-id', 'session-id'];
+
+/** What a handler needs of its request. @throws ApiError `invalid_api_key` */
+export function scopeOf(c: Context<AppEnv>): RequestScope {
+  const services = c.get('services');
+  const { headers } = c.req.raw;
+  const caller = callerOf(headers, services);
+  let verdict: Promise<Verdict> | undefined;
+  return {
+    services,
+    caller,
+    learned: services.learned(caller.tenant),
+    headers,
+    timings: new Timings(),
+    uses: new Map(),
+    session: SESSION_HEADERS.map((name) => headers.get(name)).find((value) => value !== null) ?? undefined,
+    waitUntil: (work) => c.executionCtx.waitUntil(work),
+    mayStore: async (tenant) => {
+      if (services.accepted.known(tenant.id) === 'accepted') return true;
+      verdict ??= verdictOn(tenant, headers, services);
+      return (await verdict) === 'accepted';
+    },
+  };
+}
+
+/**
+ * Sends a request upstream with the caller's headers.
+ *
+ * @param path below the upstream's base URL
+ * @param body bytes are not encoded, unless `asItCame` says so; a stream is as the caller has encoded it
+ * @param left aborts when the caller has left, where that is noticed by other means than the request's own signal
+ * @throws ApiError `upstream_unreachable` or `upstream_timeout`
+ */
+export async function askUpstream(
+  c: Context<AppEnv>,
+  { services, caller, timings }: RequestScope,
+  path: string,
+  body: Uint8Array | ReadableStream | null,
+  left?: AbortSignal,
+  asItCame = !(body instanceof Uint8Array),
+): Promise<UpstreamAnswer> {
+  const { config, log } = services;
+  // A query may steer a gateway as a header may.
+  const search = config.access ? '' : new URL(c.req.url).search;
+  const url = upstreamUrl(config.upstreamBaseUrl, path, search);
+  const headers = requestHeaders(c.req.raw.headers, caller.account, body !== null);
+  if (!asItCame) headers.delete('content-encoding');
+  const { signal } = c.req.raw;
+  const gone = left ? AbortSignal.any([signal, left]) : signal;
+  try {
+    const answer = await timings.measure('upstream', () =>
+      fetchUpstream({ url, method: c.req.method, headers, body }, config.headersTimeoutMs, gone),
+    );
+    return withoutAccount(answer, caller, log);
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error;
+    const { name } = Object(error.cause);
+    log('warn', 'no answer from the upstream', { code: error.fault, error: `${name}` });
+    throw upstreamError(error.fault);
+  }
+}
+
+/** An answer in which the upstream speaks of the account that callers share: to them it says only that it refuses, and when it may not. */
+function withoutAccount(answer: UpstreamAnswer, { account }: Caller, log: Log): UpstreamAnswer {
+  const { status, headers } = answer.response;
+  const error = account.apiKey === undefined ? undefined : accountError(status);
+  if (!error) return answer;
+  answer.abort();
+  log('warn', 'the upstream has refused the account of this deployment', { code: error.code, status });
+  const response = error.toResponse();
+  for (const [name, value] of responseHeaders(headers, account))
+    if (!name.startsWith('content-')) response.headers.set(name, value);
+  return { ...answer, response };
+}

@@ -1,0 +1,203 @@
+/** A request to a model, in whatever protocol: the view goes up, the upstream's answer comes back. */
+import type { Context } from 'hono';
+import type { Result } from '../lib/result.ts';
+import type { AnswerFormat } from '../protocol/answer-format.ts';
+import type { BodyFault } from '../protocol/body.ts';
+import type { ModelRequest, SharedAccount } from '../protocol/model-request.ts';
+import { tryBody } from '../request/body.ts';
+import { agentOf, type ChosenStrategy, chooseStrategy } from '../request/choose-strategy.ts';
+import { settingsOf } from '../request/conversation.ts';
+import { ApiError } from '../request/errors.ts';
+import { noteNamed } from '../request/named-refs.ts';
+import { compactionOf, upstreamCompacts, withCompaction } from '../request/native-compaction.ts';
+import { openSealed } from '../request/open-sealed.ts';
+import { type Place, placeOf } from '../request/owner.ts';
+import type { Agent, AppEnv } from '../request/services.ts';
+import { Rounds } from '../retrieval/rounds.ts';
+import { type Compaction, compactConversation } from '../view/compaction.ts';
+import { injectionFor, withInjection } from '../view/inject.ts';
+import { type MadeView, type MakeViewOptions, makeView, type RequestScope } from '../view/make-view.ts';
+import { archiverOf } from './archive.ts';
+import { reasoningWish } from './ask-reasoning.ts';
+import { askUpstream, scopeOf } from './ask-upstream.ts';
+import { askWithin } from './ask-within.ts';
+import { inTime } from './late-stream.ts';
+import { passUnread } from './pass-unread.ts';
+import { KEEPALIVE_MS, relay, told } from './relay.ts';
+import { setReportHeaders } from './report-headers.ts';
+import { startRounds } from './start-rounds.ts';
+
+/** A protocol: how its requests are read, where they go, and how their answers are relayed. */
+export interface ModelApi<Read extends ModelRequest = ModelRequest> {
+  /** Below the upstream's base URL. */
+  readonly path: string;
+  /** The field that holds the conversation. */
+  readonly field: ModelRequest['conversationField'];
+  readonly answers: AnswerFormat;
+  read(bytes: Uint8Array): Result<Read, BodyFault>;
+  /** The answer to a request for a compaction; absent where the protocol has none. @param inBody whether the report stands in it */
+  compaction?(request: ModelRequest, compaction: Compaction, inBody: boolean): Response;
+}
+
+export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Response> {
+  const scope = scopeOf(c);
+  const came = await tryBody(c.req.raw, api.field);
+  if ('fault' in came) return passUnread(c, api, came, scope);
+  const request = await readRequest(came.bytes, api, c.get('agent'), scope);
+  checkState(request, scope);
+  const { place, chosen } = await readCall(request, c.get('agent'), scope);
+  if (api.compaction && request.isCompaction && isOurs(request, scope)) {
+    const answer = answerCompaction(api.compaction, request, chosen, place, scope);
+    if (request.field('stream') !== true) return answer;
+    const format = api.answers.stream(undefined, undefined);
+    return inTime(answer, { format, told: (error) => told(error, scope), keepaliveMs: KEEPALIVE_MS });
+  }
+  const options = { force: false, dryRun: false, count: chosen.report, expressly: false };
+  const make = (how: MakeViewOptions) => makeView(request, chosen, place, scope, how);
+  const [first, injected] = await Promise.all([
+    make(options),
+    injectionFor(request, chosen.injection, place, scope),
+  ]);
+  const wish = reasoningWish(request, first.tools !== undefined, scope);
+  const bodyOf = ({ view, tools }: MadeView) =>
+    request.write(view, {
+      injected: injected.message,
+      tools: tools?.definitions,
+      shared: sharedAccount(scope),
+      reasoning: wish.isAsked,
+      compaction: compactionOf(chosen.strategy, request, scope.services.config),
+    });
+  const { access } = scope.services.config;
+  const send = (body: Uint8Array, left?: AbortSignal) => askUpstream(c, scope, api.path, body, left);
+  let sent: Uint8Array | undefined;
+  const ask = (view: MadeView) =>
+    wish.ask(() => {
+      sent = bodyOf(view);
+      const isSame = sent.buffer === came.bytes.buffer && sent.length === came.bytes.length;
+      // With the deployer's key bodies are plain.
+      const encoded = isSame && chosen.strategy.mode === 'none' && !access ? came.encoded : undefined;
+      return encoded ? askUpstream(c, scope, api.path, encoded, undefined, true) : send(sent);
+    });
+  const asking = { request, answers: api.answers, options, beside: injected.tokens ?? 0, make, ask };
+  const { made, answer } = await askWithin(first, asking, scope);
+  const report = withInjection(made.report, injected);
+  if (answer.response.ok && scope.caller.tenant) {
+    scope.services.accepted.accept(scope.caller.tenant.id);
+    if (made.prepareNext) scope.waitUntil(made.prepareNext());
+    if (sent) scope.waitUntil(noteNamed(sent, request, place, scope));
+  }
+  // A key that was revoked opens nothing here either.
+  if (answer.response.status === 401 && scope.caller.tenant)
+    scope.services.accepted.doubt(scope.caller.tenant.id);
+  // A stream may last for minutes: it keeps no second copy of the body.
+  sent = undefined;
+  const { tools } = made;
+  const retrieval = tools && {
+    tools,
+    wish,
+    rounds: new Rounds(
+      tools.strategy.retrieval_max_rounds,
+      api.answers.goOn,
+      () => {
+        const count = async () => (await make({ ...options, count: true })).report;
+        const beside = injected.tokens ?? 0;
+        const went = { request, body: bodyOf(made), report: made.report, beside, count };
+        return startRounds(went, tools, place, scope);
+      },
+      send,
+    ),
+  };
+  const archive = archiverOf(request, chosen.strategy, place, scope);
+  const streams = request.field('stream') === true;
+  const how = { format: api.answers, inBody: chosen.report, streams, retrieval, archive };
+  return relay(answer, { ...made, report }, how, scope);
+}
+
+async function answerCompaction(
+  write: NonNullable<ModelApi['compaction']>,
+  request: ModelRequest,
+  chosen: ChosenStrategy,
+  place: Place,
+  scope: RequestScope,
+): Promise<Response> {
+  const compaction = await compactConversation(request, chosen, place, scope);
+  const response = write(request, compaction, chosen.report);
+  setReportHeaders(response.headers, compaction.report, scope.timings);
+  return response;
+}
+
+/** Whether a compaction is ours to make: the upstream can't, and has not stored what it is about. */
+function isOurs(request: ModelRequest, { services }: RequestScope): boolean {
+  return !upstreamCompacts(request, services.config) && request.upstreamState === undefined;
+}
+
+/** Whose a request is, and what holds for it. @throws ApiError */
+export async function readCall(
+  request: ModelRequest,
+  agentInPath: Agent | undefined,
+  scope: RequestScope,
+): Promise<{ place: Place; chosen: ChosenStrategy }> {
+  const { headers, services } = scope;
+  const { agent, place } = whose(request, agentInPath, scope);
+  const settings = () => settingsOf(place, scope);
+  const chosen = await chooseStrategy(request, headers, agent, settings, services);
+  return { place, chosen: withCompaction(chosen, request, services.config) };
+}
+
+/** The agent that a request chooses, and whose the request is. @throws ApiError */
+function whose(
+  request: ModelRequest,
+  agentInPath: Agent | undefined,
+  { headers, caller, services }: RequestScope,
+): { agent: Agent | undefined; place: Place } {
+  const agent = agentOf(request, headers, agentInPath, caller, services);
+  return { agent, place: placeOf(request, headers, agent?.isolation ?? services.config.isolation) };
+}
+
+/** Reads the body of a request, with its compaction items opened. @throws ApiError */
+export async function readRequest<Read extends ModelRequest>(
+  body: Uint8Array,
+  { read: reader }: Pick<ModelApi<Read>, 'read'>,
+  agentInPath: Agent | undefined,
+  scope: RequestScope,
+): Promise<Read> {
+  const sealed = reader(body);
+  const bytes = sealed.ok ? await opened(sealed.value, agentInPath, scope) : undefined;
+  const read = bytes ? reader(bytes) : sealed;
+  if (read.ok) return read.value;
+  const { code, message, param } = read.reason;
+  throw new ApiError(code, message, param);
+}
+
+function opened(
+  request: ModelRequest,
+  agentInPath: Agent | undefined,
+  scope: RequestScope,
+): Promise<Uint8Array | undefined> {
+  return openSealed(request, scope.caller.tenant, () => whose(request, agentInPath, scope).place);
+}
+
+/** OpenAI takes keys of 64 characters (https://platform.openai.com/docs/api-reference/responses/create, `prompt_cache_key`). */
+const CACHE_KEY_CHARACTERS = 40;
+
+/** A key of a prompt cache says by its hits what others have sent under it: each tenant's are its own. */
+function sharedAccount({ services, caller: { tenant } }: RequestScope): SharedAccount | undefined {
+  if (!services.config.access || !tenant) return undefined;
+  return { cacheKey: (key) => tenant.seal(`prompt_cache_key:${key}`).slice(0, CACHE_KEY_CHARACTERS) };
+}
+
+/** Callers with an access key share an account: what one has stored there is no other's to name. @throws ApiError `not_forwarded` */
+export function checkState(request: ModelRequest, { services }: RequestScope): void {
+  const { access } = services.config;
+  if (!access) return;
+  const { upstreamState } = request;
+  const field = upstreamState === request.conversationField ? undefined : upstreamState;
+  const found = field === undefined ? request.storedName(access.opened) : undefined;
+  if (found) throw new ApiError('not_forwarded', found.message, found.param, 400);
+  if (upstreamState === undefined) return;
+  throw new ApiError(
+    'not_forwarded',
+    `${upstreamState} may name what the upstream has stored, which this deployment's callers share; send the items themselves, 20 000 at the most.`,
+    upstreamState,
+  );
+}

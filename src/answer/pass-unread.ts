@@ -1,0 +1,92 @@
+/** A request to a model whose body is not read: it is passed on as it came, where nothing that it could say would change that. */
+import { Buffer } from 'node:buffer';
+import type { Context } from 'hono';
+import { idleReport } from '../memory/plan/report.ts';
+import type { AnswerFormat } from '../protocol/answer-format.ts';
+import { OWN_FIELDS } from '../protocol/body.ts';
+import { refused, type UnreadBody } from '../request/body.ts';
+import { chosenByHeaders } from '../request/choose-strategy.ts';
+import type { AppEnv } from '../request/services.ts';
+import type { UpstreamAnswer } from '../upstream/fetch.ts';
+import type { RequestScope } from '../view/make-view.ts';
+import { askUpstream } from './ask-upstream.ts';
+import { relay } from './relay.ts';
+
+interface Api {
+  readonly path: string;
+  readonly answers: AnswerFormat;
+}
+
+/** @throws ApiError the fault of the body, where it must be read */
+export async function passUnread(
+  c: Context<AppEnv>,
+  { path, answers }: Api,
+  unread: UnreadBody,
+  scope: RequestScope,
+): Promise<Response> {
+  const { services, headers } = scope;
+  const { fault, whole } = unread;
+  // What callers of a shared account send is looked through.
+  const chosen = services.config.access ? undefined : chosenByHeaders(headers, c.get('agent'), scope);
+  if (chosen?.mode !== 'none') throw await refused(unread);
+  const isPlain = (headers.get('content-encoding') ?? '') === '';
+  const watched =
+    whole instanceof ReadableStream && isPlain ? watch(whole, headers, unread.isNear === true) : undefined;
+  let answer: UpstreamAnswer;
+  try {
+    answer = await askUpstream(c, scope, path, watched?.body ?? whole, undefined, true);
+  } catch (error) {
+    throw watched?.found() ? fault : error;
+  }
+  if (watched?.found()) {
+    answer.abort();
+    throw fault;
+  }
+  const inBody = headers.get('x-memory-report')?.trim().toLowerCase() === 'true';
+  const made = { view: undefined, report: idleReport('none', chosen.source, []) };
+  const how = { format: answers, inBody, streams: false, retrieval: undefined, archive: undefined };
+  return relay(answer, made, how, scope);
+}
+
+const FIELD_FOUND = 'a field of ours stands in a body that is not read';
+
+interface Watched {
+  readonly body: ReadableStream<Uint8Array>;
+  /** Whether it has held the name of a field of ours; then it breaks off there. */
+  found(): boolean;
+}
+
+/** As JSON writes them. In a text the quotes would be escaped. */
+const NAMES = OWN_FIELDS.map((name) => `"${name}"`);
+const LONGEST_NAME = Math.max(...NAMES.map((name) => name.length));
+
+/** A body on its way up, in which no field of ours may stand. */
+function watch(whole: ReadableStream<Uint8Array>, headers: Headers, isNear: boolean): Watched {
+  let hasFound = false;
+  let before: Uint8Array = new Uint8Array();
+  const watching = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      // Of a body that is near the limit the rest is read away: its sender hears why.
+      if (hasFound) return;
+      const text = Buffer.concat([before, chunk]);
+      if (NAMES.some((name) => text.includes(name))) {
+        hasFound = true;
+        if (isNear) return;
+        throw new Error(FIELD_FOUND);
+      }
+      // A copy: the slice would keep the chunk.
+      before = new Uint8Array(text.subarray(-LONGEST_NAME));
+      controller.enqueue(chunk);
+    },
+    flush() {
+      if (hasFound) throw new Error(FIELD_FOUND);
+    },
+  });
+  // The runtime sends a length along only with a stream that knows its own.
+  const length = headers.get('content-length');
+  const out = length === null ? undefined : new FixedLengthStream(Number(length));
+  const body = whole.pipeThrough(watching);
+  // What breaks off breaks the other end too.
+  if (out) body.pipeTo(out.writable).catch(() => undefined);
+  return { body: out?.readable ?? body, found: () => hasFound };
+}

@@ -1,0 +1,278 @@
+/** The upstream's answer on its way back to the caller: as it came, with the report, and with the rounds of retrieval in it. */
+import type { Report } from '../memory/plan/report.ts';
+import {
+  type AnswerFault,
+  type AnswerFormat,
+  type AnswerListener,
+  addReport,
+  type JoinedAnswers,
+  type Joining,
+} from '../protocol/answer-format.ts';
+import { ApiError, accountFault, answerTooLarge, internalError, upstreamError } from '../request/errors.ts';
+import type { Rounds } from '../retrieval/rounds.ts';
+import { faultOf, RetrievalStream } from '../retrieval/stream.ts';
+import type { WaitUntil } from '../storage/refs/writer.ts';
+import { readBody } from '../upstream/body.ts';
+import type { UpstreamAnswer } from '../upstream/fetch.ts';
+import { isDecoded, responseHeaders } from '../upstream/request.ts';
+import { type EventFormat, relayEvents } from '../upstream/stream.ts';
+import type { MadeView, RequestScope } from '../view/make-view.ts';
+import type { OfferedTools } from '../view/offer-tools.ts';
+import type { ArchiveRequest } from './archive.ts';
+import type { ReasoningWish } from './ask-reasoning.ts';
+import { setReportHeaders } from './report-headers.ts';
+import { bodyRelay, isEventStream, unreadBody } from './unread-body.ts';
+
+/** How often a silent stream is kept alive, in milliseconds: under the usual idle limits of proxies. */
+export const KEEPALIVE_MS = 15_000;
+
+/** What makes one answer of several. */
+export interface Retrieval {
+  readonly tools: OfferedTools;
+  readonly rounds: Rounds;
+  /** Absent where reasoning is as the caller asks for it. */
+  readonly wish?: Pick<ReasoningWish, 'isAsked' | 'learn'>;
+}
+
+/** How an answer is relayed. */
+export interface Relayed {
+  readonly format: AnswerFormat;
+  /** Whether the report stands in the body too. */
+  readonly inBody: boolean;
+  /** Whether the caller has asked for a stream. */
+  readonly streams: boolean;
+  /** Absent where the model was given no tools of ours. */
+  readonly retrieval: Retrieval | undefined;
+  /** Absent where nothing is archived. */
+  readonly archive: ArchiveRequest | undefined;
+}
+
+/** The caller's answer. @throws ApiError when one that must be read as a whole breaks off */
+export async function relay(
+  answer: UpstreamAnswer,
+  made: MadeView,
+  how: Relayed,
+  scope: RequestScope,
+): Promise<Response> {
+  const { response } = answer;
+  const isOpen = response.ok && response.body !== null;
+  if (isOpen && !isDecoded(response.headers)) {
+    const fields = { code: 'answer_unreadable' };
+    scope.services.log('warn', 'an answer is passed on unread: its encoding is not known', fields);
+  } else if (isOpen) {
+    if (isEventStream(response)) return relayStream(answer, made, how, scope);
+    const isJson = response.headers.get('content-type')?.includes('json');
+    const isRead = isJson && (how.inBody || made.remember || how.archive);
+    // What a server calls its JSON is its own affair: a call of ours must not come through.
+    const mayCall = how.retrieval && (isJson || !how.streams);
+    if (isRead || mayCall) return relayWhole(answer, made, how, scope);
+  }
+  if (response.ok && how.archive) scope.waitUntil(how.archive(undefined));
+  return relayUnread(answer, made, scope);
+}
+
+async function relayUnread(answer: UpstreamAnswer, made: MadeView, scope: RequestScope): Promise<Response> {
+  const body = await unreadBody(answer, scope.services);
+  return new Response(body, headOf(answer, made.report, scope));
+}
+
+function relayStream(
+  answer: UpstreamAnswer,
+  made: MadeView,
+  { format: answers, inBody, retrieval, archive }: Relayed,
+  scope: RequestScope,
+): Response {
+  const { config } = scope.services;
+  const head = headOf(answer, made.report, scope);
+  head.headers.set('cache-control', 'no-cache, no-transform');
+  head.headers.set('x-accel-buffering', 'no');
+  head.headers.delete('content-length');
+  const streamed = answers.gather();
+  let said: string | undefined;
+  const listener =
+    (made.remember || archive) &&
+    guarded(
+      {
+        push: (data) => streamed.push(data),
+        complete: () => {
+          said = streamed.text();
+          rememberAll(made, said, scope);
+        },
+      },
+      scope,
+    );
+  const joined = retrieval && joining(retrieval, answers.joinStreams);
+  const report = (): Report => reportWith(made.report, retrieval?.rounds, joined);
+  const retell = scope.services.config.access && accountFault;
+  const seen = answers.stream(inBody ? report : undefined, listener || undefined, retell);
+  const goesOn = async (coming: Promise<UpstreamAnswer>): Promise<UpstreamAnswer | AnswerFault> => {
+    try {
+      const next = await coming;
+      const { ok, body } = next.response;
+      if (ok && body && isEventStream(next.response)) return next;
+      const fault = faultOf(body ? await readWhole(next, scope) : new Uint8Array(), ok);
+      return retell?.({ ...fault }) ?? fault;
+    } catch (error) {
+      return told(error, scope).toBody().error;
+    }
+  };
+  const format: EventFormat =
+    retrieval && joined ? new RetrievalStream(joined, seen, retrieval.rounds, goesOn) : seen;
+  const times = { idleMs: config.idleTimeoutMs, keepaliveMs: KEEPALIVE_MS };
+  const archived = archive && archiveAtEnd(archive, () => said, scope.waitUntil);
+  const ended = (): void => {
+    if (joined) retrieval.wish?.learn(joined);
+    archived?.();
+  };
+  const failed = (error: unknown) => told(error, scope).toBody().error;
+  return new Response(relayEvents(answer, format, times, ended, failed), head);
+}
+
+/** A listener whose failure is logged, and ends no stream. */
+function guarded({ push, complete }: AnswerListener, { services }: RequestScope): AnswerListener {
+  let hasFailed = false;
+  const guard = (listen: () => void): void => {
+    if (hasFailed) return;
+    try {
+      listen();
+    } catch (error) {
+      hasFailed = true;
+      const fields = { code: 'internal_error', error: Object(error).name };
+      services.log('error', 'the text of an answer could not be gathered', fields);
+    }
+  };
+  return { push: (data) => guard(() => push(data)), complete: () => guard(complete) };
+}
+
+/**
+ * Archives when a stream has ended, however it did, so that array and answer are one write. It is waited for from the beginning on: a
+ * caller who leaves takes with it what is not.
+ */
+function archiveAtEnd(
+  archive: ArchiveRequest,
+  answer: () => string | undefined,
+  waitUntil: WaitUntil,
+): () => void {
+  const end = Promise.withResolvers<void>();
+  waitUntil(end.promise.then(() => archive(answer())));
+  return end.resolve;
+}
+
+async function relayWhole(
+  first: UpstreamAnswer,
+  made: MadeView,
+  { format, inBody, retrieval, archive }: Relayed,
+  scope: RequestScope,
+): Promise<Response> {
+  let said: string | undefined;
+  try {
+    const { answer, body, answers } = await readRounds(first, format, retrieval, scope);
+    if (!body) return await relayUnread(answer, made, scope);
+    const head = headOf(answer, made.report, scope);
+    if (body instanceof ReadableStream) return new Response(body, head);
+    said = format.text(body);
+    rememberAll(made, said, scope);
+    if (inBody || retrieval) head.headers.delete('content-length');
+    return new Response(
+      inBody ? addReport(body, reportWith(made.report, retrieval?.rounds, answers)) : body,
+      head,
+    );
+  } finally {
+    if (archive) scope.waitUntil(archive(said));
+  }
+}
+
+interface ReadAnswer {
+  /** The last one. */
+  readonly answer: UpstreamAnswer;
+  /** What the caller gets: a stream of what is too long to be read; undefined where a further round was refused. */
+  readonly body: Uint8Array | ReadableStream<Uint8Array> | undefined;
+  readonly answers: JoinedAnswers | undefined;
+}
+
+/** An answer with all its rounds. @throws ApiError when one has no answer, or breaks off */
+async function readRounds(
+  first: UpstreamAnswer,
+  format: AnswerFormat,
+  retrieval: Relayed['retrieval'],
+  scope: RequestScope,
+): Promise<ReadAnswer> {
+  let answer = first;
+  if (!retrieval) return { answer, body: await readAnswer(answer, scope), answers: undefined };
+  let body = await readWhole(answer, scope);
+  const answers = joining(retrieval, format.joinBodies);
+  for (;;) {
+    const taken = answers.take(body);
+    retrieval.wish?.learn(answers);
+    if (taken instanceof Uint8Array) return { answer, body: taken, answers };
+    answer = await retrieval.rounds.next(taken);
+    if (!answer.response.ok || !answer.response.body) return { answer, body: undefined, answers };
+    body = await readWhole(answer, scope);
+  }
+}
+
+/** @param join of the protocol */
+function joining<Joined>({ tools, rounds, wish }: Retrieval, join: Joining<Joined>): Joined {
+  return join(tools.names, () => rounds.isOpen, wish?.isAsked);
+}
+
+/** Status and headers of an answer, with the report's. */
+function headOf(
+  { response }: UpstreamAnswer,
+  report: Report,
+  { caller, timings }: RequestScope,
+): { status: number; statusText: string; headers: Headers } {
+  const headers = responseHeaders(response.headers, caller.account);
+  setReportHeaders(headers, report, timings);
+  return { status: response.status, statusText: response.statusText, headers };
+}
+
+function reportWith(report: Report, rounds: Rounds | undefined, counted: JoinedAnswers | undefined): Report {
+  if (!rounds || rounds.count === 0) return report;
+  const { usage, lastId } = counted ?? {};
+  return {
+    ...report,
+    retrieval: {
+      rounds: rounds.count,
+      refs: rounds.refs,
+      ...(usage ? { usage } : {}),
+      ...(lastId ? { response_id: lastId } : {}),
+    },
+  };
+}
+
+/** An answer that calls tools goes on with its round. */
+function rememberAll({ remember }: MadeView, text: string | undefined, { waitUntil }: RequestScope): void {
+  if (remember && text !== undefined) waitUntil(remember(text));
+}
+
+/** The whole of an answer, or a stream of one that is too long to be read. @throws ApiError when it breaks off */
+async function readAnswer(
+  answer: UpstreamAnswer,
+  { services }: RequestScope,
+): Promise<Uint8Array | ReadableStream<Uint8Array>> {
+  const body = await readBody(answer, bodyRelay(services));
+  if (typeof body === 'string') throw upstreamError(body);
+  if (body instanceof ReadableStream)
+    services.log('warn', 'an answer is passed on unread: it is too long', { code: 'answer_too_large' });
+  return body;
+}
+
+/** The whole of an answer that must be read. @throws ApiError when it breaks off, or is too long */
+async function readWhole(answer: UpstreamAnswer, scope: RequestScope): Promise<Uint8Array> {
+  const body = await readAnswer(answer, scope);
+  if (body instanceof Uint8Array) return body;
+  answer.abort();
+  throw answerTooLarge();
+}
+
+/** What the caller is told of an error behind the first byte. */
+export function told(error: unknown, { services }: RequestScope): ApiError {
+  if (error instanceof ApiError) return error;
+  const { name } = Object(error);
+  services.log('error', 'an answer has failed behind its first byte', {
+    code: 'internal_error',
+    error: name,
+  });
+  return internalError();
+}

@@ -1,0 +1,46 @@
+/** What was removed, as it is fetched: the refs of one tenant. What is fetched is in use, and its age begins anew. */
+import { logCaught } from '../log.ts';
+import type { Services } from '../request/services.ts';
+import type { Shelf } from '../retrieval/shelf.ts';
+import { callObject } from '../storage/conversation/key.ts';
+import { RefStore } from '../storage/refs/store.ts';
+import type { WaitUntil } from '../storage/refs/writer.ts';
+import { fromEither, type Tenant } from '../tenant/identity.ts';
+
+export function shelfOf(tenant: Tenant, services: Services, waitUntil: WaitUntil): Shelf {
+  const getFrom = async (self: Tenant, ref: string) => {
+    const store = new RefStore(services.bucket, self);
+    const fetched = await store.get(ref);
+    if (fetched && services.retention.isOn) waitUntil(noteRead(ref, fetched.uploaded, store, self, services));
+    return fetched;
+  };
+  return {
+    owns: (ref) => tenant.refs.owns(ref),
+    get: (ref) => fromEither(tenant, (self) => getFrom(self, ref)),
+  };
+}
+
+/** What fails here is done when the ref is fetched again. */
+async function noteRead(
+  ref: string,
+  uploaded: number,
+  store: RefStore,
+  tenant: Tenant,
+  { retention, told, tenant: openTenant, log }: Services,
+): Promise<void> {
+  const reads = `${tenant.id}:read`;
+  const renewed = retention.isDue(uploaded)
+    ? store.renew(ref, (age) => retention.isDue(age))
+    : Promise.resolve(uploaded);
+  const noted = told.has(reads, ref)
+    ? Promise.resolve()
+    : callObject(
+        () => openTenant(tenant.id),
+        (stub) => stub.noteRead(ref),
+      );
+  const settled = await Promise.allSettled([renewed, noted]);
+  for (const work of settled)
+    if (work.status === 'rejected') logCaught(log, 'warn', 'a use of a ref could not be noted', work.reason);
+  const [, note] = settled;
+  if (note.status === 'fulfilled') told.add(reads, ref);
+}

@@ -1,0 +1,54 @@
+/** What the rounds of one request answer from: the refs that its view names, and its conversation's archive. */
+import { logCaught } from '../log.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
+import type { Call } from '../protocol/tool-turn.ts';
+import type { Place } from '../request/owner.ts';
+import { namedIn, Retriever } from '../retrieval/retriever.ts';
+import type { RoundsStart } from '../retrieval/rounds.ts';
+import { answerSearch, type Searched } from '../retrieval/search-memory.ts';
+import type { RequestScope } from '../view/make-view.ts';
+import type { OfferedTools } from '../view/offer-tools.ts';
+import { archiveWithArray } from './archive.ts';
+import { retrievalRoom, type SentRequest } from './retrieval-room.ts';
+import { shelfOf } from './shelf.ts';
+
+/** @param sent with tools of ours */
+export async function startRounds(
+  sent: SentRequest & { readonly request: ModelRequest },
+  tools: OfferedTools,
+  place: Place,
+  scope: RequestScope,
+): Promise<RoundsStart> {
+  const { services, caller } = scope;
+  const { request, body } = sent;
+  if (!caller.tenant) throw new Error('tools were offered without a tenant');
+  const { counter } = await scope.learned.counting(request.model);
+  const limit = services.limits.of(caller.tenant.id, request.model);
+  const room = await retrievalRoom(sent, tools.strategy, limit);
+  // The model is told that storage does not answer, and nobody else is.
+  const failed = (error: unknown): never => {
+    logCaught(services.log, 'warn', 'a call of the model could not be answered', error);
+    throw error;
+  };
+  const kept = shelfOf(caller.tenant, services, scope.waitUntil);
+  const shelf = { ...kept, get: (ref: string) => kept.get(ref).catch(failed) };
+  const retriever = new Retriever(shelf, counter, namedIn(new TextDecoder().decode(body)), room);
+  let opening: Promise<Searched | undefined> | undefined;
+  const archive = (): Promise<Searched | undefined> => {
+    opening ??= archiveWithArray(request, place, scope).then(
+      (searched) => searched && { hits: (words, limit) => searched.hits(words, limit).catch(failed) },
+    );
+    return opening;
+  };
+  return {
+    body,
+    answerer: {
+      given: retriever.given,
+      hear: (turn) => retriever.hear(turn),
+      answer: async ({ name, arguments: args }: Call) =>
+        name === tools.search
+          ? retriever.give(await answerSearch(args, archive, counter))
+          : retriever.answer(args),
+    },
+  };
+}

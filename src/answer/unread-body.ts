@@ -1,0 +1,54 @@
+/** Bodies of the upstream that are passed on as they come. */
+
+import { upstreamError } from '../request/errors.ts';
+import type { Services } from '../request/services.ts';
+import { type BodyRelay, relayBody, relayEarly } from '../upstream/body.ts';
+import type { UpstreamAnswer } from '../upstream/fetch.ts';
+import { isDecoded, responseHeaders } from '../upstream/request.ts';
+import type { RequestScope } from '../view/make-view.ts';
+
+/** The limits of a body, whose breaking off is logged. */
+export function bodyRelay({ config, log }: Pick<Services, 'config' | 'log'>): BodyRelay {
+  return {
+    idleMs: config.idleTimeoutMs,
+    broken: (code) => log('warn', 'an answer has broken off', { code }),
+  };
+}
+
+/**
+ * The body of an answer, byte for byte. A stream of events goes at once, since its first one may be long in coming; of any other body
+ * the first byte is waited for.
+ *
+ * @throws ApiError when no byte comes: `upstream_timeout` or `upstream_unreachable`
+ */
+export async function unreadBody(
+  answer: UpstreamAnswer,
+  services: Pick<Services, 'config' | 'log'>,
+): Promise<ReadableStream<Uint8Array> | null> {
+  const relay = bodyRelay(services);
+  if (isEventStream(answer.response)) return relayEarly(answer, relay);
+  const body = await relayBody(answer, relay);
+  if (typeof body === 'string') throw upstreamError(body);
+  return body && withLength(body, answer.response.headers);
+}
+
+/** The runtime sends a length along only with a stream that knows its own. */
+function withLength(body: ReadableStream<Uint8Array>, headers: Headers): ReadableStream<Uint8Array> {
+  const length = headers.get('content-length');
+  if (length === null || (headers.has('content-encoding') && isDecoded(headers))) return body;
+  const { readable, writable } = new FixedLengthStream(Number(length));
+  // What breaks off breaks this one too, and is logged there.
+  body.pipeTo(writable).catch(() => undefined);
+  return readable;
+}
+
+/** An answer as it came, for requests that are no business of ours. @throws ApiError as `unreadBody` */
+export async function unread(answer: UpstreamAnswer, { services, caller }: RequestScope): Promise<Response> {
+  const { status, statusText, headers } = answer.response;
+  const body = await unreadBody(answer, services);
+  return new Response(body, { status, statusText, headers: responseHeaders(headers, caller.account) });
+}
+
+export function isEventStream({ headers }: Response): boolean {
+  return headers.get('content-type')?.includes('text/event-stream') === true;
+}

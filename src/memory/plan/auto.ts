@@ -1,0 +1,157 @@
+/** The plan of `auto`: the edits of its phases (design §6), and the replay that decides how far each goes. */
+
+import type { History, Output } from '../conversation/history.ts';
+import type { CountedEcho } from '../conversation/session-summary.ts';
+import { type CompactContext, compactInputs, compactOutput } from '../edits/compact.ts';
+import { removeMedia } from '../edits/media.ts';
+import { offloadOutput } from '../edits/offload.ts';
+import type { Removal } from '../edits/removal.ts';
+import { type Repeat, repeatsIn } from '../edits/repeats.ts';
+import { coveredMessages } from '../edits/summarize.ts';
+import { Floor } from '../replay/floor.ts';
+import { frontierUnit, type Prices, type ReplayRule, replay } from '../replay/frontier.ts';
+import { type PhaseEdits, PhaseMover } from '../replay/phases.ts';
+import type { AutoStrategy } from '../strategy/strategy.ts';
+import type { Plan } from './plan.ts';
+
+/** Arguments with more tokens than this are cleared (design §3). */
+const LARGE_INPUT = 500;
+
+/** So many requests ahead the next summary is prepared. */
+const REQUESTS_AHEAD = 2;
+
+export interface AutoRequest {
+  readonly history: History;
+  /** Whether the model can fetch what is removed: then large outputs are offloaded before it has ever seen them. */
+  readonly retrieval: boolean;
+  /** The price of cached input relative to fresh, in (0, 1]. */
+  readonly cachedShare: number;
+  readonly echo: CountedEcho | undefined;
+}
+
+/** Plans a request. @param prices of the caller's array */
+export function planAuto(
+  strategy: AutoStrategy,
+  { history, retrieval, cachedShare, echo }: AutoRequest,
+  rule: ReplayRule,
+  prices: Prices,
+  context: CompactContext,
+): Pick<Plan, 'replay' | 'segments' | 'upcoming' | 'prefix' | 'next' | 'trimmed' | 'dropped'> {
+  const edits = new AutoEdits(history, strategy, context, retrieval);
+  const sent = pricesWithout(prices, edits.atSight);
+  const settings = {
+    shrinks: rule.keepSteps !== undefined,
+    minReclaim: strategy.min_reclaim_tokens,
+    summaryTokens: strategy.summary_max_tokens,
+    echo,
+  };
+  const mover = new PhaseMover(history, sent, settings, new Floor(cachedShare, prices[0] ?? 0), edits);
+  const result = replay(history, rule, sent, mover);
+  const { prefix } = mover.position;
+  const trimmed = mover.trimmedSpan();
+  const near = result.next !== result.cuts;
+  const upcoming = near ? edits.between(mover.position.passed.heavy, frontierUnit(result.next)) : [];
+  // Placeholders alone will hardly bring the view of a next request under its budget.
+  const growth = (REQUESTS_AHEAD * (result.before - (sent[0] ?? 0))) / history.requestPoints.length;
+  const left = upcoming.reduce((sum, { freed }) => sum - freed, result.after);
+  const next = left + growth > Math.min(rule.hard ?? rule.window, rule.window) ? mover.next() : undefined;
+  return {
+    replay: { ...result, before: prices.at(-1) ?? 0 },
+    segments: [...mover.removed(), ...(edits.atSight.length > 0 ? [edits.atSight] : [])],
+    upcoming,
+    dropped: prefix ? coveredMessages(history, prefix) : [],
+    ...(prefix ? { prefix } : {}),
+    ...(next ? { next } : {}),
+    ...(trimmed ? { trimmed } : {}),
+  };
+}
+
+/** What may be removed of each unit, found when first asked for. */
+class AutoEdits implements PhaseEdits {
+  /** What is removed wherever it stands. */
+  readonly atSight: readonly Removal[];
+  private readonly history: History;
+  private readonly strategy: AutoStrategy;
+  private readonly context: CompactContext;
+  private readonly offloaded: ReadonlyMap<number, Removal>;
+  private readonly compacted: (readonly Removal[])[] = [];
+  private readonly repeated = new Map<number, Removal | undefined>();
+  private repeats: ReadonlyMap<number, Repeat> | undefined;
+
+  constructor(history: History, strategy: AutoStrategy, context: CompactContext, retrieval: boolean) {
+    this.history = history;
+    this.strategy = strategy;
+    this.context = context;
+    const large = history.units
+      .flatMap(({ outputs }) => outputs)
+      .flatMap((output) => offloadOutput(history, output, strategy, context) ?? []);
+    this.offloaded = new Map(large.map((removal) => [removal.message, removal]));
+    this.atSight = retrieval ? large : [];
+  }
+
+  readonly light = (index: number, until: number): readonly Removal[] => {
+    const outputs = this.history.units[index]?.outputs ?? [];
+    return outputs.flatMap((output) => {
+      const offloaded = this.offloaded.get(output.message);
+      if (offloaded) return this.atSight.length > 0 ? [] : [offloaded];
+      const repeat = this.repeatOf(output.message);
+      if (!repeat || repeat.by >= until) return [];
+      return this.repeatedOutput(output, repeat) ?? [];
+    });
+  };
+
+  readonly heavy = (index: number, light: readonly Removal[]): readonly Removal[] => {
+    this.compacted[index] ??= this.compact(index);
+    const gone = new Set(light.map(({ message }) => message));
+    return this.compacted[index].filter(({ kind, message }) => kind === 'input' || !gone.has(message));
+  };
+
+  readonly media = (index: number): readonly Removal[] => {
+    const unit = this.history.units[index];
+    return unit ? removeMedia(this.history, unit, this.strategy, this.context) : [];
+  };
+
+  /** What the next move would remove of these units. */
+  between(from: number, to: number): Removal[] {
+    const units = Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index);
+    return units.flatMap((unit) => {
+      const light = this.light(unit, this.history.messages.length);
+      return [...light, ...this.heavy(unit, light)];
+    });
+  }
+
+  private compact(index: number): readonly Removal[] {
+    const { history, strategy, context } = this;
+    const unit = history.units[index];
+    if (!unit) return [];
+    const outputs = unit.outputs
+      .filter(({ message }) => !this.offloaded.has(message))
+      .flatMap((output) => compactOutput(history, output, strategy, context) ?? []);
+    return [...compactInputs(history, unit, strategy, context, LARGE_INPUT + 1), ...outputs];
+  }
+
+  private repeatedOutput(output: Output, { reason }: Repeat): Removal | undefined {
+    const { history, strategy, context, repeated } = this;
+    if (!repeated.has(output.message))
+      repeated.set(output.message, compactOutput(history, output, strategy, context, reason, 0));
+    return repeated.get(output.message);
+  }
+
+  private repeatOf(message: number): Repeat | undefined {
+    this.repeats ??= repeatsIn(this.history, this.context);
+    return this.repeats.get(message);
+  }
+}
+
+/** The prices of an array of which something is removed. */
+function pricesWithout(prices: Prices, removals: readonly Removal[]): Prices {
+  if (removals.length === 0) return prices;
+  const freed = new Map(removals.map((removal) => [removal.message, removal.freed]));
+  const rest = new Float64Array(prices.length);
+  let sum = 0;
+  for (const [index, price] of prices.entries()) {
+    sum += freed.get(index - 1) ?? 0;
+    rest[index] = price - sum;
+  }
+  return rest;
+}

@@ -1,0 +1,392 @@
+/**
+ * The phases of `auto` (design §6), as one mover of the replay: offload and dedupe; compact; summarize; trim. Each runs only where the one
+ * before has not freed enough. What loses words runs only where all that can be fetched again has not brought the view under its
+ * budget: a summary that is not needed would cost more than the tokens between budget and watermark.
+ *
+ * Each phase passes every unit once, so a replay takes time linear in the array.
+ */
+import { HeldTokens } from '../conversation/bonds.ts';
+import { type History, messagesOf, type RequestPoint } from '../conversation/history.ts';
+import type { CountedEcho } from '../conversation/session-summary.ts';
+import type { Removal } from '../edits/removal.ts';
+import {
+  askedBy,
+  BLOCK_TOKENS,
+  coveredMessages,
+  type SummarizedPrefix,
+  summarizedPrefix,
+} from '../edits/summarize.ts';
+import { TRIM_LINE_TOKENS, type TrimmedSpan } from '../edits/trim.ts';
+import type { Floor, Stakes } from './floor.ts';
+import { type Cuts, type Due, frontierUnit, type Mover, type Prices, type Standing } from './frontier.ts';
+import { Journal } from './journal.ts';
+import { Pass, type Passed } from './phase-pass.ts';
+
+/** Tokens of a summarizer's prompt around what it reads. */
+const PROMPT_TOKENS = 600;
+/** The price of a token that a summarizer writes, relative to fresh input: 4 for all of OpenAI's models since GPT-4o. */
+const OUTPUT_PRICE = 4;
+
+/** For so many units that were passed in vain, one more must come before the next try: a replay stays linear in the array. */
+const TRIED_PER_UNIT = 512;
+
+/** What the phases may remove of a unit. */
+export interface PhaseEdits {
+  /** Of what is large, or said again among the messages before `until`. */
+  light(unit: number, until: number): readonly Removal[];
+  /** Of everything else, where nothing of it is removed yet. */
+  heavy(unit: number, light: readonly Removal[]): readonly Removal[];
+  /** Of a user message, which stays while its turn does. */
+  media(unit: number): readonly Removal[];
+}
+
+export interface PhaseSettings {
+  /** Whether the tail may shrink to steps. */
+  readonly shrinks: boolean;
+  /** The least that a move must free, where the caller has set it. */
+  readonly minReclaim: number | undefined;
+  /** Tokens that a summary may have. */
+  readonly summaryTokens: number;
+  readonly echo: CountedEcho | undefined;
+}
+
+/** Where all phases stand. */
+export interface PhaseStanding extends Standing {
+  readonly passed: Passed;
+  /** How far compaction had come with the last move. */
+  readonly frontier: number;
+  /** The prefix that a summary stands for. */
+  readonly prefix: SummarizedPrefix | undefined;
+  /** The first unit that stays, for each move that has trimmed since that prefix. */
+  readonly trims: readonly number[];
+  /** Tokens that the view has less by what is left out. */
+  readonly leftOut: number;
+  /** The journal's length at each move. */
+  readonly moves: readonly number[];
+  /** How much of the view stood before the first byte that the last move has changed, and what its summary has cost. */
+  readonly kept: number;
+  readonly spent: number;
+}
+
+const NOWHERE: PhaseStanding = {
+  cuts: { turn: 0, step: 0 },
+  freed: 0,
+  passed: { light: 0, heavy: 0, media: 0 },
+  frontier: 0,
+  prefix: undefined,
+  trims: [],
+  leftOut: 0,
+  moves: [],
+  kept: 0,
+  spent: 0,
+};
+
+export class PhaseMover implements Mover {
+  turnsCut = 0;
+  readonly rewrites = true;
+  private readonly history: History;
+  private readonly prices: Prices;
+  private readonly settings: PhaseSettings;
+  private readonly floor: Floor;
+  private readonly edits: PhaseEdits;
+  private readonly journal: Journal;
+  /** Tokens of units that stay before those that leave. */
+  private readonly held: HeldTokens;
+  private readonly asked: readonly (number | undefined)[];
+  /** `tokens[u]`: tokens of all units before u, nothing removed. */
+  private readonly tokens: readonly number[];
+  private readonly lightOf: (readonly Removal[])[] = [];
+  /** The number of units from which on a move is tried again. */
+  private retryFrom = 0;
+  private standing = NOWHERE;
+  private settled = NOWHERE;
+
+  constructor(history: History, prices: Prices, settings: PhaseSettings, floor: Floor, edits: PhaseEdits) {
+    this.history = history;
+    this.prices = prices;
+    this.settings = settings;
+    this.floor = floor;
+    this.edits = edits;
+    this.asked = askedBy(history);
+    const tokens = [0];
+    for (const unit of history.units)
+      tokens.push(messagesOf(history, unit).reduce((sum, at) => sum + this.tokensOf(at), tokens.at(-1) ?? 0));
+    this.tokens = tokens;
+    this.held = new HeldTokens(history, (unit) => (tokens[unit + 1] ?? 0) - (tokens[unit] ?? 0));
+    this.journal = new Journal(history.units.length, (unit, freed) => this.held.weigh(unit, -freed));
+  }
+
+  get turnsLeftOut(): number {
+    const { prefix, trims } = this.standing;
+    const unit = trims.at(-1) ?? prefix?.unit ?? 0;
+    return this.history.turns.filter((turn) => turn < unit).length;
+  }
+
+  get position(): PhaseStanding {
+    return this.standing;
+  }
+
+  set position(standing: PhaseStanding) {
+    this.journal.truncate(standing.moves.at(-1) ?? 0);
+    this.standing = standing;
+  }
+
+  /** What each move has removed, oldest first. */
+  removed(): readonly (readonly Removal[])[] {
+    const { moves } = this.standing;
+    return moves.map((length, index) =>
+      this.journal.entries(moves[index - 1] ?? 0, length).flatMap(({ removals }) => removals),
+    );
+  }
+
+  /** What the next move would have a summary stand for: known since the last one. */
+  next(): SummarizedPrefix | undefined {
+    const { frontier, prefix, leftOut } = this.standing;
+    const next = frontier > 0 ? this.prefixBefore(frontier, prefix) : undefined;
+    return next && next.freed > leftOut ? next : undefined;
+  }
+
+  /** What is trimmed, if anything is. */
+  trimmedSpan(): TrimmedSpan | undefined {
+    const { trims, prefix } = this.standing;
+    const unit = trims.at(-1);
+    const opens = unit === undefined ? undefined : this.opens(unit);
+    if (unit === undefined || opens === undefined) return undefined;
+    const { units, messages } = this.history;
+    const request = units[this.requestAt(unit) ?? -1]?.first;
+    const end = units[unit]?.first ?? messages.length;
+    return {
+      from: this.history.messages.findIndex(
+        ({ role }, at) => role !== 'preamble' && at >= (prefix?.end ?? 0),
+      ),
+      ends: trims.map((trim) => units[trim]?.first ?? messages.length),
+      opens,
+      dropped: coveredMessages(this.history, { unit, end, request }),
+      prefix: prefix && { ...prefix, unit, request },
+      freed: this.standing.leftOut - (prefix?.freed ?? 0),
+    };
+  }
+
+  arrive(messages: number): boolean {
+    if (this.held.isEmpty) return false;
+    const { prefix, trims, freed, leftOut } = this.standing;
+    const units = [trims.at(-1) ?? prefix?.unit ?? 0, prefix?.unit ?? 0] as const;
+    const before = units.map((unit) => this.held.before(unit));
+    this.held.arrive(messages);
+    const [back = 0, ofPrefix = 0] = units.map(
+      (unit, index) => this.held.before(unit) - (before[index] ?? 0),
+    );
+    if (back <= 0) return false;
+    const rest = { freed: freed - back, leftOut: leftOut - back };
+    const changed = prefix && {
+      ...prefix,
+      covered: prefix.covered - ofPrefix,
+      freed: prefix.freed - ofPrefix,
+    };
+    // Words that are longer than what they still stand for give way to it.
+    const { journal } = this;
+    this.standing =
+      rest.leftOut > 0
+        ? { ...this.standing, ...rest, prefix: changed }
+        : { ...this.standing, freed: journal.freed, leftOut: 0, prefix: undefined, trims: [] };
+    return true;
+  }
+
+  move(tail: Cuts, due: Due, price: number, point: RequestPoint): void {
+    const start = this.standing;
+    const stakes = { price, view: price - start.freed };
+    if (!due.must && point.units < this.retryFrom) return;
+    const limits = [tail.turn];
+    if (this.settings.shrinks && due.shrinkOver !== undefined) limits.push(Math.max(tail.turn, tail.step));
+
+    const pass = new Pass(this.journal, start.passed, (first) => this.goal(first, due, stakes));
+    for (const [index, limit] of limits.entries()) {
+      pass.run('light', limit, (unit) => {
+        this.lightOf[unit] = this.edits.light(unit, point.messages);
+        return this.lightOf[unit];
+      });
+      // The request that is being worked on keeps its images.
+      const asking = this.history.turns[point.turns - 1] ?? 0;
+      if (index === 0) pass.run('media', Math.min(limit, asking), (unit) => this.edits.media(unit));
+      pass.run('heavy', limit, (unit) => this.edits.heavy(unit, this.lightOf[unit] ?? []));
+    }
+    const reversible: PhaseStanding = {
+      ...this.standingOf(start, pass.passed, start),
+      kept: pass.first === undefined ? stakes.view : this.viewBefore(pass.first),
+      spent: 0,
+    };
+    const viewOf = (standing: PhaseStanding): number => stakes.price - standing.freed;
+    const made = [...this.lossy(start, reversible, viewOf, due, price, point), reversible].find(
+      (standing) => standing.freed - start.freed >= this.least(standing, due, stakes),
+    );
+    if (!made && this.journal.length === (start.moves.at(-1) ?? 0)) {
+      // Nothing could be removed of what was passed, so it need not be passed again.
+      this.standing = { ...start, passed: reversible.passed };
+      return;
+    }
+    this.position = made ? { ...made, frontier: made.passed.heavy } : start;
+    if (!due.must) this.retryFrom = made ? 0 : point.units + pass.tried / TRIED_PER_UNIT;
+    if (made && due.trigger === 'turns')
+      this.turnsCut = this.history.turns.filter((unit) => unit < tail.turn).length;
+  }
+
+  settle(price: number): void {
+    const { freed, kept, spent } = this.standing;
+    const moved = this.standing.moves !== this.settled.moves;
+    this.floor.settle(price, price - freed, moved ? kept : undefined, moved ? spent : 0);
+    this.settled = this.standing;
+  }
+
+  /** The least that a move must free. */
+  private least(
+    { kept, spent }: Pick<Stakes, 'kept' | 'spent'>,
+    due: Due,
+    stakes: Pick<Stakes, 'price' | 'view'>,
+  ): number {
+    if (due.must) return 1;
+    return Math.max(1, this.settings.minReclaim ?? this.floor.least({ ...stakes, kept, spent }));
+  }
+
+  /** Where a move may stop. @param first the first unit that it has changed */
+  private goal(first: number, due: Due, stakes: Pick<Stakes, 'price' | 'view'>): number {
+    const enough = stakes.view - due.target;
+    if (due.must) return Math.max(1, enough);
+    const kept = this.viewBefore(first);
+    return Math.max(enough, this.settings.minReclaim ?? this.floor.goal({ ...stakes, kept, spent: 0 }));
+  }
+
+  /** What loses words, where all that can be fetched again has not sufficed; the best first. */
+  private lossy(
+    start: PhaseStanding,
+    reversible: PhaseStanding,
+    viewOf: (standing: PhaseStanding) => number,
+    due: Due,
+    price: number,
+    point: RequestPoint,
+  ): PhaseStanding[] {
+    if (viewOf(reversible) <= due.lossyOver) return [];
+    const { heavy } = reversible.passed;
+    // What lay before the frontier of the move before; at the first move, what lies before the new one.
+    const summarized = this.summarized(start, reversible, start.frontier > 0 ? start.frontier : heavy);
+    const whole = summarized ?? reversible;
+    const shorter = viewOf(whole) > due.trimOver ? this.trimmed(whole, price - due.target, point) : undefined;
+    // What would leave the view over its budget all the same is not worth its words, unless the window asks for it.
+    const trimmed = shorter && (due.must || viewOf(shorter) <= due.trimOver) ? shorter : undefined;
+    // Where that does not do, and trimming does not help, the summary goes on to the new frontier.
+    const further = trimmed ? undefined : this.summarized(start, reversible, heavy);
+    return [trimmed, summarized, further].filter((standing) => standing !== undefined);
+  }
+
+  /** The standing with a summary of what lies before a unit; undefined where it would not make the view smaller. */
+  private summarized(
+    start: PhaseStanding,
+    reversible: PhaseStanding,
+    unit: number,
+  ): PhaseStanding | undefined {
+    const prefix = this.prefixBefore(unit, start.prefix);
+    if (!prefix) return undefined;
+    const before = start.prefix ? this.coveredView(start.prefix.unit) : 0;
+    const read = prefix.covered - before + (start.prefix?.limit ?? 0);
+    const spent = PROMPT_TOKENS + read + OUTPUT_PRICE * prefix.limit;
+    const media = Math.max(unit, reversible.passed.media);
+    const left = { prefix, trims: [], leftOut: prefix.freed };
+    const standing = this.standingOf(start, { ...reversible.passed, media }, left);
+    if (standing.freed <= this.journal.freed + (start.prefix?.freed ?? 0)) return undefined;
+    return { ...standing, kept: this.viewBefore(0), spent };
+  }
+
+  /**
+   * The standing without the oldest units, until so many tokens are freed in all or the tail is met. Undefined where no user message is
+   * left that could name what is gone, or where it frees nothing.
+   */
+  private trimmed(
+    standing: PhaseStanding,
+    enough: number,
+    { units }: RequestPoint,
+  ): PhaseStanding | undefined {
+    const { passed, prefix, trims } = standing;
+    const from = prefix?.unit ?? 0;
+    let unit = trims.at(-1) ?? from;
+    let leftOut = standing.leftOut;
+    while (unit < passed.heavy && this.journal.freed + leftOut < enough)
+      leftOut = this.leftOutBy(++unit, prefix);
+    const freed = this.journal.freed + leftOut;
+    const opens = this.opens(unit);
+    const later = this.history.units[units]?.first ?? Number.POSITIVE_INFINITY;
+    if (freed <= standing.freed || opens === undefined || opens >= later) return undefined;
+    const media = Math.max(unit, passed.media);
+    const trim = { leftOut, freed, trims: [...trims, unit], passed: { ...passed, media } };
+    return { ...standing, ...trim, kept: this.viewBefore(0) };
+  }
+
+  /** Tokens that the view has less without the units before one. */
+  private leftOutBy(unit: number, prefix: SummarizedPrefix | undefined): number {
+    const request = this.requestAt(unit);
+    const stays = request === undefined ? 0 : this.viewOf(request);
+    const summary = prefix ? prefix.limit + BLOCK_TOKENS : 0;
+    return this.coveredView(unit) - this.held.before(unit) - stays - summary - TRIM_LINE_TOKENS;
+  }
+
+  /** The user unit that stays although it stands before this one, since its turn goes on. */
+  private requestAt(unit: number): number | undefined {
+    return this.history.units[unit]?.kind === 'user' ? undefined : this.asked[unit - 1];
+  }
+
+  /** The user message that would stay first. */
+  private opens(unit: number): number | undefined {
+    const user = this.requestAt(unit) ?? this.history.turns.find((turn) => turn >= unit);
+    return user === undefined ? undefined : this.history.units[user]?.first;
+  }
+
+  /** The prefix before a unit; undefined where the one before reaches as far. */
+  private prefixBefore(unit: number, earlier: SummarizedPrefix | undefined): SummarizedPrefix | undefined {
+    if (unit <= (earlier?.unit ?? 0)) return undefined;
+    const { summaryTokens, echo } = this.settings;
+    const asked = this.asked[unit - 1];
+    const of = (): number => (asked === undefined ? 0 : this.viewOf(asked));
+    const weights = { covered: this.coveredView(unit), of, held: this.held.before(unit) };
+    return summarizedPrefix(this.history, unit, asked, weights, summaryTokens, echo);
+  }
+
+  private standingOf(
+    start: PhaseStanding,
+    passed: Passed,
+    { prefix, trims, leftOut }: Pick<PhaseStanding, 'prefix' | 'trims' | 'leftOut'>,
+  ): Omit<PhaseStanding, 'kept' | 'spent'> {
+    const edited = this.journal.entries(start.moves.at(-1) ?? 0, this.journal.length);
+    const ends = edited.map(({ unit }) => unit + 1);
+    const frontier = Math.max(frontierUnit(start.cuts), passed.heavy, ...ends);
+    return {
+      cuts: { turn: frontier, step: frontier },
+      freed: this.journal.freed + leftOut,
+      passed,
+      frontier: start.frontier,
+      prefix,
+      trims,
+      leftOut,
+      moves: [...start.moves, this.journal.length],
+    };
+  }
+
+  /** Tokens of the view before a unit that no summary stands for; before the first one, of what is never edited. */
+  private viewBefore(unit: number): number {
+    const first = this.history.units[unit]?.first ?? this.history.messages.length;
+    const price = this.prices[first] ?? 0;
+    return unit === 0 ? price : price - this.journal.freedBefore(unit) - this.standing.leftOut;
+  }
+
+  /** Tokens of the units before one, as they stand in the view while no summary stands for them. */
+  private coveredView(unit: number): number {
+    return (this.tokens[unit] ?? 0) - this.journal.freedBefore(unit);
+  }
+
+  /** Tokens of a unit as it stands in the view. */
+  private viewOf(unit: number): number {
+    const whole = (this.tokens[unit + 1] ?? 0) - (this.tokens[unit] ?? 0);
+    return whole - this.journal.freedBefore(unit + 1) + this.journal.freedBefore(unit);
+  }
+
+  private tokensOf(message: number): number {
+    return (this.prices[message + 1] ?? 0) - (this.prices[message] ?? 0);
+  }
+}

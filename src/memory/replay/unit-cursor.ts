@@ -1,0 +1,79 @@
+/** The cuts of edits that free tokens unit by unit, and how far they are. */
+import type { HeldTokens } from '../conversation/bonds.ts';
+import type { History } from '../conversation/history.ts';
+import { AT_START, type Cursor, type Effect, frontierUnit, type ReplayRule } from './frontier.ts';
+
+/** The cursor of edits that free tokens unit by unit. */
+export class UnitCursor implements Cursor {
+  position = AT_START;
+  turnsCut = 0;
+  readonly rewrites = false;
+  /** `sums[u]`: what all units before u would free. */
+  private readonly sums: number[] = [0];
+  private readonly history: History;
+  private readonly stops: ReplayRule['stops'];
+  private readonly effect: Effect;
+  private readonly held: HeldTokens | undefined;
+
+  /** @param held for edits that let units leave the view */
+  constructor(history: History, { stops }: Pick<ReplayRule, 'stops'>, effect: Effect, held?: HeldTokens) {
+    this.history = history;
+    this.stops = stops;
+    this.effect = effect;
+    this.held = held;
+  }
+
+  arrive(messages: number): boolean {
+    if (!this.held || this.held.isEmpty) return false;
+    const { cuts, freed } = this.position;
+    const before = this.heldBefore(frontierUnit(cuts));
+    this.held.arrive(messages);
+    const back = this.heldBefore(frontierUnit(cuts)) - before;
+    if (back > 0) this.position = { ...this.position, freed: freed - back };
+    return back > 0;
+  }
+
+  /** Sums are kept, so that asking at every request point costs one pass in all. */
+  mostFreed(unit: number): number {
+    for (let next = this.sums.length; next <= unit; next++)
+      this.sums.push((this.sums[next - 1] ?? 0) + this.effect.whole(next - 1));
+    const { cuts } = this.position;
+    const held = this.heldBefore(frontierUnit(cuts)) - this.heldBefore(unit);
+    return (this.sums[unit] ?? 0) - (this.sums[cuts.turn] ?? 0) + held;
+  }
+
+  turnTo(limit: number, enough: number): void {
+    let { cuts, freed, turnsBefore } = this.position;
+    while (cuts.turn < limit && freed < enough) {
+      const stop = this.nextStop(cuts.turn, limit);
+      for (let unit = cuts.turn; unit < stop; unit++) {
+        freed += this.effect.whole(unit) - (unit < cuts.step ? this.effect.step(unit) : 0);
+        if (this.history.units[unit]?.kind === 'user') turnsBefore++;
+      }
+      const held = this.heldBefore(frontierUnit(cuts));
+      cuts = { turn: stop, step: cuts.step };
+      freed += held - this.heldBefore(frontierUnit(cuts));
+    }
+    this.position = { cuts, freed, turnsBefore };
+  }
+
+  stepTo(limit: number, enough: number): void {
+    let { cuts, freed, turnsBefore } = this.position;
+    let step = frontierUnit(cuts);
+    for (; step < limit && freed < enough; step++)
+      freed += this.effect.step(step) + this.heldBefore(step) - this.heldBefore(step + 1);
+    cuts = { turn: cuts.turn, step };
+    this.position = { cuts, freed, turnsBefore };
+  }
+
+  private heldBefore(unit: number): number {
+    return this.held?.before(unit) ?? 0;
+  }
+
+  private nextStop(from: number, limit: number): number {
+    if (this.stops === 'unit') return from + 1;
+    for (let unit = from + 1; unit < limit; unit++)
+      if (this.history.units[unit]?.kind === 'user') return unit;
+    return limit;
+  }
+}

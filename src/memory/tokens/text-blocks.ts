@@ -1,0 +1,51 @@
+/**
+ * Texts in blocks for the tokenizer. Its cache of merged words keeps parts of the text that it was given, so it gets copies: a
+ * cached word keeps a block alive, and never the text. A block also bounds what an expression can match at once.
+ *
+ * A block ends where no token can cross, if there is such a place in its second half: then its tokens are those of the whole text.
+ */
+import { cutAfter } from '../../lib/characters.ts';
+import { copyOf } from '../../lib/copy.ts';
+
+/** Characters of a block. */
+export const BLOCK_LENGTH = 4_096;
+
+/** The blocks of a text in their order, each a copy. Together they are the text. */
+export function* blocksOf(text: string): Generator<string> {
+  for (let start = 0; start < text.length; ) {
+    const end = blockEnd(text, start);
+    yield copyOf(text.slice(start, end));
+    start = end;
+  }
+}
+
+function blockEnd(text: string, start: number): number {
+  const longest = start + BLOCK_LENGTH;
+  if (longest >= text.length) return text.length;
+  for (let end = longest; end > start + BLOCK_LENGTH / 2; end--) if (isBreak(text, end)) return end;
+  // Encoded data, and scripts without spaces: a cut anywhere costs a token or two.
+  return cutAfter(text, longest);
+}
+
+const LINE_BREAK = 10;
+const SPACE = 32;
+const APOSTROPHE = 39;
+const SLASH = 47;
+
+/**
+ * Whether both encodings begin a token here: at a single space, which belongs to the word behind it; behind the last line break before a
+ * word; or at a sign behind a word or a number. Line breaks belong to what stands before them, and slashes to the line break.
+ */
+function isBreak(text: string, at: number): boolean {
+  const before = text.charCodeAt(at - 1);
+  const code = text.charCodeAt(at);
+  if (before === LINE_BREAK) return code > SPACE && code !== SLASH;
+  if (code === SPACE) return before > SPACE && text.charCodeAt(at + 1) > SPACE;
+  // An apostrophe may belong to the word: "don't".
+  return isAlphanumeric(before) && code > SPACE && code < 127 && code !== APOSTROPHE && !isAlphanumeric(code);
+}
+
+/** Of ASCII: an upper-case or lower-case letter, or a digit. */
+function isAlphanumeric(code: number): boolean {
+  return (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 48 && code <= 57);
+}

@@ -1,0 +1,65 @@
+/** The text of an answer that closes a round: whole, and without a call. Read on the side; the bytes go on untouched. */
+
+import { parseJson } from '../../lib/json.ts';
+import type { AnswerGatherer } from '../answer-format.ts';
+
+/** Finish reasons of answers that their caller will append as they are (https://platform.openai.com/docs/api-reference/chat/object). */
+const WHOLE = new Set(['stop', 'length']);
+
+interface Choice {
+  readonly index?: unknown;
+  readonly finish_reason?: unknown;
+  readonly message?: unknown;
+  readonly delta?: unknown;
+}
+
+interface Words {
+  readonly content?: unknown;
+  readonly tool_calls?: unknown;
+  readonly function_call?: unknown;
+}
+
+/** Gathers the text of a streamed answer. */
+export class StreamedAnswer implements AnswerGatherer {
+  private content = '';
+  private calls = false;
+  private finish: unknown;
+
+  /** @param data of one event of the stream */
+  push(data: string): void {
+    const choice = choiceOf(parseJson(data));
+    if (!choice) return;
+    const words = (choice.delta ?? {}) as Words;
+    if (typeof words.content === 'string') this.content += words.content;
+    this.calls ||= callsTools(words);
+    this.finish ??= choice.finish_reason ?? undefined;
+  }
+
+  /** The text; undefined when the answer is not whole, calls tools, or says nothing. */
+  text(): string | undefined {
+    return closingText(this.content, this.calls, this.finish);
+  }
+}
+
+/** The text of a JSON answer, likewise. */
+export function answerText(body: Uint8Array): string | undefined {
+  const choice = choiceOf(parseJson(new TextDecoder().decode(body)));
+  const words = (choice?.message ?? {}) as Words;
+  const content = typeof words.content === 'string' ? words.content : '';
+  return closingText(content, callsTools(words), choice?.finish_reason);
+}
+
+function closingText(content: string, calls: boolean, finish: unknown): string | undefined {
+  return content !== '' && !calls && typeof finish === 'string' && WHOLE.has(finish) ? content : undefined;
+}
+
+function callsTools({ tool_calls, function_call }: Words): boolean {
+  return (Array.isArray(tool_calls) && tool_calls.length > 0) || (function_call ?? null) !== null;
+}
+
+/** The first of several choices is the one that callers go on with. */
+function choiceOf(completion: unknown): Choice | undefined {
+  const { choices } = (completion ?? {}) as { choices?: unknown };
+  if (!Array.isArray(choices)) return undefined;
+  return choices.find((choice: Choice | null) => (choice?.index ?? 0) === 0) ?? undefined;
+}

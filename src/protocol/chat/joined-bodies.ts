@@ -1,0 +1,86 @@
+/** Several answers of a model, each one JSON body, as the one that its caller sees. The counterpart of `chat-turns.ts`, by the same rules. */
+
+import { asObject, isObject, parseJson } from '../../lib/json.ts';
+import type { TokenUsage } from '../../memory/plan/report.ts';
+import type { JoinedBodies } from '../answer-format.ts';
+import type { Turn } from '../tool-turn.ts';
+import { CHAT_USAGE, type Usage, UsageTally } from '../usage.ts';
+import { type CallPiece, GatheredMessage, isOtherCall, isWhole, nameOf, turnOf } from './calls.ts';
+
+type Json = Record<string, unknown>;
+
+interface Choice {
+  readonly message?: Json;
+  readonly finish_reason?: unknown;
+}
+
+interface Completion {
+  readonly choices: readonly Choice[];
+  readonly usage?: Usage | null;
+  readonly [field: string]: unknown;
+}
+
+const encoder = new TextEncoder();
+
+export class ChatAnswers implements JoinedBodies {
+  private readonly names: ReadonlySet<string>;
+  private readonly mayAnswer: () => boolean;
+  private readonly said = new GatheredMessage();
+  private first: Completion | undefined;
+  private readonly tally = new UsageTally(CHAT_USAGE);
+
+  /**
+   * @param names of our tools
+   * @param mayAnswer whether calls are answered still; else they are dropped
+   */
+  constructor(names: ReadonlySet<string>, mayAnswer: () => boolean) {
+    this.names = names;
+    this.mayAnswer = mayAnswer;
+  }
+
+  get usage(): TokenUsage | undefined {
+    return this.tally.total;
+  }
+
+  take(body: Uint8Array): Turn | Uint8Array {
+    const completion = completionOf(body);
+    const choice = completion?.choices[0];
+    const { message } = choice ?? {};
+    if (!completion || !choice || !isObject(message)) return body;
+    this.tally.count(completion.usage);
+
+    const calls = Array.isArray(message.tool_calls) ? (message.tool_calls as CallPiece[]) : [];
+    const readable = calls.filter(isObject) as CallPiece[];
+    const ours = readable.filter((call) => !isOtherCall(call) && this.names.has(nameOf(call)));
+    const decides = ours.length > 0 && ours[0] === readable[0] && this.mayAnswer();
+    if (decides && isWhole(choice.finish_reason)) {
+      this.said.add(message);
+      this.first ??= completion;
+      this.tally.begin();
+      return turnOf(message, ours);
+    }
+    if (ours.length === 0 && !this.first) return body;
+    const kept = decides ? [] : calls.filter((call) => !ours.includes(call));
+    return encoder.encode(JSON.stringify(this.shown(completion, choice, message, kept)));
+  }
+
+  private shown(last: Completion, choice: Choice, message: Json, calls: readonly CallPiece[]): object {
+    const { tool_calls: _, ...words } = message;
+    this.said.add(words);
+    const { id, created, model } = this.first ?? last;
+    const usage = last.usage ? { usage: this.tally.told } : {};
+    const told = {
+      ...words,
+      ...this.said.fields,
+      ...(calls.length > 0 ? { tool_calls: calls } : {}),
+    };
+    const stops = calls.length === 0 && isWhole(choice.finish_reason);
+    const finish_reason = stops ? 'stop' : choice.finish_reason;
+    return { ...last, id, created, model, ...usage, choices: [{ ...choice, message: told, finish_reason }] };
+  }
+}
+
+function completionOf(body: Uint8Array): Completion | undefined {
+  const completion = parseJson(new TextDecoder().decode(body));
+  return Array.isArray(asObject(completion).choices) ? (completion as Completion) : undefined;
+}

@@ -1,0 +1,190 @@
+/** One element of `messages` (https://platform.openai.com/docs/api-reference/chat/create), as the core sees it. */
+
+import { asObject, asString } from '../../lib/json.ts';
+import {
+  type Content,
+  type InlineMedia,
+  jsonBytes,
+  type Role,
+  type ToolCall,
+} from '../../memory/conversation/message.ts';
+import { fieldOf, type JsonSpan, jsonOf, textOf } from '../json/spans.ts';
+import { NamedMessage } from '../message-names.ts';
+import type { WireMessage } from '../model-request.ts';
+import {
+  AUDIO,
+  contentOfParts,
+  FILE,
+  imagePrice,
+  mediaOfParts,
+  openingIn,
+  type PartFormat,
+  plain,
+} from '../parts.ts';
+
+const ROLES: ReadonlyMap<string, Role> = new Map([
+  ['user', 'user'],
+  ['assistant', 'assistant'],
+  ['tool', 'tool'],
+  ['function', 'tool'],
+]);
+
+/** Fields of a message that hold text which the model reads, beside `content`. */
+const TEXT_FIELDS = ['name', 'refusal', 'reasoning_content', 'reasoning'];
+
+/** The mark on messages that `/v1/compact` changed (design §4). */
+export const COMPACTED_MARK = 'compacted';
+
+/** All fields of a message that are ever read; whatever else it has is carried through. */
+export const READ_FIELDS: readonly string[] = [
+  'role',
+  'content',
+  'tool_calls',
+  'function_call',
+  'tool_call_id',
+  COMPACTED_MARK,
+  ...TEXT_FIELDS,
+];
+
+const PARTS: PartFormat = {
+  text: 'text',
+  textOf(part) {
+    const { type, text } = asObject(part);
+    return type === 'text' && typeof text === 'string' ? text : undefined;
+  },
+  priceOf(part) {
+    const { type, image_url } = asObject(part);
+    if (type === 'image_url') return imagePrice(asObject(image_url).detail);
+    if (type === 'input_audio') return AUDIO;
+    return type === 'file' ? FILE : 0;
+  },
+  inlineKind(part) {
+    const { type, image_url, file } = asObject(part);
+    if (type === 'image_url')
+      return asString(asObject(image_url).url).startsWith('data:') ? 'image' : undefined;
+    return type === 'file' && asString(asObject(file).file_data) !== '' ? 'file' : undefined;
+  },
+};
+
+const EMPTY: Content = { ...plain(''), weight: { texts: [], flat: 0 } };
+
+/** A message in the caller's bytes. Nothing is decoded, and nothing digested, before it is asked for. */
+export class ChatMessage extends NamedMessage implements WireMessage {
+  readonly span: JsonSpan;
+  readonly wireRole: string | undefined;
+  private readonly body: Uint8Array;
+  private readonly known: {
+    calls?: readonly ToolCall[];
+    content?: Content;
+  } = {};
+
+  constructor(body: Uint8Array, span: JsonSpan) {
+    super();
+    this.body = body;
+    this.span = span;
+    this.wireRole = this.stringField('role');
+  }
+
+  get role(): Role {
+    return (this.wireRole !== undefined && ROLES.get(this.wireRole)) || 'preamble';
+  }
+
+  get json(): Uint8Array {
+    return this.body.subarray(this.span.start, this.span.end);
+  }
+
+  get bytes(): number {
+    return this.span.end - this.span.start;
+  }
+
+  get calls(): readonly ToolCall[] {
+    this.known.calls ??= this.role === 'assistant' ? this.readCalls() : [];
+    return this.known.calls;
+  }
+
+  get answers(): string | undefined {
+    if (this.wireRole === 'tool') return this.stringField('tool_call_id') ?? '';
+    if (this.wireRole === 'function') return functionCallId(this.stringField('name') ?? '');
+    return undefined;
+  }
+
+  get flatTokens(): number {
+    return this.contentSpan()?.kind === 'array' ? this.content().weight.flat : 0;
+  }
+
+  content(): Content {
+    this.known.content ??= this.readContent();
+    return this.known.content;
+  }
+
+  media(): readonly InlineMedia[] {
+    const span = this.contentSpan();
+    return span?.kind === 'array' ? mediaOfParts(this.body, span, PARTS) : [];
+  }
+
+  opening(): string {
+    return openingIn(this.body, this.contentSpan(), PARTS);
+  }
+
+  beside(): readonly string[] {
+    const fields = TEXT_FIELDS.flatMap((field) => this.stringField(field) ?? []);
+    return [...fields, ...this.calls.flatMap(({ name, input }) => [name, input])];
+  }
+
+  /** The span of `content`, if the message has one. */
+  contentSpan(): JsonSpan | undefined {
+    return fieldOf(this.span, 'content')?.value;
+  }
+
+  protected get isAnswer(): boolean {
+    return this.role === 'assistant' && this.calls.length === 0;
+  }
+
+  private readContent(): Content {
+    const span = this.contentSpan();
+    if (!span) return EMPTY;
+    if (span.kind === 'array') return contentOfParts(this.body, span, PARTS);
+    const value = jsonOf(this.body, span);
+    if (value === null) return EMPTY;
+    if (typeof value === 'string') return plain(value);
+    const text = textOf(this.body, span);
+    return {
+      text,
+      type: 'application/json',
+      weight: { texts: [text], flat: 0 },
+      room: () => jsonBytes(text),
+    };
+  }
+
+  private readCalls(): ToolCall[] {
+    const span = fieldOf(this.span, 'tool_calls')?.value;
+    const calls = span?.kind === 'array' ? (jsonOf(this.body, span) as unknown[]) : [];
+    const legacy = fieldOf(this.span, 'function_call')?.value;
+    return [
+      ...calls.map(readCall),
+      ...(legacy?.kind === 'object' ? [readLegacyCall(jsonOf(this.body, legacy))] : []),
+    ];
+  }
+
+  private stringField(key: string): string | undefined {
+    const value = fieldOf(this.span, key)?.value;
+    return value?.kind === 'string' ? (jsonOf(this.body, value) as string) : undefined;
+  }
+}
+
+function readCall(call: unknown): ToolCall {
+  const { id, function: called, custom } = asObject(call);
+  const { name, arguments: input } = asObject(called);
+  const { name: customName, input: customInput } = asObject(custom);
+  return { id: asString(id), name: asString(name ?? customName), input: asString(input ?? customInput) };
+}
+
+/** The deprecated `function_call` has no id; the function's name stands for it, and results pair by position anyway. */
+function readLegacyCall(call: unknown): ToolCall {
+  const { name, arguments: input } = asObject(call);
+  return { id: functionCallId(asString(name)), name: asString(name), input: asString(input) };
+}
+
+function functionCallId(name: string): string {
+  return `function:${name}`;
+}

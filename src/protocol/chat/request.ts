@@ -1,0 +1,273 @@
+/**
+ * Chat completions: body ⇄ messages, and the report on the way back.
+ *
+ * Reading keeps spans, writing splices them: what is not edited goes up as the bytes that came.
+ */
+
+import { asObject, parseJson } from '../../lib/json.ts';
+import type { Result } from '../../lib/result.ts';
+import type { Removal } from '../../memory/edits/removal.ts';
+import type { Report } from '../../memory/plan/report.ts';
+import type { View } from '../../memory/plan/view.ts';
+import { type BodyFault, isOwnField, scanBody } from '../body.ts';
+import { openingOf, openingSplice, outputSplice, partSplices } from '../edits.ts';
+import {
+  cutMembers,
+  fieldOf,
+  type JsonSpan,
+  levels,
+  memberSplices,
+  type Outline,
+  type Splice,
+  splice,
+  textOf,
+  within,
+} from '../json/spans.ts';
+import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
+import type { Beside, InjectedMessage, ModelRequest, SharedAccount } from '../model-request.ts';
+import { addTools, type FunctionTool } from '../tools.ts';
+import { ChatMessage, COMPACTED_MARK, READ_FIELDS } from './message.ts';
+import { injectionSplice, summaryMessages } from './summary.ts';
+
+/** What is kept of a body: its messages with their fields, and how many tools there are. */
+const OUTLINE: ReadonlyMap<string, Outline> = new Map([
+  ['messages', { items: { fields: new Map(READ_FIELDS.map((field) => [field, {}])) }, most: MOST_MESSAGES }],
+  ['tools', { items: {}, most: MOST_MESSAGES }],
+  ['functions', { items: {}, most: MOST_MESSAGES }],
+]);
+
+/** A body of `POST /v1/chat/completions` or `POST /v1/compact`. */
+export class ChatRequest extends ModelBody implements ModelRequest {
+  readonly conversationField = 'messages';
+  readonly messages: readonly ChatMessage[];
+  /** Whether there are more than `MOST_MESSAGES`. */
+  readonly tooManyMessages: boolean;
+  readonly answerTokens: number;
+
+  /** @param messages the span of the field: an array */
+  constructor(bytes: Uint8Array, root: JsonSpan, messages: JsonSpan) {
+    super(bytes, root, ['tools', 'functions']);
+    this.messages = messages.items?.map((span) => new ChatMessage(bytes, span)) ?? [];
+    this.tooManyMessages = !messages.items;
+    this.answerTokens = this.limit('max_completion_tokens') ?? this.limit('max_tokens') ?? 0;
+  }
+
+  /** Chat has no state upstream, and nothing there compacts it. */
+  readonly upstreamState = undefined;
+  readonly compaction = undefined;
+  readonly hasCompaction = false;
+  readonly asksReasoning = true;
+  readonly isCompaction = false;
+  readonly compacted = [];
+
+  /** Of functions, and of custom tools. */
+  get toolNames(): ReadonlySet<string> {
+    const tools = this.field('tools');
+    if (!Array.isArray(tools)) return new Set();
+    const names: unknown[] = tools.flatMap((tool) => [tool?.function?.name, tool?.custom?.name]);
+    return new Set(names.filter((name) => typeof name === 'string'));
+  }
+
+  /** Several choices would each have rounds of their own; the older `functions` stand beside no tools. */
+  get takesTools(): boolean {
+    const isOne = (this.field('n') ?? 1) === 1;
+    return (
+      isOne && (this.given('tools')?.kind ?? 'array') === 'array' && this.given('functions') === undefined
+    );
+  }
+
+  toolJson(tool: FunctionTool): string {
+    return JSON.stringify(tool);
+  }
+
+  write(view: View | undefined, { injected, tools, shared }: Beside = {}): Uint8Array {
+    return writeChatRequest(this, view, injected, tools, shared);
+  }
+}
+
+/** Reads a body. Only its outline is decoded; what is inside of messages is the upstream's to judge. */
+export function readChatRequest(bytes: Uint8Array): Result<ChatRequest, BodyFault> {
+  const scanned = scanBody(bytes, OUTLINE);
+  if (!scanned.ok) return scanned;
+  const root = scanned.value;
+  const messages = fieldOf(root, 'messages')?.value;
+  if (!messages)
+    return invalidMessages('The field messages is missing; it must be an array of at least one message.');
+  if (messages.kind !== 'array' || messages.items?.length === 0)
+    return invalidMessages('The field messages must be an array of at least one message.');
+  return { ok: true, value: new ChatRequest(bytes, root, messages) };
+}
+
+/**
+ * The body as it goes upstream: own fields and marks cut out, and the view in place of the messages.
+ *
+ * @param tools of ours, each as its JSON
+ */
+export function writeChatRequest(
+  request: ChatRequest,
+  view: View | undefined,
+  injected?: InjectedMessage,
+  tools: readonly string[] = [],
+  shared?: SharedAccount,
+): Uint8Array {
+  const added = addTools(request.root, tools);
+  const members = [...added.members, ...request.cacheKey(shared)];
+  return splice(request.bytes, { start: 0, end: request.bytes.length }, [
+    ...(injected ? [injectionSplice(request.messages, injected)] : []),
+    ...added.splices,
+    ...memberSplices(request.root, isOwnField, members),
+    ...viewSplices(request, view, (message) => cutMark(request, message), {}),
+  ]);
+}
+
+/** The view as a JSON array of messages, for `/v1/compact`; those that differ from the caller's carry the mark. */
+export function writeCompactedMessages(request: ChatRequest, view: View | undefined): Uint8Array {
+  const messages = fieldOf(request.root, 'messages')?.value;
+  if (!messages) throw new Error('a chat request without messages was read');
+  return splice(
+    request.bytes,
+    messages,
+    viewSplices(
+      request,
+      view,
+      (message, index) => (isChanged(view, index) && !hasMark(request, message) ? addMark(message) : []),
+      { [COMPACTED_MARK]: true },
+    ),
+  );
+}
+
+/**
+ * The view in two: the messages that lead, which are the preamble, and all others. Nothing carries the mark.
+ *
+ * @returns each message as JSON
+ */
+export function compactedParts(
+  request: ChatRequest,
+  view: View | undefined,
+): { readonly preamble: readonly string[]; readonly others: readonly string[] } {
+  const read = readChatRequest(writeChatRequest(request, view));
+  if (!read.ok) throw new Error('a view was written that can not be read');
+  const { messages } = read.value;
+  const behind = messages.findIndex(({ role }) => role !== 'preamble');
+  const first = behind < 0 ? messages.length : behind;
+  const texts = messages.map(({ json }) => new TextDecoder().decode(json));
+  return { preamble: texts.slice(0, first), others: texts.slice(first) };
+}
+
+function isChanged(view: View | undefined, index: number): boolean {
+  if (!view) return false;
+  return view.removals.has(index) || view.summary?.request?.message === index || view.trim?.message === index;
+}
+
+function viewSplices(
+  request: ChatRequest,
+  view: View | undefined,
+  marks: (message: ChatMessage, index: number) => Splice[],
+  newFields: object,
+): Splice[] {
+  const dropped = view?.dropped ?? new Set<number>();
+  const summary = view?.summary;
+  // A summary of its own takes the place of the first message that is left out.
+  const replaced = summary && summary.form !== 'request' ? Math.min(...dropped) : -1;
+  const splices = cutMembers(
+    request.messages.map(({ span }) => span),
+    (index) => dropped.has(index) && index !== replaced,
+  );
+  for (const [index, message] of request.messages.entries()) {
+    if (summary && index === replaced) {
+      const { start, end } = message.span;
+      splices.push({ start, end, with: summaryMessages(summary, newFields) });
+    }
+    if (dropped.has(index)) continue;
+    splices.push(...marks(message, index));
+    const opened = openingOf(view, index);
+    if (opened) splices.push(openingSplice(request.bytes, message, opened.text, opened.taken, 'text'));
+    const removals = view?.removals.get(index) ?? [];
+    const inputs = removals.filter((removal) => removal.kind === 'input');
+    const outputs = removals.filter((removal) => removal.kind === 'output');
+    splices.push(...inputSplices(request, message, inputs));
+    splices.push(
+      ...outputs.map((removal) => outputSplice(request.bytes, message.contentSpan(), removal, 'text')),
+    );
+    const parts = removals.filter((removal) => removal.kind === 'part');
+    splices.push(...partSplices(request.bytes, message.contentSpan(), parts, 'text'));
+  }
+  return splices;
+}
+
+/** Where the arguments of calls stand: `tool_calls[i].function.arguments`, `.custom.input`, or `function_call.arguments`. */
+function inputSplices(request: ChatRequest, message: ChatMessage, removals: readonly Removal[]): Splice[] {
+  if (removals.length === 0) return [];
+  const listed = fieldOf(message.span, 'tool_calls')?.value;
+  const legacy = fieldOf(message.span, 'function_call')?.value;
+  const inputs = [
+    ...(listed?.kind === 'array' ? (within(request.bytes, listed, levels(3)).items ?? []).map(inputOf) : []),
+    ...(legacy?.kind === 'object'
+      ? [stringField(within(request.bytes, legacy, levels(1)), 'arguments')]
+      : []),
+  ];
+  return removals.map((removal) => {
+    const input = inputs[removal.call];
+    if (!input)
+      throw new Error(`call ${removal.call} of message ${removal.message} has no arguments to clear`);
+    return { start: input.start, end: input.end, with: JSON.stringify(removal.replacement) };
+  });
+}
+
+/** The same member that a call's input is read from. */
+function inputOf(call: JsonSpan): JsonSpan | undefined {
+  const member = (key: string): JsonSpan | undefined => fieldOf(call, key)?.value;
+  return stringField(member('function'), 'arguments') ?? stringField(member('custom'), 'input');
+}
+
+function stringField(object: JsonSpan | undefined, key: string): JsonSpan | undefined {
+  const value = object && fieldOf(object, key)?.value;
+  return value?.kind === 'string' ? value : undefined;
+}
+
+function cutMark(request: ChatRequest, message: ChatMessage): Splice[] {
+  if (!hasMark(request, message)) return [];
+  const fields = within(request.bytes, message.span, levels(1)).fields ?? [];
+  return cutMembers(fields, (index) => isMark(request.bytes, fields[index]));
+}
+
+function hasMark(request: ChatRequest, message: ChatMessage): boolean {
+  return isMark(request.bytes, fieldOf(message.span, COMPACTED_MARK));
+}
+
+function isMark(bytes: Uint8Array, field: { key: string; value: JsonSpan } | undefined): boolean {
+  return field?.key === COMPACTED_MARK && textOf(bytes, field.value) === 'true';
+}
+
+function addMark(message: ChatMessage): Splice[] {
+  const other = fieldOf(message.span, COMPACTED_MARK)?.value;
+  if (other) return [{ start: other.start, end: other.end, with: 'true' }];
+  const end = message.span.end - 1;
+  return [{ start: end, end, with: `,"${COMPACTED_MARK}":true` }];
+}
+
+function invalidMessages(message: string): { ok: false; reason: BodyFault } {
+  return { ok: false, reason: { code: 'invalid_messages', param: 'messages', message } };
+}
+
+/**
+ * The report as a chunk of its own. Clients accept an extra chunk when it looks like the others: their id, model and time,
+ * and no choices.
+ *
+ * @param sample the data of any earlier chunk of the stream
+ */
+export function reportChunk(sample: string | undefined, report: Report): string {
+  const { id, created, model } = sampleFields(sample);
+  return JSON.stringify({
+    id: id ?? 'chatcmpl-memory',
+    object: 'chat.completion.chunk',
+    created: created ?? 0,
+    model: model ?? '',
+    choices: [],
+    memory: report,
+  });
+}
+
+function sampleFields(sample: string | undefined): { id?: unknown; created?: unknown; model?: unknown } {
+  return sample === undefined ? {} : asObject(parseJson(sample));
+}

@@ -1,0 +1,28 @@
+/** What is put into the messages of a chat body: a summary in its three forms, and cross-session memory behind the preamble. */
+import { SHADOW_LINE } from '../../memory/conversation/session-summary.ts';
+import type { ShownSummary } from '../../memory/plan/view.ts';
+import type { Splice } from '../json/spans.ts';
+import type { InjectedMessage } from '../model-request.ts';
+import type { ChatMessage } from './message.ts';
+
+/** Behind the leading preamble, where it stays while the conversation grows. @param messages at least one */
+export function injectionSplice(messages: readonly ChatMessage[], injected: InjectedMessage): Splice {
+  const json = JSON.stringify({ role: injected.role, content: injected.content });
+  const next = messages.find((message) => message.role !== 'preamble')?.span;
+  if (next) return { start: next.start, end: next.start, with: `${json},` };
+  const end = messages.at(-1)?.span.end;
+  if (end === undefined) throw new Error('a message was to be put into no messages');
+  return { start: end, end, with: `,${json}` };
+}
+
+/** The messages of a summary that stands by itself, as JSON. @param fields more fields of each */
+export function summaryMessages({ block, form }: ShownSummary, fields: object): string {
+  const messages =
+    form === 'pair'
+      ? [
+          { role: 'user', content: SHADOW_LINE },
+          { role: 'assistant', content: block },
+        ]
+      : [{ role: 'user', content: block }];
+  return messages.map((message) => JSON.stringify({ ...message, ...fields })).join(',');
+}

@@ -1,0 +1,77 @@
+/** Several responses of a model, each one JSON body, as the one that its caller sees. */
+
+import { asObject, isObject } from '../../lib/json.ts';
+import type { TokenUsage } from '../../memory/plan/report.ts';
+import type { JoinedBodies } from '../answer-format.ts';
+import { fieldOf, jsonOf, scanObject, splice } from '../json/spans.ts';
+import type { Turn } from '../tool-turn.ts';
+import { RESPONSES_USAGE, UsageTally } from '../usage.ts';
+import { ItemSorter, turnOf } from './calls.ts';
+import { isEncrypted, withoutEncrypted } from './reasoning.ts';
+import { RESPONSE, responseSplices } from './splices.ts';
+
+export class ResponsesBodies implements JoinedBodies {
+  private readonly names: ReadonlySet<string>;
+  private readonly mayAnswer: () => boolean;
+  /** The items of all answers so far that the caller sees. */
+  private readonly shown: unknown[] = [];
+  private readonly hidesReasoning: boolean;
+  private isLater = false;
+  isUnstored: boolean | undefined;
+  private readonly tally = new UsageTally(RESPONSES_USAGE);
+
+  /** See `Joining`. */
+  constructor(names: ReadonlySet<string>, mayAnswer: () => boolean, hidesReasoning = false) {
+    this.names = names;
+    this.mayAnswer = mayAnswer;
+    this.hidesReasoning = hidesReasoning;
+  }
+
+  get usage(): TokenUsage | undefined {
+    return this.tally.total;
+  }
+
+  take(body: Uint8Array): Turn | Uint8Array {
+    const response = scanObject(body, RESPONSE);
+    if (!response) return body;
+    const field = (key: string): unknown => {
+      const value = fieldOf(response, key)?.value;
+      return value && jsonOf(body, value);
+    };
+    const output = field('output');
+    if (!Array.isArray(output)) return body;
+    const sorter = new ItemSorter(this.names, this.mayAnswer);
+    const shown = shownItems(output, sorter);
+    const hides = this.hidesReasoning && shown.some(isEncrypted);
+    this.shown.push(...(hides ? shown.map(withoutEncrypted) : shown));
+    this.isUnstored = field('store') === false;
+    const counted = field('usage');
+    if (counted) this.tally.count(asObject(counted));
+    if (sorter.isOurs && (field('status') ?? 'completed') === 'completed') {
+      this.isLater = true;
+      this.tally.begin();
+      return turnOf(output.filter(isObject), sorter, this.isUnstored);
+    }
+    const isSame = !this.isLater && !hides && this.shown.length === output.length;
+    const changes = {
+      output: isSame ? undefined : this.shown,
+      usage: this.isLater ? this.tally.told : undefined,
+    };
+    const splices = responseSplices(body, response, this.names, changes);
+    return splice(body, { start: 0, end: body.length }, splices);
+  }
+}
+
+function shownItems(items: readonly unknown[], sorter: ItemSorter): unknown[] {
+  const shown: unknown[] = [];
+  let held: unknown[] = [];
+  for (const item of items) {
+    const fate = sorter.next(asObject(item));
+    if (fate === 'held') held.push(item);
+    else {
+      if (fate === 'shown') shown.push(...held, item);
+      held = [];
+    }
+  }
+  return sorter.isOurs ? shown : [...shown, ...held];
+}

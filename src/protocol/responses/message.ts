@@ -1,0 +1,363 @@
+/**
+ * Items of `input` (https://platform.openai.com/docs/api-reference/responses/create) as the core's messages.
+ *
+ * What a model has said in one go is several items: reasoning, a message, calls. Together they are one assistant message, so a reasoning item
+ * goes with what follows it, whole or not at all. Items of kinds that Precis does not know stay with what stands before them, and are never
+ * edited.
+ */
+
+import { asObject, asString } from '../../lib/json.ts';
+import type { Content, InlineMedia, Role, ToolCall, Weight } from '../../memory/conversation/message.ts';
+import { fieldOf, type JsonSpan, jsonOf, textOf } from '../json/spans.ts';
+import { NamedMessage } from '../message-names.ts';
+import type { WireMessage } from '../model-request.ts';
+import {
+  AUDIO,
+  contentOfParts,
+  FILE,
+  IMAGE,
+  imagePrice,
+  mayHoldMedia,
+  mediaOfParts,
+  openingIn,
+  type PartFormat,
+  plain,
+  weightOfJson,
+} from '../parts.ts';
+import { COMPACTIONS } from '../sealed.ts';
+
+/** Of what is encrypted, so many characters are taken for a token: nobody can count it. */
+const ENCRYPTED_CHARACTERS = 4;
+
+/** All fields of an item that are ever read; whatever else it has is carried through. */
+export const READ_FIELDS: readonly string[] = [
+  'type',
+  'role',
+  'content',
+  'name',
+  'arguments',
+  'input',
+  'call_id',
+  'approval_request_id',
+  'id',
+  'output',
+  'encrypted_content',
+  'tools',
+];
+
+const MESSAGE_ROLES: ReadonlyMap<string, Role> = new Map([
+  ['user', 'user'],
+  ['assistant', 'assistant'],
+]);
+
+/** What a model asks of the caller before the upstream may call a tool of an MCP server; the response names it by its id. */
+const APPROVAL = 'mcp_approval_request';
+
+const EDITABLE_OUTPUTS = new Set(['function_call_output', 'custom_tool_call_output']);
+const EDITABLE_CALLS = new Set(['function_call', 'custom_tool_call']);
+
+/** Hosted tools whose items hold a picture. */
+const PICTURES = new Set(['image_generation_call', 'computer_call_output']);
+
+/** What stands for a conversation's beginning, or tells the upstream something: never edited, never dropped. */
+const STANDING = new Set([...COMPACTIONS, 'compaction_trigger', 'additional_tools']);
+
+const TEXTS = new Set(['input_text', 'output_text', 'text']);
+
+const PARTS: PartFormat = {
+  text: 'input_text',
+  textOf(part) {
+    const { type, text } = asObject(part);
+    return TEXTS.has(asString(type)) && typeof text === 'string' ? text : undefined;
+  },
+  priceOf(part) {
+    const { type, detail } = asObject(part);
+    if (type === 'input_image') return imagePrice(detail);
+    if (type === 'input_audio') return AUDIO;
+    return type === 'input_file' ? FILE : 0;
+  },
+  inlineKind(part) {
+    const { type, image_url, file_data } = asObject(part);
+    if (type === 'input_image') return asString(image_url).startsWith('data:') ? 'image' : undefined;
+    return type === 'input_file' && asString(file_data) !== '' ? 'file' : undefined;
+  },
+};
+
+/** One item in the caller's bytes. */
+export class Item {
+  readonly span: JsonSpan;
+  readonly type: string;
+  private readonly body: Uint8Array;
+  private known: ToolCall | undefined;
+  private weighed: Weight | undefined;
+
+  constructor(body: Uint8Array, span: JsonSpan) {
+    this.body = body;
+    this.span = span;
+    const role = this.string('role');
+    this.type = this.string('type') ?? (role === undefined ? '' : 'message');
+  }
+
+  /** Whether it names an item that the upstream has. By OpenAI's types its `type` may be null or absent (`ResponseInputItem.ItemReference`). */
+  get isReference(): boolean {
+    if (this.type === 'item_reference') return true;
+    if (this.string('type') !== undefined || this.string('id') === undefined) return false;
+    return fieldOf(this.span, 'type') !== undefined || this.string('role') === undefined;
+  }
+
+  /** Who speaks; undefined for what belongs to whoever spoke before. */
+  get role(): Role | undefined {
+    if (this.type === 'message') return MESSAGE_ROLES.get(this.string('role') ?? '') ?? 'preamble';
+    if (STANDING.has(this.type)) return 'preamble';
+    if (this.answers !== undefined) return 'tool';
+    return this.type === 'reasoning' || this.isCall ? 'assistant' : undefined;
+  }
+
+  /** Whether it makes a call that a result answers. */
+  get calls(): boolean {
+    return this.callId !== undefined;
+  }
+
+  /** The id of the call that it answers; undefined for all but results, and for those of tools that the upstream runs. */
+  get answers(): string | undefined {
+    if (this.type === 'mcp_approval_response') return this.string('approval_request_id');
+    if (!this.type.endsWith('_output')) return undefined;
+    const id = this.string('call_id');
+    if (id !== undefined) return id;
+    // A local shell's result has the call's id as its own, by the reference; clients send either.
+    if (this.type === 'local_shell_call_output') return this.string('id');
+    // The result of a caller's tool is one without an id too: it answers no call.
+    return EDITABLE_OUTPUTS.has(this.type) ? '' : undefined;
+  }
+
+  private get isCall(): boolean {
+    return this.type === 'program' || this.type === APPROVAL || this.type.endsWith('_call');
+  }
+
+  private get callId(): string | undefined {
+    if (!this.isCall) return undefined;
+    return this.string(this.type === APPROVAL ? 'id' : 'call_id');
+  }
+
+  /** That call; undefined where there is none. Decoded once. */
+  get call(): ToolCall | undefined {
+    if (!this.calls) return undefined;
+    this.known ??= {
+      id: this.callId ?? '',
+      name: this.string('name') ?? this.type,
+      input: EDITABLE_CALLS.has(this.type) ? (this.inputText() ?? '') : '',
+    };
+    return this.known;
+  }
+
+  /** Where the arguments of a call stand. */
+  inputSpan(): JsonSpan | undefined {
+    const span = fieldOf(this.span, this.type === 'custom_tool_call' ? 'input' : 'arguments')?.value;
+    return span?.kind === 'string' ? span : undefined;
+  }
+
+  /** Where the text or the parts stand: of a message, of an output. */
+  contentSpan(): JsonSpan | undefined {
+    return fieldOf(this.span, this.type.endsWith('_output') ? 'output' : 'content')?.value;
+  }
+
+  content(): Content {
+    const span = this.contentSpan();
+    const isResult = this.answers !== undefined || this.type.endsWith('_output');
+    if (isResult && !EDITABLE_OUTPUTS.has(this.type)) return opaque(this.weight());
+    if (!span) return plain('');
+    if (span.kind === 'array') return contentOfParts(this.body, span, PARTS);
+    return span.kind === 'string' ? plain(jsonOf(this.body, span) as string) : opaque(this.weight());
+  }
+
+  media(): readonly InlineMedia[] {
+    const span = this.contentSpan();
+    return this.type === 'message' && span?.kind === 'array' ? mediaOfParts(this.body, span, PARTS) : [];
+  }
+
+  /** See `Message`. */
+  opening(): string {
+    return openingIn(this.body, this.contentSpan(), PARTS);
+  }
+
+  /** What the model reads of an item that is neither a message nor an output. */
+  weight(): Weight {
+    const { call } = this;
+    if (call && EDITABLE_CALLS.has(this.type)) return { texts: [call.name, call.input], flat: 0 };
+    if (PICTURES.has(this.type)) return { texts: [], flat: IMAGE };
+    const content = this.string('encrypted_content') ?? '';
+    const encrypted = Math.ceil(content.length / ENCRYPTED_CHARACTERS);
+    if (this.type === 'reasoning')
+      return { texts: thoughtsIn(jsonOf(this.body, this.span)), flat: encrypted, encrypted };
+    const text = textOf(this.body, this.span);
+    if (mayHoldMedia(text)) return this.weightWithMedia(content, encrypted);
+    // What is encrypted stands once in the item's JSON.
+    return {
+      texts: [content === '' ? text : text.replace(content, () => '')],
+      flat: encrypted,
+      encrypted,
+    };
+  }
+
+  /** Such an item may be large, and is weighed more than once. */
+  private weightWithMedia(content: string, encrypted: number): Weight {
+    if (!this.weighed) {
+      const { texts, flat } = weightOfJson(jsonOf(this.body, this.span));
+      const rest = content === '' ? texts : texts.map((text) => text.replace(content, () => ''));
+      this.weighed = { texts: rest, flat: flat + encrypted, encrypted };
+    }
+    return this.weighed;
+  }
+
+  string(key: string): string | undefined {
+    const value = fieldOf(this.span, key)?.value;
+    return value?.kind === 'string' ? (jsonOf(this.body, value) as string) : undefined;
+  }
+
+  private inputText(): string | undefined {
+    const span = this.inputSpan();
+    return span && (jsonOf(this.body, span) as string);
+  }
+}
+
+/** What one speaker has said in one go: one item, or what a model has said before it waited for results. */
+export class ItemGroup extends NamedMessage implements WireMessage {
+  readonly items: readonly Item[];
+  readonly role: Role;
+  private readonly body: Uint8Array;
+  private readonly known: {
+    calls?: readonly ToolCall[];
+    content?: Content;
+  } = {};
+
+  /** @param items at least one */
+  constructor(body: Uint8Array, items: readonly Item[]) {
+    super();
+    this.body = body;
+    this.items = items;
+    this.role = items[0]?.role ?? 'preamble';
+  }
+
+  get wireRole(): string | undefined {
+    return this.first.string('role') ?? (this.role === 'preamble' ? this.first.type : this.role);
+  }
+
+  get json(): Uint8Array {
+    return this.body.subarray(this.first.span.start, this.items.at(-1)?.span.end);
+  }
+
+  get bytes(): number {
+    return this.json.length;
+  }
+
+  get calls(): readonly ToolCall[] {
+    this.known.calls ??= this.callItems.flatMap(({ call }) => call ?? []);
+    return this.known.calls;
+  }
+
+  /** The items that make the calls, in their order. */
+  get callItems(): readonly Item[] {
+    return this.role === 'assistant' ? this.items.filter(({ calls }) => calls) : [];
+  }
+
+  get answers(): string | undefined {
+    return this.first.answers;
+  }
+
+  get flatTokens(): number {
+    const isText = this.spoken?.contentSpan()?.kind === 'string' && this.items.length === 1;
+    return isText ? 0 : this.content().weight.flat;
+  }
+
+  /** Whether it names an item that the upstream has. */
+  get refersToItems(): boolean {
+    return this.items.some(({ isReference }) => isReference);
+  }
+
+  /** The lists of tools that its items bring along. */
+  get addedTools(): readonly unknown[] {
+    return this.items.flatMap(({ type, span }) => {
+      const tools = type === 'additional_tools' ? fieldOf(span, 'tools')?.value : undefined;
+      return tools ? [jsonOf(this.body, tools)] : [];
+    });
+  }
+
+  /** The item that holds the text: a message, an output. */
+  get spoken(): Item | undefined {
+    return this.role === 'tool' ? this.first : this.items.find(({ type }) => type === 'message');
+  }
+
+  content(): Content {
+    this.known.content ??= this.readContent();
+    return this.known.content;
+  }
+
+  media(): readonly InlineMedia[] {
+    return this.spoken?.media() ?? [];
+  }
+
+  opening(): string {
+    return this.spoken?.opening() ?? '';
+  }
+
+  beside(): readonly string[] {
+    return this.others.flatMap((item) => item.weight().texts);
+  }
+
+  private get first(): Item {
+    const [first] = this.items;
+    if (!first) throw new Error('a group without items was read');
+    return first;
+  }
+
+  private get others(): readonly Item[] {
+    return this.items.filter((item) => item !== this.spoken);
+  }
+
+  private readContent(): Content {
+    const content = this.spoken?.content() ?? plain('');
+    const weights = this.others.map((item) => item.weight());
+    const flat = weights.reduce((sum, weight) => sum + weight.flat, 0);
+    if (flat === 0) return content;
+    const encrypted = weights.reduce((sum, weight) => sum + (weight.encrypted ?? 0), 0);
+    return { ...content, weight: { ...content.weight, flat: content.weight.flat + flat, encrypted } };
+  }
+
+  protected get isAnswer(): boolean {
+    return this.role === 'assistant' && this.others.every(({ type }) => type === 'reasoning');
+  }
+}
+
+/** Items by who has said them in one go. Linear in their number. */
+export function groupItems(body: Uint8Array, spans: readonly JsonSpan[]): ItemGroup[] {
+  const groups: Item[][] = [];
+  for (const span of spans) {
+    const item = new Item(body, span);
+    const group = groups.at(-1);
+    if (group && goesWith(item, group)) group.push(item);
+    else groups.push([item]);
+  }
+  return groups.map((items) => new ItemGroup(body, items));
+}
+
+function goesWith(item: Item, group: readonly Item[]): boolean {
+  const { role } = item;
+  if (role === undefined) return true;
+  if (role !== 'assistant' || group[0]?.role !== 'assistant') return false;
+  // A message, or reasoning, behind what was said is said anew; a call is not.
+  const opens = item.type === 'message' || item.type === 'reasoning';
+  return !opens || !group.some(({ type, calls }) => type === 'message' || calls);
+}
+
+/** The words of reasoning: its summary, and what it holds in the clear. */
+function thoughtsIn(reasoning: unknown): string[] {
+  const { summary, content } = asObject(reasoning);
+  return [summary, content].flatMap((parts) =>
+    Array.isArray(parts) ? parts.map((part) => asString(asObject(part).text)).filter(Boolean) : [],
+  );
+}
+
+/** What is never edited: nothing has room in its place. */
+function opaque(weight: Weight): Content {
+  return { text: weight.texts.join(''), type: 'application/json', weight, room: () => 0 };
+}

@@ -1,0 +1,340 @@
+/**
+ * The Responses API: body ⇄ messages (https://platform.openai.com/docs/api-reference/responses/create).
+ *
+ * As for chat, reading keeps spans and writing splices them: what is not edited goes up as the bytes that came.
+ */
+
+import { asObject } from '../../lib/json.ts';
+import type { Result } from '../../lib/result.ts';
+import type { Content } from '../../memory/conversation/message.ts';
+import type { Removal } from '../../memory/edits/removal.ts';
+import type { View } from '../../memory/plan/view.ts';
+import { type BodyFault, isOwnField, scanBody } from '../body.ts';
+import { summaryMessages } from '../chat/summary.ts';
+import { openingOf, openingSplice, outputSplice, partSplices } from '../edits.ts';
+import {
+  cutMembers,
+  fieldOf,
+  type JsonSpan,
+  jsonOf,
+  type Member,
+  memberSplices,
+  type Outline,
+  type Splice,
+  splice,
+  textOf,
+} from '../json/spans.ts';
+import { NamedMessage } from '../message-names.ts';
+import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
+import type { Beside, InjectedMessage, ModelRequest, WireMessage } from '../model-request.ts';
+import { plain } from '../parts.ts';
+import { addTools, type FunctionTool } from '../tools.ts';
+import { groupItems, ItemGroup, READ_FIELDS } from './message.ts';
+import { includeWith } from './reasoning.ts';
+
+const OUTLINE: ReadonlyMap<string, Outline> = new Map([
+  ['input', { items: { fields: new Map(READ_FIELDS.map((field) => [field, {}])) }, most: MOST_MESSAGES }],
+  ['tools', { items: {}, most: MOST_MESSAGES }],
+]);
+
+const MANAGEMENT = 'context_management';
+
+const TRIGGER = 'compaction_trigger';
+
+/** Kinds of items in which developers speak. */
+const DEVELOPERS = new Set(['message', 'additional_tools']);
+
+/** Fields by which the upstream is told that it has the history. */
+const STATE_FIELDS = ['previous_response_id', 'conversation'] as const;
+
+/** A body of `POST /v1/responses`. */
+export class ResponsesRequest extends ModelBody implements ModelRequest {
+  readonly conversationField = 'input';
+  /** `instructions` first, where there are any; then the input, by who has said it in one go. */
+  readonly messages: readonly WireMessage[];
+  readonly tooManyMessages: boolean;
+  readonly answerTokens: number;
+  readonly upstreamState: string | undefined;
+
+  /** @param input the span of the field: a string, or an array; a stored prompt needs none */
+  constructor(bytes: Uint8Array, root: JsonSpan, input: JsonSpan | undefined) {
+    super(bytes, root, ['tools']);
+    const instructions = fieldOf(root, 'instructions')?.value;
+    const preamble = instructions?.kind === 'string' ? [new Text(bytes, instructions, 'preamble')] : [];
+    const said =
+      input?.kind === 'string' ? [new Text(bytes, input, 'user')] : groupItems(bytes, input?.items ?? []);
+    this.messages = [...preamble, ...said];
+    this.tooManyMessages = input?.kind === 'array' && !input.items;
+    this.answerTokens = this.limit('max_output_tokens') ?? 0;
+    this.upstreamState = this.stateField();
+  }
+
+  /** Where the upstream answers in the background, or brings a prompt with tools of its own, there is nothing to stand beside. */
+  get takesTools(): boolean {
+    const isList = (this.given('tools')?.kind ?? 'array') === 'array';
+    const isForeign = this.field('background') === true || this.given('prompt') !== undefined;
+    return isList && !isForeign && this.given('input') !== undefined;
+  }
+
+  get asksReasoning(): boolean {
+    return this.reasoningWish.length === 0;
+  }
+
+  private get reasoningWish(): Member[] {
+    const json = includeWith(this.field('include'));
+    return json === undefined ? [] : [{ key: 'include', json }];
+  }
+
+  /** Codex brings its tools in the input. */
+  override get hasTools(): boolean {
+    return super.hasTools || this.addedTools.some((tools) => Array.isArray(tools) && tools.length > 0);
+  }
+
+  /** Of functions, of custom tools, and of those that stand in namespaces or in the input. */
+  get toolNames(): ReadonlySet<string> {
+    return new Set([this.field('tools'), ...this.addedTools].flatMap(namesIn));
+  }
+
+  private get addedTools(): readonly unknown[] {
+    return this.messages.flatMap((message) => (message instanceof ItemGroup ? message.addedTools : []));
+  }
+
+  readonly hasCompaction = true;
+
+  get compaction(): { readonly threshold: number | undefined } | undefined {
+    const wish = this.wishes.map(asObject).find(({ type }) => type === 'compaction');
+    if (!wish) return undefined;
+    const threshold = wish.compact_threshold;
+    const isOne = typeof threshold === 'number' && threshold >= 1;
+    return { threshold: isOne ? Math.min(Math.floor(threshold), Number.MAX_SAFE_INTEGER) : undefined };
+  }
+
+  /** Codex asks so, with the conversation before it. */
+  get isCompaction(): boolean {
+    const last = this.messages.at(-1);
+    return last instanceof ItemGroup && last.items.at(-1)?.type === TRIGGER;
+  }
+
+  /** What developers have said in the input, and the tools that they bring along. */
+  get standing(): readonly WireMessage[] {
+    return this.preambleOf((type) => DEVELOPERS.has(type));
+  }
+
+  get compacted(): readonly WireMessage[] {
+    return this.preambleOf((type) => !DEVELOPERS.has(type) && type !== TRIGGER);
+  }
+
+  private stateField(): string | undefined {
+    const named = STATE_FIELDS.find((field) => (this.field(field) ?? null) !== null);
+    if (named !== undefined) return named;
+    // Items that are not looked into may refer to anything.
+    const refers =
+      this.tooManyMessages ||
+      this.messages.some((message) => message instanceof ItemGroup && message.refersToItems);
+    return refers ? 'input' : undefined;
+  }
+
+  /** Upstreams take a function for a strict one where nothing is said. */
+  toolJson({ type, function: tool }: FunctionTool): string {
+    return JSON.stringify({ type, ...tool, strict: false });
+  }
+
+  write(
+    view: View | undefined,
+    { injected, tools = [], shared, reasoning = false, compaction }: Beside = {},
+  ): Uint8Array {
+    const isCut = compaction === 'cut' && this.others.length === 0;
+    const added = addTools(this.root, tools);
+    const injection = injected ? this.injection(injected) : { splices: [], members: [] };
+    const members = [
+      ...(shared ? [{ key: 'store', json: 'false' }] : []),
+      ...this.cacheKey(shared),
+      ...injection.members,
+      ...added.members,
+      ...(reasoning ? this.reasoningWish : []),
+      ...(compaction === undefined || isCut ? [] : this.management(compaction)),
+    ];
+    return splice(this.bytes, { start: 0, end: this.bytes.length }, [
+      ...injection.splices,
+      ...added.splices,
+      ...memberSplices(this.root, (key) => isOwnField(key) || (isCut && key === MANAGEMENT), members),
+      ...(view ? this.viewSplices(view) : []),
+    ]);
+  }
+
+  /** The messages of the input's preamble whose first item is of such a type. */
+  private preambleOf(isSuch: (type: string) => boolean): readonly WireMessage[] {
+    return this.messages.filter(
+      (message) =>
+        message instanceof ItemGroup && message.role === 'preamble' && isSuch(message.items[0]?.type ?? ''),
+    );
+  }
+
+  /** @param compaction other wishes than for a compaction stay */
+  private management(compaction: 'cut' | { readonly threshold: number | undefined }): Member[] {
+    if (compaction === 'cut')
+      return this.compaction ? [{ key: MANAGEMENT, json: JSON.stringify(this.others) }] : [];
+    const { threshold: compact_threshold } = compaction;
+    const wishes = [...this.others, { type: 'compaction', compact_threshold }];
+    return [{ key: MANAGEMENT, json: JSON.stringify(wishes) }];
+  }
+
+  /** What `context_management` asks for beside a compaction. */
+  private get others(): readonly unknown[] {
+    return this.wishes.filter((wish) => asObject(wish).type !== 'compaction');
+  }
+
+  private get wishes(): readonly unknown[] {
+    const wishes = this.field(MANAGEMENT);
+    return Array.isArray(wishes) ? wishes : [];
+  }
+
+  /** Behind the leading preamble, where it stays while the conversation grows. */
+  private injection({ role, content }: InjectedMessage): AddedMessage {
+    const json = JSON.stringify({ role, content });
+    const spliced = (...splices: Splice[]): AddedMessage => ({ splices, members: [] });
+    const input = fieldOf(this.root, 'input')?.value;
+    if (!input || input.kind === 'literal')
+      return { splices: [], members: [{ key: 'input', json: `[${json}]` }] };
+    if (input.kind === 'string')
+      return spliced(
+        { start: input.start, end: input.start, with: `[${json},{"role":"user","content":` },
+        { start: input.end, end: input.end, with: '}]' },
+      );
+    const next = this.messages.find((message) => message.role !== 'preamble');
+    const start = next instanceof ItemGroup ? next.items[0]?.span.start : undefined;
+    if (start !== undefined) return spliced({ start, end: start, with: `${json},` });
+    const end = input.end - 1;
+    return spliced({ start: end, end, with: `${input.items?.length ? ',' : ''}${json}` });
+  }
+
+  private viewSplices(view: View): Splice[] {
+    const { dropped, summary } = view;
+    // A summary of its own takes the place of the first message that is left out.
+    const replaced = summary && summary.form !== 'request' ? Math.min(...dropped) : -1;
+    const items = this.messages.flatMap((message, index) =>
+      message instanceof ItemGroup ? message.items.map((item, at) => ({ item, index, at })) : [],
+    );
+    const splices = cutMembers(
+      items.map(({ item }) => item.span),
+      (index) => {
+        const place = items[index];
+        return (
+          place !== undefined && dropped.has(place.index) && !(place.index === replaced && place.at === 0)
+        );
+      },
+    );
+    for (const [index, message] of this.messages.entries()) {
+      if (!(message instanceof ItemGroup)) continue;
+      const [first] = message.items;
+      if (summary && index === replaced && first)
+        splices.push({ start: first.span.start, end: first.span.end, with: summaryMessages(summary, {}) });
+      if (!dropped.has(index)) splices.push(...this.editSplices(view, message, index));
+    }
+    return splices;
+  }
+
+  private editSplices(view: View, message: ItemGroup, index: number): Splice[] {
+    const opened = openingOf(view, index);
+    const { spoken } = message;
+    const removals = view.removals.get(index) ?? [];
+    const parts = removals.filter(({ kind }) => kind === 'part');
+    return [
+      ...(opened && spoken ? [openingSplice(this.bytes, spoken, opened.text, opened.taken, TEXT)] : []),
+      ...removals.flatMap((removal) => {
+        if (removal.kind === 'output')
+          return [outputSplice(this.bytes, spoken?.contentSpan(), removal, TEXT)];
+        return removal.kind === 'input' ? [inputSplice(message, removal)] : [];
+      }),
+      ...partSplices(this.bytes, spoken?.contentSpan(), parts, TEXT),
+    ];
+  }
+}
+
+/** Reads a body. Only its outline is decoded; what is inside of items is the upstream's to judge. */
+export function readResponsesRequest(bytes: Uint8Array): Result<ResponsesRequest, BodyFault> {
+  const scanned = scanBody(bytes, OUTLINE);
+  if (!scanned.ok) return scanned;
+  const root = scanned.value;
+  const input = fieldOf(root, 'input')?.value;
+  const isAbsent = !input || (input.kind === 'literal' && textOf(bytes, input) === 'null');
+  if (!isAbsent && input.kind !== 'string' && input.kind !== 'array')
+    return {
+      ok: false,
+      reason: {
+        code: 'invalid_messages',
+        param: 'input',
+        message: 'The field input must be a string or an array of items.',
+      },
+    };
+  return { ok: true, value: new ResponsesRequest(bytes, root, isAbsent ? undefined : input) };
+}
+
+/** How a body gets a message of ours. */
+interface AddedMessage {
+  readonly splices: readonly Splice[];
+  readonly members: readonly Member[];
+}
+
+const TEXT = 'input_text';
+
+function inputSplice(message: ItemGroup, removal: Removal): Splice {
+  const input = message.callItems[removal.call]?.inputSpan();
+  if (!input) throw new Error(`call ${removal.call} of message ${removal.message} has no arguments to clear`);
+  return { start: input.start, end: input.end, with: JSON.stringify(removal.replacement) };
+}
+
+/** @param tools a list of them, as far as it is one */
+function namesIn(tools: unknown): string[] {
+  if (!Array.isArray(tools)) return [];
+  return tools
+    .map(asObject)
+    .flatMap(({ name, tools: inner }) => [...(typeof name === 'string' ? [name] : []), ...namesIn(inner)]);
+}
+
+/** A text that is a whole message: `instructions`, or an input that is no array. */
+class Text extends NamedMessage implements WireMessage {
+  readonly role: 'preamble' | 'user';
+  readonly calls = [];
+  readonly answers = undefined;
+  readonly flatTokens = 0;
+  protected readonly isAnswer = false;
+  private readonly body: Uint8Array;
+  private readonly span: JsonSpan;
+
+  constructor(body: Uint8Array, span: JsonSpan, role: 'preamble' | 'user') {
+    super();
+    this.body = body;
+    this.span = span;
+    this.role = role;
+  }
+
+  get wireRole(): string {
+    return this.role === 'user' ? 'user' : 'system';
+  }
+
+  /** As the item that says the same. */
+  get json(): Uint8Array {
+    return new TextEncoder().encode(JSON.stringify({ role: this.wireRole, content: this.opening() }));
+  }
+
+  get bytes(): number {
+    return this.span.end - this.span.start;
+  }
+
+  content(): Content {
+    return plain(this.opening());
+  }
+
+  media(): [] {
+    return [];
+  }
+
+  opening(): string {
+    return jsonOf(this.body, this.span) as string;
+  }
+
+  beside(): [] {
+    return [];
+  }
+}

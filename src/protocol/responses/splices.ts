@@ -1,0 +1,79 @@
+/** A `response` of the upstream's, or an event with one, as the caller sees it: in the bytes that came, but for what is changed. */
+import { asString } from '../../lib/json.ts';
+import {
+  cutMembers,
+  fieldOf,
+  type JsonSpan,
+  jsonOf,
+  levels,
+  type Outline,
+  type Splice,
+  scanObject,
+  splice,
+} from '../json/spans.ts';
+
+const MOST_FIELDS = 1_000;
+
+/** A response, whose tools are looked into. */
+export const RESPONSE: Outline = {
+  fields: new Map([['tools', { items: levels(1) }]]),
+  others: {},
+  most: MOST_FIELDS,
+};
+
+/** An event with or without a response. */
+const EVENT: Outline = { fields: new Map([['response', RESPONSE]]), others: {}, most: MOST_FIELDS };
+
+/** New values of fields; undefined leaves the old one. Fields that do not stand there are not put in. */
+export type Changes = Readonly<Record<string, unknown>>;
+
+/** The splices for a response, without the tools of ours that it repeats. @param names of these */
+export function responseSplices(
+  bytes: Uint8Array,
+  response: JsonSpan,
+  names: ReadonlySet<string>,
+  changes: Changes = {},
+): Splice[] {
+  const tools = fieldOf(response, 'tools')?.value.items ?? [];
+  const cut = cutMembers(tools, (index) => isNamed(bytes, tools[index], names));
+  return [...fieldSplices(response, changes), ...cut];
+}
+
+/**
+ * An event with other values.
+ *
+ * @param changes of the event's own fields
+ * @param inner of its response's
+ * @returns undefined where nothing is other than it was
+ */
+export function changedEvent(
+  data: string,
+  names: ReadonlySet<string>,
+  changes: Changes,
+  inner: Changes = {},
+): string | undefined {
+  const bytes = new TextEncoder().encode(data);
+  const event = scanObject(bytes, EVENT);
+  const response = event && fieldOf(event, 'response')?.value;
+  const splices = [
+    ...(event ? fieldSplices(event, changes) : []),
+    ...(response?.kind === 'object' ? responseSplices(bytes, response, names, inner) : []),
+  ];
+  if (splices.length === 0) return undefined;
+  return new TextDecoder().decode(splice(bytes, { start: 0, end: bytes.length }, splices));
+}
+
+function fieldSplices(object: JsonSpan, changes: Changes): Splice[] {
+  return Object.entries(changes).flatMap(([key, value]) => {
+    const field = value === undefined ? undefined : fieldOf(object, key)?.value;
+    return field ? [{ start: field.start, end: field.end, with: JSON.stringify(value) }] : [];
+  });
+}
+
+function isNamed(bytes: Uint8Array, tool: JsonSpan | undefined, names: ReadonlySet<string>): boolean {
+  const value = (key: string): unknown => {
+    const field = tool && fieldOf(tool, key)?.value;
+    return field?.kind === 'string' ? jsonOf(bytes, field) : undefined;
+  };
+  return value('type') === 'function' && names.has(asString(value('name')));
+}

@@ -1,0 +1,66 @@
+/** Who calls, and with whose key the upstream is asked (design §10). */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { AccessKey } from '../access-keys.ts';
+import { SHORTEST_TOKEN, type Tenant } from '../tenant/identity.ts';
+import type { UpstreamAccount } from '../upstream/request.ts';
+import { ApiError } from './errors.ts';
+import type { Services } from './services.ts';
+
+export interface Caller {
+  /** Absent when the caller has no key, or one that strangers share: then nothing is stored. */
+  readonly tenant: Tenant | undefined;
+  readonly account: UpstreamAccount;
+}
+
+/** @throws ApiError `invalid_api_key` when the deployment has access keys and this is none of them */
+export function callerOf(headers: Headers, { config, tenants }: Services): Caller {
+  if (config.access) {
+    const { keys, apiKey, forwardedHeaders } = config.access;
+    const { name } = accessKeyIn(headers, keys);
+    return { tenant: tenants.ofName(name), account: { apiKey, forwardedHeaders } };
+  }
+  const token = bearerToken(headers);
+  const tenant = token !== undefined && token.length >= SHORTEST_TOKEN ? tenants.ofToken(token) : undefined;
+  return { tenant, account: {} };
+}
+
+/** The access key that a caller shows. @throws ApiError `invalid_api_key` */
+export function accessKeyIn(headers: Headers, keys: readonly AccessKey[]): AccessKey {
+  const token = bearerToken(headers);
+  const key = keys.find((candidate) => token !== undefined && isSame(candidate, token));
+  if (key) return key;
+  throw new ApiError('invalid_api_key', 'Incorrect API key provided: it is not one of this deployment.');
+}
+
+/** The tenant of a request that is about stored things. @throws ApiError `invalid_api_key` without one */
+export function tenantOf(headers: Headers, services: Services): Tenant {
+  const { tenant } = callerOf(headers, services);
+  if (tenant) return tenant;
+  throw new ApiError(
+    'invalid_api_key',
+    `This needs the API key under which the content was stored, as Authorization: Bearer, of at least ${SHORTEST_TOKEN} characters.`,
+  );
+}
+
+/** The tenant to whom what a caller is given to hold is bound. @throws ApiError `invalid_api_key` without one */
+export function sealingTenant({ tenant }: Caller): Tenant {
+  if (tenant) return tenant;
+  throw new ApiError(
+    'invalid_api_key',
+    `A compaction is bound to the API key under which it is made: send one of at least ${SHORTEST_TOKEN} characters, as Authorization: Bearer.`,
+  );
+}
+
+/** The token of `Authorization: Bearer`, if there is one. */
+export function bearerToken(headers: Headers): string | undefined {
+  return /^bearer +(\S+) *$/i.exec(headers.get('authorization') ?? '')?.[1];
+}
+
+/** Compares digests, so that neither content nor length shows in the time it takes. */
+function isSame({ key }: AccessKey, token: string): boolean {
+  return timingSafeEqual(sha256(key), sha256(token));
+}
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

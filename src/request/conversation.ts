@@ -1,0 +1,164 @@
+/** A request's conversation in storage: its memory, its settings, and the summary that its caller holds. */
+
+import { z } from 'zod';
+import { within } from '../lib/time-limit.ts';
+import { logCaught } from '../log.ts';
+import type { Boundaries } from '../memory/conversation/boundaries.ts';
+import type { History } from '../memory/conversation/history.ts';
+import { type Hashed, prefixHashes } from '../memory/conversation/prefix-hash.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
+import {
+  callObject,
+  conversationName,
+  type Session,
+  sessionIn,
+  userName,
+} from '../storage/conversation/key.ts';
+import type { Settings } from '../storage/conversation/memories.ts';
+import { WRITE_LIMIT_MS } from '../storage/refs/writer.ts';
+import type { StoredConversation } from '../summary/conversation.ts';
+import { neutralize } from '../summary/text/headings.ts';
+import type { KnownSummary } from '../summary/writer.ts';
+import { fromEither, labelDigest, type Tenant } from '../tenant/identity.ts';
+import type { RequestScope } from '../view/make-view.ts';
+import { NOTHING_SET } from './choose-strategy.ts';
+import { ApiError } from './errors.ts';
+import { LONGEST_ID, type Place } from './owner.ts';
+import type { Services } from './services.ts';
+
+/**
+ * The conversation that a request belongs to: the one that it names, else one named by the hash of its messages up to the first answer.
+ * That is safe, since a summary is only ever found by the hash of all that it covers. Undefined before there is an answer.
+ */
+export function conversationOf(
+  place: Place,
+  history: History,
+  boundaries: Boundaries,
+  tenant: Tenant,
+  services: Services,
+): StoredConversation | undefined {
+  const session =
+    place.conversation === undefined
+      ? hashSession(history.messages, (end) => boundaries.at(end).prefixHash)
+      : { id: place.conversation };
+  return session && storedConversation(place.user, session, tenant, services);
+}
+
+/**
+ * What a request's refs and its archive are grouped under: the conversation that it names, else the session that its client names (design
+ * §3), else the hash of its first messages. Undefined before there is an answer.
+ *
+ * @param hashBefore see `hashSession`
+ */
+export function groupOf(
+  messages: readonly Hashed[],
+  place: Place,
+  { session = '' }: Pick<RequestScope, 'session'>,
+  hashBefore?: (end: number) => string,
+): Session | undefined {
+  if (place.conversation !== undefined) return { id: place.conversation };
+  if (session !== '' && session.length <= LONGEST_ID) return { id: session };
+  return hashSession(messages, hashBefore);
+}
+
+/** @param hashBefore the prefix hash of the messages before an index, where that is known */
+function hashSession(
+  messages: readonly Hashed[],
+  hashBefore = (end: number) => prefixHashes(messages.slice(0, end), labelDigest)[end] ?? '',
+): Session | undefined {
+  // A greeting that stands before all else is the same in every conversation.
+  const asked = messages.findIndex(({ role }) => role === 'user');
+  const answer = messages.findIndex(({ role }, index) => role === 'assistant' && index > asked);
+  return answer < 0 ? undefined : { hash: hashBefore(answer + 1) };
+}
+
+export function storedConversation(
+  user: string | undefined,
+  session: Session,
+  tenant: Tenant,
+  services: Services,
+): StoredConversation {
+  const name = conversationName(tenant.id, user, session);
+  const named = 'id' in session ? session.id : undefined;
+  return {
+    tenant,
+    name,
+    label: named ?? ('hash' in session ? session.hash : ''),
+    memory: () => services.conversation(name),
+    publishTo:
+      named === undefined || user === undefined
+        ? undefined
+        : { user: userName(tenant.id, user), conversation: sessionIn(name) },
+  };
+}
+
+/** What the named conversation is set to; undefined when it can't be asked. */
+export async function settingsOf(
+  place: Place,
+  { caller, services, timings }: RequestScope,
+): Promise<Settings | undefined> {
+  if (!caller.tenant || place.conversation === undefined) return NOTHING_SET;
+  const session = { id: place.conversation };
+  const { tenant } = caller;
+  const settings = (self: Tenant) => {
+    const { memory } = storedConversation(place.user, session, self, services);
+    return callObject(memory, (stub) => stub.settings());
+  };
+  try {
+    return await timings.measure('store', () =>
+      within(WRITE_LIMIT_MS, fromEither(tenant, settings, isUnset)),
+    );
+  } catch (error) {
+    logCaught(services.log, 'warn', 'a conversation could not be asked for its settings', error);
+    return undefined;
+  }
+}
+
+function isUnset({ memory_strategy, memory_injection }: Settings): boolean {
+  return memory_strategy === null && memory_injection === null;
+}
+
+const held = z.looseObject({
+  text: z.string().min(1).max(200_000),
+  covers: z.tuple([z.int().nonnegative(), z.int().nonnegative()]),
+  prefix_hash: z.string().regex(/^[0-9a-f]{64}$/),
+  ref: z.string().optional(),
+});
+
+export interface HeldSummary extends KnownSummary {
+  /** The first message that it stands for. */
+  readonly from: number;
+  readonly ref: string | undefined;
+}
+
+/**
+ * The summary that the caller sends along, from an earlier report, as it was sent.
+ *
+ * @throws ApiError when it does not have a report's form
+ */
+export function sentSummary(request: ModelRequest): z.output<typeof held> | undefined {
+  const sent = request.own('memory_summary');
+  if (sent === undefined) return undefined;
+  const parsed = held.safeParse(sent);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw new ApiError(
+    'invalid_memory_strategy',
+    `memory_summary.${issue?.path.join('.') ?? ''} is not valid: ${issue?.message}. It is the summary of an earlier report: text, covers and prefix_hash.`,
+    'memory_summary',
+  );
+}
+
+/** The same, and the place up to which it reaches in this array; stale when it is of other messages. */
+export function heldSummary(
+  request: ModelRequest,
+  boundaries: Boundaries,
+): HeldSummary | 'stale' | undefined {
+  const sent = sentSummary(request);
+  if (!sent) return undefined;
+  const { text, covers, prefix_hash, ref } = sent;
+  // By the hash, not by the place: a preamble that has grown shifts that.
+  const boundary = boundaries.ofHash(prefix_hash);
+  if (!boundary) return 'stale';
+  return { text: neutralize(text), from: Math.min(covers[0], boundary.end - 1), end: boundary.end, ref };
+}

@@ -1,0 +1,97 @@
+/** Whether the upstream accepts a caller's key (design §10): what is stored, read or costs much waits for that. */
+import type { Context } from 'hono';
+import type { Report } from '../memory/plan/report.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
+import { SHORTEST_TOKEN, type Tenant } from '../tenant/identity.ts';
+import type { Verdict } from '../upstream/acceptance.ts';
+import { fetchUpstream } from '../upstream/fetch.ts';
+import { requestHeaders, upstreamUrl } from '../upstream/request.ts';
+import type { RequestScope } from '../view/make-view.ts';
+import { tenantOf } from './caller.ts';
+import { ApiError } from './errors.ts';
+import type { AppEnv, Services } from './services.ts';
+
+/** How long the upstream may take to say whether it accepts a key, in milliseconds. */
+const MODELS_LIMIT_MS = 5_000;
+
+/** The headers that say for whom the upstream is asked. */
+const ACCOUNT = ['authorization', 'openai-organization', 'openai-project'];
+
+/** A deployer's own access keys are trusted; a caller's own key is when the upstream has accepted it. */
+export async function verdictOn(
+  tenant: Tenant,
+  incoming: Headers,
+  { config, accepted, log }: Services,
+): Promise<Verdict> {
+  if (config.access || !config.verifyKeys) return 'accepted';
+  const ask = async (): Promise<boolean> => {
+    const forwarded = requestHeaders(incoming, {});
+    const headers = new Headers([...forwarded].filter(([name]) => ACCOUNT.includes(name)));
+    const url = upstreamUrl(config.upstreamBaseUrl, '/models', '');
+    const { response } = await fetchUpstream(
+      { url, method: 'GET', headers, body: null },
+      MODELS_LIMIT_MS,
+      new AbortController().signal,
+    );
+    await response.body?.cancel();
+    // An upstream that is busy, in trouble, or has no such route has said nothing about the key.
+    if (!response.ok && !REFUSALS.has(response.status)) throw new Error('the upstream does not say');
+    return response.ok;
+  };
+  return accepted.verdictOn(tenant.id, () =>
+    ask().catch((error: unknown) => {
+      const fields = { code: 'unverified_key', error: `${Object(error).name}` };
+      log('warn', 'the upstream could not be asked about a key', fields);
+      throw error;
+    }),
+  );
+}
+
+const REFUSALS: ReadonlySet<number> = new Set([401, 403]);
+
+/** Bodies up to this size are planned under any key, in bytes: counting a larger one takes seconds. */
+const MOST_UNVERIFIED = 1024 * 1024;
+
+/**
+ * Whether a body may be planned. A large one waits until the upstream has accepted its key, and is not planned under one that strangers
+ * share: invented keys cost nothing.
+ */
+export async function mayPlan(
+  { bytes }: ModelRequest,
+  { caller, services, mayStore }: Pick<RequestScope, 'caller' | 'services' | 'mayStore'>,
+): Promise<boolean> {
+  if (bytes.length <= MOST_UNVERIFIED || !services.config.verifyKeys) return true;
+  return caller.tenant !== undefined && (await mayStore(caller.tenant));
+}
+
+/**
+ * Where no request goes up by which the upstream could refuse a key, it is refused here.
+ *
+ * @throws ApiError `invalid_api_key` for a body that was not planned for the sake of its key
+ */
+export function checkPlanned({ warnings }: Report, { caller, services }: RequestScope): void {
+  if (!warnings.includes('unverified_key')) return;
+  if (caller.tenant && services.accepted.known(caller.tenant.id) !== 'refused') return;
+  throw new ApiError(
+    'invalid_api_key',
+    `A body of over ${MOST_UNVERIFIED} bytes needs an API key that the upstream accepts, of at least ${SHORTEST_TOKEN} characters, as Authorization: Bearer.`,
+  );
+}
+
+/**
+ * The tenant of a request about stored things. A key that was revoked opens nothing.
+ *
+ * @param use what can't be verified may be read where the deployment says so, and is never changed
+ * @throws ApiError `invalid_api_key`, or `store_failed` when the upstream can't be asked
+ */
+export async function verifiedTenant(c: Context<AppEnv>, use: 'read' | 'change'): Promise<Tenant> {
+  const services = c.get('services');
+  const { headers } = c.req.raw;
+  const tenant = tenantOf(headers, services);
+  const verdict = await verdictOn(tenant, headers, services);
+  if (verdict === 'accepted') return tenant;
+  if (verdict === 'refused')
+    throw new ApiError('invalid_api_key', 'The upstream does not accept this API key.');
+  if (use === 'read' && services.config.unverifiedReads) return tenant;
+  throw new ApiError('store_failed', 'The upstream could not be asked about this API key; try again.');
+}

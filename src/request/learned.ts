@@ -1,0 +1,76 @@
+/**
+ * What an isolate has learned from contents: counts, facts, previews, digests. Each tenant has its own, under bounds that hold for all
+ * of them together, so that the time of an answer tells nobody what another tenant has sent.
+ */
+import { textBytes } from '../lib/copy.ts';
+import { type Bound, type Cache, TenantLru } from '../lib/lru.ts';
+import { CONTENT_FACTS, type ContentFacts } from '../memory/edits/compact.ts';
+import { PREVIEWS, type WrittenPreviews } from '../memory/edits/preview.ts';
+import { type EncodingName, encodingOf } from '../memory/strategy/models.ts';
+import {
+  createTokenCounter,
+  loadTokenize,
+  MESSAGE_COUNTS,
+  TEXT_COUNTS,
+  type TokenCounter,
+} from '../memory/tokens/tokens.ts';
+
+/** A counter and what it has learned; one per encoding, since counts differ. */
+export interface Counting {
+  readonly counter: TokenCounter;
+  readonly facts: ContentFacts;
+  readonly previews: WrittenPreviews;
+}
+
+/** What was learned from the contents of one tenant, or of one request. */
+export interface Learned {
+  /** The counter for a model. Its tables are loaded when it is first asked for. */
+  counting(model: string | undefined): Promise<Counting>;
+  /** Digests that were written before: they cost a reading of all that they cover. */
+  readonly digests: Cache<string>;
+  /** See `SummaryPorts`. */
+  readonly prepared: Cache<number>;
+}
+
+/** A few thousand tokens each. */
+const DIGESTS: Bound<string> = { bytes: 2 * 1024 * 1024, sizeOf: textBytes };
+/** About 2 000. */
+const PREPARED: Bound<number> = { bytes: 1024 * 1024 };
+
+/** The caches of many tenants; one per isolate. */
+export class TenantsLearned {
+  private readonly messages = new TenantLru(MESSAGE_COUNTS);
+  private readonly texts = new TenantLru(TEXT_COUNTS);
+  private readonly facts = new TenantLru(CONTENT_FACTS);
+  private readonly previews = new TenantLru(PREVIEWS);
+  private readonly digests = new TenantLru(DIGESTS);
+  private readonly prepared = new TenantLru(PREPARED);
+
+  /** @param tenant its id */
+  of(tenant: string): Learned {
+    return this.learned(tenant, tenant);
+  }
+
+  /** @param owner see `createTokenCounter` */
+  private learned(tenant: string, owner: unknown): Learned {
+    const counting = async (encoding: EncodingName): Promise<Counting> => {
+      const part = `${tenant}:${encoding}`;
+      const remembered = { messages: this.messages.of(part), texts: this.texts.of(part) };
+      return {
+        counter: createTokenCounter(await loadTokenize(encoding), remembered, owner),
+        facts: this.facts.of(part),
+        previews: this.previews.of(part),
+      };
+    };
+    return {
+      counting: (model) => counting(encodingOf(model)),
+      digests: this.digests.of(tenant),
+      prepared: this.prepared.of(tenant),
+    };
+  }
+
+  /** For a request of nobody in particular: what it teaches is gone with it. */
+  static ofRequest(): Learned {
+    return new TenantsLearned().learned('', {});
+  }
+}

@@ -1,0 +1,55 @@
+/** Compaction items of ours are opened before anything else is read: from there on they are messages like any other (design §8). */
+import { MOST_MESSAGES } from '../protocol/model-body.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
+import { isOfOtherProtocol, openedBody, type Sealed, sealedIn } from '../protocol/sealed.ts';
+import type { Tenant } from '../tenant/identity.ts';
+import { type ItemOwner, isSealed, openCompaction, SEALED_PREFIX } from '../tenant/sealed-item.ts';
+import { ApiError } from './errors.ts';
+
+/**
+ * The body with what its compaction items hold; undefined where it has none.
+ *
+ * @param owner reads whose the request is; called only where there is an item
+ * @throws ApiError `invalid_encrypted_content` for one that can't be opened
+ */
+export async function openSealed(
+  { bytes, conversationField }: ModelRequest,
+  tenant: Tenant | undefined,
+  owner: () => ItemOwner,
+): Promise<Uint8Array | undefined> {
+  const ours = { prefix: SEALED_PREFIX, isWhole: isSealed };
+  const sealed = sealedIn(bytes, conversationField, ours, MOST_MESSAGES);
+  if (sealed.length === 0) return undefined;
+  const of = owner();
+  const contents = await Promise.all(sealed.map((item) => opened(item, tenant, of)));
+  for (const [index, { param }] of sealed.entries())
+    if (isOfOtherProtocol(contents[index] ?? '', conversationField))
+      throw otherProtocol(param, conversationField);
+  return openedBody(bytes, sealed, contents);
+}
+
+function otherProtocol(param: string, field: ModelRequest['conversationField']): ApiError {
+  const [made, here] =
+    field === 'messages'
+      ? ['the Responses API', 'chat completions']
+      : ['chat completions', 'the Responses API'];
+  return new ApiError(
+    'invalid_encrypted_content',
+    `The compaction item in ${param} was made from messages of ${made}, and holds tool calls, results or parts that ${here} has in another form: send it to ${made}, or have the conversation compacted again here.`,
+    param,
+  );
+}
+
+async function opened(
+  { text, param }: Sealed,
+  tenant: Tenant | undefined,
+  owner: ItemOwner,
+): Promise<string> {
+  const held = tenant && (await openCompaction(tenant, owner, text));
+  if (held !== undefined) return held;
+  throw new ApiError(
+    'invalid_encrypted_content',
+    `The compaction item in ${param} can't be opened: it must be sent back as it came, with the API key under which it was made, and with the user and the conversation that were named then.`,
+    param,
+  );
+}

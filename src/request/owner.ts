@@ -1,0 +1,75 @@
+/** Whose request this is, beyond its key: the user and the conversation that it names (design §3). */
+import type { Isolation } from '../config.ts';
+import type { Warning } from '../memory/plan/report.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
+import { ApiError } from './errors.ts';
+
+/** A conversation's id stands in logs and in metadata, and both ids in names. In characters. */
+export const LONGEST_ID = 256;
+
+/** The tenant is not of it: that comes from the key alone. */
+export interface Place {
+  readonly user: string | undefined;
+  /** The conversation that the request names. */
+  readonly conversation: string | undefined;
+  /** Why memory is off for this call; empty when it is on. */
+  readonly off: readonly Warning[];
+}
+
+/** @throws ApiError when the conversation's id is not one */
+export function placeOf(request: ModelRequest, headers: Headers, isolation: Isolation): Place {
+  const { user_key, session_key, require_explicit_key } = isolation;
+  // Where a deployment insists on its own place, no other one may speak for the user.
+  const elsewhere = require_explicit_key && user_key !== undefined;
+  const user =
+    checked(valueAt(request, user_key), user_key ?? null) ??
+    (elsewhere ? undefined : usualUser(request, headers));
+  const conversation =
+    checked(valueAt(request, session_key), session_key ?? null) ??
+    checked(request.own('conversation_id'), 'conversation_id') ??
+    checked(headers.get('x-conversation-id') ?? undefined, 'x-conversation-id');
+  const off: Warning[] = [];
+  if (require_explicit_key) {
+    if (conversation === undefined) off.push('no_conversation');
+    if (elsewhere && user === undefined) off.push('no_user');
+  }
+  return { user, conversation, off };
+}
+
+/** OpenAI's own fields are the upstream's to judge: what is no id there names nobody here. */
+function usualUser(request: ModelRequest, headers: Headers): string | undefined {
+  for (const param of ['safety_identifier', 'user']) {
+    const value = request.field(param);
+    if (typeof value === 'string' && value !== '') return checked(value, param);
+  }
+  return checked(headers.get('x-memory-user') || undefined, 'x-memory-user');
+}
+
+/** In a path they would mean another one: `/v1/conversations/../memory` is `/v1/memory`. */
+const RELATIVE = new Set(['.', '..']);
+
+/** An id as a caller gives it. @throws ApiError naming `param` */
+export function checked(id: unknown, param: string | null): string | undefined {
+  if (id === undefined) return undefined;
+  // A number that JSON can't hold exactly would name somebody else.
+  const text = Number.isSafeInteger(id) ? String(id) : id;
+  if (typeof text === 'string' && text !== '' && text.length <= LONGEST_ID && !RELATIVE.has(text))
+    return text;
+  throw new ApiError(
+    'invalid_json',
+    `The id of a user or a conversation must be a string of 1 to ${LONGEST_ID} characters, and neither '.' nor '..'.`,
+    param,
+  );
+}
+
+/** The value under a dotted path into the body. */
+function valueAt(request: ModelRequest, path: string | undefined): unknown {
+  if (path === undefined) return undefined;
+  const [field = '', ...members] = path.split('.');
+  let value = request.field(field);
+  for (const member of members) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, member)) return undefined;
+    value = (value as Record<string, unknown>)[member];
+  }
+  return typeof value === 'number' || (typeof value === 'string' && value !== '') ? value : undefined;
+}

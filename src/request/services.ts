@@ -1,0 +1,104 @@
+/** What an isolate keeps between requests, made once per environment: the configuration, and caches of facts. */
+import { type AgentSpec, agents } from '../agents.ts';
+import { type Config, type Env, type Isolation, isolationSchema, readConfig } from '../config.ts';
+import { createLog, type Log } from '../log.ts';
+import { type Injection, parseInjection } from '../memory/strategy/injection.ts';
+import { type MemoryStrategy, parseStrategy } from '../memory/strategy/strategy.ts';
+import {
+  type ConversationMemoryStub,
+  conversationMemory,
+  type TenantMemoryStub,
+  tenantMemory,
+  type UserMemoryStub,
+  userMemory,
+} from '../storage/conversation/key.ts';
+import { KnownRefs } from '../storage/refs/writer.ts';
+import { Retention } from '../storage/tenant/retention.ts';
+import type { RollMaterial } from '../summary/conversation.ts';
+import { type Tenant, Tenants } from '../tenant/identity.ts';
+import { AcceptedKeys } from '../upstream/acceptance.ts';
+import { LearnedLimits } from '../upstream/learned-limits.ts';
+import { LostReasoning } from '../upstream/lost-reasoning.ts';
+import { type Learned, TenantsLearned } from './learned.ts';
+
+/** An agent's spec, read. */
+export interface Agent {
+  readonly strategy: MemoryStrategy;
+  readonly injection: Injection | 'off' | undefined;
+  readonly isolation: Isolation | undefined;
+}
+
+export interface Services {
+  readonly config: Config;
+  readonly log: Log;
+  readonly bucket: R2Bucket;
+  readonly tenants: Tenants;
+  readonly retention: Retention;
+  readonly known: KnownRefs;
+  /** Of which uses of refs the tenants' objects were told. */
+  readonly told: KnownRefs;
+  readonly accepted: AcceptedKeys;
+  readonly limits: LearnedLimits;
+  readonly reasoning: LostReasoning;
+  readonly agents: ReadonlyMap<string, Agent>;
+  /** The Durable Objects, by `conversationName`, `userName` and the tenant's id. */
+  conversation(name: string): ConversationMemoryStub<RollMaterial>;
+  user(name: string): UserMemoryStub;
+  tenant(id: string): TenantMemoryStub;
+  /** What was learned from a tenant's contents; without a tenant it is for one request, and nobody else's. */
+  learned(tenant: Tenant | undefined): Learned;
+}
+
+/** What Hono's context holds in this app. */
+export interface AppEnv {
+  Bindings: Env;
+  Variables: {
+    services: Services;
+    /** The agent that the base URL names. */
+    agent: Agent | undefined;
+  };
+}
+
+const made = new WeakMap<Env, Services>();
+
+/** The services of an environment. @throws ConfigError */
+export function servicesOf(env: Env): Services {
+  const known = made.get(env);
+  if (known) return known;
+  const services = createServices(env);
+  made.set(env, services);
+  return services;
+}
+
+function createServices(env: Env): Services {
+  const config = readConfig(env);
+  const learned = new TenantsLearned();
+  return {
+    config,
+    log: createLog(config.logLevel),
+    bucket: env.REFS,
+    tenants: new Tenants(config.secret, config.previousSecret),
+    retention: new Retention(config.retentionDays),
+    known: new KnownRefs(),
+    told: new KnownRefs(),
+    accepted: new AcceptedKeys(),
+    limits: new LearnedLimits(),
+    reasoning: new LostReasoning(),
+    agents: new Map(agents.map((spec) => [spec.key, readAgent(spec)])),
+    conversation: (name) => conversationMemory(env, name),
+    user: (name) => userMemory(env, name),
+    tenant: (id) => tenantMemory(env, id),
+    learned: (tenant) => (tenant ? learned.of(tenant.id) : TenantsLearned.ofRequest()),
+  };
+}
+
+function readAgent({ key, memory_strategy, memory_injection, isolation }: AgentSpec): Agent {
+  const broken = (message: string): Error => new Error(`src/agents.ts, agent '${key}': ${message}`);
+  const strategy = parseStrategy(memory_strategy);
+  if (!strategy.ok) throw broken(strategy.reason.message);
+  const injection = memory_injection === undefined ? undefined : parseInjection(memory_injection);
+  if (injection && !injection.ok) throw broken(injection.reason.message);
+  if (isolation !== undefined && !isolationSchema.safeParse(isolation).success)
+    throw broken('isolation is not valid.');
+  return { strategy: strategy.value, injection: injection?.value, isolation };
+}

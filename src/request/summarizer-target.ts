@@ -1,0 +1,65 @@
+/** Which summarizer a request's summaries are made by: the deployment's own, else the request's upstream with its key (design §8). */
+import { windowOf } from '../memory/strategy/models.ts';
+import type { MemoryStrategy, SummarizingStrategy } from '../memory/strategy/strategy.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
+import type { SummarizerTarget } from '../summary/summarizer.ts';
+import { roomIn } from '../upstream/learned-limits.ts';
+import { requestHeaders } from '../upstream/request.ts';
+import type { RequestScope } from '../view/make-view.ts';
+import { bearerToken } from './caller.ts';
+import { ApiError } from './errors.ts';
+import type { Services } from './services.ts';
+
+/** On OpenAI's own host: small, fast, and good at following a form (design §8). */
+const OPENAI_HOST = 'api.openai.com';
+const OPENAI_MODEL = 'gpt-4.1-mini';
+
+/** Headers that name the account, beside the key. */
+const ACCOUNT_HEADERS = ['openai-organization', 'openai-project', 'api-key', 'x-api-key'];
+
+/** @throws ApiError `invalid_memory_strategy` for a model that the deployment does not offer */
+export function checkSummarizerModel(strategy: MemoryStrategy, { config }: Services): void {
+  const models = config.summarizer?.models;
+  const model = 'summarizer_model' in strategy ? strategy.summarizer_model : undefined;
+  if (!models || model === undefined || models.includes(model)) return;
+  throw new ApiError(
+    'invalid_memory_strategy',
+    `memory_strategy.summarizer_model is not one of this deployment's: ${models.join(', ')}.`,
+    'memory_strategy.summarizer_model',
+  );
+}
+
+/** @throws ApiError `invalid_memory_strategy` for a model that the deployment does not offer */
+export function summarizerTarget(
+  strategy: SummarizingStrategy,
+  request: ModelRequest,
+  { services, caller, headers }: RequestScope,
+): SummarizerTarget {
+  const { summarizer, summarizerTimeoutMs: timeoutMs, upstreamBaseUrl } = services.config;
+  if (summarizer) {
+    checkSummarizerModel(strategy, services);
+    const { baseUrl, apiKey } = summarizer;
+    const model = strategy.summarizer_model ?? summarizer.model;
+    return { baseUrl, apiKey, headers: {}, model, window: summarizer.window ?? windowOf(model), timeoutMs };
+  }
+  const forwarded = requestHeaders(headers, caller.account);
+  const apiKey = bearerToken(forwarded);
+  const own = new URL(upstreamBaseUrl).hostname === OPENAI_HOST ? OPENAI_MODEL : request.model;
+  const model = strategy.summarizer_model ?? own ?? OPENAI_MODEL;
+  const stated = model === request.model ? strategy.context_window_tokens : undefined;
+  const window = stated ?? windowOf(model);
+  const learned = caller.tenant && services.limits.of(caller.tenant.id, model);
+  return {
+    baseUrl: upstreamBaseUrl,
+    ...(apiKey === undefined ? {} : { apiKey }),
+    headers: Object.fromEntries(
+      ACCOUNT_HEADERS.flatMap((name) => {
+        const value = forwarded.get(name);
+        return value === null ? [] : [[name, value]];
+      }),
+    ),
+    model,
+    window: learned ? Math.min(window, roomIn(learned, 0)) : window,
+    timeoutMs,
+  };
+}

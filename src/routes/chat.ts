@@ -1,0 +1,17 @@
+/** `POST /v1/chat/completions`. */
+import type { Context } from 'hono';
+import { answerCall, type ModelApi } from '../answer/model-call.ts';
+import { chatFormat } from '../protocol/chat/format.ts';
+import { type ChatRequest, readChatRequest } from '../protocol/chat/request.ts';
+import type { AppEnv } from '../request/services.ts';
+
+export const CHAT: ModelApi<ChatRequest> = {
+  path: '/chat/completions',
+  field: 'messages',
+  read: readChatRequest,
+  answers: chatFormat,
+};
+
+export function chatCompletions(c: Context<AppEnv>): Promise<Response> {
+  return answerCall(c, CHAT);
+}

@@ -1,0 +1,109 @@
+/** `POST /v1/compact`: the view and the report, and no completion. */
+import type { Context } from 'hono';
+import { scopeOf } from '../answer/ask-upstream.ts';
+import { readCall, readRequest } from '../answer/model-call.ts';
+import { setReportHeaders } from '../answer/report-headers.ts';
+import { conversationTurns } from '../memory/conversation/conversation-turns.ts';
+import { readHistory } from '../memory/conversation/history.ts';
+import type { View } from '../memory/plan/view.ts';
+import type { MemoryStrategy } from '../memory/strategy/strategy.ts';
+import { type ChatRequest, compactedParts, writeCompactedMessages } from '../protocol/chat/request.ts';
+import { concat } from '../protocol/json/spans.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
+import { sealedMessage } from '../protocol/sealed.ts';
+import { readBody } from '../request/body.ts';
+import { type Caller, sealingTenant } from '../request/caller.ts';
+import { ApiError } from '../request/errors.ts';
+import { checkPlanned } from '../request/known-key.ts';
+import { noteNamed } from '../request/named-refs.ts';
+import type { Place } from '../request/owner.ts';
+import type { AppEnv } from '../request/services.ts';
+import { sealCompaction } from '../tenant/sealed-item.ts';
+import { checkSize, type MadeView, makeView, type RequestScope } from '../view/make-view.ts';
+import { CHAT } from './chat.ts';
+
+const encoder = new TextEncoder();
+
+export async function compact(c: Context<AppEnv>): Promise<Response> {
+  const scope = scopeOf(c);
+  const request = await readRequest(await readBody(c.req.raw, CHAT.field), CHAT, c.get('agent'), scope);
+  const force = flag(request, 'force');
+  const dryRun = flag(request, 'dry_run');
+  const format = formatOf(request);
+  const { place, chosen } = await readCall(request, c.get('agent'), scope);
+  const options = { force, dryRun, count: true, expressly: true };
+  const made = await makeView(request, chosen, place, scope, options);
+  checkPlanned(made.report, scope);
+  if (made.remember && !dryRun) scope.waitUntil(made.remember(undefined));
+
+  const compacted = writeCompactedMessages(request, made.view);
+  const body = concat([
+    encoder.encode('{"object":"memory.compaction",'),
+    await partOf(format, compacted, request, made, chosen.strategy, place, scope),
+    encoder.encode(`,"memory":${JSON.stringify(made.report)}}`),
+  ]);
+  if (!dryRun) scope.waitUntil(noteNamed(compacted, request, place, scope));
+  const headers = new Headers({ 'content-type': 'application/json' });
+  setReportHeaders(headers, made.report, scope.timings);
+  return new Response(body, { headers });
+}
+
+/** Fields of the answer, without its braces. */
+async function partOf(
+  format: Format,
+  compacted: Uint8Array,
+  request: ChatRequest,
+  made: MadeView,
+  strategy: MemoryStrategy,
+  place: Place,
+  { caller }: RequestScope,
+): Promise<Uint8Array> {
+  if (format === 'conversation_memory') return conversationPart(request, made, strategy);
+  const messages =
+    format === 'messages' ? compacted : await sealedMessages(request, made.view, place, caller);
+  return concat([encoder.encode('"messages":'), messages]);
+}
+
+/** The preamble, and one user message that holds all else, to be sent back as it is. @throws ApiError without a tenant, and for a body that is too large */
+async function sealedMessages(
+  request: ChatRequest,
+  view: View | undefined,
+  place: Place,
+  caller: Caller,
+): Promise<Uint8Array> {
+  const tenant = sealingTenant(caller);
+  checkSize(request);
+  const { preamble, others } = compactedParts(request, view);
+  const sealed =
+    others.length > 0 ? [sealedMessage(await sealCompaction(tenant, place, others.join(',')))] : [];
+  return encoder.encode(`[${[...preamble, ...sealed.map((message) => JSON.stringify(message))].join(',')}]`);
+}
+
+/** Fields of an object, without its braces. */
+function conversationPart(
+  request: ModelRequest,
+  { view, history }: MadeView,
+  strategy: MemoryStrategy,
+): Uint8Array {
+  const recent = strategy.mode === 'rolling_summary' ? strategy.full_zone_turns : Number.POSITIVE_INFINITY;
+  const json = JSON.stringify(conversationTurns(history ?? readHistory(request.messages), view, recent));
+  return encoder.encode(json.slice(1, -1));
+}
+
+type Format = 'messages' | 'conversation_memory' | 'opaque';
+
+function formatOf(request: ModelRequest): Format {
+  const format = request.field('format') ?? 'messages';
+  if (format === 'messages' || format === 'conversation_memory' || format === 'opaque') return format;
+  throw new ApiError(
+    'invalid_json',
+    "format must be 'messages', 'conversation_memory' or 'opaque'.",
+    'format',
+  );
+}
+
+function flag(request: ModelRequest, name: 'force' | 'dry_run'): boolean {
+  const value = request.field(name) ?? false;
+  if (typeof value === 'boolean') return value;
+  throw new ApiError('invalid_json', `${name} must be true or false.`, name);
+}

@@ -1,0 +1,152 @@
+/** `/v1/conversations/{id}/memory`: what is kept of a conversation, and what it is set to (design §5). */
+import type { Context } from 'hono';
+import { parseObject } from '../memory/edits/placeholder.ts';
+import { readBody } from '../request/body.ts';
+import { parsedInjection, parsedStrategy } from '../request/choose-strategy.ts';
+import { storedConversation } from '../request/conversation.ts';
+import { ApiError } from '../request/errors.ts';
+import { verifiedTenant } from '../request/known-key.ts';
+import { checked } from '../request/owner.ts';
+import type { AppEnv, Services } from '../request/services.ts';
+import { checkSummarizerModel } from '../request/summarizer-target.ts';
+import {
+  type ConversationMemoryStub,
+  callObject,
+  type TenantMemoryStub,
+} from '../storage/conversation/key.ts';
+import type { Overview, Settings } from '../storage/conversation/memories.ts';
+import { RefStore } from '../storage/refs/store.ts';
+import { TenantBucket } from '../storage/tenant/bucket.ts';
+import { clearConversation } from '../storage/tenant/deletion.ts';
+import type { RollMaterial, StoredConversation } from '../summary/conversation.ts';
+import { fromEither, selvesOf, type Tenant } from '../tenant/identity.ts';
+import { deleted, deletion, stored } from './stored.ts';
+
+/** A strategy has a few dozen short fields. In bytes. */
+const LARGEST_SETTINGS = 64 * 1024;
+
+/** `GET /v1/conversations/{id}/memory`. */
+export async function getMemory(c: Context<AppEnv>): Promise<Response> {
+  const { id, user, tenant, services } = await target(c, 'read');
+  const overviewOf = (self: Tenant) => {
+    const { memory } = storedConversation(user, { id }, self, services);
+    return callObject(memory, (stub) => stub.overview());
+  };
+  const overview = await stored(c, () => fromEither(tenant, overviewOf, ({ exists }) => !exists));
+  if (!overview.exists) throw notFound(id);
+  return c.json(shown(id, overview));
+}
+
+/** `PATCH /v1/conversations/{id}/memory`: the strategy itself, plus optional `memory_injection`; it replaces whole. */
+export async function patchMemory(c: Context<AppEnv>): Promise<Response> {
+  const { id, memory, services } = await target(c, 'change');
+  const settings = await readSettings(c.req.raw, services);
+  const overview = await stored(c, async () => {
+    await callObject(memory, (stub) => stub.configure(settings));
+    return callObject(memory, (stub) => stub.overview());
+  });
+  return c.json(shown(id, overview));
+}
+
+/**
+ * `DELETE /v1/conversations/{id}/memory`: its summaries, its archive, its settings, what the user's memory holds of it, and the contents and
+ * transcripts to which no other conversation refers.
+ */
+export async function deleteMemory(c: Context<AppEnv>): Promise<Response> {
+  const { id, user, tenant, services } = await target(c, 'change');
+  const existed = await deletion(c, async (begin) => {
+    const each: boolean[] = [];
+    for (const self of selvesOf(tenant))
+      each.push(await deleteConversation(storedConversation(user, { id }, self, services), services, begin));
+    return each.includes(true);
+  });
+  if (!existed) throw notFound(id);
+  return deleted(c, { id, object: 'memory.conversation.deleted' }, existed === true);
+}
+
+/**
+ * @param begin see `deletion`
+ * @returns whether there was anything
+ * @throws when storage fails: then it can be done again
+ */
+async function deleteConversation(
+  { tenant, name, publishTo, memory }: StoredConversation,
+  services: Services,
+  begin: () => void,
+): Promise<boolean> {
+  const store = new RefStore(services.bucket, tenant);
+  const uses = <Result>(call: (stub: TenantMemoryStub) => Promise<Result>): Promise<Result> =>
+    callObject(() => services.tenant(tenant.id), call);
+  const forget = async (): Promise<void> => {
+    if (!publishTo) return;
+    const open = () => services.user(publishTo.user);
+    await callObject(open, (stub) => stub.forget(publishTo.conversation));
+  };
+  const found = await uses((stub) => stub.find(name));
+  begin();
+  const refs = found?.sole ?? [];
+  // What the objects know of goes first: a call that fails half-way can then be made again.
+  await forget();
+  for (const ref of refs) services.known.delete(tenant.id, ref);
+  await store.delete(refs);
+  const left = await clearConversation(new TenantBucket(services.bucket, tenant), memory);
+  // Whoever was at work meanwhile may have told its user.
+  await forget();
+  if (found) await uses((stub) => stub.release(found));
+  for (const ref of refs) services.known.delete(tenant.id, ref);
+  return (left.of !== 'all' && left.existed) || found !== null;
+}
+
+export interface Target {
+  readonly id: string;
+  readonly user: string | undefined;
+  readonly tenant: Tenant;
+  readonly services: Services;
+  readonly conversation: StoredConversation;
+  memory(): ConversationMemoryStub<RollMaterial>;
+}
+
+/** The user is named by the header, or by the query where a header can't be set. */
+export async function target(c: Context<AppEnv>, use: 'read' | 'change'): Promise<Target> {
+  const services = c.get('services');
+  const tenant = await verifiedTenant(c, use);
+  const id = checked(c.req.param('id') ?? '', 'id') ?? '';
+  const user = checked(c.req.header('x-memory-user') || c.req.query('user') || undefined, 'x-memory-user');
+  const conversation = storedConversation(user, { id }, tenant, services);
+  return { id, user, tenant, services, conversation, memory: conversation.memory };
+}
+
+export function notFound(id: string): ApiError {
+  return new ApiError('conversation_not_found', `Nothing is kept of the conversation '${id}'.`, 'id');
+}
+
+/** @throws ApiError naming the field */
+async function readSettings(request: Request, services: Services): Promise<Settings> {
+  const text = new TextDecoder().decode(await readBody(request, null, LARGEST_SETTINGS));
+  const body = parseObject(text);
+  if (!body)
+    throw new ApiError(
+      'invalid_json',
+      'The body must be a JSON object: a memory_strategy, and memory_injection beside its fields.',
+    );
+  const { memory_injection = null, ...strategy } = body;
+  if (memory_injection !== null) parsedInjection(memory_injection);
+  const isSet = Object.keys(strategy).length > 0;
+  if (isSet) checkSummarizerModel(parsedStrategy(strategy), services);
+  return { memory_strategy: isSet ? strategy : null, memory_injection };
+}
+
+function shown(id: string, overview: Overview): object {
+  const { settings, health, conversation_memory, memories, stats, stuck } = overview;
+  return {
+    id,
+    object: 'memory.conversation',
+    memory_strategy: settings.memory_strategy,
+    memory_injection: settings.memory_injection,
+    health,
+    conversation_memory,
+    memories,
+    stats,
+    stuck,
+  };
+}

@@ -1,0 +1,97 @@
+/** The tools for clients of the Model Context Protocol: those of a model, for whoever holds the key. */
+import type { Context } from 'hono';
+import { shelfOf } from '../answer/shelf.ts';
+import type { Result } from '../lib/result.ts';
+import { storedConversation } from '../request/conversation.ts';
+import { ApiError } from '../request/errors.ts';
+import { checked } from '../request/owner.ts';
+import type { AppEnv } from '../request/services.ts';
+import { Retriever } from '../retrieval/retriever.ts';
+import {
+  describeHits,
+  findHits,
+  readSearch,
+  type Search,
+  searchConversationDefinition,
+} from '../retrieval/search-memory.ts';
+import { definitionOf } from '../retrieval/tool.ts';
+import { Archive } from '../storage/archive/archive.ts';
+import { fromEither, type Tenant } from '../tenant/identity.ts';
+import { notFound } from './conversations.ts';
+import type { ServedTool } from './mcp-server.ts';
+import { stored } from './stored.ts';
+
+export function mcpTools(c: Context<AppEnv>, tenant: Tenant): ServedTool[] {
+  return [
+    {
+      definition: definitionOf('retrieve_ref'),
+      call: (args) => inWords(c, () => retrieve(c, tenant, args)),
+    },
+    {
+      definition: searchConversationDefinition,
+      call: (args) => inWords(c, () => search(c, tenant, args)),
+    },
+  ];
+}
+
+/** There is no view here: any ref of the tenant may be asked for, as under `/v1/refs`. */
+async function retrieve(c: Context<AppEnv>, tenant: Tenant, args: string): Promise<Result<string, string>> {
+  const services = c.get('services');
+  const { counter } = await services.learned(tenant).counting(undefined);
+  const shelf = shelfOf(tenant, services, (work) => c.executionCtx.waitUntil(work));
+  return new Retriever(shelf, counter, () => true).find(args);
+}
+
+async function search(c: Context<AppEnv>, tenant: Tenant, args: string): Promise<Result<string, string>> {
+  const read = readSearch(args);
+  if (!read.ok) return read;
+  const { id, user } = conversationOf(c, read.value);
+  const services = c.get('services');
+  const archiveOf = (self: Tenant) =>
+    new Archive(storedConversation(user, { id }, self, services), services.bucket, services.log);
+  const hits = await stored(c, () =>
+    fromEither(
+      tenant,
+      (self) => findHits(archiveOf(self), read.value.query),
+      (found) => !found?.length,
+    ),
+  );
+  if (!hits) throw notFound(id);
+  const { counter } = await services.learned(tenant).counting(undefined);
+  return { ok: true, value: describeHits(hits, counter) };
+}
+
+/**
+ * The conversation that a call means. Its own id comes before the header's, which stands for calls without one; a user in the header comes
+ * first, as with the other routes: it is the client's configuration that says for whom its model searches.
+ */
+function conversationOf(c: Context<AppEnv>, search: Search): { id: string; user: string | undefined } {
+  const id = checked(
+    search.conversation ?? (c.req.header('x-conversation-id') || undefined),
+    'conversation_id',
+  );
+  if (id === undefined)
+    throw new ApiError(
+      'invalid_json',
+      'Which conversation? Call again with conversation_id.',
+      'conversation_id',
+    );
+  return { id, user: checked(c.req.header('x-memory-user') || search.user, 'user') };
+}
+
+/** An error as the result of a call. Only those that are made for callers say what they are. */
+async function inWords(
+  c: Context<AppEnv>,
+  work: () => Promise<Result<string, string>>,
+): Promise<Result<string, string>> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ApiError) return { ok: false, reason: error.message };
+    c.get('services').log('error', 'a tool has failed', {
+      code: 'internal_error',
+      error: Object(error).name,
+    });
+    return { ok: false, reason: 'Precis has failed on this call.' };
+  }
+}

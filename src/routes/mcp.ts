@@ -1,0 +1,66 @@
+/** `POST /mcp`: the tools for clients of the Model Context Protocol, each request by itself. */
+import type { Context } from 'hono';
+import { readBody } from '../request/body.ts';
+import { ApiError } from '../request/errors.ts';
+import { verifiedTenant } from '../request/known-key.ts';
+import type { AppEnv } from '../request/services.ts';
+import type { Tenant } from '../tenant/identity.ts';
+import { createMcpServer } from './mcp-server.ts';
+import { mcpTools } from './mcp-tools.ts';
+
+/** Without an id for sessions the transport knows none, so any isolate answers any request; nothing is ever pushed, so JSON will do. */
+const STATELESS = { enableJsonResponse: true };
+
+/** Codes of JSON-RPC (https://www.jsonrpc.org/specification#error_object), the second one as the transport uses it. */
+const INVALID_REQUEST = -32600;
+const REFUSED = -32000;
+
+/** A message of the protocol is a call with short arguments. In bytes. */
+const LARGEST_MESSAGE = 4 * 1024 * 1024;
+
+/** What may stand before a JSON text: white space, and the three bytes of a byte order mark. */
+const BLANK: readonly number[] = [0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf];
+const OPENING_BRACKET = 0x5b;
+
+export async function mcp(c: Context<AppEnv>): Promise<Response> {
+  const { headers, url } = c.req.raw;
+  // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#security-warning
+  const origin = headers.get('origin');
+  if (origin !== null && origin !== new URL(url).origin)
+    return refusal(403, REFUSED, 'Pages of another origin are not answered.');
+  const tenant = await tenantOrChallenge(c);
+  if (tenant instanceof Response) return tenant;
+  const body = await readBody(c.req.raw, null, LARGEST_MESSAGE);
+  // The protocol has no batches. In one, a request could be cancelled by its neighbour, and would never be answered.
+  if (body.find((byte) => !BLANK.includes(byte)) === OPENING_BRACKET)
+    return refusal(400, INVALID_REQUEST, 'A batch is not answered: send each message by itself.');
+  const [{ WebStandardStreamableHTTPServerTransport }, server] = await Promise.all([
+    import('@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'),
+    createMcpServer(mcpTools(c, tenant)),
+  ]);
+  const transport = new WebStandardStreamableHTTPServerTransport(STATELESS);
+  await server.connect(transport);
+  return transport.handleRequest(new Request(url, { method: 'POST', headers: plainHeaders(headers), body }));
+}
+
+/** The tenant of a request, or the answer to one without a key that holds: it names the scheme (RFC 9110, section 11.6.1). */
+async function tenantOrChallenge(c: Context<AppEnv>): Promise<Tenant | Response> {
+  try {
+    return await verifiedTenant(c, 'read');
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'invalid_api_key')
+      return error.toResponse({ 'www-authenticate': 'Bearer' });
+    throw error;
+  }
+}
+
+/** Of a body that was read and decoded. */
+function plainHeaders(headers: Headers): Headers {
+  const plain = new Headers(headers);
+  for (const name of ['content-encoding', 'content-length', 'transfer-encoding']) plain.delete(name);
+  return plain;
+}
+
+function refusal(status: number, code: number, message: string): Response {
+  return Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status });
+}

@@ -1,0 +1,36 @@
+/** Any other `/v1/*`: forwarded untouched, bodies and responses streamed (design §5). */
+import type { Context } from 'hono';
+import { askUpstream, scopeOf } from '../answer/ask-upstream.ts';
+import { unread } from '../answer/unread-body.ts';
+import { checkCharset, checkUnencoded } from '../request/body-type.ts';
+import { ApiError } from '../request/errors.ts';
+import type { AppEnv } from '../request/services.ts';
+import { climbs } from './routing.ts';
+
+/** What callers with an access key may reach; the rest of the shared account holds other tenants' files and answers. */
+const SHARED = /^\/v1\/(chat\/completions|embeddings|models(\/[^/]+)?)$/;
+
+export async function passthrough(c: Context<AppEnv>): Promise<Response> {
+  const scope = scopeOf(c);
+  const { path } = c.req;
+  const closed = scope.services.config.access !== undefined && !isShared(c.req.method, path);
+  if (closed || climbs(path) || path === '/v1')
+    throw new ApiError('not_forwarded', `${c.req.method} ${path} is not forwarded by this deployment.`);
+  const body = bodyOf(c.req.raw);
+  if (scope.services.config.access && body) {
+    checkCharset(c.req.raw.headers);
+    checkUnencoded(c.req.raw.headers);
+  }
+  return unread(await askUpstream(c, scope, path.slice('/v1'.length), body), scope);
+}
+
+/** `fetch` sends no body with these methods, and none has a meaning there (RFC 9110, section 9.3.1). */
+function bodyOf({ method, body }: Request): ReadableStream | null {
+  return method === 'GET' || method === 'HEAD' ? null : body;
+}
+
+/** `GET` of chat completions would list those that the account has stored. */
+function isShared(method: string, path: string): boolean {
+  if (!SHARED.test(path)) return false;
+  return path.startsWith('/v1/models') ? method === 'GET' || method === 'HEAD' : method === 'POST';
+}

@@ -1,0 +1,148 @@
+/** `/v1/refs`: what was removed, for whoever owns it (design §5). */
+import type { Context } from 'hono';
+import { shelfOf } from '../answer/shelf.ts';
+import { REF_PATTERN } from '../memory/edits/placeholder.ts';
+import { ApiError } from '../request/errors.ts';
+import { verifiedTenant } from '../request/known-key.ts';
+import type { AppEnv, Services } from '../request/services.ts';
+import { type Answer, answerQuery, parseQuery, type QueryFault } from '../retrieval/query.ts';
+import { definitionOf } from '../retrieval/tool.ts';
+import { RefStore } from '../storage/refs/store.ts';
+import type { Opened } from '../tenant/envelope.ts';
+import { selvesOf, type Tenant } from '../tenant/identity.ts';
+import { parseRange } from './byte-range.ts';
+import { type PageSizes, pageSize } from './page-size.ts';
+import { deleted, deletion, stored } from './stored.ts';
+
+const PAGE: PageSizes = { usual: 100, largest: 1000, code: 'invalid_ref' };
+
+/** `GET` and `HEAD /v1/refs/{ref}`. */
+export async function getRef(c: Context<AppEnv>): Promise<Response> {
+  const { tenant, ref, services } = await target(c, 'read');
+  const shelf = shelfOf(tenant, services, (work) => c.executionCtx.waitUntil(work));
+  const query = parseQuery((name) => c.req.query(name));
+  if (!query.ok) throw queryError(query.reason);
+  const opened = shelf.owns(ref) ? await stored(c, () => shelf.get(ref)) : undefined;
+  if (!opened) throw notFound(ref);
+  if (!query.value) return whole(c, ref, opened);
+  const answer = answerQuery(opened.content, query.value);
+  if (!answer.ok) throw queryError(answer.reason);
+  return part(answer.value);
+}
+
+/** `GET /v1/refs/tool`: the definition of the tool, for callers who run it in a loop of their own. */
+export function getRefTool(c: Context<AppEnv>): Response {
+  return c.json(definitionOf('retrieve_ref'));
+}
+
+/** `DELETE /v1/refs/{ref}`. */
+export async function deleteRef(c: Context<AppEnv>): Promise<Response> {
+  const { tenant, ref, services } = await target(c, 'change');
+  services.known.delete(tenant.id, ref);
+  if (!tenant.refs.owns(ref)) throw notFound(ref);
+  const existed = await deletion(c, async (begin) => {
+    const stores = selvesOf(tenant).map((self) => new RefStore(services.bucket, self));
+    const there = await Promise.all(stores.map((store) => store.has(ref)));
+    if (!there.includes(true)) return false;
+    begin();
+    await Promise.all(stores.filter((_, index) => there[index]).map((store) => store.delete([ref])));
+    services.known.delete(tenant.id, ref);
+    return true;
+  });
+  if (!existed) throw notFound(ref);
+  return deleted(c, { id: ref, object: 'memory.ref.deleted' }, existed === true);
+}
+
+/** `GET /v1/refs`: a page of refs in the order of their keys; `cursor` is the last ref of the page before. */
+export async function listRefs(c: Context<AppEnv>): Promise<Response> {
+  const services = c.get('services');
+  const selves = selvesOf(await verifiedTenant(c, 'read'));
+  const cursor = c.req.query('cursor');
+  if (cursor !== undefined && !REF_PATTERN.test(cursor))
+    throw new ApiError('invalid_ref', 'cursor must be the cursor of the page before.', 'cursor');
+  const limit = pageSize(c.req.query('limit'), PAGE);
+  const lists = await stored(c, () =>
+    Promise.all(selves.map((self) => new RefStore(services.bucket, self).list(limit, cursor))),
+  );
+  const { refs, more } = merged(lists, limit);
+  return c.json({
+    object: 'list',
+    data: refs.map(({ ref, storedBytes, created }) => ({
+      id: ref,
+      object: 'memory.ref',
+      created_at: Math.floor(created.getTime() / 1000),
+      stored_bytes: storedBytes,
+    })),
+    has_more: more,
+    cursor: more ? (refs.at(-1)?.ref ?? null) : null,
+  });
+}
+
+type RefPage = Awaited<ReturnType<RefStore['list']>>;
+
+/** One page of several lists, each of which has its first `limit` refs: in their order, each once. */
+function merged(lists: readonly RefPage[], limit: number): RefPage {
+  const [only] = lists;
+  if (only && lists.length === 1) return only;
+  const all = new Map(lists.flatMap(({ refs }) => refs).map((one) => [one.ref, one]));
+  const refs = [...all.values()].sort((a, b) => (a.ref < b.ref ? -1 : 1));
+  return { refs: refs.slice(0, limit), more: refs.length > limit || lists.some(({ more }) => more) };
+}
+
+interface Target {
+  readonly services: Services;
+  readonly tenant: Tenant;
+  readonly ref: string;
+}
+
+async function target(c: Context<AppEnv>, use: 'read' | 'change'): Promise<Target> {
+  const services = c.get('services');
+  const tenant = await verifiedTenant(c, use);
+  const ref = c.req.param('ref') ?? '';
+  if (!REF_PATTERN.test(ref))
+    throw new ApiError('invalid_ref', 'A ref is ref_ and 26 characters of a to z and 2 to 7.', 'ref');
+  return { services, tenant, ref };
+}
+
+/** A ref that fails its check and one that is not there are the same to whoever asks. */
+function notFound(ref: string): ApiError {
+  return new ApiError('ref_not_found', `There is nothing under ${ref}.`, 'ref');
+}
+
+function whole(c: Context<AppEnv>, ref: string, { content, metadata }: Opened): Response {
+  const headers = safeHeaders(metadata.content_type);
+  headers.set('accept-ranges', 'bytes');
+  headers.set('etag', `"${ref}"`);
+  headers.set('last-modified', new Date(metadata.created * 1000).toUTCString());
+  const range = parseRange(c.req.header('range'), content.length);
+  if (range === 'unsatisfiable') {
+    headers.set('content-range', `bytes */${content.length}`);
+    return new Response(null, { status: 416, headers });
+  }
+  const { start, end } = range === 'whole' ? { start: 0, end: content.length } : range;
+  if (range !== 'whole') headers.set('content-range', `bytes ${start}-${end - 1}/${content.length}`);
+  headers.set('content-length', String(end - start));
+  const body = c.req.method === 'HEAD' ? null : content.subarray(start, end);
+  return new Response(body, { status: range === 'whole' ? 200 : 206, headers });
+}
+
+function part({ text, type, truncated }: Answer): Response {
+  const headers = safeHeaders(type);
+  if (truncated) headers.set('x-memory-truncated', 'true');
+  return new Response(text, { headers });
+}
+
+/** The content is whatever a tool once printed: no browser may run it, guess its type, or keep it. */
+function safeHeaders(contentType: string): Headers {
+  return new Headers({
+    'content-type': contentType,
+    'x-content-type-options': 'nosniff',
+    'content-disposition': 'attachment',
+    'content-security-policy': 'sandbox',
+    'cache-control': 'private, no-store, no-transform',
+  });
+}
+
+function queryError({ reason, message, param }: QueryFault): ApiError {
+  return new ApiError(reason === 'invalid' ? 'invalid_ref' : 'ref_not_found', message, param);
+}

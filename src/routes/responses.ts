@@ -1,0 +1,76 @@
+/** `POST /v1/responses`, and `POST /v1/responses/compact`. */
+import type { Context } from 'hono';
+import { askUpstream, scopeOf } from '../answer/ask-upstream.ts';
+import { answerCall, checkState, type ModelApi, readCall, readRequest } from '../answer/model-call.ts';
+import { setReportHeaders } from '../answer/report-headers.ts';
+import { unread } from '../answer/unread-body.ts';
+import { concat } from '../protocol/json/spans.ts';
+import {
+  type CompactionAnswer,
+  compactionBody,
+  compactionEvents,
+  compactionResponse,
+} from '../protocol/responses/compaction.ts';
+import { responsesFormat } from '../protocol/responses/format.ts';
+import { type ResponsesRequest, readResponsesRequest } from '../protocol/responses/request.ts';
+import { readBody } from '../request/body.ts';
+import type { AppEnv } from '../request/services.ts';
+import { type Compaction, compactConversation } from '../view/compaction.ts';
+import type { RequestScope } from '../view/make-view.ts';
+
+const RESPONSES: ModelApi<ResponsesRequest> = {
+  path: '/responses',
+  field: 'input',
+  read: readResponsesRequest,
+  answers: responsesFormat,
+  compaction: (request, compaction, inBody) => {
+    const answer = answerOf(compaction, inBody);
+    if (request.field('stream') !== true) return Response.json(compactionResponse(request, answer));
+    return new Response(concat(compactionEvents(request, answer)), {
+      headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-cache, no-transform' },
+    });
+  },
+};
+
+export function responses(c: Context<AppEnv>): Promise<Response> {
+  return answerCall(c, RESPONSES);
+}
+
+/** What the upstream has stored it must compact itself: such a request is forwarded. */
+export async function compactResponses(c: Context<AppEnv>): Promise<Response> {
+  const scope = scopeOf(c);
+  const request = await readRequest(
+    await readBody(c.req.raw, RESPONSES.field),
+    RESPONSES,
+    c.get('agent'),
+    scope,
+  );
+  checkState(request, scope);
+  if (request.upstreamState !== undefined) return forwarded(c, request, scope);
+  const { place, chosen } = await readCall(request, c.get('agent'), scope);
+  const compaction = await compactConversation(request, chosen, place, scope);
+  const stays = new Set([...request.standing, ...compaction.users]);
+  const beside = request.messages.filter((message) => stays.has(message));
+  const texts = beside.map(({ json }) => new TextDecoder().decode(json));
+  const response = Response.json(compactionBody(texts, answerOf(compaction, chosen.report)));
+  setReportHeaders(response.headers, compaction.report, scope.timings);
+  return response;
+}
+
+async function forwarded(
+  c: Context<AppEnv>,
+  request: ResponsesRequest,
+  scope: RequestScope,
+): Promise<Response> {
+  return unread(await askUpstream(c, scope, '/responses/compact', request.write(undefined)), scope);
+}
+
+function answerOf({ sealed, usage, report }: Compaction, inBody: boolean): CompactionAnswer {
+  return {
+    sealed,
+    usage,
+    report: inBody ? report : undefined,
+    id: crypto.randomUUID().replaceAll('-', ''),
+    created: Math.floor(Date.now() / 1000),
+  };
+}

@@ -1,0 +1,79 @@
+/** What fails in storage, told to the caller; storage that does not answer has failed too. */
+
+import type { Context } from 'hono';
+import { after } from '../lib/time-limit.ts';
+import { logCaught } from '../log.ts';
+import { ApiError, internalError } from '../request/errors.ts';
+import type { AppEnv } from '../request/services.ts';
+
+/** How long a route waits for storage, in milliseconds. */
+export const STORAGE_LIMIT_MS = 10_000;
+
+/** @throws ApiError `store_failed` when the work fails, or takes longer than the limit */
+export async function stored<Value>(c: Context<AppEnv>, work: () => Promise<Value>): Promise<Value> {
+  const ended = await inTime(c, work());
+  if (ended === 'late') throw failed(c, new Late());
+  return ended.value;
+}
+
+/**
+ * A deletion. One that has begun when the time is over goes on behind the answer.
+ *
+ * @param work calls `begin` before it deletes anything; this throws when the caller has been told of a failure already
+ * @returns `under way` where it goes on
+ * @throws ApiError `store_failed` when the work fails, or has not begun in time
+ */
+export async function deletion<Value>(
+  c: Context<AppEnv>,
+  work: (begin: () => void) => Promise<Value>,
+): Promise<Value | 'under way'> {
+  let state: 'waiting' | 'begun' | 'given up' = 'waiting';
+  const begin = (): void => {
+    if (state === 'given up') throw new Error('the deletion was given up');
+    state = 'begun';
+  };
+  const hasBegun = (): boolean => state === 'begun';
+  const whole = work(begin);
+  const ended = await inTime(c, whole);
+  if (ended !== 'late') return ended.value;
+  if (hasBegun()) {
+    c.executionCtx.waitUntil(whole.catch((error: unknown) => failed(c, error)));
+    return 'under way';
+  }
+  state = 'given up';
+  // What comes of it is of no use any more, and `begin` has it fail.
+  whole.catch(() => undefined);
+  throw failed(c, new Late());
+}
+
+/** The answer to a deletion. @param isGone whether nothing is left to be deleted; else that goes on */
+export function deleted(c: Context<AppEnv>, what: object, isGone: boolean): Response {
+  return c.json({ ...what, deleted: isGone }, isGone ? 200 : 202);
+}
+
+/** @throws ApiError when the work fails in time */
+async function inTime<Value>(
+  c: Context<AppEnv>,
+  work: Promise<Value>,
+): Promise<{ readonly value: Value } | 'late'> {
+  const limit = after(STORAGE_LIMIT_MS);
+  try {
+    return (await Promise.race([work.then((value) => ({ value })), limit.over])) ?? 'late';
+  } catch (error) {
+    throw failed(c, error);
+  } finally {
+    limit.clear();
+  }
+}
+
+/** Storage has not answered in time. */
+class Late extends Error {
+  override readonly name = 'late';
+}
+
+function failed(c: Context<AppEnv>, error: unknown): ApiError {
+  const code = logCaught(c.get('services').log, 'error', 'storage has failed', error);
+  if (error instanceof ApiError) return error;
+  if (code === 'internal_error') return internalError();
+  return new ApiError('store_failed', 'The storage could not be read or written; try again.');
+}

@@ -1,0 +1,275 @@
+/**
+ * The version chain of one conversation's summaries, over the SQLite of its Durable Object: who may write, what then stands, and
+ * which version serves.
+ *
+ * Every method is one synchronous decision: nothing awaits between what it reads and what it writes, since input gates don't cover
+ * `fetch` or R2. What is read is in `memory-rows.ts`, what is written in `memory-writer.ts`.
+ */
+
+import { Lineages } from './lineages.ts';
+import {
+  afterFailure,
+  afterRetry,
+  assertFits,
+  type Chunk,
+  type Claim,
+  type ClaimRequest,
+  DIGEST_MODEL,
+  type Failure,
+  type FindRequest,
+  type Found,
+  HEALTHY,
+  isHeld,
+  isResting,
+  type Memory,
+  type Overview,
+  type Written,
+} from './memories.ts';
+import { Pins } from './pins.ts';
+import { MemoryRows } from './rows.ts';
+import { ConversationState } from './state.ts';
+import { MemoryTables } from './tables.ts';
+import { MemoryWriter, type WriterPorts } from './writer.ts';
+
+/** What the chain needs from outside. */
+export interface ChainPorts extends WriterPorts {
+  /** A new name that nobody can guess. */
+  readonly newLease: () => string;
+}
+
+/** After so many attempts, those of writers that were given up included, one that is given up counts as a failure. */
+const MOST_TAKEOVERS = 5;
+
+export class MemoryChain {
+  /** Settings and the frozen injection, in which the chain takes no part. */
+  readonly state: ConversationState;
+  readonly tables: MemoryTables;
+  private readonly ports: ChainPorts;
+  private readonly rows: MemoryRows;
+  private readonly writer: MemoryWriter;
+  private readonly pins: Pins;
+  private readonly lineages: Lineages;
+
+  /** @param opening see `Lineages` */
+  constructor(sql: SqlStorage, ports: ChainPorts, opening?: string) {
+    this.ports = ports;
+    this.tables = new MemoryTables(sql);
+    this.state = new ConversationState(this.tables);
+    this.rows = new MemoryRows(this.tables);
+    this.writer = new MemoryWriter(sql, ports);
+    this.pins = new Pins(this.tables, this.rows);
+    this.lineages = new Lineages(this.tables, this.state, opening);
+  }
+
+  /** Makes one caller the writer of a summary. A digest counts as ready: a text once used is not replaced. */
+  claim(request: ClaimRequest): Claim {
+    const lineage = this.lineages.of(request);
+    const claim = this.decide(request, lineage);
+    if (this.tables.exists()) this.lineages.use(lineage, request.round, this.ports.now());
+    // Only a round that found no rows at all is not pinned yet.
+    if (request.round) this.pins.pinToNone(request.round.hash, request.strategyHash, lineage);
+    return claim;
+  }
+
+  private decide(request: ClaimRequest, lineage: string): Claim {
+    const { strategyHash, boundary, bases } = request;
+    const ready = this.rows.longest(strategyHash, [boundary]);
+    if (ready) return { state: 'ready', memory: ready };
+    const base = this.rows.longest(strategyHash, bases, { buildable: true });
+    if ((base?.covers_end ?? 0) < request.from) return { state: 'gone' };
+    const now = this.ports.now();
+    const inTheMaking = this.rows.inTheMaking(request, lineage);
+    const held = inTheMaking.find((row) => isHeld(row, now));
+    if (held) {
+      this.ports.log('debug', `Summarization already in progress for ${request.conversation}`);
+      return { state: 'busy', memoryId: held.memory_id, base };
+    }
+    const health = this.lineages.health(lineage);
+    if (isResting(health, now)) return { state: 'resting', base, retryAt: health.retryAt };
+    this.tables.make();
+    this.lineages.use(lineage, undefined, now);
+    if (health.state === 'degraded') this.lineages.saveHealth(lineage, { ...health, state: 'recovering' });
+    for (const { memory_id } of inTheMaking) this.writer.close(memory_id, 'lease_expired');
+    const attempts = 1 + Math.max(0, ...inTheMaking.map((row) => row.attempts));
+    if (inTheMaking.length > 0 && attempts > MOST_TAKEOVERS) {
+      // A writer that never comes to an end, not even to a failure, would be replaced for ever.
+      const rested = afterFailure(health, now, request.retryIntervalMs);
+      this.lineages.saveHealth(lineage, rested);
+      return { state: 'resting', base, retryAt: rested.retryAt };
+    }
+    const lease = this.ports.newLease();
+    const memoryId = this.writer.open(request, lineage, base, lease, attempts);
+    return { state: 'claimed', memoryId, lease, base };
+  }
+
+  /** Counts another attempt and renews the lease. @returns false when the lease is lost, and the caller should stop */
+  retrying(memoryId: number, lease: string, error: string): boolean {
+    if (!this.rows.holds(memoryId, lease)) return false;
+    this.writer.retry(memoryId, error);
+    const lineage = this.rows.lineageOf(memoryId);
+    this.lineages.saveHealth(lineage, afterRetry(this.lineages.health(lineage)));
+    return true;
+  }
+
+  /** Renews the lease, for work that goes on. @returns false when it is lost, and the caller should stop */
+  renew(memoryId: number, lease: string): boolean {
+    if (!this.rows.holds(memoryId, lease)) return false;
+    this.writer.renew(memoryId);
+    return true;
+  }
+
+  /**
+   * Keeps a part of a long prefix as a version of its own, which the claimed row is then built upon, and renews the lease. A version
+   * that is there already stays.
+   *
+   * @returns the version; null when the lease is lost
+   * @throws RangeError when the text is too long
+   */
+  advance(memoryId: number, lease: string, chunk: Chunk): Memory | null {
+    assertFits(chunk.text);
+    if (!this.rows.holds(memoryId, lease)) return null;
+    const { strategy_hash } = this.rows.row(memoryId);
+    const there = this.rows.longest(strategy_hash, [chunk.boundary], { buildable: true });
+    if (there) {
+      this.writer.renew(memoryId);
+      return there;
+    }
+    const version = this.rows.row(this.writer.branch(memoryId, chunk.boundary, chunk));
+    this.writer.rebase(memoryId, version);
+    this.writer.tellCompleted(version.memory_id);
+    return version;
+  }
+
+  /**
+   * @returns the version that stands for the boundary: this one, or one that was there before. null when the lease is lost and there
+   * is none
+   * @throws RangeError when the text is too long
+   */
+  complete(memoryId: number, lease: string, written: Written): Memory | null {
+    assertFits(written.text);
+    if (!this.rows.holds(memoryId, lease)) return this.rows.instead(memoryId, lease);
+    this.lineages.saveHealth(this.rows.lineageOf(memoryId), HEALTHY);
+    const before = this.rows.instead(memoryId, lease);
+    if (before?.model === DIGEST_MODEL) {
+      // The digest is in use and stays so; the summary is what the next one is built upon.
+      this.writer.complete(memoryId, written);
+      return before;
+    }
+    if (before) {
+      // A longer claim has passed through this boundary and its text may be in use, so this one must not come before it.
+      this.writer.close(memoryId, 'superseded');
+      return before;
+    }
+    this.writer.complete(memoryId, written);
+    return this.rows.row(memoryId);
+  }
+
+  /**
+   * Ends a claim without a summary. Each failure in a row doubles the time until the next attempt.
+   *
+   * @returns what stands for the boundary, usually the digest; null when there is none
+   * @throws RangeError when the digest is too long
+   */
+  fail(memoryId: number, lease: string, { error, digest }: Failure): Memory | null {
+    if (digest) assertFits(digest.text);
+    if (!this.rows.holds(memoryId, lease)) return this.rows.instead(memoryId, lease);
+    const retryIntervalMs = this.rows.retryIntervalMs(memoryId);
+    const lineage = this.rows.lineageOf(memoryId);
+    const failed = afterFailure(this.lineages.health(lineage), this.ports.now(), retryIntervalMs);
+    this.lineages.saveHealth(lineage, failed);
+    const before = this.rows.instead(memoryId, lease);
+    const digested =
+      digest && !before ? this.writer.branch(memoryId, null, { ...digest, model: DIGEST_MODEL }) : undefined;
+    // Last, so that whoever waits for this row finds the digest.
+    this.writer.close(memoryId, error);
+    if (digested === undefined) return before;
+    this.writer.tell(digested, 'completed');
+    return this.rows.row(digested);
+  }
+
+  /**
+   * Keeps a digest for a boundary that nobody is to summarise now, so that it stays once it was used.
+   *
+   * @param baseMemoryId what the digest goes on from
+   * @returns what stands for the boundary: this one, or one that was there before
+   * @throws RangeError when the text is too long
+   */
+  keepDigest(request: ClaimRequest, baseMemoryId: number | null, digest: Omit<Written, 'model'>): Memory {
+    assertFits(digest.text);
+    const ready = this.rows.longest(request.strategyHash, [request.boundary]);
+    if (ready) return ready;
+    this.tables.make();
+    const lineage = this.lineages.of(request);
+    this.lineages.use(lineage, request.round, this.ports.now());
+    return this.rows.row(this.writer.keepDigest(request, lineage, baseMemoryId, digest));
+  }
+
+  /** The longest version that may serve. With a round, its first answer holds for all its requests. */
+  find(request: FindRequest): Found {
+    const { strategyHash, boundaries, round } = request;
+    const lineage = this.lineages.find(boundaries, round);
+    const memory = round
+      ? this.pins.memory(request, round.hash, lineage)
+      : this.rows.longest(strategyHash, boundaries);
+    const previous = round?.previous == null ? null : (this.pins.of(round.previous, strategyHash) ?? null);
+    return {
+      memory,
+      moved: round !== undefined && (memory?.memory_id ?? null) !== previous,
+      health: this.lineages.health(lineage).state,
+      digest: {
+        here: round ? this.pins.digestOf(round.hash, strategyHash) : null,
+        before: round?.previous == null ? null : this.pins.digestOf(round.previous, strategyHash),
+      },
+      known: lineage !== null && this.rows.anyCompleted(strategyHash, lineage),
+    };
+  }
+
+  /** Whether anything is stored. */
+  exists(): boolean {
+    return this.tables.exists();
+  }
+
+  /** Decides up to which hash a round's digest reaches, unless that is decided; empty: it has none. */
+  pinDigest(round: string, strategyHash: string, hash: string): void {
+    this.pins.pinDigest(round, strategyHash, hash);
+  }
+
+  /** Takes a claim back. @returns whether nothing else is stored */
+  abandon(memoryId: number, lease: string): boolean {
+    if (this.rows.holds(memoryId, lease)) this.writer.remove(memoryId);
+    return this.isEmpty();
+  }
+
+  isProcessing(memoryId: number): boolean {
+    return this.rows.isProcessing(memoryId);
+  }
+
+  overview(): Overview {
+    const exists = this.tables.exists();
+    const stats = { avg_ms: null, max_ms: null, total_summaries: 0 };
+    const nothing = { conversation_memory: null, memories: [], stats, stuck: false };
+    const known = { exists, settings: this.state.settings(), health: this.state.health().state };
+    return { ...known, ...(exists ? this.rows.listing(this.ports.now()) : nothing) };
+  }
+
+  /** Deletes all. Who still writes has lost its lease. @param settings whether those stay */
+  strip(settings: boolean): void {
+    if (this.exists()) this.tables.strip(settings);
+  }
+
+  /** Whether a caller has set anything. */
+  hasSettings(): boolean {
+    const { memory_strategy, memory_injection } = this.state.settings();
+    return memory_strategy !== null || memory_injection !== null;
+  }
+
+  /** Whether there is nothing that would have to be kept. */
+  isEmpty(): boolean {
+    return !this.rows.any() && !this.hasSettings() && this.state.injection() === null;
+  }
+
+  /** To be called when the tables were deleted from outside. */
+  forgetTables(): void {
+    this.tables.forget();
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * Lineages: the conversations that one object holds where its session is the hash of an opening, which all that open alike share. Each has
+ * its own health, its own bound on rows and pins, and its own writer. An object whose session a caller has named has one lineage, the
+ * empty one.
+ *
+ * Rows belong to the lineage of the newest row among the array's own boundaries. The row of the opening itself belongs to everybody, so
+ * what is built upon it begins a lineage. A rolling conversation is known by its last round too: its rows may not reach beyond the opening.
+ */
+import type { Boundary } from '../../memory/conversation/passage.ts';
+import { type ClaimRequest, HEALTHY, type Health, type Round } from './memories.ts';
+import type { ConversationState } from './state.ts';
+import type { MemoryTables } from './tables.ts';
+
+/** Beyond so many, the one that was used least lately goes, with its rows and its pins. */
+const KEPT_LINEAGES = 1_000;
+
+/** How often a lineage that is in use says so, in milliseconds. */
+const TELLING_MS = 60 * 60_000;
+
+/** The only lineage of an object whose session a caller has named. */
+const NAMED = '';
+
+export class Lineages {
+  private readonly tables: MemoryTables;
+  private readonly state: ConversationState;
+  private readonly opening: string | undefined;
+
+  /** @param opening the hash that names the session; undefined where a caller has named it */
+  constructor(tables: MemoryTables, state: ConversationState, opening: string | undefined) {
+    this.tables = tables;
+    this.state = state;
+    this.opening = opening;
+  }
+
+  /** The lineage of an array; null when nothing is stored of it. */
+  find(boundaries: readonly Boundary[], round: Round | undefined): string | null {
+    if (this.opening === undefined) return NAMED;
+    if (!this.tables.exists()) return null;
+    return this.byRows(boundaries, this.opening) ?? this.byRound(round);
+  }
+
+  /** The lineage of a claim, which may begin one. */
+  of({ bases, boundary, round }: Pick<ClaimRequest, 'bases' | 'boundary' | 'round'>): string {
+    // The question of the first round may be anybody's.
+    const root = round && round.previous !== null ? round.hash : boundary.prefixHash;
+    return this.find([...bases, boundary], round) ?? root;
+  }
+
+  /** Notes that a lineage is in use, by a round if there is one. To be called when there are tables. @param now in milliseconds */
+  use(lineage: string, round: Round | undefined, now: number): void {
+    if (lineage === NAMED) return;
+    const [known] = this.tables.sql
+      .exec<{ round_hash: string | null; used_at: number }>(
+        'SELECT round_hash, used_at FROM lineages WHERE lineage = ?',
+        lineage,
+      )
+      .toArray();
+    const isSameRound = !round || known?.round_hash === round.hash;
+    if (known && isSameRound && now - known.used_at < TELLING_MS) return;
+    this.tables.sql.exec(
+      `INSERT INTO lineages (lineage, round_hash, used_at) VALUES (?1, ?2, ?3) ON CONFLICT (lineage)
+       DO UPDATE SET round_hash = coalesce(excluded.round_hash, round_hash), used_at = excluded.used_at`,
+      lineage,
+      round?.hash ?? null,
+      now,
+    );
+    if (!known) this.prune(now);
+  }
+
+  health(lineage: string | null): Health {
+    if (lineage === NAMED) return this.state.health();
+    if (lineage === null || !this.tables.exists()) return HEALTHY;
+    const [row] = this.tables.sql
+      .exec<{ health: string | null }>('SELECT health FROM lineages WHERE lineage = ?', lineage)
+      .toArray();
+    return row?.health ? (JSON.parse(row.health) as Health) : HEALTHY;
+  }
+
+  saveHealth(lineage: string, health: Health): void {
+    if (lineage === NAMED) this.state.saveHealth(health);
+    else
+      this.tables.sql.exec(
+        'UPDATE lineages SET health = ? WHERE lineage = ?',
+        JSON.stringify(health),
+        lineage,
+      );
+  }
+
+  private byRows(boundaries: readonly Boundary[], opening: string): string | undefined {
+    const [found] = this.tables.sql
+      .exec<{ lineage: string }>(
+        `SELECT m.lineage FROM json_each(?) c
+           CROSS JOIN memories m INDEXED BY memories_by_prefix ON m.prefix_hash = c.value
+         WHERE m.lineage <> '' AND m.prefix_hash <> ? ORDER BY c.key DESC, m.memory_id LIMIT 1`,
+        JSON.stringify(boundaries.toSorted((a, b) => a.end - b.end).map(({ prefixHash }) => prefixHash)),
+        opening,
+      )
+      .toArray();
+    return found?.lineage;
+  }
+
+  private byRound(round: Round | undefined): string | null {
+    if (!round || round.previous === null) return null;
+    const [found] = this.tables.sql
+      .exec<{ lineage: string }>(
+        'SELECT lineage FROM lineages WHERE round_hash IN (?1, ?2) ORDER BY round_hash = ?1 DESC, used_at DESC LIMIT 1',
+        round.hash,
+        round.previous,
+      )
+      .toArray();
+    return found?.lineage ?? null;
+  }
+
+  /** What is being written stays. */
+  private prune(now: number): void {
+    const gone = this.tables.sql
+      .exec<{ lineage: string }>(
+        `DELETE FROM lineages WHERE lineage IN (
+           SELECT lineage FROM lineages
+           WHERE lineage NOT IN (SELECT lineage FROM memories WHERE status = 'processing' AND lease_until > ?)
+           ORDER BY used_at, rowid LIMIT max(0, (SELECT count(*) FROM lineages) - ${KEPT_LINEAGES}))
+         RETURNING lineage`,
+        now,
+      )
+      .toArray();
+    for (const { lineage } of gone)
+      for (const table of ['memories', 'pins'])
+        this.tables.sql.exec(`DELETE FROM ${table} WHERE lineage = ?`, lineage);
+  }
+}

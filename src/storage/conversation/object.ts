@@ -1,0 +1,327 @@
+/**
+ * The Durable Object of one conversation (design §7). The chain decides; this class gives it a clock, a log and waiters, and does the
+ * background work under its own `waitUntil`.
+ */
+
+import { DurableObject } from 'cloudflare:workers';
+import type { Env } from '../../config.ts';
+import { Lru } from '../../lib/lru.ts';
+import { createObjectLog, type Log, logCaught } from '../../log.ts';
+import type { TokenUsage } from '../../memory/plan/report.ts';
+import {
+  type ArchiveHit,
+  type ArchivePage,
+  type ArchiveRow,
+  ArchiveRows,
+  type Lacking,
+  type NotedPacks,
+  type PageLimits,
+  type SearchPlace,
+} from '../archive/rows.ts';
+import { MemoryChain } from './chain.ts';
+import { callObject, openingIn, tenantIn, tenantMemory } from './key.ts';
+import type {
+  Chunk,
+  Claim,
+  Claimed,
+  ClaimRequest,
+  Failure,
+  FindRequest,
+  Found,
+  Memory,
+  Overview,
+  Settings,
+  Written,
+} from './memories.ts';
+
+/** Costs are asked for within seconds. */
+const REMEMBERED_COSTS = { bytes: 32 * 1024, sizeOf: () => 64 };
+
+/** How often a conversation that is in use says so to its tenant's object. In milliseconds. */
+const TELLING_MS = 60 * 60_000;
+
+/** What is left of a conversation: nothing, now or before; its settings; or all, since it is in use. */
+export type Left =
+  | {
+      readonly of: 'nothing' | 'settings';
+      /** Whether there was anything. */
+      readonly existed: boolean;
+      /** The names of packs that are to be deleted from R2. */
+      readonly packs: readonly string[];
+    }
+  | {
+      readonly of: 'all';
+      /** In milliseconds. */
+      readonly usedAt: number;
+    };
+
+/** @param Material what a summary is made from. It holds the caller's key: it stays in memory, and is neither stored nor logged */
+export abstract class ConversationMemoryObject<Material> extends DurableObject<Env> {
+  // Fields, which a remote caller can't reach and a test can replace.
+  protected now: () => number = Date.now;
+  protected newLease: () => string = () => crypto.randomUUID();
+  protected log: Log = createObjectLog(this.env);
+
+  private readonly waiters = new Waiters();
+  private readonly taken = new Set<string>();
+  private readonly spent = new Lru<TokenUsage>(REMEMBERED_COSTS);
+  private readonly chain = new MemoryChain(
+    this.ctx.storage.sql,
+    {
+      now: () => this.now(),
+      newLease: () => this.newLease(),
+      log: (...line) => this.log(...line),
+      ended: (memoryId) => this.waiters.wake(memoryId),
+    },
+    openingIn(this.ctx.id.name ?? ''),
+  );
+
+  private readonly archive = new ArchiveRows(this.chain.tables, (work) =>
+    this.ctx.storage.transactionSync(work),
+  );
+
+  /** Makes the summary of a claim in the background, and ends the claim with `complete` or `fail`. */
+  protected abstract write(material: Material, claim: Claimed, request: ClaimRequest): Promise<void>;
+
+  /** See `MemoryChain` and `ConversationState` for what these do and throw. */
+  claim(request: ClaimRequest): Promise<Claim> {
+    return this.writing(() => this.chain.claim(request));
+  }
+
+  retrying(memoryId: number, lease: string, error: string): boolean {
+    return this.chain.retrying(memoryId, lease, error);
+  }
+
+  renew(memoryId: number, lease: string): boolean {
+    return this.chain.renew(memoryId, lease);
+  }
+
+  advance(memoryId: number, lease: string, chunk: Chunk): Memory | null {
+    return this.chain.advance(memoryId, lease, chunk);
+  }
+
+  complete(memoryId: number, lease: string, written: Written): Memory | null {
+    return this.chain.complete(memoryId, lease, written);
+  }
+
+  fail(memoryId: number, lease: string, failure: Failure): Memory | null {
+    return this.chain.fail(memoryId, lease, failure);
+  }
+
+  keepDigest(
+    request: ClaimRequest,
+    baseMemoryId: number | null,
+    digest: Omit<Written, 'model'>,
+  ): Promise<Memory> {
+    return this.writing(() => this.chain.keepDigest(request, baseMemoryId, digest));
+  }
+
+  find(request: FindRequest): Found {
+    this.reading();
+    return this.chain.find(request);
+  }
+
+  pinDigest(round: string, strategyHash: string, hash: string): void {
+    this.chain.pinDigest(round, strategyHash, hash);
+  }
+
+  overview(): Overview {
+    return this.chain.overview();
+  }
+
+  settings(): Settings {
+    this.reading();
+    return this.chain.state.settings();
+  }
+
+  configure(settings: Settings): Promise<void> {
+    return this.writing(() => this.chain.state.configure(settings));
+  }
+
+  injection(): string | null {
+    this.reading();
+    return this.chain.state.injection();
+  }
+
+  freezeInjection(text: string): Promise<string> {
+    return this.writing(() => this.chain.state.freezeInjection(text));
+  }
+
+  /** Claims, and when that succeeds makes the summary in the background. Returns at once. */
+  async roll(request: ClaimRequest, material: Material): Promise<Claim['state']> {
+    const claim = await this.claim(request);
+    if (claim.state === 'ready')
+      this.log('debug', `No new messages to summarize for ${request.conversation}`);
+    if (claim.state === 'claimed') this.ctx.waitUntil(this.writeOrFail(material, claim, request));
+    return claim.state;
+  }
+
+  /** Writes in the background what the caller has claimed: it may take longer than the caller lives. Returns at once. */
+  takeOver(claim: Claimed, request: ClaimRequest, material: Material): void {
+    // A call whose answer was lost is made again.
+    if (this.taken.has(claim.lease)) return;
+    this.taken.add(claim.lease);
+    this.ctx.waitUntil(this.writeOrFail(material, claim, request));
+  }
+
+  /**
+   * Resolves when a row is no longer processing, or after `ms` milliseconds. Never throws.
+   *
+   * @returns what was spent on it in the background, as long as the object remembers
+   */
+  async settled(memoryId: number, ms: number): Promise<TokenUsage | null> {
+    if (this.chain.isProcessing(memoryId)) await this.waiters.wait(memoryId, ms);
+    return this.spent.get(`${memoryId}`) ?? null;
+  }
+
+  /** Remembers what a summary has cost, for whoever waits for it. */
+  spend(memoryId: number, usage: TokenUsage): void {
+    this.spent.set(`${memoryId}`, usage);
+  }
+
+  /**
+   * Deletes everything but the names of the packs, which the caller deletes from R2 and then has forgotten: a call that fails in between can
+   * be made again. Who still writes for this conversation has lost its lease.
+   *
+   * @param unusedSince where given, only a conversation that was not used since then is deleted, and its settings stay; in milliseconds
+   */
+  async leave(unusedSince?: number): Promise<Left> {
+    if (!this.chain.exists()) return { of: 'nothing', existed: false, packs: [] };
+    const usedAt = this.chain.state.toldAt();
+    if (unusedSince !== undefined && usedAt >= unusedSince) return { of: 'all', usedAt };
+    const settings = unusedSince !== undefined && this.chain.hasSettings();
+    const packs = this.archive.leave();
+    this.chain.strip(settings);
+    this.spent.clear();
+    this.waiters.wakeAll();
+    if (packs.length === 0 && !settings) await this.clear();
+    return { of: settings ? 'settings' : 'nothing', existed: true, packs };
+  }
+
+  /** To be called when the packs of `leave` are gone. Leaves nothing where there is nothing else. */
+  async forgetPacks(packs: readonly string[]): Promise<void> {
+    if (!this.chain.exists()) return;
+    if (!this.archive.forgetPacks(packs) && this.chain.isEmpty()) await this.clear();
+  }
+
+  /** See `ArchiveRows` for what these do. */
+  unarchived(keys: readonly string[]): readonly Lacking[] {
+    return this.archive.lacking(keys);
+  }
+
+  notePacks(after: string | null, packs: readonly string[]): Promise<NotedPacks | null> {
+    return this.writing(() => this.archive.notePacks(after, packs));
+  }
+
+  addToArchive(generation: string, rows: readonly ArchiveRow[]): boolean {
+    return this.archive.add(generation, rows, Math.floor(this.now() / 1000));
+  }
+
+  /** A page of the archive; null when nothing is kept of the conversation. */
+  archived(after: number, limits: PageLimits): ArchivePage<number> | null {
+    this.reading();
+    return this.chain.exists() ? this.archive.page(after, limits) : null;
+  }
+
+  /** A page of what a search of the archive finds; null when nothing is kept of the conversation. */
+  searchArchive(
+    match: string,
+    place: SearchPlace | null,
+    limits: PageLimits,
+  ): ArchivePage<SearchPlace> | null {
+    this.reading();
+    return this.chain.exists() ? this.archive.search(match, place, limits) : null;
+  }
+
+  /** The best of what a search of the archive finds; null when nothing is kept of the conversation. */
+  archiveHits(match: string, limit: number, keys: readonly string[] | null): readonly ArchiveHit[] | null {
+    this.reading();
+    return this.chain.exists() ? this.archive.hits(match, limit, keys) : null;
+  }
+
+  /** Takes a claim back, and leaves nothing where there is nothing else. */
+  async abandon(memoryId: number, lease: string): Promise<void> {
+    if (this.chain.abandon(memoryId, lease) && !this.archive.holds()) await this.clear();
+  }
+
+  /** Deletes everything, but no packs from R2. Who still writes for this conversation has lost its lease. */
+  async clear(): Promise<void> {
+    const deleted = this.ctx.storage.deleteAll();
+    this.forgetTables();
+    try {
+      await deleted;
+    } finally {
+      this.forgetTables();
+      this.spent.clear();
+      this.waiters.wakeAll();
+    }
+  }
+
+  /** Does what may write, and before anything is written tells the tenant's object of this conversation: it could not be found otherwise. */
+  private async writing<Result>(work: () => Result): Promise<Result> {
+    if (this.chain.state.toldAt() === 0) await this.tell();
+    const result = work();
+    // Of a first write it is told once more: a deletion may have come between the two.
+    this.reading();
+    return result;
+  }
+
+  /** Says now and then that the conversation is in use. */
+  private reading(): void {
+    if (!this.chain.exists() || this.now() - this.chain.state.toldAt() < TELLING_MS) return;
+    this.chain.state.saveTold(this.now());
+    const failed = (error: unknown) => logCaught(this.log, 'warn', 'a use could not be noted', error);
+    this.ctx.waitUntil(this.tell().catch(failed));
+  }
+
+  private async tell(): Promise<void> {
+    const { name } = this.ctx.id;
+    if (name === undefined) throw new Error('the object of a conversation is opened by its name');
+    const open = () => tenantMemory(this.env, tenantIn(name));
+    await callObject(open, (stub) => stub.note(name, []));
+  }
+
+  private forgetTables(): void {
+    this.chain.forgetTables();
+    this.archive.forgetTables();
+  }
+
+  /** A claim that nobody ends would keep others waiting until its lease is over. */
+  private async writeOrFail(material: Material, claim: Claimed, request: ClaimRequest): Promise<void> {
+    try {
+      await this.write(material, claim, request);
+      this.taken.delete(claim.lease);
+    } catch (error) {
+      logCaught(this.log, 'error', `Writing memory ${claim.memoryId} failed`, error);
+      this.chain.fail(claim.memoryId, claim.lease, { error: 'write_failed' });
+    }
+  }
+}
+
+/** Who waits for which row. In memory only: a call that waits keeps its object from being evicted. */
+class Waiters {
+  private readonly byRow = new Map<number, Set<() => void>>();
+
+  wait(memoryId: number, ms: number): Promise<void> {
+    const waiting = this.byRow.get(memoryId) ?? new Set();
+    this.byRow.set(memoryId, waiting);
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        waiting.delete(end);
+        if (waiting.size === 0) this.byRow.delete(memoryId);
+        resolve();
+      };
+      const timer = setTimeout(end, ms);
+      waiting.add(end);
+    });
+  }
+
+  wake(memoryId: number): void {
+    for (const end of [...(this.byRow.get(memoryId) ?? [])]) end();
+  }
+
+  wakeAll(): void {
+    for (const memoryId of [...this.byRow.keys()]) this.wake(memoryId);
+  }
+}

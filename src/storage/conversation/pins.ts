@@ -1,0 +1,97 @@
+/**
+ * Which memory, and which digest, each round of a conversation uses, so that all its requests see the same. Nothing is pinned while there
+ * are no rows. Each lineage has its own bound (see `lineages.ts`).
+ */
+import type { FindRequest, Memory } from './memories.ts';
+import type { MemoryRows } from './rows.ts';
+import type { MemoryTables } from './tables.ts';
+
+const KEPT_PINS = 500;
+
+export class Pins {
+  private readonly tables: MemoryTables;
+  private readonly rows: MemoryRows;
+
+  constructor(tables: MemoryTables, rows: MemoryRows) {
+    this.tables = tables;
+    this.rows = rows;
+  }
+
+  /**
+   * The version that a round uses; the first to ask decides. A pin whose row has gone, or is of other messages, is decided anew.
+   *
+   * @param lineage null: nothing is stored of this conversation, and nothing is pinned
+   */
+  memory({ strategyHash, boundaries }: FindRequest, round: string, lineage: string | null): Memory | null {
+    const pin = this.of(round, strategyHash);
+    if (pin === null) return null;
+    const kept = pin === undefined ? null : this.rows.longest(strategyHash, boundaries, { only: pin });
+    if (kept) return kept;
+    const memory = this.rows.longest(strategyHash, boundaries);
+    if (lineage !== null) this.pin(round, strategyHash, lineage, memory?.memory_id ?? null, 'REPLACE');
+    return memory;
+  }
+
+  /** The id of the pinned row; null: pinned to none; undefined: not pinned. */
+  of(round: string, strategyHash: string): number | null | undefined {
+    if (!this.tables.exists()) return undefined;
+    return this.tables.sql
+      .exec<{ memory_id: number | null }>(
+        'SELECT memory_id FROM pins WHERE round_hash = ? AND strategy_hash = ?',
+        round,
+        strategyHash,
+      )
+      .toArray()[0]?.memory_id;
+  }
+
+  /** The hash up to which a round's digest reaches; empty: it has none; null: that is not decided. */
+  digestOf(round: string, strategyHash: string): string | null {
+    if (!this.tables.exists()) return null;
+    const [pin] = this.tables.sql
+      .exec<{ digest_hash: string | null }>(
+        'SELECT digest_hash FROM pins WHERE round_hash = ? AND strategy_hash = ?',
+        round,
+        strategyHash,
+      )
+      .toArray();
+    return pin?.digest_hash ?? null;
+  }
+
+  /** Decides it, unless it is decided. */
+  pinDigest(round: string, strategyHash: string, hash: string): void {
+    if (!this.tables.exists()) return;
+    this.tables.sql.exec(
+      'UPDATE pins SET digest_hash = ? WHERE round_hash = ? AND strategy_hash = ? AND digest_hash IS NULL',
+      hash,
+      round,
+      strategyHash,
+    );
+  }
+
+  /** Pins a round to no memory, unless it is pinned. */
+  pinToNone(round: string, strategyHash: string, lineage: string): void {
+    this.pin(round, strategyHash, lineage, null, 'IGNORE');
+  }
+
+  private pin(
+    round: string,
+    strategyHash: string,
+    lineage: string,
+    memoryId: number | null,
+    ifThere: 'IGNORE' | 'REPLACE',
+  ): void {
+    if (!this.rows.any()) return;
+    this.tables.sql.exec(
+      `INSERT OR ${ifThere} INTO pins (round_hash, strategy_hash, lineage, memory_id) VALUES (?, ?, ?, ?)`,
+      round,
+      strategyHash,
+      lineage,
+      memoryId,
+    );
+    this.tables.sql.exec(
+      `DELETE FROM pins WHERE pin_id IN (
+         SELECT pin_id FROM pins WHERE lineage = ? ORDER BY pin_id DESC LIMIT -1 OFFSET ${KEPT_PINS})`,
+      lineage,
+    );
+  }
+}

@@ -1,0 +1,196 @@
+/**
+ * What can be read of the versions of one conversation. Rows match by the hash of the messages before their boundary, so forks
+ * share an object and never see each other. While there are no tables, a search finds nothing.
+ */
+import type { Boundary } from '../../memory/conversation/passage.ts';
+import {
+  type ClaimRequest,
+  DIGEST_MODEL,
+  type Memory,
+  type MemoryStatus,
+  type Overview,
+  STUCK_MS,
+} from './memories.ts';
+import type { MemoryTables } from './tables.ts';
+
+const LISTED_MEMORIES = 100;
+
+/** As many as a conversation can have messages (design §9): their hashes stay under the 2 MB that a bound string may have. */
+const MOST_CANDIDATES = 20_000;
+
+const COLUMNS = `m.memory_id, m.base_memory_id, m.prefix_hash, m.strategy_hash, m.start_sequence, m.end_sequence,
+  m.base_end_seq, m.window_size, m.covers_end, m.status, m.memory_text, m.ref, m.tokens, m.model, m.attempts, m.error,
+  m.created_at, m.generation_time_ms, m.transcript_from, m.transcript_earlier`;
+
+/** Of several for one boundary the first to be completed stands, a digest before a summary of the same millisecond. */
+const FIRST = `m.completed_at, m.model <> '${DIGEST_MODEL}', m.memory_id`;
+
+/** `Memory` as a type of its own, since an interface is no row. */
+type Row = Pick<Memory, keyof Memory>;
+
+/** What only the chain itself may know of a row. */
+type Ticket = {
+  memory_id: number;
+  status: MemoryStatus;
+  attempts: number;
+  lease_until: number;
+  created_at: number;
+};
+
+/** Which versions `longest` may choose. */
+export interface LongestOptions {
+  /** No digests. */
+  readonly buildable?: boolean;
+  /** This row or none; null: any. */
+  readonly only?: number | null;
+}
+
+export class MemoryRows {
+  private readonly tables: MemoryTables;
+
+  constructor(tables: MemoryTables) {
+    this.tables = tables;
+  }
+
+  /** @throws when there is none */
+  row(memoryId: number): Memory {
+    return this.tables.sql
+      .exec<Row>(`SELECT ${COLUMNS} FROM memories m WHERE m.memory_id = ?`, memoryId)
+      .one();
+  }
+
+  /** How long a degraded conversation rests at first, in milliseconds. @throws when there is no such row */
+  retryIntervalMs(memoryId: number): number {
+    const { retry_interval_ms } = this.tables.sql
+      .exec<{ retry_interval_ms: number }>(
+        'SELECT retry_interval_ms FROM memories WHERE memory_id = ?',
+        memoryId,
+      )
+      .one();
+    return retry_interval_ms;
+  }
+
+  /**
+   * The completed version of the longest of these boundaries; of several for one boundary, the first. All hashes go in one query,
+   * as one parameter; the index is named, since the other one would cost hashes × rows.
+   */
+  longest(
+    strategyHash: string,
+    boundaries: readonly Boundary[],
+    { buildable = false, only = null }: LongestOptions = {},
+  ): Memory | null {
+    if (boundaries.length === 0 || !this.tables.exists()) return null;
+    const candidates = boundaries.toSorted((a, b) => a.end - b.end).slice(-MOST_CANDIDATES);
+    const [found] = this.tables.sql
+      .exec<Row & { candidate: number }>(
+        `SELECT ${COLUMNS}, c.key AS candidate FROM json_each(?1) c
+           CROSS JOIN memories m INDEXED BY memories_by_prefix ON m.prefix_hash = c.value AND m.strategy_hash = ?2
+         WHERE m.status = 'completed' AND (?3 = 0 OR m.model <> ?4) AND (?5 IS NULL OR m.memory_id = ?5)
+         ORDER BY c.key DESC, ${FIRST} LIMIT 1`,
+        JSON.stringify(candidates.map(({ prefixHash }) => prefixHash)),
+        strategyHash,
+        buildable ? 1 : 0,
+        DIGEST_MODEL,
+        only,
+      )
+      .toArray();
+    if (!found) return null;
+    const { candidate, ...memory } = found;
+    // The hash leaves the preamble out: another preamble, another count of messages.
+    return { ...memory, covers_end: candidates[candidate]?.end ?? memory.covers_end };
+  }
+
+  /**
+   * The completed version of a claim's boundary. The lease is asked for as well as the id: after `clear`, ids begin anew, and a late
+   * writer must not be given the summary of other messages.
+   */
+  instead(memoryId: number, lease: string): Memory | null {
+    if (!this.tables.exists()) return null;
+    const [found] = this.tables.sql
+      .exec<Row>(
+        `SELECT ${COLUMNS} FROM memories mine JOIN memories m
+           ON m.prefix_hash = mine.prefix_hash AND m.strategy_hash = mine.strategy_hash AND m.status = 'completed'
+         WHERE mine.memory_id = ? AND mine.lease = ? ORDER BY ${FIRST} LIMIT 1`,
+        memoryId,
+        lease,
+      )
+      .toArray();
+    return found ?? null;
+  }
+
+  /** The lineage of a row. @throws when there is no such row */
+  lineageOf(memoryId: number): string {
+    return this.tables.sql
+      .exec<{ lineage: string }>('SELECT lineage FROM memories WHERE memory_id = ?', memoryId)
+      .one().lineage;
+  }
+
+  /** The processing rows that keep a claim waiting while they are held. */
+  inTheMaking({ strategyHash, boundary, exclusive }: ClaimRequest, lineage: string): Ticket[] {
+    if (!this.tables.exists()) return [];
+    return this.tables.sql
+      .exec<Ticket>(
+        `SELECT memory_id, status, attempts, lease_until, created_at FROM memories
+         WHERE strategy_hash = ? AND status = 'processing' AND ((? AND lineage = ?) OR prefix_hash = ?)
+         ORDER BY memory_id`,
+        strategyHash,
+        exclusive === 'conversation' ? 1 : 0,
+        lineage,
+        boundary.prefixHash,
+      )
+      .toArray();
+  }
+
+  /** Whether this lease is the one under which the row is being written. Until someone takes over, a late writer holds it too. */
+  holds(memoryId: number, lease: string): boolean {
+    return this.has("memory_id = ? AND lease = ? AND status = 'processing'", memoryId, lease);
+  }
+
+  isProcessing(memoryId: number): boolean {
+    return this.has("memory_id = ? AND status = 'processing'", memoryId);
+  }
+
+  /** Whether there is any row, of whatever status. */
+  any(): boolean {
+    return this.has('1');
+  }
+
+  /** Whether anything is completed for a strategy in a lineage, of whatever boundary. */
+  anyCompleted(strategyHash: string, lineage: string): boolean {
+    return this.has("strategy_hash = ? AND status = 'completed' AND lineage = ?", strategyHash, lineage);
+  }
+
+  /** The newest versions and what can be counted of all. To be asked only when there are tables. @param now in milliseconds */
+  listing(now: number): Pick<Overview, 'conversation_memory' | 'memories' | 'stats' | 'stuck'> {
+    const { sql } = this.tables;
+    const newest = sql
+      .exec<{ memory_text: string }>(
+        // A claimed row is older than the chunks it was built upon, and may be done in the same millisecond.
+        `SELECT memory_text FROM memories WHERE status = 'completed'
+         ORDER BY completed_at DESC, covers_end DESC, memory_id DESC LIMIT 1`,
+      )
+      .toArray()[0];
+    return {
+      conversation_memory: newest?.memory_text ?? null,
+      memories: sql
+        .exec<Row>(`SELECT ${COLUMNS} FROM memories m ORDER BY m.memory_id DESC LIMIT ${LISTED_MEMORIES}`)
+        .toArray(),
+      stats: sql
+        .exec<Pick<Overview['stats'], keyof Overview['stats']>>(
+          `SELECT CAST(round(avg(generation_time_ms)) AS INTEGER) AS avg_ms, max(generation_time_ms) AS max_ms,
+             count(*) AS total_summaries
+           FROM memories WHERE status = 'completed' AND generation_time_ms IS NOT NULL`,
+        )
+        .one(),
+      stuck: this.has("status = 'processing' AND created_at <= ?", now - STUCK_MS),
+    };
+  }
+
+  private has(condition: string, ...values: (string | number)[]): boolean {
+    if (!this.tables.exists()) return false;
+    return (
+      this.tables.sql.exec(`SELECT 1 FROM memories WHERE ${condition} LIMIT 1`, ...values).toArray().length >
+      0
+    );
+  }
+}

@@ -1,0 +1,59 @@
+/** What one conversation keeps beside its versions, one value each: its health, its settings and its frozen injection. */
+import { assertFits, HEALTHY, type Health, type Settings } from './memories.ts';
+import type { MemoryTables } from './tables.ts';
+
+export class ConversationState {
+  private readonly tables: MemoryTables;
+
+  constructor(tables: MemoryTables) {
+    this.tables = tables;
+  }
+
+  health(): Health {
+    const stored = this.tables.get('health');
+    return stored === null ? HEALTHY : (JSON.parse(stored) as Health);
+  }
+
+  saveHealth(health: Health): void {
+    this.tables.set('health', JSON.stringify(health));
+  }
+
+  settings(): Settings {
+    return {
+      memory_strategy: JSON.parse(this.tables.get('memory_strategy') ?? 'null'),
+      memory_injection: JSON.parse(this.tables.get('memory_injection') ?? 'null'),
+    };
+  }
+
+  /** Replaces both. @throws RangeError when one is too long */
+  configure({ memory_strategy, memory_injection }: Settings): void {
+    const values = [memory_strategy, memory_injection].map((value) => JSON.stringify(value ?? null));
+    for (const value of values) assertFits(value);
+    if (!this.tables.exists() && values.every((value) => value === 'null')) return;
+    this.tables.set('memory_strategy', values[0] ?? 'null');
+    this.tables.set('memory_injection', values[1] ?? 'null');
+  }
+
+  /** What was frozen; the empty text is one. null: nothing yet. */
+  injection(): string | null {
+    return this.tables.get('frozen_injection');
+  }
+
+  /** When the tenant's object was last told of this conversation, in milliseconds; 0: never. */
+  toldAt(): number {
+    return Number(this.tables.get('told_at') ?? 0);
+  }
+
+  saveTold(at: number): void {
+    this.tables.set('told_at', String(at));
+  }
+
+  /** The first text stays, so that its bytes never change. @returns the one that stays @throws RangeError when it is too long */
+  freezeInjection(text: string): string {
+    const frozen = this.injection();
+    if (frozen !== null) return frozen;
+    assertFits(text);
+    this.tables.set('frozen_injection', text);
+    return text;
+  }
+}

@@ -1,0 +1,261 @@
+/**
+ * Every change of the versions of one conversation, and the lines of the log that tell of it. It decides nothing: the chain has asked
+ * whether the lease is held and made the tables before it calls.
+ */
+import type { LogFields } from '../../log.ts';
+import type { Boundary } from '../../memory/conversation/passage.ts';
+import { windowStart } from '../../memory/conversation/sequence.ts';
+import {
+  type ClaimRequest,
+  DIGEST_MODEL,
+  type Memory,
+  type MemoryStatus,
+  STUCK_MS,
+  type Written,
+} from './memories.ts';
+
+/** What the writer needs from outside. */
+export interface WriterPorts {
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly log: (level: 'debug' | 'info' | 'warn', message: string, fields?: LogFields) => void;
+  /** Is told of every row that is no longer processing. */
+  readonly ended: (memoryId: number) => void;
+}
+
+const KEPT_MEMORIES = 500;
+
+/** Values of `memories`, by column. */
+type Columns = Record<string, SqlStorageValue>;
+
+export class MemoryWriter {
+  private readonly sql: SqlStorage;
+  private readonly ports: WriterPorts;
+
+  constructor(sql: SqlStorage, ports: WriterPorts) {
+    this.sql = sql;
+    this.ports = ports;
+  }
+
+  /** A new processing row. @returns its id */
+  open(request: ClaimRequest, lineage: string, base: Memory | null, lease: string, attempts: number): number {
+    const memoryId = this.insert(lineage, {
+      ...this.columnsOf(request),
+      base_memory_id: base?.memory_id ?? null,
+      base_end_seq: base?.end_sequence ?? null,
+      status: 'processing',
+      attempts,
+      lease,
+      lease_until: this.ports.now() + request.leaseMs,
+    });
+    this.tell(memoryId, 'processing');
+    return memoryId;
+  }
+
+  /** Counts another attempt and renews the lease. */
+  retry(memoryId: number, error: string): void {
+    this.sql.exec(
+      'UPDATE memories SET attempts = attempts + 1, error = ?, lease_until = ? + lease_ms WHERE memory_id = ?',
+      codeOf(error),
+      this.ports.now(),
+      memoryId,
+    );
+  }
+
+  renew(memoryId: number): void {
+    this.sql.exec(
+      'UPDATE memories SET lease_until = ? + lease_ms WHERE memory_id = ?',
+      this.ports.now(),
+      memoryId,
+    );
+  }
+
+  /** Takes a row back, as if it had never been claimed. */
+  remove(memoryId: number): void {
+    this.sql.exec('DELETE FROM memories WHERE memory_id = ?', memoryId);
+    this.ports.ended(memoryId);
+  }
+
+  /** Gives a claimed row another base and renews the lease. */
+  rebase(memoryId: number, base: Memory): void {
+    this.sql.exec(
+      'UPDATE memories SET base_memory_id = ?, base_end_seq = ?, lease_until = ? + lease_ms WHERE memory_id = ?',
+      base.memory_id,
+      base.end_sequence,
+      this.ports.now(),
+      memoryId,
+    );
+  }
+
+  /** Completes a claimed row. */
+  complete(memoryId: number, written: Written): void {
+    const columns = this.columnsOfWritten(written);
+    this.sql.exec(
+      `UPDATE memories SET ${Object.keys(columns).map((name) => `${name} = ?`)} WHERE memory_id = ?`,
+      ...Object.values(columns),
+      memoryId,
+    );
+    this.tellCompleted(memoryId);
+  }
+
+  /** Ends a row without a summary. */
+  close(memoryId: number, error: string): void {
+    const code = codeOf(error);
+    const { conversation } = this.sql
+      .exec<{ conversation: string }>(
+        "UPDATE memories SET status = 'failed', error = ? WHERE memory_id = ? RETURNING conversation",
+        code,
+        memoryId,
+      )
+      .one();
+    if (code !== 'superseded') this.ports.log('warn', 'a summary could not be made', { conversation, code });
+    this.tell(memoryId, 'failed', { error: code });
+  }
+
+  /** A completed row that nobody has claimed. @returns its id */
+  keepDigest(
+    request: ClaimRequest,
+    lineage: string,
+    baseMemoryId: number | null,
+    digest: Omit<Written, 'model'>,
+  ): number {
+    const memoryId = this.insert(lineage, {
+      ...this.columnsOf(request),
+      base_memory_id: baseMemoryId,
+      base_end_seq: this.endOf(baseMemoryId),
+      ...this.columnsOfWritten({ ...digest, model: DIGEST_MODEL }),
+    });
+    this.tell(memoryId, 'completed');
+    return memoryId;
+  }
+
+  /**
+   * A completed row beside a claimed one, with its base and its window. It is not told of yet: first the claimed row is to follow.
+   *
+   * @param boundary null: the claimed one's own
+   * @returns its id
+   */
+  branch(memoryId: number, boundary: Boundary | null, written: Written): number {
+    const {
+      memory_id: _,
+      lease: __,
+      ...claimed
+    } = this.sql.exec('SELECT * FROM memories WHERE memory_id = ?', memoryId).one();
+    const { window_size, lineage } = claimed;
+    return this.insert(String(lineage), {
+      ...claimed,
+      ...(boundary ? columnsOfBoundary(boundary) : {}),
+      ...(boundary && typeof window_size === 'number'
+        ? { start_sequence: windowStart(boundary.sequence, window_size) }
+        : {}),
+      ...this.columnsOfWritten(written),
+      attempts: 1,
+      error: null,
+      created_at: this.ports.now(),
+    });
+  }
+
+  /** Tells of a summary: what it spans, how long it took, and what its window has left behind. */
+  tellCompleted(memoryId: number): void {
+    const { conversation, start, end, ms, before } = this.sql
+      .exec<{ conversation: string; start: number; end: number; ms: number; before: number | null }>(
+        `SELECT m.conversation, m.start_sequence AS start, m.end_sequence AS end, m.generation_time_ms AS ms,
+           base.start_sequence AS before
+         FROM memories m LEFT JOIN memories base ON base.memory_id = m.base_memory_id WHERE m.memory_id = ?`,
+        memoryId,
+      )
+      .one();
+    this.ports.log('info', `Summarized messages ${start}-${end} for ${conversation} in ${ms}ms`);
+    if (start > (before ?? 0))
+      this.ports.log('info', `Sliding window: dropping seq 0-${start - 1} for ${conversation}`);
+    this.tell(memoryId, 'completed');
+  }
+
+  /** Tells of a row's new status. */
+  tell(memoryId: number, status: MemoryStatus, fields?: LogFields): void {
+    this.ports.log('debug', `Memory ${memoryId} status updated to ${status}`, fields);
+    if (status !== 'processing') this.ports.ended(memoryId);
+  }
+
+  /** @returns the new row's id */
+  private insert(lineage: string, values: Columns): number {
+    const columns = { ...values, lineage };
+    const names = Object.keys(columns);
+    const { memory_id } = this.sql
+      .exec<{ memory_id: number }>(
+        `INSERT INTO memories (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')}) RETURNING memory_id`,
+        ...Object.values(columns),
+      )
+      .one();
+    this.prune(lineage);
+    return memory_id;
+  }
+
+  /**
+   * Of a lineage, failed rows go first, then the oldest. What is being written stays, and what it is built upon. A row whose base is gone is none
+   * the worse: its text stands for all that is before its boundary.
+   */
+  private prune(lineage: string): void {
+    const now = this.ports.now();
+    this.sql.exec(
+      `DELETE FROM memories WHERE memory_id IN (
+         SELECT memory_id FROM memories
+         WHERE lineage = ?4 AND NOT (status = 'processing' AND lease_until > ?1 AND created_at > ?1 - ?2)
+           AND memory_id NOT IN (
+             SELECT base_memory_id FROM memories WHERE status = 'processing' AND base_memory_id IS NOT NULL)
+         ORDER BY status = 'completed', memory_id
+         LIMIT max(0, (SELECT count(*) FROM memories WHERE lineage = ?4) - ?3))`,
+      now,
+      STUCK_MS,
+      KEPT_MEMORIES,
+      lineage,
+    );
+  }
+
+  /** The last sequence number of a row; null when there is none. */
+  private endOf(memoryId: number | null): number | null {
+    const [row] = this.sql
+      .exec<{ end_sequence: number }>('SELECT end_sequence FROM memories WHERE memory_id = ?', memoryId)
+      .toArray();
+    return row?.end_sequence ?? null;
+  }
+
+  private columnsOf(request: ClaimRequest): Columns {
+    return {
+      ...columnsOfBoundary(request.boundary),
+      strategy_hash: request.strategyHash,
+      start_sequence: request.startSequence,
+      window_size: request.windowSize,
+      conversation: request.conversation,
+      lease_ms: request.leaseMs,
+      retry_interval_ms: request.retryIntervalMs,
+      created_at: this.ports.now(),
+    };
+  }
+
+  private columnsOfWritten(written: Written): Columns {
+    const { text, tokens, ref, transcript_from, transcript_earlier, model, ms } = written;
+    const completed_at = this.ports.now();
+    return {
+      status: 'completed',
+      error: null,
+      memory_text: text,
+      tokens,
+      ref,
+      transcript_from,
+      transcript_earlier,
+      model,
+      generation_time_ms: ms,
+      completed_at,
+    };
+  }
+}
+
+function columnsOfBoundary({ prefixHash, end, sequence }: Boundary): Columns {
+  return { prefix_hash: prefixHash, covers_end: end, end_sequence: sequence };
+}
+
+/** Only codes are stored: the text of an error may hold content. */
+function codeOf(error: string): string {
+  return /^[a-z0-9_]{1,64}$/.test(error) ? error : 'unknown';
+}

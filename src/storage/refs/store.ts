@@ -1,0 +1,120 @@
+/** Refs in R2: removed contents, encrypted, under `{tenant}/{ref}`. See `storage-schema.md` for every key. */
+import { type Metadata, type Opened, openEnvelope, sealEnvelope } from '../../tenant/envelope.ts';
+import type { Tenant } from '../../tenant/identity.ts';
+import { TenantBucket } from '../tenant/bucket.ts';
+
+/** A content to be kept. */
+export interface StoredContent {
+  readonly ref: string;
+  /** Read only when the content is written. */
+  readonly metadata: () => Metadata;
+  readonly text: () => string;
+}
+
+export interface ListedRef {
+  readonly ref: string;
+  /** Length of the stored object in bytes, encryption and metadata included. */
+  readonly storedBytes: number;
+  readonly created: Date;
+}
+
+/** A content that was read. */
+export interface Fetched extends Opened {
+  /** In milliseconds. */
+  readonly uploaded: number;
+}
+
+/** How the names of manifests and of refs begin. */
+const MANIFEST = 'manifest_';
+const REF = 'ref_';
+
+export const isManifest = (name: string): boolean => name.startsWith(MANIFEST);
+export const isRef = (name: string): boolean => name.startsWith(REF);
+
+/** Deletes all that vouches for any ref. */
+export const deleteManifests = (bucket: TenantBucket): Promise<void> => bucket.deleteAll(MANIFEST);
+
+const encoder = new TextEncoder();
+
+/** One tenant's refs. Every method throws when R2 fails. */
+export class RefStore {
+  private readonly bucket: TenantBucket;
+  private readonly tenant: Tenant;
+
+  constructor(bucket: R2Bucket, tenant: Tenant) {
+    this.bucket = new TenantBucket(bucket, tenant);
+    this.tenant = tenant;
+  }
+
+  /**
+   * Writes a content, unless it is there already. When this returns the ref can be fetched.
+   *
+   * @returns whether it was there already
+   */
+  async put({ ref, metadata, text }: StoredContent): Promise<boolean> {
+    const envelope = await sealEnvelope(this.tenant, ref, metadata(), encoder.encode(text()));
+    return !(await this.bucket.create(ref, envelope));
+  }
+
+  /** Whether a content is there. */
+  async has(ref: string): Promise<boolean> {
+    return (await this.bucket.look(ref)) !== undefined;
+  }
+
+  /** When a content was uploaded, in milliseconds; undefined when it is not there. */
+  async uploaded(ref: string): Promise<number | undefined> {
+    return (await this.bucket.look(ref))?.uploaded;
+  }
+
+  /** The content, and when it was uploaded; undefined when there is none under this ref. */
+  async get(ref: string): Promise<Fetched | undefined> {
+    const object = await this.bucket.get(ref);
+    if (!object) return undefined;
+    return { ...(await openEnvelope(this.tenant, ref, object.bytes)), uploaded: object.uploaded };
+  }
+
+  /** See `TenantBucket`. */
+  renew(ref: string, isDue: (uploaded: number) => boolean): Promise<number | undefined> {
+    return this.bucket.renew(ref, isDue);
+  }
+
+  /**
+   * Deletes contents.
+   *
+   * The tenant's manifests go first, since one of them may say that these refs are written, and again afterwards, since another request
+   * may have written one meanwhile.
+   */
+  async delete(refs: readonly string[]): Promise<void> {
+    if (refs.length === 0) return;
+    await deleteManifests(this.bucket);
+    await this.bucket.delete(refs);
+    await deleteManifests(this.bucket);
+  }
+
+  /** Refs in the order of their keys. @param after the last ref of the page before */
+  async list(limit: number, after: string | undefined): Promise<{ refs: ListedRef[]; more: boolean }> {
+    const { objects, more } = await this.bucket.list(REF, limit, after);
+    const refs = objects.map(({ name, size, uploaded }) => ({
+      ref: name,
+      storedBytes: size,
+      created: uploaded,
+    }));
+    return { refs, more };
+  }
+
+  /** The name of the object whose being there says that all of these refs are written. */
+  manifestOf(refs: readonly string[]): string {
+    return `${MANIFEST}${this.tenant.seal(refs.join(' '))}`;
+  }
+
+  /** @param oldest when the oldest of its refs was uploaded, in milliseconds */
+  async putManifest(manifest: string, oldest: number): Promise<void> {
+    await this.bucket.note(manifest, { oldest: String(oldest) });
+  }
+
+  /** When the oldest of a manifest's refs was uploaded, in milliseconds; undefined when there is no such manifest. */
+  async oldestIn(manifest: string): Promise<number | undefined> {
+    const looked = await this.bucket.look(manifest);
+    return looked && Number(looked.metadata.oldest ?? 0);
+  }
+}

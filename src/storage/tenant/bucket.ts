@@ -1,0 +1,112 @@
+/** One tenant's part of the bucket: every key is `{tenant}/{name}`. */
+import type { Tenant } from '../../tenant/identity.ts';
+
+/** R2 creates an object only if there is none (https://developers.cloudflare.com/r2/api/workers/workers-api-reference/#conditional-operations). */
+const IF_ABSENT: R2PutOptions = { onlyIf: { etagDoesNotMatch: '*' } };
+
+/** R2 deletes at most so many keys in one call, and lists as many. */
+const BATCH = 1000;
+
+/** A page of a listing: objects by their names, in the order of their keys. */
+export interface ListedNames {
+  readonly objects: readonly { readonly name: string; readonly size: number; readonly uploaded: Date }[];
+  readonly more: boolean;
+}
+
+/** In milliseconds since the epoch. */
+export interface Looked {
+  readonly uploaded: number;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** Every method throws when R2 fails. */
+export class TenantBucket {
+  private readonly bucket: R2Bucket;
+  private readonly prefix: string;
+
+  constructor(bucket: R2Bucket, tenant: Pick<Tenant, 'id'>) {
+    this.bucket = bucket;
+    this.prefix = `${tenant.id}/`;
+  }
+
+  /** Writes an object, unless there is one of that name. @returns false when there was one */
+  async create(name: string, content: Uint8Array): Promise<boolean> {
+    try {
+      return (await this.bucket.put(this.key(name), content, IF_ABSENT)) !== null;
+    } catch (error) {
+      // R2 takes one write per second and key: another request may just have written the same content.
+      if (!(await this.look(name))) throw error;
+      return false;
+    }
+  }
+
+  /** Writes an object whose only content is its metadata, in place of the one that is there. */
+  async note(name: string, metadata: Record<string, string>): Promise<void> {
+    await this.bucket.put(this.key(name), '', { customMetadata: metadata });
+  }
+
+  /** When an object was uploaded, and its metadata; undefined when there is none. */
+  async look(name: string): Promise<Looked | undefined> {
+    const head = await this.bucket.head(this.key(name));
+    return head ? { uploaded: head.uploaded.getTime(), metadata: head.customMetadata ?? {} } : undefined;
+  }
+
+  /** An object's bytes, and when it was uploaded; undefined when there is none. */
+  async get(name: string): Promise<{ bytes: ArrayBuffer; uploaded: number } | undefined> {
+    const object = await this.bucket.get(this.key(name));
+    return object ? { bytes: await object.arrayBuffer(), uploaded: object.uploaded.getTime() } : undefined;
+  }
+
+  /**
+   * Writes an object again as it is, where it is due: its age begins anew.
+   *
+   * @param isDue by when it was uploaded
+   * @returns when what is there now was uploaded; undefined when nothing is
+   */
+  async renew(name: string, isDue: (uploaded: number) => boolean): Promise<number | undefined> {
+    const object = await this.bucket.get(this.key(name));
+    if (!object) return undefined;
+    const uploaded = object.uploaded.getTime();
+    if (!isDue(uploaded)) {
+      await object.body.cancel();
+      return uploaded;
+    }
+    // What was deleted meanwhile does not come back.
+    const onlyIf = { etagMatches: object.etag };
+    const written = await this.bucket.put(this.key(name), await object.arrayBuffer(), { onlyIf });
+    return written?.uploaded.getTime();
+  }
+
+  async delete(names: readonly string[]): Promise<void> {
+    for (let start = 0; start < names.length; start += BATCH)
+      await this.bucket.delete(names.slice(start, start + BATCH).map((name) => this.key(name)));
+  }
+
+  /** Deletes all objects whose names begin like this. */
+  async deleteAll(beginning: string): Promise<void> {
+    for (;;) {
+      const { objects, more } = await this.list(beginning, BATCH);
+      await this.delete(objects.map(({ name }) => name));
+      if (!more) return;
+    }
+  }
+
+  /** @param beginning of the names @param after the last name of the page before */
+  async list(beginning: string, limit: number, after?: string): Promise<ListedNames> {
+    const listed = await this.bucket.list({
+      prefix: this.key(beginning),
+      limit,
+      ...(after === undefined ? {} : { startAfter: this.key(after) }),
+    });
+    const objects = listed.objects.map(({ key, size, uploaded }) => ({
+      name: key.slice(this.prefix.length),
+      size,
+      uploaded,
+    }));
+    return { objects, more: listed.truncated };
+  }
+
+  private key(name: string): string {
+    return this.prefix + name;
+  }
+}

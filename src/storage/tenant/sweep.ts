@@ -1,0 +1,127 @@
+/**
+ * Collects what nobody uses any more: a portion of the bucket at each run, behind the one before. Conversations of a tenant that were not used for
+ * the time of retention expire first; then the tenant's contents of that age go to which no conversation refers.
+ */
+
+import { type Env, readConfig } from '../../config.ts';
+import { createLog, type Log, logCaught } from '../../log.ts';
+import { callObject, tenantMemory } from '../conversation/key.ts';
+import { isManifest, isRef } from '../refs/store.ts';
+import { TenantBucket } from './bucket.ts';
+import { Retention } from './retention.ts';
+
+/** An invocation may make 50 subrequests (https://developers.cloudflare.com/workers/platform/limits/). */
+const MOST_CALLS = 40;
+
+/** A listing and the cursor. */
+const CALLS_A_PAGE = 2;
+
+/** What a tenant's part of a page takes at the most when its conversations have expired. */
+const CALLS_A_TENANT = 3;
+
+const PAGE = 1000;
+
+/** The object that says where the last run has ended. It belongs to no tenant. */
+const CURSOR = 'sweep';
+
+/**
+ * One run, of a scheduled handler. Without `RETENTION_DAYS` nothing is collected.
+ *
+ * @param now in milliseconds
+ * @throws when R2 fails: the next run begins behind the last page of this one
+ */
+export async function collectUnused(env: Env, now: number): Promise<void> {
+  const { retentionDays, logLevel } = readConfig(env);
+  const { unusedSince } = new Retention(retentionDays, () => now);
+  if (unusedSince === undefined) return;
+  const log = createLog(logLevel);
+  const run = new Run(env, unusedSince, log);
+  await run.go();
+  log('info', 'what nobody uses was collected', { contents: run.deleted });
+}
+
+class Run {
+  /** How many contents were deleted, those of expired archives not counted. */
+  deleted = 0;
+  private calls = 0;
+  private readonly env: Env;
+  private readonly unusedSince: number;
+  private readonly log: Log;
+
+  constructor(env: Env, unusedSince: number, log: Log) {
+    this.env = env;
+    this.unusedSince = unusedSince;
+    this.log = log;
+  }
+
+  /** Page by page, until the bucket ends or the calls do. The cursor is the key behind which the next page begins; empty: at the beginning. */
+  async go(): Promise<void> {
+    this.calls++;
+    let after = (await (await this.env.REFS.get(CURSOR))?.text()) ?? '';
+    while (this.calls + CALLS_A_PAGE <= MOST_CALLS) {
+      this.calls += CALLS_A_PAGE;
+      const page = await this.page(after);
+      if (page.end !== after) await this.env.REFS.put(CURSOR, page.end);
+      if (page.isLast) return;
+      after = page.end;
+    }
+  }
+
+  /** @returns the key behind which the next page begins, and whether there is nothing more to be done */
+  private async page(after: string): Promise<{ end: string; isLast: boolean }> {
+    const { objects, truncated } = await this.env.REFS.list({
+      limit: PAGE,
+      ...(after === '' ? {} : { startAfter: after }),
+    });
+    const old = objects.filter(({ uploaded }) => uploaded.getTime() < this.unusedSince);
+    let end = after;
+    for (const [tenant, names] of byTenant(old.map(({ key }) => key))) {
+      if (!(await this.collectOrGoOn(tenant, names))) return { end, isLast: true };
+      end = `${tenant}/${names.at(-1)}`;
+    }
+    return truncated ? { end: objects.at(-1)?.key ?? end, isLast: false } : { end: '', isLast: true };
+  }
+
+  /** What fails for one tenant is left to the next pass: it must not keep the others waiting. */
+  private async collectOrGoOn(tenant: string, names: readonly string[]): Promise<boolean> {
+    try {
+      return await this.collect(tenant, names);
+    } catch (error) {
+      logCaught(this.log, 'error', 'what a tenant does not use could not be collected', error);
+      return true;
+    }
+  }
+
+  /** @param names of old objects @returns false when there are not enough calls left for all of it */
+  private async collect(tenant: string, names: readonly string[]): Promise<boolean> {
+    const open = () => tenantMemory(this.env, tenant);
+    let expired = false;
+    while (!expired) {
+      if (this.calls + CALLS_A_TENANT > MOST_CALLS) return false;
+      this.calls++;
+      expired = await callObject(open, (stub) => stub.expire(this.unusedSince));
+    }
+    this.calls += CALLS_A_TENANT - 1;
+    const refs = names.filter(isRef);
+    const unused = refs.length === 0 ? [] : await callObject(open, (stub) => stub.unreferenced(refs));
+    // A manifest that is in use is written again before it is that old.
+    const collected = [...names.filter(isManifest), ...unused];
+    await new TenantBucket(this.env.REFS, { id: tenant }).delete(collected);
+    this.deleted += collected.length;
+    return true;
+  }
+}
+
+/** The names of tenants' objects, by tenant; the keys of one tenant stand together. */
+function byTenant(keys: readonly string[]): Map<string, string[]> {
+  const tenants = new Map<string, string[]>();
+  for (const key of keys) {
+    const slash = key.indexOf('/');
+    if (slash < 0) continue;
+    const tenant = key.slice(0, slash);
+    const names = tenants.get(tenant) ?? [];
+    tenants.set(tenant, names);
+    names.push(key.slice(slash + 1));
+  }
+  return tenants;
+}

@@ -1,0 +1,68 @@
+/** The Durable Object of one user: the latest summaries of that user's conversations, for `memory_injection` (design §7). */
+import { DurableObject } from 'cloudflare:workers';
+import type { Env } from '../../config.ts';
+import { assertFits } from '../conversation/memories.ts';
+
+/** The latest summary of one conversation. */
+export interface UserSummary {
+  /** See `sessionIn`. */
+  readonly conversation: string;
+  /** At most 1 MB in UTF-8. */
+  readonly text: string;
+  /** When it was made, in milliseconds. */
+  readonly at: number;
+}
+
+/** So many conversations are remembered, the newest ones. */
+const KEPT = 50;
+
+/** The table is made by the first write, so that asking for an unknown user leaves nothing. */
+const TABLE =
+  'CREATE TABLE IF NOT EXISTS summaries (conversation TEXT PRIMARY KEY, text TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID';
+
+export class UserMemoryObject extends DurableObject<Env> {
+  private readonly sql = this.ctx.storage.sql;
+
+  /** Keeps a conversation's summary, unless a newer one is there. @throws RangeError when the text is too long */
+  put({ conversation, text, at }: UserSummary): void {
+    assertFits(text);
+    this.sql.exec(TABLE);
+    this.sql.exec(
+      `INSERT INTO summaries (conversation, text, at) VALUES (?, ?, ?)
+       ON CONFLICT (conversation) DO UPDATE SET text = excluded.text, at = excluded.at WHERE excluded.at >= at`,
+      conversation,
+      text,
+      at,
+    );
+    this.sql.exec(
+      `DELETE FROM summaries WHERE conversation IN
+       (SELECT conversation FROM summaries ORDER BY at DESC, conversation LIMIT -1 OFFSET ${KEPT})`,
+    );
+  }
+
+  /** Newest first. @param request `except`: a conversation to leave out; `most`: how many at most */
+  latest({ except, most }: { readonly except: string; readonly most: number }): UserSummary[] {
+    if (!this.exists()) return [];
+    return this.sql
+      .exec<Pick<UserSummary, keyof UserSummary>>(
+        'SELECT conversation, text, at FROM summaries WHERE conversation <> ? ORDER BY at DESC, conversation LIMIT ?',
+        except,
+        most,
+      )
+      .toArray();
+  }
+
+  async forget(conversation: string): Promise<void> {
+    if (!this.exists()) return;
+    this.sql.exec('DELETE FROM summaries WHERE conversation = ?', conversation);
+    if (this.sql.exec('SELECT 1 FROM summaries LIMIT 1').toArray().length === 0) await this.clear();
+  }
+
+  async clear(): Promise<void> {
+    await this.ctx.storage.deleteAll();
+  }
+
+  private exists(): boolean {
+    return this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'summaries'").toArray().length > 0;
+  }
+}

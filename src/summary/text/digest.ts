@@ -1,0 +1,335 @@
+/**
+ * The extractive digest: what stands for a passage when no model could summarise it (design §8). It has a summary's form, and its
+ * words are the conversation's own: the user's messages and constraints, the calls, lines of errors, the last words of the
+ * assistant, and the ledger. A function of its input: the same messages, the same digest.
+ *
+ * What a tool has printed stands in quotes that say so: the digest is an assistant's message, and nobody should take it for its words.
+ *
+ * Long texts are cut before they are counted, so that the cost is linear in what is read and small in what is written.
+ */
+import { withoutHalfAtEnd, withoutHalfAtStart } from '../../lib/characters.ts';
+import type { Entry } from '../../memory/conversation/passage.ts';
+import { longestFitting } from '../../memory/tokens/fitting.ts';
+import type { TokenCounter } from '../../memory/tokens/tokens.ts';
+import { userWordsIn } from './constraints.ts';
+import { HEADINGS, type Heading, neutralize, readSections, writeSections } from './headings.ts';
+import { type LedgerFacts, writeLedger } from './ledger.ts';
+import { givesOrders } from './orders.ts';
+
+export interface DigestInput {
+  /** The summary, or digest, of all that stands before the entries. What its ledger holds must be in `facts` already. */
+  readonly priorText?: string;
+  readonly entries: readonly Entry[];
+  readonly facts: LedgerFacts;
+  /** Tokens that the whole digest may have. */
+  readonly maxTokens: number;
+  readonly counter: TokenCounter;
+  readonly includeTrajectory: boolean;
+}
+
+/** A section's share of the room beside the ledger. What one leaves over goes to the ledger. */
+const SHARES: Readonly<Record<Heading, number>> = {
+  '## User Intent': 0.28,
+  '## Constraints': 0.22,
+  '## Progress': 0.16,
+  '## Key Decisions & Findings': 0.1,
+  '## Errors & Resolutions': 0.1,
+  '## Current State': 0.12,
+  '## Next Steps': 0.02,
+};
+
+/** The ledger is sure of this share of the room. */
+const LEDGER_SHARE = 0.5;
+
+/** The digest; empty when not even the headings fit. */
+export function writeDigest(input: DigestInput): string {
+  const { maxTokens, counter } = input;
+  const sections = gather(input.entries, input.priorText ?? '');
+  // Tokens of lines need not add up to those of the text; then it is written once more with less room.
+  for (let room = maxTokens; room > 0; room = Math.floor(room * 0.9)) {
+    const text = writeWithin(sections, room, input);
+    if (counter.text(text) <= maxTokens) return text;
+  }
+  return '';
+}
+
+function writeWithin(sections: ReadonlyMap<Heading, Lines>, most: number, input: DigestInput): string {
+  const { counter, facts, includeTrajectory } = input;
+  const said = input.entries.flatMap(({ role, text }) => (role === 'user' ? text : []));
+  const userTexts = [...said, ...userWordsIn(input.priorText ?? '')];
+  const ledgerWithin = (maxTokens: number, alreadyIn: string): string =>
+    maxTokens > 0 ? writeLedger(facts, { maxTokens, counter, alreadyIn, includeTrajectory }) : '';
+  const room = Math.max(0, most - counter.text(writeSections(new Map())));
+  const reserved = counter.text(ledgerWithin(Math.floor(room * LEDGER_SHARE), ''));
+  const written = new Map<Heading, string>();
+  for (const [heading, lines] of sections)
+    written.set(heading, fill(lines, Math.floor((room - reserved) * SHARES[heading]), counter, userTexts));
+  const body = writeSections(written);
+  const ledger = ledgerWithin(most - counter.text(body) - 2, body);
+  return ledger === '' ? body : `${body}\n\n${ledger}`;
+}
+
+/* ------------------------------------------------------------------- lines */
+
+/** The lines of a section in their order: those carried over, then new ones. */
+interface Lines {
+  readonly prior: readonly string[];
+  readonly fresh: readonly string[];
+  /** Which lines come first when there is no room for all: the first or the last of those carried over, and of the new ones. */
+  readonly first: { readonly prior: 'first' | 'last'; readonly fresh: 'first' | 'last' | 'ends' };
+  /** Whether the new lines are not the user's own: then none of them may give orders. */
+  readonly foreign: boolean;
+}
+
+/** A line has at most this share of its section's room, as long as others wait. */
+const LARGEST_SHARE = 0.4;
+const SMALLEST_LINE = 6;
+
+/** As many lines as have room, the most important first, in their order. Lines carried over and new ones take turns. */
+function fill(lines: Lines, tokens: number, counter: TokenCounter, userTexts: readonly string[]): string {
+  const all = [...lines.prior, ...lines.fresh];
+  const kept = new Map<number, string>();
+  const said = new Set<string>();
+  let left = tokens;
+  const queue = inTurns(
+    ordered(0, lines.prior.length, lines.first.prior),
+    ordered(lines.prior.length, lines.fresh.length, lines.first.fresh),
+  );
+  for (const [turn, at] of queue.entries()) {
+    if (left < SMALLEST_LINE) break;
+    const most = turn === queue.length - 1 ? left : Math.min(left, Math.ceil(tokens * LARGEST_SHARE));
+    const line = shorten(all[at] ?? '', most - 3, counter);
+    if (line === '' || said.has(line)) continue;
+    if (lines.foreign && givesOrders(line, userTexts)) continue;
+    const text = `- ${line}`;
+    const cost = counter.text(`${text}\n`);
+    if (cost > left) continue;
+    left -= cost;
+    said.add(line);
+    kept.set(at, text);
+  }
+  return [...kept]
+    .sort(([a], [b]) => a - b)
+    .map(([, text]) => text)
+    .join('\n');
+}
+
+/** The places `[start, start + count)`, the most important first; of the ends, the first and the last come before the others. */
+function ordered(start: number, count: number, first: 'first' | 'last' | 'ends'): number[] {
+  const places = Array.from({ length: count }, (_, index) => start + index);
+  if (first === 'first') return places;
+  const latest = places.reverse();
+  if (first === 'ends' && count > 2) latest.unshift(...latest.splice(-1));
+  return latest;
+}
+
+function inTurns(one: readonly number[], other: readonly number[]): number[] {
+  const mixed: number[] = [];
+  for (let index = 0; index < Math.max(one.length, other.length); index++)
+    for (const place of [one[index], other[index]]) if (place !== undefined) mixed.push(place);
+  return mixed;
+}
+
+/* --------------------------------------------------------------- shortening */
+
+/** No more characters than this are looked at for each token that there is room for. */
+const CHARACTERS_PER_TOKEN = 12;
+/** Runs as long as this are data; their beginning names them. */
+const DATA_RUN = /[A-Za-z\d+/=_-]{121,}/g;
+const DATA_SHOWN = 40;
+/** How much of a shortened text is its beginning: a request often stands at the end of what it is about. */
+const HEAD_SHARE = 0.65;
+const ELLIPSIS = ' … ';
+
+/** A text on one line, within so many tokens: its beginning and its end when it is too long, cut where a sentence or a word ends. */
+function shorten(text: string, tokens: number, counter: TokenCounter): string {
+  if (tokens < 1) return '';
+  const most = tokens * CHARACTERS_PER_TOKEN;
+  if (text.length <= 2 * most) {
+    const whole = flat(text);
+    if (whole.length <= most && counter.text(whole) <= tokens) return whole;
+  }
+  const head = within(flat(text.slice(0, most)), Math.floor(tokens * HEAD_SHARE), counter, 'head');
+  const tail = within(flat(text.slice(-most)), Math.floor(tokens * (1 - HEAD_SHARE)) - 2, counter, 'tail');
+  const both = `${head}${ELLIPSIS}${tail}`.trim();
+  return head !== '' && counter.text(both) <= tokens ? both : '';
+}
+
+/** On one line, harmless, without long runs of data. */
+function flat(text: string): string {
+  const short = text.replace(DATA_RUN, (run) => `${run.slice(0, DATA_SHOWN)}…`);
+  return neutralize(short.replace(/\s+/g, ' ').trim());
+}
+
+/** The beginning or the end of a line that has at most so many tokens. */
+function within(line: string, tokens: number, counter: TokenCounter, side: 'head' | 'tail'): string {
+  if (tokens < 1) return '';
+  const cut = (length: number): string =>
+    side === 'head' ? line.slice(0, length) : line.slice(line.length - length);
+  const part = cut(longestFitting(line.length, tokens, (length) => counter.text(cut(length))));
+  if (part.length === line.length) return part;
+  return side === 'head' ? endWell(part) : beginWell(part);
+}
+
+/** Back to the end of a sentence, else of a word, if there is one in the last part; never half of a character. */
+function endWell(text: string): string {
+  const whole = withoutHalfAtEnd(text);
+  const late = Math.floor(whole.length * 0.6);
+  const sentence = Math.max(...['. ', '! ', '? ', '。', '！', '？'].map((end) => whole.lastIndexOf(end))) + 1;
+  if (sentence > late) return whole.slice(0, sentence).trimEnd();
+  const word = whole.lastIndexOf(' ');
+  return word > late ? whole.slice(0, word) : whole;
+}
+
+function beginWell(text: string): string {
+  const whole = withoutHalfAtStart(text);
+  const early = Math.ceil(whole.length * 0.4);
+  const sentence = whole.search(/[.!?] |[。！？]/);
+  if (sentence >= 0 && sentence < early) return whole.slice(sentence + 1).trimStart();
+  const word = whole.indexOf(' ');
+  return word >= 0 && word < early ? whole.slice(word + 1) : whole;
+}
+
+/* ---------------------------------------------------------------- gathering */
+
+/** So many lines of one section are looked at; more could never be kept. */
+const MOST_LINES = 400;
+
+function gather(entries: readonly Entry[], priorText: string): ReadonlyMap<Heading, Lines> {
+  const users = entries.filter((entry) => entry.role === 'user' && entry.text.trim() !== '');
+  const said = entries.filter((entry) => entry.role === 'assistant' && entry.text.trim() !== '');
+  const last = said.at(-1);
+  const fresh: Record<Heading, readonly string[]> = {
+    '## User Intent': users.map((entry) => entry.text),
+    '## Constraints': users.flatMap((entry) => constraintsOf(entry.text)),
+    '## Progress': progressOf(entries),
+    '## Key Decisions & Findings': said.slice(0, -1).map((entry) => openingOf(entry.text)),
+    '## Errors & Resolutions': entries.flatMap((entry) =>
+      entry.role === 'tool' ? errorsOf(entry.text) : [],
+    ),
+    '## Current State': last ? [last.text] : [],
+    '## Next Steps': [],
+  };
+  const prior = readSections(priorText);
+  return new Map(
+    HEADINGS.map((heading) => {
+      const carried = linesOf(prior.get(heading) ?? '');
+      const first = {
+        prior: KEEP_FIRST.includes(heading) ? 'first' : 'last',
+        fresh: heading !== '## User Intent' ? 'last' : carried.length > 0 ? 'last' : 'ends',
+      } as const;
+      const foreign = heading !== '## User Intent' && heading !== '## Constraints';
+      return [
+        heading,
+        { prior: carried.slice(0, MOST_LINES), fresh: endsOf(fresh[heading]), first, foreign },
+      ];
+    }),
+  );
+}
+
+/** What stood first in these sections is what the work began with. */
+const KEEP_FIRST: readonly Heading[] = ['## User Intent', '## Constraints', '## Next Steps'];
+
+/** The first line and the latest. */
+function endsOf(lines: readonly string[]): readonly string[] {
+  return lines.length <= MOST_LINES ? lines : [...lines.slice(0, 1), ...lines.slice(1 - MOST_LINES)];
+}
+
+/** The lines of a section that is carried over, without their bullets. */
+function linesOf(section: string): string[] {
+  return section.split('\n').flatMap((line) => line.trim().replace(/^[-*•]\s+/, '') || []);
+}
+
+const SENTENCE_END = /(?<=[.!?])\s+|(?<=[。！？])|\n/;
+const LONGEST_SENTENCE = 500;
+/** Where sentences are looked for, in characters of a message. */
+const MOST_OF_TEXT = 200_000;
+
+/** Words with which people bind others, in the languages that are written most. */
+const BINDING = new RegExp(
+  [
+    "\\b(?:must|never|don['’]?t|do not|does not|mustn['’]?t|can(?:no|['’])t|only|always|without|avoid|forbidden|not allowed|should not|shouldn['’]t|under no circumstances|make sure|ensure|at (?:most|least)|no more than|prefer|instead of|required?)\\b",
+    '\\b(?:muss|müssen|darf|dürfen|nie|niemals|nicht|nur|immer|ohne|vermeide|kein(?:e[nrms]?)?)\\b',
+    '\\b(?:jamais|toujours|seulement|uniquement|sans|évite[zr]?|doit|doivent|devez|interdit|ne (?:pas|\\p{L}+ (?:pas|jamais|plus|que)))(?!\\p{L})',
+    '\\b(?:nunca|siempre|sólo|solamente|únicamente|sin|evita[r]?|evite|debe[ns]?|prohibido|jamás)(?!\\p{L})',
+    '\\b(?:sempre|não|apenas|somente|sem|deve[m]?|proibido|mai|soltanto|senza|evitare|devono|vietato)(?!\\p{L})',
+    '(?<!\\p{L})(?:никогда|всегда|только|нельзя|должн[аоы]?|должен|обязательно|избегай(?:те)?|запрещено|без|не)(?!\\p{L})',
+    '必须|必須|不要|不能|不得|不可|禁止|只能|仅限|总是|務必|务必|避免|切勿|千万别|绝不',
+    '必ず|しないで|しないこと|してはいけない|のみ|だけに|常に|決して|避けて',
+    '반드시|절대|하지\\s?마|항상|금지|없이',
+    '(?<!\\p{L})(?:يجب|لا|فقط|أبدا|أبدًا|دائما|دائمًا|بدون|ممنوع)(?!\\p{L})',
+    'हमेशा|कभी\\s(?:नहीं|भी)|केवल|(?<!\\p{L})मत(?!\\p{L})|बिना',
+  ].join('|'),
+  'iu',
+);
+
+/** The sentences in which a user says what must and what must not be, verbatim. */
+function constraintsOf(text: string): string[] {
+  return text
+    .slice(0, MOST_OF_TEXT)
+    .split(SENTENCE_END)
+    .map((sentence) => sentence.trim().replace(/^(?:[-*•]|\d+[.)])\s+/, ''))
+    .filter(
+      (sentence) => sentence.length >= 4 && sentence.length <= LONGEST_SENTENCE && BINDING.test(sentence),
+    );
+}
+
+const SHOWN_OF_INPUT = 140;
+const SHOWN_OF_OUTPUT = 80;
+
+/** Each call with the beginning of what it brought. A result belongs to the nearest earlier unanswered call of its id. */
+function progressOf(entries: readonly Entry[]): string[] {
+  const lines: string[] = [];
+  const open = new Map<string, number[]>();
+  for (const { calls, tool, text } of entries) {
+    for (const { id, name, input } of calls) {
+      const same = open.get(id);
+      if (same) same.push(lines.length);
+      else open.set(id, [lines.length]);
+      lines.push(`${name} ${clip(input, SHOWN_OF_INPUT)}`);
+    }
+    const line = tool ? open.get(tool.id)?.pop() : undefined;
+    if (line !== undefined) lines[line] += ` → ${quoted(clip(text.trimStart(), SHOWN_OF_OUTPUT))}`;
+  }
+  return lines;
+}
+
+/** What a tool has printed, as such. */
+function quoted(output: string): string {
+  return `tool output: «${output.replace(/[«»]/g, '"').trim()}»`;
+}
+
+/** The beginning of a text, never with half of a character at its end. */
+function clip(text: string, length: number): string {
+  const line = withoutHalfAtEnd(text.slice(0, length));
+  return text.length > length ? `${line}…` : line;
+}
+
+/** The first sentences of what the assistant said. */
+function openingOf(text: string): string {
+  return clip(text.trimStart(), 300);
+}
+
+const ERROR =
+  /\b(?:error|exception|traceback|failed|failure|fatal|panic|denied|forbidden|not found|no such|timed? ?out|cannot|unable to|invalid|undefined)\b|[a-z](?:Error|Exception)\b/gi;
+const ERRORS_PER_OUTPUT = 2;
+const SHOWN_BEFORE = 120;
+const SHOWN_AFTER = 200;
+
+/** The first lines of an output that speak of an error. */
+function errorsOf(text: string): string[] {
+  const lines: string[] = [];
+  ERROR.lastIndex = 0;
+  while (lines.length < ERRORS_PER_OUTPUT) {
+    const match = ERROR.exec(text);
+    if (!match) break;
+    // Only so much around it: a line may be megabytes long.
+    const before = text.slice(Math.max(0, match.index - SHOWN_BEFORE), match.index);
+    const after = text.slice(match.index, match.index + SHOWN_AFTER);
+    lines.push(quoted(`${before.slice(before.lastIndexOf('\n') + 1)}${after.split('\n', 1)[0]}`));
+    const end = text.indexOf('\n', match.index);
+    if (end < 0) break;
+    ERROR.lastIndex = end;
+  }
+  return lines;
+}

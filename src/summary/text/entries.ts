@@ -1,0 +1,83 @@
+/** Messages of a history as the plain data that summaries and transcripts are made of. */
+
+import { type History, messagesOf } from '../../memory/conversation/history.ts';
+import type { Message } from '../../memory/conversation/message.ts';
+import type { Boundary, Entry, Piece } from '../../memory/conversation/passage.ts';
+import type { Removal } from '../../memory/edits/removal.ts';
+import type { KnownSummary } from '../writer.ts';
+
+/** How much of a message is told: what a model reads of it, or all of it, data of images included. */
+export type Detail = 'readable' | 'whole';
+
+/** The messages `[from, to)`, without the preamble and without a summary that came back. */
+export function entriesOf(history: History, from: number, to: number, detail: Detail): Entry[] {
+  const entries: Entry[] = [];
+  for (const unit of history.units) {
+    if (unit.last < from || unit.first >= to || unit.kind === 'summary') continue;
+    const calls = new Map(unit.outputs.map(({ message, call }) => [message, call]));
+    for (const index of messagesOf(history, unit)) {
+      const message = history.messages[index];
+      if (!message || index < from || index >= to || message.role === 'preamble') continue;
+      const call = calls.get(index);
+      entries.push({
+        index,
+        role: calls.has(index) ? 'tool' : message.role,
+        text: textOf(message, detail, history.echo?.last === index ? history.echo.length : 0),
+        calls: message.calls.map(({ id, name, input }) => ({ id, name, input })),
+        ...(call ? { tool: { id: call.id, name: call.name } } : {}),
+      });
+    }
+  }
+  return entries;
+}
+
+/** The summary that the caller has sent back, as one that reaches to where the messages go on. */
+export function echoOf({ echo }: History): KnownSummary | undefined {
+  // Where the user's message opens with it, what follows in that message is still to be read.
+  return echo && { text: echo.text, end: echo.last + (echo.first === echo.last ? 0 : 1) };
+}
+
+/**
+ * The entries between boundaries, a piece for each.
+ *
+ * @param boundaries ascending, between units
+ * @param removals what is told by the placeholder that stands for it
+ */
+export function piecesOf(
+  history: History,
+  from: number,
+  boundaries: readonly Boundary[],
+  removals: readonly Removal[] = [],
+): Piece[] {
+  const ahead = boundaries.filter(({ end }) => end > from);
+  const whole = entriesOf(history, from, ahead.at(-1)?.end ?? from, 'readable');
+  const byMessage = Map.groupBy(removals, ({ message }) => message);
+  const entries = whole.map((entry) => (byMessage.get(entry.index) ?? []).reduce(shortened, entry));
+  let next = 0;
+  return ahead.map((boundary) => {
+    const start = next;
+    while ((entries[next]?.index ?? Number.POSITIVE_INFINITY) < boundary.end) next++;
+    return { entries: entries.slice(start, next), boundary };
+  });
+}
+
+function shortened(entry: Entry, { kind, call, replacement }: Removal): Entry {
+  if (kind === 'output') return { ...entry, text: replacement };
+  if (kind === 'part') return { ...entry, text: `${entry.text}\n${replacement}` };
+  const calls = entry.calls.map((made, index) => (index === call ? { ...made, input: replacement } : made));
+  return { ...entry, calls };
+}
+
+/** @param skipped characters of the opening that are a summary which came back */
+function textOf(message: Message, detail: Detail, skipped: number): string {
+  const content = message.content();
+  const known = new Set(message.calls.flatMap(({ name, input }) => [name, input]));
+  const beside = message.beside().filter((text) => !known.has(text));
+  const join = (texts: readonly string[]): string => [...beside, ...texts].filter(Boolean).join('\n');
+  const without = (text: string): string =>
+    skipped > 0 && text.startsWith(message.opening().slice(0, skipped)) ? text.slice(skipped) : text;
+  if (detail === 'whole') return join([without(content.text)]);
+  const { texts, flat, encrypted = 0 } = content.weight;
+  const [opening = '', ...others] = texts;
+  return join([without(opening), ...others, flat > encrypted ? '[images, audio or files]' : '']);
+}

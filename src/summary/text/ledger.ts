@@ -1,0 +1,379 @@
+/**
+ * The ledger: what a model's words wear off first. Ids, paths, URLs, hashes, amounts and named numbers, those first that the work is
+ * likely to need again; and the trajectory, one line per turn: the tools invoked and the refs under which their outputs are kept.
+ * Made by code alone: the same messages, the same ledger.
+ *
+ *     ## Ledger
+ *     ORD-4711, src/pay/charge.ts, total=41, https://shop.test/o/7
+ *     - from 12: search ×4, get_order; refs ref_…
+ *
+ * Texts are cut into words by one pass that never goes back, and only short words are tried against the forms.
+ */
+
+import type { Entry } from '../../memory/conversation/passage.ts';
+import { mostFitting } from '../../memory/tokens/fitting.ts';
+import type { TokenCounter } from '../../memory/tokens/tokens.ts';
+import { LEDGER_HEADING, neutralize } from './headings.ts';
+
+/** What a ledger can be written from; plain data. */
+export interface LedgerFacts {
+  /** The literals, those first that the work is likeliest to need again. */
+  readonly literals: readonly string[];
+  /** The lines of the trajectory, oldest first. */
+  readonly turns: readonly string[];
+}
+
+export interface LedgerOptions {
+  /** The ledger of the summary that stands before these entries: its literals are candidates still. */
+  readonly priorLedger?: string;
+}
+
+export interface LedgerRoom {
+  /** Tokens that the whole ledger may have. */
+  readonly maxTokens: number;
+  readonly counter: TokenCounter;
+  /** The text that the ledger is appended to: what stands there is not said twice. */
+  readonly alreadyIn: string;
+  readonly includeTrajectory: boolean;
+}
+
+const TURN_START = '- from ';
+
+/** So many literals are kept: more than any ledger has room for. */
+const MOST_LITERALS = 1_500;
+const MOST_TURNS = 200;
+/** So many distinct ones are weighed; tables of more are of no use line by line. */
+const MOST_CANDIDATES = 100_000;
+
+/** Facts of the entries, and of the ledger before them. */
+export function collectLedger(entries: readonly Entry[], options: LedgerOptions = {}): LedgerFacts {
+  const { priorLedger = '' } = options;
+  const priorLines = priorLedger.split('\n').map((line) => line.trim());
+  const candidates = collectCandidates(
+    entries,
+    priorLines.filter((line) => !line.startsWith(TURN_START)),
+  );
+  return {
+    literals: ranked(candidates, entries.length).slice(0, MOST_LITERALS),
+    turns: [...priorLines.filter((line) => line.startsWith(TURN_START)), ...turnLines(entries)].slice(
+      -MOST_TURNS,
+    ),
+  };
+}
+
+/* ---------------------------------------------------------------- literals */
+
+/** What a literal looks like. */
+type Form =
+  | 'url'
+  | 'uuid'
+  | 'email'
+  | 'hash'
+  | 'amount'
+  | 'path'
+  | 'number'
+  | 'id'
+  | 'constant'
+  | 'snake'
+  | 'dotted'
+  | 'camel'
+  | 'named';
+
+/** The first that fits. */
+const FORMS: readonly (readonly [Form, RegExp])[] = [
+  ['url', /^[a-z][a-z+]{1,9}:\/\/[^/]./],
+  ['uuid', /^[0-9a-f]{8}-[0-9a-f]{4}-/i],
+  ['email', /^[\w.+-]+@[\w-]+\.[\w.-]+$/],
+  ['hash', /^(?=[a-f]*\d)(?=\d*[a-f])[a-f\d]{7,64}$/i],
+  ['amount', /^[$€£¥]\d[\d,]*(?:\.\d+)?$|^\d[\d,]*\.\d+$|^\d{1,3}(?:,\d{3})+$/],
+  ['path', /^[\w@.~+:-]*(?:\/[\w@.+-]+)+\/?(?::\d+)*(?::[\w.-]+)?$/],
+  ['number', /^\d{4,}$/],
+  ['id', /^(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])[#@]?[A-Za-z\d]+(?:[_:#.+~-]+[A-Za-z\d]+)*$/],
+  ['constant', /^[A-Z][A-Z\d]*(?:_[A-Z\d]+)+$/],
+  ['snake', /^[A-Za-z\d]+(?:_+[A-Za-z\d]+)+$/],
+  ['dotted', /^\.?[A-Za-z\d]+(?:[_:#.-]+[A-Za-z\d]+)*(?:[:#.][A-Za-z\d]+)(?:[_:#.-]+[A-Za-z\d]+)*$/],
+  ['camel', /^[A-Za-z][a-z\d]*(?:[A-Z]+[a-z\d]+)+$/],
+];
+
+/** A URL, what a JSON string inside a text escapes, or a run without white space, quotes and brackets. */
+const WORD = /https?:\/\/[^\s"'<>`()[\]{}\\]+|\\+[nrt]?|<\/|[^\s"'<>`()[\]{}\\;|=]+/g;
+/** What makes a word worth trying. */
+const TELLING = /[\d/_.:#@]|[a-z][A-Z]/;
+const PUNCTUATION = '.,:;-!?*+~';
+const SHORTEST = 4;
+const LONGEST = 160;
+
+/** A name, a sign, a number: `total=41`, `"port": 8080`. */
+const NAMED =
+  /(?<![\w.-])([A-Za-z_][\w-]{1,40})\\*["']?[ \t]?[:=][ \t]?\\*["']?([$€£¥]?-?\d[\d.,]{0,20})(?![\w/:-])/g;
+
+/** Where a literal was met. */
+interface Candidate {
+  readonly value: string;
+  readonly form: Form;
+  /** How many texts hold it, and whether a user's or a call's is among them. */
+  texts: number;
+  user: boolean;
+  called: boolean;
+  /** The fewest literals of its form in one text with it, itself included. */
+  crowd: number;
+  /** The smallest part of a text's literals that stands before it: 0–1. */
+  depth: number;
+  /** The position of the first entry that holds it; 0 when it comes from the prior ledger. */
+  readonly first: number;
+  /** Its place among the prior ledger's literals, from 1; 0 when it is not there. */
+  prior: number;
+}
+
+function collectCandidates(entries: readonly Entry[], priorLines: readonly string[]): Candidate[] {
+  const candidates = new Map<string, Candidate>();
+  const meet = ({ value, form }: Word, first: number): Candidate => {
+    const known = candidates.get(value);
+    if (known) return known;
+    const fresh = {
+      value,
+      form,
+      texts: 0,
+      user: false,
+      called: false,
+      crowd: Infinity,
+      depth: 1,
+      first,
+      prior: 0,
+    };
+    if (candidates.size < MOST_CANDIDATES) candidates.set(value, fresh);
+    return fresh;
+  };
+  const read = (text: string, at: number, mark?: 'user' | 'called'): void => {
+    const words = wordsOf(text);
+    const crowds = new Map<Form, number>();
+    for (const { form } of words) crowds.set(form, (crowds.get(form) ?? 0) + 1);
+    for (const [index, word] of words.entries()) {
+      const candidate = meet(word, at);
+      candidate.texts++;
+      if (mark) candidate[mark] = true;
+      candidate.crowd = Math.min(candidate.crowd, crowds.get(word.form) ?? 1);
+      candidate.depth = Math.min(candidate.depth, index / words.length);
+    }
+  };
+  let place = 0;
+  for (const word of priorLines.flatMap(wordsOf)) meet(word, 0).prior ||= ++place;
+  for (const [at, { role, text, calls }] of entries.entries()) {
+    read(text, at, role === 'user' ? 'user' : undefined);
+    for (const { input } of calls) read(input, at, 'called');
+  }
+  return [...candidates.values()];
+}
+
+interface Word {
+  readonly value: string;
+  readonly form: Form;
+}
+
+/** The distinct literals of a text; of one with more distinct words than are weighed, those of its beginning. */
+function wordsOf(text: string): Word[] {
+  const seen = new Set<string>();
+  const found: Word[] = [];
+  let closing = false;
+  for (const [word] of text.matchAll(WORD)) {
+    if (seen.size >= MOST_CANDIDATES) break;
+    // `</name` closes an element: no path.
+    const afterTag = closing;
+    closing = word === '</';
+    if (afterTag || word.length < SHORTEST || seen.has(word)) continue;
+    seen.add(word);
+    if (!TELLING.test(word)) continue;
+    for (const part of partsOf(word)) {
+      const value = trimmed(part);
+      if (value !== word && seen.has(value)) continue;
+      if (value.length < SHORTEST || value.length > LONGEST) continue;
+      seen.add(value);
+      const form = formOf(value);
+      if (form) found.push({ value, form });
+    }
+  }
+  for (const [, name = '', digits = ''] of text.matchAll(NAMED)) {
+    if (found.length >= MOST_CANDIDATES) break;
+    const value = `${name}=${digits.replace(/[.,]+$/, '')}`;
+    if (seen.has(value)) continue;
+    seen.add(value);
+    found.push({ value, form: 'named' });
+  }
+  return found;
+}
+
+function formOf(value: string): Form | undefined {
+  for (const [form, expression] of FORMS) if (expression.test(value)) return form;
+  return undefined;
+}
+
+/** A comma parts words, unless it stands in a number or a URL. */
+function partsOf(word: string): string[] {
+  return !word.includes(',') || /^[$€£¥]?\d|:\/\//.test(word) ? [word] : word.split(',', MOST_CANDIDATES);
+}
+
+function trimmed(word: string): string {
+  let start = 0;
+  let end = word.length;
+  while (end > start && PUNCTUATION.includes(word[end - 1] ?? '')) end--;
+  while (start < end && PUNCTUATION.includes(word[start] ?? '') && word[start] !== '.' && word[start] !== '~')
+    start++;
+  return word.slice(start, end);
+}
+
+/**
+ * How likely it is that the work needs a literal again, as log-odds, all else being equal. What names a thing of the world comes
+ * before what names a symbol of a program: the one can't be found again, the other stands in its file. Fitted by hand to what
+ * recorded agents wrote again after a long while, each kind of agent checked against weights found without it.
+ */
+const FORM_WEIGHTS: Readonly<Record<Form, number>> = {
+  path: 2.5,
+  id: 2,
+  uuid: 1.5,
+  email: 1.5,
+  url: 1,
+  hash: 0.5,
+  number: 0,
+  constant: 0,
+  amount: -0.5,
+  named: -1,
+  dotted: -1,
+  snake: -1,
+  camel: -1,
+};
+const USER_WEIGHT = 1;
+const CALLED_WEIGHT = 0.2;
+/** For each doubling of the texts that hold it. */
+const TEXTS_WEIGHT = 0.4;
+/** For each doubling of the list that it is a member of, up to a thousand. */
+const CROWD_WEIGHT = -0.3;
+const LARGEST_CROWD = 1024;
+/** From the beginning of a text to its end: what matters is said first. */
+const DEPTH_WEIGHT = -0.8;
+/** From the first entry to the last: what was there first is what the work is about. */
+const FIRST_WEIGHT = -0.7;
+/** For each doubling of its characters: two short ones have the room of a long one. */
+const LENGTH_WEIGHT = -0.5;
+/** What a ledger held once was chosen among more than these entries show; the less, the later it stood there. */
+const PRIOR_WEIGHT = 1.5;
+const PRIOR_STEP = -0.01;
+
+/** Those first that are likeliest to be needed again; equals in the order in which they were met. */
+function ranked(candidates: readonly Candidate[], entries: number): string[] {
+  return candidates
+    .map((candidate) => ({ value: candidate.value, score: scoreOf(candidate, entries) }))
+    .sort((a, b) => b.score - a.score)
+    .map(({ value }) => value);
+}
+
+function scoreOf(candidate: Candidate, entries: number): number {
+  const { value, form, texts, user, called, crowd, depth, first, prior } = candidate;
+  // One that these entries do not hold was alone, and at the beginning, as far as they tell.
+  const seen = texts > 0;
+  return (
+    FORM_WEIGHTS[form] +
+    (user ? USER_WEIGHT : 0) +
+    (called ? CALLED_WEIGHT : 0) +
+    TEXTS_WEIGHT * Math.log2(Math.max(1, texts)) +
+    CROWD_WEIGHT * (seen ? Math.log2(Math.min(crowd, LARGEST_CROWD)) : 0) +
+    DEPTH_WEIGHT * (seen ? depth : 0) +
+    FIRST_WEIGHT * ((first + 1) / (entries + 1)) +
+    LENGTH_WEIGHT * Math.log2(value.length) +
+    (prior > 0 ? PRIOR_WEIGHT + PRIOR_STEP * prior : 0)
+  );
+}
+
+/* -------------------------------------------------------------- trajectory */
+
+const REF = /\bref_[a-z2-7]{26}\b/g;
+const REFS_PER_TURN = 6;
+const TOOLS_PER_TURN = 12;
+const LONGEST_NAME = 48;
+
+/** One line per turn: the tools invoked, how often, and the latest refs that occur in it. */
+function turnLines(entries: readonly Entry[]): string[] {
+  const lines: string[] = [];
+  let tools = new Map<string, number>();
+  let refs = new Set<string>();
+  let start: number | undefined;
+  const close = (): void => {
+    if (start !== undefined && tools.size > 0) lines.push(writeTurn(start, tools, refs));
+    tools = new Map();
+    refs = new Set();
+  };
+  for (const entry of entries) {
+    if (entry.role === 'user' || start === undefined) {
+      close();
+      start = entry.index;
+    }
+    for (const { name } of entry.calls) {
+      const label = name.replace(/\s+/g, ' ').slice(0, LONGEST_NAME);
+      tools.set(label, (tools.get(label) ?? 0) + 1);
+    }
+    for (const text of [entry.text, ...entry.calls.map((call) => call.input)])
+      if (text.includes('⟦removed:')) for (const [ref] of text.matchAll(REF)) refs.add(ref);
+  }
+  close();
+  return lines;
+}
+
+function writeTurn(start: number, tools: ReadonlyMap<string, number>, refs: ReadonlySet<string>): string {
+  const names = [...tools].map(([name, count]) => (count === 1 ? name : `${name} ×${count}`));
+  const more = names.length > TOOLS_PER_TURN ? ` and ${names.length - TOOLS_PER_TURN} more` : '';
+  const kept = [...refs].slice(-REFS_PER_TURN);
+  const where = kept.length > 0 ? `; refs ${kept.join(' ')}` : '';
+  return `${TURN_START}${start}: ${names.slice(0, TOOLS_PER_TURN).join(', ')}${more}${where}`;
+}
+
+/* ----------------------------------------------------------------- writing */
+
+/** The trajectory has at most this share of a ledger, its latest turns first. */
+const TRAJECTORY_SHARE = 1 / 4;
+
+/** The ledger as text, with its heading; empty when nothing fits. */
+export function writeLedger(facts: LedgerFacts, room: LedgerRoom): string {
+  const { maxTokens, counter, alreadyIn, includeTrajectory } = room;
+  let left = maxTokens - counter.marker(`${LEDGER_HEADING}\n`);
+  if (left <= 0) return '';
+  const turns: string[] = [];
+  if (includeTrajectory) {
+    let share = Math.floor(left * TRAJECTORY_SHARE);
+    for (const line of facts.turns.toReversed()) {
+      const text = neutralize(line);
+      const cost = counter.text(`\n${text}`);
+      if (cost > share) break;
+      share -= cost;
+      left -= cost;
+      turns.unshift(text);
+    }
+  }
+  const literals: string[] = [];
+  let written = alreadyIn;
+  for (const value of facts.literals) {
+    if (left < 2) break;
+    const literal = neutralize(value);
+    if (written.includes(literal)) continue;
+    const cost = counter.text(`, ${literal}`);
+    if (cost > left) continue;
+    left -= cost;
+    literals.push(literal);
+    written += `\n${literal}`;
+  }
+  return assemble(literals, turns, maxTokens, counter);
+}
+
+/** Tokens of parts need not add up to those of the whole: what is too much goes, the least important first. */
+function assemble(
+  literals: readonly string[],
+  turns: readonly string[],
+  maxTokens: number,
+  counter: TokenCounter,
+): string {
+  const textOf = (kept: number): string => {
+    const lines = [...(kept > 0 ? [literals.slice(0, kept).join(', ')] : []), ...turns];
+    return lines.length === 0 ? '' : `${LEDGER_HEADING}\n${lines.join('\n')}`;
+  };
+  const fits = (kept: number): boolean => counter.text(textOf(kept)) <= maxTokens;
+  const kept = mostFitting(literals.length, fits);
+  return kept > 0 || fits(0) ? textOf(kept) : '';
+}

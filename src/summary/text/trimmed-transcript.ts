@@ -1,0 +1,49 @@
+/** What `auto` trims, as segments that link back to the one before, and the line that names the last of them. */
+
+import type { History } from '../../memory/conversation/history.ts';
+import { parseTrimLine, writeTrimLine } from '../../memory/edits/placeholder.ts';
+import { TRIM_LINE_TOKENS, type TrimmedSpan } from '../../memory/edits/trim.ts';
+import type { ShownTrim } from '../../memory/plan/view.ts';
+import type { TokenCounter } from '../../memory/tokens/tokens.ts';
+import type { StoredContent } from '../../storage/refs/store.ts';
+import type { Tenant } from '../../tenant/identity.ts';
+import { transcriptOf } from '../kept-transcript.ts';
+
+export interface TrimmedTranscript {
+  /** To be written before the line is shown; none without a tenant. */
+  readonly segments: readonly StoredContent[];
+  readonly shown: ShownTrim;
+}
+
+export function trimmedTranscript(
+  history: History,
+  { from, ends, opens }: TrimmedSpan,
+  tenant: Tenant | undefined,
+  conversation: string | undefined,
+  counter: TokenCounter,
+): TrimmedTranscript {
+  // A line that came back names what was trimmed before.
+  const summary = history.echo?.last === opens ? history.echo.length : 0;
+  const opening = parseTrimLine((history.messages[opens]?.opening() ?? '').slice(summary));
+  const known = opening && tenant?.refs.owns(opening.ref) ? opening : undefined;
+  const segments: StoredContent[] = [];
+  for (const [index, end] of ends.entries()) {
+    if (!tenant) break;
+    const earlier = segments.at(-1)?.ref ?? known?.ref;
+    const range = { history, from: ends[index - 1] ?? from, end, earlier };
+    segments.push(transcriptOf(range, tenant, conversation, counter));
+  }
+  const newest = segments.at(-1);
+  const kept = newest && { ref: newest.ref, ...sizeOf(newest) };
+  const line = writeTrimLine([from, (ends.at(-1) ?? from) - 1], kept);
+  const tokens = counter.text(line) - TRIM_LINE_TOKENS;
+  return {
+    segments,
+    shown: { message: opens, line, opening: known ? summary + known.length : 0, kept, tokens },
+  };
+}
+
+function sizeOf(content: StoredContent): { tokens: number; bytes: number } {
+  const { tokens, bytes } = content.metadata();
+  return { tokens, bytes };
+}

@@ -1,0 +1,130 @@
+/**
+ * What a stored object looks like: everything but its length is encrypted.
+ *
+ *     2 (1 byte) · key id (4) · nonce (12) · AES-256-GCM( plaintext )
+ *
+ * The key id names the secret, so that what was sealed under an earlier one is told from what is damaged. Version 1, of Precis up to 0.5.0,
+ * has no key id.
+ *
+ * The plaintext of a ref is the length of its metadata (4, big endian) · metadata (JSON) · content; that of a pack of archived messages is
+ * the pack. Tenant, name and purpose are additional data: an object that is moved to another key does not open there.
+ */
+import { Buffer } from 'node:buffer';
+import { z } from 'zod';
+import type { Tenant } from './identity.ts';
+
+const VERSION = 2;
+const FIRST_VERSION = 1;
+const KEY_ID_BYTES = 4;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const LENGTH_BYTES = 4;
+
+const metadataSchema = z.object({
+  tool_name: z.string(),
+  tool_call_id: z.string(),
+  content_type: z.string(),
+  tokens: z.number(),
+  bytes: z.number(),
+  /** Seconds since the epoch. */
+  created: z.number(),
+  conversation: z.string().optional(),
+});
+
+/** What is kept beside a content. */
+export type Metadata = z.infer<typeof metadataSchema>;
+
+export interface Opened {
+  readonly metadata: Metadata;
+  readonly content: Uint8Array<ArrayBuffer>;
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** What is sealed: a removed content, a pack of archived messages, or a compaction item, which has a key of its own. */
+type Purpose = 'content' | 'archive' | 'compaction';
+
+export async function sealEnvelope(
+  tenant: Tenant,
+  ref: string,
+  metadata: Metadata,
+  content: Uint8Array,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const head = encoder.encode(JSON.stringify(metadata));
+  const plain = new Uint8Array(LENGTH_BYTES + head.length + content.length);
+  new DataView(plain.buffer).setUint32(0, head.length);
+  plain.set(head, LENGTH_BYTES);
+  plain.set(content, LENGTH_BYTES + head.length);
+  return sealBytes(tenant, 'content', ref, plain);
+}
+
+/** @throws when the object is damaged, of another version, or of another tenant, ref or purpose */
+export async function openEnvelope(tenant: Tenant, ref: string, envelope: ArrayBuffer): Promise<Opened> {
+  const plain = await openBytes(tenant, 'content', ref, envelope);
+  const headLength = new DataView(plain).getUint32(0);
+  const head = decoder.decode(new Uint8Array(plain, LENGTH_BYTES, headLength));
+  return {
+    metadata: metadataSchema.parse(JSON.parse(head)),
+    content: new Uint8Array(plain, LENGTH_BYTES + headLength),
+  };
+}
+
+/** Encrypts the plaintext of the object of this name. */
+export async function sealBytes(
+  tenant: Tenant,
+  purpose: Purpose,
+  name: string,
+  plain: Uint8Array<ArrayBuffer>,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
+  const key = await tenant.key(keyOf(purpose));
+  const additional = `precis2:${purpose}:${tenant.id}:${name}`;
+  const sealed = await crypto.subtle.encrypt(algorithm(additional, nonce), key, plain);
+  const head = 1 + KEY_ID_BYTES;
+  const envelope = new Uint8Array(head + NONCE_BYTES + sealed.byteLength);
+  envelope[0] = VERSION;
+  envelope.set(Buffer.from(tenant.keyId, 'hex'), 1);
+  envelope.set(nonce, head);
+  envelope.set(new Uint8Array(sealed), head + NONCE_BYTES);
+  return envelope;
+}
+
+/** Whether bytes have the form of an envelope, of whatever secret and tenant. */
+export function isEnvelope(bytes: Uint8Array): boolean {
+  const head = bytes[0] === VERSION ? 1 + KEY_ID_BYTES : 1;
+  const isKnown = bytes[0] === VERSION || bytes[0] === FIRST_VERSION;
+  return isKnown && bytes.length >= head + NONCE_BYTES + TAG_BYTES;
+}
+
+/**
+ * The plaintext.
+ *
+ * @throws when the object is damaged, of another version, or of another secret, tenant, name or purpose
+ */
+export async function openBytes(
+  tenant: Tenant,
+  purpose: Purpose,
+  name: string,
+  envelope: ArrayBuffer,
+): Promise<ArrayBuffer> {
+  const bytes = new Uint8Array(envelope);
+  const version = bytes[0];
+  if (version !== VERSION && version !== FIRST_VERSION)
+    throw new Error(`stored object of unknown version ${version}`);
+  const head = version === VERSION ? 1 + KEY_ID_BYTES : 1;
+  if (version === VERSION && Buffer.from(bytes.subarray(1, head)).toString('hex') !== tenant.keyId)
+    throw new Error('stored object of another secret');
+  const nonce = bytes.slice(head, head + NONCE_BYTES);
+  const key = await tenant.key(keyOf(purpose));
+  const additional = `${version === VERSION ? 'precis2' : 'precis'}:${purpose}:${tenant.id}:${name}`;
+  return crypto.subtle.decrypt(algorithm(additional, nonce), key, bytes.subarray(head + NONCE_BYTES));
+}
+
+function keyOf(purpose: Purpose): 'content' | 'compaction' {
+  return purpose === 'compaction' ? 'compaction' : 'content';
+}
+
+function algorithm(additional: string, iv: Uint8Array<ArrayBuffer>): SubtleCryptoEncryptAlgorithm {
+  return { name: 'AES-GCM', iv, additionalData: encoder.encode(additional) };
+}

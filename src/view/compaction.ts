@@ -1,0 +1,118 @@
+/** The whole of a conversation as one opaque item, which its caller sends back in the place of what it stands for (design §5). */
+import { type History, readHistory } from '../memory/conversation/history.ts';
+import type { Report, TokenUsage } from '../memory/plan/report.ts';
+import type { View } from '../memory/plan/view.ts';
+import { wholeSummary } from '../memory/strategy/strategy.ts';
+import type { ModelRequest, WireMessage } from '../protocol/model-request.ts';
+import { sealingTenant } from '../request/caller.ts';
+import type { ChosenStrategy } from '../request/choose-strategy.ts';
+import { ApiError } from '../request/errors.ts';
+import { checkPlanned } from '../request/known-key.ts';
+import { noteNamed } from '../request/named-refs.ts';
+import type { Place } from '../request/owner.ts';
+import { sealCompaction } from '../tenant/sealed-item.ts';
+import { checkSize, makeView, type RequestScope } from './make-view.ts';
+
+/** User messages that stand beside an item, the newest ones, in tokens. */
+const RECENT_USER_TOKENS = 20_000;
+
+export interface Compaction {
+  /** The opaque text. */
+  readonly sealed: string;
+  /** Recent user messages that the item's summary covers. */
+  readonly users: readonly WireMessage[];
+  readonly report: Report;
+  /** What the summary cost. */
+  readonly usage: TokenUsage;
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** What stands for nothing yet has cost nothing. */
+const NO_USAGE: TokenUsage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+
+/**
+ * Compacts all but the preamble. What a summary can't stand for is in the item as it came: an unanswered call, what the upstream has compacted,
+ * or everything where no summary would be shorter.
+ *
+ * @throws ApiError without a tenant, and for what can't be read
+ */
+export async function compactConversation(
+  request: ModelRequest,
+  chosen: ChosenStrategy,
+  place: Place,
+  scope: RequestScope,
+): Promise<Compaction> {
+  const tenant = sealingTenant(scope.caller);
+  checkSize(request);
+  const spoken = request.messages.filter(({ role }) => role !== 'preamble');
+  if (spoken.length === 0)
+    throw new ApiError('invalid_messages', 'There must be items to be compacted.', 'input');
+  const strategy = wholeSummary(chosen.strategy);
+  const options = { force: true, dryRun: false, count: true, expressly: true, whole: true };
+  const made = await makeView(request, { ...chosen, strategy }, place, scope, options);
+  checkPlanned(made.report, scope);
+  const isKept = standsFor(made.report);
+  const view = isKept ? made.view : undefined;
+  const report = isKept ? made.report : untouched(made.report);
+  const history = made.history ?? readHistory(request.messages);
+  const held = heldBy(request, view);
+  scope.waitUntil(noteNamed(encoder.encode(held), request, place, scope));
+  const { counter } = await scope.learned.counting(request.model);
+  return {
+    sealed: await sealCompaction(tenant, place, held),
+    users: view?.summary ? recentUsers(request.messages, history, view, (at) => counter.message(at)) : [],
+    report: { ...report, mode: chosen.strategy.mode },
+    usage: report.summary?.usage ?? NO_USAGE,
+  };
+}
+
+/** Whether a summary may take the place of what it covers: a digest whose transcript is not kept would lose it for good. */
+function standsFor({ summary }: Report): boolean {
+  return summary !== undefined && (summary.status === 'completed' || summary.ref !== undefined);
+}
+
+/** The report of a conversation that is held as it came. */
+function untouched({ summary: _, ...report }: Report): Report {
+  return { ...report, applied_edits: [], refs: [], frontier: { unit: 0, moved: false } };
+}
+
+/** The summary, and whatever it does not stand for, as JSON. */
+function heldBy({ messages, compacted }: ModelRequest, view: View | undefined): string {
+  const summary = view?.summary;
+  const covered = (index: number): boolean =>
+    summary !== undefined && (view?.dropped.has(index) === true || summary.request?.message === index);
+  const stands = new Set(compacted);
+  const rest = messages.filter((message, index) =>
+    message.role === 'preamble' ? stands.has(message) : !covered(index),
+  );
+  // What stands before all that is not covered stands for a beginning too.
+  const tail = rest.findIndex(({ role }) => role !== 'preamble');
+  const before = tail < 0 ? rest.length : tail;
+  const texts = rest.map(({ json }) => decoder.decode(json));
+  const block = summary ? [JSON.stringify({ role: 'user', content: summary.block })] : [];
+  return [...texts.slice(0, before), ...block, ...texts.slice(before)].join(',');
+}
+
+/** The newest user messages, in order. One that holds an earlier summary is none of the user's. */
+function recentUsers(
+  messages: readonly WireMessage[],
+  { units, turns, echo }: History,
+  { dropped, summary }: View,
+  tokensOf: (message: WireMessage) => number,
+): WireMessage[] {
+  const recent: WireMessage[] = [];
+  let room = RECENT_USER_TOKENS;
+  for (const turn of turns.toReversed()) {
+    const index = units[turn]?.first ?? -1;
+    const message = messages[index];
+    const isCovered = dropped.has(index) || summary?.request?.message === index;
+    if (!message || !isCovered || index === echo?.last) continue;
+    room -= tokensOf(message);
+    // The request that is worked on stays, however long it is.
+    if (room < 0 && recent.length > 0) break;
+    recent.unshift(message);
+  }
+  return recent;
+}

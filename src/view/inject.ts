@@ -1,0 +1,86 @@
+/**
+ * Cross-session memory (design §7): what a user's other conversations came to, as one block behind the preamble. It is put together at
+ * a conversation's first request and frozen there, so that its bytes never change.
+ */
+
+import { within } from '../lib/time-limit.ts';
+import { logCaught } from '../log.ts';
+import type { Report, Warning } from '../memory/plan/report.ts';
+import { type Injection, writeInjection } from '../memory/strategy/injection.ts';
+import type { InjectedMessage, ModelRequest } from '../protocol/model-request.ts';
+import { storedConversation } from '../request/conversation.ts';
+import { ApiError } from '../request/errors.ts';
+import type { Place } from '../request/owner.ts';
+import { callObject } from '../storage/conversation/key.ts';
+import type { RequestScope } from './make-view.ts';
+
+/** Of so many conversations at the most; 800 tokens hold no more. */
+const MOST_CONVERSATIONS = 5;
+
+/** Three calls, and the first time a look at the caller's key. In milliseconds. */
+const READ_LIMIT_MS = 3_000;
+
+export interface Injected {
+  readonly message?: InjectedMessage;
+  readonly tokens?: number;
+  readonly warnings: readonly Warning[];
+}
+
+const NOTHING: Injected = { warnings: [] };
+
+/** @param injection undefined when it is off */
+export async function injectionFor(
+  { model, tooManyMessages, upstreamState }: ModelRequest,
+  injection: Injection | undefined,
+  place: Place,
+  scope: RequestScope,
+): Promise<Injected> {
+  if (!injection || place.off.length > 0) return NOTHING;
+  if (tooManyMessages) return { warnings: ['too_many_messages'] };
+  if (upstreamState !== undefined) return { warnings: ['upstream_state'] };
+  const { caller, services, timings } = scope;
+  const { tenant } = caller;
+  const { user, conversation } = place;
+  if (!tenant) return { warnings: ['no_tenant'] };
+  if (conversation === undefined) return { warnings: ['no_conversation'] };
+  if (user === undefined) return { warnings: ['no_user'] };
+  const stored = storedConversation(user, { id: conversation }, tenant, services);
+  const { publishTo } = stored;
+  if (!publishTo) return NOTHING;
+  try {
+    const { counter } = await scope.learned.counting(model);
+    const find = async (): Promise<string> => {
+      const frozen = await callObject(stored.memory, (stub) => stub.injection());
+      if (frozen !== null) return frozen;
+      // Nothing can be frozen yet, and what is not frozen would come and go.
+      if (!(await scope.mayStore(tenant)))
+        throw new ApiError('invalid_api_key', 'The key is not known to be accepted.');
+      const latest = await callObject(
+        () => services.user(publishTo.user),
+        (stub) => stub.latest({ except: publishTo.conversation, most: MOST_CONVERSATIONS }),
+      );
+      const texts = latest.map(({ text }) => text);
+      const written = writeInjection(texts, injection.max_tokens, counter);
+      return callObject(stored.memory, (stub) => stub.freezeInjection(written));
+    };
+    const block = await timings.measure('store', () => within(READ_LIMIT_MS, find()));
+    if (block === '') return NOTHING;
+    return {
+      message: { role: injection.role, content: block },
+      tokens: counter.text(block),
+      warnings: [],
+    };
+  } catch (error) {
+    logCaught(services.log, 'warn', "a user's memory could not be read", error);
+    return { warnings: ['store_failed'] };
+  }
+}
+
+/** The report with what was put in. */
+export function withInjection(report: Report, { tokens, warnings }: Injected): Report {
+  return {
+    ...report,
+    ...(tokens === undefined ? {} : { injection: { tokens } }),
+    warnings: [...new Set([...report.warnings, ...warnings])],
+  };
+}

@@ -1,0 +1,52 @@
+/** Which tools of ours a request is given: the one that fetches what was removed, and the one that searches the archive (design §3). */
+import {
+  type AutoStrategy,
+  type CompactStrategy,
+  type MemoryStrategy,
+  retrieves,
+} from '../memory/strategy/strategy.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
+import { SEARCH_NAMES, searchDefinitionOf } from '../retrieval/search-memory.ts';
+import { definitionOf, freeName, RETRIEVE_NAMES } from '../retrieval/tool.ts';
+import type { Tenant } from '../tenant/identity.ts';
+
+/** Tools that one request may have (https://platform.openai.com/docs/api-reference/chat/create, `tools`). */
+const MOST_TOOLS = 128;
+
+export interface OfferedTools {
+  /** The strategy that asks for them. */
+  readonly strategy: CompactStrategy | AutoStrategy;
+  /** Their names, as far as the caller's tools leave them free. */
+  readonly names: ReadonlySet<string>;
+  /** The name of the one that searches; absent without an archive. */
+  readonly search: string | undefined;
+  /** The definitions: the same bytes on every request, since they stand before the messages in the upstream's cache. */
+  readonly definitions: readonly string[];
+}
+
+/**
+ * The tools for a request. They depend on strategy, tools and key alone, never on what the conversation holds by now: a list of tools that
+ * comes and goes would break the cached prefix.
+ *
+ * @returns `off` where the strategy asks for them and the request can't have all of them; upstreams refuse too many tools
+ */
+export function offerTools(
+  request: ModelRequest,
+  strategy: MemoryStrategy,
+  tenant: Tenant | undefined,
+): OfferedTools | 'off' | undefined {
+  if (!retrieves(strategy, request.hasTools) || !tenant) return undefined;
+  if (!request.takesTools) return 'off';
+  const taken = request.toolNames;
+  const retrieve = freeName(RETRIEVE_NAMES, taken);
+  const search = strategy.archive ? freeName(SEARCH_NAMES, taken) : undefined;
+  if (!retrieve) return 'off';
+  const definitions = [definitionOf(retrieve), ...(search ? [searchDefinitionOf(search)] : [])];
+  if ((request.tools?.count ?? 0) + definitions.length > MOST_TOOLS) return 'off';
+  return {
+    strategy,
+    names: new Set(definitions.map((definition) => definition.function.name)),
+    search,
+    definitions: definitions.map((definition) => request.toolJson(definition)),
+  };
+}

@@ -1,0 +1,74 @@
+/** The storing of what one plan removes. */
+
+import { after } from '../lib/time-limit.ts';
+import type { Removal } from '../memory/edits/removal.ts';
+import type { Plan } from '../memory/plan/plan.ts';
+import type { StoredContent } from '../storage/refs/store.ts';
+import { type RefWriter, WRITE_LIMIT_MS } from '../storage/refs/writer.ts';
+import type { Tenant } from '../tenant/identity.ts';
+import { type Prepared, type RequestScope, refWriterOf } from './make-view.ts';
+
+/** A session's name is kept up to this length, in characters. */
+const LONGEST_SESSION = 256;
+
+export class PlanStorage {
+  private readonly plan: Plan;
+  private readonly tenant: Tenant;
+  private readonly scope: RequestScope;
+  private readonly writer: RefWriter;
+  private readonly conversation: string | undefined;
+
+  constructor(plan: Plan, tenant: Tenant, prepared: Prepared) {
+    const { scope, place } = prepared;
+    this.plan = plan;
+    this.tenant = tenant;
+    this.scope = scope;
+    this.writer = refWriterOf(tenant, prepared);
+    this.conversation = (place.conversation ?? scope.session)?.slice(0, LONGEST_SESSION);
+  }
+
+  isWritten(ref: string): boolean {
+    return this.writer.isKnown(ref);
+  }
+
+  /** Writes what the view is to name, as far as the time allows. */
+  async write(): Promise<void> {
+    const segments = this.plan.segments.map((segment) => this.contents(segment));
+    if (!segments.some((segment) => segment.length > 0)) return;
+    await this.scope.timings.measure('store', async () => {
+      const limit = after(WRITE_LIMIT_MS);
+      const unproven = segments.flat().some(({ ref }) => !this.writer.isKnown(ref));
+      if (!unproven || (await Promise.race([this.scope.mayStore(this.tenant), limit.over.then(() => false)])))
+        await this.writer.ensure(segments, limit.over);
+      limit.clear();
+    });
+    if (segments.flat().some(({ ref }) => !this.writer.isKnown(ref)))
+      this.scope.services.log('warn', 'some contents are not known to be stored', { code: 'store_failed' });
+  }
+
+  async prepareNext(): Promise<void> {
+    await this.writer.prepare(this.contents(this.plan.upcoming));
+  }
+
+  private contents(removals: readonly Removal[]): StoredContent[] {
+    return removals.flatMap((removal) => {
+      const { ref, content } = removal;
+      if (ref === undefined) return [];
+      return [
+        {
+          ref,
+          text: () => content().text,
+          metadata: () => ({
+            tool_name: removal.tool,
+            tool_call_id: removal.callId,
+            content_type: content().type,
+            tokens: removal.tokens,
+            bytes: removal.bytes,
+            created: Math.floor(Date.now() / 1000),
+            ...(this.conversation === undefined ? {} : { conversation: this.conversation }),
+          }),
+        },
+      ];
+    });
+  }
+}

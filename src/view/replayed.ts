@@ -1,0 +1,62 @@
+/** The view of every mode that is planned by replay: plan, write what the view will name, serve its summary, render. */
+import { type Plan, plan } from '../memory/plan/plan.ts';
+import { reportOf } from '../memory/plan/report.ts';
+import { render, shownIn, type View } from '../memory/plan/view.ts';
+import { cachedShare } from '../memory/strategy/prices.ts';
+import type { ReplayedStrategy } from '../memory/strategy/strategy.ts';
+import { labelDigest } from '../tenant/identity.ts';
+import type { MadeView, Prepared } from './make-view.ts';
+import { PlanStorage } from './plan-storage.ts';
+import { PrefixSummary } from './prefix-summary.ts';
+import { keepTrimmed } from './trimmed-messages.ts';
+
+export async function replayedView(strategy: ReplayedStrategy, prepared: Prepared): Promise<MadeView> {
+  const { history, outline, scope, options, source } = prepared;
+  const { caller, services } = scope;
+  const counting = await prepared.counting();
+  const { counter } = counting;
+  const planned = plan(
+    strategy,
+    {
+      ...outline,
+      toolTokens: prepared.toolTokens(counter),
+      cachedShare: cachedShare(outline.model, services.config.modelPrices),
+    },
+    { ...counting, refs: caller.tenant?.refs, digest: labelDigest },
+  );
+  const storage =
+    caller.tenant && !options.dryRun ? new PlanStorage(planned, caller.tenant, prepared) : undefined;
+  const isWritten = (ref: string): boolean => storage?.isWritten(ref) ?? true;
+  const summary =
+    strategy.mode === 'summarize' || strategy.mode === 'auto'
+      ? new PrefixSummary(strategy, prepared, planned, counter, isWritten)
+      : undefined;
+  // The summarizer reads what the model reads: it must be known before what is a placeholder.
+  await storage?.write();
+  const [served, trim] = await Promise.all([
+    summary?.serve(),
+    planned.trimmed && summary && keepTrimmed(planned, prepared, summary.ports()),
+  ]);
+  const prefix = trim ? planned.trimmed?.prefix : planned.prefix;
+  const shown = served && prefix && shownIn({ history, prefix }, served, counter);
+  const view = render(planned, isWritten, shown, trim);
+  const warnings = [...prepared.warnings, ...(summary?.warnings ?? [])];
+  const reported = served && shown && summary?.reported(served, shown);
+  return {
+    view,
+    history,
+    report: reportOf(planned, view, source, warnings, {
+      summary: reported,
+      trimmed: trimmedIn(planned, view),
+    }),
+    prepareNext: async () => {
+      await Promise.all([storage?.prepareNext(), summary?.prepareNext()]);
+    },
+  };
+}
+
+/** How many messages a trim has taken out of the view. */
+function trimmedIn({ trimmed }: Plan, { trim, dropped }: View): number {
+  const from = trim && trimmed?.from;
+  return from === undefined ? 0 : [...dropped].filter((message) => message >= from).length;
+}
