@@ -1,7 +1,7 @@
 /** Results that come after the model was asked again: what a view once left out does not return, and pairs stay whole. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readHistory } from '../../src/memory/conversation/history.ts';
+import { messagesOf as messagesIn, readHistory } from '../../src/memory/conversation/history.ts';
 import { createContentFacts } from '../../src/memory/edits/compact.ts';
 import { createWrittenPreviews } from '../../src/memory/edits/preview.ts';
 import { plan } from '../../src/memory/plan/plan.ts';
@@ -49,9 +49,13 @@ const CASES: [modes: string, views: fc.Arbitrary<Case>][] = [
   ]),
 ];
 
-/** Messages with a call that a further result has been given to since an earlier request, and all results of theirs. */
+/**
+ * Messages with a call that a further result has been given to since an earlier request, and all results of theirs. A unit comes back
+ * whole, so what stands in one with such a result does too.
+ */
 function recalled(earlier: Viewed, later: Viewed): ReadonlySet<number> {
-  const { callers } = callersOf(later.plan.history);
+  const { history } = later.plan;
+  const { callers } = callersOf(history);
   const before = callersOf(earlier.plan.history);
   const called = new Set(
     [...callers].flatMap(([message, call]) =>
@@ -59,7 +63,13 @@ function recalled(earlier: Viewed, later: Viewed): ReadonlySet<number> {
     ),
   );
   const results = [...callers].flatMap(([message, call]) => (called.has(call) ? [message] : []));
-  return new Set([...called, ...results]);
+  const back = new Set([...called, ...results]);
+  return new Set(
+    history.units
+      .map((unit) => messagesIn(history, unit))
+      .filter((messages) => messages.some((message) => back.has(message)))
+      .flat(),
+  );
 }
 
 /** What the later of two views shows although the earlier one did not. */
