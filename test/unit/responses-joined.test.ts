@@ -462,6 +462,46 @@ describe('an upstream that numbers no items', () => {
     },
   );
 
+  const leftOut: Record<string, (event: Json) => Json | undefined> = {
+    'no index': ({ output_index: _, ...event }) => event,
+    'an index that is null': (event) => ('output_index' in event ? { ...event, output_index: null } : event),
+    'no id of an item': ({ item_id: _, ...event }) => event,
+    'no beginning of an item': (event) => (event.type === 'response.output_item.added' ? undefined : event),
+    'no end of an item': (event) => (event.type === 'response.output_item.done' ? undefined : event),
+    'no output in the end': (event) =>
+      event.type === 'response.completed'
+        ? { ...event, response: { ...(event.response as Json), output: [] } }
+        : event,
+  };
+  const lacks = Object.keys(leftOut);
+
+  it.each(lacks.flatMap((one) => lacks.map((other) => [one, other])))(
+    'F21: fetches and shows no call of ours with %s and %s',
+    (one, other) => {
+      const changed = (frame: string): string => {
+        const event = leftOut[one]?.(JSON.parse(/^data: (.*)$/m.exec(frame)?.[1] ?? ''));
+        const left = event && leftOut[other]?.(event);
+        return left ? `event: ${left.type}\ndata: ${JSON.stringify(left)}\n\n` : '';
+      };
+      const ours = { ...call('retrieve_ref', '{"ref":"ref_1"}') };
+      const beginnings: ResponseAnswer[] = [
+        { reasoning, toolCalls: [ours] },
+        { reasoning, content: 'Wait.', toolCalls: [ours, call('look_up')] },
+      ];
+      for (const first of beginnings) {
+        const seen = streamed([first, { reasoning, content: 'So.' }], 1, changed);
+        expect(seen.turns).toMatchObject([{ calls: [{ id: ours.id, arguments: '{"ref":"ref_1"}' }] }]);
+        expect(seen.text).not.toContain('retrieve_ref');
+        expect(seen.text).toContain('"delta":"So."');
+        const ids = seen.events.flatMap(({ response }) => (response ? [(response as Json).id] : []));
+        expect(new Set(ids).size).toBe(1);
+      }
+      const callers = streamed([{ toolCalls: [call('look_up'), ours] }], 1, changed);
+      expect([callers.turns, callers.text.includes('retrieve_ref')]).toEqual([[], false]);
+      expect(callers.text).toContain('look_up');
+    },
+  );
+
   it('F21: keeps its bytes where nothing of it is ours', () => {
     const streams = responsesFormat.joinStreams(OURS, () => true);
     const events = llama('a', 'Hello.', true, 'look_up', 'look_up');

@@ -29,9 +29,10 @@ interface StreamEvent {
 
 /** An item of the answer that is coming. */
 interface Place {
-  fate: Fate;
+  /** Unknown where the upstream has not said how the item begins, until it says how it ends. */
+  fate: Fate | 'unknown';
   /** As it began. */
-  readonly begun: Json;
+  begun: Json;
   /** The index that the caller sees. */
   shown: number | undefined;
   /** As it ended; undefined as long as it has not. */
@@ -44,6 +45,10 @@ const IN_PROGRESS = 'response.in_progress';
 /** Events that open a response. */
 export const OPENS: ReadonlySet<string> = new Set(['response.created', 'response.queued', IN_PROGRESS]);
 const ENDS = new Set(['response.completed', 'response.incomplete', 'response.failed']);
+
+/** Events of a call, whose name they may not tell. */
+const OF_CALL = /^response\.(?:function_call_arguments|custom_tool_call_input)\./;
+const ARGUMENTS_DONE = 'response.function_call_arguments.done';
 
 /** Events of a text. Upstreams that name no item send them too, and a text is never a call. */
 const OF_TEXT = /^response\.(?:output_text|content_part|refusal)\./;
@@ -146,7 +151,7 @@ export class ResponsesStreams implements JoinedStreams {
   private isOfItem(event: StreamEvent): boolean {
     const { output_index, item, item_id } = event.fields;
     if (typeof output_index === 'number' || typeof item_id === 'string') return true;
-    if (typeof item === 'object' && item !== null) return true;
+    if ((typeof item === 'object' && item !== null) || OF_CALL.test(event.type)) return true;
     return event.type.startsWith('response.') && !OPENS.has(event.type) && this.places.length > 0;
   }
 
@@ -154,10 +159,13 @@ export class ResponsesStreams implements JoinedStreams {
     const item = asObject(event.fields.item);
     const begins = event.type === 'response.output_item.added';
     const ends = event.type === 'response.output_item.done';
-    const known = begins ? undefined : this.known(index, event.fields.item_id, item);
-    const place = known ?? this.begun(item);
+    const found = begins ? undefined : this.known(index, event.fields.item_id, item);
+    const known = found && isNoCallFor(event, found) ? undefined : found;
+    const place = known ?? (item.type === undefined ? this.unknown(event) : this.begun(item));
     if (ends) place.item = item;
-    const before = known ? [] : this.place(index, place);
+    if (event.type === ARGUMENTS_DONE && !place.item)
+      place.begun = { ...place.begun, arguments: event.fields.arguments };
+    const before = known ? this.decide(place, item) : this.place(index, place);
     if (place.fate === 'hidden') return before;
     if (place.fate === 'shown') return [...before, this.shownEvent(event, place)];
     place.held.push(event);
@@ -166,6 +174,26 @@ export class ResponsesStreams implements JoinedStreams {
 
   private begun(item: Json): Place {
     return { fate: this.sorter.next(item), begun: item, shown: undefined, item: undefined, held: [] };
+  }
+
+  /** Of an item whose beginning the upstream has not told. */
+  private unknown({ type, fields }: StreamEvent): Place {
+    const begun: Json = { id: fields.item_id };
+    if (type.startsWith('response.reasoning')) return this.begun({ ...begun, type: 'reasoning' });
+    if (!OF_CALL.test(type)) return this.begun(begun);
+    const of = type.includes('custom_tool') ? 'custom_tool_call' : 'function_call';
+    return { ...this.begun(begun), fate: 'unknown', begun: { ...begun, type: of } };
+  }
+
+  /** The fate of an item of which it is not known yet, once the item is. */
+  private decide(place: Place, item: Json): Uint8Array[] {
+    if (place.fate !== 'unknown' || item.type === undefined) return [];
+    place.begun = item;
+    place.fate = this.sorter.next(item);
+    const held = place.fate === 'held' ? [] : place.held.splice(0);
+    const frames = this.settle(place);
+    if (place.fate === 'shown') frames.push(...held.map((event) => this.shownEvent(event, place)));
+    return frames;
   }
 
   /**
@@ -202,10 +230,15 @@ export class ResponsesStreams implements JoinedStreams {
 
   /** An item begins: what was held before it is seen with it, or not at all. */
   private place(index: number | undefined, place: Place): Uint8Array[] {
-    const frames = place.fate === 'shown' ? this.release() : [];
-    if (place.fate === 'hidden') this.drop();
     this.places.push(place);
     if (index !== undefined) this.placed.set(index, place);
+    return this.settle(place);
+  }
+
+  /** What the fate of an item means for what was held before it. */
+  private settle(place: Place): Uint8Array[] {
+    const frames = place.fate === 'shown' ? this.release() : [];
+    if (place.fate === 'hidden') this.drop();
     if (place.fate === 'shown') place.shown = this.shownCount++;
     return frames;
   }
@@ -244,7 +277,12 @@ export class ResponsesStreams implements JoinedStreams {
       const place = known ?? this.begun(item);
       place.item ??= item;
       // No event has told of it: it is seen here for the first time.
-      if (!known) held.push(...this.place(undefined, place));
+      held.push(...(known ? this.decide(place, item) : this.place(undefined, place)));
+    }
+    for (const place of this.places) {
+      if (place.fate === 'unknown') place.fate = 'held';
+      // Nothing has said that it has ended, but the answer has.
+      if (!place.item && this.sorter.calls(place.begun)) place.item = place.begun;
     }
     if (this.sorter.isOurs && event.type === 'response.completed') {
       this.isThrough = true;
@@ -304,6 +342,13 @@ export class ResponsesStreams implements JoinedStreams {
 
 function indexOf({ fields }: StreamEvent): number | undefined {
   return typeof fields.output_index === 'number' ? fields.output_index : undefined;
+}
+
+/** Whether an event is of a call, and what is known under its index, or before it, is none or is over. */
+function isNoCallFor({ type, fields }: StreamEvent, { begun, item }: Place): boolean {
+  if (!OF_CALL.test(type)) return false;
+  const isOver = item && fields.item_id !== undefined && ![item.id, item.call_id].includes(fields.item_id);
+  return isOver === true || !asString(begun.type).endsWith('_call');
 }
 
 function changed<Value>(before: unknown, now: Value): Value | undefined {
