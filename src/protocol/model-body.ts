@@ -51,6 +51,12 @@ export abstract class ModelBody {
     return span ? jsonOf(this.bytes, span) : undefined;
   }
 
+  /** The caller's tools; none of a list that is not looked into. */
+  protected listedTools(): readonly unknown[] {
+    const list = fieldOf(this.root, 'tools')?.value;
+    return list?.items ? (jsonOf(this.bytes, list) as unknown[]) : [];
+  }
+
   /** A field's value; undefined where it is absent or null. */
   protected given(key: string): JsonSpan | undefined {
     const value = fieldOf(this.root, key)?.value;

@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer';
 import { asObject, asString } from '../lib/json.ts';
 import { type Content, type InlineMedia, jsonBytes, type Weight } from '../memory/conversation/message.ts';
 import type { TextType } from './edits.ts';
-import { type JsonSpan, jsonOf, levels, textOf, within } from './json/spans.ts';
+import { elementsOf, type JsonSpan, jsonOf, textOf } from './json/spans.ts';
 
 /**
  * Flat prices in tokens. Images: the base and four tiles of GPT-4o's high detail at 1024 × 1024, and its low detail
@@ -47,9 +47,10 @@ export function plain(text: string): Content {
 
 /** A content of parts; one part of text alone is a text. @param span of the array */
 export function contentOfParts(body: Uint8Array, span: JsonSpan, format: PartFormat): Content {
-  const parts = jsonOf(body, span) as unknown[];
-  const only = parts.length === 1 ? format.textOf(parts[0]) : undefined;
-  if (only !== undefined) return plain(only);
+  const parts = partsIn(body, span);
+  const only = onlyOf(parts);
+  const onlyText = only && format.textOf(only.value);
+  if (onlyText !== undefined) return plain(onlyText);
   const text = textOf(body, span);
   return {
     text,
@@ -61,20 +62,49 @@ export function contentOfParts(body: Uint8Array, span: JsonSpan, format: PartFor
 
 /** What a content of parts holds inline. @param span of the array */
 export function mediaOfParts(body: Uint8Array, span: JsonSpan, format: PartFormat): InlineMedia[] {
-  const spans = within(body, span, levels(1)).items ?? [];
-  return (jsonOf(body, span) as unknown[]).flatMap((value, part) => {
+  const media: InlineMedia[] = [];
+  let part = 0;
+  for (const { value, at } of partsIn(body, span)) {
     const kind = format.inlineKind(value);
-    const at = spans[part];
-    if (!kind || !at) return [];
-    const json = textOf(body, at);
-    return [{ kind, part, tokens: format.priceOf(value), json, room: roomIn(json, [value], format) }];
-  });
+    if (kind) {
+      const json = textOf(body, at);
+      const room = roomIn(json, [{ value }], format);
+      media.push({ kind, part, tokens: format.priceOf(value), json, room });
+    }
+    part++;
+  }
+  return media;
 }
 
 /** The text that a content begins with: of a string all of it, of parts the first one's; empty when that is none. */
 export function openingIn(body: Uint8Array, span: JsonSpan | undefined, format: PartFormat): string {
-  const value = span?.kind === 'array' || span?.kind === 'string' ? jsonOf(body, span) : '';
-  return Array.isArray(value) ? (format.textOf(value[0]) ?? '') : asString(value);
+  if (span?.kind === 'string') return asString(jsonOf(body, span));
+  if (span?.kind !== 'array') return '';
+  for (const { value } of partsIn(body, span)) return format.textOf(value) ?? '';
+  return '';
+}
+
+interface ReadPart {
+  readonly value: unknown;
+}
+
+/** The parts of an array. They are decoded one by one, each time anew: an array may have a hundred thousand. */
+function partsIn(body: Uint8Array, span: JsonSpan): Iterable<ReadPart & { readonly at: JsonSpan }> {
+  return {
+    *[Symbol.iterator]() {
+      for (const at of elementsOf(body, span)) yield { value: jsonOf(body, at), at };
+    },
+  };
+}
+
+/** The part of an array that has one. */
+function onlyOf(parts: Iterable<ReadPart>): ReadPart | undefined {
+  let only: ReadPart | undefined;
+  for (const part of parts) {
+    if (only) return undefined;
+    only = part;
+  }
+  return only;
 }
 
 /** Around the text of the one part that takes the place of several: `[{"type":"text","text":}]`. */
@@ -83,40 +113,52 @@ function aroundText({ text }: PartFormat): number {
 }
 
 /** See `Content.room`. @param json of the parts */
-function roomIn(json: string, parts: readonly unknown[], format: PartFormat): number {
+function roomIn(json: string, parts: Iterable<ReadPart>, format: PartFormat): number {
   return Buffer.byteLength(json) - aroundText(format) - breakpointBytes(parts);
 }
 
 /** A cache breakpoint of any part stays, on the one part. */
-function breakpointBytes(parts: readonly unknown[]): number {
-  return BREAKPOINTS.reduce((sum, key) => {
-    const part = parts.findLast((part) => asObject(part)[key] !== undefined);
-    return sum + (part === undefined ? 0 : jsonBytes({ [key]: asObject(part)[key] }));
-  }, 0);
+function breakpointBytes(parts: Iterable<ReadPart>): number {
+  const last = new Map<string, number>();
+  for (const { value } of parts)
+    for (const key of BREAKPOINTS) {
+      const breakpoint = asObject(value)[key];
+      if (breakpoint !== undefined) last.set(key, jsonBytes({ [key]: breakpoint }));
+    }
+  return [...last.values()].reduce((sum, bytes) => sum + bytes, 0);
 }
 
 /** @param whole the text of all parts, which stands for those that nobody knows: too much rather than too little */
-function weightOf(parts: readonly unknown[], whole: string, format: PartFormat): Weight {
+function weightOf(parts: Iterable<ReadPart>, whole: string, format: PartFormat): Weight {
   const texts: string[] = [];
-  const unknown: unknown[] = [];
   let flat = 0;
-  for (const part of parts) {
-    const { type, refusal } = asObject(part);
-    const text = format.textOf(part);
-    const price = format.priceOf(part);
-    if (text !== undefined) texts.push(text);
-    else if (price > 0) flat += price;
-    else if (type === 'refusal') texts.push(asString(refusal));
-    else unknown.push(part);
+  let hasUnknown = false;
+  for (const { value } of parts) {
+    const known = knownWeightOf(value, format);
+    if (typeof known === 'string') texts.push(known);
+    else if (known === undefined) hasUnknown = true;
+    else flat += known;
   }
-  if (unknown.length === 0) return { texts, flat };
+  if (!hasUnknown) return { texts, flat };
   // Beside media the text of all parts would be mostly theirs.
   if (flat === 0 && !mayHoldMedia(whole)) return { texts: [whole], flat };
-  const others = unknown.map(weightOfJson);
-  return {
-    texts: [...texts, ...others.flatMap((other) => other.texts)],
-    flat: others.reduce((sum, other) => sum + other.flat, flat),
-  };
+  for (const { value } of parts) {
+    if (knownWeightOf(value, format) !== undefined) continue;
+    const other = weightOfJson(value);
+    texts.push(...other.texts);
+    flat += other.flat;
+  }
+  return { texts, flat };
+}
+
+/** The text of a part, or its flat price; undefined for one that nobody knows. */
+function knownWeightOf(part: unknown, format: PartFormat): string | number | undefined {
+  const text = format.textOf(part);
+  if (text !== undefined) return text;
+  const price = format.priceOf(part);
+  if (price > 0) return price;
+  const { type, refusal } = asObject(part);
+  return type === 'refusal' ? asString(refusal) : undefined;
 }
 
 /** Members that name or hold what is not text, in whichever kind of item. What stands in a text is text, base64 or not. */

@@ -1,8 +1,15 @@
 /** Tools of ours beside the caller's, in whichever protocol, and what its rounds append to a body that went up. */
 import { createHash } from 'node:crypto';
 import type { Tools } from '../memory/tokens/tokens.ts';
-import { scanBody } from './body.ts';
-import { fieldOf, type JsonSpan, type Member, type Splice, splice, textOf } from './json/spans.ts';
+import {
+  fieldOf,
+  type JsonSpan,
+  type Member,
+  type Splice,
+  scanObject,
+  splice,
+  textOf,
+} from './json/spans.ts';
 
 /** A tool of ours, in the form of chat completions (https://platform.openai.com/docs/api-reference/chat/create, `tools`). */
 export interface FunctionTool<Name extends string = string> {
@@ -83,8 +90,8 @@ export function appendTo(
   field: 'messages' | 'input',
   added: readonly object[],
 ): Uint8Array {
-  const scanned = scanBody(body, new Map());
-  const list = scanned.ok ? fieldOf(scanned.value, field)?.value : undefined;
+  const root = scanObject(body, { fields: {} });
+  const list = root && fieldOf(root, field)?.value;
   if (!list) throw new Error(`a body without ${field} was sent`);
   const json = added.map((message) => `,${JSON.stringify(message)}`).join('');
   const whole = { start: 0, end: body.length };

@@ -105,6 +105,38 @@ describe.each(PROTOCOLS)('a body that is nested without end, over $name', (proto
   });
 });
 
+describe.each(PROTOCOLS)('a body of more values than are decoded, over $name', (protocol) => {
+  deployment.over(protocol);
+  const many = (value: string, count: number) => `[${`${value},`.repeat(count - 1)}${value}]`;
+  const bodyWith = (content: string, tools: string) =>
+    `{"model":"m","messages":[{"role":"user","content":${content}}],"tools":${tools},"memory_strategy":"auto"}`;
+
+  it.each([
+    ['parts of a content', bodyWith(many('{}', 300_000), '[]')],
+    ['parts of text', bodyWith(many('{"type":"text","text":"a"}', 100_000), '[]')],
+    ['members of a schema', bodyWith('"a"', `[${many('{"a":[1,2]}', 75_000)}]`)],
+  ])('F2: is refused for it: %s', async (_, body) => {
+    const response = await deployment.chat(body);
+
+    expect(await refusalOf(response, 400, 'invalid_json', null)).toContain('300000 values');
+  });
+
+  it('F2: goes up when it has fewer', async () => {
+    const response = await deployment.chat(bodyWith(many('{"type":"text","text":"a"}', 99_990), '[]'));
+
+    expect(response.status).toBe(200);
+  });
+
+  it('F2: goes up as it is when its list is one that is not looked into', async () => {
+    const messages = many('{"role":"user","content":"a"}', 150_000);
+
+    const response = await deployment.chat(`{"model":"m","messages":${messages},"memory_strategy":"auto"}`);
+
+    expect(response.status).toBe(200);
+    expect(response.headers.get('x-memory-warning')).toBe('too_many_messages');
+  });
+});
+
 describe.each(PROTOCOLS)('messages that are none, over $name', (protocol) => {
   deployment.over(protocol);
   it.each([

@@ -1,5 +1,6 @@
 /** Work under a small heap: `node --max-old-space-size=64 test/support/heap-work.ts NAME`. Its exit code says whether it came to its end. */
 import { createTokenCounter, loadTokenize } from '../../src/memory/tokens/tokens.ts';
+import { readChatRequest } from '../../src/protocol/chat/request.ts';
 import { collectLedger } from '../../src/summary/text/ledger.ts';
 import { assistant, body, calls, result, step, user } from './chat.ts';
 import { viewOf } from './view-of.ts';
@@ -16,21 +17,50 @@ const LARGEST_BODY = 16 * 1024 * 1024;
 
 const encoder = new TextEncoder();
 
-/** A body of 16 MiB with one tool output of distinct ids: one half parted by spaces, the other in one row. Bytes lie outside of the heap. */
-function bodyOfIds(): Uint8Array {
+/**
+ * A body of 16 MiB with one tool output. Bytes lie outside of the heap.
+ *
+ * @param begin of the output's JSON
+ * @param next what comes then, over and over
+ * @param end of the output's JSON
+ */
+function bodyOf(begin: string, next: (n: number, isEarly: boolean) => string, end: string): Uint8Array {
   const bytes = new Uint8Array(LARGEST_BODY);
   let at = 0;
   const put = (text: string): void => {
     at += encoder.encodeInto(text, bytes.subarray(at)).written;
   };
-  const messages = [user('go'), ...step('call_1', 'f', '[ids]'), assistant('done'), user('on')];
-  const [head = '', tail = ''] = JSON.stringify(body(messages)).split('[ids]');
-  put(head);
-  // Letters and digits by turns, and all of one length: each is a literal, and none is better than the others.
-  for (let id = 0; at < LARGEST_BODY - tail.length - 32; id++)
-    put(`a${(id * 7919 + 36 ** 5).toString(36)}1${at < LARGEST_BODY / 2 ? ' ' : ','}`);
-  put(tail);
+  const messages = [user('go'), ...step('call_1', 'f', '[output]'), assistant('done'), user('on')];
+  const [head = '', tail = ''] = JSON.stringify(body(messages)).split('"[output]"');
+  put(`${head}${begin}`);
+  for (let n = 0; at < LARGEST_BODY - tail.length - 256; n++) put(next(n, at < LARGEST_BODY / 2));
+  put(`${end}${tail}`);
   return bytes.subarray(0, at);
+}
+
+/** One half is parted by spaces, the other stands in one row. */
+function bodyOfIds(): Uint8Array {
+  // Letters and digits by turns, and all of one length: each is a literal, and none is better than the others.
+  const id = (n: number): string => `a${(n * 7919 + 36 ** 5).toString(36)}1`;
+  return bodyOf('"', (n, isEarly) => `${id(n)}${isEarly ? ' ' : ','}`, '"');
+}
+
+function compacts(bytes: Uint8Array): void {
+  const view = viewOf(bytes, { ...OLD, compact_preview_tokens: 48 });
+  const sent = new TextDecoder().decode(view.bytes.subarray(0, 2_000));
+  if (!/held: a\w+1 a\w+1/.test(sent)) throw new Error(`no preview: ${sent.slice(0, 800)}`);
+}
+
+function offloads(bytes: Uint8Array): void {
+  const { report } = viewOf(bytes, { mode: 'auto', token_budget: 20_000 }, { retrieval: true });
+  if (report.applied_edits[0]?.type !== 'offload') throw new Error('the output was not offloaded');
+}
+
+function collects(bytes: Uint8Array): void {
+  const read = readChatRequest(bytes);
+  const text = read.ok ? (read.value.messages[2]?.content().text ?? '') : '';
+  const { literals } = collectLedger([{ index: 0, role: 'tool', text, calls: [] }]);
+  if (literals.length < 1_000) throw new Error('the ledger is empty');
 }
 
 const works: Record<string, () => Promise<void> | void> = {
@@ -39,14 +69,20 @@ const works: Record<string, () => Promise<void> | void> = {
     // A word that the encoding does not know: the tokenizer remembers what it merged.
     for (const letter of TIMES) counter.text(`${SPACES} unheardofword${letter}quxz`);
   },
-  'compacts a body of distinct ids': () => {
-    const { bytes } = viewOf(bodyOfIds(), { ...OLD, compact_preview_tokens: 48 });
-    const sent = new TextDecoder().decode(bytes.subarray(0, 2_000));
-    if (!/held: a\w+1 a\w+1/.test(sent)) throw new Error(`no preview: ${sent.slice(0, 800)}`);
+  'compacts, offloads and collects the ledger of a body of distinct ids': () => {
+    // A message's tokens are counted once for all of them.
+    const bytes = bodyOfIds();
+    compacts(bytes);
+    offloads(bytes);
+    collects(bytes);
   },
-  'offloads a body of distinct ids': () => {
-    const { report } = viewOf(bodyOfIds(), { mode: 'auto', token_budget: 20_000 }, { retrieval: true });
-    if (report.applied_edits[0]?.type !== 'offload') throw new Error('the output was not offloaded');
+  'weighs a body of parts with distinct keys': () => {
+    const long = 'x'.repeat(150);
+    const { report } = viewOf(
+      bodyOf('[', (n) => `{"k${n}":1,"${long}":0},`, '1]'),
+      OLD,
+    );
+    if (report.applied_edits.length !== 1) throw new Error('the output was not removed');
   },
   'reads arguments of millions of values': () => {
     const input = `{"_removed":"⟦removed: ","a":[${'{},'.repeat(4_000_000)}1]}`;
@@ -54,12 +90,6 @@ const works: Record<string, () => Promise<void> | void> = {
     const strategy = { ...OLD, compact_clear_tool_inputs: true };
     const { report } = viewOf(body([...messages, user('on')]), strategy);
     if (report.applied_edits.length > 0) throw new Error('the arguments were cleared');
-  },
-  'collects the ledger of a body of distinct ids': () => {
-    const [, , message] = viewOf(bodyOfIds(), { mode: 'compact' }).request.messages;
-    const text = message?.content().text ?? '';
-    const { literals } = collectLedger([{ index: 0, role: 'tool', text, calls: [] }]);
-    if (literals.length < 1_000) throw new Error('the ledger is empty');
   },
   'reads many outputs that begin like a marker': () => {
     for (const letter of TIMES) {

@@ -6,15 +6,11 @@ const TO_THE_END = { code: 0, output: '' };
 
 describe('a small heap', () => {
   it.each([
-    'collects the ledger of a body of distinct ids',
-    'compacts a body of distinct ids',
-    'offloads a body of distinct ids',
+    'compacts, offloads and collects the ledger of a body of distinct ids',
+    'weighs a body of parts with distinct keys',
+    'reads arguments of millions of values',
   ])('F2: %s, of 16 MiB', { timeout: 300_000 }, async (work) => {
     expect(await underHeap(100, work)).toEqual(TO_THE_END);
-  });
-
-  it('F2: reads arguments of millions of values', async () => {
-    expect(await underHeap(100, 'reads arguments of millions of values')).toEqual(TO_THE_END);
   });
 
   it('F3: holds no text that was counted', async () => {

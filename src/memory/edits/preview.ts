@@ -85,7 +85,7 @@ export function createPreviewWriter(
       for (const text of textsOf(messages[read]))
         for (const literal of literalsIn(text)) {
           if (origins.size >= MOST_ORIGINS) return;
-          if (!origins.has(literal.text)) origins.set(literal.text, read);
+          if (!origins.has(literal.text)) origins.set(copyOf(literal.text), read);
         }
     }
   };

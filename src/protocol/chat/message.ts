@@ -9,6 +9,7 @@ import {
   type ToolCall,
 } from '../../memory/conversation/message.ts';
 import { fieldOf, type JsonSpan, jsonOf, textOf } from '../json/spans.ts';
+import { KeptContents } from '../kept-contents.ts';
 import { NamedMessage } from '../message-names.ts';
 import type { WireMessage } from '../model-request.ts';
 import {
@@ -73,14 +74,17 @@ export class ChatMessage extends NamedMessage implements WireMessage {
   readonly span: JsonSpan;
   readonly wireRole: string | undefined;
   private readonly body: Uint8Array;
+  private readonly kept: KeptContents;
   private readonly known: {
     calls?: readonly ToolCall[];
     content?: Content;
   } = {};
 
-  constructor(body: Uint8Array, span: JsonSpan) {
+  /** @param kept of all messages of the body */
+  constructor(body: Uint8Array, span: JsonSpan, kept = new KeptContents()) {
     super();
     this.body = body;
+    this.kept = kept;
     this.span = span;
     this.wireRole = this.stringField('role');
   }
@@ -113,8 +117,10 @@ export class ChatMessage extends NamedMessage implements WireMessage {
   }
 
   content(): Content {
-    this.known.content ??= this.readContent();
-    return this.known.content;
+    if (this.known.content) return this.known.content;
+    const content = this.readContent();
+    if (this.kept.take(content)) this.known.content = content;
+    return content;
   }
 
   media(): readonly InlineMedia[] {

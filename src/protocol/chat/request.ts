@@ -23,6 +23,7 @@ import {
   textOf,
   within,
 } from '../json/spans.ts';
+import { KeptContents } from '../kept-contents.ts';
 import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
 import type { Beside, InjectedMessage, ModelRequest, SharedAccount } from '../model-request.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
@@ -47,7 +48,8 @@ export class ChatRequest extends ModelBody implements ModelRequest {
   /** @param messages the span of the field: an array */
   constructor(bytes: Uint8Array, root: JsonSpan, messages: JsonSpan) {
     super(bytes, root, ['tools', 'functions']);
-    this.messages = messages.items?.map((span) => new ChatMessage(bytes, span)) ?? [];
+    const kept = new KeptContents();
+    this.messages = messages.items?.map((span) => new ChatMessage(bytes, span, kept)) ?? [];
     this.tooManyMessages = !messages.items;
     this.answerTokens = this.limit('max_completion_tokens') ?? this.limit('max_tokens') ?? 0;
   }
@@ -62,9 +64,9 @@ export class ChatRequest extends ModelBody implements ModelRequest {
 
   /** Of functions, and of custom tools. */
   get toolNames(): ReadonlySet<string> {
-    const tools = this.field('tools');
-    if (!Array.isArray(tools)) return new Set();
-    const names: unknown[] = tools.flatMap((tool) => [tool?.function?.name, tool?.custom?.name]);
+    const names = this.listedTools()
+      .map(asObject)
+      .flatMap((tool) => [asObject(tool.function).name, asObject(tool.custom).name]);
     return new Set(names.filter((name) => typeof name === 'string'));
   }
 

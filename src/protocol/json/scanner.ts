@@ -32,26 +32,41 @@ const STRING_STOP = new Uint8Array(256).map((_, byte) =>
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Reads one text from a position on. What is malformed throws a `JsonSyntaxError`. */
+/** What a text may have. Without limits it may have any number. */
+export interface Limits {
+  /** Levels of a value below the outline. */
+  readonly levels?: number;
+  /** Values, on all levels together; in a list no more than the outline keeps count. */
+  readonly values?: number;
+}
+
+/** Reads one text from a position on. What is malformed, or over a limit, throws a `JsonSyntaxError`. */
 export class Scanner {
   position = 0;
+  private values = 0;
   private readonly bytes: Uint8Array;
-  private readonly deepest: number;
+  private readonly mostLevels: number;
+  private readonly mostValues: number;
 
-  /** @param deepest how many levels a value may have below the outline */
-  constructor(bytes: Uint8Array, deepest = Number.POSITIVE_INFINITY) {
+  constructor(
+    bytes: Uint8Array,
+    { levels = Number.POSITIVE_INFINITY, values = Number.POSITIVE_INFINITY }: Limits = {},
+  ) {
     this.bytes = bytes;
-    this.deepest = deepest;
+    this.mostLevels = levels;
+    this.mostValues = values;
   }
 
   value(outline: Outline): JsonSpan {
     const start = this.position;
     const kind = this.kind();
     if (kind === 'object' && outline.fields) {
+      this.countValue();
       const fields = this.fields(outline);
       return { kind, start, end: this.position, ...(fields && { fields }) };
     }
     if (kind === 'array' && outline.items) {
+      this.countValue();
       const items = this.items(outline.items, outline);
       return { kind, start, end: this.position, ...(items && { items }) };
     }
@@ -147,7 +162,10 @@ export class Scanner {
     if (this.take(CLOSE_ARRAY)) return items;
     for (;;) {
       const wanted = count < most && (only === undefined || only === count);
+      const { values } = this;
       const value = this.value(wanted ? inner : {});
+      // Nobody looks into a list that is too long.
+      if (count >= most) this.values = values;
       if (wanted) items.push(value);
       count++;
       this.skipSpace();
@@ -163,12 +181,13 @@ export class Scanner {
     for (;;) {
       const byte = this.bytes[this.position];
       if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+        this.countValue();
         this.position++;
         this.skipSpace();
         const close = byte === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_ARRAY;
         if (!this.take(close)) {
-          if (open.length >= this.deepest)
-            throw new JsonSyntaxError(this.position, `nested over ${this.deepest} levels deep`);
+          if (open.length >= this.mostLevels)
+            throw new JsonSyntaxError(this.position, `nested over ${this.mostLevels} levels deep`);
           open.push(close);
           if (close === CLOSE_OBJECT) this.skipKey();
           continue;
@@ -205,7 +224,13 @@ export class Scanner {
     this.skipSpace();
   }
 
+  private countValue(): void {
+    if (++this.values > this.mostValues)
+      throw new JsonSyntaxError(this.position, `too large: more than ${this.mostValues} values`);
+  }
+
   private skipScalar(kind: JsonSpan['kind']): void {
+    this.countValue();
     if (kind === 'string') this.skipString();
     else if (kind === 'number') this.skipNumber();
     else this.skipLiteral();

@@ -6,7 +6,7 @@
  * is never decoded.
  */
 import { isUtf8 } from 'node:buffer';
-import { JsonSyntaxError, Scanner } from './scanner.ts';
+import { JsonSyntaxError, type Limits, Scanner } from './scanner.ts';
 
 export { JsonSyntaxError } from './scanner.ts';
 
@@ -61,12 +61,11 @@ const encoder = new TextEncoder();
  *
  * @param bytes the whole text, UTF-8; white space around the value is allowed
  * @param outline what is kept as spans; nested at most a few levels, since this is what recursion follows
- * @param deepest how many levels a value may have below the outline
- * @throws JsonSyntaxError where the grammar (RFC 8259) or UTF-8 is broken, or a value is deeper
+ * @throws JsonSyntaxError where the grammar (RFC 8259) or UTF-8 is broken, or a limit is passed
  */
-export function scanJson(bytes: Uint8Array, outline: Outline, deepest = Number.POSITIVE_INFINITY): JsonSpan {
+export function scanJson(bytes: Uint8Array, outline: Outline, limits?: Limits): JsonSpan {
   if (!isUtf8(bytes)) throw new JsonSyntaxError(0);
-  const scanner = new Scanner(bytes, deepest);
+  const scanner = new Scanner(bytes, limits);
   scanner.skipSpace();
   const value = scanner.value(outline);
   scanner.skipSpace();

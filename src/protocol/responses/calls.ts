@@ -1,8 +1,7 @@
 /** Whose the items are that a model has put out in one answer, and how the calls among them are answered. */
 
 import { asObject, asString } from '../../lib/json.ts';
-import { scanBody } from '../body.ts';
-import { fieldOf, jsonOf } from '../json/spans.ts';
+import { fieldOf, jsonOf, scanObject } from '../json/spans.ts';
 import { type Call, isObjectJson, type Turn } from '../tool-turn.ts';
 import { appendTo } from '../tools.ts';
 
@@ -105,8 +104,8 @@ export function goOnResponses(body: Uint8Array, turn: Turn, results: readonly st
 }
 
 function isStored(body: Uint8Array): boolean {
-  const scanned = scanBody(body, new Map());
-  const store = scanned.ok ? fieldOf(scanned.value, 'store')?.value : undefined;
+  const root = scanObject(body, { fields: {} });
+  const store = root && fieldOf(root, 'store')?.value;
   return !store || jsonOf(body, store) !== false;
 }
 

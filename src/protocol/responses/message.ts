@@ -9,6 +9,7 @@
 import { asObject, asString } from '../../lib/json.ts';
 import type { Content, InlineMedia, Role, ToolCall, Weight } from '../../memory/conversation/message.ts';
 import { fieldOf, type JsonSpan, jsonOf, textOf } from '../json/spans.ts';
+import { KeptContents } from '../kept-contents.ts';
 import { NamedMessage } from '../message-names.ts';
 import type { WireMessage } from '../model-request.ts';
 import {
@@ -225,15 +226,20 @@ export class ItemGroup extends NamedMessage implements WireMessage {
   readonly items: readonly Item[];
   readonly role: Role;
   private readonly body: Uint8Array;
+  private readonly kept: KeptContents;
   private readonly known: {
     calls?: readonly ToolCall[];
     content?: Content;
   } = {};
 
-  /** @param items at least one */
-  constructor(body: Uint8Array, items: readonly Item[]) {
+  /**
+   * @param items at least one
+   * @param kept of all groups of the body
+   */
+  constructor(body: Uint8Array, items: readonly Item[], kept = new KeptContents()) {
     super();
     this.body = body;
+    this.kept = kept;
     this.items = items;
     this.role = items[0]?.role ?? 'preamble';
   }
@@ -288,8 +294,10 @@ export class ItemGroup extends NamedMessage implements WireMessage {
   }
 
   content(): Content {
-    this.known.content ??= this.readContent();
-    return this.known.content;
+    if (this.known.content) return this.known.content;
+    const content = this.readContent();
+    if (this.kept.take(content)) this.known.content = content;
+    return content;
   }
 
   media(): readonly InlineMedia[] {
@@ -337,7 +345,8 @@ export function groupItems(body: Uint8Array, spans: readonly JsonSpan[]): ItemGr
     if (group && goesWith(item, group)) group.push(item);
     else groups.push([item]);
   }
-  return groups.map((items) => new ItemGroup(body, items));
+  const kept = new KeptContents();
+  return groups.map((items) => new ItemGroup(body, items, kept));
 }
 
 function goesWith(item: Item, group: readonly Item[]): boolean {

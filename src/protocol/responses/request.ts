@@ -92,7 +92,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
 
   /** Of functions, of custom tools, and of those that stand in namespaces or in the input. */
   get toolNames(): ReadonlySet<string> {
-    return new Set([this.field('tools'), ...this.addedTools].flatMap(namesIn));
+    return new Set([this.listedTools(), ...this.addedTools].flatMap(namesIn));
   }
 
   private get addedTools(): readonly unknown[] {
