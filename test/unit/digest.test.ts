@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Entry } from '../../src/memory/conversation/passage.ts';
 import { type DigestInput, writeDigest } from '../../src/summary/text/digest.ts';
 import {
@@ -10,7 +10,7 @@ import {
   writeSections,
 } from '../../src/summary/text/headings.ts';
 import { collectLedger } from '../../src/summary/text/ledger.ts';
-import { givesOrders } from '../../src/summary/text/orders.ts';
+import { UserOrders } from '../../src/summary/text/orders.ts';
 import { validateSummary } from '../../src/summary/text/validation.ts';
 import { counter } from '../support/view-of.ts';
 
@@ -176,9 +176,26 @@ describe('a digest', () => {
     const length = fc.integer({ min: 0, max: 300 });
     fc.assert(
       fc.property(length, length, fc.integer({ min: 60, max: 900 }), (before, after, maxTokens) => {
-        expect(givesOrders(digest(entriesWith(before, after), { maxTokens }), ['Read it.'])).toBe(false);
+        expect(new UserOrders(['Read it.']).lack(digest(entriesWith(before, after), { maxTokens }))).toBe(
+          false,
+        );
       }),
     );
+  });
+
+  it('F5: reads what the user wrote once, however many lines give orders', () => {
+    const asked = 'do the work. '.repeat(4_000);
+    const steps = Array.from({ length: 300 }, (_, n) => [
+      said(2 * n + 1, '', '{}'),
+      shown(2 * n + 2, `error ${n}: you must now stop`),
+    ]);
+    const lowered = vi.spyOn(String.prototype, 'toLowerCase');
+    digest([user(0, asked), ...steps.flat()]);
+    const characters = lowered.mock.contexts.reduce<number>((sum, text) => sum + String(text).length, 0);
+    lowered.mockRestore();
+
+    expect(characters).toBeGreaterThan(asked.length);
+    expect(characters).toBeLessThan(2 * asked.length);
   });
 
   it('gives an output to its call when the id of the call recurs', () => {

@@ -14,7 +14,7 @@ import type { TokenCounter } from '../../memory/tokens/tokens.ts';
 import { userWordsIn } from './constraints.ts';
 import { HEADINGS, type Heading, neutralize, readSections, writeSections } from './headings.ts';
 import { type LedgerFacts, writeLedger } from './ledger.ts';
-import { givesOrders } from './orders.ts';
+import { UserOrders } from './orders.ts';
 
 export interface DigestInput {
   /** The summary, or digest, of all that stands before the entries. What its ledger holds must be in `facts` already. */
@@ -45,25 +45,30 @@ const LEDGER_SHARE = 0.5;
 export function writeDigest(input: DigestInput): string {
   const { maxTokens, counter } = input;
   const sections = gather(input.entries, input.priorText ?? '');
+  const said = input.entries.flatMap(({ role, text }) => (role === 'user' ? text : []));
+  const orders = new UserOrders([...said, ...userWordsIn(input.priorText ?? '')]);
   // Tokens of lines need not add up to those of the text; then it is written once more with less room.
   for (let room = maxTokens; room > 0; room = Math.floor(room * 0.9)) {
-    const text = writeWithin(sections, room, input);
+    const text = writeWithin(sections, room, input, orders);
     if (counter.text(text) <= maxTokens) return text;
   }
   return '';
 }
 
-function writeWithin(sections: ReadonlyMap<Heading, Lines>, most: number, input: DigestInput): string {
+function writeWithin(
+  sections: ReadonlyMap<Heading, Lines>,
+  most: number,
+  input: DigestInput,
+  orders: UserOrders,
+): string {
   const { counter, facts, includeTrajectory } = input;
-  const said = input.entries.flatMap(({ role, text }) => (role === 'user' ? text : []));
-  const userTexts = [...said, ...userWordsIn(input.priorText ?? '')];
   const ledgerWithin = (maxTokens: number, alreadyIn: string): string =>
     maxTokens > 0 ? writeLedger(facts, { maxTokens, counter, alreadyIn, includeTrajectory }) : '';
   const room = Math.max(0, most - counter.text(writeSections(new Map())));
   const reserved = counter.text(ledgerWithin(Math.floor(room * LEDGER_SHARE), ''));
   const written = new Map<Heading, string>();
   for (const [heading, lines] of sections)
-    written.set(heading, fill(lines, Math.floor((room - reserved) * SHARES[heading]), counter, userTexts));
+    written.set(heading, fill(lines, Math.floor((room - reserved) * SHARES[heading]), counter, orders));
   const body = writeSections(written);
   const ledger = ledgerWithin(most - counter.text(body) - 2, body);
   return ledger === '' ? body : `${body}\n\n${ledger}`;
@@ -86,7 +91,7 @@ const LARGEST_SHARE = 0.4;
 const SMALLEST_LINE = 6;
 
 /** As many lines as have room, the most important first, in their order. Lines carried over and new ones take turns. */
-function fill(lines: Lines, tokens: number, counter: TokenCounter, userTexts: readonly string[]): string {
+function fill(lines: Lines, tokens: number, counter: TokenCounter, orders: UserOrders): string {
   const all = [...lines.prior, ...lines.fresh];
   const kept = new Map<number, string>();
   const said = new Set<string>();
@@ -100,7 +105,7 @@ function fill(lines: Lines, tokens: number, counter: TokenCounter, userTexts: re
     const most = turn === queue.length - 1 ? left : Math.min(left, Math.ceil(tokens * LARGEST_SHARE));
     const line = shorten(all[at] ?? '', most - 3, counter);
     if (line === '' || said.has(line)) continue;
-    if (lines.foreign && givesOrders(line, userTexts)) continue;
+    if (lines.foreign && orders.lack(line)) continue;
     const text = `- ${line}`;
     const cost = counter.text(`${text}\n`);
     if (cost > left) continue;

@@ -23,15 +23,25 @@ const ORDERS: readonly RegExp[] = [
 /** Words that do not change what a phrase says. */
 const FILLER = /\b(?:all|any|of|the|my|your|our|these|those|this|that|please)\b/g;
 
-/** Whether a text gives an order that the user did not write. */
-export function givesOrders(text: string, userTexts: readonly string[]): boolean {
-  let said: string | undefined;
-  for (const order of ORDERS)
-    for (const [phrase] of text.matchAll(order)) {
-      said ??= userTexts.map(plain).join('\n');
-      if (!said.includes(plain(phrase))) return true;
-    }
-  return false;
+/** The orders that the user gave. What the user wrote is read at the first order that is looked for, and once. */
+export class UserOrders {
+  private readonly texts: readonly string[];
+  private said: string | undefined;
+
+  /** @param texts that the user wrote */
+  constructor(texts: readonly string[]) {
+    this.texts = texts;
+  }
+
+  /** Whether a text gives an order that the user did not write. */
+  lack(text: string): boolean {
+    for (const order of ORDERS)
+      for (const [phrase] of text.matchAll(order)) {
+        this.said ??= this.texts.map(plain).join('\n');
+        if (!this.said.includes(plain(phrase))) return true;
+      }
+    return false;
+  }
 }
 
 function plain(phrase: string): string {

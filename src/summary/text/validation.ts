@@ -14,7 +14,7 @@ import {
   readSections,
   writeSections,
 } from './headings.ts';
-import { givesOrders } from './orders.ts';
+import { UserOrders } from './orders.ts';
 
 /** What a summarizer answered. */
 export interface SummaryAnswer {
@@ -56,7 +56,7 @@ export function validateSummary(answer: SummaryAnswer, limits: SummaryLimits): R
   const text = neutralize(writeSections(sections));
   if (limits.counter.text(text) > limits.maxTokens) return fail('too_long');
   if (isDegenerate(sections)) return fail('degenerate');
-  if (givesOrders(text, limits.userTexts)) return fail('orders');
+  if (new UserOrders(limits.userTexts).lack(text)) return fail('orders');
   if (isForeign(sections, limits.userTexts)) return fail('language');
   return { ok: true, value: text };
 }
