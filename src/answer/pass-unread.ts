@@ -58,7 +58,22 @@ interface Watched {
 
 /** As JSON writes them. In a text the quotes would be escaped. */
 const NAMES = OWN_FIELDS.map((name) => `"${name}"`);
-const LONGEST_NAME = Math.max(...NAMES.map((name) => name.length));
+/** In bytes, where each letter is written as an escape. */
+const LONGEST_NAME = 6 * Math.max(...NAMES.map((name) => name.length));
+
+const ESCAPE = '\\u00';
+/** Of a letter of a name, or of the line between its words. */
+const ESCAPED_LETTER = /\\u00([567][\da-f])/gi;
+
+/** Whether the name of a field of ours stands in a piece of a body, in whichever spelling. */
+function holdsName(piece: Buffer): boolean {
+  const holds = (text: { includes(name: string): boolean }): boolean =>
+    NAMES.some((name) => text.includes(name));
+  if (holds(piece)) return true;
+  if (!piece.includes(ESCAPE)) return false;
+  const letter = (_: string, hex: string): string => String.fromCharCode(Number.parseInt(hex, 16));
+  return holds(piece.toString('latin1').replace(ESCAPED_LETTER, letter));
+}
 
 /** A body on its way up, in which no field of ours may stand. */
 function watch(whole: ReadableStream<Uint8Array>, headers: Headers, isNear: boolean): Watched {
@@ -69,7 +84,7 @@ function watch(whole: ReadableStream<Uint8Array>, headers: Headers, isNear: bool
       // Of a body that is near the limit the rest is read away: its sender hears why.
       if (hasFound) return;
       const text = Buffer.concat([before, chunk]);
-      if (NAMES.some((name) => text.includes(name))) {
+      if (holdsName(text)) {
         hasFound = true;
         if (isNear) return;
         throw new Error(FIELD_FOUND);

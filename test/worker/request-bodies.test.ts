@@ -119,6 +119,17 @@ describe.each(['/v1/chat/completions', '/v1/responses'])('F4: a body over the li
     expect([behind.status, behind.sent.length]).toEqual([413, 0]);
   });
 
+  it.each([
+    'memory_strat\\u0065gy',
+    Array.from('agent_type', (letter) => `\\u00${letter.charCodeAt(0).toString(16).toUpperCase()}`).join(''),
+  ])('is refused where the field is spelled with escapes: %s', async (field) => {
+    const { status, sent } = await ask(path, `{"${field}":"auto",${textOf(path, 17).slice(1)}`);
+    const behind = await ask(path, `${textOf(path, 17).slice(0, -1)},"${field}":"auto"}`);
+
+    expect([status, sent.length]).toEqual([413, 0]);
+    expect([behind.status, behind.sent.length]).toEqual([413, 0]);
+  });
+
   it.each<[string, Partial<Asking>]>([
     ['a strategy of the deployment', { variables: { DEFAULT_MEMORY_STRATEGY: 'auto' } }],
     ['an agent', { headers: { 'x-agent-type': 'coding' } }],
