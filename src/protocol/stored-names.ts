@@ -60,7 +60,7 @@ const NAMES = new Set(
 const LOOKED_AT = new Set([
   ...NAMES,
   ...'type id role content encrypted_content summary status tools audio voice environment'.split(' '),
-  ...'input messages store background prompt prompt_cache_key annotations'.split(' '),
+  ...'input instructions messages store background prompt prompt_cache_key annotations'.split(' '),
 ]);
 
 /** Values of the caller's own making: schemas, arguments, labels. What is called `file_id` in one of these names nothing upstream. */
@@ -77,6 +77,9 @@ const CITED_TOOLS = ['file_search', 'code_interpreter'];
 /** Without free-form values no body of OpenAI's has more levels, nor any object more fields. Each level is one more pass over what it holds. */
 const MOST_LEVELS = 12;
 const MOST_MEMBERS = 500;
+
+/** Fields of the Responses API that hold items. */
+const ITEM_LISTS = new Set(['input', 'instructions']);
 
 /** Objects that name something by what they hold. */
 const NAMING_OBJECTS = new Set(['audio', 'voice', 'environment']);
@@ -130,10 +133,12 @@ class Search {
     const isChat = conversation === 'messages';
     return first(fields, ({ key, value }) => {
       if (isOwnField(key)) return undefined;
-      if (key === 'input' && !isChat) return this.items(value);
+      // A response has items as its instructions; a server may take back what it gives.
+      if (ITEM_LISTS.has(key) && !isChat) return this.items(key, value);
       const at = new Position(key);
       if (this.isLiteral(value, 'null')) return misspelled(key, at);
       if (key === 'prompt') return named(key);
+      if (key === 'prompt_cache_key' && value.kind !== 'string') return fault(key, 'must be a string');
       if (key === 'background' && !this.isLiteral(value, 'false'))
         return fault(key, 'must be false: answers in the background are stored');
       if (key === 'store' && isChat && !this.isLiteral(value, 'false'))
@@ -142,9 +147,9 @@ class Search {
     });
   }
 
-  private items(input: JsonSpan): StoredName | undefined {
-    if (input.kind !== 'array') return undefined;
-    const at = new Position('input');
+  private items(key: string, input: JsonSpan): StoredName | undefined {
+    const at = new Position(key);
+    if (input.kind !== 'array') return this.value(input, at);
     return first(input.items ?? elementsOf(this.bytes, input), (item, index) =>
       this.item(item, new Position(index, at)),
     );

@@ -201,6 +201,24 @@ describe('a field of a body', () => {
     expect(found('chat', { model: 'm', messages: [message], [field]: value })).toBe(field);
   });
 
+  it('F14: may not be instructions with an item that the account has stored', () => {
+    const instructed = (instructions: unknown) =>
+      found('responses', { model: 'm', input: 'x', instructions });
+    expect(instructed([message, { id: 'msg_1' }])).toBe('instructions[1]');
+    expect(instructed([{ type: 'item_reference', id: 'msg_1' }])).toBe('instructions[0].type');
+    expect(instructed({ file_id: 'file_1' })).toBe('instructions.file_id');
+    expect(instructed('Be brief.')).toBeUndefined();
+    expect(instructed([message])).toBeUndefined();
+  });
+
+  it.each([7, true, { a: 1 }, ['a']])('F15: is no key of a cache that no caller can own: %j', (key) => {
+    for (const [api, body] of [
+      ['responses', { model: 'm', input: 'x' }],
+      ['chat', { model: 'm', messages: [message] }],
+    ] as const)
+      expect(found(api, { ...body, prompt_cache_key: key })).toBe('prompt_cache_key');
+  });
+
   it.each([
     ['previous_response_id', 'resp_1', 'previous_response_id'],
     ['conversation', { id: 'conv_1' }, 'conversation'],
