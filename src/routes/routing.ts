@@ -61,13 +61,14 @@ const MISLEADING = /[\p{Cc}\\]|%u[\da-f]{4}/iu;
 
 /**
  * Whether a path could mean another one to a server that decodes it: `.` or `..` between slashes, with or without a parameter (`..;a=b`),
- * bytes that are no UTF-8 (a dot may be written in two bytes), and whatever is misleading. Each run of escapes is decoded by itself, since a
+ * bytes that are no UTF-8 (a dot may be written in two bytes), characters that stand for these (a full-width dot), and whatever is misleading. Each run of escapes is decoded by itself, since a
  * server may be more lenient about the rest than `decodeURIComponent`.
  */
 export function climbs(pathname: string): boolean {
   let path = pathname;
   for (let round = 0; round <= MOST_DECODINGS; round++) {
-    if (MISLEADING.test(path) || path.split('/').some(isRelative)) return true;
+    const plain = path.normalize('NFKC');
+    if (MISLEADING.test(plain) || plain.split('/').some(isRelative)) return true;
     const decoded = decodeEscapes(path);
     if (decoded === path) return false;
     if (decoded === undefined) return true;

@@ -77,6 +77,9 @@ describe('F16: paths that another server may read otherwise', () => {
     ['an end of line', '/v1/files/a%0d%0ab'],
     ['a backslash', '/v1/files/a%5cb'],
     ['dots and white space', '/v1/files/..%20/models'],
+    ['full-width dots', '/v1/files/%EF%BC%8E%EF%BC%8E/models'],
+    ['a full-width slash', '/v1/files/..%EF%BC%8Fmodels'],
+    ['two dots in one', '/v1/files/%E2%80%A5/models'],
     ['a dot in the way of an old server', '/v1/files/%u002e%u002e/models'],
   ])('%s', (_, path) => {
     expect(climbs(path)).toBe(true);
