@@ -46,7 +46,8 @@ export async function serveSummary(need: SummaryNeed, ports: SummaryPorts): Prom
   if (!ports.conversation) return making.degraded(undefined, status);
   try {
     return await (how === 'find' ? making.find(ports.conversation) : making.make(ports.conversation));
-  } catch {
+  } catch (error) {
+    ports.failed('a summary could not be asked for', error);
     // Without the chain nobody would know of a summary that is made now, and each request would pay for it again.
     return withWarning(await making.degraded(undefined, 'degraded'), 'store_failed');
   }
@@ -209,7 +210,7 @@ class Making {
       return undefined;
     }
     const work = this.finish(conversation, claim, task, chunks);
-    waitUntil(work.catch(() => undefined));
+    waitUntil(work.catch((error: unknown) => this.ports.failed('a summary could not be finished', error)));
     return soon(late - Date.now(), work);
   }
 
@@ -268,7 +269,11 @@ class Making {
     const memory = await ask(conversation, (stub) => stub.complete(memoryId, lease, made));
     // Another's text is another's to publish, and a conversation that was deleted meanwhile has none.
     if (memory && (memory.memory_id === memoryId || memory.model === DIGEST_MODEL) && conversation.publishTo)
-      waitUntil(publish(openUser, conversation.publishTo, text).catch(() => undefined));
+      waitUntil(
+        publish(openUser, conversation.publishTo, text).catch((error: unknown) =>
+          this.ports.failed('a summary could not be published', error),
+        ),
+      );
     // The lease is lost: another has taken over, or the conversation was deleted, and is not to be made anew by this request.
     return withUsage(memory ? await this.ready(memory) : await this.find(conversation), usage);
   }

@@ -69,6 +69,8 @@ export interface SummaryPorts {
   /** When a summary was last handed over to be made ahead, by what it is, in milliseconds since the epoch. */
   readonly prepared: Cache<number>;
   openUser(name: string): UserMemoryStub;
+  /** Takes a failure that the request survives, for the log. */
+  failed(message: string, error: unknown): void;
 }
 
 /** The material of one summary. Each part is made when it is first asked for. */

@@ -99,11 +99,13 @@ export function relayEvents(
   const crash = (controller: ReadableStreamDefaultController<Uint8Array>, error: unknown): void => {
     if (hasLeft) return;
     answer.abort();
+    const fault = failed(error);
     try {
       format.abandon?.();
-      controller.enqueue(format.error(failed(error)));
+      controller.enqueue(format.error(fault));
       controller.close();
-    } catch {
+    } catch (second) {
+      failed(second);
       controller.error(error);
     }
     ended();

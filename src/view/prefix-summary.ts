@@ -138,6 +138,9 @@ export class PrefixSummary {
       digests: scope.learned.digests,
       prepared: scope.learned.prepared,
       openUser: services.user,
+      failed: (message, error) => {
+        logCaught(services.log, 'warn', message, error);
+      },
     };
   }
 }

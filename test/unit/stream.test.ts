@@ -268,6 +268,24 @@ describe('an error of ours in the middle of a stream', () => {
     expect(up.state.aborted).toBe(true);
   });
 
+  it('F33: is told of even where its frame can’t be written', async () => {
+    const up = upstream();
+    up.send(frame);
+    up.end();
+    const failed = vi.fn(() => ({ message: '', type: 'server_error', param: null, code: 'internal_error' }));
+    const times = { idleMs: LONG, keepaliveMs: LONG };
+    const broken = new RangeError('no frame');
+    const format = {
+      ...failing('push'),
+      error: () => {
+        throw broken;
+      },
+    };
+    const stream = relayEvents(up.answer, format as never, times, undefined, failed);
+    await expect(new Response(stream).text()).rejects.toThrow();
+    expect(failed.mock.calls).toEqual([[expect.any(TypeError)], [broken]]);
+  });
+
   it('F33: is none of a caller who has left', async () => {
     const up = upstream();
     const failed = vi.fn();

@@ -88,6 +88,7 @@ describe('an object that throws', () => {
     expect(warning).toContain('store_failed');
     expect(view).toContain('<session_summary');
     await expectFetchable(view);
+    expect(logged).toContainEqual(expect.objectContaining({ code: 'store_failed', error: 'Error' }));
   });
 
   it('leaves rolling_summary the raw messages, with a warning', async () => {
