@@ -12,7 +12,7 @@ import {
   type UserMemoryStub,
   userMemory,
 } from '../storage/conversation/key.ts';
-import { KnownRefs } from '../storage/refs/writer.ts';
+import { KnownRefs } from '../storage/refs/known.ts';
 import { Retention } from '../storage/tenant/retention.ts';
 import type { RollMaterial } from '../summary/conversation.ts';
 import { type Tenant, Tenants } from '../tenant/identity.ts';

@@ -1,9 +1,10 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
 import type { TenantMemoryStub } from '../../src/storage/conversation/key.ts';
+import { KnownRefs } from '../../src/storage/refs/known.ts';
 import { RefStore } from '../../src/storage/refs/store.ts';
 import { RefUses } from '../../src/storage/refs/uses.ts';
-import { KnownRefs, RefWriter } from '../../src/storage/refs/writer.ts';
+import { RefWriter } from '../../src/storage/refs/writer.ts';
 import { Retention } from '../../src/storage/tenant/retention.ts';
 import { Tenants } from '../../src/tenant/identity.ts';
 import { watchedBucket } from './support.ts';

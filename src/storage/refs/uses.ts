@@ -1,6 +1,6 @@
 /** Tells a tenant's object which refs a conversation refers to. */
 import { callObject, type TenantMemoryStub, tenantIn } from '../conversation/key.ts';
-import type { KnownRefs } from './writer.ts';
+import type { KnownRefs } from './known.ts';
 
 /** The uses of one conversation, in one request. */
 export class RefUses {

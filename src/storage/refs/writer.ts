@@ -5,54 +5,15 @@
  * does not prove is written, a few at a time and within a time limit; and what is still not known then stays in full.
  */
 
-import { Lru, TenantLru } from '../../lib/lru.ts';
 import { AT_ONCE, Slots } from '../../lib/slots.ts';
 import { type Log, logCaught } from '../../log.ts';
 import type { Retention } from '../tenant/retention.ts';
+import type { KnownRefs } from './known.ts';
 import type { RefStore, StoredContent } from './store.ts';
 import type { RefUses } from './uses.ts';
 
 /** How long a request waits for its writes, in milliseconds (design §7). */
 export const WRITE_LIMIT_MS = 1_500;
-
-/** How long an isolate trusts that what it saw written is still there, in milliseconds. */
-const TRUST_MS = 5 * 60_000;
-
-/** About 20 000 refs, fewer where uses name long conversations. */
-const REMEMBERED = { bytes: 4 * 1024 * 1024 };
-
-/** Tenants of which all was forgotten at once. */
-const REMEMBERED_TENANTS = { bytes: 256 * 1024 };
-
-/** What this isolate knows to be stored, by tenant: refs, manifests, uses. What another isolate deletes is noticed when its trust ends. */
-export class KnownRefs {
-  private readonly seen = new TenantLru<number>(REMEMBERED);
-  private readonly forgotten = new Lru<number>(REMEMBERED_TENANTS);
-  private readonly now: () => number;
-
-  constructor(now: () => number = Date.now) {
-    this.now = now;
-  }
-
-  has(tenant: string, ref: string): boolean {
-    const at = this.seen.of(tenant).get(ref);
-    if (at === undefined || this.now() - at >= TRUST_MS) return false;
-    return at > (this.forgotten.get(tenant) ?? Number.NEGATIVE_INFINITY);
-  }
-
-  add(tenant: string, ref: string): void {
-    this.seen.of(tenant).set(ref, this.now());
-  }
-
-  delete(tenant: string, ref: string): void {
-    this.seen.of(tenant).delete(ref);
-  }
-
-  /** Forgets all of a tenant. */
-  forget(tenant: string): void {
-    this.forgotten.set(tenant, this.now());
-  }
-}
 
 /** Brings what must outlive the response to its end. */
 export type WaitUntil = (work: Promise<unknown>) => void;
