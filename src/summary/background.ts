@@ -1,25 +1,15 @@
 /** The Durable Object's part: it writes in the background what it, or a request, has claimed. */
-import type { TokenUsage } from '../memory/plan/report.ts';
 import { createTokenCounter, loadTokenize } from '../memory/tokens/tokens.ts';
 import type { UserMemoryStub } from '../storage/conversation/key.ts';
-import type { Chunk, Claimed, Failure, Memory, Written } from '../storage/conversation/memories.ts';
+import type { Claimed } from '../storage/conversation/memories.ts';
+import type { SummaryChain } from '../storage/conversation/remote.ts';
 import { publish, type RollMaterial } from './conversation.ts';
 import { NO_TRANSCRIPT } from './kept-transcript.ts';
 import { knownOf, writeSummary } from './writer.ts';
 
-/** The chain that the object holds; see `ConversationMemoryObject`. */
-export interface Chain {
-  retrying(memoryId: number, lease: string, error: string): boolean;
-  renew(memoryId: number, lease: string): boolean;
-  advance(memoryId: number, lease: string, chunk: Chunk): Memory | null;
-  complete(memoryId: number, lease: string, written: Written): Memory | null;
-  fail(memoryId: number, lease: string, failure: Failure): Memory | null;
-  spend(memoryId: number, usage: TokenUsage): void;
-}
-
 /** Ends the claim with a summary, or with the code of what failed: then who asked has a digest made, or leaves it verbatim. */
 export async function writeInBackground(
-  chain: Chain,
+  chain: SummaryChain,
   openUser: (name: string) => UserMemoryStub,
   { task, target, encoding, transcript, publishTo }: RollMaterial,
   { memoryId, lease, base }: Claimed,

@@ -3,7 +3,7 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
 import type { UserMemory } from '../../src/index.ts';
 import { callObject, conversationName, userMemory, userName } from '../../src/storage/conversation/key.ts';
-import type { UserSummary } from '../../src/storage/tenant/user-memory.ts';
+import type { UserSummary } from '../../src/storage/tenant/remote.ts';
 
 let made = 0;
 

@@ -1,30 +1,18 @@
 /** Which Durable Object holds what, and how it is called. */
 
-import type { DurableObject } from 'cloudflare:workers';
 import { createHash } from 'node:crypto';
 import type { Env } from '../../config.ts';
-import type { TenantMemoryObject } from '../tenant/object.ts';
-import type { UserMemoryObject } from '../tenant/user-memory.ts';
-import type { ConversationMemoryObject } from './object.ts';
+import type { Remote } from '../remote.ts';
+import type { TenantApi, UserApi } from '../tenant/remote.ts';
+import type { ConversationApi } from './remote.ts';
 
 /** A conversation's id: the caller's own, or made by code from a hash of its first messages. */
 export type Session = { readonly id: string } | { readonly hash: string };
 
-/** The methods of an object as another isolate sees them. Arguments and results are copied, so they are plain data. */
-export type Remote<Target> = {
-  [Name in keyof Target as Name extends keyof DurableObject
-    ? never
-    : Target[Name] extends (...values: never) => unknown
-      ? Name
-      : never]: Target[Name] extends (...values: infer Values) => infer Result
-    ? (...values: Values) => Promise<Awaited<Result>>
-    : never;
-};
-
-/** @param Material what the background work is given, see `conversation-memory.ts` */
-export type ConversationMemoryStub<Material = unknown> = Remote<ConversationMemoryObject<Material>>;
-export type UserMemoryStub = Remote<UserMemoryObject>;
-export type TenantMemoryStub = Remote<TenantMemoryObject>;
+/** @param Material what the background work is given, see `ConversationApi` */
+export type ConversationMemoryStub<Material = unknown> = Remote<ConversationApi<Material>>;
+export type UserMemoryStub = Remote<UserApi>;
+export type TenantMemoryStub = Remote<TenantApi>;
 
 /** An object knows its own name up to 1024 bytes (https://developers.cloudflare.com/durable-objects/api/id/). In characters. */
 const LONGEST_PART = 256;

@@ -33,6 +33,7 @@ import type {
   Settings,
   Written,
 } from './memories.ts';
+import type { ConversationApi, Left } from './remote.ts';
 
 /** Costs are asked for within seconds. */
 const REMEMBERED_COSTS = { bytes: 32 * 1024, sizeOf: () => 64 };
@@ -40,23 +41,11 @@ const REMEMBERED_COSTS = { bytes: 32 * 1024, sizeOf: () => 64 };
 /** How often a conversation that is in use says so to its tenant's object. In milliseconds. */
 const TELLING_MS = 60 * 60_000;
 
-/** What is left of a conversation: nothing, now or before; its settings; or all, since it is in use. */
-export type Left =
-  | {
-      readonly of: 'nothing' | 'settings';
-      /** Whether there was anything. */
-      readonly existed: boolean;
-      /** The names of packs that are to be deleted from R2. */
-      readonly packs: readonly string[];
-    }
-  | {
-      readonly of: 'all';
-      /** In milliseconds. */
-      readonly usedAt: number;
-    };
-
 /** @param Material what a summary is made from. It holds the caller's key: it stays in memory, and is neither stored nor logged */
-export abstract class ConversationMemoryObject<Material> extends DurableObject<Env> {
+export abstract class ConversationMemoryObject<Material>
+  extends DurableObject<Env>
+  implements ConversationApi<Material>
+{
   // Fields, which a remote caller can't reach and a test can replace.
   protected now: () => number = Date.now;
   protected newLease: () => string = () => crypto.randomUUID();
@@ -83,7 +72,8 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
   /** Makes the summary of a claim in the background, and ends the claim with `complete` or `fail`. */
   protected abstract write(material: Material, claim: Claimed, request: ClaimRequest): Promise<void>;
 
-  /** See `MemoryChain` and `ConversationState` for what these do and throw. */
+  // What each method does stands in `ConversationApi`.
+
   claim(request: ClaimRequest): Promise<Claim> {
     return this.writing(() => this.chain.claim(request));
   }
@@ -147,7 +137,6 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
     return this.writing(() => this.chain.state.freezeInjection(text));
   }
 
-  /** Claims, and when that succeeds makes the summary in the background. Returns at once. */
   async roll(request: ClaimRequest, material: Material): Promise<Claim['state']> {
     const claim = await this.claim(request);
     if (claim.state === 'ready')
@@ -156,7 +145,6 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
     return claim.state;
   }
 
-  /** Writes in the background what the caller has claimed: it may take longer than the caller lives. Returns at once. */
   takeOver(claim: Claimed, request: ClaimRequest, material: Material): void {
     // A call whose answer was lost is made again.
     if (this.taken.has(claim.lease)) return;
@@ -164,27 +152,15 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
     this.ctx.waitUntil(this.writeOrFail(material, claim, request));
   }
 
-  /**
-   * Resolves when a row is no longer processing, or after `ms` milliseconds. Never throws.
-   *
-   * @returns what was spent on it in the background, as long as the object remembers
-   */
   async settled(memoryId: number, ms: number): Promise<TokenUsage | null> {
     if (this.chain.isProcessing(memoryId)) await this.waiters.wait(memoryId, ms);
     return this.spent.get(`${memoryId}`) ?? null;
   }
 
-  /** Remembers what a summary has cost, for whoever waits for it. */
   spend(memoryId: number, usage: TokenUsage): void {
     this.spent.set(`${memoryId}`, usage);
   }
 
-  /**
-   * Deletes everything but the names of the packs, which the caller deletes from R2 and then has forgotten: a call that fails in between can
-   * be made again. Who still writes for this conversation has lost its lease.
-   *
-   * @param unusedSince where given, only a conversation that was not used since then is deleted, and its settings stay; in milliseconds
-   */
   async leave(unusedSince?: number): Promise<Left> {
     if (!this.chain.exists()) return { of: 'nothing', existed: false, packs: [] };
     const usedAt = this.chain.state.toldAt();
@@ -198,13 +174,11 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
     return { of: settings ? 'settings' : 'nothing', existed: true, packs };
   }
 
-  /** To be called when the packs of `leave` are gone. Leaves nothing where there is nothing else. */
   async forgetPacks(packs: readonly string[]): Promise<void> {
     if (!this.chain.exists()) return;
     if (!this.archive.forgetPacks(packs) && this.chain.isEmpty()) await this.clear();
   }
 
-  /** See `ArchiveRows` for what these do. */
   unarchived(keys: readonly string[]): readonly Lacking[] {
     return this.archive.lacking(keys);
   }
@@ -217,13 +191,11 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
     return this.archive.add(generation, rows, Math.floor(this.now() / 1000));
   }
 
-  /** A page of the archive; null when nothing is kept of the conversation. */
   archived(after: number, limits: PageLimits): ArchivePage<number> | null {
     this.reading();
     return this.chain.exists() ? this.archive.page(after, limits) : null;
   }
 
-  /** A page of what a search of the archive finds; null when nothing is kept of the conversation. */
   searchArchive(
     match: string,
     place: SearchPlace | null,
@@ -233,18 +205,15 @@ export abstract class ConversationMemoryObject<Material> extends DurableObject<E
     return this.chain.exists() ? this.archive.search(match, place, limits) : null;
   }
 
-  /** The best of what a search of the archive finds; null when nothing is kept of the conversation. */
   archiveHits(match: string, limit: number, keys: readonly string[] | null): readonly ArchiveHit[] | null {
     this.reading();
     return this.chain.exists() ? this.archive.hits(match, limit, keys) : null;
   }
 
-  /** Takes a claim back, and leaves nothing where there is nothing else. */
   async abandon(memoryId: number, lease: string): Promise<void> {
     if (this.chain.abandon(memoryId, lease) && !this.archive.holds()) await this.clear();
   }
 
-  /** Deletes everything, but no packs from R2. Who still writes for this conversation has lost its lease. */
   async clear(): Promise<void> {
     const deleted = this.ctx.storage.deleteAll();
     this.forgetTables();

@@ -8,7 +8,7 @@ import {
   userMemory,
   userNameIn,
 } from '../conversation/key.ts';
-import type { Left } from '../conversation/object.ts';
+import type { Left } from '../conversation/remote.ts';
 import { deleteManifests } from '../refs/store.ts';
 import type { TenantBucket } from './bucket.ts';
 import type { Erasure, NotedConversation, TenantRows } from './rows.ts';
@@ -33,7 +33,7 @@ export interface Ground {
 /**
  * Deletes what a conversation's object holds, and its archive.
  *
- * @param unusedSince see `ConversationMemoryObject.leave`
+ * @param unusedSince see `ConversationApi.leave`
  * @throws when R2 or the object fails; it can then be called again
  */
 export async function clearConversation(

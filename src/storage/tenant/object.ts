@@ -9,8 +9,9 @@ import { soon, within } from '../../lib/time-limit.ts';
 import { createObjectLog, type Log, logCaught } from '../../log.ts';
 import { TenantBucket } from './bucket.ts';
 import { eraseStep, expireStep, type Ground } from './deletion.ts';
+import type { TenantApi } from './remote.ts';
 import { Retention } from './retention.ts';
-import { type NotedConversation, TenantRows } from './rows.ts';
+import { type KnownConversation, type NotedConversation, TenantRows } from './rows.ts';
 
 /** How often an object looks for conversations that nobody uses. In milliseconds. */
 const LOOKING_MS = 24 * 60 * 60_000;
@@ -28,7 +29,7 @@ const STEP_LIMIT_MS = 5 * 60_000;
 const CLOCKS_MS = 1_000;
 
 /** Named by the tenant's id. */
-export class TenantMemoryObject extends DurableObject<Env> {
+export class TenantMemoryObject extends DurableObject<Env> implements TenantApi {
   // Fields, which a remote caller can't reach and a test can replace.
   protected now: () => number = Date.now;
   protected log: Log = createObjectLog(this.env);
@@ -40,7 +41,8 @@ export class TenantMemoryObject extends DurableObject<Env> {
   private watches = false;
   private erasing: Promise<boolean> | undefined;
 
-  /** See `TenantRows` for what these do. */
+  // What each method does stands in `TenantApi`.
+
   async note(conversation: string, refs: readonly string[]): Promise<void> {
     this.rows.note(conversation, refs, this.now());
     await this.watch();
@@ -50,7 +52,7 @@ export class TenantMemoryObject extends DurableObject<Env> {
     this.rows.noteRead(ref, this.now());
   }
 
-  find(conversation: string): ReturnType<TenantRows['find']> {
+  find(conversation: string): KnownConversation | null {
     return this.rows.find(conversation);
   }
 
@@ -62,16 +64,10 @@ export class TenantMemoryObject extends DurableObject<Env> {
     return this.rows.unreferenced(refs);
   }
 
-  /** See `expireStep`. */
   expire(unusedSince: number): Promise<boolean> {
     return expireStep(this.ground(), unusedSince);
   }
 
-  /**
-   * Deletes all that the tenant has, and goes on by itself where that takes long, hangs or fails.
-   *
-   * @returns whether all is deleted
-   */
   async erase(): Promise<boolean> {
     this.rows.beginErasure(this.now() + CLOCKS_MS);
     await this.ctx.storage.setAlarm(this.now() + PAUSE_MS);

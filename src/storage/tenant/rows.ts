@@ -37,6 +37,11 @@ export interface NotedConversation {
   readonly notes: number;
 }
 
+/** A conversation, with the refs that no other one refers to. */
+export interface KnownConversation extends NotedConversation {
+  readonly sole: readonly string[];
+}
+
 /** How far the erasure of a tenant's data has come. */
 export interface Erasure {
   readonly id: number;
@@ -90,8 +95,8 @@ export class TenantRows {
     );
   }
 
-  /** A conversation, with the refs that no other one refers to; null when it is not known. */
-  find(conversation: string): (NotedConversation & { readonly sole: readonly string[] }) | null {
+  /** Null when the conversation is not known. */
+  find(conversation: string): KnownConversation | null {
     const id = this.idOf(conversation);
     if (id === undefined) return null;
     const [noted] = this.noted('SELECT name, notes FROM conversations WHERE conversation_id = ?', id);

@@ -2,16 +2,7 @@
 import { DurableObject } from 'cloudflare:workers';
 import type { Env } from '../../config.ts';
 import { assertFits } from '../conversation/memories.ts';
-
-/** The latest summary of one conversation. */
-export interface UserSummary {
-  /** See `sessionIn`. */
-  readonly conversation: string;
-  /** At most 1 MB in UTF-8. */
-  readonly text: string;
-  /** When it was made, in milliseconds. */
-  readonly at: number;
-}
+import type { UserApi, UserSummary } from './remote.ts';
 
 /** So many conversations are remembered, the newest ones. */
 const KEPT = 50;
@@ -20,10 +11,10 @@ const KEPT = 50;
 const TABLE =
   'CREATE TABLE IF NOT EXISTS summaries (conversation TEXT PRIMARY KEY, text TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID';
 
-export class UserMemoryObject extends DurableObject<Env> {
+/** What each method does stands in `UserApi`. */
+export class UserMemoryObject extends DurableObject<Env> implements UserApi {
   private readonly sql = this.ctx.storage.sql;
 
-  /** Keeps a conversation's summary, unless a newer one is there. @throws RangeError when the text is too long */
   put({ conversation, text, at }: UserSummary): void {
     assertFits(text);
     this.sql.exec(TABLE);
@@ -40,7 +31,6 @@ export class UserMemoryObject extends DurableObject<Env> {
     );
   }
 
-  /** Newest first. @param request `except`: a conversation to leave out; `most`: how many at most */
   latest({ except, most }: { readonly except: string; readonly most: number }): UserSummary[] {
     if (!this.exists()) return [];
     return this.sql
