@@ -1104,6 +1104,19 @@ describe.each([
     expect((await claim(2, at('right', 5))).state).toBe('claimed');
   });
 
+  it.each([
+    { of: 'what is behind the opening', claimOf: of },
+    { of: 'the opening', claimOf: (): Partial<ClaimRequest> => ({ boundary: opening }) },
+  ])('F1: keeps apart what begins with one question, after a memory of $of', async ({ claimOf }) => {
+    const { claim, claimed, fail } = unnamed();
+    const question = { hash: 'question', previous: null };
+    const rolling = { exclusive: 'conversation', retryIntervalMs: HOUR } as const;
+    await fail(await claimed(4, { ...claimOf('left', 4), ...rolling, round: question }));
+
+    const second = { hash: 'right 2', previous: 'question' };
+    expect((await claim(6, { ...claimOf('right', 6), ...rolling, round: second })).state).toBe('claimed');
+  });
+
   it('F1: tells a conversation nothing of what others have', async () => {
     const { call, make } = unnamed();
     await make(4, 'left', of('left', 4));

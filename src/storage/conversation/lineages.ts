@@ -41,27 +41,26 @@ export class Lineages {
 
   /** The lineage of a claim, which may begin one. */
   of({ bases, boundary, round }: Pick<ClaimRequest, 'bases' | 'boundary' | 'round'>): string {
-    // The question of the first round may be anybody's.
-    const root = round && round.previous !== null ? round.hash : boundary.prefixHash;
-    return this.find([...bases, boundary], round) ?? root;
+    return this.find([...bases, boundary], round) ?? ownHash(round) ?? boundary.prefixHash;
   }
 
   /** Notes that a lineage is in use, by a round if there is one. To be called when there are tables. @param now in milliseconds */
   use(lineage: string, round: Round | undefined, now: number): void {
     if (lineage === NAMED) return;
+    const hash = ownHash(round);
     const [known] = this.tables.sql
       .exec<{ round_hash: string | null; used_at: number }>(
         'SELECT round_hash, used_at FROM lineages WHERE lineage = ?',
         lineage,
       )
       .toArray();
-    const isSameRound = !round || known?.round_hash === round.hash;
+    const isSameRound = hash === undefined || known?.round_hash === hash;
     if (known && isSameRound && now - known.used_at < TELLING_MS) return;
     this.tables.sql.exec(
       `INSERT INTO lineages (lineage, round_hash, used_at) VALUES (?1, ?2, ?3) ON CONFLICT (lineage)
        DO UPDATE SET round_hash = coalesce(excluded.round_hash, round_hash), used_at = excluded.used_at`,
       lineage,
-      round?.hash ?? null,
+      hash ?? null,
       now,
     );
     if (!known) this.prune(now);
@@ -127,4 +126,9 @@ export class Lineages {
       for (const table of ['memories', 'pins'])
         this.tables.sql.exec(`DELETE FROM ${table} WHERE lineage = ?`, lineage);
   }
+}
+
+/** The hash of a round by which its conversation is known; undefined for the first one, whose question may be anybody's. */
+function ownHash(round: Round | undefined): string | undefined {
+  return round && round.previous !== null ? round.hash : undefined;
 }
