@@ -4,16 +4,15 @@ import { soon } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { type ArchiveKey, archiveKeys } from '../memory/conversation/archive-keys.ts';
 import type { Hashed } from '../memory/conversation/prefix-hash.ts';
-import { edits, type MemoryStrategy } from '../memory/strategy/strategy.ts';
+import { edits } from '../memory/strategy/strategy.ts';
 import { answerIdentity } from '../protocol/message-names.ts';
-import type { ModelRequest, WireMessage } from '../protocol/model-request.ts';
+import type { WireMessage } from '../protocol/model-request.ts';
+import type { Call } from '../request/call.ts';
 import { groupOf, storedConversation } from '../request/conversation.ts';
-import type { Place } from '../request/owner.ts';
 import type { Searched } from '../retrieval/search-memory.ts';
 import { Archive, type ArchiveEntry } from '../storage/archive/archive.ts';
 import { searchable } from '../storage/archive/text.ts';
 import { labelDigest } from '../tenant/identity.ts';
-import type { RequestScope } from '../view/make-view.ts';
 
 /** How long a search waits for its request's array to be archived, in milliseconds. */
 const ARRAY_LIMIT_MS = 3_000;
@@ -22,20 +21,17 @@ const ARRAY_LIMIT_MS = 3_000;
 export type ArchiveRequest = (answer: string | undefined) => Promise<void>;
 
 /** Undefined where nothing is to be archived. */
-export function archiverOf(
-  request: ModelRequest,
-  strategy: MemoryStrategy,
-  place: Place,
-  scope: RequestScope,
-): ArchiveRequest | undefined {
-  if (!edits(strategy) || !strategy.archive || place.off.length > 0) return undefined;
+export function archiverOf(call: Call): ArchiveRequest | undefined {
+  const { request, owner, scope } = call;
+  const { strategy } = call.chosen;
+  if (!edits(strategy) || !strategy.archive || owner.off.length > 0) return undefined;
   if (!scope.caller.tenant || request.tooManyMessages || request.upstreamState !== undefined)
     return undefined;
   return async (answer) => {
     // The answer's last bytes go out first: what follows takes time.
     await new Promise((resolve) => setTimeout(resolve, 0));
     try {
-      const archived = archiveOf(request, place, scope, answer);
+      const archived = archiveOf(call, answer);
       await archived?.archive.add(archived.entries);
     } catch (error) {
       logCaught(scope.services.log, 'warn', 'messages could not be archived', error);
@@ -56,18 +52,13 @@ interface RequestArchive {
  *
  * @param answer the text of an answer that the array does not hold yet
  */
-function archiveOf(
-  request: ModelRequest,
-  place: Place,
-  scope: RequestScope,
-  answer?: string,
-): RequestArchive | undefined {
+function archiveOf({ request, owner, scope }: Call, answer?: string): RequestArchive | undefined {
   const { services, caller } = scope;
   const said = [...request.messages.map(asSent), ...answered(answer)];
   const keys = archiveKeys(said, labelDigest);
-  const session = groupOf(said, place, scope, (end) => keys[end - 1]?.key ?? '');
+  const session = groupOf(said, owner, scope, (end) => keys[end - 1]?.key ?? '');
   if (!caller.tenant || !session) return undefined;
-  const conversation = storedConversation(place.user, session, caller.tenant, services);
+  const conversation = storedConversation(owner.user, session, caller.tenant, services);
   return {
     archive: new Archive(conversation, services.bucket, services.log),
     entries: entriesOf(said, keys),
@@ -80,16 +71,12 @@ function archiveOf(
  * can still be searched for what it has. Of a conversation that nothing names, only the messages of this array are found. Undefined where
  * there is none (see `archiveOf`).
  */
-export async function archiveWithArray(
-  request: ModelRequest,
-  place: Place,
-  scope: RequestScope,
-): Promise<Searched | undefined> {
-  const archived = archiveOf(request, place, scope);
+export async function archiveWithArray(call: Call): Promise<Searched | undefined> {
+  const archived = archiveOf(call);
   if (!archived) return undefined;
   const { archive, entries, isNamed } = archived;
   await soon(ARRAY_LIMIT_MS, archive.add(entries)).catch((error: unknown) => {
-    logCaught(scope.services.log, 'warn', 'messages could not be archived', error);
+    logCaught(call.scope.services.log, 'warn', 'messages could not be archived', error);
   });
   if (isNamed) return archive;
   // The preamble is not searched.

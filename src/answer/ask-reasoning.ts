@@ -6,10 +6,10 @@
 import type { JoinedAnswers } from '../protocol/answer-format.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { refusesEncrypted } from '../protocol/responses/reasoning.ts';
+import type { RequestScope } from '../request/scope.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { openAnswer } from '../upstream/opening.ts';
 import { LONGEST_ERROR } from '../upstream/too-long.ts';
-import type { RequestScope } from '../view/make-view.ts';
 
 /** How long an error's body may take until it is passed on unread, in milliseconds. */
 const ERROR_LIMIT_MS = 5_000;

@@ -1,41 +1,12 @@
 /** One request's way upstream: with whose key, where to, within which limits. */
 import type { Context } from 'hono';
 import type { Log } from '../log.ts';
-import { type Caller, callerOf } from '../request/caller.ts';
+import type { Caller } from '../request/caller.ts';
 import { accountError, upstreamError } from '../request/errors.ts';
-import { verdictOn } from '../request/known-key.ts';
+import type { RequestScope } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
-import { Timings } from '../request/timings.ts';
-import type { Verdict } from '../upstream/acceptance.ts';
 import { fetchUpstream, type UpstreamAnswer, UpstreamError } from '../upstream/fetch.ts';
 import { requestHeaders, responseHeaders, upstreamUrl } from '../upstream/request.ts';
-import type { RequestScope } from '../view/make-view.ts';
-
-/** Ours, and those that opencode and Codex send (design §3). */
-const SESSION_HEADERS = ['x-conversation-id', 'x-session-id', 'session-id'];
-
-/** What a handler needs of its request. @throws ApiError `invalid_api_key` */
-export function scopeOf(c: Context<AppEnv>): RequestScope {
-  const services = c.get('services');
-  const { headers } = c.req.raw;
-  const caller = callerOf(headers, services);
-  let verdict: Promise<Verdict> | undefined;
-  return {
-    services,
-    caller,
-    learned: services.learned(caller.tenant),
-    headers,
-    timings: new Timings(),
-    uses: new Map(),
-    session: SESSION_HEADERS.map((name) => headers.get(name)).find((value) => value !== null) ?? undefined,
-    waitUntil: (work) => c.executionCtx.waitUntil(work),
-    mayStore: async (tenant) => {
-      if (services.accepted.known(tenant.id) === 'accepted') return true;
-      verdict ??= verdictOn(tenant, headers, services);
-      return (await verdict) === 'accepted';
-    },
-  };
-}
 
 /**
  * Sends a request upstream with the caller's headers.

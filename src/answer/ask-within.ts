@@ -6,6 +6,7 @@
 import type { AnswerFormat } from '../protocol/answer-format.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { ApiError } from '../request/errors.ts';
+import type { RequestScope } from '../request/scope.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import {
   type LearnedLimit,
@@ -23,7 +24,7 @@ import {
   readTooLongEvent,
   type TooLong,
 } from '../upstream/too-long.ts';
-import type { MadeView, MakeViewOptions, RequestScope } from '../view/make-view.ts';
+import type { MadeView, MakeViewOptions } from '../view/made-view.ts';
 import { isEventStream } from './unread-body.ts';
 
 /** How long an error's body may take until it is passed on unread, in milliseconds. */

@@ -1,25 +1,29 @@
 /** A request to a model, in whatever protocol: the view goes up, the upstream's answer comes back. */
+
 import type { Context } from 'hono';
 import type { Result } from '../lib/result.ts';
 import type { AnswerFormat } from '../protocol/answer-format.ts';
 import type { BodyFault } from '../protocol/body.ts';
 import type { ModelRequest, SharedAccount } from '../protocol/model-request.ts';
 import { tryBody } from '../request/body.ts';
-import { agentOf, type ChosenStrategy, chooseStrategy } from '../request/choose-strategy.ts';
+import type { Call } from '../request/call.ts';
+import { agentOf, chooseStrategy } from '../request/choose-strategy.ts';
 import { settingsOf } from '../request/conversation.ts';
 import { ApiError } from '../request/errors.ts';
 import { noteNamed } from '../request/named-refs.ts';
 import { compactionOf, upstreamCompacts, withCompaction } from '../request/native-compaction.ts';
 import { openSealed } from '../request/open-sealed.ts';
-import { type Place, placeOf } from '../request/owner.ts';
+import { type Owner, ownerOf } from '../request/owner.ts';
+import { type RequestScope, scopeOf } from '../request/scope.ts';
 import type { Agent, AppEnv } from '../request/services.ts';
 import { Rounds } from '../retrieval/rounds.ts';
 import { type Compaction, compactConversation } from '../view/compaction.ts';
 import { injectionFor, withInjection } from '../view/inject.ts';
-import { type MadeView, type MakeViewOptions, makeView, type RequestScope } from '../view/make-view.ts';
+import type { MadeView, MakeViewOptions } from '../view/made-view.ts';
+import { makeView } from '../view/make-view.ts';
 import { archiverOf } from './archive.ts';
 import { reasoningWish } from './ask-reasoning.ts';
-import { askUpstream, scopeOf } from './ask-upstream.ts';
+import { askUpstream } from './ask-upstream.ts';
 import { askWithin } from './ask-within.ts';
 import { inTime } from './late-stream.ts';
 import { passUnread } from './pass-unread.ts';
@@ -45,19 +49,17 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   if ('fault' in came) return passUnread(c, api, came, scope);
   const request = await readRequest(came.bytes, api, c.get('agent'), scope);
   checkState(request, scope);
-  const { place, chosen } = await readCall(request, c.get('agent'), scope);
+  const call = await readCall(request, c.get('agent'), scope);
+  const { chosen } = call;
   if (api.compaction && request.isCompaction && isOurs(request, scope)) {
-    const answer = answerCompaction(api.compaction, request, chosen, place, scope);
+    const answer = answerCompaction(api.compaction, call);
     if (request.field('stream') !== true) return answer;
     const format = api.answers.stream(undefined, undefined);
     return inTime(answer, { format, told: (error) => told(error, scope), keepaliveMs: KEEPALIVE_MS });
   }
   const options = { force: false, dryRun: false, count: chosen.report, expressly: false };
-  const make = (how: MakeViewOptions) => makeView(request, chosen, place, scope, how);
-  const [first, injected] = await Promise.all([
-    make(options),
-    injectionFor(request, chosen.injection, place, scope),
-  ]);
+  const make = (how: MakeViewOptions) => makeView(call, how);
+  const [first, injected] = await Promise.all([make(options), injectionFor(call)]);
   const wish = reasoningWish(request, first.tools !== undefined, scope);
   const bodyOf = ({ view, tools }: MadeView) =>
     request.write(view, {
@@ -84,7 +86,7 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   if (answer.response.ok && scope.caller.tenant) {
     scope.services.accepted.accept(scope.caller.tenant.id);
     if (made.prepareNext) scope.waitUntil(made.prepareNext());
-    if (sent) scope.waitUntil(noteNamed(sent, request, place, scope));
+    if (sent) scope.waitUntil(noteNamed(sent, call));
   }
   // A key that was revoked opens nothing here either.
   if (answer.response.status === 401 && scope.caller.tenant)
@@ -101,28 +103,22 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
       () => {
         const count = async () => (await make({ ...options, count: true })).report;
         const beside = injected.tokens ?? 0;
-        const went = { request, body: bodyOf(made), report: made.report, beside, count };
-        return startRounds(went, tools, place, scope);
+        const went = { body: bodyOf(made), report: made.report, beside, count };
+        return startRounds(went, tools, call);
       },
       send,
     ),
   };
-  const archive = archiverOf(request, chosen.strategy, place, scope);
+  const archive = archiverOf(call);
   const streams = request.field('stream') === true;
   const how = { format: api.answers, inBody: chosen.report, streams, retrieval, archive };
   return relay(answer, { ...made, report }, how, scope);
 }
 
-async function answerCompaction(
-  write: NonNullable<ModelApi['compaction']>,
-  request: ModelRequest,
-  chosen: ChosenStrategy,
-  place: Place,
-  scope: RequestScope,
-): Promise<Response> {
-  const compaction = await compactConversation(request, chosen, place, scope);
-  const response = write(request, compaction, chosen.report);
-  setReportHeaders(response.headers, compaction.report, scope.timings);
+async function answerCompaction(write: NonNullable<ModelApi['compaction']>, call: Call): Promise<Response> {
+  const compaction = await compactConversation(call);
+  const response = write(call.request, compaction, call.chosen.report);
+  setReportHeaders(response.headers, compaction.report, call.scope.timings);
   return response;
 }
 
@@ -132,16 +128,16 @@ function isOurs(request: ModelRequest, { services }: RequestScope): boolean {
 }
 
 /** Whose a request is, and what holds for it. @throws ApiError */
-export async function readCall(
-  request: ModelRequest,
+export async function readCall<Request extends ModelRequest>(
+  request: Request,
   agentInPath: Agent | undefined,
   scope: RequestScope,
-): Promise<{ place: Place; chosen: ChosenStrategy }> {
+): Promise<Call<Request>> {
   const { headers, services } = scope;
-  const { agent, place } = whose(request, agentInPath, scope);
-  const settings = () => settingsOf(place, scope);
+  const { agent, owner } = whose(request, agentInPath, scope);
+  const settings = () => settingsOf(owner, scope);
   const chosen = await chooseStrategy(request, headers, agent, settings, services);
-  return { place, chosen: withCompaction(chosen, request, services.config) };
+  return { request, chosen: withCompaction(chosen, request, services.config), owner, scope };
 }
 
 /** The agent that a request chooses, and whose the request is. @throws ApiError */
@@ -149,9 +145,9 @@ function whose(
   request: ModelRequest,
   agentInPath: Agent | undefined,
   { headers, caller, services }: RequestScope,
-): { agent: Agent | undefined; place: Place } {
+): { agent: Agent | undefined; owner: Owner } {
   const agent = agentOf(request, headers, agentInPath, caller, services);
-  return { agent, place: placeOf(request, headers, agent?.isolation ?? services.config.isolation) };
+  return { agent, owner: ownerOf(request, headers, agent?.isolation ?? services.config.isolation) };
 }
 
 /** Reads the body of a request, with its compaction items opened. @throws ApiError */
@@ -174,7 +170,7 @@ function opened(
   agentInPath: Agent | undefined,
   scope: RequestScope,
 ): Promise<Uint8Array | undefined> {
-  return openSealed(request, scope.caller.tenant, () => whose(request, agentInPath, scope).place);
+  return openSealed(request, scope.caller.tenant, () => whose(request, agentInPath, scope).owner);
 }
 
 /** OpenAI takes keys of 64 characters (https://platform.openai.com/docs/api-reference/responses/create, `prompt_cache_key`). */

@@ -6,9 +6,9 @@ import type { AnswerFormat } from '../protocol/answer-format.ts';
 import { OWN_FIELDS } from '../protocol/body.ts';
 import { refused, type UnreadBody } from '../request/body.ts';
 import { chosenByHeaders } from '../request/choose-strategy.ts';
+import type { RequestScope } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
-import type { RequestScope } from '../view/make-view.ts';
 import { askUpstream } from './ask-upstream.ts';
 import { relay } from './relay.ts';
 

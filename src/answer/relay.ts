@@ -9,6 +9,7 @@ import {
   type Joining,
 } from '../protocol/answer-format.ts';
 import { ApiError, accountFault, answerTooLarge, internalError, upstreamError } from '../request/errors.ts';
+import type { RequestScope } from '../request/scope.ts';
 import type { Rounds } from '../retrieval/rounds.ts';
 import { faultOf, RetrievalStream } from '../retrieval/stream.ts';
 import type { WaitUntil } from '../storage/refs/writer.ts';
@@ -16,7 +17,7 @@ import { readBody } from '../upstream/body.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { isDecoded, responseHeaders } from '../upstream/request.ts';
 import { type EventFormat, relayEvents } from '../upstream/stream.ts';
-import type { MadeView, RequestScope } from '../view/make-view.ts';
+import type { MadeView } from '../view/made-view.ts';
 import type { OfferedTools } from '../view/offer-tools.ts';
 import type { ArchiveRequest } from './archive.ts';
 import type { ReasoningWish } from './ask-reasoning.ts';

@@ -1,12 +1,11 @@
 /** What the rounds of one request answer from: the refs that its view names, and its conversation's archive. */
+
 import { logCaught } from '../log.ts';
-import type { ModelRequest } from '../protocol/model-request.ts';
-import type { Call } from '../protocol/tool-turn.ts';
-import type { Place } from '../request/owner.ts';
+import type { Call as ToolCall } from '../protocol/tool-turn.ts';
+import type { Call } from '../request/call.ts';
 import { namedIn, Retriever } from '../retrieval/retriever.ts';
 import type { RoundsStart } from '../retrieval/rounds.ts';
 import { answerSearch, type Searched } from '../retrieval/search-memory.ts';
-import type { RequestScope } from '../view/make-view.ts';
 import type { OfferedTools } from '../view/offer-tools.ts';
 import { archiveWithArray } from './archive.ts';
 import { retrievalRoom, type SentRequest } from './retrieval-room.ts';
@@ -14,17 +13,17 @@ import { shelfOf } from './shelf.ts';
 
 /** @param sent with tools of ours */
 export async function startRounds(
-  sent: SentRequest & { readonly request: ModelRequest },
+  sent: Omit<SentRequest, 'request'>,
   tools: OfferedTools,
-  place: Place,
-  scope: RequestScope,
+  call: Call,
 ): Promise<RoundsStart> {
+  const { request, scope } = call;
   const { services, caller } = scope;
-  const { request, body } = sent;
+  const { body } = sent;
   if (!caller.tenant) throw new Error('tools were offered without a tenant');
   const { counter } = await scope.learned.counting(request.model);
   const limit = services.limits.of(caller.tenant.id, request.model);
-  const room = await retrievalRoom(sent, tools.strategy, limit);
+  const room = await retrievalRoom({ ...sent, request }, tools.strategy, limit);
   // The model is told that storage does not answer, and nobody else is.
   const failed = (error: unknown): never => {
     logCaught(services.log, 'warn', 'a call of the model could not be answered', error);
@@ -35,7 +34,7 @@ export async function startRounds(
   const retriever = new Retriever(shelf, counter, namedIn(new TextDecoder().decode(body)), room);
   let opening: Promise<Searched | undefined> | undefined;
   const archive = (): Promise<Searched | undefined> => {
-    opening ??= archiveWithArray(request, place, scope).then(
+    opening ??= archiveWithArray(call).then(
       (searched) => searched && { hits: (words, limit) => searched.hits(words, limit).catch(failed) },
     );
     return opening;
@@ -45,7 +44,7 @@ export async function startRounds(
     answerer: {
       given: retriever.given,
       hear: (turn) => retriever.hear(turn),
-      answer: async ({ name, arguments: args }: Call) =>
+      answer: async ({ name, arguments: args }: ToolCall) =>
         name === tools.search
           ? retriever.give(await answerSearch(args, archive, counter))
           : retriever.answer(args),

@@ -1,11 +1,11 @@
 /** Bodies of the upstream that are passed on as they come. */
 
 import { upstreamError } from '../request/errors.ts';
+import type { RequestScope } from '../request/scope.ts';
 import type { Services } from '../request/services.ts';
 import { type BodyRelay, relayBody, relayEarly } from '../upstream/body.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { isDecoded, responseHeaders } from '../upstream/request.ts';
-import type { RequestScope } from '../view/make-view.ts';
 
 /** The limits of a body, whose breaking off is logged. */
 export function bodyRelay({ config, log }: Pick<Services, 'config' | 'log'>): BodyRelay {

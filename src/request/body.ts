@@ -1,4 +1,5 @@
 /** Bodies of requests: counted while they are read, and decoded (RFC 9110, section 8.4) within the same bound. */
+
 import {
   brotliDecompressSync,
   constants,
@@ -8,6 +9,7 @@ import {
   zstdDecompressSync,
 } from 'node:zlib';
 import { concat } from '../protocol/json/spans.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
 import { checkCharset } from './body-type.ts';
 import { ApiError } from './errors.ts';
 
@@ -173,5 +175,15 @@ function notReadable(code: 'invalid_json' | 'unsupported_media_type', fault: str
     code,
     `The header content-encoding ${fault}; it may be gzip, deflate, br or zstd, or be absent.`,
     'content-encoding',
+  );
+}
+
+/** Checks that a body is not too large to be edited, or put away. @throws ApiError `body_too_large` */
+export function checkSize({ bytes, conversationField }: ModelRequest): void {
+  if (bytes.length <= LARGEST_BODY) return;
+  throw new ApiError(
+    'body_too_large',
+    `The request body has ${bytes.length} bytes; with a memory_strategy other than none, or into a compaction item, at most ${LARGEST_BODY} are taken.`,
+    conversationField,
   );
 }

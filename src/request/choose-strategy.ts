@@ -11,9 +11,9 @@ import {
 } from '../memory/strategy/strategy.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Settings } from '../storage/conversation/memories.ts';
-import type { RequestScope } from '../view/make-view.ts';
 import type { Caller } from './caller.ts';
 import { ApiError } from './errors.ts';
+import type { RequestScope } from './scope.ts';
 import type { Agent, Services } from './services.ts';
 import { checkSummarizerModel } from './summarizer-target.ts';
 

@@ -20,10 +20,10 @@ import type { StoredConversation } from '../summary/conversation.ts';
 import { neutralize } from '../summary/text/headings.ts';
 import type { KnownSummary } from '../summary/writer.ts';
 import { fromEither, labelDigest, type Tenant } from '../tenant/identity.ts';
-import type { RequestScope } from '../view/make-view.ts';
 import { NOTHING_SET } from './choose-strategy.ts';
 import { ApiError } from './errors.ts';
-import { LONGEST_ID, type Place } from './owner.ts';
+import { LONGEST_ID, type Owner } from './owner.ts';
+import type { RequestScope } from './scope.ts';
 import type { Services } from './services.ts';
 
 /**
@@ -31,17 +31,17 @@ import type { Services } from './services.ts';
  * That is safe, since a summary is only ever found by the hash of all that it covers. Undefined before there is an answer.
  */
 export function conversationOf(
-  place: Place,
+  owner: Owner,
   history: History,
   boundaries: Boundaries,
   tenant: Tenant,
   services: Services,
 ): StoredConversation | undefined {
   const session =
-    place.conversation === undefined
+    owner.conversation === undefined
       ? hashSession(history.messages, (end) => boundaries.at(end).prefixHash)
-      : { id: place.conversation };
-  return session && storedConversation(place.user, session, tenant, services);
+      : { id: owner.conversation };
+  return session && storedConversation(owner.user, session, tenant, services);
 }
 
 /**
@@ -52,11 +52,11 @@ export function conversationOf(
  */
 export function groupOf(
   messages: readonly Hashed[],
-  place: Place,
+  owner: Owner,
   { session = '' }: Pick<RequestScope, 'session'>,
   hashBefore?: (end: number) => string,
 ): Session | undefined {
-  if (place.conversation !== undefined) return { id: place.conversation };
+  if (owner.conversation !== undefined) return { id: owner.conversation };
   if (session !== '' && session.length <= LONGEST_ID) return { id: session };
   return hashSession(messages, hashBefore);
 }
@@ -94,14 +94,14 @@ export function storedConversation(
 
 /** What the named conversation is set to; undefined when it can't be asked. */
 export async function settingsOf(
-  place: Place,
+  owner: Owner,
   { caller, services, timings }: RequestScope,
 ): Promise<Settings | undefined> {
-  if (!caller.tenant || place.conversation === undefined) return NOTHING_SET;
-  const session = { id: place.conversation };
+  if (!caller.tenant || owner.conversation === undefined) return NOTHING_SET;
+  const session = { id: owner.conversation };
   const { tenant } = caller;
   const settings = (self: Tenant) => {
-    const { memory } = storedConversation(place.user, session, self, services);
+    const { memory } = storedConversation(owner.user, session, self, services);
     return callObject(memory, (stub) => stub.settings());
   };
   try {

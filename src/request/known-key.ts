@@ -3,51 +3,11 @@ import type { Context } from 'hono';
 import type { Report } from '../memory/plan/report.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { SHORTEST_TOKEN, type Tenant } from '../tenant/identity.ts';
-import type { Verdict } from '../upstream/acceptance.ts';
-import { fetchUpstream } from '../upstream/fetch.ts';
-import { requestHeaders, upstreamUrl } from '../upstream/request.ts';
-import type { RequestScope } from '../view/make-view.ts';
 import { tenantOf } from './caller.ts';
 import { ApiError } from './errors.ts';
-import type { AppEnv, Services } from './services.ts';
-
-/** How long the upstream may take to say whether it accepts a key, in milliseconds. */
-const MODELS_LIMIT_MS = 5_000;
-
-/** The headers that say for whom the upstream is asked. */
-const ACCOUNT = ['authorization', 'openai-organization', 'openai-project'];
-
-/** A deployer's own access keys are trusted; a caller's own key is when the upstream has accepted it. */
-export async function verdictOn(
-  tenant: Tenant,
-  incoming: Headers,
-  { config, accepted, log }: Services,
-): Promise<Verdict> {
-  if (config.access || !config.verifyKeys) return 'accepted';
-  const ask = async (): Promise<boolean> => {
-    const forwarded = requestHeaders(incoming, {});
-    const headers = new Headers([...forwarded].filter(([name]) => ACCOUNT.includes(name)));
-    const url = upstreamUrl(config.upstreamBaseUrl, '/models', '');
-    const { response } = await fetchUpstream(
-      { url, method: 'GET', headers, body: null },
-      MODELS_LIMIT_MS,
-      new AbortController().signal,
-    );
-    await response.body?.cancel();
-    // An upstream that is busy, in trouble, or has no such route has said nothing about the key.
-    if (!response.ok && !REFUSALS.has(response.status)) throw new Error('the upstream does not say');
-    return response.ok;
-  };
-  return accepted.verdictOn(tenant.id, () =>
-    ask().catch((error: unknown) => {
-      const fields = { code: 'unverified_key', error: `${Object(error).name}` };
-      log('warn', 'the upstream could not be asked about a key', fields);
-      throw error;
-    }),
-  );
-}
-
-const REFUSALS: ReadonlySet<number> = new Set([401, 403]);
+import type { RequestScope } from './scope.ts';
+import type { AppEnv } from './services.ts';
+import { verdictOn } from './verdict.ts';
 
 /** Bodies up to this size are planned under any key, in bytes: counting a larger one takes seconds. */
 const MOST_UNVERIFIED = 1024 * 1024;

@@ -8,7 +8,7 @@ import { ApiError } from './errors.ts';
 export const LONGEST_ID = 256;
 
 /** The tenant is not of it: that comes from the key alone. */
-export interface Place {
+export interface Owner {
   readonly user: string | undefined;
   /** The conversation that the request names. */
   readonly conversation: string | undefined;
@@ -17,7 +17,7 @@ export interface Place {
 }
 
 /** @throws ApiError when the conversation's id is not one */
-export function placeOf(request: ModelRequest, headers: Headers, isolation: Isolation): Place {
+export function ownerOf(request: ModelRequest, headers: Headers, isolation: Isolation): Owner {
   const { user_key, session_key, require_explicit_key } = isolation;
   // Where a deployment insists on its own place, no other one may speak for the user.
   const elsewhere = require_explicit_key && user_key !== undefined;

@@ -5,9 +5,9 @@ import type { ModelRequest } from '../protocol/model-request.ts';
 import type { SummarizerTarget } from '../summary/summarizer.ts';
 import { roomIn } from '../upstream/learned-limits.ts';
 import { requestHeaders } from '../upstream/request.ts';
-import type { RequestScope } from '../view/make-view.ts';
 import { bearerToken } from './caller.ts';
 import { ApiError } from './errors.ts';
+import type { RequestScope } from './scope.ts';
 import type { Services } from './services.ts';
 
 /** On OpenAI's own host: small, fast, and good at following a form (design §8). */

@@ -1,6 +1,6 @@
 /** `POST /v1/compact`: the view and the report, and no completion. */
+
 import type { Context } from 'hono';
-import { scopeOf } from '../answer/ask-upstream.ts';
 import { readCall, readRequest } from '../answer/model-call.ts';
 import { setReportHeaders } from '../answer/report-headers.ts';
 import { conversationTurns } from '../memory/conversation/conversation-turns.ts';
@@ -11,15 +11,17 @@ import { type ChatRequest, compactedParts, writeCompactedMessages } from '../pro
 import { concat } from '../protocol/json/spans.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { sealedMessage } from '../protocol/sealed.ts';
-import { readBody } from '../request/body.ts';
-import { type Caller, sealingTenant } from '../request/caller.ts';
+import { checkSize, readBody } from '../request/body.ts';
+import type { Call } from '../request/call.ts';
+import { sealingTenant } from '../request/caller.ts';
 import { ApiError } from '../request/errors.ts';
 import { checkPlanned } from '../request/known-key.ts';
 import { noteNamed } from '../request/named-refs.ts';
-import type { Place } from '../request/owner.ts';
+import { scopeOf } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
 import { sealCompaction } from '../tenant/sealed-item.ts';
-import { checkSize, type MadeView, makeView, type RequestScope } from '../view/make-view.ts';
+import type { MadeView } from '../view/made-view.ts';
+import { makeView } from '../view/make-view.ts';
 import { CHAT } from './chat.ts';
 
 const encoder = new TextEncoder();
@@ -30,19 +32,19 @@ export async function compact(c: Context<AppEnv>): Promise<Response> {
   const force = flag(request, 'force');
   const dryRun = flag(request, 'dry_run');
   const format = formatOf(request);
-  const { place, chosen } = await readCall(request, c.get('agent'), scope);
+  const call = await readCall(request, c.get('agent'), scope);
   const options = { force, dryRun, count: true, expressly: true };
-  const made = await makeView(request, chosen, place, scope, options);
+  const made = await makeView(call, options);
   checkPlanned(made.report, scope);
   if (made.remember && !dryRun) scope.waitUntil(made.remember(undefined));
 
   const compacted = writeCompactedMessages(request, made.view);
   const body = concat([
     encoder.encode('{"object":"memory.compaction",'),
-    await partOf(format, compacted, request, made, chosen.strategy, place, scope),
+    await partOf(format, compacted, made, call),
     encoder.encode(`,"memory":${JSON.stringify(made.report)}}`),
   ]);
-  if (!dryRun) scope.waitUntil(noteNamed(compacted, request, place, scope));
+  if (!dryRun) scope.waitUntil(noteNamed(compacted, call));
   const headers = new Headers({ 'content-type': 'application/json' });
   setReportHeaders(headers, made.report, scope.timings);
   return new Response(body, { headers });
@@ -52,30 +54,24 @@ export async function compact(c: Context<AppEnv>): Promise<Response> {
 async function partOf(
   format: Format,
   compacted: Uint8Array,
-  request: ChatRequest,
   made: MadeView,
-  strategy: MemoryStrategy,
-  place: Place,
-  { caller }: RequestScope,
+  call: Call<ChatRequest>,
 ): Promise<Uint8Array> {
-  if (format === 'conversation_memory') return conversationPart(request, made, strategy);
-  const messages =
-    format === 'messages' ? compacted : await sealedMessages(request, made.view, place, caller);
+  if (format === 'conversation_memory') return conversationPart(call.request, made, call.chosen.strategy);
+  const messages = format === 'messages' ? compacted : await sealedMessages(made.view, call);
   return concat([encoder.encode('"messages":'), messages]);
 }
 
 /** The preamble, and one user message that holds all else, to be sent back as it is. @throws ApiError without a tenant, and for a body that is too large */
 async function sealedMessages(
-  request: ChatRequest,
   view: View | undefined,
-  place: Place,
-  caller: Caller,
+  { request, owner, scope }: Call<ChatRequest>,
 ): Promise<Uint8Array> {
-  const tenant = sealingTenant(caller);
+  const tenant = sealingTenant(scope.caller);
   checkSize(request);
   const { preamble, others } = compactedParts(request, view);
   const sealed =
-    others.length > 0 ? [sealedMessage(await sealCompaction(tenant, place, others.join(',')))] : [];
+    others.length > 0 ? [sealedMessage(await sealCompaction(tenant, owner, others.join(',')))] : [];
   return encoder.encode(`[${[...preamble, ...sealed.map((message) => JSON.stringify(message))].join(',')}]`);
 }
 

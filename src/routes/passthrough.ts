@@ -1,9 +1,10 @@
 /** Any other `/v1/*`: forwarded untouched, bodies and responses streamed (design §5). */
 import type { Context } from 'hono';
-import { askUpstream, scopeOf } from '../answer/ask-upstream.ts';
+import { askUpstream } from '../answer/ask-upstream.ts';
 import { unread } from '../answer/unread-body.ts';
 import { checkCharset, checkUnencoded } from '../request/body-type.ts';
 import { ApiError } from '../request/errors.ts';
+import { scopeOf } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
 import { climbs } from './routing.ts';
 

@@ -1,6 +1,6 @@
 /** `POST /v1/responses`, and `POST /v1/responses/compact`. */
 import type { Context } from 'hono';
-import { askUpstream, scopeOf } from '../answer/ask-upstream.ts';
+import { askUpstream } from '../answer/ask-upstream.ts';
 import { answerCall, checkState, type ModelApi, readCall, readRequest } from '../answer/model-call.ts';
 import { setReportHeaders } from '../answer/report-headers.ts';
 import { unread } from '../answer/unread-body.ts';
@@ -14,9 +14,9 @@ import {
 import { responsesFormat } from '../protocol/responses/format.ts';
 import { type ResponsesRequest, readResponsesRequest } from '../protocol/responses/request.ts';
 import { readBody } from '../request/body.ts';
+import { type RequestScope, scopeOf } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
 import { type Compaction, compactConversation } from '../view/compaction.ts';
-import type { RequestScope } from '../view/make-view.ts';
 
 const RESPONSES: ModelApi<ResponsesRequest> = {
   path: '/responses',
@@ -47,12 +47,12 @@ export async function compactResponses(c: Context<AppEnv>): Promise<Response> {
   );
   checkState(request, scope);
   if (request.upstreamState !== undefined) return forwarded(c, request, scope);
-  const { place, chosen } = await readCall(request, c.get('agent'), scope);
-  const compaction = await compactConversation(request, chosen, place, scope);
+  const call = await readCall(request, c.get('agent'), scope);
+  const compaction = await compactConversation(call);
   const stays = new Set([...request.standing, ...compaction.users]);
   const beside = request.messages.filter((message) => stays.has(message));
   const texts = beside.map(({ json }) => new TextDecoder().decode(json));
-  const response = Response.json(compactionBody(texts, answerOf(compaction, chosen.report)));
+  const response = Response.json(compactionBody(texts, answerOf(compaction, call.chosen.report)));
   setReportHeaders(response.headers, compaction.report, scope.timings);
   return response;
 }

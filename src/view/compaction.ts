@@ -1,17 +1,18 @@
 /** The whole of a conversation as one opaque item, which its caller sends back in the place of what it stands for (design §5). */
+
 import { type History, readHistory } from '../memory/conversation/history.ts';
 import type { Report, TokenUsage } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
 import { wholeSummary } from '../memory/strategy/strategy.ts';
 import type { ModelRequest, WireMessage } from '../protocol/model-request.ts';
+import { checkSize } from '../request/body.ts';
+import type { Call } from '../request/call.ts';
 import { sealingTenant } from '../request/caller.ts';
-import type { ChosenStrategy } from '../request/choose-strategy.ts';
 import { ApiError } from '../request/errors.ts';
 import { checkPlanned } from '../request/known-key.ts';
 import { noteNamed } from '../request/named-refs.ts';
-import type { Place } from '../request/owner.ts';
 import { sealCompaction } from '../tenant/sealed-item.ts';
-import { checkSize, makeView, type RequestScope } from './make-view.ts';
+import { makeView } from './make-view.ts';
 
 /** User messages that stand beside an item, the newest ones, in tokens. */
 const RECENT_USER_TOKENS = 20_000;
@@ -38,12 +39,8 @@ const NO_USAGE: TokenUsage = { prompt_tokens: 0, completion_tokens: 0, total_tok
  *
  * @throws ApiError without a tenant, and for what can't be read
  */
-export async function compactConversation(
-  request: ModelRequest,
-  chosen: ChosenStrategy,
-  place: Place,
-  scope: RequestScope,
-): Promise<Compaction> {
+export async function compactConversation(call: Call): Promise<Compaction> {
+  const { request, chosen, owner, scope } = call;
   const tenant = sealingTenant(scope.caller);
   checkSize(request);
   const spoken = request.messages.filter(({ role }) => role !== 'preamble');
@@ -51,17 +48,17 @@ export async function compactConversation(
     throw new ApiError('invalid_messages', 'There must be items to be compacted.', 'input');
   const strategy = wholeSummary(chosen.strategy);
   const options = { force: true, dryRun: false, count: true, expressly: true, whole: true };
-  const made = await makeView(request, { ...chosen, strategy }, place, scope, options);
+  const made = await makeView({ ...call, chosen: { ...chosen, strategy } }, options);
   checkPlanned(made.report, scope);
   const isKept = standsFor(made.report);
   const view = isKept ? made.view : undefined;
   const report = isKept ? made.report : untouched(made.report);
   const history = made.history ?? readHistory(request.messages);
   const held = heldBy(request, view);
-  scope.waitUntil(noteNamed(encoder.encode(held), request, place, scope));
+  scope.waitUntil(noteNamed(encoder.encode(held), call));
   const { counter } = await scope.learned.counting(request.model);
   return {
-    sealed: await sealCompaction(tenant, place, held),
+    sealed: await sealCompaction(tenant, owner, held),
     users: view?.summary ? recentUsers(request.messages, history, view, (at) => counter.message(at)) : [],
     report: { ...report, mode: chosen.strategy.mode },
     usage: report.summary?.usage ?? NO_USAGE,

@@ -6,13 +6,12 @@
 import { within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import type { Report, Warning } from '../memory/plan/report.ts';
-import { type Injection, writeInjection } from '../memory/strategy/injection.ts';
-import type { InjectedMessage, ModelRequest } from '../protocol/model-request.ts';
+import { writeInjection } from '../memory/strategy/injection.ts';
+import type { InjectedMessage } from '../protocol/model-request.ts';
+import type { Call } from '../request/call.ts';
 import { storedConversation } from '../request/conversation.ts';
 import { ApiError } from '../request/errors.ts';
-import type { Place } from '../request/owner.ts';
 import { callObject } from '../storage/conversation/key.ts';
-import type { RequestScope } from './make-view.ts';
 
 /** Of so many conversations at the most; 800 tokens hold no more. */
 const MOST_CONVERSATIONS = 5;
@@ -28,19 +27,15 @@ export interface Injected {
 
 const NOTHING: Injected = { warnings: [] };
 
-/** @param injection undefined when it is off */
-export async function injectionFor(
-  { model, tooManyMessages, upstreamState }: ModelRequest,
-  injection: Injection | undefined,
-  place: Place,
-  scope: RequestScope,
-): Promise<Injected> {
-  if (!injection || place.off.length > 0) return NOTHING;
+export async function injectionFor({ request, chosen, owner, scope }: Call): Promise<Injected> {
+  const { model, tooManyMessages, upstreamState } = request;
+  const { injection } = chosen;
+  if (!injection || owner.off.length > 0) return NOTHING;
   if (tooManyMessages) return { warnings: ['too_many_messages'] };
   if (upstreamState !== undefined) return { warnings: ['upstream_state'] };
   const { caller, services, timings } = scope;
   const { tenant } = caller;
-  const { user, conversation } = place;
+  const { user, conversation } = owner;
   if (!tenant) return { warnings: ['no_tenant'] };
   if (conversation === undefined) return { warnings: ['no_conversation'] };
   if (user === undefined) return { warnings: ['no_user'] };

@@ -3,10 +3,12 @@
 import { after } from '../lib/time-limit.ts';
 import type { Removal } from '../memory/edits/removal.ts';
 import type { Plan } from '../memory/plan/plan.ts';
+import { refWriterOf } from '../request/ref-writer.ts';
+import type { RequestScope } from '../request/scope.ts';
 import type { StoredContent } from '../storage/refs/store.ts';
 import { type RefWriter, WRITE_LIMIT_MS } from '../storage/refs/writer.ts';
 import type { Tenant } from '../tenant/identity.ts';
-import { type Prepared, type RequestScope, refWriterOf } from './make-view.ts';
+import type { Prepared } from './made-view.ts';
 
 /** A session's name is kept up to this length, in characters. */
 const LONGEST_SESSION = 256;
@@ -19,12 +21,12 @@ export class PlanStorage {
   private readonly conversation: string | undefined;
 
   constructor(plan: Plan, tenant: Tenant, prepared: Prepared) {
-    const { scope, place } = prepared;
+    const { scope, owner } = prepared;
     this.plan = plan;
     this.tenant = tenant;
     this.scope = scope;
     this.writer = refWriterOf(tenant, prepared);
-    this.conversation = (place.conversation ?? scope.session)?.slice(0, LONGEST_SESSION);
+    this.conversation = (owner.conversation ?? scope.session)?.slice(0, LONGEST_SESSION);
   }
 
   isWritten(ref: string): boolean {

@@ -10,6 +10,7 @@ import { encodingOf } from '../memory/strategy/models.ts';
 import type { AutoStrategy, SummarizeStrategy } from '../memory/strategy/strategy.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import { conversationOf, type HeldSummary, heldSummary } from '../request/conversation.ts';
+import { refWriterOf } from '../request/ref-writer.ts';
 import { summarizerTarget } from '../request/summarizer-target.ts';
 import type { ServedSummary } from '../summary/conversation.ts';
 import { prepareSummary, serveSummary } from '../summary/foreground.ts';
@@ -23,7 +24,7 @@ import {
 } from '../summary/material.ts';
 import type { SummarizerTarget } from '../summary/summarizer.ts';
 import { labelDigest } from '../tenant/identity.ts';
-import { type Prepared, refWriterOf } from './make-view.ts';
+import type { Prepared } from './made-view.ts';
 
 export class PrefixSummary {
   /** What the caller is to be told, beside what the view itself says. */
@@ -124,12 +125,12 @@ export class PrefixSummary {
   }
 
   private makePorts(): SummaryPorts {
-    const { scope, place, request } = this.prepared;
+    const { scope, owner, request } = this.prepared;
     const { services, waitUntil, caller } = scope;
     const { tenant } = caller;
     const { history } = this.plan;
     return {
-      conversation: tenant && conversationOf(place, history, this.boundaries, tenant, services),
+      conversation: tenant && conversationOf(owner, history, this.boundaries, tenant, services),
       refs: tenant && refWriterOf(tenant, this.prepared),
       target: this.target,
       counter: this.counter,

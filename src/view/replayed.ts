@@ -5,13 +5,13 @@ import { render, shownIn, type View } from '../memory/plan/view.ts';
 import { cachedShare } from '../memory/strategy/prices.ts';
 import type { ReplayedStrategy } from '../memory/strategy/strategy.ts';
 import { labelDigest } from '../tenant/identity.ts';
-import type { MadeView, Prepared } from './make-view.ts';
+import type { MadeView, Prepared } from './made-view.ts';
 import { PlanStorage } from './plan-storage.ts';
 import { PrefixSummary } from './prefix-summary.ts';
 import { keepTrimmed } from './trimmed-messages.ts';
 
 export async function replayedView(strategy: ReplayedStrategy, prepared: Prepared): Promise<MadeView> {
-  const { history, outline, scope, options, source } = prepared;
+  const { history, outline, scope, options, chosen } = prepared;
   const { caller, services } = scope;
   const counting = await prepared.counting();
   const { counter } = counting;
@@ -45,7 +45,7 @@ export async function replayedView(strategy: ReplayedStrategy, prepared: Prepare
   return {
     view,
     history,
-    report: reportOf(planned, view, source, warnings, {
+    report: reportOf(planned, view, chosen.source, warnings, {
       summary: reported,
       trimmed: trimmedIn(planned, view),
     }),

@@ -9,13 +9,14 @@ import type { RollingStrategy } from '../memory/strategy/strategy.ts';
 import { answerIdentity } from '../protocol/message-names.ts';
 import { conversationOf } from '../request/conversation.ts';
 import { ApiError } from '../request/errors.ts';
+import { refWriterOf } from '../request/ref-writer.ts';
 import { summarizerTarget } from '../request/summarizer-target.ts';
 import { DIGEST_MODEL, type Found } from '../storage/conversation/memories.ts';
 import type { ServedSummary } from '../summary/conversation.ts';
 import { RollingMemory } from '../summary/rolling-memory.ts';
 import { NO_USAGE } from '../summary/summarizer.ts';
 import { labelDigest, type Tenant } from '../tenant/identity.ts';
-import { type MadeView, type Prepared, refWriterOf } from './make-view.ts';
+import type { MadeView, Prepared } from './made-view.ts';
 import { heldIn, knownRef, reportedSummary } from './prefix-summary.ts';
 
 const NOTHING: Found = {
@@ -56,7 +57,8 @@ class RollingRequest {
   }
 
   async make(): Promise<MadeView> {
-    const { history, outline, scope, source, options } = this.prepared;
+    const { history, outline, scope, options } = this.prepared;
+    const { source } = this.prepared.chosen;
     const memory = await scope.timings.measure('summary', () => this.find());
     const used = await this.used(memory);
     if (!used && !options.count && outline.limit === undefined)
@@ -107,8 +109,8 @@ class RollingRequest {
   }
 
   private memory(tenant: Tenant | undefined): RollingMemory | undefined {
-    const { history, place, scope } = this.prepared;
-    const conversation = tenant && conversationOf(place, history, this.boundaries, tenant, scope.services);
+    const { history, owner, scope } = this.prepared;
+    const conversation = tenant && conversationOf(owner, history, this.boundaries, tenant, scope.services);
     if (!tenant || !conversation) return undefined;
     const refs = refWriterOf(tenant, this.prepared);
     const { target } = this;

@@ -4,7 +4,7 @@ import type { ShownTrim } from '../memory/plan/view.ts';
 import { keepContent } from '../summary/kept-transcript.ts';
 import type { SummaryPorts } from '../summary/material.ts';
 import { trimmedTranscript } from '../summary/text/trimmed-transcript.ts';
-import type { Prepared } from './make-view.ts';
+import type { Prepared } from './made-view.ts';
 
 /** The line for what a plan trims; undefined where nothing is trimmed, or where it is not known to be kept. */
 export async function keepTrimmed(

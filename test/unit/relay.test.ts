@@ -4,11 +4,12 @@ import { idleReport } from '../../src/memory/plan/report.ts';
 import { goOnChat } from '../../src/protocol/chat/calls.ts';
 import { chatFormat } from '../../src/protocol/chat/format.ts';
 import { ApiError } from '../../src/request/errors.ts';
+import type { RequestScope } from '../../src/request/scope.ts';
 import { Timings } from '../../src/request/timings.ts';
 import { Rounds } from '../../src/retrieval/rounds.ts';
 import { LONGEST_ANSWER } from '../../src/upstream/body.ts';
 import type { UpstreamAnswer } from '../../src/upstream/fetch.ts';
-import type { MadeView, RequestScope } from '../../src/view/make-view.ts';
+import type { MadeView } from '../../src/view/made-view.ts';
 import { type Answer, chunks, completion, DONE, usageOf } from '../support/completion.ts';
 
 const STREAM = 'text/event-stream';

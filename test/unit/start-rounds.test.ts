@@ -3,8 +3,8 @@ import { startRounds } from '../../src/answer/start-rounds.ts';
 import { idleReport } from '../../src/memory/plan/report.ts';
 import { parseStrategy } from '../../src/memory/strategy/strategy.ts';
 import { readChatRequest } from '../../src/protocol/chat/request.ts';
-import type { Place } from '../../src/request/owner.ts';
-import type { RequestScope } from '../../src/view/make-view.ts';
+import type { Call } from '../../src/request/call.ts';
+import type { RequestScope } from '../../src/request/scope.ts';
 import type { OfferedTools } from '../../src/view/offer-tools.ts';
 import { counter, tenant } from '../support/view-of.ts';
 
@@ -28,11 +28,11 @@ async function silentAnswerer() {
     caller: { tenant, account: {} },
     learned: { counting: async () => ({ counter }) },
   } as unknown as RequestScope;
-  const place = { conversation: 'c', user: undefined, off: [] } as unknown as Place;
+  const owner = { conversation: 'c', user: undefined, off: [] };
   const report = idleReport('compact', 'request');
   const count = () => Promise.reject(new Error('counted'));
-  const sent = { request: read.value, body, report, beside: 0, count };
-  return (await startRounds(sent, tools, place, scope)).answerer;
+  const call = { request: read.value, owner, scope } as unknown as Call;
+  return (await startRounds({ body, report, beside: 0, count }, tools, call)).answerer;
 }
 
 afterEach(() => void vi.useRealTimers());

@@ -1,0 +1,36 @@
+/** The writer of a request's refs. */
+import { conversationName } from '../storage/conversation/key.ts';
+import { RefStore } from '../storage/refs/store.ts';
+import { RefUses } from '../storage/refs/uses.ts';
+import { RefWriter } from '../storage/refs/writer.ts';
+import type { Tenant } from '../tenant/identity.ts';
+import type { Call } from './call.ts';
+import { groupOf } from './conversation.ts';
+import type { RequestScope } from './scope.ts';
+
+const writers = new WeakMap<RequestScope, RefWriter>();
+
+/** The one writer of a request: what it has seen written, and how much it writes at once, hold for all that is written for that request. */
+export function refWriterOf(tenant: Tenant, call: Pick<Call, 'request' | 'owner' | 'scope'>): RefWriter {
+  const known = writers.get(call.scope) ?? createWriter(tenant, call);
+  writers.set(call.scope, known);
+  return known;
+}
+
+function createWriter(
+  tenant: Tenant,
+  { request, owner, scope }: Pick<Call, 'request' | 'owner' | 'scope'>,
+): RefWriter {
+  const { services, waitUntil } = scope;
+  const group = groupOf(request.messages, owner, scope);
+  const name = group && conversationName(tenant.id, owner.user, group);
+  return new RefWriter({
+    store: new RefStore(services.bucket, tenant),
+    tenant: tenant.id,
+    known: services.known,
+    waitUntil,
+    uses: name === undefined ? undefined : new RefUses(name, () => services.tenant(tenant.id), services.told),
+    retention: services.retention,
+    log: services.log,
+  });
+}

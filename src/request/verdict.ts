@@ -1,0 +1,44 @@
+/** What the upstream says of a caller's key. */
+import type { Tenant } from '../tenant/identity.ts';
+import type { Verdict } from '../upstream/acceptance.ts';
+import { fetchUpstream } from '../upstream/fetch.ts';
+import { requestHeaders, upstreamUrl } from '../upstream/request.ts';
+import type { Services } from './services.ts';
+
+/** How long the upstream may take to say whether it accepts a key, in milliseconds. */
+const MODELS_LIMIT_MS = 5_000;
+
+/** The headers that say for whom the upstream is asked. */
+const ACCOUNT = ['authorization', 'openai-organization', 'openai-project'];
+
+/** A deployer's own access keys are trusted; a caller's own key is when the upstream has accepted it. */
+export async function verdictOn(
+  tenant: Tenant,
+  incoming: Headers,
+  { config, accepted, log }: Services,
+): Promise<Verdict> {
+  if (config.access || !config.verifyKeys) return 'accepted';
+  const ask = async (): Promise<boolean> => {
+    const forwarded = requestHeaders(incoming, {});
+    const headers = new Headers([...forwarded].filter(([name]) => ACCOUNT.includes(name)));
+    const url = upstreamUrl(config.upstreamBaseUrl, '/models', '');
+    const { response } = await fetchUpstream(
+      { url, method: 'GET', headers, body: null },
+      MODELS_LIMIT_MS,
+      new AbortController().signal,
+    );
+    await response.body?.cancel();
+    // An upstream that is busy, in trouble, or has no such route has said nothing about the key.
+    if (!response.ok && !REFUSALS.has(response.status)) throw new Error('the upstream does not say');
+    return response.ok;
+  };
+  return accepted.verdictOn(tenant.id, () =>
+    ask().catch((error: unknown) => {
+      const fields = { code: 'unverified_key', error: `${Object(error).name}` };
+      log('warn', 'the upstream could not be asked about a key', fields);
+      throw error;
+    }),
+  );
+}
+
+const REFUSALS: ReadonlySet<number> = new Set([401, 403]);
