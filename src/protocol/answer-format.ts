@@ -1,7 +1,6 @@
 /** The answers of one protocol, as the routes relay them. */
 import type { Report, TokenUsage } from '../memory/plan/report.ts';
 import { levels, memberSplices, scanObject, splice } from './json/spans.ts';
-import type { Retell } from './retold.ts';
 import type { Turn } from './tool-turn.ts';
 
 /** Who listens to a stream beside its caller. */
@@ -19,6 +18,9 @@ export interface AnswerFault {
   readonly param: string | null;
   readonly code: string | null;
 }
+
+/** What a caller is told instead of an error of the upstream; undefined where that is told as it came. */
+export type Retell = (error: Readonly<Record<string, unknown>>) => AnswerFault | undefined;
 
 /** A stream of events on its way to the caller (see `EventFormat` in `upstream/stream.ts`). */
 export interface AnswerStream {

@@ -2,10 +2,7 @@
 import type { Removal } from '../memory/edits/removal.ts';
 import type { View } from '../memory/plan/view.ts';
 import { fieldOf, type JsonSpan, levels, type Splice, textOf, within } from './json/spans.ts';
-import { BREAKPOINTS } from './parts.ts';
-
-/** What a part of text is called: `text` in chat, `input_text` in the Responses API. */
-export type TextType = 'text' | 'input_text';
+import { BREAKPOINTS, type TextType } from './parts.ts';
 
 /** Where a message holds its text. */
 export interface Spoken {

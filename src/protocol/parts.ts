@@ -2,7 +2,6 @@
 import { Buffer } from 'node:buffer';
 import { asObject, asString } from '../lib/json.ts';
 import { type Content, type InlineMedia, jsonBytes, type Weight } from '../memory/conversation/message.ts';
-import type { TextType } from './edits.ts';
 import { elementsOf, type JsonSpan, jsonOf, textOf } from './json/spans.ts';
 
 /**
@@ -22,6 +21,9 @@ export function imagePrice(detail: unknown): number {
 
 /** Fields of a part that say where the upstream's cache may end: Anthropic's, which gateways take in chat too, and OpenAI's. */
 export const BREAKPOINTS = ['cache_control', 'prompt_cache_breakpoint'] as const;
+
+/** What a part of text is called: `text` in chat, `input_text` in the Responses API. */
+export type TextType = 'text' | 'input_text';
 
 /** How a protocol names its parts. */
 export interface PartFormat {

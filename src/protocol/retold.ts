@@ -1,10 +1,7 @@
 /** Errors in the events of a stream, in other words than the upstream's. */
 
 import { asObject, parseJson } from '../lib/json.ts';
-import type { AnswerFault } from './answer-format.ts';
-
-/** What a caller is told instead of an error of the upstream; undefined where that is told as it came. */
-export type Retell = (error: Readonly<Record<string, unknown>>) => AnswerFault | undefined;
+import type { Retell } from './answer-format.ts';
 
 /** What only looks like an error is read. */
 const ERROR = /"error"\s*:\s*["{]|"type"\s*:\s*"error"/;

@@ -1,7 +1,7 @@
 /** Trimming: the oldest turns leave the view; where the tail had to shrink, the oldest steps of the turns that stay. */
 import { heldMessages } from '../conversation/bonds.ts';
 import { type History, messagesOf, type Unit } from '../conversation/history.ts';
-import { type Cuts, frontierUnit } from '../replay/frontier.ts';
+import { type Cuts, frontierUnit } from '../replay/rule.ts';
 import type { SummarizedPrefix } from './summarize.ts';
 
 /** Tokens of the line that stands for trimmed messages, at the most. */

@@ -9,10 +9,11 @@ import type { Removal } from '../edits/removal.ts';
 import { type Repeat, repeatsIn } from '../edits/repeats.ts';
 import { coveredMessages } from '../edits/summarize.ts';
 import { Floor } from '../replay/floor.ts';
-import { frontierUnit, type Prices, type ReplayRule, replay } from '../replay/frontier.ts';
+import { type Prices, replay } from '../replay/frontier.ts';
 import { type PhaseEdits, PhaseMover } from '../replay/phases.ts';
+import { frontierUnit, type ReplayRule } from '../replay/rule.ts';
 import type { AutoStrategy } from '../strategy/strategy.ts';
-import type { Plan } from './plan.ts';
+import type { Planned } from './planned.ts';
 
 /** Arguments with more tokens than this are cleared (design §3). */
 const LARGE_INPUT = 500;
@@ -36,7 +37,7 @@ export function planAuto(
   rule: ReplayRule,
   prices: Prices,
   context: CompactContext,
-): Pick<Plan, 'replay' | 'segments' | 'upcoming' | 'prefix' | 'next' | 'trimmed' | 'dropped'> {
+): Planned {
   const edits = new AutoEdits(history, strategy, context, retrieval);
   const sent = pricesWithout(prices, edits.atSight);
   const settings = {

@@ -2,7 +2,7 @@
 
 import type { MarkerReason } from '../edits/placeholder.ts';
 import type { Removal } from '../edits/removal.ts';
-import { frontierUnit, type Trigger } from '../replay/frontier.ts';
+import { frontierUnit, type Trigger } from '../replay/rule.ts';
 import type { Mode } from '../strategy/strategy.ts';
 import type { Plan } from './plan.ts';
 import type { View } from './view.ts';

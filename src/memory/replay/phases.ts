@@ -18,9 +18,10 @@ import {
 } from '../edits/summarize.ts';
 import { TRIM_LINE_TOKENS, type TrimmedSpan } from '../edits/trim.ts';
 import type { Floor, Stakes } from './floor.ts';
-import { type Cuts, type Due, frontierUnit, type Mover, type Prices, type Standing } from './frontier.ts';
+import type { Due, Mover, Prices, Standing } from './frontier.ts';
 import { Journal } from './journal.ts';
 import { Pass, type Passed } from './phase-pass.ts';
+import { type Cuts, frontierUnit } from './rule.ts';
 
 /** Tokens of a summarizer's prompt around what it reads. */
 const PROMPT_TOKENS = 600;

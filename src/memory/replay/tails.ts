@@ -1,7 +1,7 @@
 /** The tail: the recent units that no edit reaches. */
 
 import type { History, RequestPoint } from '../conversation/history.ts';
-import type { Cuts, ReplayRule } from './frontier.ts';
+import type { Cuts, ReplayRule } from './rule.ts';
 
 /** The protected recent units, at one request point after the other. */
 export class Tails {

@@ -1,7 +1,8 @@
 /** The cuts of edits that free tokens unit by unit, and how far they are. */
 import type { HeldTokens } from '../conversation/bonds.ts';
 import type { History } from '../conversation/history.ts';
-import { AT_START, type Cursor, type Effect, frontierUnit, type ReplayRule } from './frontier.ts';
+import { AT_START, type Cursor, type Effect } from './frontier.ts';
+import { frontierUnit, type ReplayRule } from './rule.ts';
 
 /** The cursor of edits that free tokens unit by unit. */
 export class UnitCursor implements Cursor {

@@ -1,7 +1,7 @@
 /** The stream of a chat completion: chunks, `[DONE]`, and the report between the two. */
 import type { Report } from '../../memory/plan/report.ts';
-import type { AnswerFault, AnswerListener, AnswerStream } from '../answer-format.ts';
-import { type Retell, retold } from '../retold.ts';
+import type { AnswerFault, AnswerListener, AnswerStream, Retell } from '../answer-format.ts';
+import { retold } from '../retold.ts';
 import { dataFrame, dataOf, FrameSplitter, KEEPALIVE } from '../sse.ts';
 import { reportChunk } from './request.ts';
 

@@ -1,6 +1,6 @@
 /** The grammar of JSON (RFC 8259), byte by byte. */
 import { Buffer } from 'node:buffer';
-import type { FieldSpan, JsonSpan, Outline } from './spans.ts';
+import type { FieldSpan, JsonSpan, Outline } from './outline.ts';
 
 /** The bytes are not JSON, or not such as is read; `offset` is the first byte that can't be right. */
 export class JsonSyntaxError extends Error {

@@ -8,9 +8,10 @@ import type {
   AnswerGatherer,
   AnswerListener,
   AnswerStream,
+  Retell,
 } from '../answer-format.ts';
 import { fieldOf, levels, memberSplices, type Outline, scanJson, splice } from '../json/spans.ts';
-import { type Retell, retold } from '../retold.ts';
+import { retold } from '../retold.ts';
 import { dataFrame, dataOf, eventFrame, FrameSplitter, KEEPALIVE } from '../sse.ts';
 import { type Begun, FirstFrames } from '../stream-beginning.ts';
 import { goOnResponses, waitsForCaller } from './calls.ts';
