@@ -3,7 +3,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** These wait for time limits most of their time: last, they would be waited for alone. */
 const WAITING =
-  /\/(retrieval|silent-reasoning|summary-waiting|bad-summarizers|auto-summary-faults|auto-summarizers)\.test\.ts$/;
+  /\/(refs\/retrieval|silent-reasoning|summaries\/waiting|bad-summarizers|summary-faults|auto\/summarizers)\.test\.ts$/;
 
 class WaitingFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -16,7 +16,7 @@ class WaitingFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ['test/e2e/**/*.test.ts'],
-    globalSetup: ['test/support/worker-build.ts'],
+    globalSetup: ['tools/worker-build.ts'],
     testTimeout: 60_000,
     hookTimeout: 120_000,
     // Each file has a Worker, an upstream and ports of its own, and many of them wait more than they work.

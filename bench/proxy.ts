@@ -11,7 +11,7 @@ import { Agent, type IncomingHttpHeaders, request as send } from 'node:http';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import type { MemoryStrategyRequest } from '../src/memory/strategy/strategy.ts';
-import { startWorker } from '../test/support/worker-server.ts';
+import { startWorker } from '../tools/worker-server.ts';
 import { bodyOf, makeConversation, nextStep } from './conversation.ts';
 import { medianInterval, ms, printTable, summarize, thousands } from './figures.ts';
 import { Random } from './random.ts';

@@ -2,7 +2,7 @@
 
 import type OpenAI from 'openai';
 import type { ChatCompletionChunk } from 'openai/resources/chat/completions';
-import { type Call, type Message, recording } from './recording.ts';
+import { type Call, type Message, recording } from '../fixtures/recording.ts';
 
 export interface Agent {
   client: OpenAI;

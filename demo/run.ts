@@ -8,9 +8,9 @@
  */
 
 import OpenAI from 'openai';
-import { startWorker } from '../test/support/worker-server.ts';
+import { askedLiteral, type Message, outputOf, recording } from '../fixtures/recording.ts';
+import { startWorker } from '../tools/worker-server.ts';
 import { type Agent, ask, type Reply } from './client.ts';
-import { askedLiteral, type Message, outputOf, recording } from './recording.ts';
 import { printBlock, printHead, printHeader, printRow, printTotals, thousands } from './table.ts';
 import { startDemoUpstream } from './upstream.ts';
 

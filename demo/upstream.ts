@@ -5,10 +5,10 @@
  */
 
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import { sendAnswer } from '../test/support/behaviours.ts';
-import { type Answer, usageOf } from '../test/support/completion.ts';
-import { startUpstream } from '../test/support/upstream.ts';
-import { askedLiteral, type Message, recording } from './recording.ts';
+import { askedLiteral, type Message, recording } from '../fixtures/recording.ts';
+import { sendAnswer } from '../tools/upstream/behaviours.ts';
+import { type Answer, usageOf } from '../tools/upstream/completion.ts';
+import { startUpstream } from '../tools/upstream/upstream.ts';
 
 export interface SeenRequest {
   messages: number;

@@ -1,6 +1,6 @@
 /** The clients of the soak: each goes through recorded conversations, request by request, in one mode after another. */
 import type { MemoryStrategyRequest } from '../../src/memory/strategy/strategy.ts';
-import { itemsOf, responsesBody, responsesTools } from '../../test/support/items.ts';
+import { itemsOf, responsesBody, responsesTools } from '../../tools/upstream/items.ts';
 import { makeTraces } from '../replay/generator.ts';
 import { type ReuseTrace, readTraces } from '../reuse.ts';
 import { ANSWERED_HEADER, ARRIVED_HEADER, digestOf, keyOf, ownerOf, ownersIn } from './upstream.ts';

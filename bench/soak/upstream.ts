@@ -7,8 +7,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { HEADINGS, writeSections } from '../../src/summary/text/headings.ts';
-import { type Answer, chunks, completion, DONE, usageOf } from '../../test/support/completion.ts';
-import { eventsOf, responseOf } from '../../test/support/response.ts';
+import { type Answer, chunks, completion, DONE, usageOf } from '../../tools/upstream/completion.ts';
+import { eventsOf, responseOf } from '../../tools/upstream/response.ts';
 
 /** Set on every answer: the digests of the body that arrived, and of the body that is sent back. */
 export const ARRIVED_HEADER = 'x-arrived-sha256';

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
-import { buildWorker } from '../../test/support/worker-build.ts';
+import { buildWorker } from '../../tools/worker-build.ts';
 
 /** How long the inspector may take to answer, in milliseconds: a collection of garbage stops the isolate. */
 const INSPECTOR_LIMIT_MS = 30_000;

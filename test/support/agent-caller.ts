@@ -3,11 +3,11 @@ import type { ChatCompletionCreateParams } from 'openai/resources/chat/completio
 import type { Report } from '../../src/memory/plan/report.ts';
 import { createTokenCounter, loadTokenize, toolTokens } from '../../src/memory/tokens/tokens.ts';
 import { readChatRequest } from '../../src/protocol/chat/request.ts';
+import type { RecordedRequest } from '../../tools/upstream/upstream.ts';
 import { type Message, tools } from './agent-run.ts';
 import { type Deployment, KEY } from './deployment.ts';
 import { collect } from './event-stream.ts';
 import type { WithMemory } from './memory-report.ts';
-import type { RecordedRequest } from './upstream.ts';
 
 const counter = createTokenCounter(await loadTokenize('o200k_base'));
 

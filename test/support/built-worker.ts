@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { inject } from 'vitest';
-import type { WorkerOptions, WorkerServer } from './worker-server.ts';
+import type { WorkerOptions, WorkerServer } from '../../tools/worker-server.ts';
 
 /** Resolves when the Worker answers. @param vars beside those of wrangler.toml */
 export async function startBuiltWorker({

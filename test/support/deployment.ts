@@ -2,13 +2,18 @@
 import OpenAI, { type ClientOptions } from 'openai';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import type { Report } from '../../src/memory/plan/report.ts';
+import {
+  type RecordedRequest,
+  startUpstream,
+  type Upstream,
+  type UpstreamOptions,
+} from '../../tools/upstream/upstream.ts';
+import type { WorkerServer } from '../../tools/worker-server.ts';
 import { startBuiltWorker } from './built-worker.ts';
 import { dataOf } from './event-stream.ts';
 import type { WithMemory } from './memory-report.ts';
 import { CHAT, fetchOver, fetchWire, PROTOCOLS, type Protocol } from './protocol.ts';
 import { SUMMARIZER_KEY, SUMMARIZER_MODEL, type Summarizer, startSummarizer } from './summarizer.ts';
-import { type RecordedRequest, startUpstream, type Upstream, type UpstreamOptions } from './upstream.ts';
-import type { WorkerServer } from './worker-server.ts';
 
 /** The caller's key, where a test names no other. */
 export const KEY = 'sk-the-key-of-a-test-caller-0001';

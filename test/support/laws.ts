@@ -4,7 +4,7 @@ import { type History, messagesOf as unitMessages } from '../../src/memory/conve
 import { MARKER_START } from '../../src/memory/edits/placeholder.ts';
 import type { Removal } from '../../src/memory/edits/removal.ts';
 import { levels, textOf, within } from '../../src/protocol/json/spans.ts';
-import { violations } from './strict-chat.ts';
+import { violations } from '../../tools/upstream/strict-chat.ts';
 import { counter, messagesOf, type Viewed } from './view-of.ts';
 
 /** All that one view can be asked. Empty when it keeps every law. */

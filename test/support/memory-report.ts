@@ -1,5 +1,5 @@
 /** The report as it comes over the wire. */
-import { recording } from '../../demo/recording.ts';
+import { recording } from '../../fixtures/recording.ts';
 import type { Report } from '../../src/memory/plan/report.ts';
 
 /** What Precis adds to a completion, to the last chunk of a stream, or to the answer of `/v1/compact`. */

@@ -5,9 +5,17 @@
  *     describe.each(PROTOCOLS)('what it is about, over $name', (protocol) => {
  *       deployment.over(protocol);
  */
+
+import {
+  chatBody,
+  itemsOf,
+  messagesOf,
+  partOf,
+  responsesBody,
+  responsesTools,
+} from '../../tools/upstream/items.ts';
+import type { RecordedRequest } from '../../tools/upstream/upstream.ts';
 import { chatFromResponses } from './chat-from-responses.ts';
-import { chatBody, itemsOf, messagesOf, partOf, responsesBody, responsesTools } from './items.ts';
-import type { RecordedRequest } from './upstream.ts';
 
 type Json = Record<string, unknown>;
 

@@ -2,12 +2,12 @@
 
 import type { Memory } from '../../src/storage/conversation/memories.ts';
 import { HEADINGS, NONE } from '../../src/summary/text/headings.ts';
-import { refuse, sendJson } from './behaviours.ts';
-import { completion, usageOf } from './completion.ts';
+import { refuse, sendJson } from '../../tools/upstream/behaviours.ts';
+import { completion, usageOf } from '../../tools/upstream/completion.ts';
+import { type RecordedRequest, startUpstream } from '../../tools/upstream/upstream.ts';
 import type { Deployment } from './deployment.ts';
 import type { WithMemory } from './memory-report.ts';
 import { until } from './polling.ts';
-import { type RecordedRequest, startUpstream } from './upstream.ts';
 
 /** The summarizer's own key. */
 export const SUMMARIZER_KEY = 'sk-the-key-of-the-test-summarizer';

@@ -1,7 +1,7 @@
 /** The stream of an answer in pieces, for tests that let an upstream write them by hand. */
-import { chunks, DONE, usageOf } from './completion.ts';
+import { chunks, DONE, usageOf } from '../../tools/upstream/completion.ts';
+import { eventsOf } from '../../tools/upstream/response.ts';
 import type { Protocol } from './protocol.ts';
-import { eventsOf } from './response.ts';
 
 export interface SaidStream {
   /** All before the first word. */

@@ -19,7 +19,7 @@ export function tracesDir(): string | undefined {
 
 /** All recorded conversations that can be found; the demo's is always there. */
 export function readTraces(): Trace[] {
-  const demo = JSON.parse(readFileSync(join(ROOT, 'demo/conversation.json'), 'utf8')) as ChatBody;
+  const demo = JSON.parse(readFileSync(join(ROOT, 'fixtures/conversation.json'), 'utf8')) as ChatBody;
   const dir = tracesDir();
   const files = dir === undefined ? [] : readdirSync(dir).filter((name) => name.endsWith('.jsonl.gz'));
   const recorded = files.toSorted().flatMap((name) => {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { MemoryStrategyRequest } from '../../src/memory/strategy/strategy.ts';
 import { readResponsesRequest } from '../../src/protocol/responses/request.ts';
+import { asResponses, chatBody, itemsOf, messagesOf } from '../../tools/upstream/items.ts';
 import {
   strategy as anyStrategy,
   autoOptions,
@@ -10,7 +11,6 @@ import {
   conversation,
   richConversation,
 } from '../support/arbitrary-conversation.ts';
-import { asResponses, chatBody, itemsOf, messagesOf } from '../support/items.ts';
 import { type SummaryWriter, messagesOf as sentIn, viewOf, viewOfRequest } from '../support/view-of.ts';
 
 const RUNS = { numRuns: 60, endOnFailure: true };

@@ -10,7 +10,7 @@ import { Rounds } from '../../src/retrieval/rounds.ts';
 import { LONGEST_ANSWER } from '../../src/upstream/body.ts';
 import type { UpstreamAnswer } from '../../src/upstream/fetch.ts';
 import type { MadeView } from '../../src/view/made-view.ts';
-import { type Answer, chunks, completion, DONE, usageOf } from '../support/completion.ts';
+import { type Answer, chunks, completion, DONE, usageOf } from '../../tools/upstream/completion.ts';
 
 const STREAM = 'text/event-stream';
 const JSON_TYPE = 'application/json';

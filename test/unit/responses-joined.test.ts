@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { JoinedBodies, JoinedStreams } from '../../src/protocol/answer-format.ts';
 import { responsesFormat } from '../../src/protocol/responses/format.ts';
 import type { Turn } from '../../src/protocol/tool-turn.ts';
-import { eventsOf, type ResponseAnswer, responseOf } from '../support/response.ts';
+import { eventsOf, type ResponseAnswer, responseOf } from '../../tools/upstream/response.ts';
 
 type Json = Record<string, unknown>;
 

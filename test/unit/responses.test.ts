@@ -4,7 +4,7 @@ import { answerIdentity } from '../../src/protocol/message-names.ts';
 import { responsesFormat } from '../../src/protocol/responses/format.ts';
 import { readResponsesRequest } from '../../src/protocol/responses/request.ts';
 import { definitionOf } from '../../src/retrieval/tool.ts';
-import { asResponses } from '../support/items.ts';
+import { asResponses } from '../../tools/upstream/items.ts';
 import { requestsOf, sampleTraces } from '../support/traces.ts';
 import { type Viewed, viewOf, viewOfRequest } from '../support/view-of.ts';
 import { optionsOf, STRATEGIES } from '../traces/strategies.ts';

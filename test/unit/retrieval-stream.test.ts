@@ -7,7 +7,7 @@ import { Retriever } from '../../src/retrieval/retriever.ts';
 import { type Answerer, Rounds } from '../../src/retrieval/rounds.ts';
 import { faultOf, RetrievalStream } from '../../src/retrieval/stream.ts';
 import { relayEvents } from '../../src/upstream/stream.ts';
-import { type Answer, chunks, DONE, usageOf } from '../support/completion.ts';
+import { type Answer, chunks, DONE, usageOf } from '../../tools/upstream/completion.ts';
 
 const OURS: ReadonlySet<string> = new Set(['retrieve_ref', 'search_memory']);
 const encoder = new TextEncoder();

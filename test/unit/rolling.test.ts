@@ -13,9 +13,9 @@ import { render, type ShownSummary } from '../../src/memory/plan/view.ts';
 import { parseStrategy, type RollingStrategy } from '../../src/memory/strategy/strategy.ts';
 import { readChatRequest, writeChatRequest } from '../../src/protocol/chat/request.ts';
 import { labelDigest } from '../../src/tenant/identity.ts';
+import { violations } from '../../tools/upstream/strict-chat.ts';
 import { conversation } from '../support/arbitrary-conversation.ts';
 import { assistant, body, lines, step, system, user } from '../support/chat.ts';
-import { violations } from '../support/strict-chat.ts';
 import { counter } from '../support/view-of.ts';
 
 type Message = Record<string, unknown>;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { responsesViolations } from '../support/strict-responses.ts';
+import { responsesViolations } from '../../tools/upstream/strict-responses.ts';
 
 const user = { role: 'user', content: 'Go.' };
 const called = { type: 'function_call', id: 'fc_1', call_id: 'a', name: 'search', arguments: '{}' };

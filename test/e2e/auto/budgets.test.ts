@@ -1,0 +1,226 @@
+import { describe, expect, it } from 'vitest';
+import { AgentCaller, brokenPrefixes, type Sent, wrongReport } from '../../support/agent-caller.ts';
+import { agentRun, lengthsOf, type Message, rows } from '../../support/agent-run.ts';
+import { deploy } from '../../support/deployment.ts';
+import { PROTOCOLS } from '../../support/protocol.ts';
+import { requestsIn, toolTalk } from '../../support/tool-talk.ts';
+
+const deployment = deploy({ summarizer: true });
+
+describe.each(PROTOCOLS)('below its budget, mode auto, over $name', (protocol) => {
+  deployment.over(protocol);
+  const strategy = { mode: 'auto', token_budget: 100_000 };
+
+  it.each([false, true])(
+    'leaves the body as it came, byte for byte, and counts nothing (stream: %s)',
+    async (stream) => {
+      const elements = protocol.elements(toolTalk('apples', 5));
+      const messages = JSON.stringify(elements).replaceAll('","', '" , "');
+      const body = `{ "model":"gpt-4.1", "metadata":{"n":12345678901234567890},"stream":${stream},\n"top_p":1.0, "messages":${messages} }`;
+
+      const response = await deployment.chat(body, { 'x-memory-strategy': JSON.stringify(strategy) });
+
+      expect(response.status).toBe(200);
+      expect(deployment.lastChat().rawBody.toString()).toBe(protocol.text(body));
+      expect([...response.headers.keys()].filter((name) => name.startsWith('x-memory-tokens'))).toEqual([]);
+      expect(response.headers.get('x-memory-applied')).toBe('none');
+      expect(response.headers.get('x-memory-trigger')).toBe('none');
+      expect(response.headers.get('x-memory-frontier')).toBe('none');
+      expect(response.headers.get('x-memory-refs')).toBe('0');
+      expect(response.headers.has('x-memory-warning')).toBe(false);
+    },
+  );
+
+  it('does not act on a repeated or huge output either', async () => {
+    const call = (id: string) => ({ id, type: 'function', function: { name: 'search', arguments: '{}' } });
+    const output = rows('pears', 600);
+    const messages = [1, 2, 3, 4, 5, 6].flatMap((at): Message[] => [
+      { role: 'user', content: `Question ${at}` },
+      { role: 'assistant', content: null, tool_calls: [call(`call_${at}`)] },
+      { role: 'tool', tool_call_id: `call_${at}`, content: output },
+    ]);
+
+    const { view, memory } = await new AgentCaller(deployment, { memory_strategy: strategy }).send(messages);
+
+    expect(view).toEqual(messages);
+    expect(memory).toMatchObject({ applied_edits: [], refs: [], frontier: { moved: false }, warnings: [] });
+  });
+});
+
+describe.each(PROTOCOLS)('what can not be made to fit, over $name', (protocol) => {
+  deployment.over(protocol);
+  const huge = { role: 'user', content: rows('a question', 1_500) };
+
+  it.each<[string, object]>([
+    ['its budget', { token_budget: 4_000 }],
+    ['its budget, and moves cost nothing', { token_budget: 4_000, min_reclaim_tokens: 0 }],
+    ['the window', { context_window_tokens: 8_000 }],
+    ['a budget of nothing', { token_budget: 0, min_reclaim_tokens: 0 }],
+  ])('goes up all the same, with a warning: one message over %s', async (_, fields) => {
+    for (const stream of [false, true]) {
+      const caller = new AgentCaller(deployment, { memory_strategy: { mode: 'auto', ...fields }, stream });
+
+      const { view, memory, headers } = await caller.send([huge]);
+
+      expect(view).toEqual([huge]);
+      expect(memory.warnings).toEqual(['over_budget']);
+      expect(headers.get('x-memory-applied')).toBe('none');
+    }
+  });
+
+  it('goes up with all before it made as small as it gets', async () => {
+    const messages = [...toolTalk('plums', 10).slice(0, -1), huge];
+    const memory_strategy = {
+      mode: 'auto',
+      token_budget: 4_000,
+      min_reclaim_tokens: 0,
+      summary_max_tokens: 300,
+    };
+
+    const sent = await new AgentCaller(deployment, { memory_strategy }).send(messages);
+
+    expect(sent.view.at(-1)).toEqual(huge);
+    expect(sent.memory.warnings).toContain('over_budget');
+    expect(sent.memory.tokens?.after).toBeLessThan((sent.memory.tokens?.before ?? 0) / 1.2);
+    expect(wrongReport(sent)).toEqual([]);
+  });
+
+  it('goes up with a huge fresh output in full: the model has not seen it', async () => {
+    const call = { id: 'call_1', type: 'function', function: { name: 'search', arguments: '{}' } };
+    const fresh = { role: 'tool', tool_call_id: 'call_1', content: rows('fresh', 2_000) };
+    const messages = [
+      { role: 'user', content: 'Go.' },
+      { role: 'assistant', content: null, tool_calls: [call] },
+      fresh,
+    ];
+    const memory_strategy = { mode: 'auto', token_budget: 4_000, min_reclaim_tokens: 0 };
+
+    const { view, memory } = await new AgentCaller(deployment, { memory_strategy }).send(messages);
+
+    expect(view).toEqual(messages);
+    expect(memory.warnings).toEqual(['over_budget']);
+  });
+
+  it('leaves room for the answer, and has each view begin with the one before all the same', async () => {
+    const messages = agentRun('limes');
+    const memory_strategy = { mode: 'auto', context_window_tokens: 24_000, token_budget: 23_000 };
+    const caller = new AgentCaller(deployment, { memory_strategy, max_completion_tokens: 6_000 });
+
+    const all = await caller.play(messages, lengthsOf(messages));
+
+    expect(brokenPrefixes(all)).toEqual([]);
+    expect(all.flatMap(wrongReport)).toEqual([]);
+    for (const { memory } of all) expect(memory.tokens?.after).toBeLessThanOrEqual(18_000);
+  });
+});
+
+/** Over chat alone: what a move must free is the plan's, which does not know the protocol. */
+describe('a conversation that is only a little over its budget', () => {
+  const messages = toolTalk('figs', 24);
+  const lengths = requestsIn(messages);
+  const strategy = { mode: 'auto', token_budget: 8_000, summary_max_tokens: 300 };
+
+  it('is not touched while a move would not pay, and is touched once it pays', async () => {
+    const all = await new AgentCaller(deployment, { memory_strategy: strategy }).play(messages, lengths);
+
+    const first = all.findIndex(({ memory }) => memory.frontier.moved);
+    const over = all.findIndex(({ memory }) => (memory.tokens?.before ?? 0) > 8_000);
+    expect(over).toBeGreaterThan(0);
+    expect(first).toBeGreaterThan(over);
+    for (const { memory, view, messages: sent } of all.slice(over, first)) {
+      expect(view).toEqual(sent);
+      expect(memory).toMatchObject({ warnings: ['over_budget'], applied_edits: [], trigger: 'none' });
+    }
+    expect(all[first]?.memory).toMatchObject({ trigger: 'token_budget', frontier: { moved: true } });
+    expect(all[first]?.memory.tokens?.after).toBeLessThan(all[first - 1]?.memory.tokens?.after ?? 0);
+    expect(brokenPrefixes(all)).toEqual([]);
+    expect(all.flatMap(wrongReport)).toEqual([]);
+  });
+
+  it('is touched at once where the caller sets min_reclaim_tokens to 0', async () => {
+    const memory_strategy = { ...strategy, min_reclaim_tokens: 0 };
+    const all = await new AgentCaller(deployment, { memory_strategy }).play(messages, lengths);
+
+    const first = all.findIndex(({ memory }) => memory.frontier.moved);
+    expect(all[first]?.memory.tokens?.before).toBeGreaterThan(8_000);
+    expect(all[first - 1]?.memory.tokens?.before).toBeLessThanOrEqual(8_000);
+    for (const { memory } of all) expect(memory.warnings).toEqual([]);
+  });
+
+  it('is not touched for less than min_reclaim_tokens', async () => {
+    const memory_strategy = { ...strategy, min_reclaim_tokens: 5_000 };
+    const all = await new AgentCaller(deployment, { memory_strategy }).play(messages, lengths);
+
+    const moves = all.flatMap(({ memory }, at) => {
+      if (!memory.frontier.moved) return [];
+      const grown = (memory.tokens?.before ?? 0) - (all[at - 1]?.memory.tokens?.before ?? 0);
+      return [(all[at - 1]?.memory.tokens?.after ?? 0) + grown - (memory.tokens?.after ?? 0)];
+    });
+    expect(moves.length).toBeGreaterThan(0);
+    // A summary may have been given more room than it took.
+    for (const freed of moves) expect(freed).toBeGreaterThanOrEqual(5_000);
+  });
+});
+
+describe.each(PROTOCOLS)('a soft budget, over $name', (protocol) => {
+  deployment.over(protocol);
+  it('has only what can be fetched again taken away', async () => {
+    const messages = toolTalk('dates', 24);
+    const memory_strategy = {
+      mode: 'auto',
+      token_soft_budget: 6_000,
+      token_budget: 1_000_000,
+      min_reclaim_tokens: 0,
+      summary_max_tokens: 300,
+    };
+
+    const all = await new AgentCaller(deployment, { memory_strategy }).play(messages, requestsIn(messages));
+
+    const applied = new Set(all.map(({ headers }) => headers.get('x-memory-applied')));
+    expect(applied).toEqual(new Set(['none', 'compact']));
+    expect(all.at(-1)?.headers.get('x-memory-trigger')).toBe('token_soft_budget');
+    expect(deployment.summarizer.requests).toEqual([]);
+    expect(brokenPrefixes(all)).toEqual([]);
+    for (const sent of all) expect(sent.view).toHaveLength(sent.messages.length);
+  });
+});
+
+describe.each(PROTOCOLS)('a limit of turns, over $name', (protocol) => {
+  deployment.over(protocol);
+  const messages = toolTalk('quinces', 16);
+  const settings = { mode: 'auto', min_reclaim_tokens: 0, summary_max_tokens: 300 };
+  const appliedIn = (all: readonly Sent[]): Set<string> =>
+    new Set(all.flatMap(({ memory }) => memory.applied_edits.map(({ type }) => type)));
+
+  it('compacts over compact_trigger_turns', async () => {
+    const caller = new AgentCaller(deployment, {
+      memory_strategy: { ...settings, compact_trigger_turns: 4 },
+    });
+    const all = await caller.play(messages, requestsIn(messages));
+
+    expect(appliedIn(all)).toEqual(new Set(['compact']));
+    expect(all.at(-1)?.memory.trigger).toBe('turns');
+    expect(brokenPrefixes(all)).toEqual([]);
+    expect(deployment.summarizer.requests).toEqual([]);
+  });
+
+  it('summarises from context_limit on', async () => {
+    const caller = new AgentCaller(deployment, { memory_strategy: { ...settings, context_limit: 5 } });
+    const all = await caller.play(messages, requestsIn(messages));
+
+    const first = all.find(({ memory }) => memory.frontier.moved);
+    expect(first?.messages).toHaveLength(4 * 5 - 2);
+    expect(first?.memory).toMatchObject({
+      trigger: 'turns',
+      summary: { status: 'completed', covers: [1, 12] },
+    });
+    expect(brokenPrefixes(all)).toEqual([]);
+  });
+
+  it('summarises at each move, and trims nothing that fits the budget', async () => {
+    const caller = new AgentCaller(deployment, { memory_strategy: { ...settings, context_limit: 5 } });
+    const all = await caller.play(messages, requestsIn(messages));
+
+    expect([...appliedIn(all)]).not.toContain('trim');
+  });
+});

@@ -1,0 +1,231 @@
+import { describe, expect, it } from 'vitest';
+import {
+  AgentCaller,
+  brokenPrefixes,
+  markersIn,
+  type Sent,
+  tokensOf,
+  wrongReport,
+} from '../../support/agent-caller.ts';
+import { agentRun, type Message, tools } from '../../support/agent-run.ts';
+import { deploy } from '../../support/deployment.ts';
+import { prepared, SECRET } from '../../support/prepared.ts';
+import { PROTOCOLS } from '../../support/protocol.ts';
+import { conversation, readSummary, tokensIn } from '../../support/summarizer.ts';
+import { requestsIn, toolTalk } from '../../support/tool-talk.ts';
+
+const deployment = deploy({ summarizer: true, vars: { PRECIS_SECRET: SECRET } });
+
+const NOTHING_SPENT = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+const strategy = {
+  mode: 'auto' as const,
+  compact_retrieval: 'off' as const,
+  token_budget: 8_000,
+  min_reclaim_tokens: 0,
+  summary_max_tokens: 300,
+};
+
+/** A request, and the summaries that were made before it was sent. */
+interface Played extends Sent {
+  readonly made: ReadonlySet<string>;
+}
+
+/** Sends the array as it grows, and lets the background come to its end each time. */
+async function play(
+  messages: Message[],
+  fields: { conversation_id: string; memory_strategy?: typeof strategy & { incremental?: boolean } },
+) {
+  const asked = { memory_strategy: strategy, ...fields };
+  const caller = new AgentCaller(deployment, asked);
+  const all: Played[] = [];
+  for (const length of requestsIn(messages)) {
+    const made = new Set(deployment.summarizer.readings.map(({ token }) => token));
+    const sent = await caller.send(messages.slice(0, length));
+    all.push({ ...sent, made });
+    await prepared(deployment, sent, asked.conversation_id, asked.memory_strategy);
+  }
+  return all;
+}
+
+/** Every summary was made before the request that shows it, which has asked nobody for it. */
+function expectReady(all: readonly Played[]): void {
+  const summarized = all.filter(({ memory }) => memory.summary);
+  const versions = new Set(summarized.map(({ memory }) => memory.summary?.memory_id));
+  expect(versions.size).toBeGreaterThan(1);
+  for (const sent of summarized) {
+    expect(sent.memory.summary).toMatchObject({ status: 'completed', usage: NOTHING_SPENT });
+    expect(tokensIn(summaryIn(sent)).filter((token) => !sent.made.has(token))).toEqual([]);
+    expect(sent.memory.warnings).toEqual([]);
+  }
+}
+
+const summaryIn = ({ view }: Sent): string => JSON.stringify(view.slice(1, 3));
+const indices = (): number[] =>
+  deployment.summarizer.readings.flatMap(({ messages }) => messages.map(({ index }) => index));
+const upTo = (last: number): number[] => Array.from({ length: last }, (_, at) => at + 1);
+
+/** The message of this index as the last view had it that still showed it. */
+function lastSeen(all: readonly Sent[], index: number): Message | undefined {
+  const shown = all.flatMap(({ view, messages }) => {
+    // What a summary stands for is missing at the beginning only.
+    const at = view.length - (messages.length - index);
+    const message = view[at];
+    return message?.tool_call_id === messages[index]?.tool_call_id && at > 0 ? [message] : [];
+  });
+  return shown.at(-1);
+}
+
+describe.each(PROTOCOLS)('a summary in mode auto, over $name', (protocol) => {
+  deployment.over(protocol);
+  it('is made in front of the first move that needs one, of what lies before the new frontier', async () => {
+    const memory_strategy = { ...strategy, token_budget: 4_000 };
+    const messages = conversation('apples', 7);
+    const caller = new AgentCaller(deployment, { memory_strategy });
+
+    const before = await caller.send(messages.slice(0, -2));
+    const sent = await caller.send(messages);
+
+    expect(before.memory).toMatchObject({ applied_edits: [], trigger: 'none' });
+    const { token, messages: read, usage } = deployment.summarizer.lastReading();
+    expect(deployment.summarizer.requests).toHaveLength(1);
+    expect(sent.memory).toMatchObject({ trigger: 'token_budget', frontier: { moved: true }, warnings: [] });
+    expect(sent.memory.applied_edits.map(({ type }) => type)).toEqual(['summarize']);
+    expect(sent.memory.summary).toMatchObject({ status: 'completed', covers: [1, 10], base_memory_id: null });
+    expect(sent.memory.summary?.usage.total_tokens).toBe(usage.total_tokens);
+    expect(read.map(({ text }) => text)).toEqual(messages.slice(1, 11).map(({ content }) => content));
+    const [preamble, shadow, answer, ...tail] = sent.view;
+    expect([preamble, shadow?.role, ...tail]).toEqual([messages[0], 'user', ...messages.slice(11)]);
+    expect(tokensIn(String(answer?.content))).toEqual([token]);
+    expect(readSummary(answer?.content)).toMatchObject({ covers: '1-10', ref: sent.memory.summary?.ref });
+    expect(wrongReport(sent)).toEqual([]);
+  });
+
+  it('is built upon the one before, and reads each message once', async () => {
+    await play(toolTalk('plums', 20), { conversation_id: 'once' });
+
+    const { readings } = deployment.summarizer;
+    const last = Math.max(...indices());
+    expect(last).toBeGreaterThan(40);
+    expect(indices()).toEqual(upTo(last));
+    expect(readings.map(({ after }) => after)).toEqual(
+      readings.map((_, at) => readings.slice(0, at).map(({ token }) => token)),
+    );
+  });
+
+  it('is made of placeholders where the view had them, and never of what they stand for', async () => {
+    const all = await play(toolTalk('pears', 20), { conversation_id: 'placeholders' });
+
+    const outputs = deployment.summarizer.readings
+      .flatMap(({ messages }) => messages)
+      .filter(({ role }) => role === 'tool');
+    expect(outputs.length).toBeGreaterThan(8);
+    for (const { index, text } of outputs) {
+      expect(markersIn(text)).toHaveLength(1);
+      expect(text).toBe(lastSeen(all, index)?.content);
+    }
+    const prompts = deployment.summarizer.requests.map(({ rawBody }) => rawBody.toString()).join();
+    expect(prompts).not.toContain('row 20 of');
+  });
+
+  it('reads everything again where the caller says so', async () => {
+    await play(toolTalk('medlars', 16), {
+      conversation_id: 'again',
+      memory_strategy: { ...strategy, incremental: false },
+    });
+
+    const { readings } = deployment.summarizer;
+    expect(readings.length).toBeGreaterThan(1);
+    for (const { prior, messages } of readings) {
+      expect(prior).toBe('');
+      expect(messages.map(({ index }) => index)).toEqual(upTo(messages.length));
+    }
+  });
+
+  it('keeps the tail, and all that it covers can be fetched', async () => {
+    const messages = toolTalk('limes', 20);
+    const all = await play(messages, { conversation_id: 'kept' });
+    const last = all.findLast(({ memory }) => memory.summary);
+    if (!last?.memory.summary?.ref) throw new Error('there is no summary with a ref');
+
+    const { covers } = last.memory.summary;
+    let ref: string | undefined = last.memory.summary.ref;
+    let transcripts = '';
+    while (ref) {
+      const text: string = await (await deployment.fetch(`/v1/refs/${ref}`)).text();
+      transcripts += text;
+      ref = /is kept under (ref_\w{26})/.exec(text)?.[1];
+    }
+    for (const { content } of messages.slice(covers[0], covers[1] + 1))
+      if (content) expect(transcripts).toContain(String(content));
+    const tail = last.messages.slice(covers[1] + 1);
+    const seen = last.view.slice(-tail.length);
+    expect(seen.map(({ role }) => role)).toEqual(tail.map(({ role }) => role));
+    const unedited = seen.filter((message) => markersIn(message).length === 0);
+    expect(tail).toEqual(expect.arrayContaining(unedited));
+  });
+
+  it('in a stream is the one of the whole answer, byte for byte', async () => {
+    const messages = toolTalk('dates', 14);
+    await play(messages, { conversation_id: 'streamed' });
+    const fields = { conversation_id: 'streamed', memory_strategy: strategy };
+
+    const whole = await new AgentCaller(deployment, fields).send(messages);
+    const streamed = await new AgentCaller(deployment, { ...fields, stream: true }).send(messages);
+
+    expect(whole.memory.summary?.status).toBe('completed');
+    expect(streamed.memory).toEqual(whole.memory);
+    expect(streamed.view).toEqual(whole.view);
+  });
+
+  it('reads a run with large arguments, offloaded outputs and images as the view had them', async () => {
+    const messages = agentRun('kilns');
+    const [former, later] = [messages.slice(0, 90), messages.slice(0, 96)];
+    // All that placeholders can do is done at one request; then a summary is asked for.
+    const weighed = protocol.body({ model: 'gpt-4.1', tools });
+    const token_budget = tokensOf({ ...weighed, messages: former }) - 1;
+    const memory_strategy = {
+      mode: 'auto',
+      compact_retrieval: 'off',
+      token_budget,
+      low_watermark_pct: 0,
+      min_reclaim_tokens: 0,
+    };
+    const { view } = await new AgentCaller(deployment, { memory_strategy }).send(former);
+    const response = await deployment.fetch('/v1/compact', {
+      method: 'POST',
+      body: JSON.stringify({ ...weighed, memory_strategy, force: true, messages: later }),
+    });
+
+    expect(await response.json()).toMatchObject({ memory: { summary: { status: 'completed' } } });
+    const { messages: read, request } = deployment.summarizer.lastReading();
+    expect(read.length).toBeGreaterThan(60);
+    for (const { index, role, text } of read) if (role === 'tool') expect(text).toBe(view[index]?.content);
+    const reasons = new Set(markersIn(read.map(({ text }) => text).join()).map(({ reason }) => reason));
+    expect(reasons).toEqual(new Set(['context_compaction', 'offloaded', 'duplicate', 'superseded']));
+    const prompt = request.body.messages.at(-1).content;
+    expect(prompt).toContain('tool input for write_file');
+    expect(prompt).toContain('removed: image for user_message');
+    expect(prompt).not.toContain('base64');
+    // A row of the middle of each large output, and of what was written.
+    expect(prompt).not.toMatch(/row 300 of/);
+    expect(prompt).not.toMatch(/row 40 of kilns 4:/);
+  });
+});
+
+/** Over chat alone: when the next move comes is the plan's, which does not know the protocol. */
+describe('the next summary in mode auto', () => {
+  it('is ready before the request that needs it', async () => {
+    const all = await play(toolTalk('figs', 44), {
+      conversation_id: 'ready',
+      memory_strategy: { ...strategy, token_budget: 16_000, summary_max_tokens: 1_000 },
+    });
+
+    expectReady(all);
+    expect(all.flatMap(wrongReport)).toEqual([]);
+    expect(brokenPrefixes(all)).toEqual([]);
+  });
+
+  it('is ready before the request that needs it where each one adds a tenth of the budget', async () => {
+    expectReady(await play(toolTalk('figs', 20), { conversation_id: 'steep' }));
+  });
+});

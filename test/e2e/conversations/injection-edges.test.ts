@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { deploy } from '../../support/deployment.ts';
+import { until } from '../../support/polling.ts';
+import { PROTOCOLS } from '../../support/protocol.ts';
+import { startRollingSummarizer, Talk } from '../../support/rolling-summarizer.ts';
+
+const summarizer = await startRollingSummarizer();
+afterAll(() => summarizer.close());
+const deployment = deploy({ vars: summarizer.vars });
+
+type Message = Record<string, unknown>;
+const messages: Message[] = [
+  { role: 'system', content: 'You help.' },
+  { role: 'user', content: 'Hello' },
+];
+
+let conversations = 0;
+
+/** One request of a conversation that nobody knows yet, of a user who has memory. */
+async function ask(fields: object = {}, headers: Record<string, string> = {}) {
+  const named = { user: 'ann', conversation_id: `later ${++conversations}` };
+  const response = await deployment.chat({ model: 'gpt-4.1-mini', ...named, messages, ...fields }, headers);
+  if (response.status !== 200) throw new Error(await response.text());
+  const view: Message[] = deployment.lastChat().body.messages;
+  return { response, view, isTold: view.some(({ content }) => String(content).startsWith('Cross-session')) };
+}
+
+/** Lets the user have memory. */
+async function remember(): Promise<void> {
+  const memory_strategy = { mode: 'rolling_summary', full_zone_turns: 0 };
+  await new Talk(deployment, { conversation_id: 'earlier', user: 'ann', memory_strategy }).rounds(1, 3);
+  await until('the user is told', async () => (await ask({ memory_injection: true })).isTold);
+}
+
+describe.each(PROTOCOLS)('the header x-memory-injection, over $name', (protocol) => {
+  deployment.over(protocol);
+  beforeAll(remember);
+  it.each(['on', 'true', 'On', ' TRUE '])('puts it in as %j', async (header) => {
+    const { isTold } = await ask({}, { 'x-memory-injection': header });
+
+    expect(isTold).toBe(true);
+  });
+
+  it.each(['off', 'false', 'Off', ' FALSE '])(
+    'leaves it out as %j, where the agent would have it',
+    async (header) => {
+      const { isTold, view } = await ask({ agent_type: 'support' }, { 'x-memory-injection': header });
+
+      expect(isTold).toBe(false);
+      expect(view).toEqual(messages);
+    },
+  );
+
+  it('says nothing when it is empty', async () => {
+    const { isTold } = await ask({ agent_type: 'support' }, { 'x-memory-injection': '' });
+
+    expect(isTold).toBe(true);
+  });
+
+  it('goes before what the conversation is set to', async () => {
+    await deployment.fetch('/v1/conversations/silent/memory', {
+      method: 'PATCH',
+      headers: { 'x-memory-user': 'ann' },
+      body: '{"memory_injection":false}',
+    });
+    const named = { conversation_id: 'silent' };
+
+    expect((await ask(named)).isTold).toBe(false);
+    expect((await ask(named, { 'x-memory-injection': 'on' })).isTold).toBe(true);
+  });
+});
+
+describe.each(PROTOCOLS)('an array of too many messages, over $name', (protocol) => {
+  deployment.over(protocol);
+  const many = Array.from({ length: 20_001 }, () => ({ role: 'user', content: 'Hello' }));
+
+  it.each([
+    ['compact', 'too_many_messages'],
+    ['summarize', 'too_many_messages'],
+    ['rolling_summary', 'too_many_messages'],
+    ['none', 'too_many_messages'],
+  ])('goes up as it came with memory_injection too, in mode %s', async (memory_strategy, warning) => {
+    const { response, view } = await ask({ memory_strategy, memory_injection: true, messages: many });
+
+    expect(response.headers.get('x-memory-warning')).toBe(warning);
+    expect(response.headers.get('x-memory-applied')).toBe('none');
+    expect(view).toEqual(many);
+  });
+});

@@ -1,0 +1,362 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { deploy } from '../../support/deployment.ts';
+import { until } from '../../support/polling.ts';
+import { PROTOCOLS } from '../../support/protocol.ts';
+import { question, startRollingSummarizer, Talk } from '../../support/rolling-summarizer.ts';
+import { readSummary } from '../../support/summarizer.ts';
+
+const summarizer = await startRollingSummarizer();
+afterAll(() => summarizer.close());
+beforeEach(() => {
+  summarizer.requests.length = 0;
+});
+afterEach(() => {
+  summarizer.work();
+});
+
+const deployment = deploy({ vars: { ...summarizer.vars, LOG_LEVEL: 'debug' } });
+
+const ALL = { mode: 'rolling_summary', full_zone_turns: 0 };
+const REST_S = 0.2;
+
+let talks = 0;
+
+/** A conversation that no other test has. */
+function talk(strategy: object = {}, fields: object = {}): Talk {
+  const memory_strategy = { ...ALL, ...strategy };
+  return new Talk(deployment, { conversation_id: `faults-${++talks}`, memory_strategy, ...fields });
+}
+
+const warningOf = ({ response }: { response: Response }) => response.headers.get('x-memory-warning');
+const frontierOf = ({ response }: { response: Response }) => response.headers.get('x-memory-frontier');
+
+async function untilHealthIs(health: string, of: Talk): Promise<void> {
+  await until(`the conversation is ${health}`, async () => (await of.stored())?.health === health);
+}
+
+describe.each(PROTOCOLS)('total_max_tokens, over $name', (protocol) => {
+  deployment.over(protocol);
+  /** Three rounds behind the memory, and a question. */
+  async function crowded() {
+    const to = talk({ full_zone_turns: 3 });
+    await to.rounds(1, 5, 4);
+    await to.rounds(6, 6, 5);
+    const said = await to.send([{ role: 'user', content: question(7) }]);
+    const again = (total_max_tokens: number, overflow_policy: string) =>
+      to.send([], { memory_strategy: { ...ALL, full_zone_turns: 3, total_max_tokens, overflow_policy } });
+    return { to, said, again, after: said.memory.tokens?.after ?? 0 };
+  }
+
+  it('drops the oldest verbatim rounds, whole, where the policy is truncate_oldest', async () => {
+    const { to, said, again, after } = await crowded();
+
+    const { view, memory, response } = await again(after - 100, 'truncate_oldest');
+
+    expect(said.view.slice(3)).toEqual(to.messages.slice(7));
+    expect(view.slice(0, 3).map(({ role }) => role)).toEqual(['system', 'user', 'assistant']);
+    expect(view.slice(3)).toEqual(to.messages.slice(9));
+    expect(response.headers.get('x-memory-applied')).toBe('summarize,trim');
+    expect(memory.applied_edits[1]).toMatchObject({ type: 'trim', messages: 2 });
+    expect(memory.tokens?.after).toBeLessThanOrEqual(after - 100);
+    expect(memory.warnings).toEqual([]);
+  });
+
+  it('never drops the round that is being worked on, and says that it is over budget', async () => {
+    const { to, again } = await crowded();
+
+    const { view, memory } = await again(50, 'truncate_oldest');
+
+    expect(view.at(-1)).toEqual(to.messages.at(-1));
+    expect(view).toHaveLength(4);
+    expect(memory.warnings).toEqual(['over_budget']);
+  });
+
+  it('cuts the memory line by line where the policy is truncate_summary', async () => {
+    const { to, said, again, after } = await crowded();
+
+    const { view, memory, response } = await again(after - 40, 'truncate_summary');
+
+    expect(view.slice(3)).toEqual(to.messages.slice(7));
+    // The report tells the whole memory: a caller who holds it loses nothing.
+    const { text } = readSummary(view[2]?.content);
+    expect(memory.summary?.text).toBe(said.memory.summary?.text);
+    expect(memory.summary?.text.startsWith(text)).toBe(true);
+    expect(text.length).toBeLessThan(memory.summary?.text.length ?? 0);
+    expect(text).not.toBe('');
+    expect(memory.tokens?.after).toBeLessThanOrEqual(after - 40);
+    expect(response.headers.get('x-memory-applied')).toBe('summarize');
+  });
+
+  it('lets a request pass that fits to the token, where the policy is error', async () => {
+    const { said, again, after } = await crowded();
+
+    const { response, view } = await again(after, 'error');
+
+    expect(response.status).toBe(200);
+    expect(view).toEqual(said.view);
+  });
+
+  it('refuses one that does not, and asks the upstream nothing', async () => {
+    const { to, after } = await crowded();
+    const before = deployment.chats().length;
+
+    const response = await deployment.chat({
+      model: 'gpt-4.1-mini',
+      ...to.fields,
+      memory_strategy: {
+        ...ALL,
+        full_zone_turns: 3,
+        total_max_tokens: after - 100,
+        overflow_policy: 'error',
+      },
+      messages: to.messages,
+    });
+
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      error: {
+        type: 'invalid_request_error',
+        code: 'memory_budget_exceeded',
+        param: 'memory_strategy.total_max_tokens',
+      },
+    });
+    expect(deployment.chats()).toHaveLength(before);
+  });
+});
+
+describe.each(PROTOCOLS)('a summarizer that is down, over $name', (protocol) => {
+  deployment.over(protocol);
+  const patient = { retry_attempts: 2, retry_backoff_base_s: 0.01, degraded_retry_interval_s: 30 };
+
+  it('is asked again a few times, and then the conversation is degraded', async () => {
+    const to = talk(patient);
+    summarizer.fail();
+    await to.rounds(1, 3, 99);
+    await untilHealthIs('degraded', to);
+
+    expect(summarizer.requests).toHaveLength(3);
+    expect(await to.memories()).toMatchObject([
+      { status: 'failed', attempts: 3, error: 'upstream_error', memory_text: null },
+    ]);
+  });
+
+  it('is no reason to summarise less than it was when it comes back in time', async () => {
+    const to = talk({ ...patient, retry_backoff_base_s: 0.5 });
+    summarizer.fail(429);
+    await to.rounds(1, 3, 99);
+    await untilHealthIs('retry', to);
+    summarizer.work();
+    await to.remembered(1);
+
+    const { memory } = await to.ask(question(4));
+
+    expect(memory.summary).toMatchObject({ covers: [1, 6], status: 'completed' });
+    expect(memory.warnings).toEqual([]);
+    await to.remembered(2);
+    expect((await to.stored()).health).toBe('healthy');
+  });
+
+  it('is not asked what it has refused for good', async () => {
+    const to = talk(patient);
+    summarizer.fail(401);
+    await to.rounds(1, 3, 99);
+    await untilHealthIs('degraded', to);
+
+    expect(summarizer.requests).toHaveLength(1);
+    expect(await to.memories()).toMatchObject([{ status: 'failed', error: 'refused' }]);
+  });
+
+  it('leaves up to recovery_backlog_limit rounds verbatim, with a warning', async () => {
+    const to = talk(patient);
+    summarizer.fail();
+    await to.rounds(1, 3, 99);
+    await untilHealthIs('degraded', to);
+
+    const said = await to.ask(question(4));
+
+    expect(said.view).toEqual(to.messages.slice(0, -1));
+    expect(warningOf(said)).toBe('summary_degraded');
+    expect(said.memory.applied_edits).toEqual([]);
+  });
+
+  it('lets a digest stand for the rounds before those, made of their own words', async () => {
+    const to = talk({ ...patient, recovery_backlog_limit: 2 });
+    summarizer.fail();
+    await to.rounds(1, 3, 99);
+    await untilHealthIs('degraded', to);
+
+    const said = await to.ask(question(4));
+
+    expect(warningOf(said)).toBe('summary_degraded');
+    expect(said.memory.summary).toMatchObject({ covers: [1, 2], status: 'degraded' });
+    expect(said.memory.summary?.text).toContain('Question 1: what follows from these lines?');
+    expect(said.view.slice(3)).toEqual(to.messages.slice(3, -1));
+  });
+
+  it('moves the frontier where the digest reaches further, and nowhere else', async () => {
+    const to = talk({ ...patient, recovery_backlog_limit: 4 });
+    summarizer.fail();
+    await to.rounds(1, 4, 99);
+    await untilHealthIs('degraded', to);
+
+    const said = await to.rounds(5, 9, 99);
+
+    // Reach 2 from round 6 on, reach 4 from round 8 on.
+    expect(said.map(({ memory }) => memory.summary?.covers[1])).toEqual([undefined, 4, 4, 8, 8]);
+    expect(said.map(frontierOf)).toEqual(['none', 'moved', 'kept', 'moved', 'kept']);
+  });
+
+  it('names a ref under which what the digest stands for can be fetched', async () => {
+    const to = talk({ ...patient, recovery_backlog_limit: 2 });
+    summarizer.fail();
+    await to.rounds(1, 3, 99);
+    await untilHealthIs('degraded', to);
+
+    const { memory } = await to.ask(question(4));
+
+    expect(memory.summary?.ref).toMatch(/^ref_/);
+    const kept = await deployment.fetch(`/v1/refs/${memory.summary?.ref}`);
+    expect(await kept.text()).toContain(question(1));
+  });
+
+  it('lets the view grow at its end only, as long as the digest reaches as far', async () => {
+    const to = talk({ ...patient, recovery_backlog_limit: 4 });
+    summarizer.fail();
+    await to.rounds(1, 4, 99);
+    await untilHealthIs('degraded', to);
+
+    const [, first, second] = await to.rounds(5, 7, 99);
+
+    expect(first?.memory.summary?.covers).toEqual([1, 4]);
+    expect(second?.view.slice(0, first?.view.length)).toEqual(first?.view);
+  });
+
+  it('is left alone for degraded_retry_interval_s, and then asked once more; the conversation recovers', async () => {
+    const to = talk({ ...patient, retry_attempts: 0, degraded_retry_interval_s: REST_S });
+    summarizer.fail();
+    await to.rounds(1, 3, 99);
+    await untilHealthIs('degraded', to);
+    summarizer.work();
+    await sleep(REST_S * 1_000);
+    const release = summarizer.hold();
+    await to.ask(question(4));
+    await untilHealthIs('recovering', to);
+    release();
+    await to.remembered(1);
+
+    const said = await to.ask(question(5));
+
+    expect(summarizer.requests.length).toBeGreaterThanOrEqual(2);
+    expect(said.memory.summary).toMatchObject({ covers: [1, 8], status: 'completed' });
+    expect(warningOf(said)).toBeNull();
+    expect((await to.stored()).health).toBe('healthy');
+    // Nothing that was said meanwhile is lost.
+    const [, prompt = ''] = summarizer.prompts();
+    expect([1, 2, 3, 4].filter((n) => prompt.includes(`Question ${n}:`))).toEqual([1, 2, 3, 4]);
+    await to.remembered(2);
+  });
+
+  it('is not asked while the conversation rests', async () => {
+    const to = talk({ ...patient, retry_attempts: 0 });
+    summarizer.fail();
+    await to.rounds(1, 3, 99);
+    await untilHealthIs('degraded', to);
+
+    await to.rounds(4, 6, 99);
+
+    expect(summarizer.requests).toHaveLength(1);
+    expect(await to.memories()).toHaveLength(1);
+  });
+
+  it('keeps its digest in the view while the next attempt is being made', async () => {
+    const to = talk({
+      ...patient,
+      retry_attempts: 0,
+      recovery_backlog_limit: 2,
+      degraded_retry_interval_s: REST_S,
+    });
+    summarizer.fail();
+    await to.rounds(1, 3, 99);
+    await untilHealthIs('degraded', to);
+    const before = await to.ask(question(4));
+    await sleep(REST_S * 1_000);
+    const release = summarizer.hold();
+    let round = 5;
+    // Where the fourth round came late, it was an attempt too, and the rest after it is twice as long.
+    await until('the conversation is recovering', async () => {
+      await to.ask(question(round++));
+      await sleep(200);
+      return (await to.stored())?.health === 'recovering';
+    });
+
+    const during = await to.ask(question(round));
+    release();
+
+    expect(before.memory.summary?.status).toBe('degraded');
+    expect(during.memory.summary?.status).toBe('degraded');
+    expect(warningOf(during)).toBe('summary_degraded');
+  });
+
+  it('does not take away the memory that there is', async () => {
+    const to = talk(patient);
+    await to.rounds(1, 3);
+    summarizer.fail();
+    await to.ask(question(4));
+    await untilHealthIs('degraded', to);
+
+    const said = await to.ask(question(5));
+
+    expect(said.memory.summary).toMatchObject({ covers: [1, 6], status: 'completed' });
+    expect(said.view.slice(3)).toEqual(to.messages.slice(7, -1));
+    expect(warningOf(said)).toBe('summary_degraded');
+    expect(frontierOf(said)).toBe('kept');
+  });
+
+  it('goes on from the memory before where the backlog is too long', async () => {
+    const to = talk({ ...patient, recovery_backlog_limit: 2 });
+    await to.rounds(1, 3);
+    summarizer.fail();
+    await to.ask(question(4));
+    await untilHealthIs('degraded', to);
+    await to.rounds(5, 6, 99);
+
+    const said = await to.ask(question(7));
+
+    // Three rounds are behind the memory; one more than the limit.
+    expect(said.memory.summary).toMatchObject({ covers: [1, 8], status: 'degraded' });
+    expect(said.memory.summary?.text).toContain('This is summary number');
+    expect(said.memory.summary?.text).toContain('Question 4:');
+    expect(said.view.slice(3)).toEqual(to.messages.slice(9, -1));
+  });
+});
+
+describe.each(PROTOCOLS)('a caller whose key is too short for a tenant, over $name', (protocol) => {
+  deployment.over(protocol);
+  it('is forwarded without memory, and told so', async () => {
+    const headers = { authorization: 'Bearer ollama' };
+    const to = new Talk(deployment, { conversation_id: 'short', memory_strategy: ALL }, headers);
+
+    const said = await to.rounds(1, 4, 99);
+
+    expect(said.map(warningOf)).toEqual(Array(4).fill('no_tenant'));
+    expect(said.at(-1)?.view).toEqual(to.messages.slice(0, -1));
+    expect(summarizer.requests).toEqual([]);
+  });
+});
+
+describe.each(PROTOCOLS)('a stored row, over $name', (protocol) => {
+  deployment.over(protocol);
+  it('and the log hold neither the keys nor, the log, any content', async () => {
+    const to = talk({ rolling_window_size: 6 });
+    await to.rounds(1, 4);
+
+    const stored = JSON.stringify(await to.stored());
+    const log = deployment.worker.output();
+    expect(stored).not.toMatch(/sk-the-key-of/);
+    expect(log).not.toMatch(/sk-the-key-of/);
+    expect(log).not.toContain('what follows from these lines');
+    expect(log).not.toContain('This is summary number');
+    expect(log).toContain(`Summarized messages 0-5 for ${to.fields.conversation_id} in `);
+  });
+});

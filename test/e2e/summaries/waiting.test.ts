@@ -1,0 +1,137 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { deploy } from '../../support/deployment.ts';
+import type { WithMemory } from '../../support/memory-report.ts';
+import { until } from '../../support/polling.ts';
+import { PROTOCOLS } from '../../support/protocol.ts';
+import { conversation, readSummary, tokensIn } from '../../support/summarizer.ts';
+
+const deployment = deploy({ summarizer: true, vars: { SUMMARIZER_TIMEOUT_MS: '40000' } });
+
+const strategy = { mode: 'summarize', context_limit: 4, keep_last_n_turns: 2 };
+
+/** The first rest after a failure, with room to spare. */
+const REST_MS = 32_000;
+
+async function memoryOf(conversation: string): Promise<{ health?: string; statuses: string[] }> {
+  const response = await deployment.fetch(`/v1/conversations/${encodeURIComponent(conversation)}/memory`);
+  const memory = (await response.json()) as { health?: string; memories?: { status: string }[] };
+  return { ...memory, statuses: memory.memories?.map(({ status }) => status) ?? [] };
+}
+
+describe.each(PROTOCOLS)('a caller who leaves while a summary is being made, over $name', (protocol) => {
+  deployment.over(protocol);
+  it('has paid for it: the next request finds it', async () => {
+    deployment.summarizer.next('slow');
+    const fields = { memory_strategy: strategy, conversation_id: 'left' };
+    const messages = conversation('apples', 4);
+    const leaving = new AbortController();
+
+    const left = deployment.fetch('/v1/chat/completions', {
+      method: 'POST',
+      body: JSON.stringify({ model: 'gpt-4.1', ...fields, messages }),
+      signal: leaving.signal,
+    });
+    await until('the summarizer is asked', () => deployment.summarizer.requests.length > 0);
+    leaving.abort();
+    await expect(left).rejects.toThrow();
+    const { memory } = await deployment.ask({ ...fields, messages });
+
+    expect(memory.summary?.status).toBe('completed');
+    expect(deployment.summarizer.requests).toHaveLength(1);
+  });
+});
+
+/** Over chat alone, as what follows: it takes long, and what is waited for has no part in how a request is read. */
+describe('a summary that comes too late', () => {
+  it('is waited for where it is to stand for good', async () => {
+    deployment.summarizer.next('too slow');
+    const input = conversation('medlars', 4).map(({ role, content }) => ({ role, content }));
+
+    const response = await deployment.fetch('/v1/responses/compact', {
+      method: 'POST',
+      body: JSON.stringify({ model: 'gpt-4.1', input, memory_report: true }),
+    });
+    const { memory } = (await response.json()) as WithMemory;
+
+    expect(memory?.summary?.status).toBe('completed');
+    expect(tokensIn(memory?.summary?.text ?? '')).toEqual([deployment.summarizer.lastReading().token]);
+  });
+
+  it('lets its request go on with the digest, and says so', async () => {
+    deployment.summarizer.next('too slow');
+    const fields = { memory_strategy: strategy, conversation_id: 'late' };
+
+    const asked = await deployment.ask({ ...fields, messages: conversation('pears', 4) });
+
+    const { text } = readSummary(asked.seen.body.messages[2].content);
+    expect(asked.memory.summary).toMatchObject({ status: 'pending', text });
+    expect(asked.memory.warnings).toEqual(['summary_pending']);
+    expect(text).toContain('Question 1 about pears');
+    expect(tokensIn(text)).toEqual([]);
+    await until('the summary is made', async () => (await memoryOf('late')).statuses.includes('completed'));
+
+    const next = await deployment.ask({ ...fields, messages: conversation('pears', 6) });
+    expect(next.memory.summary).toMatchObject({ status: 'completed', covers: [1, 8] });
+    expect(deployment.summarizer.requests).toHaveLength(2);
+  });
+
+  it('does not change what the digest has been used for until the frontier moves', async () => {
+    deployment.summarizer.next('too slow');
+    const fields = { memory_strategy: strategy, conversation_id: 'late again' };
+
+    const asked = await deployment.ask({ ...fields, messages: conversation('plums', 4) });
+    await until(
+      'the summary is made',
+      async () => !(await memoryOf('late again')).statuses.includes('processing'),
+    );
+    const longer = await deployment.ask({ ...fields, messages: conversation('plums', 5) });
+
+    expect(asked.memory.summary?.status).toBe('pending');
+    expect(longer.headers.get('x-memory-frontier')).toBe('kept');
+    const opening = asked.seen.rawBody.toString().slice(0, -2);
+    expect(longer.seen.rawBody.toString().startsWith(opening)).toBe(true);
+
+    // The next one is built upon the summary that came too late, not upon the digest.
+    const next = await deployment.ask({ ...fields, messages: conversation('plums', 6) });
+
+    const [late, newest] = deployment.summarizer.readings;
+    expect(deployment.summarizer.requests).toHaveLength(2);
+    expect(next.memory.summary).toMatchObject({ status: 'completed', covers: [1, 8] });
+    expect(newest?.after).toEqual([late?.token]);
+    expect(newest?.prior).not.toContain('Question 1 about plums');
+    expect(newest?.messages.map(({ index }) => index)).toEqual([5, 6, 7, 8]);
+    expect(tokensIn(next.seen.body.messages[2].content)).toEqual([late?.token, newest?.token]);
+  });
+});
+
+describe('the health of a conversation', () => {
+  it('is retry between two attempts, and healthy after the one that succeeds', async () => {
+    deployment.summarizer.next('server error', 'slow');
+    const fields = { memory_strategy: strategy, conversation_id: 'retried' };
+
+    const asked = deployment.ask({ ...fields, messages: conversation('figs', 4) });
+    await until('it is tried again', async () => (await memoryOf('retried')).health === 'retry');
+
+    expect((await asked).memory.summary?.status).toBe('completed');
+    expect((await memoryOf('retried')).health).toBe('healthy');
+  });
+
+  it('is healthy again when the summarizer has rested, and the next summary reads all that none covers', async () => {
+    const fields = { memory_strategy: strategy, conversation_id: 'rested' };
+    await deployment.ask({ ...fields, messages: conversation('limes', 4) });
+    const { token } = deployment.summarizer.lastReading();
+    deployment.summarizer.next('refusal');
+    await deployment.ask({ ...fields, messages: conversation('limes', 6) });
+    expect((await memoryOf('rested')).health).toBe('degraded');
+    await sleep(REST_MS);
+
+    const { memory, seen } = await deployment.ask({ ...fields, messages: conversation('limes', 8) });
+
+    const reading = deployment.summarizer.lastReading();
+    expect(memory.summary?.status).toBe('completed');
+    expect(reading.messages.map(({ index }) => index)).toEqual([5, 6, 7, 8, 9, 10, 11, 12]);
+    expect(tokensIn(seen.body.messages[2].content)).toEqual([token, reading.token]);
+    expect((await memoryOf('rested')).health).toBe('healthy');
+  });
+});
