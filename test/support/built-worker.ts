@@ -8,14 +8,17 @@ import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { inject } from 'vitest';
 import type { WorkerOptions, WorkerServer } from '../../tools/worker-server.ts';
 
+export interface BuiltWorkerOptions extends Pick<WorkerOptions, 'vars'> {
+  /** A folder of stored data, as a path. The Worker reads and changes it. */
+  readonly state?: string;
+}
+
 /** Resolves when the Worker answers. @param vars beside those of wrangler.toml */
-export async function startBuiltWorker({
-  vars = {},
-}: Pick<WorkerOptions, 'vars'> = {}): Promise<WorkerServer> {
+export async function startBuiltWorker({ vars = {}, state }: BuiltWorkerOptions = {}): Promise<WorkerServer> {
   const { module, options } = inject('builtWorker');
   let printed = '';
-  const miniflare = new Miniflare(
-    convertV4MiniflareOptions({
+  const miniflare = new Miniflare({
+    ...convertV4MiniflareOptions({
       host: '127.0.0.1',
       port: 0,
       // `request.cf` is not used: do not ask the network for one.
@@ -34,7 +37,8 @@ export async function startBuiltWorker({
         },
       ],
     }),
-  );
+    ...(state === undefined ? {} : { resourcePersistencePath: state }),
+  });
   const url = await miniflare.ready;
   return { url: url.origin, output: () => printed, close: () => miniflare.dispose() };
 }

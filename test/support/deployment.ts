@@ -22,6 +22,8 @@ export interface DeploymentOptions {
   /** The Worker's variables. The secret and the upstream are always given. */
   readonly vars?: Record<string, string>;
   readonly upstream?: UpstreamOptions;
+  /** A folder of stored data, as a path. The Worker reads and changes it. */
+  readonly state?: string;
   /** True: the deployment has a summarizer of its own, which waits a second for each answer. */
   readonly summarizer?: boolean;
 }
@@ -69,7 +71,7 @@ export interface Deployment {
 
 /** Starts both before the tests of a file, and stops them after. */
 export function deploy(deploymentOptions: DeploymentOptions = {}): Deployment {
-  const { vars = {}, upstream: options = {}, summarizer: withSummarizer = false } = deploymentOptions;
+  const { vars = {}, upstream: options = {}, summarizer: withSummarizer = false, state } = deploymentOptions;
   let started: { upstream: Upstream; worker: WorkerServer; summarizer: Summarizer | undefined } | undefined;
   let protocol = CHAT;
   const fetchThis = fetchOver(() => protocol);
@@ -83,6 +85,7 @@ export function deploy(deploymentOptions: DeploymentOptions = {}): Deployment {
     const upstream = await startUpstream(options);
     const summarizer = withSummarizer ? await startSummarizer() : undefined;
     const worker = await startBuiltWorker({
+      ...(state === undefined ? {} : { state }),
       vars: {
         PRECIS_SECRET: 'secret-of-the-end-to-end-tests',
         UPSTREAM_BASE_URL: upstream.url,
