@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
-import { DEFAULT_ANSWER } from '../support/behaviours.ts';
-import { assistant } from '../support/chat.ts';
-import { settingsOf } from '../support/conversation-settings.ts';
-import { deploy } from '../support/deployment.ts';
-import { type Message, readSummary } from '../support/summarizer.ts';
+import { DEFAULT_ANSWER } from '../../../tools/upstream/behaviours.ts';
+import { assistant } from '../../support/chat.ts';
+import { settingsOf } from '../../support/conversation-settings.ts';
+import { deploy } from '../../support/deployment.ts';
+import { type Message, readSummary } from '../../support/summarizer.ts';
 
 interface Request {
   readonly messages: Message[];
@@ -36,7 +36,7 @@ interface Recorded {
   readonly overviews: Record<'kept' | 'summed' | 'rolling', { readonly conversation_memory: string }>;
 }
 
-const fixture = join(import.meta.dirname, '../fixtures/state-0.5.0');
+const fixture = join(import.meta.dirname, '../../fixtures/state-0.5.0');
 const recorded: Recorded = JSON.parse(await readFile(join(fixture, 'recorded.json'), 'utf8'));
 const state = await mkdtemp(join(tmpdir(), 'precis-state-'));
 await promisify(execFile)('tar', ['-xzf', join(fixture, 'state.tar.gz'), '-C', state]);
