@@ -16,6 +16,9 @@ export function shelfOf(tenant: Tenant, services: Services, waitUntil: WaitUntil
   };
   return {
     owns: (ref) => tenant.refs.owns(ref),
+    failed: (error) => {
+      logCaught(services.log, 'warn', 'a content could not be fetched for a model', error);
+    },
     get: (ref) => fromEither(tenant, (self) => getFrom(self, ref)),
   };
 }

@@ -24,20 +24,15 @@ export async function startRounds(
   const { counter } = await scope.learned.counting(request.model);
   const limit = services.limits.of(caller.tenant.id, request.model);
   const room = await retrievalRoom({ ...sent, request }, tools.strategy, limit);
-  // The model is told that storage does not answer, and nobody else is.
-  const failed = (error: unknown): never => {
-    logCaught(services.log, 'warn', 'a call of the model could not be answered', error);
-    throw error;
-  };
-  const kept = shelfOf(caller.tenant, services, scope.waitUntil);
-  const shelf = { ...kept, get: (ref: string) => kept.get(ref).catch(failed) };
+  const shelf = shelfOf(caller.tenant, services, scope.waitUntil);
   const retriever = new Retriever(shelf, counter, namedIn(new TextDecoder().decode(body)), room);
   let opening: Promise<Searched | undefined> | undefined;
   const archive = (): Promise<Searched | undefined> => {
-    opening ??= archiveWithArray(call).then(
-      (searched) => searched && { hits: (words, limit) => searched.hits(words, limit).catch(failed) },
-    );
+    opening ??= archiveWithArray(call);
     return opening;
+  };
+  const failed = (error: unknown): void => {
+    logCaught(services.log, 'warn', 'an archive could not be searched for a model', error);
   };
   return {
     body,
@@ -46,7 +41,7 @@ export async function startRounds(
       hear: (turn) => retriever.hear(turn),
       answer: async ({ name, arguments: args }: ToolCall) =>
         name === tools.search
-          ? retriever.give(await answerSearch(args, archive, counter))
+          ? retriever.give(await answerSearch(args, archive, counter, failed))
           : retriever.answer(args),
     },
   };

@@ -94,7 +94,10 @@ export class Retriever {
   }
 
   private async fetch(asked: Retrieve, query: Query | undefined): Promise<Result<string, string>> {
-    const opened = await this.shelf.get(asked.ref).catch(() => 'failed' as const);
+    const opened = await this.shelf.get(asked.ref).catch((error: unknown) => {
+      this.shelf.failed(error);
+      return 'failed' as const;
+    });
     if (opened === 'failed')
       return failed('Storage does not answer at the moment. Go on without it, and say so if it matters.');
     if (!opened) return failed(`What stood under ${asked.ref} is not kept any more. Go on without it.`);

@@ -101,11 +101,17 @@ export function findHits(archive: Searched, words: string): Promise<readonly Arc
   return within(SEARCH_LIMIT_MS, archive.hits(words, MOST_HITS));
 }
 
-/** The result of a model's call. Never throws. @param args as the model has written them */
+/**
+ * The result of a model's call. Never throws.
+ *
+ * @param args as the model has written them
+ * @param failed takes why the archive has not answered, for the log
+ */
 export async function answerSearch(
   args: string,
   archive: () => Promise<Searched | undefined>,
   counter: Pick<TokenCounter, 'text'>,
+  failed: (error: unknown) => void,
 ): Promise<string> {
   const read = readSearch(args);
   if (!read.ok) return read.reason;
@@ -113,7 +119,8 @@ export async function answerSearch(
     const searched = await archive();
     const hits = searched && (await findHits(searched, read.value.query));
     return hits ? describeHits(hits, counter) : 'Nothing of this conversation is kept yet.';
-  } catch {
+  } catch (error) {
+    failed(error);
     return 'The archive does not answer at the moment. Go on without it, and say so if it matters.';
   }
 }

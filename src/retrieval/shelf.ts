@@ -8,6 +8,8 @@ export interface Shelf {
   owns(ref: string): boolean;
   /** The content; undefined when it is gone. @throws when storage fails */
   get(ref: string): Promise<Opened | undefined>;
+  /** Takes why a content could not be had, for the log: who asked for it is told only that it could not. */
+  failed(error: unknown): void;
 }
 
 /** How long a model waits for storage, in milliseconds. */
@@ -30,6 +32,10 @@ export class OpenedShelf implements Shelf {
 
   owns(ref: string): boolean {
     return this.shelf.owns(ref);
+  }
+
+  failed(error: unknown): void {
+    this.shelf.failed(error);
   }
 
   /** @throws when storage fails, or takes longer than the limit */

@@ -52,7 +52,10 @@ describe('a shelf', () => {
 
   it('that does not answer in time has failed, and may be asked again', async () => {
     const answers = [new Promise<never>(() => undefined), Promise.resolve(opened(1))];
-    const shelf = new OpenedShelf({ owns: () => true, get: () => answers.shift() ?? Promise.reject() }, 5);
+    const shelf = new OpenedShelf(
+      { owns: () => true, failed: () => {}, get: () => answers.shift() ?? Promise.reject() },
+      5,
+    );
     await expect(shelf.get('a')).rejects.toThrow();
     expect((await shelf.get('a'))?.content).toHaveLength(1);
   });
@@ -61,6 +64,7 @@ describe('a shelf', () => {
     const asked: string[] = [];
     const shelf = new OpenedShelf({
       owns: () => true,
+      failed: () => {},
       get: async (ref) => {
         asked.push(ref);
         return opened(10 * 1024 * 1024);

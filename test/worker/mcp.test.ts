@@ -42,12 +42,16 @@ const failure = (text: unknown) => ({ content: [{ type: 'text', text }], isError
 describe('a tool', () => {
   it('says that R2 fails, and works when it works again', async () => {
     const { call, bucketFailing } = tools();
+    const logged = vi.spyOn(console, 'warn').mockImplementation(() => undefined);
     bucketFailing.add('get');
     expect(await call('retrieve_ref', { ref: REF })).toEqual(
       failure(expect.stringContaining('Storage does not answer')),
     );
 
     bucketFailing.clear();
+    expect(logged.mock.calls.map(([line]) => JSON.parse(line))).toContainEqual(
+      expect.objectContaining({ code: 'store_failed', error: 'Error' }),
+    );
 
     expect(await call('retrieve_ref', { ref: REF })).toEqual(
       failure(expect.stringContaining('not kept any more')),
