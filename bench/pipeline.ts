@@ -3,23 +3,19 @@
  * every ref taken as written.
  */
 
-import { readHistory } from '../src/memory/conversation/history.ts';
 import { type ContentFacts, createContentFacts } from '../src/memory/edits/compact.ts';
 import { createWrittenPreviews, type WrittenPreviews } from '../src/memory/edits/preview.ts';
-import { mayAct, type PlanRequest, plan } from '../src/memory/plan/plan.ts';
+import { mayAct } from '../src/memory/plan/plan.ts';
+import { outlineOf, planView } from '../src/memory/plan/plan-view.ts';
 import { render } from '../src/memory/plan/view.ts';
 import {
   edits,
   type MemoryStrategy,
   type MemoryStrategyRequest,
   parseStrategy,
+  retrieves,
 } from '../src/memory/strategy/strategy.ts';
-import {
-  createTokenCounter,
-  type TokenCounter,
-  type Tokenize,
-  toolTokens,
-} from '../src/memory/tokens/tokens.ts';
+import { createTokenCounter, type TokenCounter, type Tokenize } from '../src/memory/tokens/tokens.ts';
 import { readChatRequest, writeChatRequest } from '../src/protocol/chat/request.ts';
 import { labelDigest, type Tenant, Tenants } from '../src/tenant/identity.ts';
 
@@ -60,19 +56,11 @@ export function viewBytes(
   if (!isolate) throw new Error(`mode ${strategy.mode} counts tokens`);
   if (strategy.mode === 'rolling_summary') throw new Error('rolling memory needs a conversation');
 
-  const outline: PlanRequest = {
-    history: readHistory(request.messages, strategy.text_observation_prefixes),
-    model: request.model,
-    toolTokens: 0,
-    answerTokens: request.answerTokens,
-    force: false,
-  };
+  const { refs } = isolate.tenant;
+  const retrieval = retrieves(strategy, request.hasTools);
+  const outline = outlineOf(strategy, request, refs, { retrieval });
   if (!mayAct(strategy, outline, request.tools?.bytes ?? 0)) return writeChatRequest(request, undefined);
-  const planned = plan(
-    strategy,
-    { ...outline, toolTokens: toolTokens(request.tools, isolate.counter) },
-    { ...isolate, refs: isolate.tenant.refs, digest: labelDigest },
-  );
+  const planned = planView(strategy, outline, request.tools, { ...isolate, refs, digest: labelDigest });
   return writeChatRequest(
     request,
     render(planned, () => true),

@@ -2,11 +2,9 @@
  * Summaries in a replay, without any model: the words are the extractive digest's, each on top of the one before, and what a summary
  * stands for is kept as a transcript that names the one before it.
  */
-import { type History, readHistory } from '../src/memory/conversation/history.ts';
-import type { Message } from '../src/memory/conversation/message.ts';
-import { type Plan, plan } from '../src/memory/plan/plan.ts';
+import type { Plan } from '../src/memory/plan/plan.ts';
+import { outlineOf, planView } from '../src/memory/plan/plan-view.ts';
 import type { ReplayedStrategy } from '../src/memory/strategy/strategy.ts';
-import { toolTokens } from '../src/memory/tokens/tokens.ts';
 import type { ChatRequest } from '../src/protocol/chat/request.ts';
 import { transcriptOf } from '../src/summary/kept-transcript.ts';
 import { writeDigest } from '../src/summary/text/digest.ts';
@@ -25,33 +23,25 @@ export interface RollUp {
   readonly transcript: string;
 }
 
-/** The history of a request that ends before a message. */
-export function historyUpTo(
-  messages: readonly Message[],
-  end: number,
-  { text_observation_prefixes }: ReplayedStrategy,
-): History {
-  return readHistory(messages.slice(0, end), text_observation_prefixes);
-}
+/** The bills of the replay are made with it. */
+const CACHED_SHARE = 0.1;
 
-/** Plans a request whose caller sets no limit of the answer. @param retrieval whether the model can fetch what a ref names */
+/**
+ * Plans a request that ends before a message, and whose caller sets no limit of the answer.
+ *
+ * @param retrieval whether the model can fetch what a ref names
+ */
 export function planOf(
   strategy: ReplayedStrategy,
-  history: History,
-  { model, tools }: Pick<ChatRequest, 'model' | 'tools'>,
+  { messages, model, tools }: Pick<ChatRequest, 'messages' | 'model' | 'tools'>,
+  end: number,
   isolate: Isolate,
   retrieval = true,
 ): Plan {
-  const { counter, tenant } = isolate;
-  const request = {
-    history,
-    model,
-    toolTokens: toolTokens(tools, counter),
-    answerTokens: 0,
-    force: false,
-    retrieval,
-  };
-  return plan(strategy, request, { ...isolate, refs: tenant.refs, digest: labelDigest });
+  const { refs } = isolate.tenant;
+  const request = { messages: messages.slice(0, end), model, answerTokens: 0 };
+  const outline = outlineOf(strategy, request, refs, { retrieval, cachedShare: CACHED_SHARE });
+  return planView(strategy, outline, tools, { ...isolate, refs, digest: labelDigest });
 }
 
 /** The digest of a plan's prefix on top of the one before, and its transcript. */

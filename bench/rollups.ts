@@ -16,7 +16,7 @@ import { type ChatRequest, writeChatRequest } from '../src/protocol/chat/request
 import { percent, printTable, thousands } from './figures.ts';
 import { createIsolate, strategyOf } from './pipeline.ts';
 import { holds, type ReuseTrace, readReuse, requestOf, textsOf } from './reuse.ts';
-import { historyUpTo, planOf, type RollUp, rollUp, textsUnder } from './roll-up.ts';
+import { planOf, type RollUp, rollUp, textsUnder } from './roll-up.ts';
 
 /** So many roll-ups over a conversation. */
 const ROLL_UPS = 5;
@@ -67,7 +67,7 @@ function measure(trace: ReuseTrace): Outcome {
     if (points.has(messages)) asked = messages;
     const used = trace.reuse.filter((reuse) => reuse.used === messages);
     if (used.length === 0 && !points.has(messages)) continue;
-    const planned = planOf(strategy, historyUpTo(request.messages, asked, strategy), request, isolate);
+    const planned = planOf(strategy, request, asked, isolate);
     if (planned.prefix && planned.prefix.end !== rolled?.end) {
       rolled = rollUp(planned, rolled, isolate);
       kept.set(rolled.ref, rolled.transcript);
@@ -105,7 +105,7 @@ function strategyFor(request: ChatRequest): SummarizeStrategy {
       token_budget: Math.ceil(preamble + share * spoken),
       summary_max_tokens: SUMMARY_TOKENS,
     }) as SummarizeStrategy;
-    const moves = planOf(strategy, history, request, isolate).replay.moves.length;
+    const moves = planOf(strategy, request, request.messages.length, isolate).replay.moves.length;
     if (!best || moves > best.moves) best = { strategy, moves };
     if (moves >= ROLL_UPS) break;
   }

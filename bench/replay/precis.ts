@@ -9,7 +9,7 @@ import { summaryMessages } from '../../src/protocol/chat/summary.ts';
 import { trimmedTranscript } from '../../src/summary/text/trimmed-transcript.ts';
 import type { Isolate } from '../pipeline.ts';
 import { requestOf, textsOf } from '../reuse.ts';
-import { historyUpTo, planOf, type RollUp, rollUp, textsUnder } from '../roll-up.ts';
+import { planOf, type RollUp, rollUp, textsUnder } from '../roll-up.ts';
 import { type Conversation, requestOfOne, type SentMessage } from './conversation.ts';
 import type { Policy, Replay, View } from './policy.ts';
 
@@ -56,8 +56,8 @@ class PrecisReplay implements Replay {
   view(count: number): View {
     const { strategy, retrieval, isolate, conversation } = this;
     const { request, points } = conversation;
-    const history = historyUpTo(request.messages, count, strategy);
-    const planned = planOf(strategy, history, request, isolate, retrieval);
+    const planned = planOf(strategy, request, count, isolate, retrieval);
+    const { history } = planned;
     const summaries = this.summarize(planned);
     const trimmed =
       planned.trimmed &&

@@ -4,7 +4,7 @@ import type { History } from '../memory/conversation/history.ts';
 import type { PlanRequest } from '../memory/plan/plan.ts';
 import type { Report, Warning } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
-import type { TokenCounter } from '../memory/tokens/tokens.ts';
+import type { Tools } from '../memory/tokens/tokens.ts';
 import type { Call } from '../request/call.ts';
 import type { Counting } from '../request/learned.ts';
 import type { LearnedLimit } from '../upstream/learned-limits.ts';
@@ -51,6 +51,7 @@ export interface Prepared extends Call {
   readonly outline: PlanRequest;
   readonly options: MakeViewOptions;
   readonly warnings: readonly Warning[];
+  /** All that go up, ours among them. */
+  readonly allTools: Tools | undefined;
   counting(): Promise<Counting>;
-  toolTokens(counter: TokenCounter): number;
 }

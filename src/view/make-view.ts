@@ -1,16 +1,9 @@
 /** From a request and its strategy to the view that goes upstream: what all modes have in common. */
 
-import { readHistory } from '../memory/conversation/history.ts';
-import { findEcho } from '../memory/conversation/session-summary.ts';
 import { mayAct, type PlanRequest } from '../memory/plan/plan.ts';
+import { outlineOf } from '../memory/plan/plan-view.ts';
 import { idleReport, type Report, type Warning } from '../memory/plan/report.ts';
-import {
-  actingStrategy,
-  budgetsOf,
-  type EditingStrategy,
-  type SummarizingStrategy,
-} from '../memory/strategy/strategy.ts';
-import { toolTokens } from '../memory/tokens/tokens.ts';
+import { actingStrategy, budgetsOf, type EditingStrategy, summarizes } from '../memory/strategy/strategy.ts';
 import { toolsWith } from '../protocol/tools.ts';
 import { checkSize } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
@@ -50,19 +43,13 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
   }
 
   const { caller, services } = scope;
-  const echo = summarizes(strategy) ? findEcho(request.messages, caller.tenant?.refs) : undefined;
-  const history = readHistory(request.messages, strategy.text_observation_prefixes, echo);
-  const { model, answerTokens } = request;
+  const { model } = request;
   const limit = options.limit ?? (caller.tenant && services.limits.of(caller.tenant.id, model));
-  const asked: PlanRequest = {
-    history,
-    model,
-    toolTokens: 0,
-    answerTokens,
+  const asked = outlineOf(strategy, request, caller.tenant?.refs, {
     force: options.force,
     whole: options.whole ?? false,
     retrieval: tools !== undefined,
-  };
+  });
   const outline = limit ? withinLimit(strategy, asked, limit) : asked;
   const warnings = warningsOf(strategy, caller);
   if (offered === 'off') warnings.push('retrieval_off');
@@ -72,12 +59,12 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
 
   const prepared: Prepared = {
     ...call,
-    history,
+    history: outline.history,
     outline,
     options,
     warnings: [...chosen.warnings, ...warnings],
     counting: () => scope.learned.counting(model),
-    toolTokens: (counter) => toolTokens(allTools, counter),
+    allTools,
   };
   const made =
     strategy.mode === 'rolling_summary'
@@ -108,8 +95,4 @@ function withLimit(report: Report, limit: number | undefined): Report {
 function warningsOf(strategy: EditingStrategy, { tenant }: Caller): Warning[] {
   const keeps = strategy.mode === 'compact' ? strategy.compact_offload : summarizes(strategy);
   return keeps && !tenant ? ['no_tenant'] : [];
-}
-
-function summarizes(strategy: EditingStrategy): strategy is SummarizingStrategy {
-  return ['summarize', 'rolling_summary', 'auto'].includes(strategy.mode);
 }

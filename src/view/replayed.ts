@@ -1,8 +1,8 @@
 /** The view of every mode that is planned by replay: plan, write what the view will name, serve its summary, render. */
-import { type Plan, plan } from '../memory/plan/plan.ts';
+import type { Plan } from '../memory/plan/plan.ts';
+import { planView } from '../memory/plan/plan-view.ts';
 import { reportOf } from '../memory/plan/report.ts';
 import { render, shownIn, type View } from '../memory/plan/view.ts';
-import { cachedShare } from '../memory/strategy/prices.ts';
 import type { ReplayedStrategy } from '../memory/strategy/strategy.ts';
 import { labelDigest } from '../tenant/identity.ts';
 import type { MadeView, Prepared } from './made-view.ts';
@@ -15,15 +15,9 @@ export async function replayedView(strategy: ReplayedStrategy, prepared: Prepare
   const { caller, services } = scope;
   const counting = await prepared.counting();
   const { counter } = counting;
-  const planned = plan(
-    strategy,
-    {
-      ...outline,
-      toolTokens: prepared.toolTokens(counter),
-      cachedShare: cachedShare(outline.model, services.config.modelPrices),
-    },
-    { ...counting, refs: caller.tenant?.refs, digest: labelDigest },
-  );
+  const { modelPrices } = services.config;
+  const isolate = { ...counting, refs: caller.tenant?.refs, digest: labelDigest, modelPrices };
+  const planned = planView(strategy, outline, prepared.allTools, isolate);
   const storage =
     caller.tenant && !options.dryRun ? new PlanStorage(planned, caller.tenant, prepared) : undefined;
   const isWritten = (ref: string): boolean => storage?.isWritten(ref) ?? true;

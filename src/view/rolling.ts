@@ -1,4 +1,5 @@
 /** The view of `rolling_summary`: the memory that is ready, and everything after it; nothing waits for a model. */
+
 import { logCaught } from '../log.ts';
 import { Boundaries } from '../memory/conversation/boundaries.ts';
 import { pricesOf } from '../memory/plan/plan.ts';
@@ -6,6 +7,7 @@ import { idleReport, reportOf, type Warning } from '../memory/plan/report.ts';
 import { planRolling } from '../memory/plan/rolling.ts';
 import { render } from '../memory/plan/view.ts';
 import type { RollingStrategy } from '../memory/strategy/strategy.ts';
+import { toolTokens } from '../memory/tokens/tokens.ts';
 import { answerIdentity } from '../protocol/message-names.ts';
 import { conversationOf } from '../request/conversation.ts';
 import { ApiError } from '../request/errors.ts';
@@ -68,7 +70,7 @@ class RollingRequest {
         remember: (answer) => this.remember(answer),
       };
     const { counter } = await this.prepared.counting();
-    const prices = pricesOf(history, this.prepared.toolTokens(counter), counter);
+    const prices = pricesOf(history, toolTokens(this.prepared.allTools, counter), counter);
     const rolled = planRolling(
       this.strategy,
       history,

@@ -1,11 +1,10 @@
 /** The way of a request through the core, without HTTP and storage: what `src/view/make-view.ts` does, in memory. */
 
-import { readHistory } from '../../src/memory/conversation/history.ts';
 import { prefixHashes } from '../../src/memory/conversation/prefix-hash.ts';
-import { findEcho } from '../../src/memory/conversation/session-summary.ts';
 import { createContentFacts } from '../../src/memory/edits/compact.ts';
 import { createWrittenPreviews } from '../../src/memory/edits/preview.ts';
-import { type Plan, plan } from '../../src/memory/plan/plan.ts';
+import type { Plan } from '../../src/memory/plan/plan.ts';
+import { outlineOf, planView } from '../../src/memory/plan/plan-view.ts';
 import { type Report, reportOf } from '../../src/memory/plan/report.ts';
 import { render, type ShownSummary, type ShownTrim, shownIn, type View } from '../../src/memory/plan/view.ts';
 import {
@@ -14,7 +13,7 @@ import {
   parseStrategy,
   type ReplayedStrategy,
 } from '../../src/memory/strategy/strategy.ts';
-import { createTokenCounter, loadTokenize, toolTokens } from '../../src/memory/tokens/tokens.ts';
+import { createTokenCounter, loadTokenize } from '../../src/memory/tokens/tokens.ts';
 import { type ChatRequest, readChatRequest } from '../../src/protocol/chat/request.ts';
 import type { ModelRequest } from '../../src/protocol/model-request.ts';
 import { trimmedTranscript } from '../../src/summary/text/trimmed-transcript.ts';
@@ -35,6 +34,9 @@ export const tenant = tenants.ofToken('sk-a-key-of-a-test-0123456789');
 
 /** A tenant that is not `tenant`. */
 export const stranger = tenants.ofToken('sk-another-key-of-a-test-012345');
+
+/** The price of cached input of a model which nobody knows. */
+const UNKNOWN_SHARE = 0.1;
 
 export interface Viewed<Request extends ModelRequest = ChatRequest> {
   readonly request: Request;
@@ -110,23 +112,14 @@ export function viewOfRequest<Request extends ModelRequest>(
 ): Viewed<Request> {
   const strategy = strategyOf(input);
   const owner = ownerOf(options);
-  const summarizes = strategy.mode === 'summarize' || strategy.mode === 'auto';
-  const echo = summarizes ? findEcho(request.messages, owner?.refs) : undefined;
-  const history = readHistory(request.messages, strategy.text_observation_prefixes, echo);
-  const planned = plan(
-    strategy,
-    {
-      history,
-      model: request.model,
-      toolTokens: toolTokens(request.tools, counter),
-      answerTokens: request.answerTokens,
-      force: options.force ?? false,
-      limit: options.limit,
-      retrieval: options.retrieval ?? false,
-      ...(options.cachedShare === undefined ? {} : { cachedShare: options.cachedShare }),
-    },
-    { ...counting, refs: owner?.refs, digest: labelDigest },
-  );
+  const outline = outlineOf(strategy, request, owner?.refs, {
+    force: options.force ?? false,
+    limit: options.limit,
+    retrieval: options.retrieval ?? false,
+    cachedShare: options.cachedShare ?? UNKNOWN_SHARE,
+  });
+  const isolate = { ...counting, refs: owner?.refs, digest: labelDigest };
+  const planned = planView(strategy, outline, request.tools, isolate);
   const trim = trimOf(planned, options);
   const view = render(planned, options.isStored ?? (() => true), summaryOf(planned, trim, options), trim);
   const from = view.trim && planned.trimmed?.from;

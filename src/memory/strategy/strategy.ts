@@ -200,6 +200,11 @@ export function parseStrategy(input: unknown): Result<MemoryStrategy, StrategyFa
   return contradiction ? { ok: false, reason: contradiction } : { ok: true, value: parsed.data };
 }
 
+/** Whether a strategy has a model write. */
+export function summarizes(strategy: EditingStrategy): strategy is SummarizingStrategy {
+  return ['summarize', 'rolling_summary', 'auto'].includes(strategy.mode);
+}
+
 /** Whether a strategy says how the view is edited. */
 export function edits(strategy: MemoryStrategy): strategy is EditingStrategy {
   return strategy.mode !== 'none' && strategy.mode !== 'native';
