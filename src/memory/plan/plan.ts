@@ -33,7 +33,7 @@ import {
   type TrimStrategy,
 } from '../strategy/strategy.ts';
 import { ANSWER_OVERHEAD, type TokenCounter } from '../tokens/tokens.ts';
-import { planAuto } from './auto.ts';
+import { planAuto } from '../modes/auto.ts';
 import type { PlanContext, Planned, PlanRequest } from './planned.ts';
 
 export type { PlanContext, PlanRequest } from './planned.ts';

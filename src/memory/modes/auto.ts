@@ -13,7 +13,7 @@ import { type Prices, replay } from '../replay/frontier.ts';
 import { type PhaseEdits, PhaseMover } from '../replay/phases.ts';
 import { frontierUnit, type ReplayRule } from '../replay/rule.ts';
 import type { AutoStrategy } from '../strategy/strategy.ts';
-import type { Planned } from './planned.ts';
+import type { Planned } from '../plan/planned.ts';
 
 /** Arguments with more tokens than this are cleared (design §3). */
 const LARGE_INPUT = 500;
