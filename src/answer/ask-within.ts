@@ -3,6 +3,7 @@
  * once. It may say so with a status, or as the first thing in a stream. Whatever it says then is its answer; where no view is smaller, or the smaller one gets no answer at all, its error goes back as
  * it came.
  */
+import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { AnswerFormat } from '../protocol/answer-format.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { ApiError } from '../request/errors.ts';
@@ -57,7 +58,7 @@ export interface Asked {
 /** @throws ApiError when there is no answer */
 export async function askWithin(made: MadeView, asking: Asking, scope: RequestScope): Promise<Asked> {
   const first = await asking.ask(made);
-  if (made.report.mode === 'none') return { made, answer: first };
+  if (passesThrough(made.report)) return { made, answer: first };
 
   const heard = await hear(first, asking, scope);
   const { refusal } = heard;

@@ -2,6 +2,7 @@
 
 import type { Context } from 'hono';
 import type { Result } from '../lib/result.ts';
+import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { AnswerFormat } from '../protocol/answer-format.ts';
 import type { BodyFault } from '../protocol/body.ts';
 import type { ModelRequest, SharedAccount } from '../protocol/model-request.ts';
@@ -77,7 +78,7 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
       sent = bodyOf(view);
       const isSame = sent.buffer === came.bytes.buffer && sent.length === came.bytes.length;
       // With the deployer's key bodies are plain.
-      const encoded = isSame && chosen.strategy.mode === 'none' && !access ? came.encoded : undefined;
+      const encoded = isSame && passesThrough(chosen.strategy) && !access ? came.encoded : undefined;
       return encoded ? askUpstream(c, scope, api.path, encoded, undefined, true) : send(sent);
     });
   const asking = { request, answers: api.answers, options, beside: injected.tokens ?? 0, make, ask };

@@ -1,7 +1,9 @@
 /** A request to a model whose body is not read: it is passed on as it came, where nothing that it could say would change that. */
+
 import { Buffer } from 'node:buffer';
 import type { Context } from 'hono';
 import { idleReport } from '../memory/plan/report.ts';
+import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { AnswerFormat } from '../protocol/answer-format.ts';
 import { OWN_FIELDS } from '../protocol/body.ts';
 import { refused, type UnreadBody } from '../request/body.ts';
@@ -28,7 +30,7 @@ export async function passUnread(
   const { fault, whole } = unread;
   // What callers of a shared account send is looked through.
   const chosen = services.config.access ? undefined : chosenByHeaders(headers, c.get('agent'), scope);
-  if (chosen?.mode !== 'none') throw await refused(unread);
+  if (!chosen || !passesThrough(chosen)) throw await refused(unread);
   const isPlain = (headers.get('content-encoding') ?? '') === '';
   const watched =
     whole instanceof ReadableStream && isPlain ? watch(whole, headers, unread.isNear === true) : undefined;
@@ -43,7 +45,7 @@ export async function passUnread(
     throw fault;
   }
   const inBody = headers.get('x-memory-report')?.trim().toLowerCase() === 'true';
-  const made = { view: undefined, report: idleReport('none', chosen.source, []) };
+  const made = { view: undefined, report: idleReport(chosen.mode, chosen.source, []) };
   const how = { format: answers, inBody, streams: false, retrieval: undefined, archive: undefined };
   return relay(answer, made, how, scope);
 }

@@ -1,6 +1,6 @@
 /** Compaction that a request asks its upstream for (`context_management`), and the mode `native` (design §3). */
 import type { Config } from '../config.ts';
-import type { MemoryStrategy } from '../memory/strategy/strategy.ts';
+import { type MemoryStrategy, passesThrough, upstreamCompaction } from '../memory/strategy/strategy.ts';
 import type { Beside, ModelRequest } from '../protocol/model-request.ts';
 import type { ChosenStrategy } from './choose-strategy.ts';
 
@@ -18,7 +18,7 @@ export function withCompaction(
   upstream: Upstream,
 ): ChosenStrategy {
   const { compaction } = request;
-  const isOpen = chosen.source === 'default' && chosen.strategy.mode === 'none';
+  const isOpen = chosen.source === 'default' && passesThrough(chosen.strategy);
   if (!compaction || !isOpen || upstreamCompacts(request, upstream)) return chosen;
   return {
     ...chosen,
@@ -33,8 +33,7 @@ export function compactionOf(
   request: ModelRequest,
   upstream: Upstream,
 ): Beside['compaction'] {
-  if (strategy.mode === 'none') return undefined;
+  if (passesThrough(strategy)) return undefined;
   if (!upstreamCompacts(request, upstream)) return request.compaction && 'cut';
-  const isAsked = strategy.mode === 'native' && !request.compaction;
-  return isAsked ? { threshold: strategy.compact_threshold } : undefined;
+  return request.compaction ? undefined : upstreamCompaction(strategy);
 }

@@ -6,7 +6,7 @@ import { setReportHeaders } from '../answer/report-headers.ts';
 import { conversationTurns } from '../memory/conversation/conversation-turns.ts';
 import { readHistory } from '../memory/conversation/history.ts';
 import type { View } from '../memory/plan/view.ts';
-import type { MemoryStrategy } from '../memory/strategy/strategy.ts';
+import { type MemoryStrategy, verbatimTurns } from '../memory/strategy/strategy.ts';
 import { type ChatRequest, compactedParts, writeCompactedMessages } from '../protocol/chat/request.ts';
 import { concat } from '../protocol/json/spans.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
@@ -81,7 +81,7 @@ function conversationPart(
   { view, history }: MadeView,
   strategy: MemoryStrategy,
 ): Uint8Array {
-  const recent = strategy.mode === 'rolling_summary' ? strategy.full_zone_turns : Number.POSITIVE_INFINITY;
+  const recent = verbatimTurns(strategy);
   const json = JSON.stringify(conversationTurns(history ?? readHistory(request.messages), view, recent));
   return encoder.encode(json.slice(1, -1));
 }

@@ -1,6 +1,6 @@
 /** Names what makes two summaries of the same messages differ: focus, size, model, prompt (design §7). */
 import { createHash } from 'node:crypto';
-import type { SummarizingStrategy } from '../memory/strategy/strategy.ts';
+import { type SummarizingStrategy, summaryFacts } from '../memory/strategy/strategy.ts';
 import { PROMPT_VERSION } from './text/prompt.ts';
 
 /**
@@ -9,10 +9,7 @@ import { PROMPT_VERSION } from './text/prompt.ts';
  */
 export function strategyHash(strategy: SummarizingStrategy, model: string, held = ''): string {
   const { mode, summary_max_tokens, summary_focus = '' } = strategy;
-  const own =
-    strategy.mode === 'rolling_summary'
-      ? [strategy.rolling_window_size, strategy.full_zone_turns, strategy.include_trajectory_digest]
-      : [strategy.incremental];
+  const own = summaryFacts(strategy);
   const facts = [PROMPT_VERSION, mode, model, summary_max_tokens, summary_focus, held, ...own];
   return createHash('sha256').update(JSON.stringify(facts)).digest('hex');
 }

@@ -3,7 +3,15 @@
 import { mayAct, type PlanRequest } from '../memory/plan/plan.ts';
 import { outlineOf } from '../memory/plan/plan-view.ts';
 import { idleReport, type Report, type Warning } from '../memory/plan/report.ts';
-import { actingStrategy, budgetsOf, type EditingStrategy, summarizes } from '../memory/strategy/strategy.ts';
+import {
+  actingStrategy,
+  budgetsOf,
+  type EditingStrategy,
+  edits,
+  isReplayed,
+  keepsContents,
+  summarizes,
+} from '../memory/strategy/strategy.ts';
 import { toolsWith } from '../protocol/tools.ts';
 import { checkSize } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
@@ -29,7 +37,7 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
     report: idleReport(mode, source, [...chosen.warnings, ...warnings]),
   });
   if (owner.off.length > 0) return untouched(...owner.off);
-  if (strategy.mode === 'none') return untouched();
+  if (!edits(strategy)) return untouched();
   checkSize(request);
   if (request.tooManyMessages) return untouched('too_many_messages');
   if (request.upstreamState !== undefined) return untouched('upstream_state');
@@ -66,10 +74,9 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
     counting: () => scope.learned.counting(model),
     allTools,
   };
-  const made =
-    strategy.mode === 'rolling_summary'
-      ? await rollingView(strategy, prepared)
-      : await replayedView(strategy, prepared);
+  const made = isReplayed(strategy)
+    ? await replayedView(strategy, prepared)
+    : await rollingView(strategy, prepared);
   return { ...made, tools, report: { ...withLimit(made.report, outline.limit), mode } };
 }
 
@@ -93,6 +100,5 @@ function withLimit(report: Report, limit: number | undefined): Report {
 
 /** Without a tenant, placeholders name no ref, and no summary is kept. */
 function warningsOf(strategy: EditingStrategy, { tenant }: Caller): Warning[] {
-  const keeps = strategy.mode === 'compact' ? strategy.compact_offload : summarizes(strategy);
-  return keeps && !tenant ? ['no_tenant'] : [];
+  return keepsContents(strategy) && !tenant ? ['no_tenant'] : [];
 }

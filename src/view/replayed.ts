@@ -3,7 +3,7 @@ import type { Plan } from '../memory/plan/plan.ts';
 import { planView } from '../memory/plan/plan-view.ts';
 import { reportOf } from '../memory/plan/report.ts';
 import { render, shownIn, type View } from '../memory/plan/view.ts';
-import type { ReplayedStrategy } from '../memory/strategy/strategy.ts';
+import { type ReplayedStrategy, summarizes } from '../memory/strategy/strategy.ts';
 import { labelDigest } from '../tenant/identity.ts';
 import type { MadeView, Prepared } from './made-view.ts';
 import { PlanStorage } from './plan-storage.ts';
@@ -21,10 +21,9 @@ export async function replayedView(strategy: ReplayedStrategy, prepared: Prepare
   const storage =
     caller.tenant && !options.dryRun ? new PlanStorage(planned, caller.tenant, prepared) : undefined;
   const isWritten = (ref: string): boolean => storage?.isWritten(ref) ?? true;
-  const summary =
-    strategy.mode === 'summarize' || strategy.mode === 'auto'
-      ? new PrefixSummary(strategy, prepared, planned, counter, isWritten)
-      : undefined;
+  const summary = summarizes(strategy)
+    ? new PrefixSummary(strategy, prepared, planned, counter, isWritten)
+    : undefined;
   // The summarizer reads what the model reads: it must be known before what is a placeholder.
   await storage?.write();
   const [served, trim] = await Promise.all([

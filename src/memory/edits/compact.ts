@@ -4,7 +4,7 @@ import { type Bound, type Cache, Lru } from '../../lib/lru.ts';
 import type { History, Output, Unit } from '../conversation/history.ts';
 import { TEXT_OBSERVATION } from '../conversation/history.ts';
 import { type Content, jsonBytes, type Message } from '../conversation/message.ts';
-import { type CompactSettings, LONGEST_PREVIEW } from '../strategy/strategy.ts';
+import { type CompactSettings, LONGEST_PREVIEW } from '../strategy/fields.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import {
   type Digest,

@@ -1,6 +1,6 @@
 /** Inline images and files of user messages: data URLs that cost their flat price on every request. */
 import type { History, Unit } from '../conversation/history.ts';
-import type { AutoStrategy } from '../strategy/strategy.ts';
+import type { CompactSettings } from '../strategy/fields.ts';
 import { type CompactContext, messageAt, remove } from './compact.ts';
 import { writeMarker } from './placeholder.ts';
 import type { Removal } from './removal.ts';
@@ -12,7 +12,7 @@ const NO_TOOL = 'user_message';
 export function removeMedia(
   history: History,
   unit: Unit,
-  strategy: AutoStrategy,
+  strategy: CompactSettings,
   context: CompactContext,
 ): Removal[] {
   if (unit.kind !== 'user') return [];

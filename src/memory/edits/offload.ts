@@ -1,10 +1,16 @@
 /** Offload: a huge tool output is replaced by its head and its tail, and a ref between the two. */
 import { withoutHalfAtEnd, withoutHalfAtStart } from '../../lib/characters.ts';
 import type { History, Output } from '../conversation/history.ts';
-import type { AutoStrategy } from '../strategy/strategy.ts';
+import type { CompactSettings } from '../strategy/fields.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import { type CompactContext, candidateOf, messageAt, outputLine, remove } from './compact.ts';
 import type { Removal } from './removal.ts';
+
+/** What an output is offloaded by. */
+export interface OffloadSettings extends CompactSettings {
+  /** What has no more tokens than this stays. */
+  readonly offload_min_tokens: number;
+}
 
 /** What stays of an offloaded output, in tokens. */
 const HEAD_TOKENS = 160;
@@ -20,7 +26,7 @@ const LINE_SHARE = 0.5;
 export function offloadOutput(
   history: History,
   output: Output,
-  strategy: AutoStrategy,
+  strategy: OffloadSettings,
   context: CompactContext,
 ): Removal | undefined {
   // What can't be fetched again is not taken from a model that has yet to see it.

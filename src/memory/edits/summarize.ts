@@ -3,6 +3,7 @@ import { HeldTokens, heldMessages } from '../conversation/bonds.ts';
 import { type History, messagesOf } from '../conversation/history.ts';
 import type { CountedEcho } from '../conversation/session-summary.ts';
 import { AT_START, type Cursor, type Prices } from '../replay/frontier.ts';
+import type { TokenCounter } from '../tokens/tokens.ts';
 
 /** Tokens of what stands around a summary's text: the shadow line, the block's tags, and the overhead of both messages. */
 export const BLOCK_TOKENS = 80;
@@ -184,4 +185,19 @@ export class PrefixCursor implements Cursor {
       turnsBefore: (this.turnsUpTo[unit] ?? 0) - (request === undefined ? 0 : 1),
     };
   }
+}
+
+/** Weighs the prefixes of a history; a summary that came back among them counts as it is. */
+export function prefixesOf(
+  history: History,
+  prices: Prices,
+  maxTokens: number,
+  counter: TokenCounter,
+): Prefixes {
+  return new Prefixes(history, prices, maxTokens, countedEcho(history, counter));
+}
+
+/** A summary that came back, with its tokens. */
+export function countedEcho({ echo }: History, counter: TokenCounter): CountedEcho | undefined {
+  return echo && { ...echo, tokens: counter.text(echo.text) };
 }

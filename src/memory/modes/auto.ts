@@ -1,19 +1,33 @@
-/** The plan of `auto`: the edits of its phases (design §6), and the replay that decides how far each goes. */
-
+/** `auto`: edits in phases (design §6), and the replay that decides how far each goes. */
+import { z } from 'zod';
 import type { History, Output } from '../conversation/history.ts';
-import type { CountedEcho } from '../conversation/session-summary.ts';
 import { type CompactContext, compactInputs, compactOutput } from '../edits/compact.ts';
 import { removeMedia } from '../edits/media.ts';
 import { offloadOutput } from '../edits/offload.ts';
 import type { Removal } from '../edits/removal.ts';
 import { type Repeat, repeatsIn } from '../edits/repeats.ts';
-import { coveredMessages } from '../edits/summarize.ts';
+import { countedEcho, coveredMessages } from '../edits/summarize.ts';
+import type { PlanContext, Planned, PlanRequest } from '../plan/planned.ts';
 import { Floor } from '../replay/floor.ts';
 import { type Prices, replay } from '../replay/frontier.ts';
 import { type PhaseEdits, PhaseMover } from '../replay/phases.ts';
-import { frontierUnit, type ReplayRule } from '../replay/rule.ts';
-import type { AutoStrategy } from '../strategy/strategy.ts';
-import type { Planned } from '../plan/planned.ts';
+import { frontierUnit } from '../replay/rule.ts';
+import {
+  canRetrieve,
+  compaction,
+  count,
+  editing,
+  keptTurnsFault,
+  LONGEST_PREVIEW,
+  names,
+  retrieval,
+  retrievalFault,
+  share,
+  summarizing,
+} from '../strategy/fields.ts';
+import { compactContext } from './compact.ts';
+import type { MemoryMode, ReplayRequest } from './mode.ts';
+import { compactionDue, unitTail } from './tails.ts';
 
 /** Arguments with more tokens than this are cleared (design §3). */
 const LARGE_INPUT = 500;
@@ -21,30 +35,79 @@ const LARGE_INPUT = 500;
 /** So many requests ahead the next summary is prepared. */
 const REQUESTS_AHEAD = 2;
 
-export interface AutoRequest {
-  readonly history: History;
-  /** Whether the model can fetch what is removed: then large outputs are offloaded before it has ever seen them. */
-  readonly retrieval: boolean;
-  /** The price of cached input relative to fresh, in (0, 1]. */
-  readonly cachedShare: number;
-  readonly echo: CountedEcho | undefined;
+/** Where a jump of `auto` stops, as a share of the budget (design §3). */
+const WATERMARK = 0.6;
+/** What `auto` compacts, and what it shows of it, in tokens (design §3). */
+const MIN_TOKENS = 500;
+const PREVIEW_TOKENS = 48;
+const OFFLOAD_TOKENS = 8_000;
+/** An output is offloaded to a few hundred tokens: what is not much larger would hardly be smaller. */
+const SMALLEST_OFFLOAD = 1_000;
+
+const schema = z.strictObject({
+  mode: z.literal('auto'),
+  ...editing,
+  ...compaction,
+  ...summarizing,
+  low_watermark_pct: share.default(WATERMARK),
+  /** Absent: the floor of `floor.ts`. */
+  min_reclaim_tokens: count.optional(),
+  text_observation_prefixes: names.default(['Observation:']),
+  compact_clear_tool_inputs: z.boolean().default(true),
+  compact_min_tokens: count.default(MIN_TOKENS),
+  compact_preview_tokens: count.max(LONGEST_PREVIEW).default(PREVIEW_TOKENS),
+  /** Absent: `tool` for a request with tools. */
+  compact_retrieval: retrieval.optional(),
+  offload_min_tokens: z.int().min(SMALLEST_OFFLOAD).default(OFFLOAD_TOKENS),
+});
+
+export type AutoStrategy = z.output<typeof schema>;
+
+export const auto = {
+  schema,
+  edits: true,
+  contradiction: (strategy: AutoStrategy) =>
+    retrievalFault(strategy) ??
+    keptTurnsFault(strategy.keep_last_n_turns, 'context_limit', strategy.context_limit),
+  keepsContents: () => true,
+  retrieves: (strategy: AutoStrategy, hasTools: boolean) =>
+    canRetrieve(strategy, (strategy.compact_retrieval ?? (hasTools ? 'tool' : 'off')) === 'tool'),
+  summaryFacts: ({ incremental }: AutoStrategy) => [incremental],
+  replayed: {
+    turnsDue: (strategy: AutoStrategy) => compactionDue(strategy),
+    turnsLossy: ({ context_limit }: AutoStrategy) => context_limit,
+    tail: (strategy: AutoStrategy) => unitTail(keptTurns(strategy), strategy),
+    isReversible: ({ compact_offload }: AutoStrategy) => compact_offload,
+    mayActEarly: ({ offload_min_tokens }: AutoStrategy, { history, retrieval }: PlanRequest) =>
+      retrieval === true && history.messages.some(({ bytes }) => bytes > offload_min_tokens),
+    plan: planAuto,
+  },
+} as const satisfies MemoryMode<AutoStrategy>;
+
+/** The turns that a caller has asked to keep, in either field for that. */
+function keptTurns({ keep_last_n_turns, compact_keep }: AutoStrategy): number | undefined {
+  if (keep_last_n_turns === undefined) return compact_keep;
+  return Math.max(keep_last_n_turns, compact_keep ?? 0);
 }
 
-/** Plans a request. @param prices of the caller's array */
-export function planAuto(
-  strategy: AutoStrategy,
-  { history, retrieval, cachedShare, echo }: AutoRequest,
-  rule: ReplayRule,
-  prices: Prices,
-  context: CompactContext,
-): Planned {
-  const edits = new AutoEdits(history, strategy, context, retrieval);
+/** The price of cached input for a model that nobody knows (design §3). */
+const DEFAULT_CACHED_SHARE = 0.1;
+
+function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanContext): Planned {
+  // Where the model can fetch what is removed, large outputs are offloaded before it has ever seen them.
+  const { history, rule, prices, retrieval = false, cachedShare = DEFAULT_CACHED_SHARE } = request;
+  const edits = new AutoEdits(
+    history,
+    strategy,
+    compactContext(strategy.compact_offload, history, context),
+    retrieval,
+  );
   const sent = pricesWithout(prices, edits.atSight);
   const settings = {
     shrinks: rule.keepSteps !== undefined,
     minReclaim: strategy.min_reclaim_tokens,
     summaryTokens: strategy.summary_max_tokens,
-    echo,
+    echo: countedEcho(history, context.counter),
   };
   const mover = new PhaseMover(history, sent, settings, new Floor(cachedShare, prices[0] ?? 0), edits);
   const result = replay(history, rule, sent, mover);

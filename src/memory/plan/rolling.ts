@@ -6,11 +6,11 @@ import { heldMessages } from '../conversation/bonds.ts';
 import type { History } from '../conversation/history.ts';
 import type { Boundary } from '../conversation/passage.ts';
 import { type Round, windowStart } from '../conversation/sequence.ts';
-import { BLOCK_TOKENS, coveredMessages, type SummarizedPrefix } from '../edits/summarize.ts';
+import { BLOCK_TOKENS, coveredMessages, prefixesOf, type SummarizedPrefix } from '../edits/summarize.ts';
 import type { Prices, Replay } from '../replay/frontier.ts';
 import { type Budgets, budgetsOf, type RollingStrategy } from '../strategy/strategy.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
-import { type Plan, prefixesOf } from './plan.ts';
+import type { Plan } from './plan.ts';
 import { type ShownSummary, type SummaryWords, showSummary } from './view.ts';
 
 /** A memory that is due: over which sequence numbers, and up to which message. */

@@ -1,175 +1,45 @@
 /**
- * `memory_strategy`: what a caller may say, with its defaults (design §3).
+ * `memory_strategy`: how it is read, and what may be asked of it, whatever its mode.
  *
- * One strict schema per mode. A field that no schema knows is refused with the nearest one that exists: a strategy that is
- * silently ignored would cost its caller money for as long as nobody looks.
+ * Each mode has a strict schema. A field that it does not name is refused with the nearest one that exists: a strategy that
+ * is silently ignored would cost its caller money for as long as nobody looks.
  */
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Result } from '../../lib/result.ts';
+import { type SummarizeStrategy, summarize } from '../modes/summarize.ts';
+import {
+  type ActingStrategy,
+  type EditingStrategy,
+  type MemoryStrategy,
+  type Mode,
+  modeOf,
+  modes,
+  type ReplayedStrategy,
+  type RetrievingStrategy,
+  type SummarizingStrategy,
+} from '../modes/table.ts';
+import type { StrategyFault } from './fields.ts';
 import { windowOf } from './models.ts';
 
-const count = z.int().nonnegative();
-const share = z.number().min(0).max(1);
-/** Tokens of the longest preview that may be asked for. */
-export const LONGEST_PREVIEW = 1_000;
-
-/** Tokens of the shortest and of the longest summary that may be asked for. */
-const SHORTEST_SUMMARY = 64;
-const LONGEST_SUMMARY = 32_000;
-/** A focus is a hint of a few sentences. In characters. */
-const LONGEST_FOCUS = 2_000;
-
-const summaryTokens = z.int().min(SHORTEST_SUMMARY).max(LONGEST_SUMMARY);
-const seconds = z.number().nonnegative().max(3_600);
-
-/** Of the modes that summarise. */
-const summary = {
-  summarizer_model: z.string().min(1).max(200).optional(),
-  summary_focus: z.string().max(LONGEST_FOCUS).optional(),
-};
-
-/** Names and prefixes are compared with every output, so there are not more of them than a person writes. */
-const names = z.array(z.string().min(1)).max(100).default([]);
-
-/** Where a jump of `auto` stops, as a share of the budget (design §3). */
-const AUTO_WATERMARK = 0.6;
-/** What `auto` compacts, and what it shows of it, in tokens (design §3). */
-const AUTO_MIN_TOKENS = 500;
-const AUTO_PREVIEW_TOKENS = 48;
-const AUTO_OFFLOAD_TOKENS = 8_000;
-/** An output is offloaded to a few hundred tokens: what is not much larger would hardly be smaller. */
-const SMALLEST_OFFLOAD = 1_000;
-
-/** Of every mode that edits. */
-const common = {
-  token_budget: count.optional(),
-  token_soft_budget: count.optional(),
-  context_window_tokens: z.int().positive().optional(),
-  token_remaining_pct: share.optional(),
-  token_soft_remaining_pct: share.optional(),
-  low_watermark_pct: share.default(0),
-  frontier: z.enum(['jump', 'slide']).optional(),
-  min_reclaim_tokens: count.default(0),
-  text_observation_prefixes: names,
-  archive: z.boolean().default(false),
-};
-
-const retrieval = z.enum(['off', 'tool']);
-/** More rounds of retrieval than this would only be a loop. */
-const MOST_ROUNDS = 20;
-
-/** Of the modes that compact. */
-const compaction = {
-  compact_trigger_turns: count.optional(),
-  compact_keep: count.optional(),
-  compact_keep_steps: count.optional(),
-  compact_clear_tool_inputs: z.boolean().default(false),
-  compact_exclude_tools: names,
-  compact_include_tools: names,
-  compact_min_tokens: count.default(0),
-  compact_offload: z.boolean().default(true),
-  compact_preview_tokens: count.max(LONGEST_PREVIEW).default(0),
-  compact_retrieval: retrieval.default('off'),
-  retrieval_max_rounds: count.max(MOST_ROUNDS).default(3),
-};
-
-/** Of the modes whose summary stands for a prefix. */
-const summarizing = {
-  ...summary,
-  context_limit: count.optional(),
-  keep_last_n_turns: count.optional(),
-  summary_max_tokens: summaryTokens.default(2048),
-  incremental: z.boolean().default(true),
-};
-
-const schemas = {
-  none: z.strictObject({ mode: z.literal('none') }),
-  trim: z.strictObject({
-    mode: z.literal('trim'),
-    ...common,
-    max_turns: count.optional(),
-    keep_last_n_turns: count.optional(),
-  }),
-  compact: z.strictObject({
-    mode: z.literal('compact'),
-    ...common,
-    ...compaction,
-  }),
-  summarize: z.strictObject({
-    mode: z.literal('summarize'),
-    ...common,
-    ...summarizing,
-  }),
-  rolling_summary: z.strictObject({
-    mode: z.literal('rolling_summary'),
-    ...common,
-    ...summary,
-    rolling_window_size: z.int().min(2).default(14),
-    summarize_after_seq: count.default(5),
-    full_zone_turns: count.default(5),
-    summary_max_tokens: summaryTokens.default(1000),
-    total_max_tokens: count.default(10_000),
-    overflow_policy: z.enum(['truncate_oldest', 'truncate_summary', 'error']).default('truncate_oldest'),
-    retry_attempts: count.max(10).default(3),
-    retry_backoff_base_s: seconds.max(60).default(2),
-    degraded_retry_interval_s: seconds.default(30),
-    recovery_backlog_limit: count.default(20),
-    include_trajectory_digest: z.boolean().default(true),
-  }),
-  auto: z.strictObject({
-    mode: z.literal('auto'),
-    ...common,
-    ...compaction,
-    ...summarizing,
-    low_watermark_pct: share.default(AUTO_WATERMARK),
-    /** Absent: the floor of `floor.ts`. */
-    min_reclaim_tokens: count.optional(),
-    text_observation_prefixes: names.default(['Observation:']),
-    compact_clear_tool_inputs: z.boolean().default(true),
-    compact_min_tokens: count.default(AUTO_MIN_TOKENS),
-    compact_preview_tokens: count.max(LONGEST_PREVIEW).default(AUTO_PREVIEW_TOKENS),
-    /** Absent: `tool` for a request with tools. */
-    compact_retrieval: retrieval.optional(),
-    offload_min_tokens: z.int().min(SMALLEST_OFFLOAD).default(AUTO_OFFLOAD_TOKENS),
-  }),
-  native: z.strictObject({ mode: z.literal('native'), compact_threshold: z.int().positive().optional() }),
-};
+export type { AutoStrategy } from '../modes/auto.ts';
+export type { CompactStrategy } from '../modes/compact.ts';
+export type { NativeStrategy } from '../modes/native.ts';
+export type { RollingStrategy } from '../modes/rolling-summary.ts';
+export type { SummarizeStrategy } from '../modes/summarize.ts';
+export type {
+  ActingStrategy,
+  EditingStrategy,
+  MemoryStrategy,
+  MemoryStrategyRequest,
+  Mode,
+  ReplayedStrategy,
+  RetrievingStrategy,
+  SummarizingStrategy,
+} from '../modes/table.ts';
+export type { StrategyFault } from './fields.ts';
 
 /** The modes that exist. */
-export const MODES = Object.keys(schemas) as Mode[];
-
-export type Mode = keyof typeof schemas;
-type NoneStrategy = z.output<typeof schemas.none>;
-export type NativeStrategy = z.output<typeof schemas.native>;
-export type TrimStrategy = z.output<typeof schemas.trim>;
-export type CompactStrategy = z.output<typeof schemas.compact>;
-export type SummarizeStrategy = z.output<typeof schemas.summarize>;
-export type RollingStrategy = z.output<typeof schemas.rolling_summary>;
-export type AutoStrategy = z.output<typeof schemas.auto>;
-/** A strategy whose view is found by replaying the array. */
-export type ReplayedStrategy = TrimStrategy | CompactStrategy | SummarizeStrategy | AutoStrategy;
-/** A strategy that has a model write. */
-export type SummarizingStrategy = SummarizeStrategy | AutoStrategy | RollingStrategy;
-/** What compaction is done by. */
-export type CompactSettings = Omit<CompactStrategy, 'mode' | 'compact_retrieval' | keyof typeof common>;
-export type EditingStrategy = ReplayedStrategy | RollingStrategy;
-export type MemoryStrategy = NoneStrategy | NativeStrategy | EditingStrategy;
-/** What is done to a view: nothing where the upstream itself does it. */
-export type ActingStrategy = NoneStrategy | EditingStrategy;
-
-/** A strategy as a caller writes it, defaults left out. */
-export type MemoryStrategyRequest = { [Name in Mode]: z.input<(typeof schemas)[Name]> }[Mode];
-
-/** What is wrong with a strategy: the field, as a path from `memory_strategy` on, and a sentence that says what would be right. */
-export interface StrategyFault {
-  readonly field: string;
-  readonly message: string;
-}
-
-/** Turns in the tail, and steps, when a strategy does not name them (design §3). */
-export const DEFAULT_COMPACT_KEEP = 2;
-export const DEFAULT_KEEP_STEPS = 3;
-export const DEFAULT_KEEP_TURNS = 3;
+export const MODES = Object.keys(modes) as Mode[];
 
 /** Share of the model's window that is left free, when a strategy names neither a budget nor a percentage. */
 const DEFAULT_REMAINING_PCT = 0.2;
@@ -194,39 +64,67 @@ export function parseStrategy(input: unknown): Result<MemoryStrategy, StrategyFa
       'mode',
       `Unknown mode ${quote(mode)} in memory_strategy.mode; it is one of ${MODES.join(', ')}.`,
     );
-  const parsed = schemas[mode].safeParse(object);
+  const parsed = modes[mode].schema.safeParse(object);
   if (!parsed.success) return { ok: false, reason: describe(mode, parsed.error.issues[0]) };
-  const contradiction = edits(parsed.data) ? contradictionIn(parsed.data) : undefined;
+  const contradiction = modeOf(parsed.data).contradiction?.(parsed.data);
   return contradiction ? { ok: false, reason: contradiction } : { ok: true, value: parsed.data };
-}
-
-/** Whether a strategy has a model write. */
-export function summarizes(strategy: EditingStrategy): strategy is SummarizingStrategy {
-  return ['summarize', 'rolling_summary', 'auto'].includes(strategy.mode);
 }
 
 /** Whether a strategy says how the view is edited. */
 export function edits(strategy: MemoryStrategy): strategy is EditingStrategy {
-  return strategy.mode !== 'none' && strategy.mode !== 'native';
+  return modeOf(strategy).edits;
 }
 
-/**
- * What a strategy does to the view. `native` leaves it to an upstream that compacts; for any other it is a summary of the prefix once the
- * threshold is passed.
- */
+/** Whether its view is found by replaying the array. */
+export function isReplayed(strategy: MemoryStrategy): strategy is ReplayedStrategy {
+  return modeOf(strategy).replayed !== undefined;
+}
+
+/** Whether a model writes its summaries. */
+export function summarizes(strategy: MemoryStrategy): strategy is SummarizingStrategy {
+  return modeOf(strategy).summaryFacts !== undefined;
+}
+
+/** Whether requests go up as they came, whatever the upstream is. */
+export function passesThrough(strategy: { readonly mode: Mode }): boolean {
+  return modeOf(strategy).passesThrough === true;
+}
+
+/** Whether what leaves the view is kept, where there is a tenant. */
+export function keepsContents(strategy: MemoryStrategy): boolean {
+  return modeOf(strategy).keepsContents?.(strategy) ?? false;
+}
+
+/** What makes two summaries of the same messages differ, beside the fields of all modes that summarise. */
+export function summaryFacts(strategy: SummarizingStrategy): readonly unknown[] {
+  return modeOf(strategy).summaryFacts?.(strategy) ?? [];
+}
+
+/** The newest turns that no summary ever covers; infinite where all that is not covered is recent. */
+export function verbatimTurns(strategy: MemoryStrategy): number {
+  return modeOf(strategy).verbatimTurns?.(strategy) ?? Number.POSITIVE_INFINITY;
+}
+
+/** The compaction that the upstream is asked for, if any. */
+export function upstreamCompaction(
+  strategy: MemoryStrategy,
+): { readonly threshold: number | undefined } | undefined {
+  return modeOf(strategy).upstreamCompaction?.(strategy);
+}
+
+/** What is done to the view: by the strategy itself, or by the one that stands in for it. */
 export function actingStrategy(strategy: MemoryStrategy, upstreamCompacts: boolean): ActingStrategy {
-  if (strategy.mode !== 'native') return strategy;
-  if (upstreamCompacts) return { mode: 'none' };
-  return schemas.summarize.parse({ mode: 'summarize', token_budget: strategy.compact_threshold });
+  const { actsAs } = modeOf(strategy);
+  return actsAs ? actsAs(strategy, upstreamCompacts) : (strategy as ActingStrategy);
 }
 
 /** A summary of all that there is, by what a strategy says of its summaries and of what is a turn. */
 export function wholeSummary(strategy: MemoryStrategy): SummarizeStrategy {
-  const bare = schemas.summarize.parse({ mode: 'summarize', keep_last_n_turns: 0 });
+  const bare = summarize.schema.parse({ mode: 'summarize', keep_last_n_turns: 0 });
   if (!edits(strategy)) return bare;
   const { context_window_tokens, text_observation_prefixes } = strategy;
   const whole = { ...bare, context_window_tokens, text_observation_prefixes };
-  if (strategy.mode === 'trim' || strategy.mode === 'compact') return whole;
+  if (!summarizes(strategy)) return whole;
   const { summarizer_model, summary_focus, summary_max_tokens } = strategy;
   return { ...whole, summarizer_model, summary_focus, summary_max_tokens };
 }
@@ -266,13 +164,8 @@ export function budgetsOf(strategy: EditingStrategy, model: string | undefined):
  *
  * @param hasTools whether the caller's request has tools
  */
-export function retrieves(
-  strategy: MemoryStrategy,
-  hasTools: boolean,
-): strategy is CompactStrategy | AutoStrategy {
-  if (strategy.mode !== 'compact' && strategy.mode !== 'auto') return false;
-  const { compact_retrieval = hasTools ? 'tool' : 'off', compact_offload, retrieval_max_rounds } = strategy;
-  return compact_retrieval === 'tool' && compact_offload && retrieval_max_rounds > 0;
+export function retrieves(strategy: MemoryStrategy, hasTools: boolean): strategy is RetrievingStrategy {
+  return modeOf(strategy).retrieves?.(strategy, hasTools) ?? false;
 }
 
 /** Checks what depends on the model's window: a soft budget over the hard one. */
@@ -287,38 +180,14 @@ export function budgetFault(strategy: MemoryStrategy, model: string | undefined)
   };
 }
 
-/** How the frontier moves: as the strategy says; else a turn trigger alone slides in `compact`, and all else jumps. */
+/** How the frontier moves: as the strategy says; else as its mode does. */
 export function frontierOf(strategy: EditingStrategy): 'jump' | 'slide' {
   if (strategy.frontier) return strategy.frontier;
-  if (strategy.mode !== 'compact' || strategy.compact_trigger_turns === undefined) return 'jump';
-  const budgeted =
-    strategy.token_budget ??
-    strategy.token_soft_budget ??
-    strategy.token_remaining_pct ??
-    strategy.token_soft_remaining_pct;
-  return budgeted === undefined ? 'slide' : 'jump';
-}
-
-function contradictionIn(strategy: EditingStrategy): StrategyFault | undefined {
-  if ('compact_retrieval' in strategy && strategy.compact_retrieval === 'tool' && !strategy.compact_offload)
-    return {
-      field: 'compact_retrieval',
-      message:
-        "memory_strategy.compact_retrieval must not be 'tool' where memory_strategy.compact_offload is false: nothing is kept that could be retrieved.",
-    };
-  if (strategy.mode === 'compact' || strategy.mode === 'rolling_summary') return undefined;
-  const keep = strategy.keep_last_n_turns;
-  const [limit, most] =
-    strategy.mode === 'trim' ? ['max_turns', strategy.max_turns] : ['context_limit', strategy.context_limit];
-  if (keep === undefined || most === undefined || keep <= most) return undefined;
-  return {
-    field: 'keep_last_n_turns',
-    message: `memory_strategy.keep_last_n_turns (${keep}) must not be larger than memory_strategy.${limit} (${most}).`,
-  };
+  return modeOf(strategy).replayed?.slides?.(strategy) ? 'slide' : 'jump';
 }
 
 function isMode(name: string): name is Mode {
-  return Object.hasOwn(schemas, name);
+  return Object.hasOwn(modes, name);
 }
 
 function fault(field: string, message: string): { ok: false; reason: StrategyFault } {
@@ -341,7 +210,7 @@ function describe(mode: Mode, issue: z.core.$ZodIssue | undefined): StrategyFaul
 
 /** The fields that a strategy of a mode may have. */
 export function knownFields(mode: Mode): string[] {
-  return Object.keys(schemas[mode].shape);
+  return Object.keys(modes[mode].schema.shape);
 }
 
 /** The known word with the smallest edit distance; one that holds the word as it stands comes before all others. */

@@ -1,0 +1,91 @@
+/** `compact`: old tool outputs become placeholders, and on request the arguments of old calls. */
+import { z } from 'zod';
+import type { History } from '../conversation/history.ts';
+import { type CompactContext, compactUnit } from '../edits/compact.ts';
+import { createPreviewWriter } from '../edits/preview.ts';
+import type { Removal } from '../edits/removal.ts';
+import type { PlanContext, Planned } from '../plan/planned.ts';
+import { CursorMover, replay } from '../replay/frontier.ts';
+import { type Cuts, frontierUnit } from '../replay/rule.ts';
+import { UnitCursor } from '../replay/unit-cursor.ts';
+import { canRetrieve, compaction, editing, retrievalFault } from '../strategy/fields.ts';
+import type { MemoryMode, ReplayRequest } from './mode.ts';
+import { compactionDue, unitTail } from './tails.ts';
+
+const schema = z.strictObject({
+  mode: z.literal('compact'),
+  ...editing,
+  ...compaction,
+});
+
+export type CompactStrategy = z.output<typeof schema>;
+
+export const compact = {
+  schema,
+  edits: true,
+  contradiction: (strategy: CompactStrategy) => retrievalFault(strategy),
+  keepsContents: ({ compact_offload }: CompactStrategy) => compact_offload,
+  retrieves: (strategy: CompactStrategy) => canRetrieve(strategy, strategy.compact_retrieval === 'tool'),
+  replayed: {
+    slides: slidesByDefault,
+    turnsDue: (strategy: CompactStrategy) => compactionDue(strategy),
+    tail: (strategy: CompactStrategy) => unitTail(strategy.compact_keep, strategy),
+    isReversible: ({ compact_offload }: CompactStrategy) => compact_offload,
+    plan: planCompact,
+  },
+} as const satisfies MemoryMode<CompactStrategy>;
+
+/** A turn trigger alone slides. */
+function slidesByDefault(strategy: CompactStrategy): boolean {
+  const budget =
+    strategy.token_budget ??
+    strategy.token_soft_budget ??
+    strategy.token_remaining_pct ??
+    strategy.token_soft_remaining_pct;
+  return strategy.compact_trigger_turns !== undefined && budget === undefined;
+}
+
+const START: Cuts = { turn: 0, step: 0 };
+
+function planCompact(
+  strategy: CompactStrategy,
+  { history, rule, prices }: ReplayRequest,
+  context: PlanContext,
+): Planned {
+  const removals = removalsBy(history, strategy, compactContext(strategy.compact_offload, history, context));
+  const freed = (unit: number): number => removals(unit).reduce((sum, removal) => sum + removal.freed, 0);
+  const cursor = new UnitCursor(history, rule, { whole: freed, step: freed });
+  const result = replay(history, rule, prices, new CursorMover(rule, cursor));
+  const collect = (from: Cuts, to: Cuts): Removal[] =>
+    range(frontierUnit(from), frontierUnit(to)).flatMap((unit) => removals(unit));
+  return {
+    replay: result,
+    segments: result.moves.map((cuts, index) => collect(result.moves[index - 1] ?? START, cuts)),
+    upcoming: collect(result.cuts, result.next),
+    dropped: [],
+  };
+}
+
+/** What compaction takes from its isolate. @param keep whether what is removed is kept under a ref */
+export function compactContext(keep: boolean, { messages }: History, context: PlanContext): CompactContext {
+  return { ...context, keep, writer: createPreviewWriter(messages, context) };
+}
+
+/** The removals of each unit, found when first asked for. */
+function removalsBy(
+  history: History,
+  strategy: CompactStrategy,
+  context: CompactContext,
+): (unit: number) => readonly Removal[] {
+  const known: Removal[][] = [];
+  return (index) => {
+    const unit = history.units[index];
+    if (!unit) return [];
+    known[index] ??= compactUnit(history, unit, strategy, context);
+    return known[index];
+  };
+}
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index);
+}

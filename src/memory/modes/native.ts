@@ -1,0 +1,25 @@
+/** `native`: the upstream compacts by itself; for one that can't, a summary of the prefix stands in. */
+import { z } from 'zod';
+import type { MemoryMode } from './mode.ts';
+import type { NoneStrategy } from './none.ts';
+import { type SummarizeStrategy, summarize } from './summarize.ts';
+
+const schema = z.strictObject({
+  mode: z.literal('native'),
+  compact_threshold: z.int().positive().optional(),
+});
+
+export type NativeStrategy = z.output<typeof schema>;
+
+export const native = {
+  schema,
+  edits: false,
+  actsAs: (
+    { compact_threshold }: NativeStrategy,
+    upstreamCompacts: boolean,
+  ): NoneStrategy | SummarizeStrategy =>
+    upstreamCompacts
+      ? { mode: 'none' }
+      : summarize.schema.parse({ mode: 'summarize', token_budget: compact_threshold }),
+  upstreamCompaction: ({ compact_threshold }: NativeStrategy) => ({ threshold: compact_threshold }),
+} as const satisfies MemoryMode<NativeStrategy, NoneStrategy | SummarizeStrategy>;

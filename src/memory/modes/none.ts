@@ -1,0 +1,9 @@
+/** `none`: requests go up as they came. */
+import { z } from 'zod';
+import type { MemoryMode } from './mode.ts';
+
+const schema = z.strictObject({ mode: z.literal('none') });
+
+export type NoneStrategy = z.output<typeof schema>;
+
+export const none = { schema, edits: false, passesThrough: true } as const satisfies MemoryMode<NoneStrategy>;

@@ -1,0 +1,46 @@
+/** `summarize`: a summary stands for the oldest turns. */
+import { z } from 'zod';
+import { coveredMessages, PrefixCursor, prefixesOf } from '../edits/summarize.ts';
+import type { PlanContext, Planned } from '../plan/planned.ts';
+import { CursorMover, replay } from '../replay/frontier.ts';
+import { frontierUnit } from '../replay/rule.ts';
+import { editing, keptTurnsFault, summarizing } from '../strategy/fields.ts';
+import type { MemoryMode, ReplayRequest } from './mode.ts';
+import { turnTail } from './tails.ts';
+
+const schema = z.strictObject({
+  mode: z.literal('summarize'),
+  ...editing,
+  ...summarizing,
+});
+
+export type SummarizeStrategy = z.output<typeof schema>;
+
+export const summarize = {
+  schema,
+  edits: true,
+  contradiction: ({ keep_last_n_turns, context_limit }: SummarizeStrategy) =>
+    keptTurnsFault(keep_last_n_turns, 'context_limit', context_limit),
+  keepsContents: () => true,
+  summaryFacts: ({ incremental }: SummarizeStrategy) => [incremental],
+  replayed: {
+    turnsDue: ({ context_limit }: SummarizeStrategy) => context_limit,
+    tail: ({ keep_last_n_turns, context_limit }: SummarizeStrategy) =>
+      turnTail(keep_last_n_turns, context_limit),
+    plan: planSummarize,
+  },
+} as const satisfies MemoryMode<SummarizeStrategy>;
+
+function planSummarize(
+  { summary_max_tokens }: SummarizeStrategy,
+  { history, rule, prices }: ReplayRequest,
+  { counter }: PlanContext,
+): Planned {
+  const prefixes = prefixesOf(history, prices, summary_max_tokens, counter);
+  const result = replay(history, rule, prices, new CursorMover(rule, new PrefixCursor(history, prefixes)));
+  const unit = frontierUnit(result.cuts);
+  const planned = { replay: result, segments: [], upcoming: [] };
+  if (unit === 0) return { ...planned, dropped: [] };
+  const prefix = prefixes.at(unit);
+  return { ...planned, prefix, dropped: coveredMessages(history, prefix) };
+}

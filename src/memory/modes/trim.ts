@@ -1,0 +1,52 @@
+/** `trim`: the oldest turns leave the view, and nothing is kept of them. */
+import { z } from 'zod';
+import { HeldTokens } from '../conversation/bonds.ts';
+import { type History, messagesOf } from '../conversation/history.ts';
+import { goesWithSteps, trimmedMessages } from '../edits/trim.ts';
+import type { Planned } from '../plan/planned.ts';
+import { CursorMover, type Effect, type Prices, replay } from '../replay/frontier.ts';
+import { UnitCursor } from '../replay/unit-cursor.ts';
+import { count, editing, keptTurnsFault } from '../strategy/fields.ts';
+import type { MemoryMode, ReplayRequest } from './mode.ts';
+import { turnTail } from './tails.ts';
+
+const schema = z.strictObject({
+  mode: z.literal('trim'),
+  ...editing,
+  max_turns: count.optional(),
+  keep_last_n_turns: count.optional(),
+});
+
+export type TrimStrategy = z.output<typeof schema>;
+
+export const trim = {
+  schema,
+  edits: true,
+  contradiction: ({ keep_last_n_turns, max_turns }: TrimStrategy) =>
+    keptTurnsFault(keep_last_n_turns, 'max_turns', max_turns),
+  replayed: {
+    turnsDue: ({ max_turns }: TrimStrategy) => max_turns,
+    tail: ({ keep_last_n_turns, max_turns }: TrimStrategy) => turnTail(keep_last_n_turns, max_turns),
+    plan: planTrim,
+  },
+} as const satisfies MemoryMode<TrimStrategy>;
+
+function planTrim(_: TrimStrategy, { history, rule, prices }: ReplayRequest): Planned {
+  const effect = trimEffect(history, prices);
+  const cursor = new UnitCursor(history, rule, effect, new HeldTokens(history, effect.whole));
+  const result = replay(history, rule, prices, new CursorMover(rule, cursor));
+  return { replay: result, segments: [], upcoming: [], dropped: trimmedMessages(history, result.cuts) };
+}
+
+function trimEffect(history: History, prices: Prices): Effect {
+  const whole = (index: number): number => {
+    const unit = history.units[index];
+    if (!unit) return 0;
+    return messagesOf(history, unit).reduce((sum, at) => sum + (prices[at + 1] ?? 0) - (prices[at] ?? 0), 0);
+  };
+  const step = (index: number): number => {
+    const unit = history.units[index];
+    return unit && goesWithSteps(unit) ? whole(index) : 0;
+  };
+  return { whole, step };
+}

@@ -1,0 +1,115 @@
+/** Fields that several modes share, with their defaults and ranges (design §3). */
+import { z } from 'zod';
+
+/** What is wrong with a strategy: the field, as a path from `memory_strategy` on, and a sentence that says what would be right. */
+export interface StrategyFault {
+  readonly field: string;
+  readonly message: string;
+}
+
+/** A number of tokens, turns or rounds. */
+export const count = z.int().nonnegative();
+export const share = z.number().min(0).max(1);
+/** Tokens of the longest preview that may be asked for. */
+export const LONGEST_PREVIEW = 1_000;
+
+/** Tokens of the shortest and of the longest summary that may be asked for. */
+const SHORTEST_SUMMARY = 64;
+const LONGEST_SUMMARY = 32_000;
+/** A focus is a hint of a few sentences. In characters. */
+const LONGEST_FOCUS = 2_000;
+
+export const summaryTokens = z.int().min(SHORTEST_SUMMARY).max(LONGEST_SUMMARY);
+export const seconds = z.number().nonnegative().max(3_600);
+
+/** Of the modes that summarise. */
+export const summary = {
+  summarizer_model: z.string().min(1).max(200).optional(),
+  summary_focus: z.string().max(LONGEST_FOCUS).optional(),
+};
+
+/** Names and prefixes are compared with every output, so there are not more of them than a person writes. */
+export const names = z.array(z.string().min(1)).max(100).default([]);
+
+/** Of every mode that edits. */
+export const editing = {
+  token_budget: count.optional(),
+  token_soft_budget: count.optional(),
+  context_window_tokens: z.int().positive().optional(),
+  token_remaining_pct: share.optional(),
+  token_soft_remaining_pct: share.optional(),
+  low_watermark_pct: share.default(0),
+  frontier: z.enum(['jump', 'slide']).optional(),
+  min_reclaim_tokens: count.default(0),
+  text_observation_prefixes: names,
+  archive: z.boolean().default(false),
+};
+
+export const retrieval = z.enum(['off', 'tool']);
+/** More rounds of retrieval than this would only be a loop. */
+const MOST_ROUNDS = 20;
+
+/** Of the modes that compact. */
+export const compaction = {
+  compact_trigger_turns: count.optional(),
+  compact_keep: count.optional(),
+  compact_keep_steps: count.optional(),
+  compact_clear_tool_inputs: z.boolean().default(false),
+  compact_exclude_tools: names,
+  compact_include_tools: names,
+  compact_min_tokens: count.default(0),
+  compact_offload: z.boolean().default(true),
+  compact_preview_tokens: count.max(LONGEST_PREVIEW).default(0),
+  compact_retrieval: retrieval.default('off'),
+  retrieval_max_rounds: count.max(MOST_ROUNDS).default(3),
+};
+
+/** Of the modes whose summary stands for a prefix. */
+export const summarizing = {
+  ...summary,
+  context_limit: count.optional(),
+  keep_last_n_turns: count.optional(),
+  summary_max_tokens: summaryTokens.default(2048),
+  incremental: z.boolean().default(true),
+};
+
+type CompactionFields = z.output<z.ZodObject<typeof compaction>>;
+/** What compaction is done by. */
+export type CompactSettings = Omit<CompactionFields, 'compact_retrieval'>;
+
+/** Whether a strategy has the model fetch what was removed. @param wanted whether it asks for that */
+export function canRetrieve(
+  { compact_offload, retrieval_max_rounds }: CompactSettings,
+  wanted: boolean,
+): boolean {
+  return wanted && compact_offload && retrieval_max_rounds > 0;
+}
+
+/** Retrieval that is asked for where nothing is kept. */
+export function retrievalFault({
+  compact_retrieval,
+  compact_offload,
+}: {
+  readonly compact_retrieval?: 'off' | 'tool' | undefined;
+  readonly compact_offload: boolean;
+}): StrategyFault | undefined {
+  if (compact_retrieval !== 'tool' || compact_offload) return undefined;
+  return {
+    field: 'compact_retrieval',
+    message:
+      "memory_strategy.compact_retrieval must not be 'tool' where memory_strategy.compact_offload is false: nothing is kept that could be retrieved.",
+  };
+}
+
+/** A tail of more turns than the view may have. @param limit the field that says how many these are */
+export function keptTurnsFault(
+  keep: number | undefined,
+  limit: string,
+  most: number | undefined,
+): StrategyFault | undefined {
+  if (keep === undefined || most === undefined || keep <= most) return undefined;
+  return {
+    field: 'keep_last_n_turns',
+    message: `memory_strategy.keep_last_n_turns (${keep}) must not be larger than memory_strategy.${limit} (${most}).`,
+  };
+}
