@@ -10,6 +10,7 @@ import { outlineOf, planView } from '../src/memory/plan/plan-view.ts';
 import { render } from '../src/memory/plan/view.ts';
 import {
   edits,
+  isReplayed,
   type MemoryStrategy,
   type MemoryStrategyRequest,
   parseStrategy,
@@ -54,7 +55,7 @@ export function viewBytes(
   const request = read.value;
   if (!edits(strategy)) return writeChatRequest(request, undefined);
   if (!isolate) throw new Error(`mode ${strategy.mode} counts tokens`);
-  if (strategy.mode === 'rolling_summary') throw new Error('rolling memory needs a conversation');
+  if (!isReplayed(strategy)) throw new Error('rolling memory needs a conversation');
 
   const { refs } = isolate.tenant;
   const retrieval = retrieves(strategy, request.hasTools);

@@ -1,5 +1,5 @@
 /** The policies that are compared. */
-import { edits, parseStrategy } from '../../src/memory/strategy/strategy.ts';
+import { isReplayed, parseStrategy } from '../../src/memory/strategy/strategy.ts';
 import type { Isolate } from '../pipeline.ts';
 import { clearToolUses } from './peers/clear-tool-uses.ts';
 import { keepLast } from './peers/keep-last.ts';
@@ -65,7 +65,7 @@ function readSetting({ name, strategy, retrieval }: Setting, isolate: Isolate): 
   const parsed = parseStrategy(strategy);
   if (!parsed.ok) return `'${name}' is left out: ${parsed.reason.message}`;
   const { value } = parsed;
-  if (!edits(value) || value.mode === 'rolling_summary')
+  if (!isReplayed(value))
     return `'${name}' is left out: mode ${value.mode} is not found by replaying an array.`;
   return precis(name, value, retrieval, isolate);
 }

@@ -1,8 +1,10 @@
 /** The laws of a view, as checks that return what breaks them. Used on generated conversations and on recorded ones. */
+
 import { heldMessages } from '../../src/memory/conversation/bonds.ts';
 import { type History, messagesOf as unitMessages } from '../../src/memory/conversation/history.ts';
 import { MARKER_START } from '../../src/memory/edits/placeholder.ts';
 import type { Removal } from '../../src/memory/edits/removal.ts';
+import { summarizes } from '../../src/memory/strategy/strategy.ts';
 import { levels, textOf, within } from '../../src/protocol/json/spans.ts';
 import { violations } from '../../tools/upstream/strict-chat.ts';
 import { counter, messagesOf, type Viewed } from './view-of.ts';
@@ -216,8 +218,7 @@ function brokenSummary(viewed: Viewed): string[] {
   const { history, strategy } = plan;
   const { summary, trim } = view;
   if (!summary) return [];
-  if (strategy.mode !== 'summarize' && strategy.mode !== 'auto')
-    return ['a mode that does not summarise did'];
+  if (!summarizes(strategy)) return ['a mode that does not summarise did'];
   const { prefix } = plan;
   if (!prefix) return ['a summary without a prefix'];
   const request = summary.request?.message;

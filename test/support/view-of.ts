@@ -8,7 +8,7 @@ import { outlineOf, planView } from '../../src/memory/plan/plan-view.ts';
 import { type Report, reportOf } from '../../src/memory/plan/report.ts';
 import { render, type ShownSummary, type ShownTrim, shownIn, type View } from '../../src/memory/plan/view.ts';
 import {
-  edits,
+  isReplayed,
   type MemoryStrategyRequest,
   parseStrategy,
   type ReplayedStrategy,
@@ -87,8 +87,7 @@ export function strategyOf(input: MemoryStrategyRequest): ReplayedStrategy {
   const parsed = parseStrategy(input);
   if (!parsed.ok) throw new Error(parsed.reason.message);
   const strategy = parsed.value;
-  if (!edits(strategy) || strategy.mode === 'rolling_summary')
-    throw new Error(`mode ${strategy.mode} is not planned by replay`);
+  if (!isReplayed(strategy)) throw new Error(`mode ${strategy.mode} is not planned by replay`);
   return strategy;
 }
 
