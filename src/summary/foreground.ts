@@ -14,8 +14,9 @@ import {
   type Memory,
 } from '../storage/conversation/memories.ts';
 import { publish, type RollMaterial, type ServedSummary, type StoredConversation } from './conversation.ts';
-import { NO_TRANSCRIPT } from './kept-transcript.ts';
-import { Material, RETRIES, type SummaryNeed, type SummaryPorts } from './material.ts';
+import { fetchableRef, isThere, NO_TRANSCRIPT } from './kept-transcript.ts';
+import { Material } from './material.ts';
+import { heldBase, prefixRange, RETRIES, type SummaryNeed, type SummaryPorts } from './prefix.ts';
 import { strategyHash } from './strategy-hash.ts';
 import { NO_USAGE } from './summarizer.ts';
 import type { TranscriptChunk } from './text/transcript.ts';
@@ -79,7 +80,7 @@ class Making {
   constructor(need: SummaryNeed, ports: SummaryPorts) {
     this.need = need;
     this.ports = ports;
-    this.material = new Material(need, ports);
+    this.material = new Material(prefixRange(need), ports);
   }
 
   /** Only looks. */
@@ -168,13 +169,21 @@ class Making {
   private async ready(memory: Memory, status: ServedSummary['status'] = statusOf(memory)): Promise<Served> {
     const summary: ServedSummary = {
       text: memory.memory_text ?? '',
-      ref: await this.material.refOf(memory),
+      ref: await this.refOf(memory),
       status,
       memoryId: memory.memory_id,
       baseMemoryId: memory.base_memory_id,
       usage: NO_USAGE,
     };
     return status === 'completed' ? this.withRef(summary) : this.withRef(summary, WARNING_OF[status]);
+  }
+
+  /** The ref of a version's transcript; undefined when it can't be fetched. */
+  private async refOf(memory: Memory): Promise<string | undefined> {
+    const { place } = this.material;
+    if (!place) return undefined;
+    if (this.need.how === 'make') return fetchableRef(memory, place);
+    return memory.ref !== null && (await isThere(memory.ref, place.refs)) ? memory.ref : undefined;
   }
 
   /** The digest where the summarizer rests or is late. It is kept: a text that was used is used until the frontier moves. */
@@ -308,7 +317,7 @@ class Making {
   }
 
   private get strategyHash(): string {
-    return strategyHash(this.need.strategy, this.ports.target.model, this.material.heldBase()?.text);
+    return strategyHash(this.need.strategy, this.ports.target.model, heldBase(this.need)?.text);
   }
 }
 

@@ -1,170 +1,173 @@
-/** What the summary of a prefix is made of: the task for the summarizer, the digest that may stand in for it, and the transcript. */
-
+/**
+ * What a summary of a prefix or of a window of rounds is made of: the task for the summarizer, the digest that may stand in for it, and the
+ * transcript.
+ */
 import type { Cache } from '../lib/lru.ts';
 import type { Boundaries } from '../memory/conversation/boundaries.ts';
 import type { History } from '../memory/conversation/history.ts';
+import type { Boundary, Entry, Piece } from '../memory/conversation/passage.ts';
 import type { Removal } from '../memory/edits/removal.ts';
-import type { SummarizedPrefix } from '../memory/edits/summarize.ts';
 import type { EncodingName } from '../memory/strategy/models.ts';
-import type { AutoStrategy, SummarizeStrategy } from '../memory/strategy/strategy.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
-import type { UserMemoryStub } from '../storage/conversation/key.ts';
 import type { Memory, Transcript } from '../storage/conversation/memories.ts';
-import type { RefWriter, WaitUntil } from '../storage/refs/writer.ts';
+import type { RefWriter } from '../storage/refs/writer.ts';
 import { labelDigest } from '../tenant/identity.ts';
 import type { StoredConversation } from './conversation.ts';
 import {
   fetchableRef,
-  isThere,
   keep,
   NO_TRANSCRIPT,
   type TranscriptPlace,
+  type TranscriptRange,
   transcriptStart,
 } from './kept-transcript.ts';
-import type { SummarizerTarget } from './summarizer.ts';
 import { writeDigest } from './text/digest.ts';
-import { echoOf, entriesOf, piecesOf } from './text/entries.ts';
+import { entriesOf, piecesOf } from './text/entries.ts';
 import { splitLedger } from './text/headings.ts';
 import { collectLedger, type LedgerFacts } from './text/ledger.ts';
-import { type KnownSummary, knownOf, newest, recent, type SummaryTask } from './writer.ts';
+import { type KnownSummary, knownOf, newest, type Retries, recent, type SummaryTask } from './writer.ts';
 
-/** How long a request waits for a summary, its own or another's, in milliseconds (design §7). */
-export const WAIT_MS = 20_000;
-
-/** The same for a conversation that is put away: its digest would stay for good. And how long each call may take then, at the least. */
-export const WHOLE_WAIT_MS = 120_000;
-export const WHOLE_CALL_MS = 60_000;
-
-/** Of a request that waits: quick attempts, and none after the wait is over. */
-export const RETRIES = { attempts: 3, backoffMs: 500, longestPauseMs: 4_000, withinMs: WAIT_MS };
-
-/** What is to be served. */
-export interface SummaryNeed {
+/** The messages that a summary stands for, and what it may be like. */
+export interface SummaryRange {
   readonly history: History;
-  readonly prefix: SummarizedPrefix;
   readonly boundaries: Boundaries;
-  /** The first unit that stayed, for each move of the frontier. */
-  readonly moves: readonly number[];
-  readonly strategy: SummarizeStrategy | AutoStrategy;
+  /** Where the messages end. */
+  readonly boundary: Boundary;
+  /** Where the summarizer may pause on the way to there, `boundary` included. Ascending. */
+  pieceEnds(): readonly Boundary[];
+  /** The window that the summary tells of; without one it tells of all messages before the boundary. */
+  readonly window?: SummaryWindow;
+  /** An answer that closes the messages, and is not in the array yet. */
+  readonly closing?: Entry | undefined;
   /** What the summarizer reads as a placeholder, as the model did. */
-  readonly removals: readonly Removal[];
-  /** A summary that the caller holds and has sent along; its hash has been checked. */
-  readonly held: (KnownSummary & { readonly ref: string | undefined }) | undefined;
-  /** When the request has waited long enough, in milliseconds since the epoch. */
-  readonly late: number;
-  /** `make`: as above. `find`: nothing is made or stored. `once`: made for this request alone, by whoever asks for it expressly. */
-  readonly how: 'make' | 'find' | 'once';
+  readonly removals?: readonly Removal[];
+  /** A summary that the caller brings along. */
+  readonly prior?: KnownSummary;
+  /** Tokens that the summary may have. */
+  readonly limit: number;
+  readonly focus?: string;
+  readonly includeTrajectory: boolean;
+  readonly retries: Retries;
 }
 
-export interface SummaryPorts {
+export interface SummaryWindow {
+  /** Its first sequence number. */
+  readonly sequence: number;
+  /** Its first message. */
+  readonly message: number;
+}
+
+export interface MaterialPorts {
   /** Absent when there is no place to keep anything. */
   readonly conversation: StoredConversation | undefined;
   readonly refs: RefWriter | undefined;
-  readonly target: SummarizerTarget;
   readonly counter: TokenCounter;
   readonly encoding: EncodingName;
-  readonly waitUntil: WaitUntil;
   /** Digests that were written before. */
   readonly digests: Cache<string>;
-  /** When a summary was last handed over to be made ahead, by what it is, in milliseconds since the epoch. */
-  readonly prepared: Cache<number>;
-  openUser(name: string): UserMemoryStub;
-  /** Takes a failure that the request survives, for the log. */
-  failed(message: string, error: unknown): void;
 }
 
 /** The material of one summary. Each part is made when it is first asked for. */
 export class Material {
-  private readonly need: SummaryNeed;
-  private readonly ports: SummaryPorts;
+  private readonly range: SummaryRange;
+  private readonly ports: MaterialPorts;
   private knownFacts: LedgerFacts | undefined;
 
-  constructor(need: SummaryNeed, ports: SummaryPorts) {
-    this.need = need;
+  constructor(range: SummaryRange, ports: MaterialPorts) {
+    this.range = range;
     this.ports = ports;
   }
 
   /** @param base the version to build upon */
   task(base?: Memory | null): SummaryTask {
-    const { history, prefix, boundaries, strategy, removals } = this.need;
-    const prior = this.prior();
+    const { prior, window, limit, focus, includeTrajectory, retries } = this.range;
     const from = newest(knownOf(base), prior)?.end ?? 0;
-    const users = entriesOf(history, 0, prefix.end, 'readable').filter(({ role }) => role === 'user');
+    // What the user asked to be kept to may have been said before the window.
+    const users = this.entries(0).filter(({ role }) => role === 'user');
     return {
-      pieces: piecesOf(history, from, boundaries.upTo(prefix.end), removals),
+      pieces: this.pieces(from),
       from,
       ...(prior ? { prior } : {}),
       facts: this.facts(),
       userTexts: recent(users.map(({ text }) => text)),
-      limit: prefix.limit,
-      ...(strategy.summary_focus === undefined ? {} : { focus: strategy.summary_focus }),
-      includeTrajectory: true,
-      retries: RETRIES,
+      limit,
+      ...(focus === undefined ? {} : { focus }),
+      ...(window ? { windowStart: window.sequence, windowMessage: window.message } : {}),
+      includeTrajectory,
+      retries,
     };
   }
 
   /** The extractive digest; empty when not even that would be short enough. */
   digest(base: Memory | null | undefined): string {
-    const { history, prefix, boundaries } = this.need;
+    const { boundary, prior, limit, includeTrajectory } = this.range;
     const { counter, encoding, digests } = this.ports;
-    const start = newest(knownOf(base), this.prior());
+    const start = newest(knownOf(base), prior);
     const from = start?.end ?? 0;
-    const key = [boundaries.at(prefix.end).prefixHash, from, prefix.limit, encoding, start?.text].join(' ');
+    const { prefixHash, end } = boundary;
+    // The hash leaves the preamble out, and the ledger names messages by their indices.
+    const key = [prefixHash, end, from, limit, encoding, includeTrajectory, start?.text].join(' ');
     return digests.remember(labelDigest(key), () =>
       writeDigest({
         ...(start ? { priorText: start.text } : {}),
-        entries: entriesOf(history, from, prefix.end, 'readable'),
+        entries: this.entries(from),
         facts: this.facts(),
-        maxTokens: prefix.limit,
+        maxTokens: limit,
         counter,
-        includeTrajectory: true,
+        includeTrajectory,
       }),
     );
   }
 
-  /** The summary that the caller holds, where the next one is built upon it. */
-  heldBase(): KnownSummary | undefined {
-    const { held } = this.need;
-    return held !== undefined && this.prior() === held ? held : undefined;
-  }
-
   /** Writes what the summary covers. Without a ref when that is not known to be written. */
   async keepTranscript(base: Memory | null | undefined): Promise<Transcript> {
-    const place = this.place();
+    const { place } = this;
     if (!place) return NO_TRANSCRIPT;
-    const { history, prefix } = this.need;
-    // A link to a transcript that can't be fetched would lead nowhere: then this one starts from the beginning.
-    const before = base && { ...base, ref: (await fetchableRef(base, place)) ?? null };
-    return keep({ history, ...transcriptStart(history, before), end: prefix.end }, place);
+    return keep(
+      this.transcriptAfter(base && { ...base, ref: (await fetchableRef(base, place)) ?? null }),
+      place,
+    );
   }
 
-  /** The ref of a version's transcript; undefined when it can't be fetched. */
-  async refOf(memory: Memory): Promise<string | undefined> {
-    const place = this.place();
-    if (!place) return undefined;
-    if (this.need.how === 'make') return fetchableRef(memory, place);
-    return memory.ref !== null && (await isThere(memory.ref, place.refs)) ? memory.ref : undefined;
+  /**
+   * The range of the transcript.
+   *
+   * @param base null: it starts from the beginning. So does one whose ref is null: a link to a transcript that can't be fetched would lead
+   *   nowhere
+   */
+  transcriptAfter(base: Pick<Memory, 'ref' | 'covers_end'> | null | undefined): TranscriptRange {
+    const { history, boundary, closing } = this.range;
+    return { history, ...transcriptStart(history, base), end: boundary.end, answer: closing };
   }
 
-  private place(): TranscriptPlace | undefined {
+  /** Where the transcript is kept; undefined when nothing is kept. */
+  get place(): TranscriptPlace | undefined {
     const { conversation, refs, counter } = this.ports;
-    const { history, boundaries } = this.need;
+    const { history, boundaries } = this.range;
     return conversation && refs && { history, boundaries, conversation, refs, counter };
   }
 
-  /** What the caller brings along: a summary that it holds, or one that stands in the array. */
-  private prior(): KnownSummary | undefined {
-    const { history, held, strategy, prefix } = this.need;
-    const echoed = echoOf(history);
-    if (!strategy.incremental) return echoed;
-    return newest(held && held.end < prefix.end ? held : undefined, echoed);
-  }
-
   private facts(): LedgerFacts {
-    const { history, prefix } = this.need;
-    this.knownFacts ??= collectLedger(entriesOf(history, 0, prefix.end, 'readable'), {
-      priorLedger: splitLedger(history.echo?.text ?? '').ledger,
+    const { history, window, prior } = this.range;
+    // What stands before a window is not the summary's to tell, unless it goes on from there.
+    const earlier = window ? prior?.text : history.echo?.text;
+    this.knownFacts ??= collectLedger(this.entries(window?.message ?? 0), {
+      priorLedger: splitLedger(earlier ?? '').ledger,
     });
     return this.knownFacts;
+  }
+
+  private pieces(from: number): Piece[] {
+    const { history, removals, closing } = this.range;
+    const pieces = piecesOf(history, from, this.range.pieceEnds(), removals);
+    const last = pieces.pop();
+    if (!last) return [];
+    return [...pieces, closing ? { ...last, entries: [...last.entries, closing] } : last];
+  }
+
+  private entries(from: number): Entry[] {
+    const { history, boundary, closing } = this.range;
+    const entries = entriesOf(history, from, boundary.end, 'readable');
+    return closing ? [...entries, closing] : entries;
   }
 }

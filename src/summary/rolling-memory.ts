@@ -3,10 +3,11 @@
  * hands the object what the next one is to be made of when the round has been answered.
  */
 
+import type { Cache } from '../lib/lru.ts';
 import { soon, within } from '../lib/time-limit.ts';
 import type { Boundaries } from '../memory/conversation/boundaries.ts';
 import type { History } from '../memory/conversation/history.ts';
-import type { Boundary, Entry, Piece } from '../memory/conversation/passage.ts';
+import type { Boundary, Entry } from '../memory/conversation/passage.ts';
 import { chained } from '../memory/conversation/prefix-hash.ts';
 import type { Digest } from '../memory/edits/placeholder.ts';
 import { type DueMemory, dueMemory } from '../memory/plan/rolling.ts';
@@ -19,22 +20,17 @@ import { type RefWriter, WRITE_LIMIT_MS } from '../storage/refs/writer.ts';
 import type { RollMaterial, StoredConversation } from './conversation.ts';
 import {
   fetchableRef,
-  keep,
   keepContent,
   NO_TRANSCRIPT,
   nameOf,
   type TranscriptPlace,
-  type TranscriptRange,
   transcriptOf,
-  transcriptStart,
 } from './kept-transcript.ts';
+import { Material, type SummaryRange } from './material.ts';
 import { strategyHash } from './strategy-hash.ts';
 import type { SummarizerTarget } from './summarizer.ts';
-import { writeDigest } from './text/digest.ts';
-import { echoOf, entriesOf } from './text/entries.ts';
-import { splitLedger } from './text/headings.ts';
-import { collectLedger } from './text/ledger.ts';
-import { type KnownSummary, knownOf, LEASE_MARGIN_MS, newest, recent, type SummaryTask } from './writer.ts';
+import { echoOf } from './text/entries.ts';
+import { type KnownSummary, LEASE_MARGIN_MS, type SummaryTask } from './writer.ts';
 
 /** No pause between two attempts is longer, in milliseconds. */
 const LONGEST_PAUSE_MS = 60_000;
@@ -59,6 +55,8 @@ export interface RollingPorts {
   readonly target: SummarizerTarget;
   readonly model: string | undefined;
   readonly digest: Digest;
+  /** Digests that were written before. */
+  readonly digests: Cache<string>;
   /** Loads the tokenizer, which only what is made needs, not what is looked up. */
   counting(): Promise<{ readonly counter: TokenCounter }>;
 }
@@ -115,16 +113,13 @@ export class RollingMemory {
     const prior = echo && echo.end < due.boundary.end ? echo : undefined;
     const base = found.memory && found.memory.covers_end <= due.boundary.end ? found.memory : undefined;
     if (base?.prefix_hash === due.boundary.prefixHash) return;
-    const start = newest(knownOf(base), prior);
     const { conversation, target, model, refs } = this.ports;
-    // A link to a transcript that can't be fetched would lead nowhere: then this one starts from the beginning.
-    const before = base && {
-      ...base,
-      ref: refs && base.ref !== null && refs.isKnown(base.ref) ? base.ref : null,
-    };
-    const range = this.range(due.boundary, before, closing);
+    const made = this.material(this.windowRange(due, over, prior, closing, counter), counter, refs);
+    const range = made.transcriptAfter(
+      base && { ...base, ref: base.ref !== null && refs?.isKnown(base.ref) ? base.ref : null },
+    );
     const content = transcriptOf(range, conversation.tenant, conversation.label, counter);
-    const task = this.task(due, over, start?.end ?? 0, prior, closing, counter);
+    const task = made.task(base);
     const { publishTo } = conversation;
     const material: RollMaterial = {
       task,
@@ -150,26 +145,16 @@ export class RollingMemory {
     const boundary = await this.digestEnd(found, dryRun);
     if (!boundary) return undefined;
     const { counter } = await this.ports.counting();
-    const { strategy, history } = this;
-    const { end } = boundary;
-    const text = writeDigest({
-      ...(memory ? { priorText: memory.memory_text ?? '' } : {}),
-      entries: entriesOf(history, memory?.covers_end ?? 0, end, 'readable'),
-      facts: collectLedger(entriesOf(history, 0, end, 'readable'), {
-        priorLedger: splitLedger(history.echo?.text ?? '').ledger,
-      }),
-      maxTokens: strategy.summary_max_tokens,
+    const material = this.material(
+      { ...this.range(boundary), limit: this.strategy.summary_max_tokens, pieceEnds: () => [boundary] },
       counter,
-      includeTrajectory: strategy.include_trajectory_digest,
-    });
+      dryRun ? undefined : this.ports.refs,
+    );
+    const text = material.digest(memory);
     if (text === '') return undefined;
-    const place = dryRun ? undefined : this.place(counter);
-    const base = place && memory && { ...memory, ref: (await fetchableRef(memory, place)) ?? null };
-    const { ref } = place
-      ? await keep(this.range(boundary, base ?? undefined, undefined), place)
-      : NO_TRANSCRIPT;
+    const { ref } = await material.keepTranscript(memory);
     const moved = (found.digest.before ?? '') !== boundary.prefixHash;
-    return { text, end, ref: ref ?? undefined, moved };
+    return { text, end: boundary.end, ref: ref ?? undefined, moved };
   }
 
   /** Where the digest of this round ends. The round's first request decides; the others follow, however the summarizer is by then. */
@@ -272,33 +257,38 @@ export class RollingMemory {
     };
   }
 
-  private task(
+  /** The rounds that a memory is to tell of. */
+  private windowRange(
     due: DueMemory,
     over: readonly Boundary[],
-    from: number,
     prior: KnownSummary | undefined,
     closing: Answer | undefined,
     counter: TokenCounter,
-  ): SummaryTask {
-    const { strategy } = this;
-    const { retry_attempts, retry_backoff_base_s, summary_focus } = strategy;
-    const start = this.boundaries.rounds[due.start / 2]?.first ?? 0;
-    const covered = this.entries(start, due.boundary, closing);
-    // What the user asked to be kept to may have been said before the window.
-    const asked = this.entries(0, due.boundary, closing).filter(({ role }) => role === 'user');
-    const tokens = this.tokensBetween(start, due.boundary.end, counter) + counter.text(closing?.text ?? '');
+  ): SummaryRange {
+    const { boundary, start } = due;
+    const message = this.boundaries.rounds[start / 2]?.first ?? 0;
+    const tokens = this.tokensBetween(message, boundary.end, counter) + counter.text(closing?.text ?? '');
     const half = Math.floor(tokens / 2);
     return {
-      pieces: this.pieces(from, due.boundary, over, closing),
-      from,
+      ...this.range(boundary),
+      pieceEnds: () => over.filter(({ end }) => end <= boundary.end),
+      window: { sequence: start, message },
+      closing: closing && this.entryOf(closing),
       ...(prior ? { prior } : {}),
-      facts: collectLedger(covered, { priorLedger: splitLedger(prior?.text ?? '').ledger }),
-      userTexts: recent(asked.map(({ text }) => text)),
-      limit: Math.min(strategy.summary_max_tokens, Math.max(half, ROOM_OF_THE_FIRST)),
+      limit: Math.min(this.strategy.summary_max_tokens, Math.max(half, ROOM_OF_THE_FIRST)),
+    };
+  }
+
+  /** What all ranges have in common. */
+  private range(boundary: Boundary): Omit<SummaryRange, 'limit' | 'pieceEnds'> {
+    const { history, boundaries } = this;
+    const { retry_attempts, retry_backoff_base_s, summary_focus, include_trajectory_digest } = this.strategy;
+    return {
+      history,
+      boundaries,
+      boundary,
       ...(summary_focus === undefined ? {} : { focus: summary_focus }),
-      windowStart: due.start,
-      windowMessage: start,
-      includeTrajectory: strategy.include_trajectory_digest,
+      includeTrajectory: include_trajectory_digest,
       retries: {
         attempts: 1 + retry_attempts,
         backoffMs: retry_backoff_base_s * 1_000,
@@ -307,26 +297,9 @@ export class RollingMemory {
     };
   }
 
-  /** A piece for each round from a message on. */
-  private pieces(
-    from: number,
-    last: Boundary,
-    over: readonly Boundary[],
-    closing: Answer | undefined,
-  ): Piece[] {
-    let start = from;
-    return over
-      .filter(({ end }) => end > from && end <= last.end)
-      .map((boundary) => {
-        const entries = this.entries(start, boundary, closing);
-        start = boundary.end;
-        return { entries, boundary };
-      });
-  }
-
-  private entries(from: number, { end }: Boundary, closing: Answer | undefined): Entry[] {
-    const entries = entriesOf(this.history, from, end, 'readable');
-    return closing && end > this.history.messages.length ? [...entries, this.entryOf(closing)] : entries;
+  private material(range: SummaryRange, counter: TokenCounter, refs: RefWriter | undefined): Material {
+    const { conversation, model, digests } = this.ports;
+    return new Material(range, { conversation, refs, counter, encoding: encodingOf(model), digests });
   }
 
   private entryOf({ text }: Answer): Entry {
@@ -337,18 +310,5 @@ export class RollingMemory {
     return this.history.messages
       .slice(from, to)
       .reduce((sum, message) => sum + (message.role === 'preamble' ? 0 : counter.message(message)), 0);
-  }
-
-  private range(
-    boundary: Boundary,
-    base: Pick<Memory, 'ref' | 'covers_end'> | undefined,
-    closing: Answer | undefined,
-  ): TranscriptRange {
-    return {
-      history: this.history,
-      ...transcriptStart(this.history, base),
-      end: boundary.end,
-      answer: closing && this.entryOf(closing),
-    };
   }
 }

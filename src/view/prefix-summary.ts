@@ -21,7 +21,7 @@ import {
   WAIT_MS,
   WHOLE_CALL_MS,
   WHOLE_WAIT_MS,
-} from '../summary/material.ts';
+} from '../summary/prefix.ts';
 import type { SummarizerTarget } from '../summary/summarizer.ts';
 import { labelDigest } from '../tenant/identity.ts';
 import type { Prepared } from './made-view.ts';

@@ -123,6 +123,7 @@ class RollingRequest {
       counting: () => this.prepared.counting(),
       model: this.prepared.request.model,
       digest: labelDigest,
+      digests: scope.learned.digests,
     });
   }
 

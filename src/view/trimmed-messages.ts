@@ -2,7 +2,7 @@
 import type { Plan } from '../memory/plan/plan.ts';
 import type { ShownTrim } from '../memory/plan/view.ts';
 import { keepContent } from '../summary/kept-transcript.ts';
-import type { SummaryPorts } from '../summary/material.ts';
+import type { SummaryPorts } from '../summary/prefix.ts';
 import { trimmedTranscript } from '../summary/text/trimmed-transcript.ts';
 import type { Prepared } from './made-view.ts';
 
