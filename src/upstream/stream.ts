@@ -63,8 +63,8 @@ export interface StreamTimes {
 /**
  * The upstream's events as a stream for the caller.
  *
- * @param ended is told once, of whichever of the four endings
- * @param failed what the caller is told of an error of ours, which ends the stream too
+ * @param ended is called once, after whichever of the four endings
+ * @param failed describes an error of ours, which ends the stream too
  */
 export function relayEvents(
   first: UpstreamAnswer,
@@ -73,111 +73,180 @@ export function relayEvents(
   ended: () => void = () => undefined,
   failed: (error: unknown) => StreamError = () => UNKNOWN,
 ): ReadableStream<Uint8Array> {
-  let answer = first;
-  let source = new Source(first);
-  let hasLeft = false;
-  /** When the caller has last been sent something. */
-  let sentAt = Date.now();
-  let coming: Late<UpstreamAnswer | Uint8Array | 'failed'> | undefined;
-
-  const fail = (controller: ReadableStreamDefaultController<Uint8Array>, fault: UpstreamFault): void => {
-    answer.abort();
-    controller.enqueue(
-      format.error({ message: BROKEN_OFF[fault], type: 'server_error', param: null, code: fault }),
-    );
-    controller.close();
-    ended();
+  const relay = new EventRelay(first, format, times, failed);
+  const batches = relay.batches();
+  let hasEnded = false;
+  const end = (): void => {
+    if (!hasEnded) ended();
+    hasEnded = true;
   };
-
-  const finish = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
-    answer.abort();
-    controller.close();
-    ended();
-  };
-
-  /** An error of ours. A stream that ended without a word would pass for one that the network has cut. */
-  const crash = (controller: ReadableStreamDefaultController<Uint8Array>, error: unknown): void => {
-    if (hasLeft) return;
-    answer.abort();
-    const fault = failed(error);
-    try {
-      format.abandon?.();
-      controller.enqueue(format.error(fault));
-      controller.close();
-    } catch (second) {
-      failed(second);
-      controller.error(error);
-    }
-    ended();
-  };
-
-  const advance = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
-    // A chunk may complete no frame; a pull that enqueues nothing is not repeated, so read on.
-    for (;;) {
-      if (coming) {
-        const came = await coming.within(times.keepaliveMs);
-        if (came === 'late') {
-          const frame = format.keepalive();
-          if (!frame) continue;
-          sentAt = Date.now();
-          return controller.enqueue(frame);
-        }
-        coming = undefined;
-        if (came === 'failed') return fail(controller, 'upstream_unreachable');
-        if (came instanceof Uint8Array) {
-          controller.enqueue(came);
-          return finish(controller);
-        }
-        answer = came;
-        source = new Source(came);
-      }
-      const read = await source.read(Math.min(times.keepaliveMs, times.idleMs - source.silentMs));
-      if ((read === 'died' || read === 'silent') && format.isOver) return finish(controller);
-      if (read === 'died') return fail(controller, 'upstream_unreachable');
-      if (read === 'silent') {
-        if (source.silentMs >= times.idleMs) return fail(controller, 'upstream_timeout');
-        const frame = format.keepalive();
-        if (!frame) continue;
-        sentAt = Date.now();
-        return controller.enqueue(frame);
-      }
-      const end = read.done ? format.end() : undefined;
-      const frames = read.done ? (end?.frames ?? []) : format.push(read.value);
-      if (frames.length > 0) sentAt = Date.now();
-      for (const frame of frames) controller.enqueue(frame);
-      const next = format.next?.();
-      if (next) {
-        answer.abort();
-        coming = new Late(next.catch(() => 'failed' as const));
-        if (frames.length > 0) return;
-        continue;
-      }
-      if (end && !end.complete) return fail(controller, 'upstream_unreachable');
-      if (end) {
-        controller.close();
-        return ended();
-      }
-      if (frames.length > 0) return;
-      // An upstream that says what is held back here is not silent, and the caller hears nothing.
-      const frame = Date.now() - sentAt >= times.keepaliveMs ? format.keepalive() : undefined;
-      if (frame) {
-        sentAt = Date.now();
-        return controller.enqueue(frame);
-      }
-    }
-  };
-
   return new ReadableStream<Uint8Array>(
     {
-      pull: (controller) => advance(controller).catch((error) => crash(controller, error)),
+      async pull(controller) {
+        const { done, value: frames } = await batches.next().catch((error: unknown) => {
+          end();
+          throw error;
+        });
+        if (relay.hasLeft) return;
+        for (const frame of frames ?? []) controller.enqueue(frame);
+        if (!done) return;
+        controller.close();
+        end();
+      },
       async cancel(reason) {
-        hasLeft = true;
-        format.abandon?.();
-        answer.abort();
-        ended();
-        await source.cancel(reason);
+        end();
+        await relay.leave(reason);
       },
     },
     { highWaterMark: 0 },
   );
+}
+
+/** The upstream is done with a stream before its answer is whole. */
+class BrokenOff extends Error {
+  override readonly name = 'BrokenOff';
+  readonly fault: UpstreamFault;
+
+  constructor(fault: UpstreamFault) {
+    super(BROKEN_OFF[fault]);
+    this.fault = fault;
+  }
+}
+
+type Continuation = UpstreamAnswer | Uint8Array;
+
+/** One stream for the caller, made of the answers of one or more rounds. */
+class EventRelay {
+  /** Whether the caller has left. */
+  hasLeft = false;
+  private readonly format: EventFormat;
+  private readonly times: StreamTimes;
+  private readonly failed: (error: unknown) => StreamError;
+  private answer: UpstreamAnswer;
+  private source: Source;
+  /** When the caller was last sent something. */
+  private sentAt = Date.now();
+
+  constructor(
+    first: UpstreamAnswer,
+    format: EventFormat,
+    times: StreamTimes,
+    failed: (error: unknown) => StreamError,
+  ) {
+    this.answer = first;
+    this.source = new Source(first);
+    this.format = format;
+    this.times = times;
+    this.failed = failed;
+  }
+
+  /** The frames of the stream, as many at once as were read at once. @throws where not even an error frame can be written */
+  async *batches(): AsyncGenerator<readonly Uint8Array[], undefined> {
+    try {
+      yield* this.answers();
+    } catch (error) {
+      if (this.hasLeft) return undefined;
+      this.answer.abort();
+      yield [this.lastFrame(error)];
+    }
+    return undefined;
+  }
+
+  async leave(reason: unknown): Promise<void> {
+    this.hasLeft = true;
+    this.format.abandon?.();
+    this.answer.abort();
+    await this.source.cancel(reason);
+  }
+
+  /** One answer after the other, until the last is through. @throws BrokenOff */
+  private async *answers(): AsyncGenerator<readonly Uint8Array[], undefined> {
+    for (;;) {
+      const coming = yield* this.oneAnswer();
+      if (!coming) return undefined;
+      const came = yield* this.arrival(coming);
+      if (came instanceof Uint8Array) {
+        yield [came];
+        return undefined;
+      }
+      this.answer = came;
+      this.source = new Source(came);
+    }
+  }
+
+  /** The frames of one answer. @returns the next one, if the stream goes on with it @throws BrokenOff */
+  private async *oneAnswer(): AsyncGenerator<
+    readonly Uint8Array[],
+    Late<Continuation | 'failed'> | undefined
+  > {
+    const { format, times } = this;
+    for (;;) {
+      const read = await this.source.read(Math.min(times.keepaliveMs, times.idleMs - this.source.silentMs));
+      if (this.hasLeft) return undefined;
+      if (read === 'died' || read === 'silent') {
+        if (!format.isOver) {
+          yield* this.waited(read);
+          continue;
+        }
+        this.answer.abort();
+        return undefined;
+      }
+      const end = read.done ? format.end() : undefined;
+      const frames = read.done ? (end?.frames ?? []) : format.push(read.value);
+      const next = format.next?.();
+      if (next) this.answer.abort();
+      const coming = next && new Late<Continuation | 'failed'>(next.catch(() => 'failed' as const));
+      if (frames.length > 0) yield this.sent(frames);
+      if (coming) return coming;
+      if (end && !end.complete) throw new BrokenOff('upstream_unreachable');
+      if (end) return undefined;
+      // An upstream that says what is held back here is not silent, and the caller hears nothing.
+      if (Date.now() - this.sentAt >= times.keepaliveMs) yield* this.alive();
+    }
+  }
+
+  /** What the stream goes on with, and signs of life until it is there. @throws BrokenOff */
+  private async *arrival(
+    coming: Late<Continuation | 'failed'>,
+  ): AsyncGenerator<readonly Uint8Array[], Continuation> {
+    for (;;) {
+      const came = await coming.within(this.times.keepaliveMs);
+      if (came === 'failed') throw new BrokenOff('upstream_unreachable');
+      if (came !== 'late') return came;
+      yield* this.alive();
+    }
+  }
+
+  /** A sign of life for a read that has brought nothing. @throws BrokenOff when nothing more is to be expected */
+  private *waited(read: 'died' | 'silent'): Generator<readonly Uint8Array[]> {
+    if (read === 'died') throw new BrokenOff('upstream_unreachable');
+    if (this.source.silentMs >= this.times.idleMs) throw new BrokenOff('upstream_timeout');
+    yield* this.alive();
+  }
+
+  private *alive(): Generator<readonly Uint8Array[]> {
+    const frame = this.format.keepalive();
+    if (frame) yield this.sent([frame]);
+  }
+
+  private sent(frames: readonly Uint8Array[]): readonly Uint8Array[] {
+    this.sentAt = Date.now();
+    return frames;
+  }
+
+  /** The frame that ends a stream which broke off, or on which we have failed: without one it would pass for cut by the network. */
+  private lastFrame(error: unknown): Uint8Array {
+    if (error instanceof BrokenOff) {
+      const { message, fault } = error;
+      return this.format.error({ message, type: 'server_error', param: null, code: fault });
+    }
+    const fault = this.failed(error);
+    try {
+      this.format.abandon?.();
+      return this.format.error(fault);
+    } catch (second) {
+      this.failed(second);
+      throw error;
+    }
+  }
 }
