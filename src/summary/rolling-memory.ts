@@ -57,6 +57,8 @@ export interface RollingPorts {
   readonly digest: Digest;
   /** Digests that were written before. */
   readonly digests: Cache<string>;
+  /** Takes a failure that the request survives, for the log. */
+  failed(message: string, error: unknown): void;
   /** Loads the tokenizer, which only what is made needs, not what is looked up. */
   counting(): Promise<{ readonly counter: TokenCounter }>;
 }
@@ -170,7 +172,7 @@ export class RollingMemory {
       );
       await soon(
         WRITE_LIMIT_MS,
-        pinned.catch(() => undefined),
+        pinned.catch((error: unknown) => this.ports.failed('a digest could not be pinned', error)),
       );
     }
     return boundary;

@@ -124,6 +124,9 @@ class RollingRequest {
       model: this.prepared.request.model,
       digest: labelDigest,
       digests: scope.learned.digests,
+      failed: (message, error) => {
+        logCaught(scope.services.log, 'warn', message, error);
+      },
     });
   }
 

@@ -129,6 +129,26 @@ describe('an object that throws', () => {
     expect(summarizerCalls()[0]?.body).toContain('Question 3:');
   });
 
+  it('at pinDigest says so, and leaves rolling_summary its digest', async () => {
+    const { app, objects, ask, rounds } = start({ ...ROLLING, recovery_backlog_limit: 1 });
+    const { words } = app.answer;
+    app.answer.words = (sent) =>
+      sent.url.startsWith(SUMMARIZER.SUMMARIZER_BASE_URL) ? '' : (words?.(sent) ?? '');
+    await rounds(1, 4);
+    objects.failing.add('pinDigest');
+
+    const { response, warning } = await ask(5);
+
+    expect(response.status).toBe(200);
+    expect(warning).toContain('summary_degraded');
+    expect(logged).toContainEqual({
+      level: 'warn',
+      message: 'a digest could not be pinned',
+      code: 'store_failed',
+      error: 'Error',
+    });
+  });
+
   it('when it is asked for the settings leaves the lower levels in force, with a warning', async () => {
     const { id, app, objects, ask } = start(undefined, {
       DEFAULT_MEMORY_STRATEGY: '{"mode":"trim","max_turns":1,"keep_last_n_turns":1}',
