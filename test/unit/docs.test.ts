@@ -203,6 +203,26 @@ describe.each(PAGES)('%s', (page) => {
   });
 });
 
+describe.each(['ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'src/storage/storage-schema.md'])(
+  '%s',
+  (page) => {
+    it('names files that there are', () => {
+      const files = ['src', 'test', 'tools', 'fixtures', 'bench']
+        .filter((folder) => existsSync(join(ROOT, folder)))
+        .flatMap((folder) =>
+          readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map(
+            (path) => `/${folder}/${path}`,
+          ),
+        );
+      const named = [...read(page).matchAll(/(?<![\w/.-])((?:[\w-]+\/)*[\w-]+\.ts)\b/g)].map(
+        ([, path]) => path ?? '',
+      );
+
+      expect(named.filter((path) => !files.some((file) => file.endsWith(`/${path}`)))).toEqual([]);
+    });
+  },
+);
+
 it('README is one screen and its links', () => {
   expect(read('README.md').split('\n').length).toBeLessThanOrEqual(150);
 });
