@@ -7,7 +7,10 @@ import { publish, type RollMaterial } from './conversation.ts';
 import { NO_TRANSCRIPT } from './kept-transcript.ts';
 import { knownOf, writeSummary } from './writer.ts';
 
-/** Ends the claim with a summary, or with the code of what failed: then who asked has a digest made, or leaves it verbatim. */
+/**
+ * Ends the claim with a summary, or with the code of what failed: then who asked has a digest made,
+ * or leaves it verbatim.
+ */
 export async function writeInBackground(
   chain: SummaryChain,
   openUser: (name: string) => UserMemoryStub,

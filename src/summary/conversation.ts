@@ -1,4 +1,7 @@
-/** The conversation that a summary belongs to: whose it is, where its memory lies, and who is told of a new summary. */
+/**
+ * The conversation that a summary belongs to: whose it is, where its memory lies, and who is told
+ * of a new summary.
+ */
 
 import type { TokenUsage } from '../memory/plan/report.ts';
 import type { EncodingName } from '../memory/strategy/models.ts';
@@ -9,7 +12,10 @@ import type { SummarizerTarget } from './summarizer.ts';
 import { splitLedger } from './text/headings.ts';
 import type { SummaryTask } from './writer.ts';
 
-/** What the Durable Object needs to write a summary by itself, for a rolling memory or in place of a request. In memory only: it holds the caller's key. */
+/**
+ * What the Durable Object needs to write a summary by itself, for a rolling memory or in place of a
+ * request. In memory only: it holds the caller's key.
+ */
 export interface RollMaterial {
   readonly task: SummaryTask;
   readonly target: SummarizerTarget;
@@ -39,7 +45,10 @@ export interface StoredConversation {
   readonly publishTo: Publication | undefined;
 }
 
-/** Tells a user's memory what a conversation has come to. The ledger is of use only within the conversation. */
+/**
+ * Tells a user's memory what a conversation has come to. The ledger is of use only within the
+ * conversation.
+ */
 export async function publish(
   openUser: (name: string) => UserMemoryStub,
   { user, conversation }: Publication,

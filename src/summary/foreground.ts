@@ -1,7 +1,7 @@
 /**
- * A summary for a request that waits for it. Looked up by the hash of exactly the messages that it covers; made when nobody has made
- * it, by one request while the others wait; and when it can't be made, replaced by the extractive digest, which then stays in its
- * place until the frontier moves.
+ * A summary for a request that waits for it. Looked up by the hash of exactly the messages that it
+ * covers; made when nobody has made it, by one request while the others wait; and when it can't be
+ * made, replaced by the extractive digest, which then stays in its place until the frontier moves.
  */
 
 import { soon, within } from '../lib/time-limit.ts';
@@ -49,13 +49,15 @@ export async function serveSummary(need: SummaryNeed, ports: SummaryPorts): Prom
     return await (how === 'find' ? making.find(ports.conversation) : making.make(ports.conversation));
   } catch (error) {
     ports.failed('a summary could not be asked for', error);
-    // Without the chain nobody would know of a summary that is made now, and each request would pay for it again.
+    // Without the chain nobody would know of a summary that is made now, and each request would pay
+    // for it again.
     return withWarning(await making.degraded(undefined, 'degraded'), 'store_failed');
   }
 }
 
 /**
- * Has a summary made in the background that a later request will need, unless it is there or being made. The object answers at once.
+ * Has a summary made in the background that a later request will need, unless it is there or being
+ * made. The object answers at once.
  *
  * @throws when it does not
  */
@@ -133,7 +135,8 @@ class Making {
       if (claim.state === 'resting')
         return withUsage(await this.digestInstead(conversation, request, claim.base, 'degraded'), usage);
       if (claim.state === 'claimed' && mine !== undefined) {
-        // What was handed over is gone: the conversation was deleted, and is not to be made anew by this request.
+        // What was handed over is gone: the conversation was deleted, and is not to be made anew by
+        // this request.
         await ask(conversation, (stub) => stub.abandon(claim.memoryId, claim.lease));
         return withUsage(await this.degraded(undefined, 'pending'), usage);
       }
@@ -186,7 +189,10 @@ class Making {
     return memory.ref !== null && (await isThere(memory.ref, place.refs)) ? memory.ref : undefined;
   }
 
-  /** The digest where the summarizer rests or is late. It is kept: a text that was used is used until the frontier moves. */
+  /**
+   * The digest where the summarizer rests or is late. It is kept: a text that was used is used
+   * until the frontier moves.
+   */
   private async digestInstead(
     conversation: StoredConversation,
     request: ClaimRequest,
@@ -276,14 +282,16 @@ class Making {
     const { text, tokens, usage } = written.value;
     const made = { text, tokens, model: target.model, ms, ...transcript };
     const memory = await ask(conversation, (stub) => stub.complete(memoryId, lease, made));
-    // Another's text is another's to publish, and a conversation that was deleted meanwhile has none.
+    // Another's text is another's to publish, and a conversation that was deleted meanwhile has
+    // none.
     if (memory && (memory.memory_id === memoryId || memory.model === DIGEST_MODEL) && conversation.publishTo)
       waitUntil(
         publish(openUser, conversation.publishTo, text).catch((error: unknown) =>
           this.ports.failed('a summary could not be published', error),
         ),
       );
-    // The lease is lost: another has taken over, or the conversation was deleted, and is not to be made anew by this request.
+    // The lease is lost: another has taken over, or the conversation was deleted, and is not to be
+    // made anew by this request.
     return withUsage(memory ? await this.ready(memory) : await this.find(conversation), usage);
   }
 

@@ -1,4 +1,7 @@
-/** What a summary covers, kept under the ref that the summary names; each transcript names the one before it. */
+/**
+ * What a summary covers, kept under the ref that the summary names; each transcript names the one
+ * before it.
+ */
 
 import { after } from '../lib/time-limit.ts';
 import type { Boundaries } from '../memory/conversation/boundaries.ts';
@@ -19,7 +22,10 @@ const TRANSCRIPT = 'session_transcript';
 /** Of what is kept nowhere. */
 export const NO_TRANSCRIPT: Transcript = { ref: null, transcript_from: '', transcript_earlier: null };
 
-/** Where a transcript starts: behind the one that its base names, and from the beginning when that names none. */
+/**
+ * Where a transcript starts: behind the one that its base names, and from the beginning when that
+ * names none.
+ */
 export function transcriptStart(
   history: History,
   base: Pick<Memory, 'ref' | 'covers_end'> | null | undefined,
@@ -76,7 +82,10 @@ export interface TranscriptPlace {
   readonly counter: TokenCounter;
 }
 
-/** Writes a transcript, as far as that is possible in time. Without a ref when it is not known to be written. */
+/**
+ * Writes a transcript, as far as that is possible in time. Without a ref when it is not known to be
+ * written.
+ */
 export async function keep(range: TranscriptRange, place: TranscriptPlace): Promise<Transcript> {
   const { conversation, refs, counter, boundaries } = place;
   const content = transcriptOf(range, conversation.tenant, conversation.label, counter);
@@ -93,7 +102,11 @@ export function nameOf(
   return { ref, transcript_from: boundaries.at(from).prefixHash, transcript_earlier: earlier ?? null };
 }
 
-/** Writes a content, as far as that is possible in time. @returns whether it is known to be written */
+/**
+ * Writes a content, as far as that is possible in time.
+ *
+ * @returns whether it is known to be written
+ */
 export async function keepContent(content: StoredContent, refs: RefWriter): Promise<boolean> {
   const limit = after(WRITE_LIMIT_MS);
   await refs.ensure([[content]], limit.over);
@@ -110,8 +123,9 @@ export async function isThere(ref: string, refs: RefWriter): Promise<boolean> {
 }
 
 /**
- * The ref under which what a version covers can be fetched. A transcript that is gone is written again, and one that was never written
- * is made: the caller's array still holds all that it is made of.
+ * The ref under which what a version covers can be fetched. A transcript that is gone is written
+ * again, and one that was never written is made: the caller's array still holds all that it is made
+ * of.
  */
 export async function fetchableRef(memory: Memory, place: TranscriptPlace): Promise<string | undefined> {
   const { ref, covers_end: end, transcript_from, transcript_earlier } = memory;
@@ -123,7 +137,8 @@ export async function fetchableRef(memory: Memory, place: TranscriptPlace): Prom
       ? { history, ...transcriptStart(history, undefined), end }
       : { history, from: start, earlier: transcript_earlier ?? undefined, end };
   const content = transcriptOf(range, conversation.tenant, conversation.label, counter);
-  // Made of other bytes, such as an answer that its caller has rewritten, it would have another name.
+  // Made of other bytes, such as an answer that its caller has rewritten, it would have another
+  // name.
   if (ref !== null && content.ref !== ref) return undefined;
   return (await keepContent(content, refs)) ? content.ref : undefined;
 }

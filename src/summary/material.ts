@@ -1,6 +1,6 @@
 /**
- * What a summary of a prefix or of a window of rounds is made of: the task for the summarizer, the digest that may stand in for it, and the
- * transcript.
+ * What a summary of a prefix or of a window of rounds is made of: the task for the summarizer, the
+ * digest that may stand in for it, and the transcript.
  */
 import type { Cache } from '../lib/lru.ts';
 import type { Boundaries } from '../memory/conversation/boundaries.ts';
@@ -35,7 +35,9 @@ export interface SummaryRange {
   readonly boundary: Boundary;
   /** Where the summarizer may pause on the way to there, `boundary` included. Ascending. */
   pieceEnds(): readonly Boundary[];
-  /** The window that the summary tells of; without one it tells of all messages before the boundary. */
+  /**
+   * The window that the summary tells of; without one it tells of all messages before the boundary.
+   */
   readonly window?: SummaryWindow;
   /** An answer that closes the messages, and is not in the array yet. */
   readonly closing?: Entry | undefined;
@@ -132,8 +134,8 @@ export class Material {
   /**
    * The range of the transcript.
    *
-   * @param base null: it starts from the beginning. So does one whose ref is null: a link to a transcript that can't be fetched would lead
-   *   nowhere
+   * @param base null: it starts from the beginning. So does one whose ref is null: a link to a
+   *   transcript that can't be fetched would lead nowhere
    */
   transcriptAfter(base: Pick<Memory, 'ref' | 'covers_end'> | null | undefined): TranscriptRange {
     const { history, boundary, closing } = this.range;

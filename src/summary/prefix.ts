@@ -15,7 +15,10 @@ import { type KnownSummary, newest } from './writer.ts';
 /** How long a request waits for a summary, its own or another's, in milliseconds (design §7). */
 export const WAIT_MS = 20_000;
 
-/** The same for a conversation that is put away: its digest would stay for good. And how long each call may take then, at the least. */
+/**
+ * The same for a conversation that is put away: its digest would stay for good. And how long each
+ * call may take then, at the least.
+ */
 export const WHOLE_WAIT_MS = 120_000;
 export const WHOLE_CALL_MS = 60_000;
 
@@ -36,14 +39,20 @@ export interface SummaryNeed {
   readonly held: (KnownSummary & { readonly ref: string | undefined }) | undefined;
   /** When the request has waited long enough, in milliseconds since the epoch. */
   readonly late: number;
-  /** `make`: as above. `find`: nothing is made or stored. `once`: made for this request alone, by whoever asks for it expressly. */
+  /**
+   * `make`: as above. `find`: nothing is made or stored. `once`: made for this request alone, by
+   * whoever asks for it expressly.
+   */
   readonly how: 'make' | 'find' | 'once';
 }
 
 export interface SummaryPorts extends MaterialPorts {
   readonly target: SummarizerTarget;
   readonly waitUntil: WaitUntil;
-  /** When a summary was last handed over to be made ahead, by what it is, in milliseconds since the epoch. */
+  /**
+   * When a summary was last handed over to be made ahead, by what it is, in milliseconds since the
+   * epoch.
+   */
   readonly prepared: Cache<number>;
   openUser(name: string): UserMemoryStub;
   /** Takes a failure that the request survives, for the log. */

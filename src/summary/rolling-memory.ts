@@ -1,6 +1,7 @@
 /**
- * Rolling memory (design §8), the Worker's part: it looks the memory up in front of a request, which never waits for a model, and
- * hands the object what the next one is to be made of when the round has been answered.
+ * Rolling memory (design §8), the Worker's part: it looks the memory up in front of a request,
+ * which never waits for a model, and hands the object what the next one is to be made of when the
+ * round has been answered.
  */
 
 import type { Cache } from '../lib/lru.ts';
@@ -36,8 +37,8 @@ import { type KnownSummary, LEASE_MARGIN_MS, type SummaryTask } from './writer.t
 const LONGEST_PAUSE_MS = 60_000;
 
 /**
- * A memory may always have so many tokens, half of what it covers or not: the first rounds of a conversation are short, and a memory
- * that is not shorter than they are is not shown.
+ * A memory may always have so many tokens, half of what it covers or not: the first rounds of a
+ * conversation are short, and a memory that is not shorter than they are is not shown.
  */
 const ROOM_OF_THE_FIRST = 256;
 
@@ -132,13 +133,15 @@ export class RollingMemory {
     };
     const request = this.claimRequest(due, over, task, prior);
     const state = await callObject(conversation.memory, (stub) => stub.roll(request, material));
-    // Written while the model is at work, and only when it is. A view looks for it again before it names it.
+    // Written while the model is at work, and only when it is. A view looks for it again before it
+    // names it.
     if (state === 'claimed' && refs) await keepContent(content, refs);
   }
 
   /**
-   * What stands in for memory while the summarizer is down: the newest rounds stay verbatim, older ones are in the digest. It reaches
-   * further by half of the limit at once, not with each round, so that it does not change each time.
+   * What stands in for memory while the summarizer is down: the newest rounds stay verbatim, older
+   * ones are in the digest. It reaches further by half of the limit at once, not with each round,
+   * so that it does not change each time.
    *
    * @param dryRun nothing is stored
    */
@@ -159,7 +162,10 @@ export class RollingMemory {
     return { text, end: boundary.end, ref: ref ?? undefined, moved };
   }
 
-  /** Where the digest of this round ends. The round's first request decides; the others follow, however the summarizer is by then. */
+  /**
+   * Where the digest of this round ends. The round's first request decides; the others follow,
+   * however the summarizer is by then.
+   */
   private async digestEnd({ memory, health, digest }: Found, dryRun: boolean): Promise<Boundary | undefined> {
     if (digest.here !== null) return digest.here === '' ? undefined : this.boundaries.ofHash(digest.here);
     const isDown = health === 'degraded' || health === 'recovering';
@@ -221,8 +227,9 @@ export class RollingMemory {
   }
 
   /**
-   * The rounds that are over, this one included when its answer is known. A caller who rewrites answers before sending them back would
-   * never find a memory that was made with one; where nothing of what is known matches, only what the array holds counts.
+   * The rounds that are over, this one included when its answer is known. A caller who rewrites
+   * answers before sending them back would never find a memory that was made with one; where
+   * nothing of what is known matches, only what the array holds counts.
    */
   private roundsOver(answer: Answer | undefined, found: Found): readonly Boundary[] {
     const over = this.boundaries.betweenRounds();

@@ -1,11 +1,15 @@
-/** Names what makes two summaries of the same messages differ: focus, size, model, prompt (design §7). */
+/**
+ * Names what makes two summaries of the same messages differ: focus, size, model, prompt (design
+ * §7).
+ */
 import { createHash } from 'node:crypto';
 import { type SummarizingStrategy, summaryFacts } from '../memory/strategy/strategy.ts';
 import { PROMPT_VERSION } from './text/prompt.ts';
 
 /**
  * @param model the summarizer's
- * @param held a text of the caller's own that summaries are built upon: found again only by whoever holds it
+ * @param held a text of the caller's own that summaries are built upon: found again only by whoever
+ *   holds it
  */
 export function strategyHash(strategy: SummarizingStrategy, model: string, held = ''): string {
   const { mode, summary_max_tokens, summary_focus = '' } = strategy;

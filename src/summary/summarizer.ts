@@ -1,4 +1,6 @@
-/** One call of the summarizer: any OpenAI-compatible chat model, asked with the `openai` package. */
+/**
+ * One call of the summarizer: any OpenAI-compatible chat model, asked with the `openai` package.
+ */
 import OpenAI, { APIConnectionError, APIError } from 'openai';
 import type { Result } from '../lib/result.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
@@ -38,13 +40,17 @@ export interface SummarizerFault {
 export const NO_USAGE: TokenUsage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 
 /**
- * Room for the answer beyond the summary itself, as a factor and at the least: models that reason spend tokens before they write, and
- * one that says too much is to be refused by length, not cut off in the middle.
+ * Room for the answer beyond the summary itself, as a factor and at the least: models that reason
+ * spend tokens before they write, and one that says too much is to be refused by length, not cut
+ * off in the middle.
  */
 const ROOM = 4;
 const LEAST_ROOM = 4_096;
 
-/** Of one call, in bytes: a summary has some thousand tokens, and what a model thinks before it may stand beside it. */
+/**
+ * Of one call, in bytes: a summary has some thousand tokens, and what a model thinks before it may
+ * stand beside it.
+ */
 export const LONGEST_ANSWER = 4 * 1024 * 1024;
 
 /** @param maxTokens of the summary */
@@ -54,14 +60,16 @@ export async function askSummarizer(
   maxTokens: number,
 ): Promise<Result<SummarizerAnswer, SummarizerFault>> {
   const base = new URL(target.baseUrl);
-  // The package's own limit ends with the headers. A timer that is not cleared would keep a Durable Object awake.
+  // The package's own limit ends with the headers. A timer that is not cleared would keep a Durable
+  // Object awake.
   const call = new AbortController();
   const timer = setTimeout(() => call.abort(), target.timeoutMs);
   const client = new OpenAI({
     apiKey: target.apiKey ?? 'none',
     baseURL: `${base.origin}${base.pathname}`,
     defaultQuery: Object.fromEntries(base.searchParams),
-    // Variables of the deployment that the package would read are not meant for whoever is asked here.
+    // Variables of the deployment that the package would read are not meant for whoever is asked
+    // here.
     organization: null,
     project: null,
     defaultHeaders: { ...target.headers, ...(target.apiKey === undefined ? { Authorization: null } : {}) },
@@ -93,7 +101,9 @@ export async function askSummarizer(
   }
 }
 
-/** OpenAI's newer models know only the first of the two names, most other servers only the second. */
+/**
+ * OpenAI's newer models know only the first of the two names, most other servers only the second.
+ */
 function answerLimit(base: URL, tokens: number): { max_completion_tokens: number } | { max_tokens: number } {
   return base.hostname.endsWith('.openai.com') ? { max_completion_tokens: tokens } : { max_tokens: tokens };
 }

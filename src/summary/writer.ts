@@ -1,6 +1,7 @@
 /**
- * Writes one summary: reads the new messages in chunks that fit the summarizer's window, each on top of the summary so far, and
- * takes an answer only when it is one. Used by the Worker in front of a request and by the Durable Object behind it.
+ * Writes one summary: reads the new messages in chunks that fit the summarizer's window, each on
+ * top of the summary so far, and takes an answer only when it is one. Used by the Worker in front
+ * of a request and by the Durable Object behind it.
  */
 
 import type { Result } from '../lib/result.ts';
@@ -29,7 +30,10 @@ export interface KnownSummary {
 export interface SummaryTask {
   /** The new messages, oldest first; those that the base covers already are passed over. */
   readonly pieces: readonly Piece[];
-  /** The message with which they begin. A base must reach up to there, or nobody has read what stands before. */
+  /**
+   * The message with which they begin. A base must reach up to there, or nobody has read what
+   * stands before.
+   */
   readonly from: number;
   /** A summary that the caller holds or has sent back, and the message before which it ends. */
   readonly prior?: KnownSummary;
@@ -51,7 +55,9 @@ export interface SummaryTask {
 /** Who wants to know what the user wrote reads so much of it. In characters. */
 const MOST_USER_TEXT = 64_000;
 
-/** The newest texts, as many as are looked at: they cross isolates beside the messages themselves. */
+/**
+ * The newest texts, as many as are looked at: they cross isolates beside the messages themselves.
+ */
 export function recent(texts: readonly string[]): string[] {
   const kept: string[] = [];
   let left = MOST_USER_TEXT;
@@ -74,7 +80,10 @@ export interface Retries {
   readonly withinMs?: number;
 }
 
-/** Where the writer tells how far it is. Each may throw, or answer false: then it is not the writer any more, and stops. */
+/**
+ * Where the writer tells how far it is. Each may throw, or answer false: then it is not the writer
+ * any more, and stops.
+ */
 export interface Progress {
   retrying(error: string): Promise<boolean>;
   /** Called between the parts of one large piece. */
@@ -100,10 +109,15 @@ const LEDGER_SHARE = 0.25;
 /** Tokens of the prompt around prior text and transcript. */
 const PROMPT_TOKENS = 1_200;
 
-/** The summarizer's own tokenizer may count differently, and reads worse near the end of its window. */
+/**
+ * The summarizer's own tokenizer may count differently, and reads worse near the end of its window.
+ */
 const USABLE_WINDOW = 0.75;
 
-/** The parts in which a task's messages are read; undefined when the summarizer's window holds next to nothing. */
+/**
+ * The parts in which a task's messages are read; undefined when the summarizer's window holds next
+ * to nothing.
+ */
 export function partsOf(
   task: SummaryTask,
   base: KnownSummary | undefined,

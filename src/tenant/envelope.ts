@@ -1,13 +1,14 @@
 /**
  * What a stored object looks like: everything but its length is encrypted.
  *
- *     2 (1 byte) · key id (4) · nonce (12) · AES-256-GCM( plaintext )
+ * 2 (1 byte) · key id (4) · nonce (12) · AES-256-GCM( plaintext )
  *
- * The key id names the secret, so that what was sealed under an earlier one is told from what is damaged. Version 1, of Precis up to 0.5.0,
- * has no key id.
+ * The key id names the secret, so that what was sealed under an earlier one is told from what is
+ * damaged. Version 1, of Precis up to 0.5.0, has no key id.
  *
- * The plaintext of a ref is the length of its metadata (4, big endian) · metadata (JSON) · content; that of a pack of archived messages is
- * the pack. Tenant, name and purpose are additional data: an object that is moved to another key does not open there.
+ * The plaintext of a ref is the length of its metadata (4, big endian) · metadata (JSON) · content;
+ * that of a pack of archived messages is the pack. Tenant, name and purpose are additional data: an
+ * object that is moved to another key does not open there.
  */
 import { Buffer } from 'node:buffer';
 import { z } from 'zod';
@@ -42,7 +43,10 @@ export interface Opened {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** What is sealed: a removed content, a pack of archived messages, or a compaction item, which has a key of its own. */
+/**
+ * What is sealed: a removed content, a pack of archived messages, or a compaction item, which has a
+ * key of its own.
+ */
 type Purpose = 'content' | 'archive' | 'compaction';
 
 export async function sealEnvelope(
@@ -100,7 +104,8 @@ export function isEnvelope(bytes: Uint8Array): boolean {
 /**
  * The plaintext.
  *
- * @throws when the object is damaged, of another version, or of another secret, tenant, name or purpose
+ * @throws when the object is damaged, of another version, or of another secret, tenant, name or
+ *   purpose
  */
 export async function openBytes(
   tenant: Tenant,

@@ -1,9 +1,11 @@
 /**
- * Tenants and their keys (design §7). One secret is the root of all: the tenant's id is an HMAC of the caller's token, and each
- * tenant has a key of its own for each purpose, derived by HKDF. So a bucket's listing names no customer, and a ref of one
- * tenant means nothing under the key of another.
+ * Tenants and their keys (design §7). One secret is the root of all: the tenant's id is an HMAC of
+ * the caller's token, and each tenant has a key of its own for each purpose, derived by HKDF. So a
+ * bucket's listing names no customer, and a ref of one tenant means nothing under the key of
+ * another.
  *
- * While a secret is rotated, a tenant has an earlier self: what is kept under the secret before. It is read and deleted, never written.
+ * While a secret is rotated, a tenant has an earlier self: what is kept under the secret before. It
+ * is read and deleted, never written.
  */
 import { Buffer } from 'node:buffer';
 import { createHash, createHmac, hkdfSync } from 'node:crypto';
@@ -11,14 +13,20 @@ import { textBytes } from '../lib/copy.ts';
 import { Lru, TenantLru } from '../lib/lru.ts';
 import { REF_PATTERN, type RefNamer } from '../memory/edits/placeholder.ts';
 
-/** What a derived key is for. `ref` is the key of versions up to 0.5.0, under which names, checks and seals were made alike. */
+/**
+ * What a derived key is for. `ref` is the key of versions up to 0.5.0, under which names, checks
+ * and seals were made alike.
+ */
 export type Purpose = 'ref' | 'name' | 'check' | 'seal' | 'content' | 'compaction';
 
 export interface Tenant {
   /** 32 hexadecimal characters; the prefix of every key in storage. */
   readonly id: string;
   readonly refs: RefNamer;
-  /** Names the secret in what is sealed under it: 8 hexadecimal characters, the same for all tenants. */
+  /**
+   * Names the secret in what is sealed under it: 8 hexadecimal characters, the same for all
+   * tenants.
+   */
   readonly keyId: string;
   /** The same caller under the earlier secret; undefined where there is none. */
   readonly previous: Tenant | undefined;
@@ -45,7 +53,10 @@ export async function fromEither<Value>(
   return isNothing(before) ? value : before;
 }
 
-/** Tokens shorter than this are placeholders (`EMPTY`, `ollama`), shared by strangers: no tenant can be told by them. */
+/**
+ * Tokens shorter than this are placeholders (`EMPTY`, `ollama`), shared by strangers: no tenant can
+ * be told by them.
+ */
 export const SHORTEST_TOKEN = 20;
 
 const CONTENT_CHARACTERS = 20;
@@ -132,7 +143,10 @@ function importKey(bytes: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
   return crypto.subtle.importKey('raw', bytes, 'AES-GCM', false, ['encrypt', 'decrypt']);
 }
 
-/** A digest for labels in markers; it protects nothing, it only keeps a caller's text out of a marker. */
+/**
+ * A digest for labels in markers; it protects nothing, it only keeps a caller's text out of a
+ * marker.
+ */
 export function labelDigest(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }

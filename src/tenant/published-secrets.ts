@@ -1,4 +1,7 @@
-/** Secrets that everybody can read here: with one of them anybody could forge refs, names and sealed items of a deployment. */
+/**
+ * Secrets that everybody can read here: with one of them anybody could forge refs, names and sealed
+ * items of a deployment.
+ */
 import { ConfigError } from '../config-error.ts';
 
 /** Of `npm start`, of the demo, of the benchmarks, of the tests. */
@@ -14,8 +17,9 @@ const PUBLISHED = new Set([
 const DEVELOPMENT_HOST = /^(?:localhost|(?:.+\.)?(?:localhost|test)|127(?:\.\d+){3}|\[::1\])$/;
 
 /**
- * Checks that a published secret serves development alone. The host of the request tells it from a deployment: there is no variable that
- * could be set by mistake, or left behind, and a deployment with such a secret answers nothing from its first request on.
+ * Checks that a published secret serves development alone. The host of the request tells it from a
+ * deployment: there is no variable that could be set by mistake, or left behind, and a deployment
+ * with such a secret answers nothing from its first request on.
  *
  * @param hostname of the request's URL
  * @throws ConfigError

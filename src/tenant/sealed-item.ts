@@ -1,10 +1,12 @@
 /**
- * Opaque compaction items: what stands for a conversation's past, in the caller's hands, and readable here alone.
+ * Opaque compaction items: what stands for a conversation's past, in the caller's hands, and
+ * readable here alone.
  *
- *     precis1_ base64url( envelope )
+ * precis1_ base64url( envelope )
  *
- * The envelope is that of stored objects, under a key of its own purpose. It is bound to the tenant, and to the user and the conversation
- * that the sealing request names: nobody else can open it, or make one.
+ * The envelope is that of stored objects, under a key of its own purpose. It is bound to the
+ * tenant, and to the user and the conversation that the sealing request names: nobody else can open
+ * it, or make one.
  */
 import { Buffer } from 'node:buffer';
 import { isFault } from '../log.ts';
@@ -20,13 +22,17 @@ export interface ItemOwner {
   readonly conversation: string | undefined;
 }
 
-/** The additional data of stored objects names them; items up to 0.5.0 had this name, whose ever they were. */
+/**
+ * The additional data of stored objects names them; items up to 0.5.0 had this name, whose ever
+ * they were.
+ */
 const FIRST_NAME = 'item';
 
 /**
  * The opaque text of an item.
  *
- * @param held the messages or items that stand in its place when it is opened: JSON, separated by commas
+ * @param held the messages or items that stand in its place when it is opened: JSON, separated by
+ *   commas
  */
 export async function sealCompaction(tenant: Tenant, owner: ItemOwner, held: string): Promise<string> {
   const plain = new Uint8Array(Buffer.from(held));
@@ -35,8 +41,8 @@ export async function sealCompaction(tenant: Tenant, owner: ItemOwner, held: str
 }
 
 /**
- * What a text holds; undefined when it is damaged, or somebody else's. An item that names no user or no conversation opens for any of them:
- * many clients compact by a call that can't name them.
+ * What a text holds; undefined when it is damaged, or somebody else's. An item that names no user
+ * or no conversation opens for any of them: many clients compact by a call that can't name them.
  *
  * @param sealed with its prefix
  */
@@ -54,7 +60,11 @@ export async function openCompaction(
   return tenant.previous && openCompaction(tenant.previous, owner, sealed);
 }
 
-/** Whether a text has the form of an item, whose ever it is and whether or not it opens. @param sealed with its prefix */
+/**
+ * Whether a text has the form of an item, whose ever it is and whether or not it opens.
+ *
+ * @param sealed with its prefix
+ */
 export function isSealed(sealed: string): boolean {
   if (!sealed.startsWith(SEALED_PREFIX)) return false;
   const envelope = envelopeOf(sealed);

@@ -1,9 +1,11 @@
 /**
- * One conversation's archive: its messages as they came, in packs in R2, and their index in the conversation's Durable Object.
+ * One conversation's archive: its messages as they came, in packs in R2, and their index in the
+ * conversation's Durable Object.
  *
- * A message is known by its key (see `archive-keys.ts`). Only what the index does not have is sent and written; a pack is noted in the index
- * before it is written, and its messages are in the index only afterwards. What was made from an answer gives way to the message that comes
- * back with the next array, which may have more fields.
+ * A message is known by its key (see `archive-keys.ts`). Only what the index does not have is sent
+ * and written; a pack is noted in the index before it is written, and its messages are in the index
+ * only afterwards. What was made from an answer gives way to the message that comes back with the
+ * next array, which may have more fields.
  */
 import { createHash } from 'node:crypto';
 import { AT_ONCE, fewAtOnce } from '../../lib/slots.ts';
@@ -56,7 +58,10 @@ export interface ArchivedMessages<Next> {
   readonly next: Next | null;
 }
 
-/** A conversation goes on where the last request ended: so many of the newest messages are asked for first. */
+/**
+ * A conversation goes on where the last request ended: so many of the newest messages are asked for
+ * first.
+ */
 const NEWEST = 64;
 
 /** What one call to the object may carry, in characters: a call takes 32 MiB at the most. */
@@ -68,7 +73,10 @@ const ROW_LENGTH = 400;
 /** Of a role in the index, in characters: a caller may write anything there. */
 const LONGEST_ROLE = 64;
 
-/** Of messages on one page. A page may be shorter than it was asked for; what is read at once has to fit an isolate. */
+/**
+ * Of messages on one page. A page may be shorter than it was asked for; what is read at once has to
+ * fit an isolate.
+ */
 const LARGEST_PAGE = 8 * 1024 * 1024;
 
 /** What the index does not have of a message: all of it, or what an answer has not told of it. */
@@ -114,14 +122,20 @@ export class Archive {
     }
   }
 
-  /** Messages in the order in which they were archived; null when nothing is kept of the conversation. @throws when R2 or the object fails */
+  /**
+   * Messages in the order in which they were archived; null when nothing is kept of the
+   * conversation.
+   *
+   * @throws when R2 or the object fails
+   */
   async list(limit: number, after = 0): Promise<ArchivedMessages<number> | null> {
     const page = await this.call((stub) => stub.archived(after, { rows: limit, bytes: LARGEST_PAGE }));
     return page && { messages: await this.read(page.rows), next: page.next };
   }
 
   /**
-   * Messages that hold all of these words, the best match first; null when nothing is kept of the conversation.
+   * Messages that hold all of these words, the best match first; null when nothing is kept of the
+   * conversation.
    *
    * @param place where the page begins; null: with the best match
    * @throws when R2 or the object fails
@@ -174,7 +188,11 @@ export class Archive {
     return lacking;
   }
 
-  /** Adds written messages to the index, in their order. @returns false when the conversation was deleted */
+  /**
+   * Adds written messages to the index, in their order.
+   *
+   * @returns false when the conversation was deleted
+   */
   private async index(generation: string, rows: readonly ArchiveRow[]): Promise<boolean> {
     for (const some of callsOf(rows))
       if (!(await this.call((stub) => stub.addToArchive(generation, some)))) return false;

@@ -12,7 +12,8 @@ const LEAD = 400;
 const SLACK = 100;
 
 /**
- * A text, as far as it is not too long, else what stands around a part of it; cut at white space where there is some.
+ * A text, as far as it is not too long, else what stands around a part of it; cut at white space
+ * where there is some.
  *
  * @param text see `searchable`
  * @param found a part of the text, with `MARK` before each word that was found

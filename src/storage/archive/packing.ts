@@ -1,6 +1,12 @@
-/** How messages are packed: one object of R2 for all that a request brings, as long as that is not large. */
+/**
+ * How messages are packed: one object of R2 for all that a request brings, as long as that is not
+ * large.
+ */
 
-/** A pack's plaintext, in bytes: a request's new messages are one write, and a page of the archive reads little in vain. */
+/**
+ * A pack's plaintext, in bytes: a request's new messages are one write, and a page of the archive
+ * reads little in vain.
+ */
 export const LARGEST_PACK = 256 * 1024;
 
 /** The parts of a pack, which is a JSON array of its messages. */

@@ -15,7 +15,10 @@ export class ArchivePacks {
     this.tenant = tenant;
   }
 
-  /** The beginning of a pack's name. The conversation is part of it, so no other one has the pack, and it can go with its conversation. */
+  /**
+   * The beginning of a pack's name. The conversation is part of it, so no other one has the pack,
+   * and it can go with its conversation.
+   */
   nameOf(conversation: string, plain: Uint8Array): string {
     const digest = createHash('sha256').update(plain).digest('hex');
     return `archive_${this.tenant.seal(`archive:${digest}:${conversation}`)}`;
@@ -26,7 +29,10 @@ export class ArchivePacks {
     await this.bucket.create(name, await sealBytes(this.tenant, 'archive', name, plain));
   }
 
-  /** A pack's plaintext; undefined when there is none, and an error when there is one that does not open. */
+  /**
+   * A pack's plaintext; undefined when there is none, and an error when there is one that does not
+   * open.
+   */
   async get(name: string): Promise<Uint8Array | Error | undefined> {
     const pack = await this.bucket.get(name);
     if (!pack) return undefined;

@@ -1,10 +1,11 @@
 /**
- * The index of one conversation's archive, in the SQLite of its Durable Object: which messages are kept, where they lie in R2, and what
- * can be searched of them.
+ * The index of one conversation's archive, in the SQLite of its Durable Object: which messages are
+ * kept, where they lie in R2, and what can be searched of them.
  *
- * Rows are added in the order of the array and never moved, so whoever knows a message knows all before it (see `ArchiveKey.chained`).
- * The tables have a generation, which the names of their packs end with. When they are deleted and made again they have another one: a
- * writer that comes late is refused, and its packs are nobody else's.
+ * Rows are added in the order of the array and never moved, so whoever knows a message knows all
+ * before it (see `ArchiveKey.chained`). The tables have a generation, which the names of their
+ * packs end with. When they are deleted and made again they have another one: a writer that comes
+ * late is refused, and its packs are nobody else's.
  */
 
 import type { MemoryTables } from '../conversation/tables.ts';
@@ -23,7 +24,9 @@ export interface ArchiveRow {
   /** Where it lies in the pack, in bytes. */
   readonly start: number;
   readonly bytes: number;
-  /** Of a message that was made from an answer: the digest of its bytes. Null: it came in an array. */
+  /**
+   * Of a message that was made from an answer: the digest of its bytes. Null: it came in an array.
+   */
   readonly answerDigest: string | null;
   /** See `searchable`; null: it is not searched. */
   readonly text: string | null;
@@ -67,7 +70,10 @@ export interface ArchivePage<Next> {
 
 /** Where a page of what was found begins. */
 export interface SearchPlace {
-  /** The newest message of the archive when the first page was made: newer ones would move the others. */
+  /**
+   * The newest message of the archive when the first page was made: newer ones would move the
+   * others.
+   */
   readonly upTo: number;
   /** How many messages the pages before have had. */
   readonly after: number;
@@ -136,7 +142,10 @@ export class ArchiveRows {
     return this.known;
   }
 
-  /** Which of these messages are not there, or only as they were made from answers. All keys go in one query, as one parameter. */
+  /**
+   * Which of these messages are not there, or only as they were made from answers. All keys go in
+   * one query, as one parameter.
+   */
   lacking(keys: readonly string[]): Lacking[] {
     if (!this.exists()) return keys.map((_, index) => ({ index, answerDigest: null }));
     return this.sql
@@ -154,7 +163,8 @@ export class ArchiveRows {
    *
    * @param after the key of the message behind which they stand; null: at the array's beginning
    * @param packs the beginnings of their names
-   * @returns null when that message is not there any more: then nothing is noted, and nothing should be written
+   * @returns null when that message is not there any more: then nothing is noted, and nothing
+   *   should be written
    */
   notePacks(after: string | null, packs: readonly string[]): NotedPacks | null {
     if (after !== null && !this.has(after)) return null;
@@ -165,12 +175,13 @@ export class ArchiveRows {
   }
 
   /**
-   * Adds messages whose packs are written, all of them or none. One that is there already stays, unless it was made from an answer and
-   * comes as it is now.
+   * Adds messages whose packs are written, all of them or none. One that is there already stays,
+   * unless it was made from an answer and comes as it is now.
    *
    * @param generation see `NotedPacks`
    * @param now seconds since the epoch
-   * @returns false when the packs are not noted any more: then nothing is added, and what was written should go
+   * @returns false when the packs are not noted any more: then nothing is added, and what was
+   *   written should go
    */
   add(generation: string, rows: readonly ArchiveRow[], now: number): boolean {
     if (generation !== this.generation()) return false;
@@ -180,7 +191,11 @@ export class ArchiveRows {
     return true;
   }
 
-  /** Messages in the order in which they were archived. @param after the id of the last one of the page before, else 0 */
+  /**
+   * Messages in the order in which they were archived.
+   *
+   * @param after the id of the last one of the page before, else 0
+   */
   page(after: number, limits: PageLimits): ArchivePage<number> {
     if (!this.exists()) return { rows: [], next: null };
     const found = this.sql
@@ -252,8 +267,8 @@ export class ArchiveRows {
   }
 
   /**
-   * Deletes everything but the names of the packs, which are still in R2 (see `forgetPacks`). To be called when the conversation has
-   * tables.
+   * Deletes everything but the names of the packs, which are still in R2 (see `forgetPacks`). To be
+   * called when the conversation has tables.
    *
    * @returns these names, those that an earlier deletion has left included
    */
@@ -337,7 +352,11 @@ export class ArchiveRows {
       .generation;
   }
 
-  /** The conversation's own tables too: by them it is known that something is kept. @returns their generation */
+  /**
+   * The conversation's own tables too: by them it is known that something is kept.
+   *
+   * @returns their generation
+   */
   private make(): string {
     const generation = crypto.randomUUID();
     this.tables.make();

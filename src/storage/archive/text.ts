@@ -1,14 +1,18 @@
 /**
- * What is searched in an archive, and how a caller asks for it, in terms of SQLite's full text search (https://www.sqlite.org/fts5.html).
+ * What is searched in an archive, and how a caller asks for it, in terms of SQLite's full text
+ * search (https://www.sqlite.org/fts5.html).
  *
- * Its tokens are runs of letters and digits. In scripts that put no space between words such a run is a whole sentence, so there each
- * character is made a token of its own, and a word is found as the characters that follow each other.
+ * Its tokens are runs of letters and digits. In scripts that put no space between words such a run
+ * is a whole sentence, so there each character is made a token of its own, and a word is found as
+ * the characters that follow each other.
  */
 
 /** Of a query, in characters. */
 export const LONGEST_QUERY = 256;
 
-/** Of one message, in characters: at most 600 KB of UTF-8, well under what a row may have (2 MB). */
+/**
+ * Of one message, in characters: at most 600 KB of UTF-8, well under what a row may have (2 MB).
+ */
 const LONGEST_TEXT = 200_000;
 
 const SPACELESS =
@@ -28,8 +32,9 @@ export function searchable(texts: readonly string[]): string {
 }
 
 /**
- * The query for messages that hold all of these words, in any order. Each word is a string of the query language, so that none of its
- * operators is one; what stands between two signs in a word (`src/a.ts`) must follow each other in the message too.
+ * The query for messages that hold all of these words, in any order. Each word is a string of the
+ * query language, so that none of its operators is one; what stands between two signs in a word
+ * (`src/a.ts`) must follow each other in the message too.
  *
  * @returns an expression for MATCH; undefined when there is no word
  */
@@ -47,7 +52,9 @@ export function readable(snippet: string): string {
   return snippet.replaceAll(SEPARATOR, '');
 }
 
-/** A word of another script may stand right beside such characters, so they are parted from it too. */
+/**
+ * A word of another script may stand right beside such characters, so they are parted from it too.
+ */
 function separated(text: string): string {
   return text.replace(SPACELESS, (run) => ['', ...run, ''].join(SEPARATOR));
 }

@@ -1,9 +1,10 @@
 /**
- * The version chain of one conversation's summaries, over the SQLite of its Durable Object: who may write, what then stands, and
- * which version serves.
+ * The version chain of one conversation's summaries, over the SQLite of its Durable Object: who may
+ * write, what then stands, and which version serves.
  *
- * Every method is one synchronous decision: nothing awaits between what it reads and what it writes, since input gates don't cover
- * `fetch` or R2. What is read is in `memory-rows.ts`, what is written in `memory-writer.ts`.
+ * Every method is one synchronous decision: nothing awaits between what it reads and what it
+ * writes, since input gates don't cover `fetch` or R2. What is read is in `memory-rows.ts`, what is
+ * written in `memory-writer.ts`.
  */
 
 import { Lineages } from './lineages.ts';
@@ -37,7 +38,10 @@ export interface ChainPorts extends WriterPorts {
   readonly newLease: () => string;
 }
 
-/** After so many attempts, those of writers that were given up included, one that is given up counts as a failure. */
+/**
+ * After so many attempts, those of writers that were given up included, one that is given up counts
+ * as a failure.
+ */
 const MOST_TAKEOVERS = 5;
 
 export class MemoryChain {
@@ -61,7 +65,10 @@ export class MemoryChain {
     this.lineages = new Lineages(this.tables, this.state, opening);
   }
 
-  /** Makes one caller the writer of a summary. A digest counts as ready: a text once used is not replaced. */
+  /**
+   * Makes one caller the writer of a summary. A digest counts as ready: a text once used is not
+   * replaced.
+   */
   claim(request: ClaimRequest): Claim {
     const lineage = this.lineages.of(request);
     const claim = this.decide(request, lineage);
@@ -102,7 +109,11 @@ export class MemoryChain {
     return { state: 'claimed', memoryId, lease, base };
   }
 
-  /** Counts another attempt and renews the lease. @returns false when the lease is lost, and the caller should stop */
+  /**
+   * Counts another attempt and renews the lease.
+   *
+   * @returns false when the lease is lost, and the caller should stop
+   */
   retrying(memoryId: number, lease: string, error: string): boolean {
     if (!this.rows.holds(memoryId, lease)) return false;
     this.writer.retry(memoryId, error);
@@ -111,7 +122,11 @@ export class MemoryChain {
     return true;
   }
 
-  /** Renews the lease, for work that goes on. @returns false when it is lost, and the caller should stop */
+  /**
+   * Renews the lease, for work that goes on.
+   *
+   * @returns false when it is lost, and the caller should stop
+   */
   renew(memoryId: number, lease: string): boolean {
     if (!this.rows.holds(memoryId, lease)) return false;
     this.writer.renew(memoryId);
@@ -119,8 +134,8 @@ export class MemoryChain {
   }
 
   /**
-   * Keeps a part of a long prefix as a version of its own, which the claimed row is then built upon, and renews the lease. A version
-   * that is there already stays.
+   * Keeps a part of a long prefix as a version of its own, which the claimed row is then built
+   * upon, and renews the lease. A version that is there already stays.
    *
    * @returns the version; null when the lease is lost
    * @throws RangeError when the text is too long
@@ -141,8 +156,8 @@ export class MemoryChain {
   }
 
   /**
-   * @returns the version that stands for the boundary: this one, or one that was there before. null when the lease is lost and there
-   * is none
+   * @returns the version that stands for the boundary: this one, or one that was there before. null
+   *   when the lease is lost and there is none
    * @throws RangeError when the text is too long
    */
   complete(memoryId: number, lease: string, written: Written): Memory | null {
@@ -156,7 +171,8 @@ export class MemoryChain {
       return before;
     }
     if (before) {
-      // A longer claim has passed through this boundary and its text may be in use, so this one must not come before it.
+      // A longer claim has passed through this boundary and its text may be in use, so this one
+      // must not come before it.
       this.writer.close(memoryId, 'superseded');
       return before;
     }
@@ -188,7 +204,8 @@ export class MemoryChain {
   }
 
   /**
-   * Keeps a digest for a boundary that nobody is to summarise now, so that it stays once it was used.
+   * Keeps a digest for a boundary that nobody is to summarise now, so that it stays once it was
+   * used.
    *
    * @param baseMemoryId what the digest goes on from
    * @returns what stands for the boundary: this one, or one that was there before
@@ -204,7 +221,9 @@ export class MemoryChain {
     return this.rows.row(this.writer.keepDigest(request, lineage, baseMemoryId, digest));
   }
 
-  /** The longest version that may serve. With a round, its first answer holds for all its requests. */
+  /**
+   * The longest version that may serve. With a round, its first answer holds for all its requests.
+   */
   find(request: FindRequest): Found {
     const { strategyHash, boundaries, round } = request;
     const lineage = this.lineages.find(boundaries, round);
@@ -229,7 +248,9 @@ export class MemoryChain {
     return this.tables.exists();
   }
 
-  /** Decides up to which hash a round's digest reaches, unless that is decided; empty: it has none. */
+  /**
+   * Decides up to which hash a round's digest reaches, unless that is decided; empty: it has none.
+   */
   pinDigest(round: string, strategyHash: string, hash: string): void {
     this.pins.pinDigest(round, strategyHash, hash);
   }

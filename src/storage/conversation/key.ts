@@ -14,7 +14,10 @@ export type ConversationMemoryStub<Material = unknown> = Remote<ConversationApi<
 export type UserMemoryStub = Remote<UserApi>;
 export type TenantMemoryStub = Remote<TenantApi>;
 
-/** An object knows its own name up to 1024 bytes (https://developers.cloudflare.com/durable-objects/api/id/). In characters. */
+/**
+ * An object knows its own name up to 1024 bytes
+ * (https://developers.cloudflare.com/durable-objects/api/id/). In characters.
+ */
 const LONGEST_PART = 256;
 
 /** `{tenant}:{user}:{session}`; the user is empty when there is none. */
@@ -34,17 +37,29 @@ export function tenantIn(name: string): string {
   return name.slice(0, name.indexOf(':'));
 }
 
-/** The session as it stands in the name: the conversation's key among those of its user. @param name from `conversationName` */
+/**
+ * The session as it stands in the name: the conversation's key among those of its user.
+ *
+ * @param name from `conversationName`
+ */
 export function sessionIn(name: string): string {
   return name.slice(name.lastIndexOf(':') + 1);
 }
 
-/** The hash that a session was made of; undefined where a caller has named it. @param name from `conversationName` */
+/**
+ * The hash that a session was made of; undefined where a caller has named it.
+ *
+ * @param name from `conversationName`
+ */
 export function openingIn(name: string): string | undefined {
   return /^#([^#].*)$/.exec(sessionIn(name))?.[1];
 }
 
-/** The name of the user whose conversation it is; undefined when it is nobody's. @param name from `conversationName` */
+/**
+ * The name of the user whose conversation it is; undefined when it is nobody's.
+ *
+ * @param name from `conversationName`
+ */
 export function userNameIn(name: string): string | undefined {
   const user = name.slice(0, name.lastIndexOf(':'));
   return user.endsWith(':') ? undefined : user;
@@ -66,8 +81,9 @@ export function userMemory(env: Env, name: string): UserMemoryStub {
 }
 
 /**
- * Calls an object, and once more when the platform says that this may help. An overloaded object is left alone: a second call
- * would make it worse (https://developers.cloudflare.com/durable-objects/best-practices/error-handling/).
+ * Calls an object, and once more when the platform says that this may help. An overloaded object is
+ * left alone: a second call would make it worse
+ * (https://developers.cloudflare.com/durable-objects/best-practices/error-handling/).
  *
  * @param open gets the stub: one that has thrown may be broken, so the second call takes a new one
  */
@@ -99,7 +115,10 @@ function partOf(text: string): string {
   return `##${createHash('sha256').update(encoded).digest('hex')}`;
 }
 
-/** As a URL component. JSON may hold half of a surrogate pair, which `encodeURIComponent` refuses: it becomes `%uD83D`. */
+/**
+ * As a URL component. JSON may hold half of a surrogate pair, which `encodeURIComponent` refuses:
+ * it becomes `%uD83D`.
+ */
 function encode(part: string): string {
   return part.replace(/[\s\S]/gu, (character) =>
     character.isWellFormed()

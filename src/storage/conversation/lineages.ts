@@ -1,10 +1,11 @@
 /**
- * Lineages: the conversations that one object holds where its session is the hash of an opening, which all that open alike share. Each has
- * its own health, its own bound on rows and pins, and its own writer. An object whose session a caller has named has one lineage, the
- * empty one.
+ * Lineages: the conversations that one object holds where its session is the hash of an opening,
+ * which all that open alike share. Each has its own health, its own bound on rows and pins, and its
+ * own writer. An object whose session a caller has named has one lineage, the empty one.
  *
- * Rows belong to the lineage of the newest row among the array's own boundaries. The row of the opening itself belongs to everybody, so
- * what is built upon it begins a lineage. A rolling conversation is known by its last round too: its rows may not reach beyond the opening.
+ * Rows belong to the lineage of the newest row among the array's own boundaries. The row of the
+ * opening itself belongs to everybody, so what is built upon it begins a lineage. A rolling
+ * conversation is known by its last round too: its rows may not reach beyond the opening.
  */
 import type { Boundary } from '../../memory/conversation/passage.ts';
 import { type ClaimRequest, HEALTHY, type Health, type Round } from './memories.ts';
@@ -44,7 +45,11 @@ export class Lineages {
     return this.find([...bases, boundary], round) ?? ownHash(round) ?? boundary.prefixHash;
   }
 
-  /** Notes that a lineage is in use, by a round if there is one. To be called when there are tables. @param now in milliseconds */
+  /**
+   * Notes that a lineage is in use, by a round if there is one. To be called when there are tables.
+   *
+   * @param now in milliseconds
+   */
   use(lineage: string, round: Round | undefined, now: number): void {
     if (lineage === NAMED) return;
     const hash = ownHash(round);
@@ -128,7 +133,10 @@ export class Lineages {
   }
 }
 
-/** The hash of a round by which its conversation is known; undefined for the first one, whose question may be anybody's. */
+/**
+ * The hash of a round by which its conversation is known; undefined for the first one, whose
+ * question may be anybody's.
+ */
 function ownHash(round: Round | undefined): string | undefined {
   return round && round.previous !== null ? round.hash : undefined;
 }

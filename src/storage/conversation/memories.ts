@@ -1,13 +1,19 @@
 /**
- * The version chain of summaries as plain data: what is stored, what is asked and answered, and the two decisions that need no
- * table, who holds a row and how healthy a conversation is.
+ * The version chain of summaries as plain data: what is stored, what is asked and answered, and the
+ * two decisions that need no table, who holds a row and how healthy a conversation is.
  */
 import type { Boundary } from '../../memory/conversation/passage.ts';
 
-/** Rows that code made, not a model, name this as their model. They are served, and never built upon. */
+/**
+ * Rows that code made, not a model, name this as their model. They are served, and never built
+ * upon.
+ */
 export const DIGEST_MODEL = 'digest';
 
-/** A row that has been processing for so long is stuck, whatever its lease says, in milliseconds (design §7). */
+/**
+ * A row that has been processing for so long is stuck, whatever its lease says, in milliseconds
+ * (design §7).
+ */
 export const STUCK_MS = 300_000;
 
 /** A rest of nothing would not double. In milliseconds. */
@@ -18,7 +24,10 @@ const LONGEST_REST_MS = 3_600_000;
 
 export type MemoryStatus = 'processing' | 'completed' | 'failed';
 
-/** One version: a summary of the messages before a boundary, made, being made, or failed. Times in milliseconds. */
+/**
+ * One version: a summary of the messages before a boundary, made, being made, or failed. Times in
+ * milliseconds.
+ */
 export interface Memory {
   readonly memory_id: number;
   /** The version that it was built upon. */
@@ -30,7 +39,10 @@ export interface Memory {
   readonly end_sequence: number;
   readonly base_end_seq: number | null;
   readonly window_size: number | null;
-  /** How many messages of the array stand before the boundary; in answers to `claim` and `find`, of the asking array. */
+  /**
+   * How many messages of the array stand before the boundary; in answers to `claim` and `find`, of
+   * the asking array.
+   */
   readonly covers_end: number;
   readonly status: MemoryStatus;
   readonly memory_text: string | null;
@@ -44,7 +56,10 @@ export interface Memory {
   readonly error: string | null;
   readonly created_at: number;
   readonly generation_time_ms: number | null;
-  /** Where the transcript starts: the hash of what stands before it (empty: nothing), and the ref that it names for that. */
+  /**
+   * Where the transcript starts: the hash of what stands before it (empty: nothing), and the ref
+   * that it names for that.
+   */
   readonly transcript_from: string;
   readonly transcript_earlier: string | null;
 }
@@ -72,13 +87,20 @@ export interface ClaimRequest {
   readonly leaseMs: number;
   /** How long a degraded conversation rests at first. */
   readonly retryIntervalMs: number;
-  /** `boundary`: only a summary of the same boundary in the making keeps this one waiting. `conversation`: any of the same strategy. */
+  /**
+   * `boundary`: only a summary of the same boundary in the making keeps this one waiting.
+   * `conversation`: any of the same strategy.
+   */
   readonly exclusive: 'boundary' | 'conversation';
-  /** The message with which the material begins: where no base reaches up to there, nothing is claimed. */
+  /**
+   * The message with which the material begins: where no base reaches up to there, nothing is
+   * claimed.
+   */
   readonly from: number;
   /**
-   * The round that asks, when it has asked `find` before. `find` pins nothing while there are no rows, so the claim pins such a round
-   * to no memory; or its later requests would see the one that is now being made.
+   * The round that asks, when it has asked `find` before. `find` pins nothing while there are no
+   * rows, so the claim pins such a round to no memory; or its later requests would see the one that
+   * is now being made.
    */
   readonly round?: Round;
 }
@@ -137,7 +159,10 @@ export interface Found {
   /** Whether this round uses another memory than the round before. */
   readonly moved: boolean;
   readonly health: HealthState;
-  /** The hashes up to which the digests of this round and of the one before reach; empty: none; null: not decided. */
+  /**
+   * The hashes up to which the digests of this round and of the one before reach; empty: none;
+   * null: not decided.
+   */
   readonly digest: { readonly here: string | null; readonly before: string | null };
   /** Whether anything is ready for this strategy, of whatever boundary. */
   readonly known: boolean;
@@ -200,7 +225,11 @@ export function isHeld(row: { lease_until: number; created_at: number }, now: nu
   return now < row.lease_until && now - row.created_at < STUCK_MS;
 }
 
-/** SQLite rows and strings end at 2 MB (https://developers.cloudflare.com/durable-objects/platform/limits/), which a local workerd does not enforce. */
+/**
+ * SQLite rows and strings end at 2 MB
+ * (https://developers.cloudflare.com/durable-objects/platform/limits/), which a local workerd does
+ * not enforce.
+ */
 const LONGEST_TEXT_BYTES = 1_000_000;
 
 /** @throws RangeError when a text is too long to be stored */

@@ -1,6 +1,6 @@
 /**
- * The Durable Object of one conversation (design §7). The chain decides; this class gives it a clock, a log and waiters, and does the
- * background work under its own `waitUntil`.
+ * The Durable Object of one conversation (design §7). The chain decides; this class gives it a
+ * clock, a log and waiters, and does the background work under its own `waitUntil`.
  */
 
 import { DurableObject } from 'cloudflare:workers';
@@ -41,7 +41,10 @@ const REMEMBERED_COSTS = { bytes: 32 * 1024, sizeOf: () => 64 };
 /** How often a conversation that is in use says so to its tenant's object. In milliseconds. */
 const TELLING_MS = 60 * 60_000;
 
-/** @param Material what a summary is made from. It holds the caller's key: it stays in memory, and is neither stored nor logged */
+/**
+ * @param Material what a summary is made from. It holds the caller's key: it stays in memory, and
+ *   is neither stored nor logged
+ */
 export abstract class ConversationMemoryObject<Material>
   extends DurableObject<Env>
   implements ConversationApi<Material>
@@ -69,7 +72,9 @@ export abstract class ConversationMemoryObject<Material>
     this.ctx.storage.transactionSync(work),
   );
 
-  /** Makes the summary of a claim in the background, and ends the claim with `complete` or `fail`. */
+  /**
+   * Makes the summary of a claim in the background, and ends the claim with `complete` or `fail`.
+   */
   protected abstract write(material: Material, claim: Claimed, request: ClaimRequest): Promise<void>;
 
   // What each method does stands in `ConversationApi`.
@@ -226,7 +231,10 @@ export abstract class ConversationMemoryObject<Material>
     }
   }
 
-  /** Does what may write, and before anything is written tells the tenant's object of this conversation: it could not be found otherwise. */
+  /**
+   * Does what may write, and before anything is written tells the tenant's object of this
+   * conversation: it could not be found otherwise.
+   */
   private async writing<Result>(work: () => Result): Promise<Result> {
     if (this.chain.state.toldAt() === 0) await this.tell();
     const result = work();
@@ -267,7 +275,9 @@ export abstract class ConversationMemoryObject<Material>
   }
 }
 
-/** Who waits for which row. In memory only: a call that waits keeps its object from being evicted. */
+/**
+ * Who waits for which row. In memory only: a call that waits keeps its object from being evicted.
+ */
 class Waiters {
   private readonly byRow = new Map<number, Set<() => void>>();
 

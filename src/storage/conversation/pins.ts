@@ -1,6 +1,7 @@
 /**
- * Which memory, and which digest, each round of a conversation uses, so that all its requests see the same. Nothing is pinned while there
- * are no rows. Each lineage has its own bound (see `lineages.ts`).
+ * Which memory, and which digest, each round of a conversation uses, so that all its requests see
+ * the same. Nothing is pinned while there are no rows. Each lineage has its own bound (see
+ * `lineages.ts`).
  */
 import type { FindRequest, Memory } from './memories.ts';
 import type { MemoryRows } from './rows.ts';
@@ -18,7 +19,8 @@ export class Pins {
   }
 
   /**
-   * The version that a round uses; the first to ask decides. A pin whose row has gone, or is of other messages, is decided anew.
+   * The version that a round uses; the first to ask decides. A pin whose row has gone, or is of
+   * other messages, is decided anew.
    *
    * @param lineage null: nothing is stored of this conversation, and nothing is pinned
    */
@@ -44,7 +46,9 @@ export class Pins {
       .toArray()[0]?.memory_id;
   }
 
-  /** The hash up to which a round's digest reaches; empty: it has none; null: that is not decided. */
+  /**
+   * The hash up to which a round's digest reaches; empty: it has none; null: that is not decided.
+   */
   digestOf(round: string, strategyHash: string): string | null {
     if (!this.tables.exists()) return null;
     const [pin] = this.tables.sql

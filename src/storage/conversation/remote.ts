@@ -23,7 +23,9 @@ import type {
   Written,
 } from './memories.ts';
 
-/** What is left of a conversation: nothing, now or before; its settings; or all, since it is in use. */
+/**
+ * What is left of a conversation: nothing, now or before; its settings; or all, since it is in use.
+ */
 export type Left =
   | {
       readonly of: 'nothing' | 'settings';
@@ -51,7 +53,10 @@ export interface SummaryChain {
   spend(memoryId: number, usage: TokenUsage): void;
 }
 
-/** @param Material what a summary is made from. It holds the caller's key: it stays in memory, and is neither stored nor logged */
+/**
+ * @param Material what a summary is made from. It holds the caller's key: it stays in memory, and
+ *   is neither stored nor logged
+ */
 export interface ConversationApi<Material> extends SummaryChain {
   /** See `MemoryChain` and `ConversationState` for what these do and throw. */
   claim(request: ClaimRequest): Promise<Claim>;
@@ -70,7 +75,10 @@ export interface ConversationApi<Material> extends SummaryChain {
 
   /** Claims, and when that succeeds makes the summary in the background. Returns at once. */
   roll(request: ClaimRequest, material: Material): Promise<Claim['state']>;
-  /** Writes in the background what the caller has claimed: it may take longer than the caller lives. Returns at once. */
+  /**
+   * Writes in the background what the caller has claimed: it may take longer than the caller lives.
+   * Returns at once.
+   */
   takeOver(claim: Claimed, request: ClaimRequest, material: Material): void;
   /** Takes a claim back, and leaves nothing where there is nothing else. */
   abandon(memoryId: number, lease: string): Promise<void>;
@@ -82,15 +90,22 @@ export interface ConversationApi<Material> extends SummaryChain {
   settled(memoryId: number, ms: number): Promise<TokenUsage | null>;
 
   /**
-   * Deletes everything but the names of the packs, which the caller deletes from R2 and then has forgotten: a call that fails in between can
-   * be made again. Who still writes for this conversation has lost its lease.
+   * Deletes everything but the names of the packs, which the caller deletes from R2 and then has
+   * forgotten: a call that fails in between can be made again. Who still writes for this
+   * conversation has lost its lease.
    *
-   * @param unusedSince where given, only a conversation that was not used since then is deleted, and its settings stay; in milliseconds
+   * @param unusedSince where given, only a conversation that was not used since then is deleted,
+   *   and its settings stay; in milliseconds
    */
   leave(unusedSince?: number): Promise<Left>;
-  /** To be called when the packs of `leave` are gone. Leaves nothing where there is nothing else. */
+  /**
+   * To be called when the packs of `leave` are gone. Leaves nothing where there is nothing else.
+   */
   forgetPacks(packs: readonly string[]): Promise<void>;
-  /** Deletes everything, but no packs from R2. Who still writes for this conversation has lost its lease. */
+  /**
+   * Deletes everything, but no packs from R2. Who still writes for this conversation has lost its
+   * lease.
+   */
   clear(): Promise<void>;
 
   /** See `ArchiveRows` for what these do. */
@@ -99,12 +114,16 @@ export interface ConversationApi<Material> extends SummaryChain {
   addToArchive(generation: string, rows: readonly ArchiveRow[]): boolean;
   /** A page of the archive; null when nothing is kept of the conversation. */
   archived(after: number, limits: PageLimits): ArchivePage<number> | null;
-  /** A page of what a search of the archive finds; null when nothing is kept of the conversation. */
+  /**
+   * A page of what a search of the archive finds; null when nothing is kept of the conversation.
+   */
   searchArchive(
     match: string,
     place: SearchPlace | null,
     limits: PageLimits,
   ): ArchivePage<SearchPlace> | null;
-  /** The best of what a search of the archive finds; null when nothing is kept of the conversation. */
+  /**
+   * The best of what a search of the archive finds; null when nothing is kept of the conversation.
+   */
   archiveHits(match: string, limit: number, keys: readonly string[] | null): readonly ArchiveHit[] | null;
 }

@@ -1,6 +1,7 @@
 /**
- * What can be read of the versions of one conversation. Rows match by the hash of the messages before their boundary, so forks
- * share an object and never see each other. While there are no tables, a search finds nothing.
+ * What can be read of the versions of one conversation. Rows match by the hash of the messages
+ * before their boundary, so forks share an object and never see each other. While there are no
+ * tables, a search finds nothing.
  */
 import type { Boundary } from '../../memory/conversation/passage.ts';
 import {
@@ -15,14 +16,20 @@ import type { MemoryTables } from './tables.ts';
 
 const LISTED_MEMORIES = 100;
 
-/** As many as a conversation can have messages (design §9): their hashes stay under the 2 MB that a bound string may have. */
+/**
+ * As many as a conversation can have messages (design §9): their hashes stay under the 2 MB that a
+ * bound string may have.
+ */
 const MOST_CANDIDATES = 20_000;
 
 const COLUMNS = `m.memory_id, m.base_memory_id, m.prefix_hash, m.strategy_hash, m.start_sequence, m.end_sequence,
   m.base_end_seq, m.window_size, m.covers_end, m.status, m.memory_text, m.ref, m.tokens, m.model, m.attempts, m.error,
   m.created_at, m.generation_time_ms, m.transcript_from, m.transcript_earlier`;
 
-/** Of several for one boundary the first to be completed stands, a digest before a summary of the same millisecond. */
+/**
+ * Of several for one boundary the first to be completed stands, a digest before a summary of the
+ * same millisecond.
+ */
 const FIRST = `m.completed_at, m.model <> '${DIGEST_MODEL}', m.memory_id`;
 
 /** `Memory` as a type of its own, since an interface is no row. */
@@ -59,7 +66,11 @@ export class MemoryRows {
       .one();
   }
 
-  /** How long a degraded conversation rests at first, in milliseconds. @throws when there is no such row */
+  /**
+   * How long a degraded conversation rests at first, in milliseconds.
+   *
+   * @throws when there is no such row
+   */
   retryIntervalMs(memoryId: number): number {
     const { retry_interval_ms } = this.tables.sql
       .exec<{ retry_interval_ms: number }>(
@@ -71,8 +82,9 @@ export class MemoryRows {
   }
 
   /**
-   * The completed version of the longest of these boundaries; of several for one boundary, the first. All hashes go in one query,
-   * as one parameter; the index is named, since the other one would cost hashes × rows.
+   * The completed version of the longest of these boundaries; of several for one boundary, the
+   * first. All hashes go in one query, as one parameter; the index is named, since the other one
+   * would cost hashes × rows.
    */
   longest(
     strategyHash: string,
@@ -101,8 +113,8 @@ export class MemoryRows {
   }
 
   /**
-   * The completed version of a claim's boundary. The lease is asked for as well as the id: after `clear`, ids begin anew, and a late
-   * writer must not be given the summary of other messages.
+   * The completed version of a claim's boundary. The lease is asked for as well as the id: after
+   * `clear`, ids begin anew, and a late writer must not be given the summary of other messages.
    */
   instead(memoryId: number, lease: string): Memory | null {
     if (!this.tables.exists()) return null;
@@ -141,7 +153,10 @@ export class MemoryRows {
       .toArray();
   }
 
-  /** Whether this lease is the one under which the row is being written. Until someone takes over, a late writer holds it too. */
+  /**
+   * Whether this lease is the one under which the row is being written. Until someone takes over, a
+   * late writer holds it too.
+   */
   holds(memoryId: number, lease: string): boolean {
     return this.has("memory_id = ? AND lease = ? AND status = 'processing'", memoryId, lease);
   }
@@ -160,12 +175,17 @@ export class MemoryRows {
     return this.has("strategy_hash = ? AND status = 'completed' AND lineage = ?", strategyHash, lineage);
   }
 
-  /** The newest versions and what can be counted of all. To be asked only when there are tables. @param now in milliseconds */
+  /**
+   * The newest versions and what can be counted of all. To be asked only when there are tables.
+   *
+   * @param now in milliseconds
+   */
   listing(now: number): Pick<Overview, 'conversation_memory' | 'memories' | 'stats' | 'stuck'> {
     const { sql } = this.tables;
     const newest = sql
       .exec<{ memory_text: string }>(
-        // A claimed row is older than the chunks it was built upon, and may be done in the same millisecond.
+        // A claimed row is older than the chunks it was built upon, and may be done in the same
+        // millisecond.
         `SELECT memory_text FROM memories WHERE status = 'completed'
          ORDER BY completed_at DESC, covers_end DESC, memory_id DESC LIMIT 1`,
       )

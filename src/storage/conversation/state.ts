@@ -1,4 +1,7 @@
-/** What one conversation keeps beside its versions, one value each: its health, its settings and its frozen injection. */
+/**
+ * What one conversation keeps beside its versions, one value each: its health, its settings and its
+ * frozen injection.
+ */
 import { assertFits, HEALTHY, type Health, type Settings } from './memories.ts';
 import type { MemoryTables } from './tables.ts';
 
@@ -48,7 +51,12 @@ export class ConversationState {
     this.tables.set('told_at', String(at));
   }
 
-  /** The first text stays, so that its bytes never change. @returns the one that stays @throws RangeError when it is too long */
+  /**
+   * The first text stays, so that its bytes never change.
+   *
+   * @returns the one that stays
+   * @throws RangeError when it is too long
+   */
   freezeInjection(text: string): string {
     const frozen = this.injection();
     if (frozen !== null) return frozen;

@@ -1,6 +1,6 @@
 /**
- * The tables of one conversation, in the SQLite of its Durable Object. They are made by the first write: a look at an unknown
- * conversation leaves nothing. See `storage-schema.md`.
+ * The tables of one conversation, in the SQLite of its Durable Object. They are made by the first
+ * write: a look at an unknown conversation leaves nothing. See `storage-schema.md`.
  */
 
 const SCHEMA_VERSION = '2';
@@ -77,7 +77,9 @@ type StateKey =
   | 'frozen_injection'
   | 'told_at';
 
-/** Who reads asks `exists` first, who writes calls `make` first. `get` and `set` do so themselves. */
+/**
+ * Who reads asks `exists` first, who writes calls `make` first. `get` and `set` do so themselves.
+ */
 export class MemoryTables {
   readonly sql: SqlStorage;
   private known: boolean | undefined;

@@ -1,6 +1,7 @@
 /**
- * Every change of the versions of one conversation, and the lines of the log that tell of it. It decides nothing: the chain has asked
- * whether the lease is held and made the tables before it calls.
+ * Every change of the versions of one conversation, and the lines of the log that tell of it. It
+ * decides nothing: the chain has asked whether the lease is held and made the tables before it
+ * calls.
  */
 import type { LogFields } from '../../log.ts';
 import type { Boundary } from '../../memory/conversation/passage.ts';
@@ -130,7 +131,8 @@ export class MemoryWriter {
   }
 
   /**
-   * A completed row beside a claimed one, with its base and its window. It is not told of yet: first the claimed row is to follow.
+   * A completed row beside a claimed one, with its base and its window. It is not told of yet:
+   * first the claimed row is to follow.
    *
    * @param boundary null: the claimed one's own
    * @returns its id
@@ -192,8 +194,9 @@ export class MemoryWriter {
   }
 
   /**
-   * Of a lineage, failed rows go first, then the oldest. What is being written stays, and what it is built upon. A row whose base is gone is none
-   * the worse: its text stands for all that is before its boundary.
+   * Of a lineage, failed rows go first, then the oldest. What is being written stays, and what it
+   * is built upon. A row whose base is gone is none the worse: its text stands for all that is
+   * before its boundary.
    */
   private prune(lineage: string): void {
     const now = this.ports.now();

@@ -10,7 +10,10 @@ const REMEMBERED = { bytes: 4 * 1024 * 1024 };
 /** Tenants of which all was forgotten at once. */
 const REMEMBERED_TENANTS = { bytes: 256 * 1024 };
 
-/** What this isolate knows to be stored, by tenant: refs, manifests, uses. What another isolate deletes is noticed when its trust ends. */
+/**
+ * What this isolate knows to be stored, by tenant: refs, manifests, uses. What another isolate
+ * deletes is noticed when its trust ends.
+ */
 export class KnownRefs {
   private readonly seen = new TenantLru<number>(REMEMBERED);
   private readonly forgotten = new Lru<number>(REMEMBERED_TENANTS);

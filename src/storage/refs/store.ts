@@ -1,4 +1,7 @@
-/** Refs in R2: removed contents, encrypted, under `{tenant}/{ref}`. See `storage-schema.md` for every key. */
+/**
+ * Refs in R2: removed contents, encrypted, under `{tenant}/{ref}`. See `storage-schema.md` for
+ * every key.
+ */
 import { type Metadata, type Opened, openEnvelope, sealEnvelope } from '../../tenant/envelope.ts';
 import type { Tenant } from '../../tenant/identity.ts';
 import { TenantBucket } from '../tenant/bucket.ts';
@@ -81,8 +84,8 @@ export class RefStore {
   /**
    * Deletes contents.
    *
-   * The tenant's manifests go first, since one of them may say that these refs are written, and again afterwards, since another request
-   * may have written one meanwhile.
+   * The tenant's manifests go first, since one of them may say that these refs are written, and
+   * again afterwards, since another request may have written one meanwhile.
    */
   async delete(refs: readonly string[]): Promise<void> {
     if (refs.length === 0) return;
@@ -112,7 +115,10 @@ export class RefStore {
     await this.bucket.note(manifest, { oldest: String(oldest) });
   }
 
-  /** When the oldest of a manifest's refs was uploaded, in milliseconds; undefined when there is no such manifest. */
+  /**
+   * When the oldest of a manifest's refs was uploaded, in milliseconds; undefined when there is no
+   * such manifest.
+   */
   async oldestIn(manifest: string): Promise<number | undefined> {
     const looked = await this.bucket.look(manifest);
     return looked && Number(looked.metadata.oldest ?? 0);

@@ -1,8 +1,10 @@
 /**
- * Writing ahead of the view: which refs are known to be written, and the writing of those that are not.
+ * Writing ahead of the view: which refs are known to be written, and the writing of those that are
+ * not.
  *
- * A view may name a ref only when its write is known to be done. One look at a manifest proves all refs up to a frontier; what it
- * does not prove is written, a few at a time and within a time limit; and what is still not known then stays in full.
+ * A view may name a ref only when its write is known to be done. One look at a manifest proves all
+ * refs up to a frontier; what it does not prove is written, a few at a time and within a time
+ * limit; and what is still not known then stays in full.
  */
 
 import { AT_ONCE, Slots } from '../../lib/slots.ts';
@@ -42,7 +44,10 @@ export class RefWriter {
   /** What was logged: where storage is down, each ref fails alike. */
   private readonly logged = new Set<string>();
   private readonly slots = new Slots(AT_ONCE);
-  /** Names that were seen written in this request, and when they were uploaded: of a manifest, the oldest of its refs. */
+  /**
+   * Names that were seen written in this request, and when they were uploaded: of a manifest, the
+   * oldest of its refs.
+   */
   private readonly seen = new Map<string, number>();
 
   constructor({ store, tenant, known, waitUntil, uses, retention, log }: RefWriterPorts) {
@@ -60,8 +65,9 @@ export class RefWriter {
   }
 
   /**
-   * Makes sure that the contents of a view are written, as far as that is possible before `limit`. Never throws: what has failed
-   * or is late is simply not known afterwards (see `isKnown`). Late writes go on in the background.
+   * Makes sure that the contents of a view are written, as far as that is possible before `limit`.
+   * Never throws: what has failed or is late is simply not known afterwards (see `isKnown`). Late
+   * writes go on in the background.
    *
    * @param segments contents by segment, oldest first
    * @param limit resolves when waiting is over
@@ -85,7 +91,10 @@ export class RefWriter {
     await Promise.all([this.writeUnknown(contents), this.noteUses(contents)]);
   }
 
-  /** Notes that what a view names is in use, whoever has put it there: an array may hold markers from before. Never throws. */
+  /**
+   * Notes that what a view names is in use, whoever has put it there: an array may hold markers
+   * from before. Never throws.
+   */
   async use(refs: readonly string[]): Promise<void> {
     const contents = refs.map((ref) => ({ ref }));
     const noted = this.tellUses(refs, new Set());
@@ -110,8 +119,9 @@ export class RefWriter {
   }
 
   /**
-   * A manifest vouches for everything from the array's beginning to a frontier. So one look is enough while the frontier stays,
-   * and after a move one more, at the manifest of the frontier before.
+   * A manifest vouches for everything from the array's beginning to a frontier. So one look is
+   * enough while the frontier stays, and after a move one more, at the manifest of the frontier
+   * before.
    */
   private async ensureAll(segments: readonly (readonly StoredContent[])[]): Promise<void> {
     const all = segments.flat();
@@ -123,13 +133,17 @@ export class RefWriter {
     const earlier = segments.slice(0, -1).flat();
     if (earlier.length > 0) await this.isProven(earlier, this.manifestOf(earlier));
     await this.writeUnknown(all);
-    // Only what is wholly written gets its manifest, and nobody waits for it: it spares later requests their looks.
+    // Only what is wholly written gets its manifest, and nobody waits for it: it spares later
+    // requests their looks.
     if (manifest !== undefined && all.every(({ ref }) => this.isKnown(ref)))
       this.waitUntil(this.note(manifest, all, earlier));
     this.waitUntil(this.renew(all));
   }
 
-  /** Whether all of these are known to be written, by what this isolate has seen or by one look at their manifest. */
+  /**
+   * Whether all of these are known to be written, by what this isolate has seen or by one look at
+   * their manifest.
+   */
   private async isProven(contents: readonly StoredContent[], manifest: string | undefined): Promise<boolean> {
     const missing = this.unknown(contents).length;
     if (missing === 0) return manifest === undefined || this.isKnown(manifest);
@@ -142,7 +156,10 @@ export class RefWriter {
     return refs.length > 1 ? this.store.manifestOf(refs) : undefined;
   }
 
-  /** Looks whether a manifest vouches for contents. One of contents so old that they may be gone vouches for nothing. */
+  /**
+   * Looks whether a manifest vouches for contents. One of contents so old that they may be gone
+   * vouches for nothing.
+   */
   private async isVouchedFor(manifest: string, contents: readonly StoredContent[]): Promise<boolean> {
     const looked = this.slots.run(() => this.store.oldestIn(manifest));
     const oldest = await looked.catch(this.failed('a manifest could not be read'));
@@ -156,7 +173,10 @@ export class RefWriter {
     if (uploaded !== undefined) this.see(ref, uploaded);
   }
 
-  /** When a content was uploaded; one that may be collected at any moment is written again first. Undefined when it is not there. */
+  /**
+   * When a content was uploaded; one that may be collected at any moment is written again first.
+   * Undefined when it is not there.
+   */
   private uploaded(ref: string): Promise<number | undefined> {
     return this.slots.run(async () => {
       const uploaded = await this.store.uploaded(ref);
@@ -166,8 +186,9 @@ export class RefWriter {
   }
 
   /**
-   * Writes a manifest. It outlives what this isolate remembers, so it vouches only for what was seen in this request: another isolate
-   * may have deleted the rest in the meantime. What is remembered is looked at, by the manifest of the frontier before if there is one.
+   * Writes a manifest. It outlives what this isolate remembers, so it vouches only for what was
+   * seen in this request: another isolate may have deleted the rest in the meantime. What is
+   * remembered is looked at, by the manifest of the frontier before if there is one.
    */
   private async note(
     manifest: string,
@@ -203,8 +224,8 @@ export class RefWriter {
   }
 
   /**
-   * Writes again what half of its time is over for, of what this request has seen. Never throws: what fails, or is not done by the end of the
-   * request, is tried by a later one.
+   * Writes again what half of its time is over for, of what this request has seen. Never throws:
+   * what fails, or is not done by the end of the request, is tried by a later one.
    */
   private async renew(contents: readonly Pick<StoredContent, 'ref'>[], manifest?: string): Promise<void> {
     const isDue = (uploaded: number | undefined) => uploaded !== undefined && this.retention.isDue(uploaded);

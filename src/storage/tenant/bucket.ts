@@ -1,7 +1,10 @@
 /** One tenant's part of the bucket: every key is `{tenant}/{name}`. */
 import type { Tenant } from '../../tenant/identity.ts';
 
-/** R2 creates an object only if there is none (https://developers.cloudflare.com/r2/api/workers/workers-api-reference/#conditional-operations). */
+/**
+ * R2 creates an object only if there is none
+ * (https://developers.cloudflare.com/r2/api/workers/workers-api-reference/#conditional-operations).
+ */
 const IF_ABSENT: R2PutOptions = { onlyIf: { etagDoesNotMatch: '*' } };
 
 /** R2 deletes at most so many keys in one call, and lists as many. */
@@ -34,7 +37,8 @@ export class TenantBucket {
     try {
       return (await this.bucket.put(this.key(name), content, IF_ABSENT)) !== null;
     } catch (error) {
-      // R2 takes one write per second and key: another request may just have written the same content.
+      // R2 takes one write per second and key: another request may just have written the same
+      // content.
       if (!(await this.look(name))) throw error;
       return false;
     }

@@ -1,4 +1,7 @@
-/** Deleting what is kept: of one conversation, and of a whole tenant. In steps, each of which can be made again when it has failed. */
+/**
+ * Deleting what is kept: of one conversation, and of a whole tenant. In steps, each of which can be
+ * made again when it has failed.
+ */
 import type { Env } from '../../config.ts';
 import {
   type ConversationMemoryStub,
@@ -14,8 +17,10 @@ import type { TenantBucket } from './bucket.ts';
 import type { Erasure, NotedConversation, TenantRows } from './rows.ts';
 
 /**
- * An invocation may make 50 subrequests (https://developers.cloudflare.com/workers/platform/limits/). One conversation takes four at the most to
- * expire or to be erased; a page of objects two, and the manifests two more for each thousand.
+ * An invocation may make 50 subrequests
+ * (https://developers.cloudflare.com/workers/platform/limits/). One conversation takes four at the
+ * most to expire or to be erased; a page of objects two, and the manifests two more for each
+ * thousand.
  */
 const CONVERSATIONS_A_STEP = 8;
 const CALLS_A_STEP = 40;
@@ -49,8 +54,8 @@ export async function clearConversation(
 }
 
 /**
- * Deletes the archives, the summaries and what is told to the user of some conversations that were not used since a time; to their refs
- * they refer no more.
+ * Deletes the archives, the summaries and what is told to the user of some conversations that were
+ * not used since a time; to their refs they refer no more.
  *
  * @param unusedSince in milliseconds
  * @returns whether there are no more of them
@@ -83,7 +88,8 @@ async function forgetPublished(env: Env, conversation: string): Promise<void> {
 }
 
 /**
- * Deletes some of what a tenant had when its erasure began: first conversations, then what is in R2.
+ * Deletes some of what a tenant had when its erasure began: first conversations, then what is in
+ * R2.
  *
  * @returns whether that was the last of it
  * @throws when R2 or an object fails

@@ -1,6 +1,7 @@
 /**
- * The Durable Object of one tenant: which conversations there are and what they refer to, since neither objects nor references can be listed
- * otherwise. By it what nobody uses any more is found, and all of a tenant.
+ * The Durable Object of one tenant: which conversations there are and what they refer to, since
+ * neither objects nor references can be listed otherwise. By it what nobody uses any more is found,
+ * and all of a tenant.
  */
 
 import { DurableObject } from 'cloudflare:workers';
@@ -19,7 +20,9 @@ const LOOKING_MS = 24 * 60 * 60_000;
 /** After a failure. In milliseconds. */
 const PAUSE_MS = 60_000;
 
-/** How long a caller who erases waits. In milliseconds: less than the route that asks for it does. */
+/**
+ * How long a caller who erases waits. In milliseconds: less than the route that asks for it does.
+ */
 export const ERASE_ANSWER_MS = 8_000;
 
 /** After so long a step is taken for one that has failed. In milliseconds. */
@@ -79,7 +82,10 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi 
     else await this.look();
   }
 
-  /** One at a time: a call that comes meanwhile begins an erasure of its own, which the one at work takes up. */
+  /**
+   * One at a time: a call that comes meanwhile begins an erasure of its own, which the one at work
+   * takes up.
+   */
   private eraseOn(): Promise<boolean> {
     this.erasing ??= this.eraseSome().finally(() => {
       this.erasing = undefined;
@@ -108,7 +114,9 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi 
     return true;
   }
 
-  /** Sees to it that the object looks again for what nobody uses, where anything is ever collected. */
+  /**
+   * Sees to it that the object looks again for what nobody uses, where anything is ever collected.
+   */
   private async watch(): Promise<void> {
     if (this.watches) return;
     this.watches = true;

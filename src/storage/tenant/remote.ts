@@ -29,9 +29,17 @@ export interface UserSummary {
 }
 
 export interface UserApi {
-  /** Keeps a conversation's summary, unless a newer one is there. @throws RangeError when the text is too long */
+  /**
+   * Keeps a conversation's summary, unless a newer one is there.
+   *
+   * @throws RangeError when the text is too long
+   */
   put(summary: UserSummary): void;
-  /** Newest first. @param request `except`: a conversation to leave out; `most`: how many at most */
+  /**
+   * Newest first.
+   *
+   * @param request `except`: a conversation to leave out; `most`: how many at most
+   */
   latest(request: { readonly except: string; readonly most: number }): UserSummary[];
   forget(conversation: string): Promise<void>;
   clear(): Promise<void>;

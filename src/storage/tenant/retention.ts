@@ -1,8 +1,9 @@
 /**
  * How long contents are kept when nobody uses them (`RETENTION_DAYS`).
  *
- * R2 knows when an object was uploaded, not when it was used. So what is used when half of its time is over is written again: whatever is in
- * use is younger than its time, for our own sweep and for R2's lifecycle rules alike (https://developers.cloudflare.com/r2/buckets/object-lifecycles/).
+ * R2 knows when an object was uploaded, not when it was used. So what is used when half of its time
+ * is over is written again: whatever is in use is younger than its time, for our own sweep and for
+ * R2's lifecycle rules alike (https://developers.cloudflare.com/r2/buckets/object-lifecycles/).
  */
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -22,7 +23,11 @@ export class Retention {
     return this.time !== undefined;
   }
 
-  /** Whether what was uploaded then is to be written again when it is used. @param uploaded in milliseconds */
+  /**
+   * Whether what was uploaded then is to be written again when it is used.
+   *
+   * @param uploaded in milliseconds
+   */
   isDue(uploaded: number): boolean {
     return this.time !== undefined && this.now() - uploaded > this.time / 2;
   }

@@ -1,6 +1,6 @@
 /**
- * The tables of a tenant's object: which conversations there are, when each was last used, and which refs it refers to. They are made by the
- * first write. See `storage-schema.md`.
+ * The tables of a tenant's object: which conversations there are, when each was last used, and
+ * which refs it refers to. They are made by the first write. See `storage-schema.md`.
  */
 
 const SCHEMA = `
@@ -84,7 +84,11 @@ export class TenantRows {
     );
   }
 
-  /** Notes that a content was read: whatever conversation refers to it is in use. @param now in milliseconds */
+  /**
+   * Notes that a content was read: whatever conversation refers to it is in use.
+   *
+   * @param now in milliseconds
+   */
   noteRead(ref: string, now: number): void {
     if (!this.exists()) return;
     this.sql.exec(
@@ -120,7 +124,11 @@ export class TenantRows {
     this.sql.exec('DELETE FROM conversations WHERE conversation_id = ?', id);
   }
 
-  /** Conversations that were last used before a time, the oldest first. @param before in milliseconds */
+  /**
+   * Conversations that were last used before a time, the oldest first.
+   *
+   * @param before in milliseconds
+   */
   unused(before: number, most: number): NotedConversation[] {
     if (!this.exists()) return [];
     return this.noted(
@@ -130,7 +138,10 @@ export class TenantRows {
     );
   }
 
-  /** The same as `release` of a conversation of which settings are left: it refers to nothing, and is not unused again until it is used. */
+  /**
+   * The same as `release` of a conversation of which settings are left: it refers to nothing, and
+   * is not unused again until it is used.
+   */
   retire(conversation: NotedConversation): void {
     const id = this.idOf(conversation.name, conversation.notes);
     if (id === undefined) return;
@@ -149,7 +160,11 @@ export class TenantRows {
       .at(0);
   }
 
-  /** Marks all that is there now for erasure, with what an earlier one has left. @param before see `Erasure` */
+  /**
+   * Marks all that is there now for erasure, with what an earlier one has left.
+   *
+   * @param before see `Erasure`
+   */
   beginErasure(before: number): void {
     this.make();
     this.endErasure();

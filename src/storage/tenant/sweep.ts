@@ -1,6 +1,7 @@
 /**
- * Collects what nobody uses any more: a portion of the bucket at each run, behind the one before. Conversations of a tenant that were not used for
- * the time of retention expire first; then the tenant's contents of that age go to which no conversation refers.
+ * Collects what nobody uses any more: a portion of the bucket at each run, behind the one before.
+ * Conversations of a tenant that were not used for the time of retention expire first; then the
+ * tenant's contents of that age go to which no conversation refers.
  */
 
 import { type Env, readConfig } from '../../config.ts';
@@ -10,7 +11,10 @@ import { isManifest, isRef } from '../refs/store.ts';
 import { TenantBucket } from './bucket.ts';
 import { Retention } from './retention.ts';
 
-/** An invocation may make 50 subrequests (https://developers.cloudflare.com/workers/platform/limits/). */
+/**
+ * An invocation may make 50 subrequests
+ * (https://developers.cloudflare.com/workers/platform/limits/).
+ */
 const MOST_CALLS = 40;
 
 /** A listing and the cursor. */
@@ -54,7 +58,10 @@ class Run {
     this.log = log;
   }
 
-  /** Page by page, until the bucket ends or the calls do. The cursor is the key behind which the next page begins; empty: at the beginning. */
+  /**
+   * Page by page, until the bucket ends or the calls do. The cursor is the key behind which the
+   * next page begins; empty: at the beginning.
+   */
   async go(): Promise<void> {
     this.calls++;
     let after = (await (await this.env.REFS.get(CURSOR))?.text()) ?? '';
@@ -67,7 +74,10 @@ class Run {
     }
   }
 
-  /** @returns the key behind which the next page begins, and whether there is nothing more to be done */
+  /**
+   * @returns the key behind which the next page begins, and whether there is nothing more to be
+   *   done
+   */
   private async page(after: string): Promise<{ end: string; isLast: boolean }> {
     const { objects, truncated } = await this.env.REFS.list({
       limit: PAGE,
@@ -92,7 +102,11 @@ class Run {
     }
   }
 
-  /** @param names of old objects @returns false when there are not enough calls left for all of it */
+  /**
+   * @param names of old objects
+   *
+   * @returns false when there are not enough calls left for all of it
+   */
   private async collect(tenant: string, names: readonly string[]): Promise<boolean> {
     const open = () => tenantMemory(this.env, tenant);
     let expired = false;

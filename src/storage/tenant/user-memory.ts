@@ -1,4 +1,7 @@
-/** The Durable Object of one user: the latest summaries of that user's conversations, for `memory_injection` (design §7). */
+/**
+ * The Durable Object of one user: the latest summaries of that user's conversations, for
+ * `memory_injection` (design §7).
+ */
 import { DurableObject } from 'cloudflare:workers';
 import type { Env } from '../../config.ts';
 import { assertFits } from '../conversation/memories.ts';

@@ -1,7 +1,8 @@
 /**
- * Constraints of a summary are the user's, or none. A model that reads transcripts may take an order from a tool's output for one, and as
- * a constraint it would bind all later requests, and by injection other conversations. So a line counts only where it shares its words with
- * something that the user wrote.
+ * Constraints of a summary are the user's, or none. A model that reads transcripts may take an
+ * order from a tool's output for one, and as a constraint it would bind all later requests, and by
+ * injection other conversations. So a line counts only where it shares its words with something
+ * that the user wrote.
  */
 import { readSections, writeSections } from './headings.ts';
 
@@ -14,10 +15,17 @@ const SHORTEST_WORD = 4;
 const SENTENCE_END = /(?<=[.!?])\s+|(?<=[。！？])|\n/;
 const WORD = /[\p{L}\p{N}]+/gu;
 
-/** Scripts that put no space between words, or put endings behind them: their words are pairs of characters. */
+/**
+ * Scripts that put no space between words, or put endings behind them: their words are pairs of
+ * characters.
+ */
 const PAIRED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u;
 
-/** A summary's text without the constraints that are not the user's. @param userTexts what the user wrote, the constraints of earlier summaries included */
+/**
+ * A summary's text without the constraints that are not the user's.
+ *
+ * @param userTexts what the user wrote, the constraints of earlier summaries included
+ */
 export function withUserConstraints(text: string, userTexts: readonly string[]): string {
   const sections = new Map(readSections(text));
   const lines = (sections.get('## Constraints') ?? '').split('\n');

@@ -1,11 +1,14 @@
 /**
- * The extractive digest: what stands for a passage when no model could summarise it (design §8). It has a summary's form, and its
- * words are the conversation's own: the user's messages and constraints, the calls, lines of errors, the last words of the
- * assistant, and the ledger. A function of its input: the same messages, the same digest.
+ * The extractive digest: what stands for a passage when no model could summarise it (design §8). It
+ * has a summary's form, and its words are the conversation's own: the user's messages and
+ * constraints, the calls, lines of errors, the last words of the assistant, and the ledger. A
+ * function of its input: the same messages, the same digest.
  *
- * What a tool has printed stands in quotes that say so: the digest is an assistant's message, and nobody should take it for its words.
+ * What a tool has printed stands in quotes that say so: the digest is an assistant's message, and
+ * nobody should take it for its words.
  *
- * Long texts are cut before they are counted, so that the cost is linear in what is read and small in what is written.
+ * Long texts are cut before they are counted, so that the cost is linear in what is read and small
+ * in what is written.
  */
 import { withoutHalfAtEnd, withoutHalfAtStart } from '../../lib/characters.ts';
 import type { Entry } from '../../memory/conversation/passage.ts';
@@ -17,7 +20,10 @@ import { type LedgerFacts, writeLedger } from './ledger.ts';
 import { UserOrders } from './orders.ts';
 
 export interface DigestInput {
-  /** The summary, or digest, of all that stands before the entries. What its ledger holds must be in `facts` already. */
+  /**
+   * The summary, or digest, of all that stands before the entries. What its ledger holds must be in
+   * `facts` already.
+   */
   readonly priorText?: string;
   readonly entries: readonly Entry[];
   readonly facts: LedgerFacts;
@@ -47,7 +53,8 @@ export function writeDigest(input: DigestInput): string {
   const sections = gather(input.entries, input.priorText ?? '');
   const said = input.entries.flatMap(({ role, text }) => (role === 'user' ? text : []));
   const orders = new UserOrders([...said, ...userWordsIn(input.priorText ?? '')]);
-  // Tokens of lines need not add up to those of the text; then it is written once more with less room.
+  // Tokens of lines need not add up to those of the text; then it is written once more with less
+  // room.
   for (let room = maxTokens; room > 0; room = Math.floor(room * 0.9)) {
     const text = writeWithin(sections, room, input, orders);
     if (counter.text(text) <= maxTokens) return text;
@@ -80,7 +87,10 @@ function writeWithin(
 interface Lines {
   readonly prior: readonly string[];
   readonly fresh: readonly string[];
-  /** Which lines come first when there is no room for all: the first or the last of those carried over, and of the new ones. */
+  /**
+   * Which lines come first when there is no room for all: the first or the last of those carried
+   * over, and of the new ones.
+   */
   readonly first: { readonly prior: 'first' | 'last'; readonly fresh: 'first' | 'last' | 'ends' };
   /** Whether the new lines are not the user's own: then none of them may give orders. */
   readonly foreign: boolean;
@@ -90,7 +100,10 @@ interface Lines {
 const LARGEST_SHARE = 0.4;
 const SMALLEST_LINE = 6;
 
-/** As many lines as have room, the most important first, in their order. Lines carried over and new ones take turns. */
+/**
+ * As many lines as have room, the most important first, in their order. Lines carried over and new
+ * ones take turns.
+ */
 function fill(lines: Lines, tokens: number, counter: TokenCounter, orders: UserOrders): string {
   const all = [...lines.prior, ...lines.fresh];
   const kept = new Map<number, string>();
@@ -119,7 +132,10 @@ function fill(lines: Lines, tokens: number, counter: TokenCounter, orders: UserO
     .join('\n');
 }
 
-/** The places `[start, start + count)`, the most important first; of the ends, the first and the last come before the others. */
+/**
+ * The places `[start, start + count)`, the most important first; of the ends, the first and the
+ * last come before the others.
+ */
 function ordered(start: number, count: number, first: 'first' | 'last' | 'ends'): number[] {
   const places = Array.from({ length: count }, (_, index) => start + index);
   if (first === 'first') return places;
@@ -142,11 +158,17 @@ const CHARACTERS_PER_TOKEN = 12;
 /** Runs as long as this are data; their beginning names them. */
 const DATA_RUN = /[A-Za-z\d+/=_-]{121,}/g;
 const DATA_SHOWN = 40;
-/** How much of a shortened text is its beginning: a request often stands at the end of what it is about. */
+/**
+ * How much of a shortened text is its beginning: a request often stands at the end of what it is
+ * about.
+ */
 const HEAD_SHARE = 0.65;
 const ELLIPSIS = ' … ';
 
-/** A text on one line, within so many tokens: its beginning and its end when it is too long, cut where a sentence or a word ends. */
+/**
+ * A text on one line, within so many tokens: its beginning and its end when it is too long, cut
+ * where a sentence or a word ends.
+ */
 function shorten(text: string, tokens: number, counter: TokenCounter): string {
   if (tokens < 1) return '';
   const most = tokens * CHARACTERS_PER_TOKEN;
@@ -176,7 +198,10 @@ function within(line: string, tokens: number, counter: TokenCounter, side: 'head
   return side === 'head' ? endWell(part) : beginWell(part);
 }
 
-/** Back to the end of a sentence, else of a word, if there is one in the last part; never half of a character. */
+/**
+ * Back to the end of a sentence, else of a word, if there is one in the last part; never half of a
+ * character.
+ */
 function endWell(text: string): string {
   const whole = withoutHalfAtEnd(text);
   const late = Math.floor(whole.length * 0.6);
@@ -282,7 +307,10 @@ function constraintsOf(text: string): string[] {
 const SHOWN_OF_INPUT = 140;
 const SHOWN_OF_OUTPUT = 80;
 
-/** Each call with the beginning of what it brought. A result belongs to the nearest earlier unanswered call of its id. */
+/**
+ * Each call with the beginning of what it brought. A result belongs to the nearest earlier
+ * unanswered call of its id.
+ */
 function progressOf(entries: readonly Entry[]): string[] {
   const lines: string[] = [];
   const open = new Map<string, number[]>();

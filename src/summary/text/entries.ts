@@ -6,7 +6,9 @@ import type { Boundary, Entry, Piece } from '../../memory/conversation/passage.t
 import type { Removal } from '../../memory/edits/removal.ts';
 import type { KnownSummary } from '../writer.ts';
 
-/** How much of a message is told: what a model reads of it, or all of it, data of images included. */
+/**
+ * How much of a message is told: what a model reads of it, or all of it, data of images included.
+ */
 export type Detail = 'readable' | 'whole';
 
 /** The messages `[from, to)`, without the preamble and without a summary that came back. */

@@ -1,13 +1,10 @@
 /**
- * The shape of a summary's text (design §8): seven headings, each with lines or `(none)` below it, then a ledger that code makes.
+ * The shape of a summary's text (design §8): seven headings, each with lines or `(none)` below it,
+ * then a ledger that code makes.
  *
- *     ## User Intent
- *     …
- *     ## Next Steps
- *     (none)
+ * ## User Intent … ## Next Steps (none)
  *
- *     ## Ledger
- *     …
+ * ## Ledger …
  */
 
 /** The headings, in their order. */
@@ -33,7 +30,11 @@ const LEDGER_LINE = /^## Ledger[ \t]*$/m;
 /** What could be read as the tags around a summary in the view, or as a marker. */
 const FORGED = /<(?=[\s/]{0,8}session_summary)|⟦(?=removed:)/gi;
 
-/** Parts a summary from its ledger. @returns `ledger`: the lines below the ledger's heading; empty when there is none */
+/**
+ * Parts a summary from its ledger.
+ *
+ * @returns `ledger`: the lines below the ledger's heading; empty when there is none
+ */
 export function splitLedger(text: string): { body: string; ledger: string } {
   const match = LEDGER_LINE.exec(text);
   if (!match) return { body: text, ledger: '' };
@@ -44,8 +45,8 @@ export function splitLedger(text: string): { body: string; ledger: string } {
 }
 
 /**
- * What stands below each heading, without the ledger; empty for a heading that is absent or has `(none)`. A heading that
- * occurs again goes on with its section.
+ * What stands below each heading, without the ledger; empty for a heading that is absent or has
+ * `(none)`. A heading that occurs again goes on with its section.
  */
 export function readSections(text: string): ReadonlyMap<Heading, string> {
   const sections = new Map<Heading, string[]>();
@@ -65,7 +66,9 @@ export function readSections(text: string): ReadonlyMap<Heading, string> {
   return texts;
 }
 
-/** A summary's text without a ledger: every heading, in order, each with its section or `(none)`. */
+/**
+ * A summary's text without a ledger: every heading, in order, each with its section or `(none)`.
+ */
 export function writeSections(sections: ReadonlyMap<Heading, string>): string {
   return HEADINGS.map((heading) => `${heading}\n${sections.get(heading) || NONE}`).join('\n\n');
 }
@@ -77,8 +80,8 @@ export function headingOf(line: string): Heading | undefined {
 }
 
 /**
- * Text as it may stand in a summary: well-formed, without a tag that would close the summary's block in the view, and without
- * anything that looks like a marker.
+ * Text as it may stand in a summary: well-formed, without a tag that would close the summary's
+ * block in the view, and without anything that looks like a marker.
  */
 export function neutralize(text: string): string {
   return text.toWellFormed().replace(FORGED, (start) => (start === '<' ? '<\\' : '['));

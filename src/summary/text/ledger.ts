@@ -1,13 +1,14 @@
 /**
- * The ledger: what a model's words wear off first. Ids, paths, URLs, hashes, amounts and named numbers, those first that the work is
- * likely to need again; and the trajectory, one line per turn: the tools invoked and the refs under which their outputs are kept.
- * Made by code alone: the same messages, the same ledger.
+ * The ledger: what a model's words wear off first. Ids, paths, URLs, hashes, amounts and named
+ * numbers, those first that the work is likely to need again; and the trajectory, one line per
+ * turn: the tools invoked and the refs under which their outputs are kept. Made by code alone: the
+ * same messages, the same ledger.
  *
- *     ## Ledger
- *     ORD-4711, src/pay/charge.ts, total=41, https://shop.test/o/7
- *     - from 12: search ×4, get_order; refs ref_…
+ * ## Ledger ORD-4711, src/pay/charge.ts, total=41, https://shop.test/o/7
+ * - from 12: search ×4, get_order; refs ref_…
  *
- * Texts are cut into words by one pass that never goes back, and only short words are tried against the forms.
+ * Texts are cut into words by one pass that never goes back, and only short words are tried against
+ * the forms.
  */
 
 import type { Entry } from '../../memory/conversation/passage.ts';
@@ -24,7 +25,9 @@ export interface LedgerFacts {
 }
 
 export interface LedgerOptions {
-  /** The ledger of the summary that stands before these entries: its literals are candidates still. */
+  /**
+   * The ledger of the summary that stands before these entries: its literals are candidates still.
+   */
   readonly priorLedger?: string;
 }
 
@@ -95,7 +98,10 @@ const FORMS: readonly (readonly [Form, RegExp])[] = [
   ['camel', /^[A-Za-z][a-z\d]*(?:[A-Z]+[a-z\d]+)+$/],
 ];
 
-/** A URL, what a JSON string inside a text escapes, or a run without white space, quotes and brackets. */
+/**
+ * A URL, what a JSON string inside a text escapes, or a run without white space, quotes and
+ * brackets.
+ */
 const WORD = /https?:\/\/[^\s"'<>`()[\]{}\\]+|\\+[nrt]?|<\/|[^\s"'<>`()[\]{}\\;|=]+/g;
 /** What makes a word worth trying. */
 const TELLING = /[\d/_.:#@]|[a-z][A-Z]/;
@@ -170,7 +176,10 @@ interface Word {
   readonly form: Form;
 }
 
-/** The distinct literals of a text; of one with more distinct words than are weighed, those of its beginning. */
+/**
+ * The distinct literals of a text; of one with more distinct words than are weighed, those of its
+ * beginning.
+ */
 function wordsOf(text: string): Word[] {
   const seen = new Set<string>();
   const found: Word[] = [];
@@ -222,9 +231,10 @@ function trimmed(word: string): string {
 }
 
 /**
- * How likely it is that the work needs a literal again, as log-odds, all else being equal. What names a thing of the world comes
- * before what names a symbol of a program: the one can't be found again, the other stands in its file. Fitted by hand to what
- * recorded agents wrote again after a long while, each kind of agent checked against weights found without it.
+ * How likely it is that the work needs a literal again, as log-odds, all else being equal. What
+ * names a thing of the world comes before what names a symbol of a program: the one can't be found
+ * again, the other stands in its file. Fitted by hand to what recorded agents wrote again after a
+ * long while, each kind of agent checked against weights found without it.
  */
 const FORM_WEIGHTS: Readonly<Record<Form, number>> = {
   path: 2.5,
@@ -254,11 +264,16 @@ const DEPTH_WEIGHT = -0.8;
 const FIRST_WEIGHT = -0.7;
 /** For each doubling of its characters: two short ones have the room of a long one. */
 const LENGTH_WEIGHT = -0.5;
-/** What a ledger held once was chosen among more than these entries show; the less, the later it stood there. */
+/**
+ * What a ledger held once was chosen among more than these entries show; the less, the later it
+ * stood there.
+ */
 const PRIOR_WEIGHT = 1.5;
 const PRIOR_STEP = -0.01;
 
-/** Those first that are likeliest to be needed again; equals in the order in which they were met. */
+/**
+ * Those first that are likeliest to be needed again; equals in the order in which they were met.
+ */
 function ranked(candidates: readonly Candidate[], entries: number): string[] {
   return candidates
     .map((candidate) => ({ value: candidate.value, score: scoreOf(candidate, entries) }))
@@ -362,7 +377,10 @@ export function writeLedger(facts: LedgerFacts, room: LedgerRoom): string {
   return assemble(literals, turns, maxTokens, counter);
 }
 
-/** Tokens of parts need not add up to those of the whole: what is too much goes, the least important first. */
+/**
+ * Tokens of parts need not add up to those of the whole: what is too much goes, the least important
+ * first.
+ */
 function assemble(
   literals: readonly string[],
   turns: readonly string[],

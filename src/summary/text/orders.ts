@@ -1,8 +1,10 @@
-/** Orders to a model that nobody but the user may give: a summary that holds one would pass it on. */
+/**
+ * Orders to a model that nobody but the user may give: a summary that holds one would pass it on.
+ */
 
 /**
- * Orders to a model, as injected texts give them. Each names a verb of disregard and what is to be disregarded, or asks for the
- * prompt; the words between them are few.
+ * Orders to a model, as injected texts give them. Each names a verb of disregard and what is to be
+ * disregarded, or asks for the prompt; the words between them are few.
  */
 const ORDERS: readonly RegExp[] = [
   /\b(?:ignore|disregard|forget|override|bypass)\b(?:\s+\w+){0,4}?\s+(?:instructions?|prompts?|directives?|guidelines|rules|the\s+above|everything\s+above|system\s+messages?)\b/giu,
@@ -23,7 +25,10 @@ const ORDERS: readonly RegExp[] = [
 /** Words that do not change what a phrase says. */
 const FILLER = /\b(?:all|any|of|the|my|your|our|these|those|this|that|please)\b/g;
 
-/** The orders that the user gave. What the user wrote is read at the first order that is looked for, and once. */
+/**
+ * The orders that the user gave. What the user wrote is read at the first order that is looked for,
+ * and once.
+ */
 export class UserOrders {
   private readonly texts: readonly string[];
   private said: string | undefined;

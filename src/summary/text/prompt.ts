@@ -1,4 +1,7 @@
-/** What a summarizer is asked (design §8). All that comes from a conversation stands between fences that it cannot close. */
+/**
+ * What a summarizer is asked (design §8). All that comes from a conversation stands between fences
+ * that it cannot close.
+ */
 import { createHash } from 'node:crypto';
 import { HEADINGS, NONE, splitLedger } from './headings.ts';
 
@@ -6,7 +9,10 @@ import { HEADINGS, NONE, splitLedger } from './headings.ts';
 export const PROMPT_VERSION = '2';
 
 export interface PromptInput {
-  /** The summary of all that stands before the transcript; its ledger is left out, since code makes it anew. */
+  /**
+   * The summary of all that stands before the transcript; its ledger is left out, since code makes
+   * it anew.
+   */
   readonly priorText?: string;
   /** The new messages, see `transcript.ts`. */
   readonly transcript: string;
@@ -14,9 +20,15 @@ export interface PromptInput {
   readonly maxTokens: number;
   /** What the caller asks to look at. */
   readonly focus?: string;
-  /** Of a rolling window: the sequence number at which it starts; 0 when nothing has been dropped yet. */
+  /**
+   * Of a rolling window: the sequence number at which it starts; 0 when nothing has been dropped
+   * yet.
+   */
   readonly windowStart?: number;
-  /** The window's first message as transcripts number them: sequence numbers stand nowhere in what is summarised. */
+  /**
+   * The window's first message as transcripts number them: sequence numbers stand nowhere in what
+   * is summarised.
+   */
   readonly windowMessage?: number;
 }
 
@@ -25,7 +37,10 @@ export interface Prompt {
   readonly user: string;
 }
 
-/** Models hold to a number of words better than to a number of tokens. English has about four words in five tokens; most have fewer. */
+/**
+ * Models hold to a number of words better than to a number of tokens. English has about four words
+ * in five tokens; most have fewer.
+ */
 const WORDS_PER_TOKEN = 0.6;
 
 const RULES = [
@@ -94,7 +109,9 @@ function userPart(
   return parts.join('\n\n');
 }
 
-/** A text between tags named after its digest: it would have to hold its own digest to close them. */
+/**
+ * A text between tags named after its digest: it would have to hold its own digest to close them.
+ */
 function fenced(kind: string, text: string): string {
   const wellFormed = text.toWellFormed();
   const tag = `${kind}-${createHash('sha256').update(wellFormed).digest('hex').slice(0, 16)}`;

@@ -16,20 +16,29 @@ import type { TokenCounter } from '../../memory/tokens/tokens.ts';
 /** A part of a transcript that a summarizer reads at once. */
 export interface TranscriptChunk {
   readonly text: string;
-  /** Behind the last piece that has been read in whole with this chunk; absent when the chunk ends inside its first piece. */
+  /**
+   * Behind the last piece that has been read in whole with this chunk; absent when the chunk ends
+   * inside its first piece.
+   */
   readonly boundary?: Boundary;
 }
 
 /** Fewer tokens could not hold a header and one character. */
 export const SMALLEST_CHUNK = 16;
 
-/** A chunk of a large piece is gathered from blocks of this part of its limit, so that each character is counted twice and no more. */
+/**
+ * A chunk of a large piece is gathered from blocks of this part of its limit, so that each
+ * character is counted twice and no more.
+ */
 const BLOCKS_PER_CHUNK = 24;
 
 /** UTF-8 bytes of one code point. */
 const WIDEST_CHARACTER = 4;
 
-/** A piece with more characters per token that there is room for has too many tokens, all but surely. */
+/**
+ * A piece with more characters per token that there is room for has too many tokens, all but
+ * surely.
+ */
 const HARDLY_FITS = 8;
 
 const LONGEST_LABEL = 64;
@@ -43,8 +52,9 @@ export function writeTranscript(entries: readonly Entry[]): string {
 }
 
 /**
- * The transcript in chunks of at most `largestTokens`. A chunk ends behind a piece where it can. A piece larger than a chunk is
- * read in several, each of which begins with the header of the message that it continues; only the last one has the boundary.
+ * The transcript in chunks of at most `largestTokens`. A chunk ends behind a piece where it can. A
+ * piece larger than a chunk is read in several, each of which begins with the header of the message
+ * that it continues; only the last one has the boundary.
  *
  * @throws RangeError for less than `SMALLEST_CHUNK` tokens
  */
@@ -80,7 +90,8 @@ export function transcriptParts(
       const parts = splitEntries(piece.entries, largestTokens, counter);
       text = parts.pop() ?? '';
       chunks.push(...parts.map((part) => ({ text: part })));
-      // What follows begins a chunk of its own: it could not be said cheaply how much room this one has left.
+      // What follows begins a chunk of its own: it could not be said cheaply how much room this one
+      // has left.
       tokens = largestTokens;
     }
     boundary = piece.boundary;
@@ -107,7 +118,10 @@ function labelOf(name: string): string {
   return [...name.slice(0, 2 * LONGEST_LABEL).replace(/\s+/g, ' ')].slice(0, LONGEST_LABEL).join('');
 }
 
-/** How texts are weighed: by their bytes when all fit into one chunk even so (a token is at least a byte), else by their tokens. */
+/**
+ * How texts are weighed: by their bytes when all fit into one chunk even so (a token is at least a
+ * byte), else by their tokens.
+ */
 function weigher(texts: readonly string[], limit: number, counter: TokenCounter): (text: string) => number {
   const characters = texts.reduce((sum, text) => sum + text.length, 0);
   if (characters <= limit && texts.reduce((sum, text) => sum + utf8Length(text), 0) <= limit)
@@ -124,8 +138,8 @@ function splitEntries(entries: readonly Entry[], limit: number, counter: TokenCo
   const most = Math.max(WIDEST_CHARACTER, Math.floor(limit / BLOCKS_PER_CHUNK));
 
   /**
-   * Closes a chunk, at the end of a line if one ends in its second half. Tokens of blocks need not add up to those of their
-   * text: what is too much goes into the next chunk.
+   * Closes a chunk, at the end of a line if one ends in its second half. Tokens of blocks need not
+   * add up to those of their text: what is too much goes into the next chunk.
    */
   const flush = (): void => {
     const whole = blocks.map((block) => block.text).join('');
@@ -181,7 +195,10 @@ function lengthOf(blocks: readonly { readonly text: string }[]): number {
   return blocks.reduce((sum, block) => sum + block.text.length, 0);
 }
 
-/** Where a block of at most `most` bytes ends: behind a line break, else before a space, else behind a code point. */
+/**
+ * Where a block of at most `most` bytes ends: behind a line break, else before a space, else behind
+ * a code point.
+ */
 function blockEnd(text: string, start: number, most: number): number {
   let bytes = 0;
   let end = start;

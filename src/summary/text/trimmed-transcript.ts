@@ -1,4 +1,7 @@
-/** What `auto` trims, as segments that link back to the one before, and the line that names the last of them. */
+/**
+ * What `auto` trims, as segments that link back to the one before, and the line that names the last
+ * of them.
+ */
 
 import type { History } from '../../memory/conversation/history.ts';
 import { parseTrimLine, writeTrimLine } from '../../memory/edits/placeholder.ts';

@@ -1,6 +1,7 @@
 /**
- * Is what a summarizer answered a summary? Errors, refusals, half answers, and a model that went on with the task are told by their
- * form; what is only dressed up (a fence, reasoning, a preface) is undressed first.
+ * Is what a summarizer answered a summary? Errors, refusals, half answers, and a model that went on
+ * with the task are told by their form; what is only dressed up (a fence, reasoning, a preface) is
+ * undressed first.
  */
 import type { Result } from '../../lib/result.ts';
 import type { TokenCounter } from '../../memory/tokens/tokens.ts';
@@ -27,7 +28,10 @@ export interface SummaryAnswer {
 export interface SummaryLimits {
   readonly maxTokens: number;
   readonly counter: TokenCounter;
-  /** What the user wrote: they may say what a summary must not bring up by itself, and they set its language. */
+  /**
+   * What the user wrote: they may say what a summary must not bring up by itself, and they set its
+   * language.
+   */
   readonly userTexts: readonly string[];
 }
 
@@ -42,7 +46,10 @@ export type SummaryFault =
   | 'orders'
   | 'language';
 
-/** The summary in an answer, without a ledger of the model's own; every heading stands in it once, in order. */
+/**
+ * The summary in an answer, without a ledger of the model's own; every heading stands in it once,
+ * in order.
+ */
 export function validateSummary(answer: SummaryAnswer, limits: SummaryLimits): Result<string, SummaryFault> {
   const fail = (reason: SummaryFault): Result<string, SummaryFault> => ({ ok: false, reason });
   if (answer.toolCalls > 0 || answer.finishReason === 'tool_calls') return fail('tool_call');
@@ -164,7 +171,10 @@ const LEAST_KANA = 0.15;
 /** In letters: less says nothing about a language. */
 const ENOUGH_OF_USER = 20;
 const ENOUGH_OF_SUMMARY = 60;
-/** A script with this share of what the user wrote is the user's too: pasted logs outweigh a question. */
+/**
+ * A script with this share of what the user wrote is the user's too: pasted logs outweigh a
+ * question.
+ */
 const SHARE_OF_USER = 0.15;
 /** As much of what the user wrote is looked at, in characters: of each text, and of all. */
 const MOST_OF_TEXT = 4_000;
