@@ -1,7 +1,7 @@
 /** What the rounds of one request answer from: the refs that its view names, and its conversation's archive. */
 
 import { logCaught } from '../log.ts';
-import type { Call as ToolCall } from '../protocol/tool-turn.ts';
+import type { ToolCall } from '../protocol/tool-turn.ts';
 import type { Call } from '../request/call.ts';
 import { namedIn, Retriever } from '../retrieval/retriever.ts';
 import type { RoundsStart } from '../retrieval/rounds.ts';

@@ -1,7 +1,7 @@
 /** The answers of one protocol, as the routes relay them. */
 import type { Report, TokenUsage } from '../memory/plan/report.ts';
 import { levels, memberSplices, scanObject, splice } from './json/spans.ts';
-import type { Turn } from './tool-turn.ts';
+import type { ToolTurn } from './tool-turn.ts';
 
 /** Who listens to a stream beside its caller. */
 export interface AnswerListener {
@@ -66,13 +66,13 @@ export interface JoinedAnswers {
 /** Each answer one JSON body. */
 export interface JoinedBodies extends JoinedAnswers {
   /** The turn that is to be answered next, or the body that the caller gets. */
-  take(body: Uint8Array): Turn | Uint8Array;
+  take(body: Uint8Array): ToolTurn | Uint8Array;
 }
 
 /** Each answer a stream. */
 export interface JoinedStreams extends JoinedAnswers {
   /** The turn that is to be answered before the caller's stream can end; undefined when the end of this one is that. */
-  readonly turn: Turn | undefined;
+  readonly turn: ToolTurn | undefined;
   /** Whether the answer that holds a turn has said its last word. */
   readonly isThrough: boolean;
   /** What becomes of one frame. @param data of the frame's event */
@@ -116,7 +116,7 @@ export interface AnswerFormat {
   readonly joinStreams: Joining<JoinedStreams>;
   readonly joinBodies: Joining<JoinedBodies>;
   /** A body that went up, with a turn and its results behind all that was sent before. @param results in the order of the turn's calls */
-  goOn(body: Uint8Array, turn: Turn, results: readonly string[]): Uint8Array;
+  goOn(body: Uint8Array, turn: ToolTurn, results: readonly string[]): Uint8Array;
 }
 
 /** A JSON answer with the report as its last member. Anything that is not a JSON object is returned as it came. */

@@ -1,7 +1,7 @@
 /** What a model has said in one answer, so that it can be said back to it. */
 
 /** A call of a function. */
-export interface Call {
+export interface ToolCall {
   readonly id: string;
   readonly name: string;
   /** As the model has written them: JSON, if it kept to the form. */
@@ -9,10 +9,10 @@ export interface Call {
 }
 
 /** An answer whose calls are all to be answered here. */
-export interface Turn {
+export interface ToolTurn {
   /** As it goes up again, in the terms of its protocol: with those calls alone that are answered. */
   readonly said: readonly object[];
-  readonly calls: readonly Call[];
+  readonly calls: readonly ToolCall[];
   /** Whether the upstream has said that it stores nothing of the answer. */
   readonly isUnstored?: boolean | undefined;
 }

@@ -3,7 +3,7 @@
 import type { Result } from '../lib/result.ts';
 import { REF_PATTERN, refsIn } from '../memory/edits/placeholder.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
-import type { Turn } from '../protocol/tool-turn.ts';
+import type { ToolTurn } from '../protocol/tool-turn.ts';
 import type { Opened } from '../tenant/envelope.ts';
 import { CUT_BY_ROOM, wayToRest } from './cut-note.ts';
 import { answerQuery, parseQuery, type Query } from './query.ts';
@@ -52,7 +52,7 @@ export class Retriever {
   }
 
   /** A turn of the model goes up again: it takes room beside the results. */
-  hear({ said, calls }: Turn): void {
+  hear({ said, calls }: ToolTurn): void {
     for (const message of said) this.room -= this.counter.text(JSON.stringify(message));
     this.room -= calls.length * AROUND_RESULT;
   }

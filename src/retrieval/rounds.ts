@@ -2,7 +2,7 @@
 
 import { AT_ONCE, fewAtOnce } from '../lib/slots.ts';
 import type { AnswerFormat } from '../protocol/answer-format.ts';
-import type { Call, Turn } from '../protocol/tool-turn.ts';
+import type { ToolCall, ToolTurn } from '../protocol/tool-turn.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 
 /** Stands behind the results of the last round. */
@@ -18,9 +18,9 @@ export interface Answerer {
   /** The refs whose content was given out. */
   readonly given: readonly string[];
   /** A turn is going to be answered. */
-  hear(turn: Turn): void;
+  hear(turn: ToolTurn): void;
   /** The result of one call. Never throws. */
-  answer(call: Call): Promise<string>;
+  answer(call: ToolCall): Promise<string>;
 }
 
 /** What the rounds begin with. */
@@ -69,7 +69,7 @@ export class Rounds {
   }
 
   /** Answers a turn's calls, a few at a time, and asks again. @throws what `ask` throws */
-  async next(turn: Turn): Promise<UpstreamAnswer> {
+  async next(turn: ToolTurn): Promise<UpstreamAnswer> {
     this.count++;
     const { body, answerer } = this.started ?? (await this.start());
     answerer.hear(turn);

@@ -2,7 +2,7 @@
 import type { AnswerFault, AnswerStream, JoinedStreams } from '../protocol/answer-format.ts';
 import { concat } from '../protocol/json/spans.ts';
 import { dataOf, FrameSplitter } from '../protocol/sse.ts';
-import type { Turn } from '../protocol/tool-turn.ts';
+import type { ToolTurn } from '../protocol/tool-turn.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import type { EventFormat } from '../upstream/stream.ts';
 import type { Rounds } from './rounds.ts';
@@ -88,7 +88,7 @@ export class RetrievalStream implements EventFormat {
     return this.seen.isOver;
   }
 
-  private async goOn(turn: Turn): Promise<UpstreamAnswer | Uint8Array> {
+  private async goOn(turn: ToolTurn): Promise<UpstreamAnswer | Uint8Array> {
     const next = await this.goesOn(this.rounds.next(turn));
     return 'response' in next ? next : this.seen.error(next);
   }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JoinedBodies, JoinedStreams } from '../../src/protocol/answer-format.ts';
 import { responsesFormat } from '../../src/protocol/responses/format.ts';
-import type { Turn } from '../../src/protocol/tool-turn.ts';
+import type { ToolTurn } from '../../src/protocol/tool-turn.ts';
 import { eventsOf, type ResponseAnswer, responseOf } from '../../tools/upstream/response.ts';
 
 type Json = Record<string, unknown>;
@@ -17,7 +17,7 @@ const request = { model: 'gpt-5', tools: TOOLS, store: false, include: ['reasoni
 interface Joined {
   /** The response that the caller gets. */
   readonly response: Json;
-  readonly turns: readonly Turn[];
+  readonly turns: readonly ToolTurn[];
   readonly usage: unknown;
   readonly lastId: string | undefined;
 }
@@ -26,9 +26,9 @@ interface Joined {
 function join<Kind extends JoinedBodies | JoinedStreams>(
   kind: 'joinBodies' | 'joinStreams',
   most: number,
-  step: (joined: Kind, count: number) => Turn | undefined,
-): { turns: Turn[]; usage: unknown; lastId: string | undefined } {
-  const turns: Turn[] = [];
+  step: (joined: Kind, count: number) => ToolTurn | undefined,
+): { turns: ToolTurn[]; usage: unknown; lastId: string | undefined } {
+  const turns: ToolTurn[] = [];
   const joined = responsesFormat[kind](OURS, () => turns.length < most) as Kind;
   for (;;) {
     const turn = step(joined, turns.length);

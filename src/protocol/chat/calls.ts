@@ -1,6 +1,6 @@
 /** What a model has said in one chat completion, gathered so that it can be said back to it. */
 import { asString } from '../../lib/json.ts';
-import { isObjectJson, type Turn } from '../tool-turn.ts';
+import { isObjectJson, type ToolTurn } from '../tool-turn.ts';
 import { appendTo } from '../tools.ts';
 
 type Json = Record<string, unknown>;
@@ -42,7 +42,7 @@ export function isOtherCall({ type, custom }: CallPiece): boolean {
  * The turn of a message: the calls of one name, and whatever else stands there that the model may want to hear again (its reasoning, for
  * one). Fields that say nothing are left out. Arguments that are no JSON object go up as an empty one: upstreams read those of the history.
  */
-export function turnOf(message: Json, calls: readonly CallPiece[]): Turn {
+export function turnOf(message: Json, calls: readonly CallPiece[]): ToolTurn {
   const told = Object.entries(message).filter(([, value]) => !saysNothing(value));
   const text = message.content;
   const said = {
@@ -66,7 +66,11 @@ export function turnOf(message: Json, calls: readonly CallPiece[]): Turn {
 }
 
 /** A body that went up, with a turn and the results of its calls. @param results in the order of the calls */
-export function goOnChat(body: Uint8Array, { said, calls }: Turn, results: readonly string[]): Uint8Array {
+export function goOnChat(
+  body: Uint8Array,
+  { said, calls }: ToolTurn,
+  results: readonly string[],
+): Uint8Array {
   const answered = calls.map(({ id }, index) => ({
     role: 'tool',
     tool_call_id: id,

@@ -3,7 +3,7 @@
 import { asObject, isObject, parseJson } from '../../lib/json.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
 import type { JoinedBodies } from '../answer-format.ts';
-import type { Turn } from '../tool-turn.ts';
+import type { ToolTurn } from '../tool-turn.ts';
 import { CHAT_USAGE, type Usage, UsageTally } from '../usage.ts';
 import { type CallPiece, GatheredMessage, isOtherCall, isWhole, nameOf, turnOf } from './calls.ts';
 
@@ -42,7 +42,7 @@ export class ChatAnswers implements JoinedBodies {
     return this.tally.total;
   }
 
-  take(body: Uint8Array): Turn | Uint8Array {
+  take(body: Uint8Array): ToolTurn | Uint8Array {
     const completion = completionOf(body);
     const choice = completion?.choices[0];
     const { message } = choice ?? {};

@@ -11,7 +11,7 @@ import { asObject, isObject, parseJson } from '../../lib/json.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
 import type { JoinedStreams } from '../answer-format.ts';
 import { dataFrame } from '../sse.ts';
-import type { Turn } from '../tool-turn.ts';
+import type { ToolTurn } from '../tool-turn.ts';
 import { CHAT_USAGE, type Usage, UsageTally } from '../usage.ts';
 import {
   argumentsOf,
@@ -82,7 +82,7 @@ export class ChatTurns implements JoinedStreams {
     return this.tally.total;
   }
 
-  get turn(): Turn | undefined {
+  get turn(): ToolTurn | undefined {
     if (!this.isTurn) return undefined;
     return turnOf(
       this.message.fields,

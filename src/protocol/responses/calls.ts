@@ -2,7 +2,7 @@
 
 import { asObject, asString } from '../../lib/json.ts';
 import { fieldOf, jsonOf, scanObject } from '../json/spans.ts';
-import { type Call, isObjectJson, type Turn } from '../tool-turn.ts';
+import { isObjectJson, type ToolCall, type ToolTurn } from '../tool-turn.ts';
 import { appendTo } from '../tools.ts';
 
 type Json = Record<string, unknown>;
@@ -66,7 +66,7 @@ export function waitsForCaller({ type, call_id, execution, environment }: Json):
  * @param sorter that they have passed through
  * @param isUnstored see `Turn`
  */
-export function turnOf(items: readonly Json[], sorter: ItemSorter, isUnstored?: boolean): Turn {
+export function turnOf(items: readonly Json[], sorter: ItemSorter, isUnstored?: boolean): ToolTurn {
   const said: Json[] = [];
   let held: Json[] = [];
   for (const item of items) {
@@ -84,7 +84,7 @@ export function turnOf(items: readonly Json[], sorter: ItemSorter, isUnstored?: 
   };
 }
 
-function callOf({ call_id, name, arguments: input }: Json): Call {
+function callOf({ call_id, name, arguments: input }: Json): ToolCall {
   return { id: asString(call_id), name: asString(name), arguments: asString(input) };
 }
 
@@ -93,7 +93,7 @@ function withObject(call: Json): Json {
 }
 
 /** A body that went up, with a turn and the results of its calls. @param results in the order of the calls */
-export function goOnResponses(body: Uint8Array, turn: Turn, results: readonly string[]): Uint8Array {
+export function goOnResponses(body: Uint8Array, turn: ToolTurn, results: readonly string[]): Uint8Array {
   const said = isStored(body) && !turn.isUnstored ? turn.said : withoutStored(turn.said);
   const answered = turn.calls.map(({ id }, index) => ({
     type: 'function_call_output',

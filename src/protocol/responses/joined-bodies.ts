@@ -4,7 +4,7 @@ import { asObject, isObject } from '../../lib/json.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
 import type { JoinedBodies } from '../answer-format.ts';
 import { fieldOf, jsonOf, scanObject, splice } from '../json/spans.ts';
-import type { Turn } from '../tool-turn.ts';
+import type { ToolTurn } from '../tool-turn.ts';
 import { RESPONSES_USAGE, UsageTally } from '../usage.ts';
 import { ItemSorter, turnOf } from './calls.ts';
 import { isEncrypted, withoutEncrypted } from './reasoning.ts';
@@ -31,7 +31,7 @@ export class ResponsesBodies implements JoinedBodies {
     return this.tally.total;
   }
 
-  take(body: Uint8Array): Turn | Uint8Array {
+  take(body: Uint8Array): ToolTurn | Uint8Array {
     const response = scanObject(body, RESPONSE);
     if (!response) return body;
     const field = (key: string): unknown => {

@@ -12,7 +12,7 @@ import { asObject, asString, parseJson } from '../../lib/json.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
 import type { JoinedStreams } from '../answer-format.ts';
 import { eventFrame } from '../sse.ts';
-import type { Turn } from '../tool-turn.ts';
+import type { ToolTurn } from '../tool-turn.ts';
 import { RESPONSES_USAGE, UsageTally } from '../usage.ts';
 import { type Fate, ItemSorter, turnOf } from './calls.ts';
 import { isEncrypted, withoutEncrypted } from './reasoning.ts';
@@ -90,7 +90,7 @@ export class ResponsesStreams implements JoinedStreams {
     return this.tally.total;
   }
 
-  get turn(): Turn | undefined {
+  get turn(): ToolTurn | undefined {
     return this.isThrough ? turnOf(this.items(), this.sorter, this.isUnstored) : undefined;
   }
 
