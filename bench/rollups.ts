@@ -8,7 +8,7 @@
  */
 import { parseArgs } from 'node:util';
 import { readHistory } from '../src/memory/conversation/history.ts';
-import { type Plan, pricesOf } from '../src/memory/plan/plan.ts';
+import { type Plan, tokenSums } from '../src/memory/plan/plan.ts';
 import { render, type ShownSummary, shownIn } from '../src/memory/plan/view.ts';
 import type { SummarizeStrategy } from '../src/memory/strategy/strategy.ts';
 import { loadTokenize, toolTokens } from '../src/memory/tokens/tokens.ts';
@@ -92,7 +92,7 @@ function measure(trace: ReuseTrace): Outcome {
 function strategyFor(request: ChatRequest): SummarizeStrategy {
   const history = readHistory(request.messages);
   const fixed = toolTokens(request.tools, counter);
-  const prices = pricesOf(history, fixed, counter);
+  const prices = tokenSums(history, fixed, counter);
   const preamble = history.messages.reduce(
     (sum, message) => sum + (message.role === 'preamble' ? counter.message(message) : 0),
     fixed,

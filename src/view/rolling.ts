@@ -2,7 +2,7 @@
 
 import { logCaught } from '../log.ts';
 import { Boundaries } from '../memory/conversation/boundaries.ts';
-import { pricesOf } from '../memory/plan/plan.ts';
+import { tokenSums } from '../memory/plan/plan.ts';
 import { idleReport, reportOf, type Warning } from '../memory/plan/report.ts';
 import { planRolling } from '../memory/plan/rolling.ts';
 import { render } from '../memory/plan/view.ts';
@@ -70,7 +70,7 @@ class RollingRequest {
         remember: (answer) => this.remember(answer),
       };
     const { counter } = await this.prepared.counting();
-    const prices = pricesOf(history, toolTokens(this.prepared.allTools, counter), counter);
+    const prices = tokenSums(history, toolTokens(this.prepared.allTools, counter), counter);
     const rolled = planRolling(
       this.strategy,
       history,

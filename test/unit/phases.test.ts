@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readHistory } from '../../src/memory/conversation/history.ts';
-import { pricesOf } from '../../src/memory/plan/plan.ts';
+import { tokenSums } from '../../src/memory/plan/plan.ts';
 import { Floor } from '../../src/memory/replay/floor.ts';
 import { replay } from '../../src/memory/replay/frontier.ts';
 import { PhaseMover } from '../../src/memory/replay/phases.ts';
@@ -49,7 +49,7 @@ describe('the phases', () => {
       ...step(`${at}`, 'f', lines(6, `w${at % 7}`)),
     ];
     const history = readHistory(read(Array.from({ length: n }, (_, at) => asked(at)).flat()));
-    const prices = pricesOf(history, 0, counter);
+    const prices = tokenSums(history, 0, counter);
     let calls = 0;
     const frees = (unit: number, tokens: number) => {
       calls++;

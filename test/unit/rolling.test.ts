@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Boundaries } from '../../src/memory/conversation/boundaries.ts';
 import { readHistory } from '../../src/memory/conversation/history.ts';
-import { pricesOf } from '../../src/memory/plan/plan.ts';
+import { tokenSums } from '../../src/memory/plan/plan.ts';
 import {
   type BudgetExceeded,
   dueMemory,
@@ -61,7 +61,7 @@ function outcomeOf(
   const history = readHistory(request.messages, strategy.text_observation_prefixes);
   const { rounds } = new Boundaries(history, labelDigest);
   const memory = end === undefined ? undefined : { end, text, ref: undefined, moved: false };
-  const prices = pricesOf(history, 0, counter);
+  const prices = tokenSums(history, 0, counter);
   const outcome = planRolling(strategy, history, rounds, 'gpt-4.1', prices, memory, counter);
   return { request, history, outcome };
 }
@@ -151,7 +151,7 @@ describe('a rolling view', () => {
         history,
         over,
         'gpt-4.1',
-        pricesOf(history, 0, counter),
+        tokenSums(history, 0, counter),
         memory,
         counter,
       );

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Boundaries } from '../../src/memory/conversation/boundaries.ts';
 import { readHistory } from '../../src/memory/conversation/history.ts';
-import { pricesOf } from '../../src/memory/plan/plan.ts';
+import { tokenSums } from '../../src/memory/plan/plan.ts';
 import { planRolling } from '../../src/memory/plan/rolling.ts';
 import { render } from '../../src/memory/plan/view.ts';
 import { parseStrategy } from '../../src/memory/strategy/strategy.ts';
@@ -762,7 +762,7 @@ describe('rolling memory within a learned limit', () => {
     const history = readHistory(read(messages));
     const { rounds: found } = new Boundaries(history, labelDigest);
     const memory = end === undefined ? undefined : { end, text: 'What was.', ref: undefined, moved: false };
-    const prices = pricesOf(history, 0, counter);
+    const prices = tokenSums(history, 0, counter);
     const outcome = planRolling(parsed.value, history, found, 'gpt-4.1', prices, memory, counter, limit);
     if ('budget' in outcome) throw new Error('refused');
     return { plan: outcome.plan, view: render(outcome.plan, () => true, outcome.shown) };

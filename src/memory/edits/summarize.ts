@@ -2,7 +2,7 @@
 import { HeldTokens, heldMessages } from '../conversation/bonds.ts';
 import { type History, messagesOf } from '../conversation/history.ts';
 import type { CountedEcho } from '../conversation/session-summary.ts';
-import { AT_START, type Cursor, type Prices } from '../replay/frontier.ts';
+import { AT_START, type Cursor, type TokenSums } from '../replay/frontier.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 
 /** Tokens of what stands around a summary's text: the shadow line, the block's tags, and the overhead of both messages. */
@@ -73,7 +73,7 @@ export function askedBy(history: History): readonly (number | undefined)[] {
 /** Weighs prefixes. */
 export class Prefixes {
   private readonly history: History;
-  private readonly prices: Prices;
+  private readonly prices: TokenSums;
   private readonly maxTokens: number;
   /** A summary that came back is condensed already: its tokens count in full. */
   private readonly echo: CountedEcho | undefined;
@@ -84,7 +84,7 @@ export class Prefixes {
   /** What stays although it is covered. */
   readonly held: HeldTokens;
 
-  constructor(history: History, prices: Prices, maxTokens: number, echo: CountedEcho | undefined) {
+  constructor(history: History, prices: TokenSums, maxTokens: number, echo: CountedEcho | undefined) {
     this.history = history;
     this.prices = prices;
     this.maxTokens = maxTokens;
@@ -190,7 +190,7 @@ export class PrefixCursor implements Cursor {
 /** Weighs the prefixes of a history; a summary that came back among them counts as it is. */
 export function prefixesOf(
   history: History,
-  prices: Prices,
+  prices: TokenSums,
   maxTokens: number,
   counter: TokenCounter,
 ): Prefixes {

@@ -9,7 +9,7 @@ import { type Repeat, repeatsIn } from '../edits/repeats.ts';
 import { countedEcho, coveredMessages } from '../edits/summarize.ts';
 import type { PlanContext, Planned, PlanRequest } from '../plan/planned.ts';
 import { Floor } from '../replay/floor.ts';
-import { type Prices, replay } from '../replay/frontier.ts';
+import { replay, type TokenSums } from '../replay/frontier.ts';
 import { type PhaseEdits, PhaseMover } from '../replay/phases.ts';
 import { frontierUnit } from '../replay/rule.ts';
 import {
@@ -208,7 +208,7 @@ class AutoEdits implements PhaseEdits {
 }
 
 /** The prices of an array of which something is removed. */
-function pricesWithout(prices: Prices, removals: readonly Removal[]): Prices {
+function pricesWithout(prices: TokenSums, removals: readonly Removal[]): TokenSums {
   if (removals.length === 0) return prices;
   const freed = new Map(removals.map((removal) => [removal.message, removal.freed]));
   const rest = new Float64Array(prices.length);

@@ -1,7 +1,7 @@
 /** What a mode says of itself: its fields, and what is asked of it by the plan and by the rooms above. */
 import type { z } from 'zod';
 import type { PlanContext, Planned, PlanRequest } from '../plan/planned.ts';
-import type { Prices } from '../replay/frontier.ts';
+import type { TokenSums } from '../replay/frontier.ts';
 import type { ReplayRule } from '../replay/rule.ts';
 import type { StrategyFault } from '../strategy/fields.ts';
 
@@ -53,5 +53,5 @@ export type Tail = Pick<ReplayRule, 'keepTurns' | 'keepSteps' | 'stops'>;
 /** A request that is about to be replayed. */
 export interface ReplayRequest extends PlanRequest {
   readonly rule: ReplayRule;
-  readonly prices: Prices;
+  readonly prices: TokenSums;
 }

@@ -4,7 +4,7 @@ import { HeldTokens } from '../conversation/bonds.ts';
 import { type History, messagesOf } from '../conversation/history.ts';
 import { goesWithSteps, trimmedMessages } from '../edits/trim.ts';
 import type { Planned } from '../plan/planned.ts';
-import { CursorMover, type Effect, type Prices, replay } from '../replay/frontier.ts';
+import { CursorMover, type Effect, replay, type TokenSums } from '../replay/frontier.ts';
 import { UnitCursor } from '../replay/unit-cursor.ts';
 import { count, editing, keptTurnsFault } from '../strategy/fields.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
@@ -38,7 +38,7 @@ function planTrim(_: TrimStrategy, { history, rule, prices }: ReplayRequest): Pl
   return { replay: result, segments: [], upcoming: [], dropped: trimmedMessages(history, result.cuts) };
 }
 
-function trimEffect(history: History, prices: Prices): Effect {
+function trimEffect(history: History, prices: TokenSums): Effect {
   const whole = (index: number): number => {
     const unit = history.units[index];
     if (!unit) return 0;

@@ -10,7 +10,7 @@
 import type { History } from '../conversation/history.ts';
 import type { ReplayedMode, Tail } from '../modes/mode.ts';
 import { modeOf } from '../modes/table.ts';
-import type { Prices } from '../replay/frontier.ts';
+import type { TokenSums } from '../replay/frontier.ts';
 import type { ReplayRule } from '../replay/rule.ts';
 import {
   type Budgets,
@@ -60,7 +60,7 @@ export function plan(strategy: ReplayedStrategy, request: PlanRequest, context: 
   if (!replayed) throw new Error(`mode ${strategy.mode} is not replayed`);
   const { history } = request;
   const budgets = budgetsWithin(strategy, request);
-  const prices = pricesOf(history, request.toolTokens, context.counter);
+  const prices = tokenSums(history, request.toolTokens, context.counter);
   const rule = ruleOf(strategy, replayed, budgets, request, context);
   return { strategy, history, budgets, ...replayed.plan(strategy, { ...request, rule, prices }, context) };
 }
@@ -72,7 +72,7 @@ function budgetsWithin(strategy: EditingStrategy, { model, limit }: PlanRequest)
 }
 
 /** The price of the array up to each message. */
-export function pricesOf(history: History, toolTokens: number, counter: TokenCounter): Prices {
+export function tokenSums(history: History, toolTokens: number, counter: TokenCounter): TokenSums {
   const prices = new Float64Array(history.messages.length + 1);
   prices[0] = toolTokens + ANSWER_OVERHEAD;
   for (const [index, message] of history.messages.entries())

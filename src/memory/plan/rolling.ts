@@ -7,7 +7,7 @@ import type { History } from '../conversation/history.ts';
 import type { Boundary } from '../conversation/passage.ts';
 import { type Round, windowStart } from '../conversation/sequence.ts';
 import { BLOCK_TOKENS, coveredMessages, prefixesOf, type SummarizedPrefix } from '../edits/summarize.ts';
-import type { Prices, Replay } from '../replay/frontier.ts';
+import type { Replay, TokenSums } from '../replay/frontier.ts';
 import { type Budgets, budgetsOf, type RollingStrategy } from '../strategy/strategy.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import type { Plan } from './plan.ts';
@@ -60,7 +60,7 @@ export function planRolling(
   history: History,
   rounds: readonly Round[],
   model: string | undefined,
-  prices: Prices,
+  prices: TokenSums,
   memory: UsedMemory | undefined,
   counter: TokenCounter,
   learned?: number,
@@ -127,7 +127,7 @@ interface Fitted {
 /** The prefix of a history that ends between two rounds. */
 function prefixAt(
   history: History,
-  prices: Prices,
+  prices: TokenSums,
   end: number,
   maxTokens: number,
   counter: TokenCounter,
@@ -165,7 +165,7 @@ function rawView(
   strategy: RollingStrategy,
   history: History,
   rounds: readonly Round[],
-  prices: Prices,
+  prices: TokenSums,
   allowed: number | undefined,
 ): Pick<Plan, 'replay' | 'dropped'> {
   const before = prices.at(-1) ?? 0;
@@ -205,7 +205,7 @@ function behindEcho({ echo }: History, rounds: readonly Round[]): number {
 function endBehindOldest(
   history: History,
   rounds: readonly Round[],
-  prices: Prices,
+  prices: TokenSums,
   from: number,
   over: number,
 ): number {
@@ -222,7 +222,7 @@ function endBehindOldest(
 }
 
 /** Tokens of the messages from one to another that stay for their calls, or their results, where the others leave. */
-function heldTokens(history: History, prices: Prices, end: number, from = 0): number {
+function heldTokens(history: History, prices: TokenSums, end: number, from = 0): number {
   if (history.bonds.length === 0) return 0;
   const unit = history.units.findIndex(({ first }) => first >= end);
   let tokens = 0;
@@ -231,7 +231,7 @@ function heldTokens(history: History, prices: Prices, end: number, from = 0): nu
   return tokens;
 }
 
-function preambleBetween(history: History, prices: Prices, from: number, to: number): number {
+function preambleBetween(history: History, prices: TokenSums, from: number, to: number): number {
   let tokens = 0;
   for (let at = from; at < to; at++)
     if (history.messages[at]?.role === 'preamble') tokens += (prices[at + 1] ?? 0) - (prices[at] ?? 0);
@@ -253,7 +253,7 @@ function truncated(text: string, most: number, counter: TokenCounter): string {
   return kept.length === 0 ? NOTHING_FITS : kept.join('\n');
 }
 
-function tokensBetween(history: History, prices: Prices, from: number, to: number): number {
+function tokensBetween(history: History, prices: TokenSums, from: number, to: number): number {
   return (prices[to] ?? 0) - (prices[from] ?? 0) - preambleBetween(history, prices, from, to);
 }
 

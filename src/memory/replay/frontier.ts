@@ -79,7 +79,7 @@ export interface Standing {
 }
 
 /** Tokens of the array up to each message: `upTo[i]` is the price of messages `[0, i)` with tools and overhead. */
-export type Prices = Float64Array;
+export type TokenSums = Float64Array;
 
 export interface Replay {
   readonly cuts: Cuts;
@@ -100,7 +100,7 @@ export interface Replay {
 const PREPARE_FROM = 0.6;
 
 /** Finds the frontier. @param mover a new one, which knows what the strategy's edits free */
-export function replay(history: History, rule: ReplayRule, prices: Prices, mover: Mover): Replay {
+export function replay(history: History, rule: ReplayRule, prices: TokenSums, mover: Mover): Replay {
   const tails = new Tails(history, rule);
   const moves: Cuts[] = [];
   let trigger: Trigger = 'none';

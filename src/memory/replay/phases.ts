@@ -18,7 +18,7 @@ import {
 } from '../edits/summarize.ts';
 import { TRIM_LINE_TOKENS, type TrimmedSpan } from '../edits/trim.ts';
 import type { Floor, Stakes } from './floor.ts';
-import type { Due, Mover, Prices, Standing } from './frontier.ts';
+import type { Due, Mover, Standing, TokenSums } from './frontier.ts';
 import { Journal } from './journal.ts';
 import { Pass, type Passed } from './phase-pass.ts';
 import { type Cuts, frontierUnit } from './rule.ts';
@@ -86,7 +86,7 @@ export class PhaseMover implements Mover {
   turnsCut = 0;
   readonly rewrites = true;
   private readonly history: History;
-  private readonly prices: Prices;
+  private readonly prices: TokenSums;
   private readonly settings: PhaseSettings;
   private readonly floor: Floor;
   private readonly edits: PhaseEdits;
@@ -102,7 +102,7 @@ export class PhaseMover implements Mover {
   private standing = NOWHERE;
   private settled = NOWHERE;
 
-  constructor(history: History, prices: Prices, settings: PhaseSettings, floor: Floor, edits: PhaseEdits) {
+  constructor(history: History, prices: TokenSums, settings: PhaseSettings, floor: Floor, edits: PhaseEdits) {
     this.history = history;
     this.prices = prices;
     this.settings = settings;
