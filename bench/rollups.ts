@@ -8,9 +8,10 @@
  */
 import { parseArgs } from 'node:util';
 import { readHistory } from '../src/memory/conversation/history.ts';
-import { type Plan, tokenSums } from '../src/memory/plan/plan.ts';
+import type { Plan } from '../src/memory/plan/plan.ts';
 import { render, type ShownSummary, shownIn } from '../src/memory/plan/view.ts';
 import type { SummarizeStrategy } from '../src/memory/strategy/strategy.ts';
+import { tokenSums } from '../src/memory/tokens/sums.ts';
 import { loadTokenize, toolTokens } from '../src/memory/tokens/tokens.ts';
 import { type ChatRequest, writeChatRequest } from '../src/protocol/chat/request.ts';
 import { percent, printTable, thousands } from './figures.ts';

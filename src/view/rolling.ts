@@ -2,11 +2,11 @@
 
 import { logCaught } from '../log.ts';
 import { Boundaries } from '../memory/conversation/boundaries.ts';
-import { tokenSums } from '../memory/plan/plan.ts';
 import { idleReport, reportOf, type Warning } from '../memory/plan/report.ts';
 import { planRolling } from '../memory/plan/rolling.ts';
 import { render } from '../memory/plan/view.ts';
 import type { RollingStrategy } from '../memory/strategy/strategy.ts';
+import { tokenSums } from '../memory/tokens/sums.ts';
 import { toolTokens } from '../memory/tokens/tokens.ts';
 import { answerIdentity } from '../protocol/message-names.ts';
 import { conversationOf } from '../request/conversation.ts';

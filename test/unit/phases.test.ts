@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { readHistory } from '../../src/memory/conversation/history.ts';
-import { tokenSums } from '../../src/memory/plan/plan.ts';
 import { Floor } from '../../src/memory/replay/floor.ts';
 import { replay } from '../../src/memory/replay/frontier.ts';
 import { PhaseMover } from '../../src/memory/replay/phases.ts';
 import type { ReplayRule } from '../../src/memory/replay/rule.ts';
+import { tokenSums } from '../../src/memory/tokens/sums.ts';
 import { lines, read, step, user } from '../support/chat.ts';
 import { removalOf } from '../support/edits.ts';
 import { counter } from '../support/view-of.ts';

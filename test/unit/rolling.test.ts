@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Boundaries } from '../../src/memory/conversation/boundaries.ts';
 import { readHistory } from '../../src/memory/conversation/history.ts';
-import { tokenSums } from '../../src/memory/plan/plan.ts';
 import {
   type BudgetExceeded,
   dueMemory,
@@ -11,6 +10,7 @@ import {
 } from '../../src/memory/plan/rolling.ts';
 import { render, type ShownSummary } from '../../src/memory/plan/view.ts';
 import { parseStrategy, type RollingStrategy } from '../../src/memory/strategy/strategy.ts';
+import { tokenSums } from '../../src/memory/tokens/sums.ts';
 import { readChatRequest, writeChatRequest } from '../../src/protocol/chat/request.ts';
 import { labelDigest } from '../../src/tenant/identity.ts';
 import { violations } from '../../tools/upstream/strict-chat.ts';

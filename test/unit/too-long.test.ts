@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { Boundaries } from '../../src/memory/conversation/boundaries.ts';
 import { readHistory } from '../../src/memory/conversation/history.ts';
-import { tokenSums } from '../../src/memory/plan/plan.ts';
 import { planRolling } from '../../src/memory/plan/rolling.ts';
 import { render } from '../../src/memory/plan/view.ts';
 import { parseStrategy } from '../../src/memory/strategy/strategy.ts';
+import { tokenSums } from '../../src/memory/tokens/sums.ts';
 import { labelDigest } from '../../src/tenant/identity.ts';
 import type { UpstreamAnswer } from '../../src/upstream/fetch.ts';
 import {

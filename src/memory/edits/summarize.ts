@@ -1,8 +1,11 @@
 /** Summarising: everything before one cut leaves the view, and a summary stands in its place. */
+
 import { HeldTokens, heldMessages } from '../conversation/bonds.ts';
 import { type History, messagesOf } from '../conversation/history.ts';
 import type { CountedEcho } from '../conversation/session-summary.ts';
-import { AT_START, type Cursor, type TokenSums } from '../replay/frontier.ts';
+import { AT_START, type Cursor } from '../replay/frontier.ts';
+import type { TokenSums } from '../tokens/sums.ts';
+import { tokensIn } from '../tokens/sums.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 
 /** Tokens of what stands around a summary's text: the shadow line, the block's tags, and the overhead of both messages. */
@@ -116,7 +119,7 @@ export class Prefixes {
   }
 
   private tokensOf(message: number): number {
-    return (this.prices[message + 1] ?? 0) - (this.prices[message] ?? 0);
+    return tokensIn(this.prices, message);
   }
 }
 

@@ -1,4 +1,5 @@
 /** `auto`: edits in phases (design §6), and the replay that decides how far each goes. */
+
 import { z } from 'zod';
 import type { History, Output } from '../conversation/history.ts';
 import { type CompactContext, compactInputs, compactOutput } from '../edits/compact.ts';
@@ -9,7 +10,7 @@ import { type Repeat, repeatsIn } from '../edits/repeats.ts';
 import { countedEcho, coveredMessages } from '../edits/summarize.ts';
 import type { PlanContext, Planned, PlanRequest } from '../plan/planned.ts';
 import { Floor } from '../replay/floor.ts';
-import { replay, type TokenSums } from '../replay/frontier.ts';
+import { replay } from '../replay/frontier.ts';
 import { type PhaseEdits, PhaseMover } from '../replay/phases.ts';
 import { frontierUnit } from '../replay/rule.ts';
 import {
@@ -25,6 +26,8 @@ import {
   share,
   summarizing,
 } from '../strategy/fields.ts';
+import type { TokenSums } from '../tokens/sums.ts';
+import { tokensBefore, tokensOfAll } from '../tokens/sums.ts';
 import { compactContext } from './compact.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
 import { compactionDue, unitTail } from './tails.ts';
@@ -109,18 +112,24 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
     summaryTokens: strategy.summary_max_tokens,
     echo: countedEcho(history, context.counter),
   };
-  const mover = new PhaseMover(history, sent, settings, new Floor(cachedShare, prices[0] ?? 0), edits);
+  const mover = new PhaseMover(
+    history,
+    sent,
+    settings,
+    new Floor(cachedShare, tokensBefore(prices, 0)),
+    edits,
+  );
   const result = replay(history, rule, sent, mover);
   const { prefix } = mover.position;
   const trimmed = mover.trimmedSpan();
   const near = result.next !== result.cuts;
   const upcoming = near ? edits.between(mover.position.passed.heavy, frontierUnit(result.next)) : [];
   // Placeholders alone will hardly bring the view of a next request under its budget.
-  const growth = (REQUESTS_AHEAD * (result.before - (sent[0] ?? 0))) / history.requestPoints.length;
+  const growth = (REQUESTS_AHEAD * (result.before - tokensBefore(sent, 0))) / history.requestPoints.length;
   const left = upcoming.reduce((sum, { freed }) => sum - freed, result.after);
   const next = left + growth > Math.min(rule.hard ?? rule.window, rule.window) ? mover.next() : undefined;
   return {
-    replay: { ...result, before: prices.at(-1) ?? 0 },
+    replay: { ...result, before: tokensOfAll(prices) },
     segments: [...mover.removed(), ...(edits.atSight.length > 0 ? [edits.atSight] : [])],
     upcoming,
     dropped: prefix ? coveredMessages(history, prefix) : [],

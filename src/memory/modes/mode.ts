@@ -1,9 +1,9 @@
 /** What a mode says of itself: its fields, and what is asked of it by the plan and by the rooms above. */
 import type { z } from 'zod';
 import type { PlanContext, Planned, PlanRequest } from '../plan/planned.ts';
-import type { TokenSums } from '../replay/frontier.ts';
 import type { ReplayRule } from '../replay/rule.ts';
 import type { StrategyFault } from '../strategy/fields.ts';
+import type { TokenSums } from '../tokens/sums.ts';
 
 /** @typeParam Acting what the strategy may stand for */
 export interface MemoryMode<Strategy, Acting = unknown> {

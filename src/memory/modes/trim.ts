@@ -1,12 +1,15 @@
 /** `trim`: the oldest turns leave the view, and nothing is kept of them. */
+
 import { z } from 'zod';
 import { HeldTokens } from '../conversation/bonds.ts';
 import { type History, messagesOf } from '../conversation/history.ts';
 import { goesWithSteps, trimmedMessages } from '../edits/trim.ts';
 import type { Planned } from '../plan/planned.ts';
-import { CursorMover, type Effect, replay, type TokenSums } from '../replay/frontier.ts';
+import { CursorMover, type Effect, replay } from '../replay/frontier.ts';
 import { UnitCursor } from '../replay/unit-cursor.ts';
 import { count, editing, keptTurnsFault } from '../strategy/fields.ts';
+import type { TokenSums } from '../tokens/sums.ts';
+import { tokensIn } from '../tokens/sums.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
 import { turnTail } from './tails.ts';
 
@@ -42,7 +45,7 @@ function trimEffect(history: History, prices: TokenSums): Effect {
   const whole = (index: number): number => {
     const unit = history.units[index];
     if (!unit) return 0;
-    return messagesOf(history, unit).reduce((sum, at) => sum + (prices[at + 1] ?? 0) - (prices[at] ?? 0), 0);
+    return messagesOf(history, unit).reduce((sum, at) => sum + tokensIn(prices, at), 0);
   };
   const step = (index: number): number => {
     const unit = history.units[index];

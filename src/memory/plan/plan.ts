@@ -10,7 +10,6 @@
 import type { History } from '../conversation/history.ts';
 import type { ReplayedMode, Tail } from '../modes/mode.ts';
 import { modeOf } from '../modes/table.ts';
-import type { TokenSums } from '../replay/frontier.ts';
 import type { ReplayRule } from '../replay/rule.ts';
 import {
   type Budgets,
@@ -19,7 +18,8 @@ import {
   frontierOf,
   type ReplayedStrategy,
 } from '../strategy/strategy.ts';
-import { ANSWER_OVERHEAD, type TokenCounter } from '../tokens/tokens.ts';
+import { tokenSums } from '../tokens/sums.ts';
+import { ANSWER_OVERHEAD } from '../tokens/tokens.ts';
 import type { PlanContext, Planned, PlanRequest } from './planned.ts';
 
 export type { PlanContext, PlanRequest } from './planned.ts';
@@ -69,15 +69,6 @@ export function plan(strategy: ReplayedStrategy, request: PlanRequest, context: 
 function budgetsWithin(strategy: EditingStrategy, { model, limit }: PlanRequest): Budgets {
   const budgets = budgetsOf(strategy, model);
   return { ...budgets, window: Math.min(budgets.window, limit ?? budgets.window) };
-}
-
-/** The price of the array up to each message. */
-export function tokenSums(history: History, toolTokens: number, counter: TokenCounter): TokenSums {
-  const prices = new Float64Array(history.messages.length + 1);
-  prices[0] = toolTokens + ANSWER_OVERHEAD;
-  for (const [index, message] of history.messages.entries())
-    prices[index + 1] = (prices[index] ?? 0) + counter.message(message);
-  return prices;
 }
 
 function ruleOf(

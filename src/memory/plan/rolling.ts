@@ -2,13 +2,16 @@
  * Rolling memory (design §8): a summary of the rounds before the full zone, made in the background, and everything after it
  * verbatim. Which memory is there is the one thing that the array does not tell; all else is a function of it.
  */
+
 import { heldMessages } from '../conversation/bonds.ts';
 import type { History } from '../conversation/history.ts';
 import type { Boundary } from '../conversation/passage.ts';
 import { type Round, windowStart } from '../conversation/sequence.ts';
 import { BLOCK_TOKENS, coveredMessages, prefixesOf, type SummarizedPrefix } from '../edits/summarize.ts';
-import type { Replay, TokenSums } from '../replay/frontier.ts';
+import type { Replay } from '../replay/frontier.ts';
 import { type Budgets, budgetsOf, type RollingStrategy } from '../strategy/strategy.ts';
+import type { TokenSums } from '../tokens/sums.ts';
+import { tokensIn, tokensOfAll } from '../tokens/sums.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import type { Plan } from './plan.ts';
 import { type ShownSummary, type SummaryWords, showSummary } from './view.ts';
@@ -65,7 +68,7 @@ export function planRolling(
   counter: TokenCounter,
   learned?: number,
 ): RollingPlan | BudgetExceeded {
-  const before = prices.at(-1) ?? 0;
+  const before = tokensOfAll(prices);
   const fixed = before - tokensBetween(history, prices, 0, history.messages.length);
   const limit = strategy.overflow_policy === 'error' ? undefined : learned;
   const budgets = budgetsIn(strategy, model, fixed, limit);
@@ -168,7 +171,7 @@ function rawView(
   prices: TokenSums,
   allowed: number | undefined,
 ): Pick<Plan, 'replay' | 'dropped'> {
-  const before = prices.at(-1) ?? 0;
+  const before = tokensOfAll(prices);
   if (allowed === undefined || strategy.overflow_policy !== 'truncate_oldest')
     return { replay: still(before), dropped: [] };
   const from = behindEcho(history, rounds);
@@ -227,14 +230,14 @@ function heldTokens(history: History, prices: TokenSums, end: number, from = 0):
   const unit = history.units.findIndex(({ first }) => first >= end);
   let tokens = 0;
   for (const message of heldMessages(history, unit < 0 ? history.units.length : unit))
-    if (message >= from) tokens += (prices[message + 1] ?? 0) - (prices[message] ?? 0);
+    if (message >= from) tokens += tokensIn(prices, message);
   return tokens;
 }
 
 function preambleBetween(history: History, prices: TokenSums, from: number, to: number): number {
   let tokens = 0;
   for (let at = from; at < to; at++)
-    if (history.messages[at]?.role === 'preamble') tokens += (prices[at + 1] ?? 0) - (prices[at] ?? 0);
+    if (history.messages[at]?.role === 'preamble') tokens += tokensIn(prices, at);
   return tokens;
 }
 
@@ -254,7 +257,7 @@ function truncated(text: string, most: number, counter: TokenCounter): string {
 }
 
 function tokensBetween(history: History, prices: TokenSums, from: number, to: number): number {
-  return (prices[to] ?? 0) - (prices[from] ?? 0) - preambleBetween(history, prices, from, to);
+  return tokensIn(prices, from, to) - preambleBetween(history, prices, from, to);
 }
 
 function still(tokens: number): Replay {

@@ -7,7 +7,9 @@
  *
  * One pass over the request points, and one of each cut over the units.
  */
+
 import type { History, RequestPoint } from '../conversation/history.ts';
+import { type TokenSums, tokensBefore } from '../tokens/sums.ts';
 import { type Cuts, frontierUnit, type ReplayRule, type Trigger } from './rule.ts';
 import { Tails } from './tails.ts';
 
@@ -78,9 +80,6 @@ export interface Standing {
   readonly leftOut?: number;
 }
 
-/** Tokens of the array up to each message: `upTo[i]` is the price of messages `[0, i)` with tools and overhead. */
-export type TokenSums = Float64Array;
-
 export interface Replay {
   readonly cuts: Cuts;
   /** The cuts after each move, oldest first; between two of them lies a segment. */
@@ -110,7 +109,7 @@ export function replay(history: History, rule: ReplayRule, prices: TokenSums, mo
 
   const end = history.requestPoints.length - 1;
   for (const [index, point] of history.requestPoints.entries()) {
-    before = prices[point.messages] ?? 0;
+    before = tokensBefore(prices, point.messages);
     const tail = tails.at(point);
     const last = index === end;
     const cameBack = mover.arrive(point.messages);

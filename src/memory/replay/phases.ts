@@ -5,6 +5,7 @@
  *
  * Each phase passes every unit once, so a replay takes time linear in the array.
  */
+
 import { HeldTokens } from '../conversation/bonds.ts';
 import { type History, messagesOf, type RequestPoint } from '../conversation/history.ts';
 import type { CountedEcho } from '../conversation/session-summary.ts';
@@ -17,8 +18,10 @@ import {
   summarizedPrefix,
 } from '../edits/summarize.ts';
 import { TRIM_LINE_TOKENS, type TrimmedSpan } from '../edits/trim.ts';
+import type { TokenSums } from '../tokens/sums.ts';
+import { tokensBefore, tokensIn } from '../tokens/sums.ts';
 import type { Floor, Stakes } from './floor.ts';
-import type { Due, Mover, Standing, TokenSums } from './frontier.ts';
+import type { Due, Mover, Standing } from './frontier.ts';
 import { Journal } from './journal.ts';
 import { Pass, type Passed } from './phase-pass.ts';
 import { type Cuts, frontierUnit } from './rule.ts';
@@ -372,7 +375,7 @@ export class PhaseMover implements Mover {
   /** Tokens of the view before a unit that no summary stands for; before the first one, of what is never edited. */
   private viewBefore(unit: number): number {
     const first = this.history.units[unit]?.first ?? this.history.messages.length;
-    const price = this.prices[first] ?? 0;
+    const price = tokensBefore(this.prices, first);
     return unit === 0 ? price : price - this.journal.freedBefore(unit) - this.standing.leftOut;
   }
 
@@ -388,6 +391,6 @@ export class PhaseMover implements Mover {
   }
 
   private tokensOf(message: number): number {
-    return (this.prices[message + 1] ?? 0) - (this.prices[message] ?? 0);
+    return tokensIn(this.prices, message);
   }
 }
