@@ -1,6 +1,6 @@
 /**
- * The conversation that a summary belongs to: whose it is, where its memory lies, and who is told
- * of a new summary.
+ * The conversation that a summary belongs to: its owner, where its memory lies, and where its
+ * summaries are published.
  */
 
 import type { TokenUsage } from '../memory/plan/report.ts';

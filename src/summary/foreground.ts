@@ -115,7 +115,7 @@ class Making {
     prepared.set(key, Date.now());
     const boundaries = [...bases, boundary];
     const { memory, health } = await ask(conversation, (stub) => stub.find({ strategyHash, boundaries }));
-    // A summarizer that has failed lately is left to whoever can't do without it.
+    // A summarizer that has failed lately is left to requests that need it now.
     if (memory?.prefix_hash === boundary.prefixHash || health === 'degraded') return;
     // A digest is never built upon.
     const base = memory?.model === DIGEST_MODEL ? null : memory;

@@ -76,7 +76,7 @@ export async function askSummarizer(
     // A redirect that is followed carries the key along.
     fetch: async (input, init) =>
       bounded(await fetch(input, { ...init, redirect: 'manual' }), LONGEST_ANSWER),
-    // Attempts are counted by whoever asks, so that a conversation's health knows of them.
+    // The caller counts attempts: they affect the conversation's health.
     maxRetries: 0,
     logLevel: 'off',
   });

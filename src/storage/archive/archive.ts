@@ -2,7 +2,7 @@
  * One conversation's archive: its messages as they came, in packs in R2, and their index in the
  * conversation's Durable Object.
  *
- * A message is known by its key (see `archive-keys.ts`). Only what the index does not have is sent
+ * A message is known by its key (see `ArchiveKey`). Only what the index does not have is sent
  * and written; a pack is noted in the index before it is written, and its messages are in the index
  * only afterwards. What was made from an answer gives way to the message that comes back with the
  * next array, which may have more fields.
@@ -171,7 +171,7 @@ export class Archive {
     const asked = entries.filter((entry) => !entry.chained || newest.has(entry));
     const lacking = await this.ask(asked);
     const older = chain.slice(0, -NEWEST);
-    // Whoever knows one of the chain knows all before it.
+    // If the index has one message of the chain, it has all earlier ones.
     if (older.length === 0 || [...newest].some((entry) => lacking.get(entry) !== 'message')) return lacking;
     return new Map([...lacking, ...(await this.ask(older))]);
   }

@@ -3,8 +3,8 @@
  * write, what then stands, and which version serves.
  *
  * Every method is one synchronous decision: nothing awaits between what it reads and what it
- * writes, since input gates don't cover `fetch` or R2. What is read is in `memory-rows.ts`, what is
- * written in `memory-writer.ts`.
+ * writes, since input gates don't cover `fetch` or R2. What is read is in `rows.ts`, what is
+ * written in `writer.ts`.
  */
 
 import { Lineages } from './lineages.ts';
@@ -196,7 +196,7 @@ export class MemoryChain {
     const before = this.rows.instead(memoryId, lease);
     const digested =
       digest && !before ? this.writer.branch(memoryId, null, { ...digest, model: DIGEST_MODEL }) : undefined;
-    // Last, so that whoever waits for this row finds the digest.
+    // Last: callers that wait for this row must find the digest.
     this.writer.close(memoryId, error);
     if (digested === undefined) return before;
     this.writer.tell(digested, 'completed');
@@ -273,7 +273,11 @@ export class MemoryChain {
     return { ...known, ...(exists ? this.rows.listing(this.ports.now()) : nothing) };
   }
 
-  /** Deletes all. Who still writes has lost its lease. @param settings whether those stay */
+  /**
+   * Deletes everything. Active writers lose their leases.
+   *
+   * @param settings whether the settings stay
+   */
   strip(settings: boolean): void {
     if (this.exists()) this.tables.strip(settings);
   }

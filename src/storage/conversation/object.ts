@@ -238,7 +238,7 @@ export abstract class ConversationMemoryObject<Material>
   private async writing<Result>(work: () => Result): Promise<Result> {
     if (this.chain.state.toldAt() === 0) await this.tell();
     const result = work();
-    // Of a first write it is told once more: a deletion may have come between the two.
+    // A first write is reported twice: a deletion may have come in between.
     this.reading();
     return result;
   }
@@ -275,9 +275,7 @@ export abstract class ConversationMemoryObject<Material>
   }
 }
 
-/**
- * Who waits for which row. In memory only: a call that waits keeps its object from being evicted.
- */
+/** The callers that wait for a row. In memory only: a waiting call keeps its object alive. */
 class Waiters {
   private readonly byRow = new Map<number, Set<() => void>>();
 

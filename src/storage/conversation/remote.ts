@@ -90,9 +90,8 @@ export interface ConversationApi<Material> extends SummaryChain {
   settled(memoryId: number, ms: number): Promise<TokenUsage | null>;
 
   /**
-   * Deletes everything but the names of the packs, which the caller deletes from R2 and then has
-   * forgotten: a call that fails in between can be made again. Who still writes for this
-   * conversation has lost its lease.
+   * Deletes everything but the names of the packs. The caller deletes these from R2, then calls
+   * `forgetPacks`. A failed call in between can be repeated. Active writers lose their leases.
    *
    * @param unusedSince where given, only a conversation that was not used since then is deleted,
    *   and its settings stay; in milliseconds
@@ -102,10 +101,7 @@ export interface ConversationApi<Material> extends SummaryChain {
    * To be called when the packs of `leave` are gone. Leaves nothing where there is nothing else.
    */
   forgetPacks(packs: readonly string[]): Promise<void>;
-  /**
-   * Deletes everything, but no packs from R2. Who still writes for this conversation has lost its
-   * lease.
-   */
+  /** Deletes everything, but no packs from R2. Active writers lose their leases. */
   clear(): Promise<void>;
 
   /** See `ArchiveRows` for what these do. */

@@ -42,7 +42,7 @@ export class ConversationState {
     return this.tables.get('frozen_injection');
   }
 
-  /** When the tenant's object was last told of this conversation, in milliseconds; 0: never. */
+  /** When this conversation was last reported to the tenant's object, in milliseconds; 0: never. */
   toldAt(): number {
     return Number(this.tables.get('told_at') ?? 0);
   }

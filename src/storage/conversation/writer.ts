@@ -20,7 +20,7 @@ export interface WriterPorts {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly log: (level: 'debug' | 'info' | 'warn', message: string, fields?: LogFields) => void;
-  /** Is told of every row that is no longer processing. */
+  /** Called for every row that is no longer processing. */
   readonly ended: (memoryId: number) => void;
 }
 

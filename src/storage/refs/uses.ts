@@ -8,12 +8,12 @@ export class RefUses {
   private readonly tenant: string;
   private readonly open: () => TenantMemoryStub;
   private readonly told: KnownRefs;
-  /** What is being told. */
+  /** Reports under way, by ref. */
   private readonly telling = new Map<string, Promise<void>>();
 
   /**
    * @param conversation see `conversationName`
-   * @param told what this isolate has told, by tenant
+   * @param told the uses that this isolate has reported, by tenant
    */
   constructor(conversation: string, open: () => TenantMemoryStub, told: KnownRefs) {
     this.conversation = conversation;
@@ -23,10 +23,10 @@ export class RefUses {
   }
 
   /**
-   * Resolves when they are told.
+   * Resolves when the tenant's object has noted the refs.
    *
    * @param refs that the conversation refers to
-   * @param written those that are being written: they are told in any case
+   * @param written refs that are being written: they are always reported
    * @throws when the object fails
    */
   async note(refs: readonly string[], written: ReadonlySet<string>): Promise<void> {

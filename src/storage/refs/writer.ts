@@ -107,7 +107,7 @@ export class RefWriter {
     await Promise.all(this.unknown(contents).map((content) => this.write(content)));
   }
 
-  /** A use that could not be noted is told by the next request. */
+  /** The next request reports a use that could not be noted. */
   private async noteUses(contents: readonly Pick<StoredContent, 'ref'>[]): Promise<void> {
     const refs = contents.map(({ ref }) => ref);
     await this.tellUses(refs, new Set(refs.filter((ref) => !this.isKnown(ref))));

@@ -117,7 +117,7 @@ async function eraseConversation(
 ): Promise<void> {
   const { name } = conversation;
   await clearConversation(bucket, () => conversationMemory(env, name));
-  // Afterwards: whoever was writing a summary has lost its lease, and publishes nothing more.
+  // Last: by now the writers of summaries have lost their leases and publish nothing more.
   const user = userNameIn(name);
   if (user !== undefined)
     await callObject(

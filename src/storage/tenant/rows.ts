@@ -33,7 +33,7 @@ const SOLE = `
 /** A conversation as it was noted so far. */
 export interface NotedConversation {
   readonly name: string;
-  /** How often it was noted: whoever has noted it since may have written again what was deleted. */
+  /** How often it was noted. A later note may mean that deleted data was written again. */
   readonly notes: number;
 }
 

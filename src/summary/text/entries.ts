@@ -7,7 +7,7 @@ import type { Removal } from '../../memory/edits/removal.ts';
 import type { KnownSummary } from '../writer.ts';
 
 /**
- * How much of a message is told: what a model reads of it, or all of it, data of images included.
+ * How much of a message an entry has: what a model reads, or everything, image data included.
  */
 export type Detail = 'readable' | 'whole';
 
@@ -43,7 +43,7 @@ export function echoOf({ echo }: History): KnownSummary | undefined {
  * The entries between boundaries, a piece for each.
  *
  * @param boundaries ascending, between units
- * @param removals what is told by the placeholder that stands for it
+ * @param removals replaced by their placeholders
  */
 export function piecesOf(
   history: History,
