@@ -84,14 +84,11 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   const asking = { request, answers: api.answers, options, beside: injected.tokens ?? 0, make, ask };
   const { made, answer } = await askWithin(first, asking, scope);
   const report = withInjection(made.report, injected);
+  noteVerdict(answer.response, scope);
   if (answer.response.ok && scope.caller.tenant) {
-    scope.services.accepted.accept(scope.caller.tenant.id);
     if (made.prepareNext) scope.waitUntil(made.prepareNext());
     if (sent) scope.waitUntil(noteNamed(sent, call));
   }
-  // A key that was revoked opens nothing here either.
-  if (answer.response.status === 401 && scope.caller.tenant)
-    scope.services.accepted.doubt(scope.caller.tenant.id);
   // A stream may last for minutes: it keeps no second copy of the body.
   sent = undefined;
   const { tools } = made;
@@ -114,6 +111,13 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   const streams = request.field('stream') === true;
   const how = { format: api.answers, inBody: chosen.report, streams, retrieval, archive };
   return relay(answer, { ...made, report }, how, scope);
+}
+
+/** An answer says whether the upstream accepts the key. A key that was revoked opens nothing here either. */
+function noteVerdict({ ok, status }: Response, { services, caller }: RequestScope): void {
+  if (!caller.tenant) return;
+  if (ok) services.accepted.accept(caller.tenant.id);
+  if (status === 401) services.accepted.doubt(caller.tenant.id);
 }
 
 async function answerCompaction(write: NonNullable<ModelApi['compaction']>, call: Call): Promise<Response> {

@@ -23,6 +23,16 @@ const FORBIDDEN: Readonly<Record<string, string>> = {
   'src/retrieval/request.ts': "import { a } from '../request/errors.ts';\n\na();\n",
 };
 
+/** Two files that import each other, if only types, and a function of 61 lines. */
+const SHAPES: Readonly<Record<string, [source: string, rule: string]>> = {
+  'src/view/one.ts': ["import type { B } from './other.ts';\n\nexport type A = B | 'a';\n", 'noImportCycles'],
+  'src/view/other.ts': ["import type { A } from './one.ts';\n\nexport type B = A | 'b';\n", 'noImportCycles'],
+  'src/view/long.ts': [
+    `export function long(): number[] {\n  const all: number[] = [];\n${'  all.push(1);\n'.repeat(60)}  return all;\n}\n`,
+    'noExcessiveLinesPerFunction',
+  ],
+};
+
 const ALLOWED: Readonly<Record<string, string>> = {
   'src/storage/down.ts': "import { a } from '../memory/report.ts';\n\na();\n",
   'src/view/down.ts': "import { a } from '../retrieval/query.ts';\n\na();\n",
@@ -34,7 +44,8 @@ describe('the linter', () => {
 
   beforeAll(() => {
     cpSync(join(ROOT, 'biome.json'), join(tree, 'biome.json'));
-    for (const [path, source] of Object.entries({ ...FORBIDDEN, ...ALLOWED })) {
+    const shapes = Object.fromEntries(Object.entries(SHAPES).map(([path, [source]]) => [path, source]));
+    for (const [path, source] of Object.entries({ ...FORBIDDEN, ...shapes, ...ALLOWED })) {
       mkdirSync(dirname(join(tree, path)), { recursive: true });
       writeFileSync(join(tree, path), source);
     }
@@ -49,6 +60,10 @@ describe('the linter', () => {
     expect(said.split('\n').filter((line) => line.includes(path))).toEqual([
       expect.stringContaining('noRestricted'),
     ]);
+  });
+
+  it.each(Object.entries(SHAPES))('holds circles and long functions in %s', (path, [, rule]) => {
+    expect(said.split('\n').filter((line) => line.includes(path) && line.includes(rule))).not.toEqual([]);
   });
 
   it.each(Object.keys(ALLOWED))('lets an arrow point down in %s', (path) => {
