@@ -1,5 +1,15 @@
 import { defineConfig } from 'vitest/config';
+import { matchingFirst } from './tools/file-order.ts';
+
+/** Longest first: last, they would keep one core busy and leave the other idle. */
+const LONG = /\/(heap|view-laws|floor|summarize|rolling|late-results|odd-answers|phases)\.test\.ts$/;
 
 export default defineConfig({
-  test: { include: ['test/unit/**/*.test.ts'], testTimeout: 60_000, maxWorkers: 2, isolate: false },
+  test: {
+    include: ['test/unit/**/*.test.ts'],
+    testTimeout: 60_000,
+    maxWorkers: 2,
+    isolate: false,
+    sequence: { sequencer: matchingFirst(LONG) },
+  },
 });

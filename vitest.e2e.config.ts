@@ -1,17 +1,16 @@
 import { defineConfig } from 'vitest/config';
-import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { matchingFirst } from './tools/file-order.ts';
 
-/** These wait for time limits most of their time: last, they would be waited for alone. */
-const WAITING =
-  /\/(refs\/retrieval|silent-reasoning|summaries\/waiting|bad-summarizers|summary-faults|auto\/summarizers)\.test\.ts$/;
-
-class WaitingFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files);
-    const waits = ({ moduleId }: TestSpecification) => WAITING.test(moduleId);
-    return [...sorted.filter(waits), ...sorted.filter((file) => !waits(file))];
-  }
-}
+/** Long ones, and those that wait for time limits most of their time: last, they would be waited for alone. */
+const LONG = new RegExp(
+  `/(${[
+    'summaries/(waiting|bad-summarizers|isolation)',
+    'answers/(silent-reasoning|odd-upstreams|responses)',
+    'auto/(summary-faults|summaries|budgets|runs|summarizers)',
+    'refs/retrieval',
+    'clients/soak',
+  ].join('|')})\\.test\\.ts$`,
+);
 
 export default defineConfig({
   test: {
@@ -23,6 +22,6 @@ export default defineConfig({
     maxWorkers: 4,
     // What files share are clients and the runtime's own code, which take a second to load.
     isolate: false,
-    sequence: { sequencer: WaitingFirst },
+    sequence: { sequencer: matchingFirst(LONG) },
   },
 });

@@ -4,12 +4,13 @@ import { underHeap } from '../support/under-heap.ts';
 
 const TO_THE_END = { code: 0, output: '' };
 
-describe('a small heap', () => {
+/** At the same time: each is a process of its own, and this one waits. */
+describe.concurrent('a small heap', { timeout: 300_000 }, () => {
   it.each([
     'compacts, offloads and collects the ledger of a body of distinct ids',
     'weighs a body of parts with distinct keys',
     'reads arguments of millions of values',
-  ])('F2: %s, of 16 MiB', { timeout: 300_000 }, async (work) => {
+  ])('F2: %s, of 16 MiB', async (work) => {
     expect(await underHeap(100, work)).toEqual(TO_THE_END);
   });
 
