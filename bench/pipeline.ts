@@ -18,7 +18,7 @@ import {
 } from '../src/memory/strategy/strategy.ts';
 import { createTokenCounter, type TokenCounter, type Tokenize } from '../src/memory/tokens/tokens.ts';
 import { readChatRequest, writeChatRequest } from '../src/protocol/chat/request.ts';
-import { labelDigest, type Tenant, Tenants } from '../src/tenant/identity.ts';
+import { sha256Hex, type Tenant, Tenants } from '../src/tenant/identity.ts';
 
 /** What an isolate remembers between requests. */
 export interface Isolate {
@@ -61,7 +61,7 @@ export function viewBytes(
   const retrieval = retrieves(strategy, request.hasTools);
   const outline = outlineOf(strategy, request, refs, { retrieval });
   if (!mayAct(strategy, outline, request.tools?.bytes ?? 0)) return writeChatRequest(request, undefined);
-  const planned = planView(strategy, outline, request.tools, { ...isolate, refs, digest: labelDigest });
+  const planned = planView(strategy, outline, request.tools, { ...isolate, refs, digest: sha256Hex });
   return writeChatRequest(
     request,
     render(planned, () => true),

@@ -10,7 +10,7 @@ import { transcriptOf } from '../src/summary/kept-transcript.ts';
 import { writeDigest } from '../src/summary/text/digest.ts';
 import { entriesOf } from '../src/summary/text/entries.ts';
 import { collectLedger } from '../src/summary/text/ledger.ts';
-import { labelDigest } from '../src/tenant/identity.ts';
+import { sha256Hex } from '../src/tenant/identity.ts';
 import type { Isolate } from './pipeline.ts';
 
 /** A summary that is in use. */
@@ -41,7 +41,7 @@ export function planOf(
   const { refs } = isolate.tenant;
   const request = { messages: messages.slice(0, end), model, answerTokens: 0 };
   const outline = outlineOf(strategy, request, refs, { retrieval, cachedShare: CACHED_SHARE });
-  return planView(strategy, outline, tools, { ...isolate, refs, digest: labelDigest });
+  return planView(strategy, outline, tools, { ...isolate, refs, digest: sha256Hex });
 }
 
 /** The digest of a plan's prefix on top of the one before, and its transcript. */

@@ -12,7 +12,7 @@ import { groupOf, storedConversation } from '../request/conversation.ts';
 import type { Searched } from '../retrieval/search-memory.ts';
 import { Archive, type ArchiveEntry } from '../storage/archive/archive.ts';
 import { searchable } from '../storage/archive/text.ts';
-import { labelDigest } from '../tenant/identity.ts';
+import { sha256Hex } from '../tenant/identity.ts';
 
 /** How long a search waits for its request's array to be archived, in milliseconds. */
 const ARRAY_LIMIT_MS = 3_000;
@@ -55,7 +55,7 @@ interface RequestArchive {
 function archiveOf({ request, owner, scope }: Call, answer?: string): RequestArchive | undefined {
   const { services, caller } = scope;
   const said = [...request.messages.map(asSent), ...answered(answer)];
-  const keys = archiveKeys(said, labelDigest);
+  const keys = archiveKeys(said, sha256Hex);
   const session = groupOf(said, owner, scope, (end) => keys[end - 1]?.key ?? '');
   if (!caller.tenant || !session) return undefined;
   const conversation = storedConversation(owner.user, session, caller.tenant, services);

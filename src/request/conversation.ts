@@ -19,7 +19,7 @@ import { WRITE_LIMIT_MS } from '../storage/refs/writer.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { neutralize } from '../summary/text/headings.ts';
 import type { KnownSummary } from '../summary/writer.ts';
-import { fromEither, labelDigest, type Tenant } from '../tenant/identity.ts';
+import { fromEither, sha256Hex, type Tenant } from '../tenant/identity.ts';
 import { NOTHING_SET } from './choose-strategy.ts';
 import { ApiError } from './errors.ts';
 import { LONGEST_ID, type Owner } from './owner.ts';
@@ -64,7 +64,7 @@ export function groupOf(
 /** @param hashBefore the prefix hash of the messages before an index, where that is known */
 function hashSession(
   messages: readonly Hashed[],
-  hashBefore = (end: number) => prefixHashes(messages.slice(0, end), labelDigest)[end] ?? '',
+  hashBefore = (end: number) => prefixHashes(messages.slice(0, end), sha256Hex)[end] ?? '',
 ): Session | undefined {
   // A greeting that stands before all else is the same in every conversation.
   const asked = messages.findIndex(({ role }) => role === 'user');

@@ -11,7 +11,7 @@ import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { Memory, Transcript } from '../storage/conversation/memories.ts';
 import type { StoredContent } from '../storage/refs/store.ts';
 import { type RefWriter, WRITE_LIMIT_MS } from '../storage/refs/writer.ts';
-import { labelDigest, type Tenant } from '../tenant/identity.ts';
+import { sha256Hex, type Tenant } from '../tenant/identity.ts';
 import type { StoredConversation } from './conversation.ts';
 import { entriesOf } from './text/entries.ts';
 import { writeTranscript } from './text/transcript.ts';
@@ -57,7 +57,7 @@ export function transcriptOf(
     known ??= textOf(range);
     return known;
   };
-  const ref = tenant.refs.name(`transcript:${labelDigest(keyOf(range))}`, text);
+  const ref = tenant.refs.name(`transcript:${sha256Hex(keyOf(range))}`, text);
   return {
     ref,
     text,

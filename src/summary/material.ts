@@ -11,7 +11,7 @@ import type { EncodingName } from '../memory/strategy/models.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { Memory, Transcript } from '../storage/conversation/memories.ts';
 import type { RefWriter } from '../storage/refs/writer.ts';
-import { labelDigest } from '../tenant/identity.ts';
+import { sha256Hex } from '../tenant/identity.ts';
 import type { StoredConversation } from './conversation.ts';
 import {
   fetchableRef,
@@ -109,7 +109,7 @@ export class Material {
     const { prefixHash, end } = boundary;
     // The hash leaves the preamble out, and the ledger names messages by their indices.
     const key = [prefixHash, end, from, limit, encoding, includeTrajectory, start?.text].join(' ');
-    return digests.remember(labelDigest(key), () =>
+    return digests.remember(sha256Hex(key), () =>
       writeDigest({
         ...(start ? { priorText: start.text } : {}),
         entries: this.entries(from),

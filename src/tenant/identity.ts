@@ -144,10 +144,10 @@ function importKey(bytes: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
 }
 
 /**
- * A digest for labels in markers; it protects nothing, it only keeps a caller's text out of a
- * marker.
+ * In hexadecimal. It names the messages that a summary stands for, and the labels in markers without a
+ * caller's text. It has no key.
  */
-export function labelDigest(text: string): string {
+export function sha256Hex(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 

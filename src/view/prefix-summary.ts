@@ -23,7 +23,7 @@ import {
   WHOLE_WAIT_MS,
 } from '../summary/prefix.ts';
 import type { SummarizerTarget } from '../summary/summarizer.ts';
-import { labelDigest } from '../tenant/identity.ts';
+import { sha256Hex } from '../tenant/identity.ts';
 import type { Prepared } from './made-view.ts';
 
 export class PrefixSummary {
@@ -55,7 +55,7 @@ export class PrefixSummary {
     this.prepared = prepared;
     this.plan = plan;
     this.counter = counter;
-    this.boundaries = new Boundaries(plan.history, labelDigest);
+    this.boundaries = new Boundaries(plan.history, sha256Hex);
     const target = summarizerTarget(strategy, prepared.request, prepared.scope);
     const timeoutMs = Math.max(target.timeoutMs, prepared.options.whole ? WHOLE_CALL_MS : 0);
     this.target = { ...target, timeoutMs };

@@ -4,7 +4,7 @@ import { planView } from '../memory/plan/plan-view.ts';
 import { reportOf } from '../memory/plan/report.ts';
 import { render, shownIn, type View } from '../memory/plan/view.ts';
 import { type ReplayedStrategy, summarizes } from '../memory/strategy/strategy.ts';
-import { labelDigest } from '../tenant/identity.ts';
+import { sha256Hex } from '../tenant/identity.ts';
 import type { MadeView, Prepared } from './made-view.ts';
 import { PlanStorage } from './plan-storage.ts';
 import { PrefixSummary } from './prefix-summary.ts';
@@ -16,7 +16,7 @@ export async function replayedView(strategy: ReplayedStrategy, prepared: Prepare
   const counting = await prepared.counting();
   const { counter } = counting;
   const { modelPrices } = services.config;
-  const isolate = { ...counting, refs: caller.tenant?.refs, digest: labelDigest, modelPrices };
+  const isolate = { ...counting, refs: caller.tenant?.refs, digest: sha256Hex, modelPrices };
   const planned = planView(strategy, outline, prepared.allTools, isolate);
   const storage =
     caller.tenant && !options.dryRun ? new PlanStorage(planned, caller.tenant, prepared) : undefined;

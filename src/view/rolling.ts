@@ -17,7 +17,7 @@ import { DIGEST_MODEL, type Found } from '../storage/conversation/memories.ts';
 import type { ServedSummary } from '../summary/conversation.ts';
 import { RollingMemory } from '../summary/rolling-memory.ts';
 import { NO_USAGE } from '../summary/summarizer.ts';
-import { labelDigest, type Tenant } from '../tenant/identity.ts';
+import { sha256Hex, type Tenant } from '../tenant/identity.ts';
 import type { MadeView, Prepared } from './made-view.ts';
 import { heldIn, knownRef, reportedSummary } from './prefix-summary.ts';
 
@@ -53,7 +53,7 @@ class RollingRequest {
   constructor(strategy: RollingStrategy, prepared: Prepared) {
     this.strategy = strategy;
     this.prepared = prepared;
-    this.boundaries = new Boundaries(prepared.history, labelDigest);
+    this.boundaries = new Boundaries(prepared.history, sha256Hex);
     this.target = summarizerTarget(strategy, prepared.request, prepared.scope);
     this.warnings = [...prepared.warnings];
   }
@@ -122,7 +122,7 @@ class RollingRequest {
       target,
       counting: () => this.prepared.counting(),
       model: this.prepared.request.model,
-      digest: labelDigest,
+      digest: sha256Hex,
       digests: scope.learned.digests,
       failed: (message, error) => {
         logCaught(scope.services.log, 'warn', message, error);

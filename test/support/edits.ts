@@ -9,7 +9,7 @@ import {
   type MemoryStrategyRequest,
   parseStrategy,
 } from '../../src/memory/strategy/strategy.ts';
-import { labelDigest } from '../../src/tenant/identity.ts';
+import { sha256Hex } from '../../src/tenant/identity.ts';
 import { counter, tenant } from './view-of.ts';
 
 /** A removal that frees so many tokens, and has no content. */
@@ -38,9 +38,9 @@ export function contextOf(messages: readonly Message[]): CompactContext {
     counter,
     refs: tenant.refs,
     keep: true,
-    digest: labelDigest,
+    digest: sha256Hex,
     facts: createContentFacts(),
-    writer: createPreviewWriter(messages, { counter, digest: labelDigest, previews }),
+    writer: createPreviewWriter(messages, { counter, digest: sha256Hex, previews }),
   };
 }
 

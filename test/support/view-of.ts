@@ -17,7 +17,7 @@ import { createTokenCounter, loadTokenize } from '../../src/memory/tokens/tokens
 import { type ChatRequest, readChatRequest } from '../../src/protocol/chat/request.ts';
 import type { ModelRequest } from '../../src/protocol/model-request.ts';
 import { trimmedTranscript } from '../../src/summary/text/trimmed-transcript.ts';
-import { labelDigest, Tenants } from '../../src/tenant/identity.ts';
+import { sha256Hex, Tenants } from '../../src/tenant/identity.ts';
 
 const counting = {
   counter: createTokenCounter(await loadTokenize('o200k_base')),
@@ -117,7 +117,7 @@ export function viewOfRequest<Request extends ModelRequest>(
     retrieval: options.retrieval ?? false,
     cachedShare: options.cachedShare ?? UNKNOWN_SHARE,
   });
-  const isolate = { ...counting, refs: owner?.refs, digest: labelDigest };
+  const isolate = { ...counting, refs: owner?.refs, digest: sha256Hex };
   const planned = planView(strategy, outline, request.tools, isolate);
   const trim = trimOf(planned, options);
   const view = render(planned, options.isStored ?? (() => true), summaryOf(planned, trim, options), trim);
@@ -141,7 +141,7 @@ function summaryOf(
 ): ShownSummary | undefined {
   const prefix = trim ? planned.trimmed?.prefix : planned.prefix;
   if (!prefix) return undefined;
-  const name = prefixHashes(history.messages, labelDigest)[prefix.end] ?? '';
+  const name = prefixHashes(history.messages, sha256Hex)[prefix.end] ?? '';
   const text = (options.words ?? asLongAsAllowed)(name, prefix.limit);
   if (text === undefined) return undefined;
   return shownIn({ history, prefix }, { text, ref: keptRef(`transcript:${name}`, options) }, counter);

@@ -5,7 +5,7 @@ import { prefixHashes } from '../../src/memory/conversation/prefix-hash.ts';
 import { excerptOf } from '../../src/storage/archive/excerpt.ts';
 import { LARGEST_PACK, packBytes, packMessages } from '../../src/storage/archive/packing.ts';
 import { MARK, matchAll, readable, searchable } from '../../src/storage/archive/text.ts';
-import { labelDigest } from '../../src/tenant/identity.ts';
+import { sha256Hex } from '../../src/tenant/identity.ts';
 import { conversation } from '../support/arbitrary-conversation.ts';
 import { assistant, read, system, user } from '../support/chat.ts';
 
@@ -161,14 +161,14 @@ describe('an excerpt', () => {
 });
 
 describe('the keys of an archive', () => {
-  const keysOf = (...messages: Record<string, unknown>[]) => archiveKeys(read(messages), labelDigest);
+  const keysOf = (...messages: Record<string, unknown>[]) => archiveKeys(read(messages), sha256Hex);
 
   it('are the hashes of prefixes, where a message is none of the preamble', () => {
     fc.assert(
       fc.property(conversation, ({ messages }) => {
         const said = read(messages);
-        const keys = archiveKeys(said, labelDigest);
-        const hashes = prefixHashes(said, labelDigest);
+        const keys = archiveKeys(said, sha256Hex);
+        const hashes = prefixHashes(said, sha256Hex);
         expect(keys.map(({ chained }) => chained)).toEqual(said.map(({ role }) => role !== 'preamble'));
         for (const [index, { key, chained }] of keys.entries())
           if (chained) expect(key).toBe(hashes[index + 1]);

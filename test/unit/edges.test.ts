@@ -4,7 +4,7 @@ import { ConfigError, type Env, readConfig } from '../../src/config.ts';
 import { Lru } from '../../src/lib/lru.ts';
 import { label, parseMarker, writeMarker } from '../../src/memory/edits/placeholder.ts';
 import { climbs, routeOf } from '../../src/routes/routing.ts';
-import { labelDigest, Tenants } from '../../src/tenant/identity.ts';
+import { sha256Hex, Tenants } from '../../src/tenant/identity.ts';
 import { AcceptedKeys } from '../../src/upstream/acceptance.ts';
 import { requestHeaders, responseHeaders, upstreamUrl } from '../../src/upstream/request.ts';
 
@@ -231,8 +231,8 @@ describe('markers', () => {
         const ref = `ref_${'a'.repeat(26)}`;
         const marker = {
           kind: 'tool output',
-          tool: label(tool, labelDigest),
-          call: label(call, labelDigest),
+          tool: label(tool, sha256Hex),
+          call: label(call, sha256Hex),
           reason: 'context_compaction',
           ...(tokens === undefined ? {} : { ref, tokens }),
         } as const;

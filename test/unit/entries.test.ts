@@ -6,7 +6,7 @@ import { findEcho, SHADOW_LINE, writeBlock } from '../../src/memory/conversation
 import { readResponsesRequest } from '../../src/protocol/responses/request.ts';
 import { transcriptOf, transcriptStart } from '../../src/summary/kept-transcript.ts';
 import { entriesOf, piecesOf } from '../../src/summary/text/entries.ts';
-import { labelDigest } from '../../src/tenant/identity.ts';
+import { sha256Hex } from '../../src/tenant/identity.ts';
 import { conversation } from '../support/arbitrary-conversation.ts';
 import { assistant, calls, read, result, step, system, user } from '../support/chat.ts';
 import { counter, tenant } from '../support/view-of.ts';
@@ -139,7 +139,7 @@ describe('the entries of a conversation', () => {
     fc.assert(
       fc.property(conversation, fc.array(fc.nat(), { maxLength: 3 }), ({ messages }, cuts) => {
         const history = historyOf(messages, ['Observation:']);
-        const boundaries = new Boundaries(history, labelDigest);
+        const boundaries = new Boundaries(history, sha256Hex);
         const ends = history.units.map(({ first }) => first);
         const chosen = [...new Set([...cuts.map((cut) => ends[cut % ends.length] ?? 0), messages.length])]
           .filter((end) => end > 0)
@@ -158,7 +158,7 @@ describe('the entries of a conversation', () => {
 
   it('make no piece of what is covered already', () => {
     const history = historyOf([user('a'), assistant('b'), user('c'), assistant('d')]);
-    const boundaries = new Boundaries(history, labelDigest);
+    const boundaries = new Boundaries(history, sha256Hex);
     const pieces = piecesOf(history, 2, boundaries.upTo(4));
     expect(pieces.map(({ boundary }) => boundary.end)).toEqual([3, 4]);
     expect(pieces.flatMap(({ entries }) => entries.map(({ text }) => text))).toEqual(['c', 'd']);

@@ -6,7 +6,7 @@ import { createTokenCounter, type TokenCounter } from '../../src/memory/tokens/t
 import { shorten } from '../../src/retrieval/shorten.ts';
 import { writeLedger } from '../../src/summary/text/ledger.ts';
 import { transcriptParts } from '../../src/summary/text/transcript.ts';
-import { labelDigest } from '../../src/tenant/identity.ts';
+import { sha256Hex } from '../../src/tenant/identity.ts';
 import { lines, read, step, user } from '../support/chat.ts';
 import { counter } from '../support/view-of.ts';
 
@@ -104,7 +104,7 @@ describe('the most elements that fit', () => {
   it('F5: of a preview are found in few counts', () => {
     const { counter, wholes } = strange();
     const output = Array.from({ length: 300 }, (_, at) => `ORD-${7_000 + at}`).join('\n');
-    const context = { counter, digest: labelDigest, previews: createWrittenPreviews() };
+    const context = { counter, digest: sha256Hex, previews: createWrittenPreviews() };
     const writer = createPreviewWriter(read([user('go'), ...step('call_1', 'f', output)]), context);
     const written = writer.write(2, () => output, 300);
     expect(wholes()).toBeLessThanOrEqual(24);

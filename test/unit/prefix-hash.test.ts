@@ -4,7 +4,7 @@ import { chained, prefixHashes } from '../../src/memory/conversation/prefix-hash
 import { readChatRequest } from '../../src/protocol/chat/request.ts';
 import { withoutWhiteSpace } from '../../src/protocol/json/white-space.ts';
 import { answerIdentity } from '../../src/protocol/message-names.ts';
-import { labelDigest } from '../../src/tenant/identity.ts';
+import { sha256Hex } from '../../src/tenant/identity.ts';
 import { conversation } from '../support/arbitrary-conversation.ts';
 import { assistant, body, calls, read, result, system, user } from '../support/chat.ts';
 
@@ -14,13 +14,13 @@ type Message = Record<string, unknown>;
 function hashOfText(text: string): string {
   const request = readChatRequest(new TextEncoder().encode(text));
   if (!request.ok) throw new Error(request.reason.message);
-  return prefixHashes(request.value.messages, labelDigest).at(-1) ?? '';
+  return prefixHashes(request.value.messages, sha256Hex).at(-1) ?? '';
 }
 const hashOf = (...messages: Message[]): string => hashOfText(JSON.stringify(body(messages)));
 
 describe('a prefix hash', () => {
   it('is empty as long as there is nothing but preamble', () => {
-    expect(prefixHashes(read([system('s'), user('a')]), labelDigest)).toEqual(['', '', hashOf(user('a'))]);
+    expect(prefixHashes(read([system('s'), user('a')]), sha256Hex)).toEqual(['', '', hashOf(user('a'))]);
   });
 
   it('does not change with white space between the tokens of the JSON', () => {
@@ -105,8 +105,8 @@ describe('a prefix hash', () => {
         const spoken = messages.flatMap(({ role }, index) => (role === 'user' ? [index] : []));
         const at = spoken[place % spoken.length] ?? 0;
         const edited = messages.with(at, user('something else, that no generated message says'));
-        const before = prefixHashes(read(messages), labelDigest);
-        const after = prefixHashes(read(edited), labelDigest);
+        const before = prefixHashes(read(messages), sha256Hex);
+        const after = prefixHashes(read(edited), sha256Hex);
         expect(after.map((hash, index) => hash === before[index])).toEqual(
           before.map((_, index) => index <= at),
         );
@@ -119,8 +119,8 @@ describe('a prefix hash', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', minLength: 1 }), fc.boolean(), (text, parts) => {
         const sent = assistant(parts ? [{ type: 'text', text }] : text, { refusal: null });
-        const hashes = prefixHashes(read([user('a'), sent]), labelDigest);
-        expect(hashes[2]).toBe(chained(hashes[1] ?? '', answerIdentity(text), labelDigest));
+        const hashes = prefixHashes(read([user('a'), sent]), sha256Hex);
+        expect(hashes[2]).toBe(chained(hashes[1] ?? '', answerIdentity(text), sha256Hex));
         expect(read([sent])[0]?.identity).toBe(answerIdentity(text));
       }),
       { endOnFailure: true },

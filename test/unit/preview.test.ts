@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Literal, literalsIn } from '../../src/memory/edits/literals.ts';
 import { createPreviewWriter, createWrittenPreviews } from '../../src/memory/edits/preview.ts';
 import { createTokenCounter } from '../../src/memory/tokens/tokens.ts';
-import { labelDigest } from '../../src/tenant/identity.ts';
+import { sha256Hex } from '../../src/tenant/identity.ts';
 import { assistant, body, lines, read, step, user } from '../support/chat.ts';
 import { counter, messagesOf, viewOf } from '../support/view-of.ts';
 
@@ -22,7 +22,7 @@ const literalsOf = (text: string): Literal[] => [...literalsIn(text)];
 
 /** A writer for an output, message 2, behind a user's words. */
 function writerOf(words: string, output: string, countedBy = counter) {
-  const context = { counter: countedBy, digest: labelDigest, previews: createWrittenPreviews() };
+  const context = { counter: countedBy, digest: sha256Hex, previews: createWrittenPreviews() };
   return createPreviewWriter(read([user(words), ...step('call_1', 'f', output)]), context);
 }
 

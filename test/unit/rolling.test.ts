@@ -12,7 +12,7 @@ import { render, type ShownSummary } from '../../src/memory/plan/view.ts';
 import { parseStrategy, type RollingStrategy } from '../../src/memory/strategy/strategy.ts';
 import { tokenSums } from '../../src/memory/tokens/sums.ts';
 import { readChatRequest, writeChatRequest } from '../../src/protocol/chat/request.ts';
-import { labelDigest } from '../../src/tenant/identity.ts';
+import { sha256Hex } from '../../src/tenant/identity.ts';
 import { violations } from '../../tools/upstream/strict-chat.ts';
 import { conversation } from '../support/arbitrary-conversation.ts';
 import { assistant, body, lines, step, system, user } from '../support/chat.ts';
@@ -59,7 +59,7 @@ function outcomeOf(
 ) {
   const request = requestOf(messages);
   const history = readHistory(request.messages, strategy.text_observation_prefixes);
-  const { rounds } = new Boundaries(history, labelDigest);
+  const { rounds } = new Boundaries(history, sha256Hex);
   const memory = end === undefined ? undefined : { end, text, ref: undefined, moved: false };
   const prices = tokenSums(history, 0, counter);
   const outcome = planRolling(strategy, history, rounds, 'gpt-4.1', prices, memory, counter);
@@ -143,7 +143,7 @@ describe('a rolling view', () => {
   it('says that the frontier moved when another memory is in use than before', () => {
     const messages = rounds(6);
     const { history } = outcomeOf(messages, rolling(), undefined);
-    const { rounds: over } = new Boundaries(history, labelDigest);
+    const { rounds: over } = new Boundaries(history, sha256Hex);
     for (const moved of [true, false]) {
       const memory = { end: 2 * ROUND, text: 'What was.', ref: undefined, moved };
       const planned = planRolling(
@@ -266,7 +266,7 @@ describe('a rolling view', () => {
           });
           const request = requestOf(messages);
           const history = readHistory(request.messages, strategy.text_observation_prefixes);
-          const over = new Boundaries(history, labelDigest).betweenRounds();
+          const over = new Boundaries(history, sha256Hex).betweenRounds();
           const end = over[place % Math.max(1, over.length)]?.end;
           const { rolled, sent } = roll(messages, strategy, end, text.join('\n'));
           expect(violations({ model: 'm', messages: sent }, { lenientFields: true })).toEqual([]);
@@ -310,7 +310,7 @@ describe('a rolling view', () => {
             text_observation_prefixes: prefixes,
           });
           const { history } = outcomeOf(messages, strategy, undefined);
-          const over = new Boundaries(history, labelDigest).betweenRounds();
+          const over = new Boundaries(history, sha256Hex).betweenRounds();
           const end = over[place % Math.max(1, over.length)]?.end ?? 0;
           let earlier: Message[] | undefined;
           for (const point of history.requestPoints) {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Boundaries } from '../../src/memory/conversation/boundaries.ts';
 import { readHistory } from '../../src/memory/conversation/history.ts';
 import { roundsOf, sequenceNumbers, windowStart } from '../../src/memory/conversation/sequence.ts';
-import { labelDigest } from '../../src/tenant/identity.ts';
+import { sha256Hex } from '../../src/tenant/identity.ts';
 import { brokenConversation, conversation } from '../support/arbitrary-conversation.ts';
 import { assistant, calls, read, result, step, system, user } from '../support/chat.ts';
 
@@ -156,7 +156,7 @@ describe('boundaries', () => {
     assistant('d'),
     user('e'),
   ];
-  const boundaries = new Boundaries(historyOf(messages), labelDigest);
+  const boundaries = new Boundaries(historyOf(messages), sha256Hex);
 
   it('stand between units, with the last sequence number before them', () => {
     expect(boundaries.upTo(5).map(({ end, sequence }) => [end, sequence])).toEqual([
@@ -170,7 +170,7 @@ describe('boundaries', () => {
     const hashes = boundaries.upTo(messages.length).map(({ prefixHash }) => prefixHash);
     expect(new Set(hashes).size).toBe(hashes.length);
     const edited = messages.with(2, calls(['1', 'g']));
-    const others = new Boundaries(historyOf(edited), labelDigest).upTo(messages.length);
+    const others = new Boundaries(historyOf(edited), sha256Hex).upTo(messages.length);
     expect(others.map(({ prefixHash }) => hashes.includes(prefixHash))).toEqual([
       true,
       false,
@@ -193,7 +193,7 @@ describe('boundaries', () => {
       user(`q${index}`),
       assistant(`a${index}`),
     ]).flat();
-    const all = new Boundaries(historyOf(many), labelDigest);
+    const all = new Boundaries(historyOf(many), sha256Hex);
     const bases = all.basesBefore(2_400, [3]);
     expect(bases).toHaveLength(1_001);
     expect(bases[0]?.end).toBe(3);

@@ -5,7 +5,7 @@ import { planRolling } from '../../src/memory/plan/rolling.ts';
 import { render } from '../../src/memory/plan/view.ts';
 import { parseStrategy } from '../../src/memory/strategy/strategy.ts';
 import { tokenSums } from '../../src/memory/tokens/sums.ts';
-import { labelDigest } from '../../src/tenant/identity.ts';
+import { sha256Hex } from '../../src/tenant/identity.ts';
 import type { UpstreamAnswer } from '../../src/upstream/fetch.ts';
 import {
   type LearnedLimit,
@@ -760,7 +760,7 @@ describe('rolling memory within a learned limit', () => {
     const parsed = parseStrategy({ mode: 'rolling_summary', ...fields });
     if (!parsed.ok || parsed.value.mode !== 'rolling_summary') throw new Error('not a rolling strategy');
     const history = readHistory(read(messages));
-    const { rounds: found } = new Boundaries(history, labelDigest);
+    const { rounds: found } = new Boundaries(history, sha256Hex);
     const memory = end === undefined ? undefined : { end, text: 'What was.', ref: undefined, moved: false };
     const prices = tokenSums(history, 0, counter);
     const outcome = planRolling(parsed.value, history, found, 'gpt-4.1', prices, memory, counter, limit);

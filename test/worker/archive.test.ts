@@ -6,7 +6,7 @@ import type { ConversationMemory } from '../../src/index.ts';
 import { prefixHashes } from '../../src/memory/conversation/prefix-hash.ts';
 import { LARGEST_PACK } from '../../src/storage/archive/packing.ts';
 import { conversationName, type Session } from '../../src/storage/conversation/key.ts';
-import { labelDigest, Tenants } from '../../src/tenant/identity.ts';
+import { sha256Hex, Tenants } from '../../src/tenant/identity.ts';
 import { assistant, calls, read, result, system, user } from '../support/chat.ts';
 import { hang, KEY, MODES, start, startApp, watchedBucket, watchedObjects } from './support.ts';
 
@@ -324,7 +324,7 @@ describe('the archive of a conversation', () => {
     await chat([first, other, user('Two')]);
 
     const positions = (answer: typeof other) => {
-      const hash = prefixHashes(read([first, answer]), labelDigest).at(-1) ?? '';
+      const hash = prefixHashes(read([first, answer]), sha256Hex).at(-1) ?? '';
       return runInDurableObject(objectOf({ hash }), (memory) =>
         memory.archived(0, { rows: 10, bytes: 10_000 })?.rows.map(({ position }) => position),
       );
