@@ -144,8 +144,8 @@ function importKey(bytes: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
 }
 
 /**
- * In hexadecimal. It names the messages that a summary stands for, and the labels in markers without a
- * caller's text. It has no key.
+ * In hexadecimal. It names the messages that a summary stands for, and the labels in markers
+ * without a caller's text. It has no key.
  */
 export function sha256Hex(text: string): string {
   return createHash('sha256').update(text).digest('hex');

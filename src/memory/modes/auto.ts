@@ -44,7 +44,9 @@ const WATERMARK = 0.6;
 const MIN_TOKENS = 500;
 const PREVIEW_TOKENS = 48;
 const OFFLOAD_TOKENS = 8_000;
-/** An output is offloaded to a few hundred tokens: what is not much larger would hardly be smaller. */
+/**
+ * An output is offloaded to a few hundred tokens: what is not much larger would hardly be smaller.
+ */
 const SMALLEST_OFFLOAD = 1_000;
 
 const schema = z.strictObject({

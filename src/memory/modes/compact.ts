@@ -66,7 +66,11 @@ function planCompact(
   };
 }
 
-/** What compaction takes from its isolate. @param keep whether what is removed is kept under a ref */
+/**
+ * What compaction takes from its isolate.
+ *
+ * @param keep whether what is removed is kept under a ref
+ */
 export function compactContext(keep: boolean, { messages }: History, context: PlanContext): CompactContext {
   return { ...context, keep, writer: createPreviewWriter(messages, context) };
 }

@@ -1,4 +1,7 @@
-/** What a mode says of itself: its fields, and what is asked of it by the plan and by the rooms above. */
+/**
+ * What a mode says of itself: its fields, and what is asked of it by the plan and by the rooms
+ * above.
+ */
 import type { z } from 'zod';
 import type { PlanContext, Planned, PlanRequest } from '../plan/planned.ts';
 import type { ReplayRule } from '../replay/rule.ts';
@@ -21,9 +24,16 @@ export interface MemoryMode<Strategy, Acting = unknown> {
   upstreamCompaction?(strategy: Strategy): { readonly threshold: number | undefined };
   /** Whether what leaves the view is kept. Absent: it is not. */
   keepsContents?(strategy: Strategy): boolean;
-  /** Whether the model is given a tool to fetch what was removed. @param hasTools whether the request has tools */
+  /**
+   * Whether the model is given a tool to fetch what was removed.
+   *
+   * @param hasTools whether the request has tools
+   */
   retrieves?(strategy: Strategy, hasTools: boolean): boolean;
-  /** Present where a model writes summaries: what makes two of the same messages differ, beside the fields of all such modes. */
+  /**
+   * Present where a model writes summaries: what makes two of the same messages differ, beside the
+   * fields of all such modes.
+   */
   summaryFacts?(strategy: Strategy): readonly unknown[];
   /** The newest turns that no summary ever covers. Absent: what is not covered is recent. */
   verbatimTurns?(strategy: Strategy): number;
@@ -40,7 +50,10 @@ export interface ReplayedMode<Strategy> {
   /** See `ReplayRule`. */
   turnsLossy?(strategy: Strategy): number | undefined;
   tail(strategy: Strategy): Tail;
-  /** Whether it loses nothing where contents can be kept; only then it acts on a soft budget. Absent: it does lose something. */
+  /**
+   * Whether it loses nothing where contents can be kept; only then it acts on a soft budget.
+   * Absent: it does lose something.
+   */
   isReversible?(strategy: Strategy): boolean;
   /** Whether it may remove something before any trigger is met. It counts no tokens. */
   mayActEarly?(strategy: Strategy, request: PlanRequest): boolean;

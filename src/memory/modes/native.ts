@@ -1,4 +1,6 @@
-/** `native`: the upstream compacts by itself; for one that can't, a summary of the prefix stands in. */
+/**
+ * `native`: the upstream compacts by itself; for one that can't, a summary of the prefix stands in.
+ */
 import { z } from 'zod';
 import type { MemoryMode } from './mode.ts';
 import type { NoneStrategy } from './none.ts';

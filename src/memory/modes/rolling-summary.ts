@@ -1,6 +1,7 @@
 /**
- * `rolling_summary`: a memory of the rounds before the full zone, made in the background. Its boundary is whatever memory is there, so
- * it is planned around that (`plan/rolling.ts`) and not by replay.
+ * `rolling_summary`: a memory of the rounds before the full zone, made in the background. Its
+ * boundary is whatever memory is there, so it is planned around that (`plan/rolling.ts`) and not by
+ * replay.
  */
 import { z } from 'zod';
 import { count, editing, seconds, summary, summaryTokens } from '../strategy/fields.ts';

@@ -8,7 +8,8 @@ const KEEP_TURNS = 3;
 const KEEP_STEPS = 3;
 
 /**
- * The tail of a mode that edits contents. A caller who sets the turns and not the steps forbids that it shrinks.
+ * The tail of a mode that edits contents. A caller who sets the turns and not the steps forbids
+ * that it shrinks.
  *
  * @param kept the turns that the caller has asked to keep
  */
@@ -20,7 +21,10 @@ export function unitTail(kept: number | undefined, { compact_keep_steps }: Compa
   };
 }
 
-/** The tail of a mode that leaves out turns. The one that is being worked on always stays: a view without it would ask for nothing. */
+/**
+ * The tail of a mode that leaves out turns. The one that is being worked on always stays: a view
+ * without it would ask for nothing.
+ */
 export function turnTail(kept: number | undefined, turnsDue: number | undefined): Tail {
   return {
     stops: 'turn',

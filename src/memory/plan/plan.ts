@@ -1,10 +1,11 @@
 /**
- * The plan: what is edited in a request, as a pure function of the request and the strategy (design §1).
+ * The plan: what is edited in a request, as a pure function of the request and the strategy (design
+ * §1).
  *
  *     history ─ prices ─▶ replay ─▶ cuts ─▶ removals, dropped messages ─▶ render ─▶ view
  *
- * Storage comes between plan and view only to say which removals may be made: a placeholder must never name a ref that
- * can't be fetched.
+ * Storage comes between plan and view only to say which removals may be made: a placeholder must
+ * never name a ref that can't be fetched.
  */
 
 import type { History } from '../conversation/history.ts';
@@ -31,8 +32,8 @@ export interface Plan extends Planned {
 }
 
 /**
- * Whether a strategy can have any effect on this history: false is certain, true is not. It counts no tokens, since a
- * count is at most the number of bytes.
+ * Whether a strategy can have any effect on this history: false is certain, true is not. It counts
+ * no tokens, since a count is at most the number of bytes.
  *
  * @param toolBytes bytes of the tools' definitions
  */
@@ -52,8 +53,8 @@ export function mayAct(strategy: EditingStrategy, request: PlanRequest, toolByte
 const NEVER = Number.POSITIVE_INFINITY;
 
 /**
- * Plans a request by replay. Where a mode is not replayed, its boundary is whatever memory is there, and it is planned around that (see
- * `rolling.ts`).
+ * Plans a request by replay. Where a mode is not replayed, its boundary is whatever memory is
+ * there, and it is planned around that (see `rolling.ts`).
  */
 export function plan(strategy: ReplayedStrategy, request: PlanRequest, context: PlanContext): Plan {
   const { replayed } = modeOf(strategy);

@@ -19,7 +19,10 @@ export interface PlanRequest {
   readonly answerTokens: number;
   /** Triggers count as met. */
   readonly force: boolean;
-  /** Whether no turn stays, not even the one that is worked on: the conversation is put away, and nothing is asked. */
+  /**
+   * Whether no turn stays, not even the one that is worked on: the conversation is put away, and
+   * nothing is asked.
+   */
   readonly whole?: boolean;
   /** Tokens that the upstream takes at the most, where it has said so by refusing a request. */
   readonly limit?: number | undefined;
@@ -52,6 +55,9 @@ export interface Planned {
   readonly prefix?: SummarizedPrefix;
   /** What leaves the view beside that; it stays where it is not known to be kept. */
   readonly trimmed?: TrimmedSpan;
-  /** What the next move would have a summary stand for, where that is known already and likely to be needed. */
+  /**
+   * What the next move would have a summary stand for, where that is known already and likely to be
+   * needed.
+   */
   readonly next?: SummarizedPrefix;
 }

@@ -4,8 +4,8 @@
 export type Trigger = 'turns' | 'token_budget' | 'token_soft_budget' | 'upstream_limit' | 'force' | 'none';
 
 /**
- * Which units are edited: all before `turn`, and the steps before `step`. The second is the larger one after the tail had
- * to shrink from turns to steps; the user messages between the two stay.
+ * Which units are edited: all before `turn`, and the steps before `step`. The second is the larger
+ * one after the tail had to shrink from turns to steps; the user messages between the two stay.
  */
 export interface Cuts {
   readonly turn: number;
@@ -22,7 +22,10 @@ export interface ReplayRule {
   readonly frontier: 'jump' | 'slide';
   /** Turns in the tail. */
   readonly keepTurns: number;
-  /** Steps to which the tail may shrink under a token trigger; undefined where the caller forbade that. */
+  /**
+   * Steps to which the tail may shrink under a token trigger; undefined where the caller forbade
+   * that.
+   */
   readonly keepSteps: number | undefined;
   /** The number of turns from which on the turn trigger is met. */
   readonly turnsDue: number | undefined;

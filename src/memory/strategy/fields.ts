@@ -1,7 +1,10 @@
 /** Fields that several modes share, with their defaults and ranges (design §3). */
 import { z } from 'zod';
 
-/** What is wrong with a strategy: the field, as a path from `memory_strategy` on, and a sentence that says what would be right. */
+/**
+ * What is wrong with a strategy: the field, as a path from `memory_strategy` on, and a sentence
+ * that says what would be right.
+ */
 export interface StrategyFault {
   readonly field: string;
   readonly message: string;
@@ -28,7 +31,10 @@ export const summary = {
   summary_focus: z.string().max(LONGEST_FOCUS).optional(),
 };
 
-/** Names and prefixes are compared with every output, so there are not more of them than a person writes. */
+/**
+ * Names and prefixes are compared with every output, so there are not more of them than a person
+ * writes.
+ */
 export const names = z.array(z.string().min(1)).max(100).default([]);
 
 /** Of every mode that edits. */
@@ -77,7 +83,11 @@ type CompactionFields = z.output<z.ZodObject<typeof compaction>>;
 /** What compaction is done by. */
 export type CompactSettings = Omit<CompactionFields, 'compact_retrieval'>;
 
-/** Whether a strategy has the model fetch what was removed. @param wanted whether it asks for that */
+/**
+ * Whether a strategy has the model fetch what was removed.
+ *
+ * @param wanted whether it asks for that
+ */
 export function canRetrieve(
   { compact_offload, retrieval_max_rounds }: CompactSettings,
   wanted: boolean,
@@ -101,7 +111,11 @@ export function retrievalFault({
   };
 }
 
-/** A tail of more turns than the view may have. @param limit the field that says how many these are */
+/**
+ * A tail of more turns than the view may have.
+ *
+ * @param limit the field that says how many these are
+ */
 export function keptTurnsFault(
   keep: number | undefined,
   limit: string,

@@ -1,8 +1,9 @@
 /**
  * `memory_strategy`: how it is read, and what may be asked of it, whatever its mode.
  *
- * Each mode has a strict schema. A field that it does not name is refused with the nearest one that exists: a strategy that
- * is silently ignored would cost its caller money for as long as nobody looks.
+ * Each mode has a strict schema. A field that it does not name is refused with the nearest one that
+ * exists: a strategy that is silently ignored would cost its caller money for as long as nobody
+ * looks.
  */
 import type { z } from 'zod';
 import type { Result } from '../../lib/result.ts';
@@ -41,7 +42,10 @@ export type { StrategyFault } from './fields.ts';
 /** The modes that exist. */
 export const MODES = Object.keys(modes) as Mode[];
 
-/** Share of the model's window that is left free, when a strategy names neither a budget nor a percentage. */
+/**
+ * Share of the model's window that is left free, when a strategy names neither a budget nor a
+ * percentage.
+ */
 const DEFAULT_REMAINING_PCT = 0.2;
 
 /**
@@ -95,12 +99,17 @@ export function keepsContents(strategy: MemoryStrategy): boolean {
   return modeOf(strategy).keepsContents?.(strategy) ?? false;
 }
 
-/** What makes two summaries of the same messages differ, beside the fields of all modes that summarise. */
+/**
+ * What makes two summaries of the same messages differ, beside the fields of all modes that
+ * summarise.
+ */
 export function summaryFacts(strategy: SummarizingStrategy): readonly unknown[] {
   return modeOf(strategy).summaryFacts?.(strategy) ?? [];
 }
 
-/** The newest turns that no summary ever covers; infinite where all that is not covered is recent. */
+/**
+ * The newest turns that no summary ever covers; infinite where all that is not covered is recent.
+ */
 export function verbatimTurns(strategy: MemoryStrategy): number {
   return modeOf(strategy).verbatimTurns?.(strategy) ?? Number.POSITIVE_INFINITY;
 }
@@ -118,7 +127,9 @@ export function actingStrategy(strategy: MemoryStrategy, upstreamCompacts: boole
   return actsAs ? actsAs(strategy, upstreamCompacts) : (strategy as ActingStrategy);
 }
 
-/** A summary of all that there is, by what a strategy says of its summaries and of what is a turn. */
+/**
+ * A summary of all that there is, by what a strategy says of its summaries and of what is a turn.
+ */
 export function wholeSummary(strategy: MemoryStrategy): SummarizeStrategy {
   const bare = summarize.schema.parse({ mode: 'summarize', keep_last_n_turns: 0 });
   if (!edits(strategy)) return bare;
@@ -138,7 +149,10 @@ export interface Budgets {
   readonly window: number;
 }
 
-/** The strategy's budgets for a model, percentages resolved. Where a budget is given both ways, the smaller one holds. */
+/**
+ * The strategy's budgets for a model, percentages resolved. Where a budget is given both ways, the
+ * smaller one holds.
+ */
 export function budgetsOf(strategy: EditingStrategy, model: string | undefined): Budgets {
   const window = strategy.context_window_tokens ?? windowOf(model);
   const { token_budget, token_soft_budget, token_remaining_pct, token_soft_remaining_pct } = strategy;
@@ -213,7 +227,10 @@ export function knownFields(mode: Mode): string[] {
   return Object.keys(modes[mode].schema.shape);
 }
 
-/** The known word with the smallest edit distance; one that holds the word as it stands comes before all others. */
+/**
+ * The known word with the smallest edit distance; one that holds the word as it stands comes before
+ * all others.
+ */
 function nearest(word: string, known: readonly string[]): string {
   const short = word.slice(0, 64);
   const ranked = known.map((candidate) => ({

@@ -2,7 +2,10 @@
 import type { History } from '../conversation/history.ts';
 import { ANSWER_OVERHEAD, type TokenCounter } from './tokens.ts';
 
-/** `sums[i]`: tokens of the messages before index i, with tools and overhead. One longer than the array. */
+/**
+ * `sums[i]`: tokens of the messages before index i, with tools and overhead. One longer than the
+ * array.
+ */
 export type TokenSums = Float64Array;
 
 export function tokenSums({ messages }: History, toolTokens: number, counter: TokenCounter): TokenSums {
@@ -16,7 +19,11 @@ export function tokenSums({ messages }: History, toolTokens: number, counter: To
   return sums;
 }
 
-/** Tokens of the messages before an index, with tools and overhead. @throws RangeError where there is no such index */
+/**
+ * Tokens of the messages before an index, with tools and overhead.
+ *
+ * @throws RangeError where there is no such index
+ */
 export function tokensBefore(sums: TokenSums, index: number): number {
   const sum = sums[index];
   if (sum === undefined)
@@ -29,7 +36,11 @@ export function tokensOfAll(sums: TokenSums): number {
   return tokensBefore(sums, sums.length - 1);
 }
 
-/** Tokens of the messages from one index to another, or of a single one. @throws RangeError where there is no such index */
+/**
+ * Tokens of the messages from one index to another, or of a single one.
+ *
+ * @throws RangeError where there is no such index
+ */
 export function tokensIn(sums: TokenSums, from: number, to = from + 1): number {
   return tokensBefore(sums, to) - tokensBefore(sums, from);
 }

@@ -20,13 +20,20 @@ export interface FieldSpan extends Span {
 }
 
 /**
- * Which parts of a value are kept as spans; all else is checked and passed over. A span costs as much memory as dozens of bytes of
- * JSON, so what is kept is bounded by what is named here, not by what a caller sends.
+ * Which parts of a value are kept as spans; all else is checked and passed over. A span costs as
+ * much memory as dozens of bytes of JSON, so what is kept is bounded by what is named here, not by
+ * what a caller sends.
  */
 export interface Outline {
-  /** Members to keep: all of them with this outline each; or of each that is named here the last one, which is the one that counts. */
+  /**
+   * Members to keep: all of them with this outline each; or of each that is named here the last
+   * one, which is the one that counts.
+   */
   readonly fields?: Outline | ReadonlyMap<string, Outline>;
-  /** Keep the members that `fields` does not name too, with this outline each, and repeated ones as often as they stand. */
+  /**
+   * Keep the members that `fields` does not name too, with this outline each, and repeated ones as
+   * often as they stand.
+   */
   readonly others?: Outline;
   /** Keep the elements, with this outline each. */
   readonly items?: Outline;
