@@ -23,7 +23,8 @@ export default defineConfig({
           include: ['test/worker/**/*.test.ts'],
           exclude: ALONE,
           testTimeout: 30_000,
-          // A Worker that starts reads all of its modules again, which takes longer than most files.
+          // A Worker that starts reads all of its modules again, which takes longer than most
+          // files.
           isolate: false,
         },
       },

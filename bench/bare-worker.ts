@@ -1,4 +1,7 @@
-/** A Worker that only forwards: what any proxy on this platform costs. Precis is measured against it. */
+/**
+ * A Worker that only forwards: what any proxy on this platform costs. Precis is measured against
+ * it.
+ */
 import { DurableObject } from 'cloudflare:workers';
 
 /** wrangler.toml binds these, and wrangler starts no Worker without them. */

@@ -1,6 +1,6 @@
 /**
- * One thing done for the first time in a process, for `bench/plan.ts`. The body comes on stdin; times go to stdout as JSON,
- * in milliseconds.
+ * One thing done for the first time in a process, for `bench/plan.ts`. The body comes on stdin;
+ * times go to stdout as JSON, in milliseconds.
  */
 import { buffer } from 'node:stream/consumers';
 import { loadTokenize, type Tokenize } from '../src/memory/tokens/tokens.ts';

@@ -1,4 +1,7 @@
-/** A long conversation of a coding agent, made from a seed: turns of some steps, and tool outputs of every kind and length. */
+/**
+ * A long conversation of a coding agent, made from a seed: turns of some steps, and tool outputs of
+ * every kind and length.
+ */
 import { Random } from './random.ts';
 import { identifier, pathOf, type Tool, tools, word } from './tools.ts';
 
@@ -33,10 +36,15 @@ const LONGEST_OUTPUT = 60_000;
 const LARGEST_SHARE = 1 / 6;
 const LEAST_OUTPUT = 200;
 
-/** A body smaller than this is of an agent with one tool, whose definition leaves room for messages. */
+/**
+ * A body smaller than this is of an agent with one tool, whose definition leaves room for messages.
+ */
 const SMALL_BODY = 10_000;
 
-/** Bytes in a body for each character of an output: quotes and line breaks are escaped there, and a call goes with it. */
+/**
+ * Bytes in a body for each character of an output: quotes and line breaks are escaped there, and a
+ * call goes with it.
+ */
 const BYTES_PER_CHARACTER = 1.25;
 
 /** What little is missing at the end is left out. */
@@ -45,7 +53,8 @@ const CLOSE_ENOUGH = 0.98;
 /**
  * Makes a conversation.
  *
- * @param bytes about how long its body is to be, from 2 000 on; the body is up to a tenth longer or shorter
+ * @param bytes about how long its body is to be, from 2 000 on; the body is up to a tenth longer or
+ *   shorter
  */
 export function makeConversation(bytes: number = DEFAULT_BYTES, seed = 1): Conversation {
   const random = new Random(seed);
@@ -74,7 +83,8 @@ export function makeConversation(bytes: number = DEFAULT_BYTES, seed = 1): Conve
 }
 
 /**
- * One step more, as an agent's next request has it: a file that is read, which nobody has seen before.
+ * One step more, as an agent's next request has it: a file that is read, which nobody has seen
+ * before.
  *
  * @param characters of the output
  */

@@ -19,7 +19,10 @@ export function quantile(values: readonly number[], share: number): number {
   return below + (above - below) * (at - Math.floor(at));
 }
 
-/** The median and where that of all possible values lies with 95 % confidence, by ranks (Hahn & Meeker, Statistical Intervals, 5.2). */
+/**
+ * The median and where that of all possible values lies with 95 % confidence, by ranks (Hahn &
+ * Meeker, Statistical Intervals, 5.2).
+ */
 export function medianInterval(values: readonly number[]): { median: number; low: number; high: number } {
   const sorted = values.toSorted((a, b) => a - b);
   const reach = 0.98 * Math.sqrt(sorted.length);

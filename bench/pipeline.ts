@@ -1,6 +1,6 @@
 /**
- * What Precis does with a body before it goes upstream, without HTTP and storage: the steps of `src/view/make-view.ts`, with
- * every ref taken as written.
+ * What Precis does with a body before it goes upstream, without HTTP and storage: the steps of
+ * `src/view/make-view.ts`, with every ref taken as written.
  */
 
 import { type ContentFacts, createContentFacts } from '../src/memory/edits/compact.ts';

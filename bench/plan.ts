@@ -1,13 +1,15 @@
 /**
- * What a view costs: from the bytes of a body to the bytes that go upstream, against `JSON.parse` + `JSON.stringify` of the
- * same text (`npm run bench:plan -- [bytes] [--runs N] [--json]`).
+ * What a view costs: from the bytes of a body to the bytes that go upstream, against `JSON.parse` +
+ * `JSON.stringify` of the same text (`npm run bench:plan -- [bytes] [--runs N] [--json]`).
  *
- * All is measured in turn, once a round, so that what disturbs the machine disturbs all alike. An agent sends its conversation
- * again and again, so an editing strategy is measured in the three ways in which a warm isolate meets one:
+ * All is measured in turn, once a round, so that what disturbs the machine disturbs all alike. An
+ * agent sends its conversation again and again, so an editing strategy is measured in the three
+ * ways in which a warm isolate meets one:
  *
  * - known: the same body as before; all of its counts are remembered.
  * - one step more: as before, with a new call and its output at the end. The usual case.
- * - new: the isolate has seen no message of this conversation (each run has one of its own) and counts all of it.
+ * - new: the isolate has seen no message of this conversation (each run has one of its own) and
+ *   counts all of it.
  */
 import { spawnSync } from 'node:child_process';
 import { cpus } from 'node:os';

@@ -1,11 +1,13 @@
 /**
- * What Precis adds to a request, against a bare Worker that only forwards, measured in the same run: the time from the first
- * byte of the request to the first byte of the answer's body, of a stream to its first text delta
- * (`npm run bench:proxy -- [--runs N] [--json]`).
+ * What Precis adds to a request, against a bare Worker that only forwards, measured in the same
+ * run: the time from the first byte of the request to the first byte of the answer's body, of a
+ * stream to its first text delta (`npm run bench:proxy -- [--runs N] [--json]`).
  *
- * Client and upstream live in this process, both Workers run by `wrangler dev`, which has a proxy of its own before each: what
- * counts is the difference to the bare Worker, not the time as such. Routes take turns request by request, in another order in each round:
- * what one leaves in the background is felt by the next. Each request is the next one of its conversation: it ends with a step that nobody has seen.
+ * Client and upstream live in this process, both Workers run by `wrangler dev`, which has a proxy
+ * of its own before each: what counts is the difference to the bare Worker, not the time as such.
+ * Routes take turns request by request, in another order in each round: what one leaves in the
+ * background is felt by the next. Each request is the next one of its conversation: it ends with a
+ * step that nobody has seen.
  */
 import { Agent, type IncomingHttpHeaders, request as send } from 'node:http';
 import { cpus } from 'node:os';
@@ -28,7 +30,10 @@ const BARE = 'bare Worker';
 const WITHOUT_TOOL = 'Precis, compact over budget, refs';
 const WITH_TOOL = 'Precis, the same, the model may fetch';
 
-/** Tokens by byte: half of that is more than any of the bodies has, a twentieth is a fraction of what it has. */
+/**
+ * Tokens by byte: half of that is more than any of the bodies has, a twentieth is a fraction of
+ * what it has.
+ */
 const UNDER = 1 / 2;
 const OVER = 1 / 20;
 
@@ -118,7 +123,8 @@ function routesTo(direct: string, forwarding: string, proxy: string): Route[] {
       holds: namesRefs,
     },
     {
-      // What this upstream answers is no summary: the digest is kept, and found by every later request as a summary would be.
+      // What this upstream answers is no summary: the digest is kept, and found by every later
+      // request as a summary would be.
       name: 'Precis, summarize over budget, known text',
       url: proxy + CHAT,
       strategy: (bytes) => ({ mode: 'summarize', token_budget: bytes * OVER }),

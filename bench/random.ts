@@ -7,7 +7,10 @@ export class Random {
     this.state = seed | 0;
   }
 
-  /** From 0, inclusive, to 1, exclusive. The generator is mulberry32 (https://gist.github.com/tommyettinger/46a874533244883189143505d203312c). */
+  /**
+   * From 0, inclusive, to 1, exclusive. The generator is mulberry32
+   * (https://gist.github.com/tommyettinger/46a874533244883189143505d203312c).
+   */
   next(): number {
     this.state = (this.state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.state ^ (this.state >>> 15), this.state | 1);
@@ -20,7 +23,10 @@ export class Random {
     return from + Math.floor(this.next() * (to - from + 1));
   }
 
-  /** Lengths as tools produce them: most are short, a few are very long. `median` times e to the power of a normal variable. */
+  /**
+   * Lengths as tools produce them: most are short, a few are very long. `median` times e to the
+   * power of a normal variable.
+   */
   length(median: number, spread: number): number {
     const normal = Math.sqrt(-2 * Math.log(1 - this.next())) * Math.cos(2 * Math.PI * this.next());
     return Math.round(median * Math.exp(spread * normal));

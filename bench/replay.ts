@@ -1,10 +1,11 @@
 /**
- * What a policy costs and what it keeps (`npm run bench:replay -- [--json] [--svg FILE]`): conversations are replayed request by
- * request under Precis' strategies and under the policies of others. For each: how much is sent, what it costs with an upstream that
- * caches prompts, and whether what the agent needs again after a long while is still in its view, or can be fetched.
+ * What a policy costs and what it keeps (`npm run bench:replay -- [--json] [--svg FILE]`):
+ * conversations are replayed request by request under Precis' strategies and under the policies of
+ * others. For each: how much is sent, what it costs with an upstream that caches prompts, and
+ * whether what the agent needs again after a long while is still in its view, or can be fetched.
  *
- * The conversations are those under TRACES_DIR; without it, some that are made from a seed. What a model would fetch by a ref, and what
- * that would cost, no replay can know: it is not in the bill.
+ * The conversations are those under TRACES_DIR; without it, some that are made from a seed. What a
+ * model would fetch by a ref, and what that would cost, no replay can know: it is not in the bill.
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';

@@ -1,4 +1,7 @@
-/** Recorded conversations with values that their agent needed again: data under their own licences, and no part of this repository. */
+/**
+ * Recorded conversations with values that their agent needed again: data under their own licences,
+ * and no part of this repository.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';

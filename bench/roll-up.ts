@@ -1,6 +1,7 @@
 /**
- * Summaries in a replay, without any model: the words are the extractive digest's, each on top of the one before, and what a summary
- * stands for is kept as a transcript that names the one before it.
+ * Summaries in a replay, without any model: the words are the extractive digest's, each on top of
+ * the one before, and what a summary stands for is kept as a transcript that names the one before
+ * it.
  */
 import type { Plan } from '../src/memory/plan/plan.ts';
 import { outlineOf, planView } from '../src/memory/plan/plan-view.ts';
@@ -65,7 +66,11 @@ export function rollUp(
   return { end, text, ref: content.ref, transcript: content.text() };
 }
 
-/** What can be fetched by a ref: the text under it, and those that it links to. @param kept the texts by their refs */
+/**
+ * What can be fetched by a ref: the text under it, and those that it links to.
+ *
+ * @param kept the texts by their refs
+ */
 export function textsUnder(ref: string, kept: ReadonlyMap<string, string>): string[] {
   const texts: string[] = [];
   for (let at: string | undefined = ref; at !== undefined; ) {

@@ -1,10 +1,12 @@
 /**
- * What is left of a conversation after five roll-ups (`npm run bench:rollups -- [--json]`): of the values that its agent wrote again
- * after a long while (`reuse` in the recorded conversations under TRACES_DIR), how many does the view still hold when they are
- * needed, and how many can be fetched by the ref that the view names?
+ * What is left of a conversation after five roll-ups (`npm run bench:rollups -- [--json]`): of the
+ * values that its agent wrote again after a long while (`reuse` in the recorded conversations under
+ * TRACES_DIR), how many does the view still hold when they are needed, and how many can be fetched
+ * by the ref that the view names?
  *
- * Each conversation is replayed request by request through the planner. The words of the summaries are the extractive digest's, each
- * on top of the one before: what a deployment shows without any model.
+ * Each conversation is replayed request by request through the planner. The words of the summaries
+ * are the extractive digest's, each on top of the one before: what a deployment shows without any
+ * model.
  */
 import { parseArgs } from 'node:util';
 import { readHistory } from '../src/memory/conversation/history.ts';
@@ -89,7 +91,10 @@ function measure(trace: ReuseTrace): Outcome {
   return { file: trace.file, rollUps, values };
 }
 
-/** The largest of the budgets tried under which the conversation is rolled up five times; else the one with the most roll-ups. */
+/**
+ * The largest of the budgets tried under which the conversation is rolled up five times; else the
+ * one with the most roll-ups.
+ */
 function strategyFor(request: ChatRequest): SummarizeStrategy {
   const history = readHistory(request.messages);
   const fixed = toolTokens(request.tools, counter);

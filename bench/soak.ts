@@ -1,11 +1,14 @@
 /**
- * Whether Precis stays level under load: recorded conversations from eight clients, through all modes, in both protocols
- * (`npm run bench:soak -- [--minutes N] [--json]`; ten minutes unless told otherwise). Each request goes to Precis and to a bare Worker
- * that only forwards, in turn, so that both are measured in the same minutes. Memory is read at the start and at the end of each third:
- * of the runtime's process, which simulates the storage too, and of the Worker's isolate after a collection of garbage.
+ * Whether Precis stays level under load: recorded conversations from eight clients, through all
+ * modes, in both protocols (`npm run bench:soak -- [--minutes N] [--json]`; ten minutes unless told
+ * otherwise). Each request goes to Precis and to a bare Worker that only forwards, in turn, so that
+ * both are measured in the same minutes. Memory is read at the start and at the end of each third:
+ * of the runtime's process, which simulates the storage too, and of the Worker's isolate after a
+ * collection of garbage.
  *
- * The conversations are those under TRACES_DIR; without it, some that are made from a seed. It fails on any error, on a text that comes
- * to another tenant, and on a byte that mode `none` has changed.
+ * The conversations are those under TRACES_DIR; without it, some that are made from a seed. It
+ * fails on any error, on a text that comes to another tenant, and on a byte that mode `none` has
+ * changed.
  */
 import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';

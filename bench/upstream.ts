@@ -1,4 +1,7 @@
-/** An upstream that costs next to nothing: it reads the body and answers the same to everything, streamed if it is asked to. */
+/**
+ * An upstream that costs next to nothing: it reads the body and answers the same to everything,
+ * streamed if it is asked to.
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

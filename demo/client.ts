@@ -1,4 +1,7 @@
-/** One request of the demo's agent through Precis, streamed or not, with the OpenAI client as everybody uses it. */
+/**
+ * One request of the demo's agent through Precis, streamed or not, with the OpenAI client as
+ * everybody uses it.
+ */
 
 import type OpenAI from 'openai';
 import type { ChatCompletionChunk } from 'openai/resources/chat/completions';

@@ -1,10 +1,11 @@
 /**
- * `npm run demo`: a recorded agent run goes through Precis with the real OpenAI client. Every request carries the whole
- * conversation, and the table shows what went upstream. In the end a removed tool output is fetched back and compared
- * with the original, byte by byte.
+ * `npm run demo`: a recorded agent run goes through Precis with the real OpenAI client. Every
+ * request carries the whole conversation, and the table shows what went upstream. In the end a
+ * removed tool output is fetched back and compared with the original, byte by byte.
  *
- * Without OPENAI_API_KEY the model is played by demo/upstream.ts, and no key is needed. With it, every prefix
- * of the recording that ends where the agent asked its model is sent to OpenAI (OPENAI_MODEL, default gpt-4.1-mini).
+ * Without OPENAI_API_KEY the model is played by demo/upstream.ts, and no key is needed. With it,
+ * every prefix of the recording that ends where the agent asked its model is sent to OpenAI
+ * (OPENAI_MODEL, default gpt-4.1-mini).
  */
 
 import OpenAI from 'openai';
@@ -51,7 +52,10 @@ try {
   await upstream?.close();
 }
 
-/** The agent's loop: ask, run the tools that were called, ask again, until the model has nothing to call. */
+/**
+ * The agent's loop: ask, run the tools that were called, ask again, until the model has nothing to
+ * call.
+ */
 async function play(agent: Agent): Promise<Reply[]> {
   const replies: Reply[] = [];
   const history: Message[] = recording.messages.slice(0, 1);
@@ -80,7 +84,10 @@ function recordedAssistant(at: number): Message & { role: 'assistant' } {
   return message;
 }
 
-/** Takes the removed output that the last question is about from Precis; false if it is not what the tool had printed. */
+/**
+ * Takes the removed output that the last question is about from Precis; false if it is not what the
+ * tool had printed.
+ */
 async function fetchBack(workerUrl: string, last: Reply | undefined): Promise<boolean> {
   const question = recording.messages.findLast((message) => message.role === 'user')?.content ?? '';
   printBlock('The last question', question);

@@ -1,7 +1,7 @@
 /**
- * The model of the demo: it has read the recording and plays the agent. It checks what it is sent as OpenAI's API would,
- * finds its place by the last message, and answers with the recorded next one. Only the last question it answers
- * from what it can see.
+ * The model of the demo: it has read the recording and plays the agent. It checks what it is sent
+ * as OpenAI's API would, finds its place by the last message, and answers with the recorded next
+ * one. Only the last question it answers from what it can see.
  */
 
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';

@@ -1,4 +1,6 @@
-/** `ACCESS_KEYS`: one account of the deployer's behind many callers, and what these may send to it. */
+/**
+ * `ACCESS_KEYS`: one account of the deployer's behind many callers, and what these may send to it.
+ */
 import { ConfigError } from './config-error.ts';
 import { jsonOf, levels, scanObject } from './protocol/json/spans.ts';
 import type { Opened } from './protocol/stored-names.ts';
@@ -15,7 +17,9 @@ export interface Access {
   readonly keys: readonly AccessKey[];
   /** The deployer's key. */
   readonly apiKey: string;
-  /** Headers that go up beside the usual ones, in lower case; one that ends with `*` is a prefix. */
+  /**
+   * Headers that go up beside the usual ones, in lower case; one that ends with `*` is a prefix.
+   */
   readonly forwardedHeaders: readonly string[];
   /** Kinds of items and types of tools that go up beside the usual ones. */
   readonly opened: Opened;
@@ -37,8 +41,8 @@ const SHORTEST_ACCESS_KEY = 20;
 const TYPE = /^[a-z0-9][a-z0-9_.:-]*$/;
 
 /**
- * `ACCESS_KEYS` holds `name=key` pairs, separated by commas or white space (`name:key` is read too), or a JSON object of keys by
- * name. The other variables are lists, separated in the same way.
+ * `ACCESS_KEYS` holds `name=key` pairs, separated by commas or white space (`name:key` is read
+ * too), or a JSON object of keys by name. The other variables are lists, separated in the same way.
  *
  * @returns undefined where callers bring their own keys
  * @throws ConfigError
@@ -59,8 +63,8 @@ export function readAccess(vars: AccessVariables): Access | undefined {
 }
 
 /**
- * The access keys of a deployment whose configuration can't be read; undefined where callers bring their own, empty where the keys can't
- * be read either.
+ * The access keys of a deployment whose configuration can't be read; undefined where callers bring
+ * their own, empty where the keys can't be read either.
  */
 export function accessKeysIn(vars: AccessVariables): readonly AccessKey[] | undefined {
   if ((vars.ACCESS_KEYS?.trim() ?? '') === '') return undefined;

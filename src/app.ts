@@ -19,7 +19,9 @@ import { routeOf } from './routes/routing.ts';
 import { deleteTenantData } from './routes/tenant-data.ts';
 import { checkSecrets } from './tenant/published-secrets.ts';
 
-/** Nothing below these is another's to answer. `/v1/conversations/{id}` and its items are OpenAI's. */
+/**
+ * Nothing below these is another's to answer. `/v1/conversations/{id}` and its items are OpenAI's.
+ */
 const OWN_PATHS = [
   '/v1/responses/compact',
   '/v1/compact',
@@ -91,8 +93,9 @@ export function createApp(): Hono<AppEnv> {
 }
 
 /**
- * What a caller is told of a configuration that can't be read. Where callers bring their own keys nobody can check one, and the message
- * holds no value: everybody is told. Where they have access keys, only those who show one are.
+ * What a caller is told of a configuration that can't be read. Where callers bring their own keys
+ * nobody can check one, and the message holds no value: everybody is told. Where they have access
+ * keys, only those who show one are.
  */
 function misconfigured(error: ConfigError, headers: Headers, env: Env): ApiError {
   createObjectLog(env)('error', error.message, { code: 'misconfigured', error: error.name });

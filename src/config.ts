@@ -1,4 +1,7 @@
-/** Variables and secrets → a typed, validated configuration. Read once per isolate; a mistake in it is told on every request. */
+/**
+ * Variables and secrets → a typed, validated configuration. Read once per isolate; a mistake in it
+ * is told on every request.
+ */
 import { z } from 'zod';
 import { type Access, readAccess } from './access-keys.ts';
 import { ConfigError } from './config-error.ts';
@@ -66,7 +69,9 @@ export interface Config {
   /** The secret before this one, while what is kept under it is still to be read and deleted. */
   readonly previousSecret: string | undefined;
   readonly upstreamBaseUrl: string;
-  /** Present: callers show one of these, and `apiKey` goes up. Absent: callers bring their own key. */
+  /**
+   * Present: callers show one of these, and `apiKey` goes up. Absent: callers bring their own key.
+   */
   readonly access: Access | undefined;
   /** Whether a key's first write waits until the upstream has accepted that key. */
   readonly verifyKeys: boolean;

@@ -17,8 +17,9 @@ export function createLog(least: LogLevel): Log {
 const FAULTS = new Set(['TypeError', 'RangeError', 'ReferenceError', 'SyntaxError', 'DataCloneError']);
 
 /**
- * Logs an error that is caught where storage is used, by its code and its name: its message may hold content. Only a failure of storage is
- * `store_failed`; an error that was made for a caller has a code of its own, and a fault in the code is `internal_error`.
+ * Logs an error that is caught where storage is used, by its code and its name: its message may
+ * hold content. Only a failure of storage is `store_failed`; an error that was made for a caller
+ * has a code of its own, and a fault in the code is `internal_error`.
  *
  * @returns the code
  */
@@ -41,7 +42,10 @@ function nameOf(error: unknown): string {
   return typeof name === 'string' ? name : 'unknown';
 }
 
-/** The log of an object, which has nobody to tell that `LOG_LEVEL` is no level: then it logs as if there were none. */
+/**
+ * The log of an object, which has nobody to tell that `LOG_LEVEL` is no level: then it logs as if
+ * there were none.
+ */
 export function createObjectLog(env: Pick<Env, 'LOG_LEVEL'>): Log {
   return createLog(LOG_LEVELS.find((level) => level === env.LOG_LEVEL) ?? 'info');
 }

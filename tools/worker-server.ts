@@ -1,6 +1,6 @@
 /**
- * The Worker as `wrangler dev` runs it, on a free port and with storage of its own that goes when it is closed. For the demo
- * and the benchmarks; end-to-end tests have theirs from built-worker.ts.
+ * The Worker as `wrangler dev` runs it, on a free port and with storage of its own that goes when
+ * it is closed. For the demo and the benchmarks; end-to-end tests have theirs from built-worker.ts.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';

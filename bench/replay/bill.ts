@@ -1,7 +1,8 @@
 /**
- * What the requests of a conversation cost, in tokens of fresh input. An upstream that caches prompts charges little for the
- * beginning that a request has in common with the one before it; so what counts is not only how much is sent, but also how much
- * of it stays as it was (https://platform.openai.com/docs/guides/prompt-caching).
+ * What the requests of a conversation cost, in tokens of fresh input. An upstream that caches
+ * prompts charges little for the beginning that a request has in common with the one before it; so
+ * what counts is not only how much is sent, but also how much of it stays as it was
+ * (https://platform.openai.com/docs/guides/prompt-caching).
  */
 
 /** A message as it goes up. */
@@ -42,7 +43,9 @@ export const CACHED_PRICE = 0.1;
 const LEAST_CACHED = 1_024;
 const CACHE_STEP = 128;
 
-/** The bill of a conversation's requests, in their order. The first one finds nothing in the cache. */
+/**
+ * The bill of a conversation's requests, in their order. The first one finds nothing in the cache.
+ */
 export function billOf(requests: Iterable<PricedRequest>): Bill {
   let bill: Bill = { requests: 0, tokens: 0, cached: 0, paid: 0, summaries: 0, peak: 0, broken: 0 };
   let before: PricedRequest | undefined;
@@ -80,7 +83,10 @@ export function sumOfBills(bills: readonly Bill[]): Bill {
   };
 }
 
-/** How many messages two requests begin with alike. Tools and overhead of a conversation do not change. */
+/**
+ * How many messages two requests begin with alike. Tools and overhead of a conversation do not
+ * change.
+ */
 function commonMessages(one: PricedRequest, other: PricedRequest): number {
   const most = Math.min(one.messages.length, other.messages.length);
   let same = 0;

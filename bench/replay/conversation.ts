@@ -1,4 +1,7 @@
-/** A conversation that is replayed, and its messages as they go up: counted once, read once, whatever policy sends them. */
+/**
+ * A conversation that is replayed, and its messages as they go up: counted once, read once,
+ * whatever policy sends them.
+ */
 import type { Message } from '../../src/memory/conversation/message.ts';
 import { ANSWER_OVERHEAD, type TokenCounter, toolTokens } from '../../src/memory/tokens/tokens.ts';
 import { type ChatRequest, readChatRequest } from '../../src/protocol/chat/request.ts';
@@ -96,7 +99,10 @@ function readMessage(bytes: string): Message {
   return message;
 }
 
-/** Before each assistant message that follows a user or tool message; and the end, when the last message asks for an answer. */
+/**
+ * Before each assistant message that follows a user or tool message; and the end, when the last
+ * message asks for an answer.
+ */
 export function requestPoints(messages: readonly ChatJson[]): number[] {
   const points = messages.flatMap(({ role }, index) => {
     const before = messages[index - 1]?.role;

@@ -1,11 +1,16 @@
-/** Finds the values that an agent needed again: written in a call although no message had held them for a while. */
+/**
+ * Finds the values that an agent needed again: written in a call although no message had held them
+ * for a while.
+ */
 import { holds, type Reuse, textsOf } from '../reuse.ts';
 import type { ChatJson } from './conversation.ts';
 
 /** For at least this many messages nothing has held the value. */
 const SILENT_MESSAGES = 12;
 
-/** What the generated tools print and an agent can't guess: ids, hashes, paths, addresses, amounts. */
+/**
+ * What the generated tools print and an agent can't guess: ids, hashes, paths, addresses, amounts.
+ */
 const LITERAL =
   /\bord_[0-9a-f]{16}\b|\b[0-9a-f]{32}\b|\bsrc(?:\/[\w.-]+)+\.ts\b|\b[\w.]+@[\w.]+\.com\b|\b\d{3,}\.\d{2}\b/g;
 
@@ -14,7 +19,9 @@ export function literalsIn(text: string): Set<string> {
   return new Set(text.match(LITERAL) ?? []);
 }
 
-/** The reuse of a conversation: values that stood in a tool's output, and that a call writes again. */
+/**
+ * The reuse of a conversation: values that stood in a tool's output, and that a call writes again.
+ */
 export function findReuse(messages: readonly ChatJson[]): Reuse[] {
   const texts = messages.map((message) => textsOf(message));
   return messages.flatMap(({ role, tool_calls }, used) => {

@@ -1,6 +1,7 @@
 /**
- * Conversations for whoever has none that were recorded: made from a seed, with what makes replays differ. Outputs of very different
- * lengths, calls in parallel, images, and an agent that goes back to what it has seen: to the id of an order, to a path, to a trace.
+ * Conversations for whoever has none that were recorded: made from a seed, with what makes replays
+ * differ. Outputs of very different lengths, calls in parallel, images, and an agent that goes back
+ * to what it has seen: to the id of an order, to a path, to a trace.
  */
 import { Random } from '../random.ts';
 import type { ReuseTrace } from '../reuse.ts';
@@ -11,7 +12,10 @@ import { KINDS, type Kind } from './kinds.ts';
 
 const CONVERSATIONS = 6;
 
-/** How many messages back an agent goes: half of the time this many, one time in forty seven times as many. */
+/**
+ * How many messages back an agent goes: half of the time this many, one time in forty seven times
+ * as many.
+ */
 const MEDIAN_DISTANCE = 20;
 const DISTANCE_SPREAD = 1;
 
@@ -40,7 +44,10 @@ function makeTrace(kind: Kind, size: number, random: Random): ReuseTrace {
   };
 }
 
-/** How likely it is that an agent comes back to what it has named itself, rather than to what it has only read. */
+/**
+ * How likely it is that an agent comes back to what it has named itself, rather than to what it has
+ * only read.
+ */
 const OWN_WORDS = 0.5;
 
 /** Something that a tool has printed, or the agent has named, and that it may come back to. */

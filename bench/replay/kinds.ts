@@ -1,6 +1,6 @@
 /**
- * The kinds of conversation that are made: how long they are, how much their tools print, how often their agent goes back to what it
- * has seen. The numbers follow what recorded agents do.
+ * The kinds of conversation that are made: how long they are, how much their tools print, how often
+ * their agent goes back to what it has seen. The numbers follow what recorded agents do.
  */
 import type { Random } from '../random.ts';
 
@@ -22,7 +22,10 @@ export interface Kind {
   written(random: Random): number;
   /** How likely it is that a step goes back to something that was printed before. */
   readonly recall: number;
-  /** How likely it is that a user message comes with an image; the first one always has one, unless this is 0. */
+  /**
+   * How likely it is that a user message comes with an image; the first one always has one, unless
+   * this is 0.
+   */
   readonly images: number;
 }
 

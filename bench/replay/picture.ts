@@ -1,6 +1,7 @@
 /**
- * The picture: for all conversations together, what a policy costs (to the right: more) against how many of the values that the agent
- * needs again it leaves in the view (up: more). An SVG with a background of its own, so that it reads the same on light and dark pages.
+ * The picture: for all conversations together, what a policy costs (to the right: more) against how
+ * many of the values that the agent needs again it leaves in the view (up: more). An SVG with a
+ * background of its own, so that it reads the same on light and dark pages.
  */
 import { placeLabels, widthOf } from './labels.ts';
 import type { Maker } from './policy.ts';

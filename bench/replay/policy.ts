@@ -13,7 +13,9 @@ export interface Policy {
 
 /** The replay of a conversation under a policy. */
 export interface Replay {
-  /** What goes up when the first `count` messages are sent. Asked for in the order of the requests. */
+  /**
+   * What goes up when the first `count` messages are sent. Asked for in the order of the requests.
+   */
   view(count: number): View;
   /** What can be fetched by a ref that stands in a view: texts. Nothing without refs. */
   fetch(ref: string): readonly string[];
@@ -31,7 +33,10 @@ export interface Weighed {
   readonly tokens: number;
 }
 
-/** From the caller's messages to those that go up. Messages that stay as they are must stay the same objects. */
+/**
+ * From the caller's messages to those that go up. Messages that stay as they are must stay the same
+ * objects.
+ */
 export type Rewrite = (messages: readonly ChatJson[], weighed: Weighed) => readonly ChatJson[];
 
 /** A policy that is a function of the array alone. */

@@ -1,4 +1,7 @@
-/** Precis itself as a policy: planned and rendered as for a request, with every ref taken as written. */
+/**
+ * Precis itself as a policy: planned and rendered as for a request, with every ref taken as
+ * written.
+ */
 
 import type { Removal } from '../../src/memory/edits/removal.ts';
 import type { Plan } from '../../src/memory/plan/plan.ts';
@@ -15,7 +18,10 @@ import type { Policy, Replay, View } from './policy.ts';
 
 /** Tokens of the instructions that a summarizer reads. */
 const PROMPT_TOKENS = 600;
-/** The price of output relative to fresh input: gpt-4.1 is 8 $ to 2 $ (https://platform.openai.com/docs/pricing). */
+/**
+ * The price of output relative to fresh input: gpt-4.1 is 8 $ to 2 $
+ * (https://platform.openai.com/docs/pricing).
+ */
 const OUTPUT_PRICE = 4;
 
 /** @param retrieval whether a model that has tools can fetch what a ref names */
@@ -67,7 +73,8 @@ class PrecisReplay implements Replay {
     const shown = this.rolled && prefix && shownIn({ history, prefix }, this.rolled, isolate.counter);
     const rendered = render(planned, () => true, shown, trimmed?.shown);
     const messages = this.messagesOf(rendered, count);
-    // What is spliced message by message is what goes up: looked at where it is edited first, and where it is edited most.
+    // What is spliced message by message is what goes up: looked at where it is edited first, and
+    // where it is edited most.
     const edits = rendered.removals.size > 0 || rendered.dropped.size > 0;
     if ((edits && !this.compared) || count === points.at(-1)) this.compare(messages, rendered, count);
     this.compared ||= edits;
@@ -120,7 +127,11 @@ class PrecisReplay implements Replay {
     return messages;
   }
 
-  /** One of the caller's messages with what is done to it. @param opening what it opens with, were it the only message */
+  /**
+   * One of the caller's messages with what is done to it.
+   *
+   * @param opening what it opens with, were it the only message
+   */
   private edit(
     index: number,
     removals: readonly Removal[],

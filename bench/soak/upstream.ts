@@ -1,6 +1,6 @@
 /**
- * The upstream of the soak, on loopback: it answers in both protocols, calls for what was removed now and then, and looks whether what it
- * gets is one tenant's alone.
+ * The upstream of the soak, on loopback: it answers in both protocols, calls for what was removed
+ * now and then, and looks whether what it gets is one tenant's alone.
  */
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';

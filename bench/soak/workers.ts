@@ -6,7 +6,10 @@ import { basename, join } from 'node:path';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
 import { buildWorker } from '../../tools/worker-build.ts';
 
-/** How long the inspector may take to answer, in milliseconds: a collection of garbage stops the isolate. */
+/**
+ * How long the inspector may take to answer, in milliseconds: a collection of garbage stops the
+ * isolate.
+ */
 const INSPECTOR_LIMIT_MS = 30_000;
 const INSPECTOR_NEXT_MS = 200;
 
@@ -43,7 +46,8 @@ export async function startSoaked(
       port: 0,
       inspectorPort: 0,
       cf: false,
-      // On disk, as far as it is not the runtime's own: what is stored is not what an isolate holds.
+      // On disk, as far as it is not the runtime's own: what is stored is not what an isolate
+      // holds.
       defaultPersistRoot: join(home, 'state'),
       handleStructuredLogs: ({ level, message }) => {
         if (level === 'error') errors.push(message);
@@ -80,7 +84,10 @@ export async function startSoaked(
   };
 }
 
-/** The runtimes that this process has started, as the system lists them; none where it has no `/proc`. */
+/**
+ * The runtimes that this process has started, as the system lists them; none where it has no
+ * `/proc`.
+ */
 function runtimes(): number[] {
   const pids = listed().filter((entry) => /^\d+$/.test(entry));
   return pids.flatMap((pid) => {
@@ -119,7 +126,11 @@ interface Inspector {
   close(): void;
 }
 
-/** https://chromedevtools.github.io/devtools-protocol/. @param wake gives the isolate something to do */
+/**
+ * https://chromedevtools.github.io/devtools-protocol/.
+ *
+ * @param wake gives the isolate something to do
+ */
 async function connect(url: URL, worker: string, wake: () => unknown): Promise<Inspector> {
   const targets = (await (await fetch(new URL('/json', url.href.replace(/^ws/, 'http')))).json()) as {
     id: string;

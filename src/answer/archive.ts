@@ -1,4 +1,7 @@
-/** `archive: true`: the messages of a request that the upstream has accepted, and its answer, kept as they came (design §7). */
+/**
+ * `archive: true`: the messages of a request that the upstream has accepted, and its answer, kept
+ * as they came (design §7).
+ */
 
 import { soon } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
@@ -17,7 +20,10 @@ import { sha256Hex } from '../tenant/identity.ts';
 /** How long a search waits for its request's array to be archived, in milliseconds. */
 const ARRAY_LIMIT_MS = 3_000;
 
-/** Archives a request: its array, and the text of its answer when that is whole and calls no tool. Never throws. */
+/**
+ * Archives a request: its array, and the text of its answer when that is whole and calls no tool.
+ * Never throws.
+ */
 export type ArchiveRequest = (answer: string | undefined) => Promise<void>;
 
 /** Undefined where nothing is to be archived. */
@@ -43,7 +49,10 @@ export function archiverOf(call: Call): ArchiveRequest | undefined {
 interface RequestArchive {
   readonly archive: Archive;
   readonly entries: readonly ArchiveEntry[];
-  /** Whether the caller has named it. An archive named by a hash holds all conversations that open alike. */
+  /**
+   * Whether the caller has named it. An archive named by a hash holds all conversations that open
+   * alike.
+   */
   readonly isNamed: boolean;
 }
 
@@ -67,9 +76,10 @@ function archiveOf({ request, owner, scope }: Call, answer?: string): RequestArc
 }
 
 /**
- * The archive of a request's conversation, with the request's array in it as far as that is done in time: an archive that is slow or fails
- * can still be searched for what it has. Of a conversation that nothing names, only the messages of this array are found. Undefined where
- * there is none (see `archiveOf`).
+ * The archive of a request's conversation, with the request's array in it as far as that is done in
+ * time: an archive that is slow or fails can still be searched for what it has. Of a conversation
+ * that nothing names, only the messages of this array are found. Undefined where there is none (see
+ * `archiveOf`).
  */
 export async function archiveWithArray(call: Call): Promise<Searched | undefined> {
   const archived = archiveOf(call);

@@ -1,7 +1,8 @@
 /**
- * Asking for a model's reasoning in encrypted form, so that it can be said back to an upstream that stores nothing while the model
- * fetches. It is asked for until an answer says that it is stored: then the upstream knows it by its id. An upstream that refuses the
- * wish, as OpenAI's does for models that do not reason, is asked again without it.
+ * Asking for a model's reasoning in encrypted form, so that it can be said back to an upstream that
+ * stores nothing while the model fetches. It is asked for until an answer says that it is stored:
+ * then the upstream knows it by its id. An upstream that refuses the wish, as OpenAI's does for
+ * models that do not reason, is asked again without it.
  */
 import type { JoinedAnswers } from '../protocol/answer-format.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';

@@ -12,8 +12,10 @@ import { requestHeaders, responseHeaders, upstreamUrl } from '../upstream/reques
  * Sends a request upstream with the caller's headers.
  *
  * @param path below the upstream's base URL
- * @param body bytes are not encoded, unless `asItCame` says so; a stream is as the caller has encoded it
- * @param left aborts when the caller has left, where that is noticed by other means than the request's own signal
+ * @param body bytes are not encoded, unless `asItCame` says so; a stream is as the caller has
+ *   encoded it
+ * @param left aborts when the caller has left, where that is noticed by other means than the
+ *   request's own signal
  * @throws ApiError `upstream_unreachable` or `upstream_timeout`
  */
 export async function askUpstream(
@@ -45,7 +47,10 @@ export async function askUpstream(
   }
 }
 
-/** An answer in which the upstream speaks of the account that callers share: to them it says only that it refuses, and when it may not. */
+/**
+ * An answer in which the upstream speaks of the account that callers share: to them it says only
+ * that it refuses, and when it may not.
+ */
 function withoutAccount(answer: UpstreamAnswer, { account }: Caller, log: Log): UpstreamAnswer {
   const { status, headers } = answer.response;
   const error = account.apiKey === undefined ? undefined : accountError(status);

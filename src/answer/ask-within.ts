@@ -1,7 +1,8 @@
 /**
- * Asking an upstream within what it takes (design §10): one that says the context is too long gets one smaller view, by the same phases,
- * once. It may say so with a status, or as the first thing in a stream. Whatever it says then is its answer; where no view is smaller, or the smaller one gets no answer at all, its error goes back as
- * it came.
+ * Asking an upstream within what it takes (design §10): one that says the context is too long gets
+ * one smaller view, by the same phases, once. It may say so with a status, or as the first thing in
+ * a stream. Whatever it says then is its answer; where no view is smaller, or the smaller one gets
+ * no answer at all, its error goes back as it came.
  */
 import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { AnswerFormat } from '../protocol/answer-format.ts';
@@ -32,8 +33,9 @@ import { isEventStream } from './unread-body.ts';
 const ERROR_LIMIT_MS = 5_000;
 
 /**
- * How long a stream is waited for that has begun and said nothing, in milliseconds. An answer's first event ends it, so no text is later
- * for it; a caller whose model thinks for longer has its headers by then.
+ * How long a stream is waited for that has begun and said nothing, in milliseconds. An answer's
+ * first event ends it, so no text is later for it; a caller whose model thinks for longer has its
+ * headers by then.
  */
 const BEGINNING_LIMIT_MS = 15_000;
 
@@ -116,7 +118,10 @@ async function hear(
   return { answer: opened.answer, isAnswer, refusal };
 }
 
-/** What was refused; undefined when it can't be counted. Where nobody has counted yet, the array went up as it came. */
+/**
+ * What was refused; undefined when it can't be counted. Where nobody has counted yet, the array
+ * went up as it came.
+ */
 async function countRefused(
   made: MadeView,
   { request, options, beside, make }: Asking,
@@ -126,7 +131,12 @@ async function countRefused(
   return counted === undefined ? undefined : { tokens: counted, beside, answerTokens: request.answerTokens };
 }
 
-/** A view with fewer tokens than the one that was refused, and how many; undefined when there is none. @throws ApiError */
+/**
+ * A view with fewer tokens than the one that was refused, and how many; undefined when there is
+ * none.
+ *
+ * @throws ApiError
+ */
 async function smallerView(
   refused: Refused,
   limit: LearnedLimit,

@@ -16,8 +16,8 @@ export interface LateStream {
 }
 
 /**
- * The answer as it is where it comes before the stream had to be kept alive, with its status and headers; else a stream that ends with its
- * body.
+ * The answer as it is where it comes before the stream had to be kept alive, with its status and
+ * headers; else a stream that ends with its body.
  *
  * @throws what `work` throws in that time
  */

@@ -1,4 +1,6 @@
-/** A request to a model, in whatever protocol: the view goes up, the upstream's answer comes back. */
+/**
+ * A request to a model, in whatever protocol: the view goes up, the upstream's answer comes back.
+ */
 
 import type { Context } from 'hono';
 import type { Result } from '../lib/result.ts';
@@ -40,7 +42,11 @@ export interface ModelApi<Read extends ModelRequest = ModelRequest> {
   readonly field: ModelRequest['conversationField'];
   readonly answers: AnswerFormat;
   read(bytes: Uint8Array): Result<Read, BodyFault>;
-  /** The answer to a request for a compaction; absent where the protocol has none. @param inBody whether the report stands in it */
+  /**
+   * The answer to a request for a compaction; absent where the protocol has none.
+   *
+   * @param inBody whether the report stands in it
+   */
   compaction?(request: ModelRequest, compaction: Compaction, inBody: boolean): Response;
 }
 
@@ -113,7 +119,10 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   return relay(answer, { ...made, report }, how, scope);
 }
 
-/** An answer says whether the upstream accepts the key. A key that was revoked opens nothing here either. */
+/**
+ * An answer says whether the upstream accepts the key. A key that was revoked opens nothing here
+ * either.
+ */
 function noteVerdict({ ok, status }: Response, { services, caller }: RequestScope): void {
   if (!caller.tenant) return;
   if (ok) services.accepted.accept(caller.tenant.id);
@@ -127,7 +136,9 @@ async function answerCompaction(write: NonNullable<ModelApi['compaction']>, call
   return response;
 }
 
-/** Whether a compaction is ours to make: the upstream can't, and has not stored what it is about. */
+/**
+ * Whether a compaction is ours to make: the upstream can't, and has not stored what it is about.
+ */
 function isOurs(request: ModelRequest, { services }: RequestScope): boolean {
   return !upstreamCompacts(request, services.config) && request.upstreamState === undefined;
 }
@@ -178,16 +189,26 @@ function opened(
   return openSealed(request, scope.caller.tenant, () => whose(request, agentInPath, scope).owner);
 }
 
-/** OpenAI takes keys of 64 characters (https://platform.openai.com/docs/api-reference/responses/create, `prompt_cache_key`). */
+/**
+ * OpenAI takes keys of 64 characters
+ * (https://platform.openai.com/docs/api-reference/responses/create, `prompt_cache_key`).
+ */
 const CACHE_KEY_CHARACTERS = 40;
 
-/** A key of a prompt cache says by its hits what others have sent under it: each tenant's are its own. */
+/**
+ * A key of a prompt cache says by its hits what others have sent under it: each tenant's are its
+ * own.
+ */
 function sharedAccount({ services, caller: { tenant } }: RequestScope): SharedAccount | undefined {
   if (!services.config.access || !tenant) return undefined;
   return { cacheKey: (key) => tenant.seal(`prompt_cache_key:${key}`).slice(0, CACHE_KEY_CHARACTERS) };
 }
 
-/** Callers with an access key share an account: what one has stored there is no other's to name. @throws ApiError `not_forwarded` */
+/**
+ * Callers with an access key share an account: what one has stored there is no other's to name.
+ *
+ * @throws ApiError `not_forwarded`
+ */
 export function checkState(request: ModelRequest, { services }: RequestScope): void {
   const { access } = services.config;
   if (!access) return;

@@ -1,4 +1,7 @@
-/** A request to a model whose body is not read: it is passed on as it came, where nothing that it could say would change that. */
+/**
+ * A request to a model whose body is not read: it is passed on as it came, where nothing that it
+ * could say would change that.
+ */
 
 import { Buffer } from 'node:buffer';
 import type { Context } from 'hono';

@@ -1,4 +1,7 @@
-/** The upstream's answer on its way back to the caller: as it came, with the report, and with the rounds of retrieval in it. */
+/**
+ * The upstream's answer on its way back to the caller: as it came, with the report, and with the
+ * rounds of retrieval in it.
+ */
 import type { Report } from '../memory/plan/report.ts';
 import {
   type AnswerFault,
@@ -24,7 +27,9 @@ import type { ReasoningWish } from './ask-reasoning.ts';
 import { setReportHeaders } from './report-headers.ts';
 import { bodyRelay, isEventStream, unreadBody } from './unread-body.ts';
 
-/** How often a silent stream is kept alive, in milliseconds: under the usual idle limits of proxies. */
+/**
+ * How often a silent stream is kept alive, in milliseconds: under the usual idle limits of proxies.
+ */
 export const KEEPALIVE_MS = 15_000;
 
 /** What makes one answer of several. */
@@ -146,8 +151,8 @@ function guarded({ push, complete }: AnswerListener, { services }: RequestScope)
 }
 
 /**
- * Archives when a stream has ended, however it did, so that array and answer are one write. It is waited for from the beginning on: a
- * caller who leaves takes with it what is not.
+ * Archives when a stream has ended, however it did, so that array and answer are one write. It is
+ * waited for from the beginning on: a caller who leaves takes with it what is not.
  */
 function archiveAtEnd(
   archive: ArchiveRequest,
@@ -186,7 +191,10 @@ async function relayWhole(
 interface ReadAnswer {
   /** The last one. */
   readonly answer: UpstreamAnswer;
-  /** What the caller gets: a stream of what is too long to be read; undefined where a further round was refused. */
+  /**
+   * What the caller gets: a stream of what is too long to be read; undefined where a further round
+   * was refused.
+   */
   readonly body: Uint8Array | ReadableStream<Uint8Array> | undefined;
   readonly answers: JoinedAnswers | undefined;
 }
@@ -247,7 +255,11 @@ function rememberAll({ remember }: MadeView, text: string | undefined, { waitUnt
   if (remember && text !== undefined) waitUntil(remember(text));
 }
 
-/** The whole of an answer, or a stream of one that is too long to be read. @throws ApiError when it breaks off */
+/**
+ * The whole of an answer, or a stream of one that is too long to be read.
+ *
+ * @throws ApiError when it breaks off
+ */
 async function readAnswer(
   answer: UpstreamAnswer,
   { services }: RequestScope,

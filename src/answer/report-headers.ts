@@ -1,4 +1,7 @@
-/** The report as headers (design §4). Only closed codes and numbers stand there, never a caller's text. */
+/**
+ * The report as headers (design §4). Only closed codes and numbers stand there, never a caller's
+ * text.
+ */
 import type { Report } from '../memory/plan/report.ts';
 import type { Timings } from '../request/timings.ts';
 

@@ -4,7 +4,10 @@ import { budgetsOf, type EditingStrategy } from '../memory/strategy/strategy.ts'
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { type LearnedLimit, roomIn } from '../upstream/learned-limits.ts';
 
-/** What is left to an answer that the caller has not limited, in tokens, and as a share of the window at the most. */
+/**
+ * What is left to an answer that the caller has not limited, in tokens, and as a share of the
+ * window at the most.
+ */
 const ANSWER_TOKENS = 4_000;
 const ANSWER_SHARE = 0.25;
 /** What is taken of the rest: the upstream's tokenizer may count more than ours. */

@@ -1,4 +1,7 @@
-/** What was removed, as it is fetched: the refs of one tenant. What is fetched is in use, and its age begins anew. */
+/**
+ * What was removed, as it is fetched: the refs of one tenant. What is fetched is in use, and its
+ * age begins anew.
+ */
 import { logCaught } from '../log.ts';
 import type { Services } from '../request/services.ts';
 import type { Shelf } from '../retrieval/shelf.ts';

@@ -1,4 +1,7 @@
-/** What the rounds of one request answer from: the refs that its view names, and its conversation's archive. */
+/**
+ * What the rounds of one request answer from: the refs that its view names, and its conversation's
+ * archive.
+ */
 
 import { logCaught } from '../log.ts';
 import type { ToolCall } from '../protocol/tool-turn.ts';

@@ -16,8 +16,8 @@ export function bodyRelay({ config, log }: Pick<Services, 'config' | 'log'>): Bo
 }
 
 /**
- * The body of an answer, byte for byte. A stream of events goes at once, since its first one may be long in coming; of any other body
- * the first byte is waited for.
+ * The body of an answer, byte for byte. A stream of events goes at once, since its first one may be
+ * long in coming; of any other body the first byte is waited for.
  *
  * @throws ApiError when no byte comes: `upstream_timeout` or `upstream_unreachable`
  */
@@ -42,7 +42,11 @@ function withLength(body: ReadableStream<Uint8Array>, headers: Headers): Readabl
   return readable;
 }
 
-/** An answer as it came, for requests that are no business of ours. @throws ApiError as `unreadBody` */
+/**
+ * An answer as it came, for requests that are no business of ours.
+ *
+ * @throws ApiError as `unreadBody`
+ */
 export async function unread(answer: UpstreamAnswer, { services, caller }: RequestScope): Promise<Response> {
   const { status, statusText, headers } = answer.response;
   const body = await unreadBody(answer, services);

@@ -1,6 +1,7 @@
 /**
- * Where a text can be cut. A character beyond U+FFFF takes two code units, a surrogate pair; half of one is no text: it becomes another
- * character in UTF-8, and upstreams refuse it in JSON. Positions and lengths are in UTF-16 code units.
+ * Where a text can be cut. A character beyond U+FFFF takes two code units, a surrogate pair; half
+ * of one is no text: it becomes another character in UTF-8, and upstreams refuse it in JSON.
+ * Positions and lengths are in UTF-16 code units.
  */
 
 /** The last position up to `end` at which a cut parts no pair. */
@@ -9,7 +10,10 @@ export function cutBefore(text: string, end: number): number {
   return inPair ? end - 1 : end;
 }
 
-/** The first position from `start` on at which no second half of a pair stands, be it one without its first half. */
+/**
+ * The first position from `start` on at which no second half of a pair stands, be it one without
+ * its first half.
+ */
 export function cutAfter(text: string, start: number): number {
   return isLowSurrogate(text.charCodeAt(start)) ? start + 1 : start;
 }

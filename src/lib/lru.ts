@@ -1,10 +1,13 @@
 /**
- * Bounded maps that forget what was not used for long. Caches of facts that can be computed again, never a source.
+ * Bounded maps that forget what was not used for long. Caches of facts that can be computed again,
+ * never a source.
  *
- * Two generations: what is used moves to the young one; when that is full it becomes the old one, and what was old and unused is
- * gone. Moving every hit to the end of one map would cost more than most of the facts do.
+ * Two generations: what is used moves to the young one; when that is full it becomes the old one,
+ * and what was old and unused is gone. Moving every hit to the end of one map would cost more than
+ * most of the facts do.
  *
- * The bound is in bytes, since a caller chooses how long keys and values are. Keys are copied, so that none keeps a longer text alive.
+ * The bound is in bytes, since a caller chooses how long keys and values are. Keys are copied, so
+ * that none keeps a longer text alive.
  */
 import { copyOf, textBytes } from './copy.ts';
 
@@ -17,7 +20,10 @@ export interface Cache<Value> {
 }
 
 export interface Bound<Value> {
-  /** Bytes that all entries may have together; half of them are kept for certain. An entry larger than that half is not kept. */
+  /**
+   * Bytes that all entries may have together; half of them are kept for certain. An entry larger
+   * than that half is not kept.
+   */
   readonly bytes: number;
   /** Bytes of a value, where that is more than a number. */
   readonly sizeOf?: (value: Value) => number;

@@ -1,8 +1,10 @@
 /** How much of a request may be under way at once: the rest waits for a slot. */
 
 /**
- * So many connections of one invocation may wait for their response headers; the platform lets a seventh one wait its turn
- * (https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections). Calls to R2 count among them.
+ * So many connections of one invocation may wait for their response headers; the platform lets a
+ * seventh one wait its turn
+ * (https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections). Calls
+ * to R2 count among them.
  */
 export const AT_ONCE = 6;
 

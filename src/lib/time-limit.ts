@@ -14,7 +14,11 @@ export function after(milliseconds: number): TimeLimit {
   return { over, clear: () => clearTimeout(timer) };
 }
 
-/** What `work` resolves to, or undefined when it takes longer than so many milliseconds. @throws when it rejects in time */
+/**
+ * What `work` resolves to, or undefined when it takes longer than so many milliseconds.
+ *
+ * @throws when it rejects in time
+ */
 export async function soon<Value>(milliseconds: number, work: Promise<Value>): Promise<Value | undefined> {
   const limit = after(milliseconds);
   try {

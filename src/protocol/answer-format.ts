@@ -11,7 +11,10 @@ export interface AnswerListener {
   complete(): void;
 }
 
-/** Why an answer ends before it is whole, in OpenAI's shape. An upstream's own may say more than these fields. */
+/**
+ * Why an answer ends before it is whole, in OpenAI's shape. An upstream's own may say more than
+ * these fields.
+ */
 export interface AnswerFault {
   readonly message: string;
   readonly type: string;
@@ -19,7 +22,10 @@ export interface AnswerFault {
   readonly code: string | null;
 }
 
-/** What a caller is told instead of an error of the upstream; undefined where that is told as it came. */
+/**
+ * What a caller is told instead of an error of the upstream; undefined where that is told as it
+ * came.
+ */
 export type Retell = (error: Readonly<Record<string, unknown>>) => AnswerFault | undefined;
 
 /** A stream of events on its way to the caller (see `EventFormat` in `upstream/stream.ts`). */
@@ -55,11 +61,14 @@ export interface JoinedAnswers {
   /** Of all answers so far; undefined where the upstream counts nothing. */
   readonly usage: TokenUsage | undefined;
   /**
-   * The id of the last answer, where the upstream has stored it and the caller sees another one: it is that from which the
-   * conversation can go on by id.
+   * The id of the last answer, where the upstream has stored it and the caller sees another one: it
+   * is that from which the conversation can go on by id.
    */
   readonly lastId?: string | undefined;
-  /** Whether the upstream has said that it stores nothing; undefined where no answer has said anything yet, or the protocol has no word for it. */
+  /**
+   * Whether the upstream has said that it stores nothing; undefined where no answer has said
+   * anything yet, or the protocol has no word for it.
+   */
   readonly isUnstored?: boolean | undefined;
 }
 
@@ -71,7 +80,10 @@ export interface JoinedBodies extends JoinedAnswers {
 
 /** Each answer a stream. */
 export interface JoinedStreams extends JoinedAnswers {
-  /** The turn that is to be answered before the caller's stream can end; undefined when the end of this one is that. */
+  /**
+   * The turn that is to be answered before the caller's stream can end; undefined when the end of
+   * this one is that.
+   */
   readonly turn: ToolTurn | undefined;
   /** Whether the answer that holds a turn has said its last word. */
   readonly isThrough: boolean;
@@ -81,7 +93,10 @@ export interface JoinedStreams extends JoinedAnswers {
   end(): void;
   /** The next answer is coming. */
   begin(): void;
-  /** Frames that say to a caller who hears nothing that the answer is coming; empty where only a comment can. */
+  /**
+   * Frames that say to a caller who hears nothing that the answer is coming; empty where only a
+   * comment can.
+   */
   keepalive?(): Uint8Array[];
 }
 
@@ -90,7 +105,8 @@ export interface JoinedStreams extends JoinedAnswers {
  *
  * @param names of our tools
  * @param mayAnswer whether calls are answered still; else they are dropped
- * @param hidesReasoning whether reasoning in encrypted form is hidden from the caller, who has not asked for it
+ * @param hidesReasoning whether reasoning in encrypted form is hidden from the caller, who has not
+ *   asked for it
  */
 export type Joining<Joined> = (
   names: ReadonlySet<string>,
@@ -115,11 +131,18 @@ export interface AnswerFormat {
   text(body: Uint8Array): string | undefined;
   readonly joinStreams: Joining<JoinedStreams>;
   readonly joinBodies: Joining<JoinedBodies>;
-  /** A body that went up, with a turn and its results behind all that was sent before. @param results in the order of the turn's calls */
+  /**
+   * A body that went up, with a turn and its results behind all that was sent before.
+   *
+   * @param results in the order of the turn's calls
+   */
   goOn(body: Uint8Array, turn: ToolTurn, results: readonly string[]): Uint8Array;
 }
 
-/** A JSON answer with the report as its last member. Anything that is not a JSON object is returned as it came. */
+/**
+ * A JSON answer with the report as its last member. Anything that is not a JSON object is returned
+ * as it came.
+ */
 export function addReport(answer: Uint8Array, report: Report): Uint8Array {
   const root = scanObject(answer, levels(1));
   if (!root) return answer;

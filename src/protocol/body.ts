@@ -12,20 +12,23 @@ export interface BodyFault {
 /** OpenAI's own bodies have a few dozen. */
 const MOST_FIELDS = 1_000;
 
-/** What is decoded may be walked, and written, by functions that call themselves. A tool's schema has a dozen levels. */
+/**
+ * What is decoded may be walked, and written, by functions that call themselves. A tool's schema
+ * has a dozen levels.
+ */
 const MOST_LEVELS = 500;
 
 /**
- * A value that is decoded takes up to a hundred bytes of memory, and one byte of a body can be one value. 20 000 messages with calls and
- * results have half as many.
+ * A value that is decoded takes up to a hundred bytes of memory, and one byte of a body can be one
+ * value. 20 000 messages with calls and results have half as many.
  */
 const MOST_VALUES = 300_000;
 
 const LIMITS = { levels: MOST_LEVELS, values: MOST_VALUES };
 
 /**
- * Scans a body that must be one JSON object, with each top-level key once: which of two `messages` an upstream would read
- * is anyone's guess, and a view must be of the one that it reads.
+ * Scans a body that must be one JSON object, with each top-level key once: which of two `messages`
+ * an upstream would read is anyone's guess, and a view must be of the one that it reads.
  *
  * @param outline what is kept of some fields; of the others only where they stand
  */

@@ -1,4 +1,7 @@
-/** Edits of a view in the caller's bytes that are the same in every wire format, but for what a part of text is called. */
+/**
+ * Edits of a view in the caller's bytes that are the same in every wire format, but for what a part
+ * of text is called.
+ */
 import type { Removal } from '../memory/edits/removal.ts';
 import type { View } from '../memory/plan/view.ts';
 import { fieldOf, type JsonSpan, levels, type Splice, textOf, within } from './json/spans.ts';
@@ -12,7 +15,10 @@ export interface Spoken {
   opening(): string;
 }
 
-/** What a user message opens with, and how many characters of its own opening that takes the place of. */
+/**
+ * What a user message opens with, and how many characters of its own opening that takes the place
+ * of.
+ */
 export function openingOf(
   view: View | undefined,
   index: number,
@@ -58,7 +64,10 @@ export function partSplices(
   });
 }
 
-/** The cache breakpoints of parts that become one, in the bytes that they came in; the last one of a kind holds for all before it. */
+/**
+ * The cache breakpoints of parts that become one, in the bytes that they came in; the last one of a
+ * kind holds for all before it.
+ */
 function breakpoints(bytes: Uint8Array, parts: readonly JsonSpan[]): string {
   return BREAKPOINTS.map((key) => {
     const field = parts.flatMap((part) => fieldOf(part, key) ?? []).at(-1);
@@ -88,7 +97,10 @@ export function openingSplice(
   return { start: end, end, with: `,"content":${JSON.stringify(text)}` };
 }
 
-/** A part before the first one; the part that holds an earlier opening keeps whatever else it has, such as a cache breakpoint. */
+/**
+ * A part before the first one; the part that holds an earlier opening keeps whatever else it has,
+ * such as a cache breakpoint.
+ */
 function openingPart(
   bytes: Uint8Array,
   message: Spoken,

@@ -1,6 +1,6 @@
 /**
- * How many contents one request keeps decoded. A content is read several times while a view is made, but the texts of a body of 16 MiB take
- * up to 32 MB: beyond a bound they are decoded again.
+ * How many contents one request keeps decoded. A content is read several times while a view is
+ * made, but the texts of a body of 16 MiB take up to 32 MB: beyond a bound they are decoded again.
  */
 import type { Content } from '../memory/conversation/message.ts';
 

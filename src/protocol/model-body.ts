@@ -1,4 +1,7 @@
-/** What the bodies of all requests to a model have in common: their top-level fields, and their tools. */
+/**
+ * What the bodies of all requests to a model have in common: their top-level fields, and their
+ * tools.
+ */
 import type { Tools } from '../memory/tokens/tokens.ts';
 import type { OwnField } from './body.ts';
 import { fieldOf, type JsonSpan, jsonOf, type Member, textOf } from './json/spans.ts';
@@ -6,7 +9,10 @@ import type { SharedAccount } from './model-request.ts';
 import { findStoredName, type Opened, type StoredName } from './stored-names.ts';
 import { readTools } from './tools.ts';
 
-/** More messages, items or tools than this are not looked into: they are forwarded as they are (design §9). */
+/**
+ * More messages, items or tools than this are not looked into: they are forwarded as they are
+ * (design §9).
+ */
 export const MOST_MESSAGES = 20_000;
 
 const CACHE_KEY = 'prompt_cache_key';

@@ -31,11 +31,19 @@ export interface Beside {
   readonly injected?: InjectedMessage | undefined;
   /** Tools of ours, each as its JSON. */
   readonly tools?: readonly string[] | undefined;
-  /** Present where other callers share the upstream's account: then nothing of the request may be stored there. */
+  /**
+   * Present where other callers share the upstream's account: then nothing of the request may be
+   * stored there.
+   */
   readonly shared?: SharedAccount | undefined;
-  /** Whether the model's reasoning is asked for in encrypted form, beside what the caller asks for. */
+  /**
+   * Whether the model's reasoning is asked for in encrypted form, beside what the caller asks for.
+   */
   readonly reasoning?: boolean;
-  /** What becomes of the wish that the upstream compacts: it is cut out where the upstream can't, or put in. Absent: as it came. */
+  /**
+   * What becomes of the wish that the upstream compacts: it is cut out where the upstream can't, or
+   * put in. Absent: as it came.
+   */
   readonly compaction?: 'cut' | { readonly threshold: number | undefined } | undefined;
 }
 
@@ -52,25 +60,42 @@ export interface ModelRequest {
   readonly tools: Tools | undefined;
   /** The caller's limit of the answer, in tokens; 0 without one. */
   readonly answerTokens: number;
-  /** The field by which the request names what the upstream has stored of its conversation; then no view of it can be made. */
+  /**
+   * The field by which the request names what the upstream has stored of its conversation; then no
+   * view of it can be made.
+   */
   readonly upstreamState: string | undefined;
   /** The names of the caller's tools that a tool of ours must not have. */
   readonly toolNames: ReadonlySet<string>;
   /** Whether the request has tools of the caller's. */
   readonly hasTools: boolean;
-  /** What the request asks the upstream to compact by itself; undefined where it doesn't, or the protocol has no such thing. */
+  /**
+   * What the request asks the upstream to compact by itself; undefined where it doesn't, or the
+   * protocol has no such thing.
+   */
   readonly compaction: { readonly threshold: number | undefined } | undefined;
   /** Whether the protocol has upstreams that compact by themselves. */
   readonly hasCompaction: boolean;
   /** Whether the request asks for nothing but a compaction. */
   readonly isCompaction: boolean;
-  /** What of the preamble stands for a part of the conversation that can't be read here, such as what the upstream has compacted. */
+  /**
+   * What of the preamble stands for a part of the conversation that can't be read here, such as
+   * what the upstream has compacted.
+   */
   readonly compacted: readonly WireMessage[];
-  /** Whether the caller asks for the model's reasoning in a form that can be said back; true where the protocol knows no other. */
+  /**
+   * Whether the caller asks for the model's reasoning in a form that can be said back; true where
+   * the protocol knows no other.
+   */
   readonly asksReasoning: boolean;
   /** Whether tools of ours may stand beside them, and one answer be made of several. */
   readonly takesTools: boolean;
-  /** What the body names of the things that the upstream has stored, the history of the conversation or others. @param opened kinds that may */
+  /**
+   * What the body names of the things that the upstream has stored, the history of the conversation
+   * or others.
+   *
+   * @param opened kinds that may
+   */
   storedName(opened: Opened): StoredName | undefined;
   /** The value of one of Precis' own fields; undefined when it is absent or null. */
   own(field: OwnField): unknown;
@@ -78,6 +103,9 @@ export interface ModelRequest {
   field(key: string): unknown;
   /** A tool of ours, as it stands in a body. */
   toolJson(tool: FunctionTool): string;
-  /** The body as it goes upstream: own fields and marks cut out, and the view in place of the messages. */
+  /**
+   * The body as it goes upstream: own fields and marks cut out, and the view in place of the
+   * messages.
+   */
   write(view: View | undefined, beside?: Beside): Uint8Array;
 }

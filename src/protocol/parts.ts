@@ -1,13 +1,17 @@
-/** Contents that are a text, or an array of parts: what they weigh, and what they hold, in whichever protocol. */
+/**
+ * Contents that are a text, or an array of parts: what they weigh, and what they hold, in whichever
+ * protocol.
+ */
 import { Buffer } from 'node:buffer';
 import { asObject, asString } from '../lib/json.ts';
 import { type Content, type InlineMedia, jsonBytes, type Weight } from '../memory/conversation/message.ts';
 import { elementsOf, type JsonSpan, jsonOf, textOf } from './json/spans.ts';
 
 /**
- * Flat prices in tokens. Images: the base and four tiles of GPT-4o's high detail at 1024 × 1024, and its low detail
- * (https://platform.openai.com/docs/guides/images-vision#calculating-costs). Audio and files have no published flat price;
- * what counts is that their base64 is never read as text.
+ * Flat prices in tokens. Images: the base and four tiles of GPT-4o's high detail at 1024 × 1024,
+ * and its low detail (https://platform.openai.com/docs/guides/images-vision#calculating-costs).
+ * Audio and files have no published flat price; what counts is that their base64 is never read as
+ * text.
  */
 export const IMAGE = 765;
 const IMAGE_LOW_DETAIL = 85;
@@ -19,7 +23,10 @@ export function imagePrice(detail: unknown): number {
   return detail === 'low' ? IMAGE_LOW_DETAIL : IMAGE;
 }
 
-/** Fields of a part that say where the upstream's cache may end: Anthropic's, which gateways take in chat too, and OpenAI's. */
+/**
+ * Fields of a part that say where the upstream's cache may end: Anthropic's, which gateways take in
+ * chat too, and OpenAI's.
+ */
 export const BREAKPOINTS = ['cache_control', 'prompt_cache_breakpoint'] as const;
 
 /** What a part of text is called: `text` in chat, `input_text` in the Responses API. */
@@ -78,7 +85,10 @@ export function mediaOfParts(body: Uint8Array, span: JsonSpan, format: PartForma
   return media;
 }
 
-/** The text that a content begins with: of a string all of it, of parts the first one's; empty when that is none. */
+/**
+ * The text that a content begins with: of a string all of it, of parts the first one's; empty when
+ * that is none.
+ */
 export function openingIn(body: Uint8Array, span: JsonSpan | undefined, format: PartFormat): string {
   if (span?.kind === 'string') return asString(jsonOf(body, span));
   if (span?.kind !== 'array') return '';
@@ -90,7 +100,10 @@ interface ReadPart {
   readonly value: unknown;
 }
 
-/** The parts of an array. They are decoded one by one, each time anew: an array may have a hundred thousand. */
+/**
+ * The parts of an array. They are decoded one by one, each time anew: an array may have a hundred
+ * thousand.
+ */
 function partsIn(body: Uint8Array, span: JsonSpan): Iterable<ReadPart & { readonly at: JsonSpan }> {
   return {
     *[Symbol.iterator]() {
@@ -130,7 +143,10 @@ function breakpointBytes(parts: Iterable<ReadPart>): number {
   return [...last.values()].reduce((sum, bytes) => sum + bytes, 0);
 }
 
-/** @param whole the text of all parts, which stands for those that nobody knows: too much rather than too little */
+/**
+ * @param whole the text of all parts, which stands for those that nobody knows: too much rather
+ *   than too little
+ */
 function weightOf(parts: Iterable<ReadPart>, whole: string, format: PartFormat): Weight {
   const texts: string[] = [];
   let flat = 0;
@@ -163,7 +179,10 @@ function knownWeightOf(part: unknown, format: PartFormat): string | number | und
   return type === 'refusal' ? asString(refusal) : undefined;
 }
 
-/** Members that name or hold what is not text, in whichever kind of item. What stands in a text is text, base64 or not. */
+/**
+ * Members that name or hold what is not text, in whichever kind of item. What stands in a text is
+ * text, base64 or not.
+ */
 const MEDIA_KEY = /^(?:image_|file_|audio_)?(?:url|data|uri)$/;
 const DATA_URL = /^data:([a-z]*)\/?[^,]{0,200},/i;
 const AUDIO_FORMATS = new Set(['wav', 'mp3', 'flac', 'opus', 'aac', 'pcm16']);
@@ -174,7 +193,10 @@ export function mayHoldMedia(json: string): boolean {
   return /"(?:image_|file_|audio_)?(?:url|data|uri)"/.test(json);
 }
 
-/** A value of a form that nobody knows: its JSON as text, what it holds inline or shows as an image at the flat price. */
+/**
+ * A value of a form that nobody knows: its JSON as text, what it holds inline or shows as an image
+ * at the flat price.
+ */
 export function weightOfJson(value: unknown): Weight {
   let flat = 0;
   const text = JSON.stringify(value, function (this: unknown, key: string, member: unknown) {

@@ -6,7 +6,11 @@ import type { Retell } from './answer-format.ts';
 /** What only looks like an error is read. */
 const ERROR = /"error"\s*:\s*["{]|"type"\s*:\s*"error"/;
 
-/** An event in whose error the upstream's words are replaced; undefined where it stays. @param data of the event */
+/**
+ * An event in whose error the upstream's words are replaced; undefined where it stays.
+ *
+ * @param data of the event
+ */
 export function retold(data: string, retell: Retell | undefined): string | undefined {
   if (!retell || !ERROR.test(data)) return undefined;
   const event = asObject(parseJson(data));

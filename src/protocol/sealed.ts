@@ -1,4 +1,7 @@
-/** Compaction items of ours in a caller's body, and what stands there when they are opened. The upstream's own are not touched. */
+/**
+ * Compaction items of ours in a caller's body, and what stands there when they are opened. The
+ * upstream's own are not touched.
+ */
 import { Buffer } from 'node:buffer';
 import { asObject, asString, parseJson } from '../lib/json.ts';
 import { fieldOf, type JsonSpan, jsonOf, type Splice, scanObject, splice } from './json/spans.ts';
@@ -25,7 +28,10 @@ export const COMPACTIONS: ReadonlySet<string> = new Set([
 export interface SealedForm {
   /** What they begin with. */
   readonly prefix: string;
-  /** Whether a text is one of ours, whose ever it is. A user's text that only begins like one is prose. */
+  /**
+   * Whether a text is one of ours, whose ever it is. A user's text that only begins like one is
+   * prose.
+   */
   isWhole(text: string): boolean;
 }
 
@@ -50,7 +56,11 @@ export function sealedIn(
   });
 }
 
-/** The body with other messages or items in the place of those. @param contents in their order: JSON, separated by commas */
+/**
+ * The body with other messages or items in the place of those.
+ *
+ * @param contents in their order: JSON, separated by commas
+ */
 export function openedBody(
   bytes: Uint8Array,
   sealed: readonly Sealed[],
@@ -70,8 +80,8 @@ const CHAT_PARTS: ReadonlySet<string> = new Set(['text', 'image_url', 'file']);
 const ITEM_PARTS = /^(?:input_(?:text|image|file)|output_text)$/;
 
 /**
- * Whether opened messages or items are of the other protocol: tool calls, results and parts have another form there. Plain messages are
- * the same in both.
+ * Whether opened messages or items are of the other protocol: tool calls, results and parts have
+ * another form there. Plain messages are the same in both.
  *
  * @param content JSON, separated by commas
  */
@@ -88,7 +98,10 @@ export function isOfOtherProtocol(content: string, field: ModelRequest['conversa
   });
 }
 
-/** The message of a chat that holds an opaque text: as a string, which every client carries as it is. */
+/**
+ * The message of a chat that holds an opaque text: as a string, which every client carries as it
+ * is.
+ */
 export function sealedMessage(text: string): object {
   return { role: 'user', content: sealedText(text) };
 }
@@ -112,7 +125,10 @@ function readSealed(item: Record<string, unknown>, form: SealedForm): Omit<Seale
   return { text, param: 'content', beside: others.length > 0 ? [{ ...item, content: others }] : [] };
 }
 
-/** The opaque text in a content, or in a part of one: the very bytes of `sealedText`, or that as an object. */
+/**
+ * The opaque text in a content, or in a part of one: the very bytes of `sealedText`, or that as an
+ * object.
+ */
 function textIn(content: unknown, { prefix, isWhole }: SealedForm): string | undefined {
   const text = typeof content === 'string' ? content : (asObject(content).text ?? JSON.stringify(content));
   if (typeof text !== 'string' || !text.includes(prefix)) return undefined;

@@ -1,8 +1,10 @@
 /**
- * Server-sent events, cut into frames of whole bytes (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+ * Server-sent events, cut into frames of whole bytes
+ * (https://html.spec.whatwg.org/multipage/server-sent-events.html).
  *
- * A frame is passed on as soon as its blank line has come. Only an unfinished one waits: no client can read it yet, and an
- * error frame can then follow a stream that broke off in the middle of one. A frame over 1 MiB goes in pieces.
+ * A frame is passed on as soon as its blank line has come. Only an unfinished one waits: no client
+ * can read it yet, and an error frame can then follow a stream that broke off in the middle of one.
+ * A frame over 1 MiB goes in pieces.
  */
 import { createParser } from 'eventsource-parser';
 import { concat } from './json/spans.ts';
@@ -23,7 +25,10 @@ export class FrameSplitter {
   private readonly longest: number;
   private held: Uint8Array[] = [];
   private heldLength = 0;
-  /** Whether a piece of a frame has been passed on whose end has not come: nothing else may be said now. */
+  /**
+   * Whether a piece of a frame has been passed on whose end has not come: nothing else may be said
+   * now.
+   */
   inside = false;
   /** State of the line ending that is being read, across chunks. */
   private lineIsEmpty = true;
@@ -41,7 +46,8 @@ export class FrameSplitter {
     for (let index = 0; index < chunk.length; index++) {
       const byte = chunk[index];
       if (byte === LF && this.afterCr) {
-        // The second half of CRLF. When the blank line has just ended a frame it belongs to that, and starts no other.
+        // The second half of CRLF. When the blank line has just ended a frame it belongs to that,
+        // and starts no other.
         this.afterCr = false;
         if (index === start && this.heldLength === 0) {
           frames.push(chunk.subarray(start, index + 1));
@@ -78,15 +84,18 @@ export class FrameSplitter {
   }
 
   /**
-   * The last frame of a stream whose blank line is missing, as if it had come; half a frame then shows as no frame at all. Undefined
-   * where nothing is left.
+   * The last frame of a stream whose blank line is missing, as if it had come; half a frame then
+   * shows as no frame at all. Undefined where nothing is left.
    */
   last(): Uint8Array | undefined {
     const rest = this.rest();
     return rest.length > 0 ? concat([rest, BLANK_LINE]) : undefined;
   }
 
-  /** A frame of ours so that it can be read: behind a piece, the frame that the piece belongs to is ended first. */
+  /**
+   * A frame of ours so that it can be read: behind a piece, the frame that the piece belongs to is
+   * ended first.
+   */
   behind(frame: Uint8Array): Uint8Array {
     return this.inside ? concat([BLANK_LINE, frame]) : frame;
   }
@@ -110,7 +119,8 @@ const decoder = new TextDecoder();
 export function dataOf(frames: Uint8Array): string[] {
   const data: string[] = [];
   const parser = createParser({ onEvent: (event) => data.push(event.data) });
-  // After a bare CR the parser waits for the LF that may follow; behind a blank line one more changes nothing.
+  // After a bare CR the parser waits for the LF that may follow; behind a blank line one more
+  // changes nothing.
   parser.feed(`${decoder.decode(frames)}\n`);
   return data;
 }

@@ -1,19 +1,27 @@
 /**
- * What a body names of the things that the upstream's account has stored: files, vector stores, containers, skills, prompts, responses and
- * their items, audio, voices, connectors. Callers who share an account may name none of them, since nothing says whose they are.
+ * What a body names of the things that the upstream's account has stored: files, vector stores,
+ * containers, skills, prompts, responses and their items, audio, voices, connectors. Callers who
+ * share an account may name none of them, since nothing says whose they are.
  *
- * The places are those of OpenAI's types, `openai` 6.49 for Node (`ResponseInputItem`, `Tool`, `ChatCompletionMessageParam` and what they
- * consist of), and of https://developers.openai.com/api/reference/resources/responses/methods/create:
+ * The places are those of OpenAI's types, `openai` 6.49 for Node (`ResponseInputItem`, `Tool`,
+ * `ChatCompletionMessageParam` and what they consist of), and of
+ * https://developers.openai.com/api/reference/resources/responses/methods/create:
  *
- * - `input[]`: `{id, type?: 'item_reference' | null}` is an item reference, and so is `{id}`. `reasoning` without its content, and
- *   `image_generation_call`, are looked up by their id. `code_interpreter_call.container_id`, `mcp_*`, `file_search_call`.
- * - Parts of contents and outputs: `file_id` of `input_file`, `input_image`, `computer_screenshot` and chat's `file`.
- * - `tools[]`, in `additional_tools` and `tool_search_output` too: `file_search.vector_store_ids`, `code_interpreter.container`,
- *   `mcp.connector_id`, `.tunnel_id` and `.server_url`, `image_generation.input_image_mask.file_id`, `shell.environment` (a container, `file_ids`, skills).
- * - `prompt`, `previous_response_id`, `conversation`; `background` answers are always stored. Chat's `store`, `messages[].audio.id`, `audio.voice.id`.
+ * - `input[]`: `{id, type?: 'item_reference' | null}` is an item reference, and so is `{id}`.
+ *   `reasoning` without its content, and `image_generation_call`, are looked up by their id.
+ *   `code_interpreter_call.container_id`, `mcp_*`, `file_search_call`.
+ * - Parts of contents and outputs: `file_id` of `input_file`, `input_image`, `computer_screenshot`
+ *   and chat's `file`.
+ * - `tools[]`, in `additional_tools` and `tool_search_output` too: `file_search.vector_store_ids`,
+ *   `code_interpreter.container`, `mcp.connector_id`, `.tunnel_id` and `.server_url`,
+ *   `image_generation.input_image_mask.file_id`, `shell.environment` (a container, `file_ids`,
+ *   skills).
+ * - `prompt`, `previous_response_id`, `conversation`; `background` answers are always stored.
+ *   Chat's `store`, `messages[].audio.id`, `audio.voice.id`.
  *
- * Kinds of items and types of tools go by lists, so what comes to be later is refused. All else is searched for names, but for free-form
- * values such as schemas. Servers differ in which of two equal keys they take, and some take `File_ID` for `file_id`: neither may stand here.
+ * Kinds of items and types of tools go by lists, so what comes to be later is refused. All else is
+ * searched for names, but for free-form values such as schemas. Servers differ in which of two
+ * equal keys they take, and some take `File_ID` for `file_id`: neither may stand here.
  */
 import { isOwnField } from './body.ts';
 import { elementsOf, type JsonSpan, jsonOf, membersOf, textOf } from './json/spans.ts';
@@ -63,7 +71,10 @@ const LOOKED_AT = new Set([
   ...'input instructions messages store background prompt prompt_cache_key annotations'.split(' '),
 ]);
 
-/** Values of the caller's own making: schemas, arguments, labels. What is called `file_id` in one of these names nothing upstream. */
+/**
+ * Values of the caller's own making: schemas, arguments, labels. What is called `file_id` in one of
+ * these names nothing upstream.
+ */
 const FREE_FORM = new Set(
   [
     'parameters schema input_schema output_schema metadata client_metadata env logprobs logit_bias',
@@ -74,7 +85,10 @@ const FREE_FORM = new Set(
 /** Tools whose answers are cited by the files that they have read or made. */
 const CITED_TOOLS = ['file_search', 'code_interpreter'];
 
-/** Without free-form values no body of OpenAI's has more levels, nor any object more fields. Each level is one more pass over what it holds. */
+/**
+ * Without free-form values no body of OpenAI's has more levels, nor any object more fields. Each
+ * level is one more pass over what it holds.
+ */
 const MOST_LEVELS = 12;
 const MOST_MEMBERS = 500;
 
@@ -283,7 +297,10 @@ function first<Value>(
   return undefined;
 }
 
-/** Some servers match keys without regard to case, and by Unicode's folding: `ſtore` is `store` to them. */
+/**
+ * Some servers match keys without regard to case, and by Unicode's folding: `ſtore` is `store` to
+ * them.
+ */
 function misspelled(key: string, at: Position): StoredName | undefined {
   const folded = key.toUpperCase().toLowerCase();
   if (folded === key || !LOOKED_AT.has(folded)) return undefined;

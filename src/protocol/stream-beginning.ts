@@ -2,7 +2,10 @@
 import type { StreamBeginning } from './answer-format.ts';
 import { dataOf, FrameSplitter } from './sse.ts';
 
-/** What an event says of the beginning: nothing yet, that an answer has begun, or the JSON of an error. */
+/**
+ * What an event says of the beginning: nothing yet, that an answer has begun, or the JSON of an
+ * error.
+ */
 export type Begun = 'opens' | 'answers' | { readonly error: string };
 
 /** Reads frames until one of them decides. */

@@ -10,14 +10,19 @@ export interface ToolCall {
 
 /** An answer whose calls are all to be answered here. */
 export interface ToolTurn {
-  /** As it goes up again, in the terms of its protocol: with those calls alone that are answered. */
+  /**
+   * As it goes up again, in the terms of its protocol: with those calls alone that are answered.
+   */
   readonly said: readonly object[];
   readonly calls: readonly ToolCall[];
   /** Whether the upstream has said that it stores nothing of the answer. */
   readonly isUnstored?: boolean | undefined;
 }
 
-/** Whether a text is a JSON object: upstreams read the arguments of the history, and refuse what is none. */
+/**
+ * Whether a text is a JSON object: upstreams read the arguments of the history, and refuse what is
+ * none.
+ */
 export function isObjectJson(json: string): boolean {
   try {
     const value: unknown = JSON.parse(json);

@@ -1,4 +1,7 @@
-/** Tools of ours beside the caller's, in whichever protocol, and what its rounds append to a body that went up. */
+/**
+ * Tools of ours beside the caller's, in whichever protocol, and what its rounds append to a body
+ * that went up.
+ */
 import { createHash } from 'node:crypto';
 import type { Tools } from '../memory/tokens/tokens.ts';
 import {
@@ -11,7 +14,10 @@ import {
   textOf,
 } from './json/spans.ts';
 
-/** A tool of ours, in the form of chat completions (https://platform.openai.com/docs/api-reference/chat/create, `tools`). */
+/**
+ * A tool of ours, in the form of chat completions
+ * (https://platform.openai.com/docs/api-reference/chat/create, `tools`).
+ */
 export interface FunctionTool<Name extends string = string> {
   readonly type: 'function';
   readonly function: {
@@ -29,7 +35,11 @@ export interface FunctionTool<Name extends string = string> {
 
 const encoder = new TextEncoder();
 
-/** The caller's tools, for counting; undefined where none of the fields is a list. @param longest count that is told of a list that is not looked into */
+/**
+ * The caller's tools, for counting; undefined where none of the fields is a list.
+ *
+ * @param longest count that is told of a list that is not looked into
+ */
 export function readTools(
   bytes: Uint8Array,
   root: JsonSpan,
@@ -67,7 +77,12 @@ export interface AddedTools {
   readonly members: readonly Member[];
 }
 
-/** Appends tools behind the caller's. @param root of a body whose `tools` are a list, null or absent @param definitions each as its JSON */
+/**
+ * Appends tools behind the caller's.
+ *
+ * @param root of a body whose `tools` are a list, null or absent
+ * @param definitions each as its JSON
+ */
 export function addTools(root: JsonSpan, definitions: readonly string[]): AddedTools {
   if (definitions.length === 0) return { splices: [], members: [] };
   const definition = definitions.join(',');
@@ -81,9 +96,11 @@ export function addTools(root: JsonSpan, definitions: readonly string[]): AddedT
 }
 
 /**
- * A body that went up, with more behind all that was sent before, which stays as it was, and in the upstream's cache.
+ * A body that went up, with more behind all that was sent before, which stays as it was, and in the
+ * upstream's cache.
  *
- * @param field the list of messages or items; in place of a text it becomes a list of that text as a user's message
+ * @param field the list of messages or items; in place of a text it becomes a list of that text as
+ *   a user's message
  */
 export function appendTo(
   body: Uint8Array,

@@ -57,8 +57,9 @@ export class UsageTally {
   }
 
   /**
-   * The usage that a caller is told: the last answer's prompt with its details, since clients decide by it when to compact, and all
-   * completions with theirs. Undefined where the last one has not told.
+   * The usage that a caller is told: the last answer's prompt with its details, since clients
+   * decide by it when to compact, and all completions with theirs. Undefined where the last one has
+   * not told.
    */
   get told(): Usage | undefined {
     const { last, all, names } = this;

@@ -5,8 +5,9 @@ import { ApiError } from './errors.ts';
 const CHARSETS = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii']);
 
 /**
- * Checks that a body is read here as an upstream reads it: servers go by the charset, and what is plain text in one may be other JSON in
- * another. Every charset that is named counts, however it is written.
+ * Checks that a body is read here as an upstream reads it: servers go by the charset, and what is
+ * plain text in one may be other JSON in another. Every charset that is named counts, however it is
+ * written.
  *
  * @throws ApiError `unsupported_media_type`
  */
@@ -21,7 +22,11 @@ export function checkCharset(headers: Headers): void {
   );
 }
 
-/** Checks that a body that goes up unread is plain: its encoding does not go up with it. @throws ApiError `unsupported_media_type` */
+/**
+ * Checks that a body that goes up unread is plain: its encoding does not go up with it.
+ *
+ * @throws ApiError `unsupported_media_type`
+ */
 export function checkUnencoded(headers: Headers): void {
   const encoding = headers.get('content-encoding')?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') return;

@@ -1,4 +1,7 @@
-/** Bodies of requests: counted while they are read, and decoded (RFC 9110, section 8.4) within the same bound. */
+/**
+ * Bodies of requests: counted while they are read, and decoded (RFC 9110, section 8.4) within the
+ * same bound.
+ */
 
 import {
   brotliDecompressSync,
@@ -32,7 +35,10 @@ export interface UnreadBody {
   readonly isNear?: boolean;
 }
 
-/** A sender whose connection closes while it sends may not hear why; of a body that is larger by an eighth at the most the rest is read away. */
+/**
+ * A sender whose connection closes while it sends may not hear why; of a body that is larger by an
+ * eighth at the most the rest is read away.
+ */
 const NEAR = 1 + 1 / 8;
 
 /** RFC 9659: no decoder of `zstd` needs a larger window than 8 MiB. */
@@ -54,7 +60,8 @@ const DECODERS: Readonly<Record<string, (bytes: Uint8Array, maxOutputLength: num
 
 /**
  * @param param the field that a body is about, for an error
- * @throws ApiError `body_too_large`, `unsupported_media_type`, or `invalid_json` for what can't be decoded
+ * @throws ApiError `body_too_large`, `unsupported_media_type`, or `invalid_json` for what can't be
+ *   decoded
  */
 export async function readBody(
   request: Request,
@@ -75,7 +82,8 @@ export async function refused({ fault, whole, isNear }: UnreadBody): Promise<Api
 }
 
 /**
- * The same; what is not read can still be passed on. Of a body whose length is announced and too large nothing is read.
+ * The same; what is not read can still be passed on. Of a body whose length is announced and too
+ * large nothing is read.
  *
  * @throws ApiError `unsupported_media_type` for another charset
  */
@@ -178,7 +186,11 @@ function notReadable(code: 'invalid_json' | 'unsupported_media_type', fault: str
   );
 }
 
-/** Checks that a body is not too large to be edited, or put away. @throws ApiError `body_too_large` */
+/**
+ * Checks that a body is not too large to be edited, or put away.
+ *
+ * @throws ApiError `body_too_large`
+ */
 export function checkSize({ bytes, conversationField }: ModelRequest): void {
   if (bytes.length <= LARGEST_BODY) return;
   throw new ApiError(

@@ -12,7 +12,9 @@ export interface Caller {
   readonly account: UpstreamAccount;
 }
 
-/** @throws ApiError `invalid_api_key` when the deployment has access keys and this is none of them */
+/**
+ * @throws ApiError `invalid_api_key` when the deployment has access keys and this is none of them
+ */
 export function callerOf(headers: Headers, { config, tenants }: Services): Caller {
   if (config.access) {
     const { keys, apiKey, forwardedHeaders } = config.access;
@@ -32,7 +34,11 @@ export function accessKeyIn(headers: Headers, keys: readonly AccessKey[]): Acces
   throw new ApiError('invalid_api_key', 'Incorrect API key provided: it is not one of this deployment.');
 }
 
-/** The tenant of a request that is about stored things. @throws ApiError `invalid_api_key` without one */
+/**
+ * The tenant of a request that is about stored things.
+ *
+ * @throws ApiError `invalid_api_key` without one
+ */
 export function tenantOf(headers: Headers, services: Services): Tenant {
   const { tenant } = callerOf(headers, services);
   if (tenant) return tenant;
@@ -42,7 +48,11 @@ export function tenantOf(headers: Headers, services: Services): Tenant {
   );
 }
 
-/** The tenant to whom what a caller is given to hold is bound. @throws ApiError `invalid_api_key` without one */
+/**
+ * The tenant to whom what a caller is given to hold is bound.
+ *
+ * @throws ApiError `invalid_api_key` without one
+ */
 export function sealingTenant({ tenant }: Caller): Tenant {
   if (tenant) return tenant;
   throw new ApiError(

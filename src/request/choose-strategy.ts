@@ -1,4 +1,7 @@
-/** Which strategy holds for a request: request > conversation > agent > deployment default; the first present wins whole. */
+/**
+ * Which strategy holds for a request: request > conversation > agent > deployment default; the
+ * first present wins whole.
+ */
 import { logCaught } from '../log.ts';
 import type { StrategySource, Warning } from '../memory/plan/report.ts';
 import { type Injection, parseInjection } from '../memory/strategy/injection.ts';
@@ -28,8 +31,9 @@ export interface ChosenStrategy {
 }
 
 /**
- * @param settings asks for what the conversation is set to: called only when the request itself leaves something open. It answers
- *   undefined when the conversation can't be asked: then the lower levels hold, and the report says so
+ * @param settings asks for what the conversation is set to: called only when the request itself
+ *   leaves something open. It answers undefined when the conversation can't be asked: then the
+ *   lower levels hold, and the report says so
  * @throws ApiError `invalid_memory_strategy`, naming the field
  */
 export async function chooseStrategy(
@@ -72,7 +76,10 @@ interface StoredSettings {
   readonly isWhole: boolean;
 }
 
-/** Settings were valid when they were stored; what is not any more, since the deployment has changed, gives way to the lower levels. */
+/**
+ * Settings were valid when they were stored; what is not any more, since the deployment has
+ * changed, gives way to the lower levels.
+ */
 function readStored({ memory_strategy, memory_injection }: Settings, services: Services): StoredSettings {
   try {
     const strategy = memory_strategy === null ? undefined : parsedStrategy(memory_strategy);
@@ -143,8 +150,8 @@ function jsonOrWord(header: string, name: string): unknown {
 }
 
 /**
- * What holds for a request whose body is not read; undefined where that can't be known. A conversation may be set to something else, and
- * cross-session memory stands in the body.
+ * What holds for a request whose body is not read; undefined where that can't be known. A
+ * conversation may be set to something else, and cross-session memory stands in the body.
  *
  * @throws ApiError for headers that are not valid
  */
@@ -164,7 +171,11 @@ export function chosenByHeaders(
   return { mode: services.config.defaultStrategy.mode, source: 'default' };
 }
 
-/** The agent that a request names itself, or the one of its base URL. @throws ApiError `unknown_agent` */
+/**
+ * The agent that a request names itself, or the one of its base URL.
+ *
+ * @throws ApiError `unknown_agent`
+ */
 export function agentOf(
   request: ModelRequest,
   headers: Headers,
@@ -178,7 +189,11 @@ export function agentOf(
   return header === null ? agentInPath : knownAgent(header, 'x-agent-type', caller, services);
 }
 
-/** The others' names are for callers whose key is known to be good. @throws ApiError `unknown_agent` */
+/**
+ * The others' names are for callers whose key is known to be good.
+ *
+ * @throws ApiError `unknown_agent`
+ */
 export function knownAgent(
   key: unknown,
   param: string | null,

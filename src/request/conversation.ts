@@ -1,4 +1,7 @@
-/** A request's conversation in storage: its memory, its settings, and the summary that its caller holds. */
+/**
+ * A request's conversation in storage: its memory, its settings, and the summary that its caller
+ * holds.
+ */
 
 import { z } from 'zod';
 import { within } from '../lib/time-limit.ts';
@@ -27,8 +30,9 @@ import type { RequestScope } from './scope.ts';
 import type { Services } from './services.ts';
 
 /**
- * The conversation that a request belongs to: the one that it names, else one named by the hash of its messages up to the first answer.
- * That is safe, since a summary is only ever found by the hash of all that it covers. Undefined before there is an answer.
+ * The conversation that a request belongs to: the one that it names, else one named by the hash of
+ * its messages up to the first answer. That is safe, since a summary is only ever found by the hash
+ * of all that it covers. Undefined before there is an answer.
  */
 export function conversationOf(
   owner: Owner,
@@ -45,8 +49,9 @@ export function conversationOf(
 }
 
 /**
- * What a request's refs and its archive are grouped under: the conversation that it names, else the session that its client names (design
- * §3), else the hash of its first messages. Undefined before there is an answer.
+ * What a request's refs and its archive are grouped under: the conversation that it names, else the
+ * session that its client names (design §3), else the hash of its first messages. Undefined before
+ * there is an answer.
  *
  * @param hashBefore see `hashSession`
  */
@@ -149,7 +154,9 @@ export function sentSummary(request: ModelRequest): z.output<typeof held> | unde
   );
 }
 
-/** The same, and the place up to which it reaches in this array; stale when it is of other messages. */
+/**
+ * The same, and the place up to which it reaches in this array; stale when it is of other messages.
+ */
 export function heldSummary(
   request: ModelRequest,
   boundaries: Boundaries,

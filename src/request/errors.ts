@@ -1,4 +1,7 @@
-/** Errors made by Precis, in OpenAI's shape, so that clients' own handling of errors works (design §5). */
+/**
+ * Errors made by Precis, in OpenAI's shape, so that clients' own handling of errors works (design
+ * §5).
+ */
 import type { AnswerFault } from '../protocol/answer-format.ts';
 import { LONGEST_ANSWER } from '../upstream/body.ts';
 import type { UpstreamFault } from '../upstream/fetch.ts';
@@ -26,7 +29,10 @@ export type ErrorCode =
   | 'misconfigured'
   | 'internal_error';
 
-/** Each code's HTTP status, and its type in OpenAI's terms (https://platform.openai.com/docs/guides/error-codes). */
+/**
+ * Each code's HTTP status, and its type in OpenAI's terms
+ * (https://platform.openai.com/docs/guides/error-codes).
+ */
 const WIRE: Readonly<Record<ErrorCode, readonly [status: number, type: string]>> = {
   invalid_json: [400, 'invalid_request_error'],
   invalid_memory_strategy: [400, 'invalid_request_error'],
@@ -51,14 +57,19 @@ const WIRE: Readonly<Record<ErrorCode, readonly [status: number, type: string]>>
   internal_error: [500, 'server_error'],
 };
 
-/** An error that is the answer to a request. Its message is shown to the caller, so it never holds a secret. */
+/**
+ * An error that is the answer to a request. Its message is shown to the caller, so it never holds a
+ * secret.
+ */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: ErrorCode;
   readonly param: string | null;
   private readonly status: number | undefined;
 
-  /** @param param the field, header or query parameter that is wrong; null when it is none of these */
+  /**
+   * @param param the field, header or query parameter that is wrong; null when it is none of these
+   */
   constructor(code: ErrorCode, message: string, param: string | null = null, status?: number) {
     super(message);
     this.code = code;
@@ -77,7 +88,10 @@ export class ApiError extends Error {
   }
 }
 
-/** What a caller is told of an error that was not made for callers: a fault of ours. Whoever catches it logs it. */
+/**
+ * What a caller is told of an error that was not made for callers: a fault of ours. Whoever catches
+ * it logs it.
+ */
 export function internalError(): ApiError {
   return new ApiError('internal_error', 'Precis has failed on this request.');
 }
@@ -110,7 +124,10 @@ export function accountFault(error: Readonly<Record<string, unknown>>): AnswerFa
   return accountError(Number([status, code].find((value) => typeof value === 'number')))?.toBody().error;
 }
 
-/** What callers of a shared account are told where the upstream refuses that account; undefined where it says something else. */
+/**
+ * What callers of a shared account are told where the upstream refuses that account; undefined
+ * where it says something else.
+ */
 export function accountError(status: number): ApiError | undefined {
   if (status === 429)
     return new ApiError(

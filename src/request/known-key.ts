@@ -1,4 +1,7 @@
-/** Whether the upstream accepts a caller's key (design §10): what is stored, read or costs much waits for that. */
+/**
+ * Whether the upstream accepts a caller's key (design §10): what is stored, read or costs much
+ * waits for that.
+ */
 import type { Context } from 'hono';
 import type { Report } from '../memory/plan/report.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
@@ -9,12 +12,14 @@ import type { RequestScope } from './scope.ts';
 import type { AppEnv } from './services.ts';
 import { verdictOn } from './verdict.ts';
 
-/** Bodies up to this size are planned under any key, in bytes: counting a larger one takes seconds. */
+/**
+ * Bodies up to this size are planned under any key, in bytes: counting a larger one takes seconds.
+ */
 const MOST_UNVERIFIED = 1024 * 1024;
 
 /**
- * Whether a body may be planned. A large one waits until the upstream has accepted its key, and is not planned under one that strangers
- * share: invented keys cost nothing.
+ * Whether a body may be planned. A large one waits until the upstream has accepted its key, and is
+ * not planned under one that strangers share: invented keys cost nothing.
  */
 export async function mayPlan(
   { bytes }: ModelRequest,

@@ -1,6 +1,7 @@
 /**
- * What an isolate has learned from contents: counts, facts, previews, digests. Each tenant has its own, under bounds that hold for all
- * of them together, so that the time of an answer tells nobody what another tenant has sent.
+ * What an isolate has learned from contents: counts, facts, previews, digests. Each tenant has its
+ * own, under bounds that hold for all of them together, so that the time of an answer tells nobody
+ * what another tenant has sent.
  */
 import { textBytes } from '../lib/copy.ts';
 import { type Bound, type Cache, TenantLru } from '../lib/lru.ts';

@@ -1,4 +1,7 @@
-/** What a body names is in use, whoever has put it there: an array that came back from `/v1/compact` holds markers that no plan makes again. */
+/**
+ * What a body names is in use, whoever has put it there: an array that came back from `/v1/compact`
+ * holds markers that no plan makes again.
+ */
 
 import { Buffer } from 'node:buffer';
 import { refsIn } from '../memory/edits/placeholder.ts';
@@ -6,7 +9,10 @@ import type { Tenant } from '../tenant/identity.ts';
 import type { Call } from './call.ts';
 import { refWriterOf } from './ref-writer.ts';
 
-/** Of a body, so many names are looked at: each costs a few HMACs to check, and more of them are no conversation's. */
+/**
+ * Of a body, so many names are looked at: each costs a few HMACs to check, and more of them are no
+ * conversation's.
+ */
 const MOST_NAMED = 10_000;
 
 /** Notes it. Never throws. @param body what goes upstream, or back to the caller */

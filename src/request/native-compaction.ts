@@ -1,4 +1,7 @@
-/** Compaction that a request asks its upstream for (`context_management`), and the mode `native` (design §3). */
+/**
+ * Compaction that a request asks its upstream for (`context_management`), and the mode `native`
+ * (design §3).
+ */
 import type { Config } from '../config.ts';
 import { type MemoryStrategy, passesThrough, upstreamCompaction } from '../memory/strategy/strategy.ts';
 import type { Beside, ModelRequest } from '../protocol/model-request.ts';
@@ -11,7 +14,10 @@ export function upstreamCompacts({ hasCompaction }: ModelRequest, { nativeCompac
   return hasCompaction && nativeCompaction;
 }
 
-/** A wish for a compaction that the upstream can't fulfil is the strategy, where nothing else says what to do. */
+/**
+ * A wish for a compaction that the upstream can't fulfil is the strategy, where nothing else says
+ * what to do.
+ */
 export function withCompaction(
   chosen: ChosenStrategy,
   request: ModelRequest,

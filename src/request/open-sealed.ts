@@ -1,4 +1,7 @@
-/** Compaction items of ours are opened before anything else is read: from there on they are messages like any other (design §8). */
+/**
+ * Compaction items of ours are opened before anything else is read: from there on they are messages
+ * like any other (design §8).
+ */
 import { MOST_MESSAGES } from '../protocol/model-body.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { isOfOtherProtocol, openedBody, type Sealed, sealedIn } from '../protocol/sealed.ts';

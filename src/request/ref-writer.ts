@@ -10,7 +10,10 @@ import type { RequestScope } from './scope.ts';
 
 const writers = new WeakMap<RequestScope, RefWriter>();
 
-/** The one writer of a request: what it has seen written, and how much it writes at once, hold for all that is written for that request. */
+/**
+ * The one writer of a request: what it has seen written, and how much it writes at once, hold for
+ * all that is written for that request.
+ */
 export function refWriterOf(tenant: Tenant, call: Pick<Call, 'request' | 'owner' | 'scope'>): RefWriter {
   const known = writers.get(call.scope) ?? createWriter(tenant, call);
   writers.set(call.scope, known);

@@ -1,4 +1,7 @@
-/** What an isolate keeps between requests, made once per environment: the configuration, and caches of facts. */
+/**
+ * What an isolate keeps between requests, made once per environment: the configuration, and caches
+ * of facts.
+ */
 import { type AgentSpec, agents } from '../agents.ts';
 import { type Config, type Env, type Isolation, isolationSchema, readConfig } from '../config.ts';
 import { createLog, type Log } from '../log.ts';
@@ -45,7 +48,10 @@ export interface Services {
   conversation(name: string): ConversationMemoryStub<RollMaterial>;
   user(name: string): UserMemoryStub;
   tenant(id: string): TenantMemoryStub;
-  /** What was learned from a tenant's contents; without a tenant it is for one request, and nobody else's. */
+  /**
+   * What was learned from a tenant's contents; without a tenant it is for one request, and nobody
+   * else's.
+   */
   learned(tenant: Tenant | undefined): Learned;
 }
 

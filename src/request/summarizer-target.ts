@@ -1,4 +1,7 @@
-/** Which summarizer a request's summaries are made by: the deployment's own, else the request's upstream with its key (design §8). */
+/**
+ * Which summarizer a request's summaries are made by: the deployment's own, else the request's
+ * upstream with its key (design §8).
+ */
 import { windowOf } from '../memory/strategy/models.ts';
 import type { MemoryStrategy, SummarizingStrategy } from '../memory/strategy/strategy.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';

@@ -1,4 +1,7 @@
-/** `Server-Timing` (https://www.w3.org/TR/server-timing/): how long the parts of a request took, in milliseconds. */
+/**
+ * `Server-Timing` (https://www.w3.org/TR/server-timing/): how long the parts of a request took, in
+ * milliseconds.
+ */
 
 export type TimedPart = 'store' | 'summary' | 'upstream';
 

@@ -11,7 +11,10 @@ const MODELS_LIMIT_MS = 5_000;
 /** The headers that say for whom the upstream is asked. */
 const ACCOUNT = ['authorization', 'openai-organization', 'openai-project'];
 
-/** A deployer's own access keys are trusted; a caller's own key is when the upstream has accepted it. */
+/**
+ * A deployer's own access keys are trusted; a caller's own key is when the upstream has accepted
+ * it.
+ */
 export async function verdictOn(
   tenant: Tenant,
   incoming: Headers,

@@ -1,4 +1,7 @@
-/** Lines as an editor counts them, from 1 on: `\r\n`, `\n` and `\r` end one; a last line break begins no other. Pure. */
+/**
+ * Lines as an editor counts them, from 1 on: `\r\n`, `\n` and `\r` end one; a last line break
+ * begins no other. Pure.
+ */
 
 export interface Line {
   readonly number: number;
@@ -31,7 +34,10 @@ export function countLines(text: string): number {
   return endedLines(text) + (endsLine(text, text.length) ? 0 : 1);
 }
 
-/** Whether a line, with its line break, has ended before a position. At the beginning of a text none has. */
+/**
+ * Whether a line, with its line break, has ended before a position. At the beginning of a text none
+ * has.
+ */
 export function endsLine(text: string, position: number): boolean {
   const last = text[position - 1];
   return last === '\n' || (last === '\r' && text[position] !== '\n');

@@ -1,4 +1,7 @@
-/** Parts of a kept content: lines, what surrounds a text, a value inside of JSON. Pure; the same for clients and models. */
+/**
+ * Parts of a kept content: lines, what surrounds a text, a value inside of JSON. Pure; the same for
+ * clients and models.
+ */
 import { cutBefore } from '../lib/characters.ts';
 import type { Result } from '../lib/result.ts';
 import { fieldOf, JsonSyntaxError, type Outline, scanJson, textOf } from '../protocol/json/spans.ts';
@@ -130,7 +133,10 @@ class CappedLines {
   }
 }
 
-/** Like `grep -n -F -C`: `n:` before a line that matches, `n-` before one around it, `--` between groups. Long lines are shown in part. */
+/**
+ * Like `grep -n -F -C`: `n:` before a line that matches, `n-` before one around it, `--` between
+ * groups. Long lines are shown in part.
+ */
 function grep(text: string, query: { text: string; context: number }, answer: CappedLines): void {
   const add = ({ number, line }: Line, mark: ':' | '-'): void =>
     answer.add(`${number}${mark}${windowsOf(line, query.text)}`);
@@ -157,7 +163,10 @@ function grep(text: string, query: { text: string; context: number }, answer: Ca
   }
 }
 
-/** The value's own bytes: numbers keep their digits. One scan, which keeps nothing but the way to it. */
+/**
+ * The value's own bytes: numbers keep their digits. One scan, which keeps nothing but the way to
+ * it.
+ */
 function valueAt(content: Uint8Array, steps: readonly (string | number)[]): Result<Answer, QueryFault> {
   if (content.length > LARGEST_JSON_BYTES)
     return invalid(

@@ -1,4 +1,7 @@
-/** Answers a model's calls for what was removed: clear words for whatever can't be given, so that the model goes on. */
+/**
+ * Answers a model's calls for what was removed: clear words for whatever can't be given, so that
+ * the model goes on.
+ */
 
 import type { Result } from '../lib/result.ts';
 import { REF_PATTERN, refsIn } from '../memory/edits/placeholder.ts';
@@ -36,7 +39,8 @@ export class Retriever {
   private readonly asked = new Set<string>();
 
   /**
-   * @param mayAsk which refs may be asked for, beside those that stand in what was given out (see `namedIn`)
+   * @param mayAsk which refs may be asked for, beside those that stand in what was given out (see
+   *   `namedIn`)
    * @param room for all that the calls add to the request, in tokens
    */
   constructor(
@@ -57,7 +61,11 @@ export class Retriever {
     this.room -= calls.length * AROUND_RESULT;
   }
 
-  /** What a model is told on one call: the content, or in words why there is none. Never throws. @param args as the model has written them */
+  /**
+   * What a model is told on one call: the content, or in words why there is none. Never throws.
+   *
+   * @param args as the model has written them
+   */
   async answer(args: string): Promise<string> {
     const found = await this.find(args);
     return found.ok ? found.value : found.reason;

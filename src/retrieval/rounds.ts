@@ -1,4 +1,7 @@
-/** The rounds of one request: what the model calls for is fetched, said to it, and it is asked again. */
+/**
+ * The rounds of one request: what the model calls for is fetched, said to it, and it is asked
+ * again.
+ */
 
 import { AT_ONCE, fewAtOnce } from '../lib/slots.ts';
 import type { AnswerFormat } from '../protocol/answer-format.ts';

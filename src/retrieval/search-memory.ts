@@ -1,4 +1,7 @@
-/** The tool by which a model searches the archive of a conversation: its definition, its arguments and its results. */
+/**
+ * The tool by which a model searches the archive of a conversation: its definition, its arguments
+ * and its results.
+ */
 import { z } from 'zod';
 import type { Result } from '../lib/result.ts';
 import { within } from '../lib/time-limit.ts';
@@ -96,7 +99,11 @@ export interface Searched {
   hits(words: string, limit: number): Promise<readonly ArchiveHit[] | null>;
 }
 
-/** The best of what is found; null when nothing is kept of the conversation. @throws when storage fails, or takes too long */
+/**
+ * The best of what is found; null when nothing is kept of the conversation.
+ *
+ * @throws when storage fails, or takes too long
+ */
 export function findHits(archive: Searched, words: string): Promise<readonly ArchiveHit[] | null> {
   return within(SEARCH_LIMIT_MS, archive.hits(words, MOST_HITS));
 }

@@ -8,14 +8,20 @@ export interface Shelf {
   owns(ref: string): boolean;
   /** The content; undefined when it is gone. @throws when storage fails */
   get(ref: string): Promise<Opened | undefined>;
-  /** Takes why a content could not be had, for the log: who asked for it is told only that it could not. */
+  /**
+   * Takes why a content could not be had, for the log: who asked for it is told only that it could
+   * not.
+   */
   failed(error: unknown): void;
 }
 
 /** How long a model waits for storage, in milliseconds. */
 export const STORAGE_LIMIT_MS = 5_000;
 
-/** Contents that are kept for the other parts that a model may ask for, in bytes: an isolate has 128 MB. */
+/**
+ * Contents that are kept for the other parts that a model may ask for, in bytes: an isolate has 128
+ * MB.
+ */
 const MOST_KEPT = 16 * 1024 * 1024;
 
 /** A shelf that is asked once for each ref, as far as there is room for what it gave. */

@@ -11,7 +11,8 @@ export interface Shortened {
 }
 
 /**
- * Cuts a text to a number of tokens, behind a line where one ends near the cut, and never inside a code point.
+ * Cuts a text to a number of tokens, behind a line where one ends near the cut, and never inside a
+ * code point.
  *
  * @param tokens at the most; at least 1
  */

@@ -1,4 +1,7 @@
-/** The stream of an answer with retrieval in it: one stream for the caller, however many answers it is made of. */
+/**
+ * The stream of an answer with retrieval in it: one stream for the caller, however many answers it
+ * is made of.
+ */
 import type { AnswerFault, AnswerStream, JoinedStreams } from '../protocol/answer-format.ts';
 import { concat } from '../protocol/json/spans.ts';
 import { dataOf, FrameSplitter } from '../protocol/sse.ts';
@@ -7,7 +10,10 @@ import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import type { EventFormat } from '../upstream/stream.ts';
 import type { Rounds } from './rounds.ts';
 
-/** A frame is read up to this length, in bytes: an image may stand in one. What can't be read may be a call of ours. */
+/**
+ * A frame is read up to this length, in bytes: an image may stand in one. What can't be read may be
+ * a call of ours.
+ */
 const LONGEST_FRAME = 16 * 1024 * 1024;
 
 const TOO_LONG = fault(
@@ -103,9 +109,11 @@ export class RetrievalStream implements EventFormat {
 }
 
 /**
- * Why a stream ends in which a further answer can't be the next one: what the upstream has said of it.
+ * Why a stream ends in which a further answer can't be the next one: what the upstream has said of
+ * it.
  *
- * @param isAnswer whether the upstream says that all is well: then its text is an answer, and no word of it an error's
+ * @param isAnswer whether the upstream says that all is well: then its text is an answer, and no
+ *   word of it an error's
  */
 export function faultOf(body: Uint8Array, isAnswer: boolean): AnswerFault {
   let said = new TextDecoder().decode(body);

@@ -1,4 +1,7 @@
-/** The tool by which a model fetches what was removed (design §3): one definition, the same bytes on every request. */
+/**
+ * The tool by which a model fetches what was removed (design §3): one definition, the same bytes on
+ * every request.
+ */
 import { z } from 'zod';
 import type { Result } from '../lib/result.ts';
 import type { FunctionTool } from '../protocol/tools.ts';

@@ -7,7 +7,10 @@ const LONG_LINE = 1_000;
 const AROUND = 300;
 const LEFT_OUT = '…';
 
-/** A line, or the parts of a long one that are near a match; without a match its beginning. `…` stands for what is left out. */
+/**
+ * A line, or the parts of a long one that are near a match; without a match its beginning. `…`
+ * stands for what is left out.
+ */
 export function windowsOf(line: string, text: string): string {
   if (line.length <= LONG_LINE) return line;
   const parts: string[] = [];

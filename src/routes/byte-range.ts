@@ -10,7 +10,8 @@ export interface ByteRange {
  * Reads a `Range` header.
  *
  * @param size length of the content in bytes
- * @returns `whole` where the header is absent, of another unit, not well-formed or names several ranges: then it is to be ignored
+ * @returns `whole` where the header is absent, of another unit, not well-formed or names several
+ *   ranges: then it is to be ignored
  */
 export function parseRange(header: string | undefined, size: number): ByteRange | 'whole' | 'unsatisfiable' {
   const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? '') ?? [];

@@ -62,7 +62,11 @@ async function partOf(
   return concat([encoder.encode('"messages":'), messages]);
 }
 
-/** The preamble, and one user message that holds all else, to be sent back as it is. @throws ApiError without a tenant, and for a body that is too large */
+/**
+ * The preamble, and one user message that holds all else, to be sent back as it is.
+ *
+ * @throws ApiError without a tenant, and for a body that is too large
+ */
 async function sealedMessages(
   view: View | undefined,
   { request, owner, scope }: Call<ChatRequest>,

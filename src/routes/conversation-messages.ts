@@ -1,4 +1,7 @@
-/** `GET /v1/conversations/{id}/messages`: a conversation's archive, and the search of it (design §5). */
+/**
+ * `GET /v1/conversations/{id}/messages`: a conversation's archive, and the search of it (design
+ * §5).
+ */
 import type { Context } from 'hono';
 import { concat } from '../protocol/json/spans.ts';
 import { storedConversation } from '../request/conversation.ts';
@@ -15,7 +18,10 @@ const PAGE: PageSizes = { usual: 20, largest: 100, code: 'invalid_json' };
 
 const encoder = new TextEncoder();
 
-/** A page of messages, in the order in which they were archived; with `q`, of those that hold its words, the best match first. */
+/**
+ * A page of messages, in the order in which they were archived; with `q`, of those that hold its
+ * words, the best match first.
+ */
 export async function listMessages(c: Context<AppEnv>): Promise<Response> {
   const { id, user, tenant, services } = await target(c, 'read');
   const limit = pageSize(c.req.query('limit'), PAGE);

@@ -1,4 +1,7 @@
-/** `/v1/conversations/{id}/memory`: what is kept of a conversation, and what it is set to (design §5). */
+/**
+ * `/v1/conversations/{id}/memory`: what is kept of a conversation, and what it is set to (design
+ * §5).
+ */
 import type { Context } from 'hono';
 import { parseObject } from '../memory/edits/placeholder.ts';
 import { readBody } from '../request/body.ts';
@@ -37,7 +40,10 @@ export async function getMemory(c: Context<AppEnv>): Promise<Response> {
   return c.json(shown(id, overview));
 }
 
-/** `PATCH /v1/conversations/{id}/memory`: the strategy itself, plus optional `memory_injection`; it replaces whole. */
+/**
+ * `PATCH /v1/conversations/{id}/memory`: the strategy itself, plus optional `memory_injection`; it
+ * replaces whole.
+ */
 export async function patchMemory(c: Context<AppEnv>): Promise<Response> {
   const { id, memory, services } = await target(c, 'change');
   const settings = await readSettings(c.req.raw, services);
@@ -49,8 +55,8 @@ export async function patchMemory(c: Context<AppEnv>): Promise<Response> {
 }
 
 /**
- * `DELETE /v1/conversations/{id}/memory`: its summaries, its archive, its settings, what the user's memory holds of it, and the contents and
- * transcripts to which no other conversation refers.
+ * `DELETE /v1/conversations/{id}/memory`: its summaries, its archive, its settings, what the user's
+ * memory holds of it, and the contents and transcripts to which no other conversation refers.
  */
 export async function deleteMemory(c: Context<AppEnv>): Promise<Response> {
   const { id, user, tenant, services } = await target(c, 'change');

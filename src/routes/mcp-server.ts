@@ -1,5 +1,6 @@
 /**
- * Tools as a server of the Model Context Protocol offers them (https://modelcontextprotocol.io/specification/2025-11-25/server/tools).
+ * Tools as a server of the Model Context Protocol offers them
+ * (https://modelcontextprotocol.io/specification/2025-11-25/server/tools).
  *
  * The SDK is loaded when it is first asked for: most isolates never do.
  */
@@ -21,7 +22,8 @@ export async function createMcpServer(tools: readonly ServedTool[]): Promise<Ser
       import('@modelcontextprotocol/sdk/server/index.js'),
       import('@modelcontextprotocol/sdk/types.js'),
     ]);
-  // The server with JSON schemas as they are: `McpServer` would have them written a second time, in zod.
+  // The server with JSON schemas as they are: `McpServer` would have them written a second time, in
+  // zod.
   const server = new Server({ name: 'precis', version }, { capabilities: { tools: {} } });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(listed) }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {

@@ -1,4 +1,6 @@
-/** The tools for clients of the Model Context Protocol: those of a model, for whoever holds the key. */
+/**
+ * The tools for clients of the Model Context Protocol: those of a model, for whoever holds the key.
+ */
 import type { Context } from 'hono';
 import { shelfOf } from '../answer/shelf.ts';
 import type { Result } from '../lib/result.ts';
@@ -62,8 +64,9 @@ async function search(c: Context<AppEnv>, tenant: Tenant, args: string): Promise
 }
 
 /**
- * The conversation that a call means. Its own id comes before the header's, which stands for calls without one; a user in the header comes
- * first, as with the other routes: it is the client's configuration that says for whom its model searches.
+ * The conversation that a call means. Its own id comes before the header's, which stands for calls
+ * without one; a user in the header comes first, as with the other routes: it is the client's
+ * configuration that says for whom its model searches.
  */
 function conversationOf(c: Context<AppEnv>, search: Search): { id: string; user: string | undefined } {
   const id = checked(

@@ -8,10 +8,16 @@ import type { Tenant } from '../tenant/identity.ts';
 import { createMcpServer } from './mcp-server.ts';
 import { mcpTools } from './mcp-tools.ts';
 
-/** Without an id for sessions the transport knows none, so any isolate answers any request; nothing is ever pushed, so JSON will do. */
+/**
+ * Without an id for sessions the transport knows none, so any isolate answers any request; nothing
+ * is ever pushed, so JSON will do.
+ */
 const STATELESS = { enableJsonResponse: true };
 
-/** Codes of JSON-RPC (https://www.jsonrpc.org/specification#error_object), the second one as the transport uses it. */
+/**
+ * Codes of JSON-RPC (https://www.jsonrpc.org/specification#error_object), the second one as the
+ * transport uses it.
+ */
 const INVALID_REQUEST = -32600;
 const REFUSED = -32000;
 
@@ -31,7 +37,8 @@ export async function mcp(c: Context<AppEnv>): Promise<Response> {
   const tenant = await tenantOrChallenge(c);
   if (tenant instanceof Response) return tenant;
   const body = await readBody(c.req.raw, null, LARGEST_MESSAGE);
-  // The protocol has no batches. In one, a request could be cancelled by its neighbour, and would never be answered.
+  // The protocol has no batches. In one, a request could be cancelled by its neighbour, and would
+  // never be answered.
   if (body.find((byte) => !BLANK.includes(byte)) === OPENING_BRACKET)
     return refusal(400, INVALID_REQUEST, 'A batch is not answered: send each message by itself.');
   const [{ WebStandardStreamableHTTPServerTransport }, server] = await Promise.all([
@@ -43,7 +50,10 @@ export async function mcp(c: Context<AppEnv>): Promise<Response> {
   return transport.handleRequest(new Request(url, { method: 'POST', headers: plainHeaders(headers), body }));
 }
 
-/** The tenant of a request, or the answer to one without a key that holds: it names the scheme (RFC 9110, section 11.6.1). */
+/**
+ * The tenant of a request, or the answer to one without a key that holds: it names the scheme (RFC
+ * 9110, section 11.6.1).
+ */
 async function tenantOrChallenge(c: Context<AppEnv>): Promise<Tenant | Response> {
   try {
     return await verifiedTenant(c, 'read');

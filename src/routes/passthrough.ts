@@ -8,7 +8,10 @@ import { scopeOf } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
 import { climbs } from './routing.ts';
 
-/** What callers with an access key may reach; the rest of the shared account holds other tenants' files and answers. */
+/**
+ * What callers with an access key may reach; the rest of the shared account holds other tenants'
+ * files and answers.
+ */
 const SHARED = /^\/v1\/(chat\/completions|embeddings|models(\/[^/]+)?)$/;
 
 export async function passthrough(c: Context<AppEnv>): Promise<Response> {
@@ -25,7 +28,9 @@ export async function passthrough(c: Context<AppEnv>): Promise<Response> {
   return unread(await askUpstream(c, scope, path.slice('/v1'.length), body), scope);
 }
 
-/** `fetch` sends no body with these methods, and none has a meaning there (RFC 9110, section 9.3.1). */
+/**
+ * `fetch` sends no body with these methods, and none has a meaning there (RFC 9110, section 9.3.1).
+ */
 function bodyOf({ method, body }: Request): ReadableStream | null {
   return method === 'GET' || method === 'HEAD' ? null : body;
 }

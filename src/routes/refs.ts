@@ -30,7 +30,9 @@ export async function getRef(c: Context<AppEnv>): Promise<Response> {
   return part(answer.value);
 }
 
-/** `GET /v1/refs/tool`: the definition of the tool, for callers who run it in a loop of their own. */
+/**
+ * `GET /v1/refs/tool`: the definition of the tool, for callers who run it in a loop of their own.
+ */
 export function getRefTool(c: Context<AppEnv>): Response {
   return c.json(definitionOf('retrieve_ref'));
 }
@@ -53,7 +55,10 @@ export async function deleteRef(c: Context<AppEnv>): Promise<Response> {
   return deleted(c, { id: ref, object: 'memory.ref.deleted' }, existed === true);
 }
 
-/** `GET /v1/refs`: a page of refs in the order of their keys; `cursor` is the last ref of the page before. */
+/**
+ * `GET /v1/refs`: a page of refs in the order of their keys; `cursor` is the last ref of the page
+ * before.
+ */
 export async function listRefs(c: Context<AppEnv>): Promise<Response> {
   const services = c.get('services');
   const selves = selvesOf(await verifiedTenant(c, 'read'));
@@ -80,7 +85,9 @@ export async function listRefs(c: Context<AppEnv>): Promise<Response> {
 
 type RefPage = Awaited<ReturnType<RefStore['list']>>;
 
-/** One page of several lists, each of which has its first `limit` refs: in their order, each once. */
+/**
+ * One page of several lists, each of which has its first `limit` refs: in their order, each once.
+ */
 function merged(lists: readonly RefPage[], limit: number): RefPage {
   const [only] = lists;
   if (only && lists.length === 1) return only;
@@ -132,7 +139,9 @@ function part({ text, type, truncated }: Answer): Response {
   return new Response(text, { headers });
 }
 
-/** The content is whatever a tool once printed: no browser may run it, guess its type, or keep it. */
+/**
+ * The content is whatever a tool once printed: no browser may run it, guess its type, or keep it.
+ */
 function safeHeaders(contentType: string): Headers {
   return new Headers({
     'content-type': contentType,

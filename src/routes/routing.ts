@@ -1,6 +1,6 @@
 /**
- * Which route a path means. Base URLs come with prefixes and without `/v1`, so known routes are matched by their end; what
- * stands before is dropped (design §5).
+ * Which route a path means. Base URLs come with prefixes and without `/v1`, so known routes are
+ * matched by their end; what stands before is dropped (design §5).
  */
 
 export interface Route {
@@ -13,7 +13,10 @@ export interface Route {
 /** A route that no other API has at the end of its paths: matched wherever it stands. */
 const UNMISTAKABLE = /\/(chat\/completions)\/?$/;
 
-/** Routes that are also matched without `/v1`. Behind one they stand right behind it: `/v1/files/refs` is a file. */
+/**
+ * Routes that are also matched without `/v1`. Behind one they stand right behind it:
+ * `/v1/files/refs` is a file.
+ */
 const UNVERSIONED =
   /\/(responses(?:\/compact)?|compact|mcp|refs(?:\/[^/]+)?|conversations\/[^/]+\/(?:memory|messages)|embeddings|models(?:\/[^/]+)?)\/?$/;
 const VERSIONED = new RegExp(`^/v1${UNVERSIONED.source}`);
@@ -21,10 +24,16 @@ const VERSIONED = new RegExp(`^/v1${UNVERSIONED.source}`);
 /** What is deleted by it is everything, so no path that is about something else may mean it. */
 const ALL_MEMORY = /^(?:\/v1)?\/memory\/?$/;
 
-/** Documents about the site: what stands at the end of their paths is a route that they are about (RFC 8615, RFC 9728). */
+/**
+ * Documents about the site: what stands at the end of their paths is a route that they are about
+ * (RFC 8615, RFC 9728).
+ */
 const ABOUT_THE_SITE = '/.well-known/';
 
-/** An agent stands before the version, or before a route that is known without one; `/v1/agents/…` is the upstream's. */
+/**
+ * An agent stands before the version, or before a route that is known without one; `/v1/agents/…`
+ * is the upstream's.
+ */
 const AGENT = /^(?:(?!\/v1\/).)*?\/agents\/([^/]+)(\/.*)$/;
 
 /** The canonical route of a URL's path. */
@@ -56,13 +65,18 @@ function decode(segment: string): string {
 /** How often a server may decode a path; one that is still encoded then has something to hide. */
 const MOST_DECODINGS = 5;
 
-/** No name holds these. A server may end a path at a control, take `\\` for `/`, or know an escape of its own (`%u002e`). */
+/**
+ * No name holds these. A server may end a path at a control, take `\\` for `/`, or know an escape
+ * of its own (`%u002e`).
+ */
 const MISLEADING = /[\p{Cc}\\]|%u[\da-f]{4}/iu;
 
 /**
- * Whether a path could mean another one to a server that decodes it: `.` or `..` between slashes, with or without a parameter (`..;a=b`),
- * bytes that are no UTF-8 (a dot may be written in two bytes), characters that stand for these (a full-width dot), and whatever is misleading. Each run of escapes is decoded by itself, since a
- * server may be more lenient about the rest than `decodeURIComponent`.
+ * Whether a path could mean another one to a server that decodes it: `.` or `..` between slashes,
+ * with or without a parameter (`..;a=b`), bytes that are no UTF-8 (a dot may be written in two
+ * bytes), characters that stand for these (a full-width dot), and whatever is misleading. Each run
+ * of escapes is decoded by itself, since a server may be more lenient about the rest than
+ * `decodeURIComponent`.
  */
 export function climbs(pathname: string): boolean {
   let path = pathname;

@@ -19,7 +19,8 @@ export async function stored<Value>(c: Context<AppEnv>, work: () => Promise<Valu
 /**
  * A deletion. One that has begun when the time is over goes on behind the answer.
  *
- * @param work calls `begin` before it deletes anything; this throws when the caller has been told of a failure already
+ * @param work calls `begin` before it deletes anything; this throws when the caller has been told
+ *   of a failure already
  * @returns `under way` where it goes on
  * @throws ApiError `store_failed` when the work fails, or has not begun in time
  */
@@ -46,7 +47,11 @@ export async function deletion<Value>(
   throw failed(c, new Late());
 }
 
-/** The answer to a deletion. @param isGone whether nothing is left to be deleted; else that goes on */
+/**
+ * The answer to a deletion.
+ *
+ * @param isGone whether nothing is left to be deleted; else that goes on
+ */
 export function deleted(c: Context<AppEnv>, what: object, isGone: boolean): Response {
   return c.json({ ...what, deleted: isGone }, isGone ? 200 : 202);
 }

@@ -7,8 +7,8 @@ import { selvesOf, type Tenant } from '../tenant/identity.ts';
 import { deleted, stored } from './stored.ts';
 
 /**
- * `DELETE /v1/memory`: everything that is kept under the caller's key. Of a tenant that has much, the rest goes in the background (202,
- * `deleted: false`).
+ * `DELETE /v1/memory`: everything that is kept under the caller's key. Of a tenant that has much,
+ * the rest goes in the background (202, `deleted: false`).
  */
 export async function deleteTenantData(c: Context<AppEnv>): Promise<Response> {
   const services = c.get('services');

@@ -1,6 +1,7 @@
 /**
- * Which keys the upstream has accepted. A key's first write waits for that, so that invented keys can't fill the bucket (design
- * §10). An answered request is proof enough; without one the upstream is asked for its models.
+ * Which keys the upstream has accepted. A key's first write waits for that, so that invented keys
+ * can't fill the bucket (design §10). An answered request is proof enough; without one the upstream
+ * is asked for its models.
  */
 import { Lru } from '../lib/lru.ts';
 
@@ -29,7 +30,10 @@ export class AcceptedKeys {
     this.verdicts.set(tenant, { verdict: 'accepted', at: this.now() });
   }
 
-  /** Notes that an answer casts doubt on a tenant's key that was accepted: the upstream is asked anew. */
+  /**
+   * Notes that an answer casts doubt on a tenant's key that was accepted: the upstream is asked
+   * anew.
+   */
   doubt(tenant: string): void {
     if (this.known(tenant) === 'accepted') this.verdicts.delete(tenant);
   }

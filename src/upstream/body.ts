@@ -1,11 +1,15 @@
 /**
- * Bodies that are no event streams: read whole as far as their length allows, or relayed as they come. An upstream that falls silent is
- * given up in either case, and a caller can tell a body that broke off from a whole one.
+ * Bodies that are no event streams: read whole as far as their length allows, or relayed as they
+ * come. An upstream that falls silent is given up in either case, and a caller can tell a body that
+ * broke off from a whole one.
  */
 import { type UpstreamAnswer, UpstreamError, type UpstreamFault } from './fetch.ts';
 import { Source } from './source.ts';
 
-/** An answer is read whole up to this length, in decoded bytes: an isolate has 128 MB for all its requests. */
+/**
+ * An answer is read whole up to this length, in decoded bytes: an isolate has 128 MB for all its
+ * requests.
+ */
 export const LONGEST_ANSWER = 16 * 1024 * 1024;
 
 /** How the rest of a body is relayed. */
@@ -17,7 +21,8 @@ export interface BodyRelay {
 }
 
 /**
- * The whole body of an answer, or how it broke off. One of more than `LONGEST_ANSWER` bytes is left as a stream of all its bytes.
+ * The whole body of an answer, or how it broke off. One of more than `LONGEST_ANSWER` bytes is left
+ * as a stream of all its bytes.
  */
 export async function readBody(
   answer: UpstreamAnswer,
@@ -39,8 +44,8 @@ export async function readBody(
 }
 
 /**
- * The body of an answer as it comes, from its first byte on, which is waited for: where none comes there is still a status to say so with.
- * Null for an empty body.
+ * The body of an answer as it comes, from its first byte on, which is waited for: where none comes
+ * there is still a status to say so with. Null for an empty body.
  */
 export async function relayBody(
   answer: UpstreamAnswer,
@@ -56,12 +61,18 @@ export async function relayBody(
   return first.done ? null : goOn(answer, source, [first.value], relay);
 }
 
-/** The same for a body whose first byte may be long in coming, and whose caller is to see its headers before. */
+/**
+ * The same for a body whose first byte may be long in coming, and whose caller is to see its
+ * headers before.
+ */
 export function relayEarly(answer: UpstreamAnswer, relay: BodyRelay): ReadableStream<Uint8Array> | null {
   return answer.response.body && goOn(answer, new Source(answer), [], relay);
 }
 
-/** An answer whose body breaks off where it is longer than `most` decoded bytes: for readers that know no limit of their own. */
+/**
+ * An answer whose body breaks off where it is longer than `most` decoded bytes: for readers that
+ * know no limit of their own.
+ */
 export function bounded(response: Response, most: number): Response {
   if (!response.body) return response;
   let size = 0;

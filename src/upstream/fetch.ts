@@ -27,8 +27,8 @@ export interface UpstreamAnswer {
 }
 
 /**
- * Sends a request and waits for the headers of the answer. Redirects are not followed: a followed one would carry the key along
- * (https://developer.mozilla.org/docs/Web/API/RequestInit#redirect).
+ * Sends a request and waits for the headers of the answer. Redirects are not followed: a followed
+ * one would carry the key along (https://developer.mozilla.org/docs/Web/API/RequestInit#redirect).
  *
  * @param headersMs how long the upstream may take until its headers are there, in milliseconds
  * @param gone aborts when the caller has left

@@ -1,6 +1,7 @@
 /**
- * How many tokens upstreams take, learned from their refusals (design §10). Each is remembered for an hour, per tenant and model:
- * the upstream behind a name may be another one tomorrow, and another one for another account.
+ * How many tokens upstreams take, learned from their refusals (design §10). Each is remembered for
+ * an hour, per tenant and model: the upstream behind a name may be another one tomorrow, and
+ * another one for another account.
  */
 import { Lru } from '../lib/lru.ts';
 import type { TooLong } from './too-long.ts';
@@ -16,18 +17,22 @@ const LONGEST_MODEL = 256;
 /** No view is cut to less than this, in tokens, and no limit is believed that leaves less. */
 const LEAST = 1_000;
 /**
- * The same for a limit that nobody has told, and that our own count alone vouches for: a file that we count as a few words may have
- * been what was too long. A model that takes less refuses each such request once.
+ * The same for a limit that nobody has told, and that our own count alone vouches for: a file that
+ * we count as a few words may have been what was too long. A model that takes less refuses each
+ * such request once.
  */
 const LEAST_UNTOLD = 4_000;
-/** What is left of a refused view at the most, as a share; and when the upstream does not say how much it takes. */
+/**
+ * What is left of a refused view at the most, as a share; and when the upstream does not say how
+ * much it takes.
+ */
 const MOST_LEFT = 0.9;
 const LEFT_UNTOLD = 0.75;
 /** What is taken of a limit that is told: what stays of a prompt may be denser than what goes. */
 const TAKEN = 0.95;
 /**
- * How many times as many tokens one of two counts may have. Tokenizers are not further apart; an image that one of them counts as text
- * is, and says nothing of the next conversation.
+ * How many times as many tokens one of two counts may have. Tokenizers are not further apart; an
+ * image that one of them counts as text is, and says nothing of the next conversation.
  */
 const MOST_APART = 3;
 
@@ -49,8 +54,8 @@ export interface Refused {
 }
 
 /**
- * The limit of the view that is tried next, after a refusal. What it leaves is less than what was refused, unless that was next to
- * nothing; so it says nothing of other requests.
+ * The limit of the view that is tried next, after a refusal. What it leaves is less than what was
+ * refused, unless that was next to nothing; so it says nothing of other requests.
  */
 export function limitOfRetry(refusal: TooLong, refused: Refused): LearnedLimit {
   const { tokens, answerTokens } = refused;
@@ -64,8 +69,8 @@ export function limitOfRetry(refusal: TooLong, refused: Refused): LearnedLimit {
 }
 
 /**
- * The limit that a refusal tells of, for all requests; undefined when it tells of none, or none that can be believed: two counts that
- * have nothing in common don't say what it is by ours.
+ * The limit that a refusal tells of, for all requests; undefined when it tells of none, or none
+ * that can be believed: two counts that have nothing in common don't say what it is by ours.
  */
 export function limitTold(refusal: TooLong, refused: Refused): LearnedLimit | undefined {
   const told = readLimit(refusal, refused);
@@ -75,8 +80,9 @@ export function limitTold(refusal: TooLong, refused: Refused): LearnedLimit | un
 }
 
 /**
- * The limit that nobody has told, between a view that was refused and a smaller one that was then accepted; undefined when it can't be
- * believed. It counts the answer in: where that is wrong the limit is too wide, which the next refusal mends.
+ * The limit that nobody has told, between a view that was refused and a smaller one that was then
+ * accepted; undefined when it can't be believed. It counts the answer in: where that is wrong the
+ * limit is too wide, which the next refusal mends.
  *
  * @param accepted tokens of the view that was accepted, by our count
  */
@@ -106,7 +112,10 @@ function readLimit(refusal: TooLong, { tokens, beside, answerTokens }: Refused):
   return { room, withAnswer, comparable: ours === counted };
 }
 
-/** What a limit leaves to the view. An answer that would leave nothing is left out of account, as in the plan. */
+/**
+ * What a limit leaves to the view. An answer that would leave nothing is left out of account, as in
+ * the plan.
+ */
 export function roomIn({ tokens, withAnswer }: LearnedLimit, answerTokens: number): number {
   return withAnswer && answerTokens < tokens ? atLeast(tokens - answerTokens) : tokens;
 }
@@ -119,7 +128,10 @@ export class LearnedLimits {
     this.now = now;
   }
 
-  /** What a tenant's upstream is believed to take for a model; undefined when it has not refused anything lately. */
+  /**
+   * What a tenant's upstream is believed to take for a model; undefined when it has not refused
+   * anything lately.
+   */
   of(tenant: string, model: string | undefined): LearnedLimit | undefined {
     const known = this.limits.get(keyOf(tenant, model));
     return known && this.now() - known.at < HOLDS_MS ? known.limit : undefined;

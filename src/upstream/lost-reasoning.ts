@@ -1,10 +1,13 @@
 /**
- * Which models lose their reasoning between two requests, because the upstream stores nothing of an account (zero data retention) or
- * nothing of such requests. Nobody knows before an answer says so.
+ * Which models lose their reasoning between two requests, because the upstream stores nothing of an
+ * account (zero data retention) or nothing of such requests. Nobody knows before an answer says so.
  */
 import { Lru } from '../lib/lru.ts';
 
-/** How long an answer's word holds, in milliseconds: the upstream behind a name may be another one tomorrow. */
+/**
+ * How long an answer's word holds, in milliseconds: the upstream behind a name may be another one
+ * tomorrow.
+ */
 const HOLDS_MS = 60 * 60_000;
 
 /** About 3 000. */

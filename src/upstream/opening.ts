@@ -1,16 +1,22 @@
-/** Reading the opening of an answer that may yet be passed on: its body stays what it was, byte for byte. */
+/**
+ * Reading the opening of an answer that may yet be passed on: its body stays what it was, byte for
+ * byte.
+ */
 import type { UpstreamAnswer } from './fetch.ts';
 
 export interface Opened {
   /** The whole body; undefined when it is longer than was looked at, too slow, or broke off. */
   readonly whole: Uint8Array | undefined;
-  /** The answer, its body unread. Of a body that was read to its end nothing is left at the upstream. */
+  /**
+   * The answer, its body unread. Of a body that was read to its end nothing is left at the
+   * upstream.
+   */
   readonly answer: UpstreamAnswer;
 }
 
 /**
- * Reads an answer's body without using it up. One that breaks off ends with the bytes that came: the status says whether the caller
- * may try again, and no fault of ours would.
+ * Reads an answer's body without using it up. One that breaks off ends with the bytes that came:
+ * the status says whether the caller may try again, and no fault of ours would.
  *
  * @param most how many bytes are read
  * @param limitMs how long that may take, in milliseconds
@@ -43,7 +49,8 @@ export interface Looker {
 }
 
 /**
- * Reads the beginning of a stream without using it up: until enough has been seen, it has ended, or time is up.
+ * Reads the beginning of a stream without using it up: until enough has been seen, it has ended, or
+ * time is up.
  *
  * @param limitMs how long that may take, in milliseconds
  * @returns the answer, its body unread, with what came and however it goes on

@@ -1,6 +1,9 @@
 /** What goes upstream: where to, and with which headers (design §10). */
 
-/** Headers of one connection, not of the message (RFC 9110 §7.6.1), and those that fetch makes itself. */
+/**
+ * Headers of one connection, not of the message (RFC 9110 §7.6.1), and those that fetch makes
+ * itself.
+ */
 const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',
@@ -19,14 +22,15 @@ const HOP_BY_HOP = new Set([
 const OWN_HEADERS = new Set(['x-agent-type', 'x-conversation-id']);
 
 /**
- * The headers that callers of a shared account may send. Any other could steer a gateway before the upstream: to another host, path,
- * method or account, with the deployer's key.
+ * The headers that callers of a shared account may send. Any other could steer a gateway before the
+ * upstream: to another host, path, method or account, with the deployer's key.
  */
 const SHARED_REQUEST = ['accept', 'user-agent', 'openai-beta', 'x-stainless-*'];
 
 /**
- * The headers of an answer that callers of a shared account see. Others tell of the account: its organization, its limits, and what
- * all callers together leave of them (https://platform.openai.com/docs/api-reference/debugging-requests).
+ * The headers of an answer that callers of a shared account see. Others tell of the account: its
+ * organization, its limits, and what all callers together leave of them
+ * (https://platform.openai.com/docs/api-reference/debugging-requests).
  */
 const SHARED_RESPONSE = [
   'cache-control',
@@ -46,15 +50,21 @@ const SET_HERE = new Set(['authorization', 'content-type', 'content-encoding']);
 
 /** The upstream account in use: the caller's own key, or the deployer's. */
 export interface UpstreamAccount {
-  /** The deployer's key, which takes the place of the caller's; absent when callers bring their own. */
+  /**
+   * The deployer's key, which takes the place of the caller's; absent when callers bring their own.
+   */
   readonly apiKey?: string;
-  /** Further headers that callers of the deployer's key may send, in lower case; one that ends with `*` is a prefix. */
+  /**
+   * Further headers that callers of the deployer's key may send, in lower case; one that ends with
+   * `*` is a prefix.
+   */
   readonly forwardedHeaders?: readonly string[];
 }
 
 /**
- * The headers that go upstream: the caller's, without those of this connection, of Precis, of the edge (`cf-*`, forwarding), and
- * without `accept-encoding`, since answers are read here. With the deployer's key only those of a list go up.
+ * The headers that go upstream: the caller's, without those of this connection, of Precis, of the
+ * edge (`cf-*`, forwarding), and without `accept-encoding`, since answers are read here. With the
+ * deployer's key only those of a list go up.
  *
  * @param hasBody whether a body goes up; with the deployer's key it is JSON, as it was read here
  */
@@ -76,18 +86,24 @@ export function requestHeaders(incoming: Headers, account: UpstreamAccount, hasB
   return headers;
 }
 
-/** The encodings that the runtime decodes, in these letters alone; all others arrive as they were sent. */
+/**
+ * The encodings that the runtime decodes, in these letters alone; all others arrive as they were
+ * sent.
+ */
 const DECODED = new Set(['gzip', 'br']);
 
-/** Whether the body of an answer can be read: it has no encoding, or one that the runtime has taken off. */
+/**
+ * Whether the body of an answer can be read: it has no encoding, or one that the runtime has taken
+ * off.
+ */
 export function isDecoded(upstream: Headers): boolean {
   const encoding = upstream.get('content-encoding') || 'identity';
   return encoding === 'identity' || DECODED.has(encoding);
 }
 
 /**
- * The upstream's headers as the caller gets them. Encoding and length of a body that is decoded on its way do not hold any
- * more, and nobody but Precis speaks in `x-memory-*`.
+ * The upstream's headers as the caller gets them. Encoding and length of a body that is decoded on
+ * its way do not hold any more, and nobody but Precis speaks in `x-memory-*`.
  */
 export function responseHeaders(upstream: Headers, account: UpstreamAccount): Headers {
   const headers = new Headers();

@@ -22,7 +22,10 @@ export class Late<Value> {
   }
 }
 
-/** A body that is read with a limit of time. What was not there in time is still to come at the next read. */
+/**
+ * A body that is read with a limit of time. What was not there in time is still to come at the next
+ * read.
+ */
 export class Source {
   /** Milliseconds waited in vain since the last chunk. */
   silentMs = 0;

@@ -1,9 +1,10 @@
 /**
  * Relaying an event stream so that the caller learns how it ended.
  *
- * The stream is pulled, chunk by chunk, and never ahead of the caller: that is the only shape which sees all four endings. The
- * upstream is done; it died; it fell silent; the caller left. A stream that broke off gets an error frame and no `[DONE]`, since
- * a clean end would pass half an answer off as a whole one.
+ * The stream is pulled, chunk by chunk, and never ahead of the caller: that is the only shape which
+ * sees all four endings. The upstream is done; it died; it fell silent; the caller left. A stream
+ * that broke off gets an error frame and no `[DONE]`, since a clean end would pass half an answer
+ * off as a whole one.
  */
 import type { UpstreamAnswer, UpstreamFault } from './fetch.ts';
 import { Late, Source } from './source.ts';
@@ -41,8 +42,8 @@ export interface EventFormat {
   /** Whether the stream has said its last word. */
   readonly isOver: boolean;
   /**
-   * Asked after each read: the answer with which the stream goes on when this one is through, or the bytes that end it; undefined where
-   * this answer's end is the stream's.
+   * Asked after each read: the answer with which the stream goes on when this one is through, or
+   * the bytes that end it; undefined where this answer's end is the stream's.
    */
   next?(): Promise<UpstreamAnswer | Uint8Array> | undefined;
   /** The caller has left: whatever `next` has begun is ended. */
@@ -54,8 +55,9 @@ export interface StreamTimes {
   /** How long the upstream may be silent. */
   readonly idleMs: number;
   /**
-   * After how much silence the caller is sent a frame that says nothing. It keeps connections open on the way, and it is how a
-   * caller that has left is noticed while there is nothing else to send.
+   * After how much silence the caller is sent a frame that says nothing. It keeps connections open
+   * on the way, and it is how a caller that has left is noticed while there is nothing else to
+   * send.
    */
   readonly keepaliveMs: number;
 }
@@ -140,7 +142,11 @@ class EventRelay {
     this.failed = failed;
   }
 
-  /** The frames of the stream, as many at once as were read at once. @throws where not even an error frame can be written */
+  /**
+   * The frames of the stream, as many at once as were read at once.
+   *
+   * @throws where not even an error frame can be written
+   */
   async *batches(): AsyncGenerator<readonly Uint8Array[], undefined> {
     try {
       yield* this.answers();
@@ -174,7 +180,12 @@ class EventRelay {
     }
   }
 
-  /** The frames of one answer. @returns the next one, if the stream goes on with it @throws BrokenOff */
+  /**
+   * The frames of one answer.
+   *
+   * @returns the next one, if the stream goes on with it
+   * @throws BrokenOff
+   */
   private async *oneAnswer(): AsyncGenerator<
     readonly Uint8Array[],
     Late<Continuation | 'failed'> | undefined
@@ -217,7 +228,11 @@ class EventRelay {
     }
   }
 
-  /** A sign of life for a read that has brought nothing. @throws BrokenOff when nothing more is to be expected */
+  /**
+   * A sign of life for a read that has brought nothing.
+   *
+   * @throws BrokenOff when nothing more is to be expected
+   */
   private *waited(read: 'died' | 'silent'): Generator<readonly Uint8Array[]> {
     if (read === 'died') throw new BrokenOff('upstream_unreachable');
     if (this.source.silentMs >= this.times.idleMs) throw new BrokenOff('upstream_timeout');
@@ -234,7 +249,10 @@ class EventRelay {
     return frames;
   }
 
-  /** The frame that ends a stream which broke off, or on which we have failed: without one it would pass for cut by the network. */
+  /**
+   * The frame that ends a stream which broke off, or on which we have failed: without one it would
+   * pass for cut by the network.
+   */
   private lastFrame(error: unknown): Uint8Array {
     if (error instanceof BrokenOff) {
       const { message, fault } = error;

@@ -1,9 +1,11 @@
 /**
- * Whether an upstream's error says that the prompt is too long for the model's context, and which numbers it names.
+ * Whether an upstream's error says that the prompt is too long for the model's context, and which
+ * numbers it names.
  *
- * There is no common form: a few servers have a code for it, most have only words. What decides is the words of the error itself, never
- * what it echoes of the request: an end user could write such words. So a code for something else outweighs all words, and nothing
- * counts that is quoted or may be part of a URL. Numbers are the upstream's own tokens.
+ * There is no common form: a few servers have a code for it, most have only words. What decides is
+ * the words of the error itself, never what it echoes of the request: an end user could write such
+ * words. So a code for something else outweighs all words, and nothing counts that is quoted or may
+ * be part of a URL. Numbers are the upstream's own tokens.
  */
 
 /** How many bytes of an error are looked at; no server needs more to say this. */
@@ -20,12 +22,18 @@ export interface TooLong {
   readonly answer?: number;
 }
 
-/** Whether an answer with this status may be such an error: 429 is about time, 401, 403 and 404 about the caller. */
+/**
+ * Whether an answer with this status may be such an error: 429 is about time, 401, 403 and 404
+ * about the caller.
+ */
 export function mayBeTooLong(status: number): boolean {
   return status === 400 || status === 413 || status === 422;
 }
 
-/** Codes and types that say it: OpenAI and whoever copies it, z.ai, llama.cpp, GitHub Copilot, LiteLLM. */
+/**
+ * Codes and types that say it: OpenAI and whoever copies it, z.ai, llama.cpp, GitHub Copilot,
+ * LiteLLM.
+ */
 const CODES = namesOf(
   'context_length_exceeded',
   'model_context_window_exceeded',
@@ -34,11 +42,17 @@ const CODES = namesOf(
   'ContextWindowExceededError',
 );
 
-/** Says that a body is too large, which may be about bytes (https://platform.claude.com/docs/en/api/errors). */
+/**
+ * Says that a body is too large, which may be about bytes
+ * (https://platform.claude.com/docs/en/api/errors).
+ */
 const LARGE_CODE = nameOf('request_too_large');
 const OF_TOKENS = /\btokens?\b|\bcontext\b/i;
 
-/** Codes and types that say no more than that something is wrong: with them the words count, as with numbers and with none. */
+/**
+ * Codes and types that say no more than that something is wrong: with them the words count, as with
+ * numbers and with none.
+ */
 const GENERIC = namesOf(
   'error',
   'None', // LiteLLM
@@ -93,7 +107,10 @@ const WORDS = [
   /litellm\.contextwindowexceedederror/, // LiteLLM
 ].map(anyCase);
 
-/** Words of a limit that the prompt has for itself; all others are windows, which hold the answer too. */
+/**
+ * Words of a limit that the prompt has for itself; all others are windows, which hold the answer
+ * too.
+ */
 const OF_THE_PROMPT = anyCase(
   /maximum prompt length|configured limit|input token count|prompt token count|range of input length|maximum allowed length|max input tokens|inputs must have/,
 );
@@ -172,8 +189,8 @@ const ANSWERS = [
 ].map(withNumber);
 
 /**
- * What an error says of a prompt that is too long; undefined when it is about something else, or when the answer alone fills the
- * context, so that no prompt would be short enough.
+ * What an error says of a prompt that is too long; undefined when it is about something else, or
+ * when the answer alone fills the context, so that no prompt would be short enough.
  *
  * @param body of the error, decoded
  */
@@ -203,7 +220,10 @@ export function readTooLong(status: number, body: string): TooLong | undefined {
   };
 }
 
-/** The same of an error in an event of a stream, whose status stands in the error where it stands anywhere. */
+/**
+ * The same of an error in an event of a stream, whose status stands in the error where it stands
+ * anywhere.
+ */
 export function readTooLongEvent(json: string): TooLong | undefined {
   const event = parsed(json) as { status?: unknown; code?: unknown; error?: unknown } | undefined;
   const error = (event?.error ?? event) as typeof event;
@@ -277,8 +297,9 @@ function split(value: string): { words: string; inner?: unknown } {
 /** Names of parameters in quotes: these are the server's own words. */
 const PARAMETERS = /(['"`])(inputs?|messages|prompt|max_(?:completion_|output_|new_)?tokens)\1/g;
 /**
- * From a URL on nothing counts: who makes up a URL can put spaces into it. From a quote on nothing counts until the last one of its
- * kind, or to the end where there is none: what is quoted may hold quotes itself. An apostrophe is no quote.
+ * From a URL on nothing counts: who makes up a URL can put spaces into it. From a quote on nothing
+ * counts until the last one of its kind, or to the end where there is none: what is quoted may hold
+ * quotes itself. An apostrophe is no quote.
  */
 const ECHOES = [
   /(?:\b[a-z][a-z0-9+.-]{0,20}:\/\/|\bdata:\w{1,20}\/).*/is,
@@ -289,7 +310,9 @@ const ECHOES = [
   /‘.*’/gs,
 ];
 
-/** A message without what it may repeat of the request. Returns the same where it repeats nothing. */
+/**
+ * A message without what it may repeat of the request. Returns the same where it repeats nothing.
+ */
 function withoutEcho(text: string): string {
   const named = text.replace(PARAMETERS, '$2');
   return ECHOES.reduce((left, echo) => left.replace(echo, ''), named);

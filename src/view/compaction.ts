@@ -1,4 +1,7 @@
-/** The whole of a conversation as one opaque item, which its caller sends back in the place of what it stands for (design §5). */
+/**
+ * The whole of a conversation as one opaque item, which its caller sends back in the place of what
+ * it stands for (design §5).
+ */
 
 import { type History, readHistory } from '../memory/conversation/history.ts';
 import type { Report, TokenUsage } from '../memory/plan/report.ts';
@@ -34,8 +37,9 @@ const decoder = new TextDecoder();
 const NO_USAGE: TokenUsage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 
 /**
- * Compacts all but the preamble. What a summary can't stand for is in the item as it came: an unanswered call, what the upstream has compacted,
- * or everything where no summary would be shorter.
+ * Compacts all but the preamble. What a summary can't stand for is in the item as it came: an
+ * unanswered call, what the upstream has compacted, or everything where no summary would be
+ * shorter.
  *
  * @throws ApiError without a tenant, and for what can't be read
  */
@@ -65,7 +69,10 @@ export async function compactConversation(call: Call): Promise<Compaction> {
   };
 }
 
-/** Whether a summary may take the place of what it covers: a digest whose transcript is not kept would lose it for good. */
+/**
+ * Whether a summary may take the place of what it covers: a digest whose transcript is not kept
+ * would lose it for good.
+ */
 function standsFor({ summary }: Report): boolean {
   return summary !== undefined && (summary.status === 'completed' || summary.ref !== undefined);
 }

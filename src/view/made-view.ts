@@ -13,16 +13,22 @@ import type { OfferedTools } from './offer-tools.ts';
 export interface MadeView {
   /** Absent when the request goes up as it came. */
   readonly view: View | undefined;
-  /** The tools of ours that go up with the request, whatever the view; absent where the model fetches nothing. */
+  /**
+   * The tools of ours that go up with the request, whatever the view; absent where the model
+   * fetches nothing.
+   */
   readonly tools?: OfferedTools | undefined;
   /** The shape of the caller's array, as far as it was read. */
   readonly history?: History;
   readonly report: Report;
-  /** Writes what the next move would remove. To be called when the upstream has accepted the caller's key. */
+  /**
+   * Writes what the next move would remove. To be called when the upstream has accepted the
+   * caller's key.
+   */
   prepareNext?(): Promise<void>;
   /**
-   * Remembers the round that an answer has closed. To be called with the text of a whole answer that calls no tool, or without one for
-   * what the array alone holds.
+   * Remembers the round that an answer has closed. To be called with the text of a whole answer
+   * that calls no tool, or without one for what the array alone holds.
    */
   remember?(answer: string | undefined): Promise<void>;
 }
@@ -34,7 +40,10 @@ export interface MakeViewOptions {
   readonly dryRun: boolean;
   /** Tokens are counted even where nothing will be done. */
   readonly count: boolean;
-  /** Whether the view is all that the caller wants: then a summary is made also where it can't be kept. */
+  /**
+   * Whether the view is all that the caller wants: then a summary is made also where it can't be
+   * kept.
+   */
   readonly expressly: boolean;
   /** See `PlanRequest`. */
   readonly whole?: boolean;

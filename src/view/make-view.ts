@@ -1,4 +1,6 @@
-/** From a request and its strategy to the view that goes upstream: what all modes have in common. */
+/**
+ * From a request and its strategy to the view that goes upstream: what all modes have in common.
+ */
 
 import { mayAct, type PlanRequest } from '../memory/plan/plan.ts';
 import { outlineOf } from '../memory/plan/plan-view.ts';
@@ -81,8 +83,9 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
 }
 
 /**
- * A request within what the upstream takes, where that is less than the strategy counts on. What it leaves to the prompt holds at every
- * request point: an answer's room that were looked at in the end alone would move the frontier at every request.
+ * A request within what the upstream takes, where that is less than the strategy counts on. What it
+ * leaves to the prompt holds at every request point: an answer's room that were looked at in the
+ * end alone would move the frontier at every request.
  */
 function withinLimit(strategy: EditingStrategy, asked: PlanRequest, learned: LearnedLimit): PlanRequest {
   const { window } = budgetsOf(strategy, asked.model);
@@ -91,7 +94,10 @@ function withinLimit(strategy: EditingStrategy, asked: PlanRequest, learned: Lea
   return { ...asked, limit, answerTokens: 0 };
 }
 
-/** Says so where a learned limit, and not the strategy alone, has decided what goes up: it was the window of an array that exceeds it. */
+/**
+ * Says so where a learned limit, and not the strategy alone, has decided what goes up: it was the
+ * window of an array that exceeds it.
+ */
 function withLimit(report: Report, limit: number | undefined): Report {
   const { before = 0, window } = report.tokens ?? {};
   if (window !== limit || limit === undefined || before <= limit) return report;

@@ -1,4 +1,7 @@
-/** Which tools of ours a request is given: the one that fetches what was removed, and the one that searches the archive (design §3). */
+/**
+ * Which tools of ours a request is given: the one that fetches what was removed, and the one that
+ * searches the archive (design §3).
+ */
 import {
   type AutoStrategy,
   type CompactStrategy,
@@ -10,7 +13,10 @@ import { SEARCH_NAMES, searchDefinitionOf } from '../retrieval/search-memory.ts'
 import { definitionOf, freeName, RETRIEVE_NAMES } from '../retrieval/tool.ts';
 import type { Tenant } from '../tenant/identity.ts';
 
-/** Tools that one request may have (https://platform.openai.com/docs/api-reference/chat/create, `tools`). */
+/**
+ * Tools that one request may have (https://platform.openai.com/docs/api-reference/chat/create,
+ * `tools`).
+ */
 const MOST_TOOLS = 128;
 
 export interface OfferedTools {
@@ -20,15 +26,19 @@ export interface OfferedTools {
   readonly names: ReadonlySet<string>;
   /** The name of the one that searches; absent without an archive. */
   readonly search: string | undefined;
-  /** The definitions: the same bytes on every request, since they stand before the messages in the upstream's cache. */
+  /**
+   * The definitions: the same bytes on every request, since they stand before the messages in the
+   * upstream's cache.
+   */
   readonly definitions: readonly string[];
 }
 
 /**
- * The tools for a request. They depend on strategy, tools and key alone, never on what the conversation holds by now: a list of tools that
- * comes and goes would break the cached prefix.
+ * The tools for a request. They depend on strategy, tools and key alone, never on what the
+ * conversation holds by now: a list of tools that comes and goes would break the cached prefix.
  *
- * @returns `off` where the strategy asks for them and the request can't have all of them; upstreams refuse too many tools
+ * @returns `off` where the strategy asks for them and the request can't have all of them; upstreams
+ *   refuse too many tools
  */
 export function offerTools(
   request: ModelRequest,

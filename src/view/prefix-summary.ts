@@ -1,4 +1,7 @@
-/** The summary of a plan's prefix: served to the request that needs it, and made ahead for the one that will. */
+/**
+ * The summary of a plan's prefix: served to the request that needs it, and made ahead for the one
+ * that will.
+ */
 import { logCaught } from '../log.ts';
 import { Boundaries } from '../memory/conversation/boundaries.ts';
 import type { SummarizedPrefix } from '../memory/edits/summarize.ts';
@@ -40,7 +43,8 @@ export class PrefixSummary {
   private madePorts: SummaryPorts | undefined;
 
   /**
-   * @param isWritten whether a removal's ref is known to be written; what is not stands in full in the view
+   * @param isWritten whether a removal's ref is known to be written; what is not stands in full in
+   *   the view
    * @throws ApiError when the summarizer's model, or the summary that the caller holds, is none
    */
   constructor(
@@ -74,7 +78,8 @@ export class PrefixSummary {
     const { tenant } = scope.caller;
     const late = Date.now() + (options.whole ? WHOLE_WAIT_MS : WAIT_MS);
     return scope.timings.measure('summary', async () => {
-      // What is there may be read before the key is known to be good; nothing is made or written before that.
+      // What is there may be read before the key is known to be good; nothing is made or written
+      // before that.
       const accepted = tenant !== undefined && !options.dryRun && (await scope.mayStore(tenant)) === true;
       // A deployment's own summarizer works for its callers, not for whoever has no key.
       const once = options.expressly && !options.dryRun && !tenant && !scope.services.config.summarizer;

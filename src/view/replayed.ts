@@ -1,4 +1,7 @@
-/** The view of every mode that is planned by replay: plan, write what the view will name, serve its summary, render. */
+/**
+ * The view of every mode that is planned by replay: plan, write what the view will name, serve its
+ * summary, render.
+ */
 import type { Plan } from '../memory/plan/plan.ts';
 import { planView } from '../memory/plan/plan-view.ts';
 import { reportOf } from '../memory/plan/report.ts';

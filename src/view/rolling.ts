@@ -1,4 +1,7 @@
-/** The view of `rolling_summary`: the memory that is ready, and everything after it; nothing waits for a model. */
+/**
+ * The view of `rolling_summary`: the memory that is ready, and everything after it; nothing waits
+ * for a model.
+ */
 
 import { logCaught } from '../log.ts';
 import { Boundaries } from '../memory/conversation/boundaries.ts';
@@ -130,7 +133,10 @@ class RollingRequest {
     });
   }
 
-  /** Whichever covers most: what is stored, what the caller holds, or the digest while the summarizer is down. */
+  /**
+   * Whichever covers most: what is stored, what the caller holds, or the digest while the
+   * summarizer is down.
+   */
   private async used(rolling: RollingMemory | undefined): Promise<Used | undefined> {
     const { held, stale } = heldIn(this.prepared, this.boundaries);
     this.warnings.push(...stale);

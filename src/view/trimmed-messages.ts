@@ -6,7 +6,10 @@ import type { SummaryPorts } from '../summary/prefix.ts';
 import { trimmedTranscript } from '../summary/text/trimmed-transcript.ts';
 import type { Prepared } from './made-view.ts';
 
-/** The line for what a plan trims; undefined where nothing is trimmed, or where it is not known to be kept. */
+/**
+ * The line for what a plan trims; undefined where nothing is trimmed, or where it is not known to
+ * be kept.
+ */
 export async function keepTrimmed(
   { history, trimmed }: Plan,
   { scope, options }: Prepared,

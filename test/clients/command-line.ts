@@ -1,4 +1,7 @@
-/** A command-line client at work in a directory with a book, with a home of its own and without a network. */
+/**
+ * A command-line client at work in a directory with a book, with a home of its own and without a
+ * network.
+ */
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

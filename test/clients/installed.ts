@@ -1,11 +1,16 @@
-/** Installs the command-line clients from their npm packages, into a directory that goes when the tests are over. */
+/**
+ * Installs the command-line clients from their npm packages, into a directory that goes when the
+ * tests are over.
+ */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** The versions that were looked into: what their configuration leaves open to the network is known. */
+/**
+ * The versions that were looked into: what their configuration leaves open to the network is known.
+ */
 const CLIENTS = { '@openai/codex': '0.169.0', 'opencode-ai': '1.18.33' };
 
 /** The variable of the environment that names the directory. */

@@ -25,7 +25,10 @@ const config = ({ path, headers }: Naming): object => ({
   },
 });
 
-/** opencode installs the types of its plugins beside its configuration, unless they are locked there. */
+/**
+ * opencode installs the types of its plugins beside its configuration, unless they are locked
+ * there.
+ */
 const LOCKED = { packages: { '': { dependencies: { '@opencode-ai/plugin': '*' } } } };
 
 async function read(book: string, naming: Naming, prepare = () => {}): Promise<Ended> {

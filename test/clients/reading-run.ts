@@ -6,14 +6,19 @@ import type { Ended } from './command-line.ts';
 
 type Json = Record<string, unknown>;
 
-/** How a user names a strategy without changing a client: a base URL, and headers where the client's configuration has them. */
+/**
+ * How a user names a strategy without changing a client: a base URL, and headers where the client's
+ * configuration has them.
+ */
 export interface Naming {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly chapters: number;
 }
 
-/** Chapters have about 3 300 tokens each; before them stand up to 12 000 of instructions and tools. */
+/**
+ * Chapters have about 3 300 tokens each; before them stand up to 12 000 of instructions and tools.
+ */
 export const BY_HEADER: Naming = {
   path: '/v1',
   headers: {
@@ -49,8 +54,8 @@ export interface Read {
 const wordsIn = (said: string): string[] => said.split(/[ ,.]+/).toSorted();
 
 /**
- * That the client has come to its end with the right answer, has asked nobody but Precis, and was answered at every step; that old outputs
- * went up as placeholders, and can be fetched.
+ * That the client has come to its end with the right answer, has asked nobody but Precis, and was
+ * answered at every step; that old outputs went up as placeholders, and can be fetched.
  */
 export async function expectRead(
   { ended, said, book, chapters, lookedUp = false }: Read,

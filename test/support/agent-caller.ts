@@ -1,4 +1,7 @@
-/** An agent that talks through the `openai` client, and what can be held against the views that its requests became. */
+/**
+ * An agent that talks through the `openai` client, and what can be held against the views that its
+ * requests became.
+ */
 import type { ChatCompletionCreateParams } from 'openai/resources/chat/completions';
 import type { Report } from '../../src/memory/plan/report.ts';
 import { createTokenCounter, loadTokenize, toolTokens } from '../../src/memory/tokens/tokens.ts';
@@ -28,8 +31,8 @@ export interface Sent {
 }
 
 /**
- * A caller with a strategy and other fields of its own; the tools are those of `agent-run.ts`. Its model fetches nothing, unless the strategy
- * says that it may.
+ * A caller with a strategy and other fields of its own; the tools are those of `agent-run.ts`. Its
+ * model fetches nothing, unless the strategy says that it may.
  */
 export class AgentCaller {
   private readonly deployment: Deployment;
@@ -105,7 +108,10 @@ export function tokensOf(body: object): number {
   return ANSWER_TOKENS + toolTokens(tools, counter) + all;
 }
 
-/** What breaks the law of the prefix: only where the frontier moved may a view be other than the one before, and longer. */
+/**
+ * What breaks the law of the prefix: only where the frontier moved may a view be other than the one
+ * before, and longer.
+ */
 export function brokenPrefixes(all: readonly Sent[]): string[] {
   return all.slice(1).flatMap((sent, at) => {
     if (sent.headers.get('x-memory-frontier') === 'moved') return [];
@@ -151,7 +157,8 @@ export function refsIn(view: unknown): string[] {
 }
 
 /**
- * What a placeholder of these messages may stand for: of outputs and inputs one content, of parts any.
+ * What a placeholder of these messages may stand for: of outputs and inputs one content, of parts
+ * any.
  *
  * @param onWire a part as its protocol writes it
  */
@@ -223,7 +230,11 @@ function sum(edits: Report['applied_edits']): number {
   return edits.reduce((all, { cleared_tokens }) => all + cleared_tokens, 0);
 }
 
-/** Fetches what the placeholders of a view stand for. @param known refs that need not be fetched again */
+/**
+ * Fetches what the placeholders of a view stand for.
+ *
+ * @param known refs that need not be fetched again
+ */
 export async function lostContents(
   { view, messages }: Sent,
   deployment: Deployment,

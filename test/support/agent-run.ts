@@ -1,6 +1,7 @@
 /**
- * A long run of an agent, with all that makes its view hard: parallel calls that are answered out of order, outputs of every size,
- * some of them said again, large arguments, and images and files among what the user says.
+ * A long run of an agent, with all that makes its view hard: parallel calls that are answered out
+ * of order, outputs of every size, some of them said again, large arguments, and images and files
+ * among what the user says.
  */
 
 export type Message = { role: string; content?: unknown } & Record<string, unknown>;
@@ -34,7 +35,10 @@ export const tools = ['search', 'read_file', 'write_file', 'status'].map((name) 
   function: { name, description: `Calls ${name}.`, parameters: { type: 'object', properties: {} } },
 }));
 
-/** Three turns of `STEPS` steps each, about 100 000 tokens in all; the last step waits for the model. */
+/**
+ * Three turns of `STEPS` steps each, about 100 000 tokens in all; the last step waits for the
+ * model.
+ */
 export function agentRun(topic: string): Message[] {
   const file = {
     type: 'file',
@@ -56,7 +60,10 @@ export function agentRun(topic: string): Message[] {
   ];
 }
 
-/** How many messages each request of a run has: all before an answer of the assistant, and at last all. */
+/**
+ * How many messages each request of a run has: all before an answer of the assistant, and at last
+ * all.
+ */
 export function lengthsOf(messages: readonly Message[]): number[] {
   const answers = messages.flatMap(({ role }, index) => (role === 'assistant' ? [index] : []));
   return [...answers, messages.length];
@@ -107,7 +114,10 @@ function callsOf(topic: string, step: number): Call[] {
   return [search('alone', size)];
 }
 
-/** The same run of an agent without tool calls: it writes what it does, and is told what it sees as a user's message. */
+/**
+ * The same run of an agent without tool calls: it writes what it does, and is told what it sees as
+ * a user's message.
+ */
 export function observedRun(topic: string): Message[] {
   return agentRun(topic).map((message) => {
     if (message.role === 'tool') return { role: 'user', content: `Observation: ${message.content}` };

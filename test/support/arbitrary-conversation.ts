@@ -1,4 +1,7 @@
-/** Generated conversations for property tests: valid ones, and the odd things that real clients send. */
+/**
+ * Generated conversations for property tests: valid ones, and the odd things that real clients
+ * send.
+ */
 import fc from 'fast-check';
 import type { MemoryStrategyRequest } from '../../src/memory/strategy/strategy.ts';
 import { lines } from './chat.ts';
@@ -173,7 +176,10 @@ const otherPart = fc.constantFrom<object>(
   { type: 'text', text: 'and this', cache_control: { type: 'ephemeral' } },
 );
 
-/** A conversation of all that `auto` has an edit for: large outputs, repeated ones, large arguments, inline images and files. */
+/**
+ * A conversation of all that `auto` has an edit for: large outputs, repeated ones, large arguments,
+ * inline images and files.
+ */
 export const richConversation = conversationOf({
   user: fc.oneof(
     asked,
@@ -204,13 +210,16 @@ const withHoles = (conversation: fc.Arbitrary<ConversationBody>): fc.Arbitrary<C
     return { ...body, messages: messages.length > 0 ? messages : body.messages };
   });
 
-/** A conversation with a few messages taken out anywhere: orphaned results, missing results, no user message. */
+/**
+ * A conversation with a few messages taken out anywhere: orphaned results, missing results, no user
+ * message.
+ */
 export const brokenConversation = withHoles(conversation);
 export const brokenRichConversation = withHoles(richConversation);
 
 /**
- * A conversation in which no id is used twice, some results come late or twice, and some calls wait for theirs. Nothing but ids and places
- * changes.
+ * A conversation in which no id is used twice, some results come late or twice, and some calls wait
+ * for theirs. Nothing but ids and places changes.
  */
 const withLateResults = (conversation: fc.Arbitrary<ConversationBody>): fc.Arbitrary<ConversationBody> =>
   fc
@@ -341,7 +350,10 @@ const often = <Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefine
 const seldom = <Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefined> =>
   fc.oneof({ weight: 1, arbitrary: value }, { weight: 5, arbitrary: fc.constant(undefined) });
 
-/** Settings of `auto` that act on conversations of this size. Each field is often left to its default. */
+/**
+ * Settings of `auto` that act on conversations of this size. Each field is often left to its
+ * default.
+ */
 export const autoStrategy: fc.Arbitrary<AutoRequest> = fc
   .record({
     mode: fc.constant('auto' as const),

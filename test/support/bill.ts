@@ -1,9 +1,15 @@
-/** What the views of a conversation cost, request by request, with an upstream that caches prompts. In tokens of fresh input. */
+/**
+ * What the views of a conversation cost, request by request, with an upstream that caches prompts.
+ * In tokens of fresh input.
+ */
 import { readChatRequest } from '../../src/protocol/chat/request.ts';
 import { textOf } from '../../src/protocol/json/spans.ts';
 import { counter, type Viewed } from './view-of.ts';
 
-/** Tokens around what a summarizer reads, and the price of each that it writes (see `src/memory/replay/phases.ts`). */
+/**
+ * Tokens around what a summarizer reads, and the price of each that it writes (see
+ * `src/memory/replay/phases.ts`).
+ */
 const PROMPT = 600;
 const WRITTEN = 4;
 
@@ -13,7 +19,10 @@ export interface Bill {
   readonly arrays: number;
 }
 
-/** The bills up to each of the requests, which follow one another. Summaries weigh as much as they may. */
+/**
+ * The bills up to each of the requests, which follow one another. Summaries weigh as much as they
+ * may.
+ */
 export function billsOf(requests: readonly Viewed[], cachedShare: number): Bill[] {
   let views = 0;
   let arrays = 0;
@@ -30,14 +39,18 @@ export function billsOf(requests: readonly Viewed[], cachedShare: number): Bill[
   });
 }
 
-/** Tokens of the messages with which two views begin. What follows the first one that differs is not cached. */
+/**
+ * Tokens of the messages with which two views begin. What follows the first one that differs is not
+ * cached.
+ */
 function cachedIn(earlier: Viewed, viewed: Viewed): number {
   const before = sentIn(earlier);
   const now = sentIn(viewed);
   const same = now.findIndex(({ json }, index) => json !== before[index]?.json);
   if (same < 0) return Math.min(earlier.plan.replay.after, viewed.plan.replay.after);
   const { summary } = viewed.view;
-  // The words of a summary are shorter than they may be: what stands behind it is counted from the view's end.
+  // The words of a summary are shorter than they may be: what stands behind it is counted from the
+  // view's end.
   const block = summary && JSON.stringify(summary.block).slice(1, -1);
   const isBehind = block !== undefined && !now.slice(0, same).some(({ json }) => json.includes(block));
   return isBehind
@@ -68,7 +81,10 @@ function sum(messages: readonly Sent[]): number {
   return messages.reduce((total, { tokens }) => total + tokens, 0);
 }
 
-/** What a summarizer reads and writes, where the view has a summary that the one before did not have. */
+/**
+ * What a summarizer reads and writes, where the view has a summary that the one before did not
+ * have.
+ */
 function summaryCost(earlier: Viewed | undefined, { plan }: Viewed): number {
   const { prefix, history } = plan;
   const known = earlier?.plan.prefix;

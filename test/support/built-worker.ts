@@ -1,6 +1,7 @@
 /**
- * The Worker as worker-build.ts has built it, on a free port and with storage of its own that goes when it is closed. It is the runtime of
- * `wrangler dev` without wrangler: a command line, a bundler and a proxy before each Worker are more than half of what a start costs.
+ * The Worker as worker-build.ts has built it, on a free port and with storage of its own that goes
+ * when it is closed. It is the runtime of `wrangler dev` without wrangler: a command line, a
+ * bundler and a proxy before each Worker are more than half of what a start costs.
  */
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';

@@ -1,4 +1,7 @@
-/** Answers of the Responses API as the chat answers that say the same: to be read by tests that know chat alone. */
+/**
+ * Answers of the Responses API as the chat answers that say the same: to be read by tests that know
+ * chat alone.
+ */
 
 type Json = Record<string, unknown>;
 
@@ -6,7 +9,10 @@ interface Item extends Json {
   readonly type: string;
 }
 
-/** An answer as it came, or, where it is one of the Responses API, as a `chat.completion` or a stream of its chunks. */
+/**
+ * An answer as it came, or, where it is one of the Responses API, as a `chat.completion` or a
+ * stream of its chunks.
+ */
 export async function chatFromResponses(response: Response): Promise<Response> {
   const { status, statusText } = response;
   const headers = new Headers(response.headers);

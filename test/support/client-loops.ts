@@ -1,4 +1,7 @@
-/** Clients of the Responses API with the loops that they bring: each calls its tool until the model does not ask for it any more. */
+/**
+ * Clients of the Responses API with the loops that they bring: each calls its tool until the model
+ * does not ask for it any more.
+ */
 import { createOpenAI } from '@ai-sdk/openai';
 import { Agent, OpenAIProvider, Runner, type Session, setTracingDisabled, tool } from '@openai/agents';
 import { generateText, jsonSchema, stepCountIs, streamText, tool as toolOf } from 'ai';

@@ -3,7 +3,10 @@
 /** Removes every tool output of all turns but the last. */
 export const COMPACT_OLD_TURNS = { mode: 'compact', compact_trigger_turns: 1, compact_keep: 1 };
 
-/** Two turns: in the first, `read_file` is called once for each output, by `call_1`, `call_2`, …; the second says thanks. */
+/**
+ * Two turns: in the first, `read_file` is called once for each output, by `call_1`, `call_2`, …;
+ * the second says thanks.
+ */
 export function conversationOf(outputs: readonly string[]) {
   return [
     { role: 'system' as const, content: 'You help with files.' },

@@ -1,4 +1,6 @@
-/** A Worker before an upstream that tests control: what one file of the end-to-end suite talks to. */
+/**
+ * A Worker before an upstream that tests control: what one file of the end-to-end suite talks to.
+ */
 import OpenAI, { type ClientOptions } from 'openai';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import type { Report } from '../../src/memory/plan/report.ts';
@@ -44,7 +46,10 @@ export interface Deployment {
   readonly worker: WorkerServer;
   readonly upstream: Upstream;
   readonly summarizer: Summarizer;
-  /** What completions are asked for over: all that is below speaks chat, and this goes over the wire. */
+  /**
+   * What completions are asked for over: all that is below speaks chat, and this goes over the
+   * wire.
+   */
   readonly protocol: Protocol;
   /** Says so for the tests of the block that it is called in. */
   over(protocol: Protocol): void;
@@ -62,7 +67,10 @@ export interface Deployment {
   chat(body: object | string, headers?: Record<string, string>): Promise<Response>;
   /** The same, and the answer is as it came over the wire. */
   wire(body: object | string, headers?: Record<string, string>): Promise<Response>;
-  /** The same for the report, streaming or not. Rejects an answer other than 200. The messages stand last in the body. */
+  /**
+   * The same for the report, streaming or not. Rejects an answer other than 200. The messages stand
+   * last in the body.
+   */
   ask(
     body: { messages: object[]; [field: string]: unknown },
     headers?: Record<string, string>,

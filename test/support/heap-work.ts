@@ -1,4 +1,7 @@
-/** Work under a small heap: `node --max-old-space-size=64 test/support/heap-work.ts NAME`. Its exit code says whether it came to its end. */
+/**
+ * Work under a small heap: `node --max-old-space-size=64 test/support/heap-work.ts NAME`. Its exit
+ * code says whether it came to its end.
+ */
 import { createTokenCounter, loadTokenize } from '../../src/memory/tokens/tokens.ts';
 import { readChatRequest } from '../../src/protocol/chat/request.ts';
 import { collectLedger } from '../../src/summary/text/ledger.ts';
@@ -40,7 +43,8 @@ function bodyOf(begin: string, next: (n: number, isEarly: boolean) => string, en
 
 /** One half is parted by spaces, the other stands in one row. */
 function bodyOfIds(): Uint8Array {
-  // Letters and digits by turns, and all of one length: each is a literal, and none is better than the others.
+  // Letters and digits by turns, and all of one length: each is a literal, and none is better than
+  // the others.
   const id = (n: number): string => `a${(n * 7919 + 36 ** 5).toString(36)}1`;
   return bodyOf('"', (n, isEarly) => `${id(n)}${isEarly ? ' ' : ','}`, '"');
 }

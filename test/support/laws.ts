@@ -1,4 +1,7 @@
-/** The laws of a view, as checks that return what breaks them. Used on generated conversations and on recorded ones. */
+/**
+ * The laws of a view, as checks that return what breaks them. Used on generated conversations and
+ * on recorded ones.
+ */
 
 import { heldMessages } from '../../src/memory/conversation/bonds.ts';
 import { type History, messagesOf as unitMessages } from '../../src/memory/conversation/history.ts';
@@ -59,7 +62,10 @@ function changedBytes(viewed: Viewed): string[] {
   return [];
 }
 
-/** What a placeholder stands for must be what the caller sent, under the ref that the placeholder names. */
+/**
+ * What a placeholder stands for must be what the caller sent, under the ref that the placeholder
+ * names.
+ */
 function lostContents(viewed: Viewed): string[] {
   const { view } = viewed;
   const sent = messagesOf(viewed);
@@ -94,7 +100,10 @@ function originalOf({ request }: Viewed, { kind, message, call }: Removal): stri
   return json?.includes('data:') ? json : undefined;
 }
 
-/** Around the marker of an offloaded output stand its beginning and its end; white space at the cut may go. */
+/**
+ * Around the marker of an offloaded output stand its beginning and its end; white space at the cut
+ * may go.
+ */
 function showsBothEnds({ request }: Viewed, { message, replacement, ref }: Removal): boolean {
   const text = request.messages[message]?.content().weight.texts.join('\n') ?? '';
   const shown = replacement.split('\n');
@@ -126,7 +135,10 @@ function longerReplacements({ view }: Viewed): string[] {
   });
 }
 
-/** By message that goes up: its index in the caller's array; undefined for what a summary has put in. */
+/**
+ * By message that goes up: its index in the caller's array; undefined for what a summary has put
+ * in.
+ */
 function keptIndices({ request, view }: Viewed): (number | undefined)[] {
   const own = { pair: 2, alone: 1, request: 0 }[view.summary?.form ?? 'request'];
   const place = Math.min(...view.dropped);
@@ -136,7 +148,10 @@ function keptIndices({ request, view }: Viewed): (number | undefined)[] {
   ]);
 }
 
-/** Whole units leave the view from the beginning on, all of them but the request that is being worked on. */
+/**
+ * Whole units leave the view from the beginning on, all of them but the request that is being
+ * worked on.
+ */
 function brokenLeavingOut({ plan, view }: Viewed): string[] {
   const { history, strategy, prefix, trimmed } = plan;
   const { summary, trim, dropped } = view;
@@ -167,7 +182,10 @@ function unitsBefore(history: History, unit: number): number[] {
   return covered.toSorted((a, b) => a - b);
 }
 
-/** By message of results: the message that makes the call. Pairs by position; a further result is of the same turn. */
+/**
+ * By message of results: the message that makes the call. Pairs by position; a further result is of
+ * the same turn.
+ */
 export function callersOf({ messages, units }: Pick<History, 'messages' | 'units'>): {
   readonly callers: ReadonlyMap<number, number>;
   /** Messages with a call that has no result. */
@@ -197,7 +215,10 @@ export function callersOf({ messages, units }: Pick<History, 'messages' | 'units
   };
 }
 
-/** No result stands in a view without its call, no call without all of its results; a call that waits for one never goes. */
+/**
+ * No result stands in a view without its call, no call without all of its results; a call that
+ * waits for one never goes.
+ */
 function brokenPairs({ plan, view }: Viewed): string[] {
   const { callers, open } = callersOf(plan.history);
   return [
@@ -222,7 +243,8 @@ function brokenSummary(viewed: Viewed): string[] {
   const { prefix } = plan;
   if (!prefix) return ['a summary without a prefix'];
   const request = summary.request?.message;
-  // Where more has left the view than the summary covers, its form is that of the first unit that stays.
+  // Where more has left the view than the summary covers, its form is that of the first unit that
+  // stays.
   const stays = trim ? plan.trimmed?.prefix?.unit : prefix.unit;
   const covered = unitsBefore(history, prefix.unit);
   const shown = messagesOf(viewed).filter((message) =>
@@ -246,7 +268,10 @@ function turnOf(history: History, unit: number): number | undefined {
   return turn === undefined ? undefined : history.units[turn]?.first;
 }
 
-/** Preamble, open unit and fresh results are never edited; with retrieval, what is large may be offloaded even there. */
+/**
+ * Preamble, open unit and fresh results are never edited; with retrieval, what is large may be
+ * offloaded even there.
+ */
 function editedWhatIsProtected({ plan, view, request, options }: Viewed): string[] {
   const { history } = plan;
   const offloadedAtSight = (removal: Removal): boolean =>
@@ -270,7 +295,10 @@ function editedWhatIsProtected({ plan, view, request, options }: Viewed): string
   });
 }
 
-/** The stability law: the earlier view is a prefix of the later one, unless the later one says that the frontier moved. */
+/**
+ * The stability law: the earlier view is a prefix of the later one, unless the later one says that
+ * the frontier moved.
+ */
 export function brokenPrefix(earlier: Viewed, later: Viewed): string[] {
   if (later.report.frontier.moved) return [];
   const before = messagesOf(earlier);

@@ -2,7 +2,10 @@
 import { recording } from '../../fixtures/recording.ts';
 import type { Report } from '../../src/memory/plan/report.ts';
 
-/** What Precis adds to a completion, to the last chunk of a stream, or to the answer of `/v1/compact`. */
+/**
+ * What Precis adds to a completion, to the last chunk of a stream, or to the answer of
+ * `/v1/compact`.
+ */
 export interface WithMemory {
   memory?: Report;
 }

@@ -1,4 +1,7 @@
-/** Mutations of valid JSON, as odd upstreams send them: values that are replaced, left out, or joined by a null. */
+/**
+ * Mutations of valid JSON, as odd upstreams send them: values that are replaced, left out, or
+ * joined by a null.
+ */
 import fc from 'fast-check';
 
 /** One change: it is made at one of the places of the value that it is applied to. */

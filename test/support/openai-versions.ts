@@ -1,4 +1,7 @@
-/** The `openai` clients that callers use, by their major version: each as its own package, since their checks of a stream differ. */
+/**
+ * The `openai` clients that callers use, by their major version: each as its own package, since
+ * their checks of a stream differ.
+ */
 import type OpenAI from 'openai';
 import type { ClientOptions } from 'openai';
 import { KEY } from './deployment.ts';

@@ -3,7 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const GIVE_UP_MS = 20_000;
 
-/** Resolves when `holds` does; rejects, with what was waited for, when it never does. @param giveUpMs milliseconds until then */
+/**
+ * Resolves when `holds` does; rejects, with what was waited for, when it never does.
+ *
+ * @param giveUpMs milliseconds until then
+ */
 export async function until(
   what: string,
   holds: () => boolean | Promise<boolean>,

@@ -1,4 +1,6 @@
-/** What the next move would have a summary stand for, and waiting until the background has made it. */
+/**
+ * What the next move would have a summary stand for, and waiting until the background has made it.
+ */
 import type { MemoryStrategyRequest } from '../../src/memory/strategy/strategy.ts';
 import { Tenants } from '../../src/tenant/identity.ts';
 import type { Sent } from './agent-caller.ts';
@@ -12,8 +14,8 @@ export const SECRET = 'secret-of-a-deployment-that-is-planned';
 const tenants = new Tenants(SECRET);
 
 /**
- * Waits until the summary is made that the request has had prepared; at once where it had none. The strategy must set `min_reclaim_tokens`: prices are not
- * known here.
+ * Waits until the summary is made that the request has had prepared; at once where it had none. The
+ * strategy must set `min_reclaim_tokens`: prices are not known here.
  */
 export async function prepared(
   deployment: Deployment,

@@ -1,6 +1,7 @@
 /**
- * The protocols that Precis speaks, as one table. A case is written in chat's terms, and what lies between it and the wire translates: the body that
- * is sent, what the upstream saw, the answer. So one text of a suite runs over each of them, before one Worker:
+ * The protocols that Precis speaks, as one table. A case is written in chat's terms, and what lies
+ * between it and the wire translates: the body that is sent, what the upstream saw, the answer. So
+ * one text of a suite runs over each of them, before one Worker:
  *
  *     describe.each(PROTOCOLS)('what it is about, over $name', (protocol) => {
  *       deployment.over(protocol);
@@ -31,9 +32,15 @@ export interface Protocol {
   elements(messages: readonly Json[]): Json[];
   /** A part of a user message, as it is kept and given back. */
   part(part: unknown): unknown;
-  /** Messages as they are read back when nothing is done to them: calls that follow each other are one message where they are items. */
+  /**
+   * Messages as they are read back when nothing is done to them: calls that follow each other are
+   * one message where they are items.
+   */
   read(messages: readonly Json[]): Json[];
-  /** A body that a test writes letter by letter, with the conversation in the field of this protocol. Its elements stay. */
+  /**
+   * A body that a test writes letter by letter, with the conversation in the field of this
+   * protocol. Its elements stay.
+   */
   text(chat: string): string;
   /** A request that the upstream saw, its body as chat would have it; `rawBody` is as it came. */
   seen(request: RecordedRequest): RecordedRequest;

@@ -1,6 +1,7 @@
 /**
- * A model that reads a book with the tool of a client, some chapters in each step, and at last says the words that it has found in them. A
- * word is only found in an output that comes in full while the model has not answered it yet, so a right answer proves that all of them did.
+ * A model that reads a book with the tool of a client, some chapters in each step, and at last says
+ * the words that it has found in them. A word is only found in an output that comes in full while
+ * the model has not answered it yet, so a right answer proves that all of them did.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { refsIn } from '../../src/memory/edits/placeholder.ts';
@@ -80,7 +81,10 @@ export class ReadingModel {
     this.looksUp = true;
   }
 
-  /** One request of the Responses API. A request without tools, for the title of a conversation, is none of the reading. */
+  /**
+   * One request of the Responses API. A request without tools, for the title of a conversation, is
+   * none of the reading.
+   */
   readonly behaviour = (_: IncomingMessage, response: ServerResponse, recorded: RecordedRequest): void => {
     const { body } = recorded;
     const id = `reading_${this.answers++}`;

@@ -1,4 +1,6 @@
-/** A summarizer that tests hold back and let fail, and a caller that goes on with a conversation. */
+/**
+ * A summarizer that tests hold back and let fail, and a caller that goes on with a conversation.
+ */
 
 import type { Memory } from '../../src/storage/conversation/memories.ts';
 import { HEADINGS, NONE } from '../../src/summary/text/headings.ts';
@@ -129,7 +131,10 @@ export class Talk {
     return said;
   }
 
-  /** Rounds with questions of these numbers, each remembered before the next one where one is due by `due`. */
+  /**
+   * Rounds with questions of these numbers, each remembered before the next one where one is due by
+   * `due`.
+   */
   async rounds(from: number, to: number, due = 3): Promise<Said[]> {
     const said: Said[] = [];
     for (let n = from; n <= to; n++) {

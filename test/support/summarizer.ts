@@ -1,6 +1,7 @@
 /**
- * A summarizer for tests: an upstream that answers each request for a summary, in the manner that a test asks for. What it read can
- * be told from its answers: each has a token of its own and names the messages that it was made from.
+ * A summarizer for tests: an upstream that answers each request for a summary, in the manner that a
+ * test asks for. What it read can be told from its answers: each has a token of its own and names
+ * the messages that it was made from.
  */
 
 import type { ServerResponse } from 'node:http';
@@ -303,7 +304,9 @@ export function question(topic: string, number: number): Message {
   };
 }
 
-/** A system message, and turns of which the last waits for its answer: turn n asks in message 2n-1. */
+/**
+ * A system message, and turns of which the last waits for its answer: turn n asks in message 2n-1.
+ */
 export function conversation(topic: string, turns: number): Message[] {
   const over = Array.from({ length: turns - 1 }, (_, at) => turn(topic, at + 1));
   return [{ role: 'system', content: 'You weigh things.' }, ...over.flat(), question(topic, turns)];

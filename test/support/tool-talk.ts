@@ -1,11 +1,17 @@
-/** A conversation of questions, calls and answers, of which placeholders take away a half and only a summary the rest. */
+/**
+ * A conversation of questions, calls and answers, of which placeholders take away a half and only a
+ * summary the rest.
+ */
 import { type Message, rows } from './agent-run.ts';
 import { question, turn } from './summarizer.ts';
 
 /** Messages in a turn that is over: question, call, output, answer. */
 const TURN = 4;
 
-/** Turns of about 1 300 tokens, half of them the output; the last one waits for its call. Turn n asks in message 4n − 3. */
+/**
+ * Turns of about 1 300 tokens, half of them the output; the last one waits for its call. Turn n
+ * asks in message 4n − 3.
+ */
 export function toolTalk(topic: string, turns: number): Message[] {
   const over = Array.from({ length: turns - 1 }, (_, at): Message[] => {
     const [asked = question(topic, at + 1), answer = asked] = turn(topic, at + 1);

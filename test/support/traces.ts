@@ -11,7 +11,10 @@ export interface Trace extends ChatBody {
   readonly file: string;
 }
 
-/** Where the recorded conversations lie; they are data under their own licences and no part of this repository. */
+/**
+ * Where the recorded conversations lie; they are data under their own licences and no part of this
+ * repository.
+ */
 export function tracesDir(): string | undefined {
   const dir = process.env.TRACES_DIR ?? join(ROOT, '../shared/traces');
   return existsSync(dir) ? dir : undefined;
@@ -42,14 +45,20 @@ export function readTraces(): Trace[] {
 
 const encoder = new TextEncoder();
 
-/** A sample: the demo's conversation, and of each file of recorded ones (if they are there) the shortest. `npm run test:traces` takes all. */
+/**
+ * A sample: the demo's conversation, and of each file of recorded ones (if they are there) the
+ * shortest. `npm run test:traces` takes all.
+ */
 export function sampleTraces(): Trace[] {
   return [...Map.groupBy(readTraces(), (trace) => trace.file).values()].flatMap(
     (traces) => traces.toSorted((a, b) => a.messages.length - b.messages.length)[0] ?? [],
   );
 }
 
-/** The bodies of a conversation's requests, one for each request point: every prefix that ends before an assistant message. */
+/**
+ * The bodies of a conversation's requests, one for each request point: every prefix that ends
+ * before an assistant message.
+ */
 export function* requestsOf(trace: Trace): Generator<Uint8Array> {
   const messages = trace.messages.map((message) => JSON.stringify(message));
   const tools = trace.tools ? `,"tools":${JSON.stringify(trace.tools)}` : '';

@@ -1,4 +1,7 @@
-/** The way of a request through the core, without HTTP and storage: what `src/view/make-view.ts` does, in memory. */
+/**
+ * The way of a request through the core, without HTTP and storage: what `src/view/make-view.ts`
+ * does, in memory.
+ */
 
 import { prefixHashes } from '../../src/memory/conversation/prefix-hash.ts';
 import { createContentFacts } from '../../src/memory/edits/compact.ts';

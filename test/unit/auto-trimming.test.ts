@@ -36,7 +36,10 @@ const view = (messages: Message[], more: AutoInput = {}, options: ViewOptions = 
 const shown = (viewed: Viewed): string[] =>
   messagesOf(viewed).map(({ content }) => String(content).split('\n')[0] ?? '');
 
-/** Four turns behind a system message, and a question: what a summary covers, one answer that is trimmed, and the tail. */
+/**
+ * Four turns behind a system message, and a question: what a summary covers, one answer that is
+ * trimmed, and the tail.
+ */
 const MESSAGES = [system('s'), ...talk(4), user('next?')];
 
 describe('what auto trims', () => {
@@ -78,8 +81,8 @@ describe('what auto trims', () => {
     expect(line).toBe('⟦removed: messages 8-8; reason=trimmed⟧');
   });
 
-  // BUG: `PhaseMover.trimmedSpan` begins at `prefix?.end ?? 0`, which is a message of the preamble that stays. Fix: the first message from
-  // there on that is none, as in `showSummary`.
+  // BUG: `PhaseMover.trimmedSpan` begins at `prefix?.end ?? 0`, which is a message of the preamble
+  // that stays. Fix: the first message from there on that is none, as in `showSummary`.
   it('is named from its first message on, the preamble left out', () => {
     const viewed = view([system('s'), ...talk(3), user('next?')]);
     expect(viewed.view.dropped).toEqual(new Set([1, 2, 3, 4]));

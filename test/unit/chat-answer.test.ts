@@ -25,7 +25,10 @@ const bodyOf = (...choices: Said[]) => ({
   })),
 });
 
-/** The events of a stream that says the same, text in parts of one to three characters, choices in turns. */
+/**
+ * The events of a stream that says the same, text in parts of one to three characters, choices in
+ * turns.
+ */
 function eventsOf(...choices: Said[]): string[] {
   const chunk = (index: number, delta: object, finish: string | null = null): string =>
     JSON.stringify({ id: '1', choices: [{ index, delta, finish_reason: finish }] });

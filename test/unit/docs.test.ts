@@ -203,6 +203,37 @@ describe.each(PAGES)('%s', (page) => {
   });
 });
 
+describe('the comments', () => {
+  it('are wrapped at 100 columns, but for code and long words', () => {
+    const folders = ['src', 'test', 'tools', 'fixtures', 'bench', 'demo'];
+    const files = folders.flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((path) =>
+        join(folder, path),
+      ),
+    );
+    const long = files
+      .filter((path) => path.endsWith('.ts'))
+      .flatMap((path) =>
+        read(path)
+          .split('\n')
+          .map((line, index) => ({ at: `${path}:${index + 1}`, line })),
+      )
+      .filter(({ line }) => /^\s*(?:\/\/|\/\*\*|\*) \S/.test(line) && [...line].length > 100)
+      // A word that no line holds: an address, a signature.
+      .filter(({ line }) =>
+        /\S\s+\S/.test(
+          [...line]
+            .slice(0, 100)
+            .join('')
+            .replace(/^\s*\S+\s+/, ''),
+        ),
+      );
+
+    expect(files.length).toBeGreaterThan(400);
+    expect(long.map(({ at }) => at)).toEqual([]);
+  });
+});
+
 describe.each(['ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'src/storage/storage-schema.md'])(
   '%s',
   (page) => {

@@ -80,7 +80,10 @@ describe('a text within so many tokens', () => {
 });
 
 describe('the most elements that fit', () => {
-  /** Counts a token for each word, and many more where several stand together: a whole has more than its parts. */
+  /**
+   * Counts a token for each word, and many more where several stand together: a whole has more than
+   * its parts.
+   */
   function strange(): { counter: TokenCounter; wholes: () => number } {
     let wholes = 0;
     const counter = createTokenCounter((text) => {

@@ -6,7 +6,10 @@ import { billsOf } from '../support/bill.ts';
 import { body, lines, step, user } from '../support/chat.ts';
 import { type ViewOptions, viewOf, viewsOf } from '../support/view-of.ts';
 
-/** What a conversation may cost beyond one that nothing was done to, and how many requests of mean growth behind a jump. */
+/**
+ * What a conversation may cost beyond one that nothing was done to, and how many requests of mean
+ * growth behind a jump.
+ */
 const REGRET = 0.03;
 const REQUESTS_AHEAD = 5;
 /** A jump that is made goes on until it has freed so many times the floor. */
@@ -23,7 +26,10 @@ function floorAt(cached: number, points: number, growth: number, fixed = 3): Flo
 }
 
 describe('the square-root rule', () => {
-  /** R is what stands behind the first byte that changes. x solves x² = 2·(1 − a)/a·g·(R − x): what is freed is not sent anew. */
+  /**
+   * R is what stands behind the first byte that changes. x solves x² = 2·(1 − a)/a·g·(R − x): what
+   * is freed is not sent anew.
+   */
   it.each([
     { a: 0.5, growth: 100, R: 750, x: 300 },
     { a: 0.5, growth: 100, R: 6_400, times: GENEROSITY, x: 3_200 },
@@ -74,7 +80,8 @@ describe('the square-root rule', () => {
 
 describe('the regret', () => {
   it('asks a move to free what it would cost beyond its share, by hand', () => {
-    // One request of 1 000 tokens; the second has 2 000, of which a move keeps 100 in the cache and pays a summarizer 5 000.
+    // One request of 1 000 tokens; the second has 2 000, of which a move keeps 100 in the cache and
+    // pays a summarizer 5 000.
     const floor = new Floor(0.1, 0);
     floor.settle(1_000, 1_000, undefined, 0);
     const later = REQUESTS_AHEAD * (0.1 * 2_000 + 1_000);

@@ -1,4 +1,7 @@
-/** What items weigh that hold media: a flat price wherever an image or a file stands; base64 in a text is text. */
+/**
+ * What items weigh that hold media: a flat price wherever an image or a file stands; base64 in a
+ * text is text.
+ */
 import { describe, expect, it } from 'vitest';
 import { readResponsesRequest } from '../../src/protocol/responses/request.ts';
 import { counter, viewOf, viewOfRequest } from '../support/view-of.ts';

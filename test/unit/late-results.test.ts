@@ -1,4 +1,7 @@
-/** Results that come after the model was asked again: what a view once left out does not return, and pairs stay whole. */
+/**
+ * Results that come after the model was asked again: what a view once left out does not return, and
+ * pairs stay whole.
+ */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { messagesOf as messagesIn, readHistory } from '../../src/memory/conversation/history.ts';
@@ -50,8 +53,8 @@ const CASES: [modes: string, views: fc.Arbitrary<Case>][] = [
 ];
 
 /**
- * Messages with a call that a further result has been given to since an earlier request, and all results of theirs. A unit comes back
- * whole, so what stands in one with such a result does too.
+ * Messages with a call that a further result has been given to since an earlier request, and all
+ * results of theirs. A unit comes back whole, so what stands in one with such a result does too.
  */
 function recalled(earlier: Viewed, later: Viewed): ReadonlySet<number> {
   const { history } = later.plan;
@@ -91,7 +94,8 @@ describe.each(CASES)('late results in %s', (_, planned) => {
     fc.assert(
       fc.property(planned, ([body, input, options]) => {
         let earlier: Viewed | undefined;
-        // What exceeds the window is looked at once more at the last request point, and that move does not stay.
+        // What exceeds the window is looked at once more at the last request point, and that move
+        // does not stay.
         const { context_window_tokens: _, ...roomy } = input as AutoRequest;
         for (const viewed of viewsOf(body, roomy, options)) {
           if (earlier) expect(returned(earlier, viewed)).toEqual([]);

@@ -19,7 +19,10 @@ const frameOf = (event: Json): Uint8Array =>
     ? eventFrame(event.type, JSON.stringify(event))
     : dataFrame(JSON.stringify(event));
 
-/** What the caller sees of the answers, each a list of events, and the bodies that went up between them. */
+/**
+ * What the caller sees of the answers, each a list of events, and the bodies that went up between
+ * them.
+ */
 function streamed(format: AnswerFormat, answers: readonly (readonly unknown[])[]): string {
   const joined = format.joinStreams(OURS, () => true);
   const seen = format.stream(() => ({}) as never, undefined);

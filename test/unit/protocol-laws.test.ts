@@ -17,10 +17,16 @@ const RUNS = { numRuns: 60, endOnFailure: true };
 
 type Json = Record<string, unknown>;
 
-/** Messages as items say them: an answer without words has no words, and is one message with the calls behind it. */
+/**
+ * Messages as items say them: an answer without words has no words, and is one message with the
+ * calls behind it.
+ */
 const asSaid = (messages: readonly Json[]): Json[] => messagesOf(itemsOf(messages));
 
-/** What items can say of a conversation: who speaks once in a row, says something, and has no fields but those of all. */
+/**
+ * What items can say of a conversation: who speaks once in a row, says something, and has no fields
+ * but those of all.
+ */
 function spokenApart(body: ConversationBody): ConversationBody {
   const messages: Json[] = [];
   for (const { role, content, tool_calls, tool_call_id } of body.messages as readonly Json[]) {

@@ -296,7 +296,9 @@ describe('a request that goes on', () => {
 });
 
 describe('upstreams that are less exact', () => {
-  /** The answers' events in the words of one upstream; the last one is left without another round. */
+  /**
+   * The answers' events in the words of one upstream; the last one is left without another round.
+   */
   function told(answers: readonly Json[][], most = 3) {
     let text = '';
     const joined = join<JoinedStreams>('joinStreams', most, (streams, at) => {
@@ -398,7 +400,11 @@ describe('an upstream that numbers no items', () => {
     role: 'assistant',
     content: [{ type: 'output_text', text: words, annotations: [] }],
   });
-  /** As llama.cpp tells an answer: all items begin before the first one ends. @param named whether calls have ids of their own */
+  /**
+   * As llama.cpp tells an answer: all items begin before the first one ends.
+   *
+   * @param named whether calls have ids of their own
+   */
   const llama = (id: string, words: string, named: boolean, ...called: string[]): Event[] => {
     const message = text(`msg_${id}`, words);
     const calls = called.map((name, at) => ({

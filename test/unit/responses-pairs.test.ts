@@ -1,4 +1,7 @@
-/** Calls and results of every kind that the Responses API has: no view parts them, however little of a conversation it shows. */
+/**
+ * Calls and results of every kind that the Responses API has: no view parts them, however little of
+ * a conversation it shows.
+ */
 import { describe, expect, it } from 'vitest';
 import { readResponsesRequest } from '../../src/protocol/responses/request.ts';
 import { responsesViolations } from '../../tools/upstream/strict-responses.ts';

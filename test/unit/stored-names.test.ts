@@ -6,7 +6,9 @@ import { readResponsesRequest } from '../../src/protocol/responses/request.ts';
 const nothing = { items: new Set<string>(), tools: new Set<string>() };
 const message = { role: 'user', content: 'Hello' };
 
-/** The field for which a body of one of the protocols is refused; undefined where it names nothing. */
+/**
+ * The field for which a body of one of the protocols is refused; undefined where it names nothing.
+ */
 function found(protocol: 'chat' | 'responses', body: object | string, opened = nothing): string | undefined {
   const bytes = new TextEncoder().encode(typeof body === 'string' ? body : JSON.stringify(body));
   const read = protocol === 'chat' ? readChatRequest(bytes) : readResponsesRequest(bytes);

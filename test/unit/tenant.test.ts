@@ -1,4 +1,7 @@
-/** Tenants: keys of their own for each purpose, what earlier versions have named and sealed, and the rotation of the secret. */
+/**
+ * Tenants: keys of their own for each purpose, what earlier versions have named and sealed, and the
+ * rotation of the secret.
+ */
 import { Buffer } from 'node:buffer';
 import { describe, expect, it } from 'vitest';
 import { openEnvelope, sealEnvelope } from '../../src/tenant/envelope.ts';

@@ -48,7 +48,10 @@ function comesBack(body: ConversationBody, input: MemoryStrategyRequest, options
   return viewOf({ ...body, messages: messagesOf(viewOf(body, input, options)) }, input, options);
 }
 
-/** The array at each request point: before an assistant message that follows a user or tool message, and whole. */
+/**
+ * The array at each request point: before an assistant message that follows a user or tool message,
+ * and whole.
+ */
 function requestsOf(body: ConversationBody): ConversationBody[] {
   const spoken = body.messages.map((message) => message.role);
   const points = body.messages.flatMap((message, index) => {
@@ -172,7 +175,8 @@ describe('a view that comes back as the array', () => {
   it('is left as it is by every mode but auto', () => {
     fc.assert(
       fc.property(conversation, strategy, (body, input) => {
-        // What once freed too little may free enough together with what is already gone, or the other way round.
+        // What once freed too little may free enough together with what is already gone, or the
+        // other way round.
         const settled = { ...input, min_reclaim_tokens: 0 };
         expect(messagesOf(comesBack(body, settled))).toEqual(messagesOf(viewOf(body, settled)));
       }),
@@ -205,7 +209,8 @@ describe('a view that comes back as the array', () => {
     let over = 0;
     fc.assert(
       fc.property(autoCase, ([body, input, options]) => {
-        // A repeat that was not there when its output was passed is there in the new array; a summary is a part of it.
+        // A repeat that was not there when its output was passed is there in the new array; a
+        // summary is a part of it.
         const {
           context_window_tokens: _,
           token_budget,

@@ -89,7 +89,8 @@ const ANSWER = assistant('This is the answer.');
 /**
  * A request of a conversation, by another isolate.
  *
- * @param before is awaited before each call of the bucket and of the object, by the name of the method
+ * @param before is awaited before each call of the bucket and of the object, by the name of the
+ *   method
  */
 function racingApp(id: string, before: (method: string) => Promise<void>) {
   const raced = <Target extends object>(target: Target): Target =>

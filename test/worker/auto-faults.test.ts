@@ -19,7 +19,10 @@ const TALK = { ...AUTO, token_budget: 2_500, keep_last_n_turns: 1 };
 
 let made = 0;
 
-/** A run that no other test has sent: of its outputs one is offloaded, one is said again, and others are compacted. */
+/**
+ * A run that no other test has sent: of its outputs one is offloaded, one is said again, and others
+ * are compacted.
+ */
 function run(steps = 9): object {
   const own = made++;
   const all = Array.from({ length: steps }, (_, index) => {

@@ -1043,7 +1043,10 @@ describe.each([
   const unnamed = () =>
     conversation(evicted, conversationName(`tenant${made++}`, undefined, { hash: 'opening' }));
   const opening: Boundary = { prefixHash: 'opening', end: 2, sequence: 1 };
-  /** A claim of one of several arrays, which the opening and every second message before it may serve as a base. */
+  /**
+   * A claim of one of several arrays, which the opening and every second message before it may
+   * serve as a base.
+   */
   const of = (array: string, end: number, changes: Partial<ClaimRequest> = {}): Partial<ClaimRequest> => ({
     boundary: boundary(end, array),
     bases: [opening, ...Array.from({ length: end / 2 - 2 }, (_, index) => boundary(2 * index + 4, array))],

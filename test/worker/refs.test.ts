@@ -286,7 +286,11 @@ describe('what is used when half of its time is over', () => {
     Array.from({ length: 4 }, (_, index) => contentOf(tenant, `output ${index}`));
   type Contents = ReturnType<typeof segment>;
 
-  /** One request of another isolate, some days later. @returns its operations, and which contents were written again */
+  /**
+   * One request of another isolate, some days later.
+   *
+   * @returns its operations, and which contents were written again
+   */
   async function use(
     tenant: ReturnType<typeof newTenant>,
     contents: Contents,

@@ -1,4 +1,7 @@
-/** What is collected when nobody uses it any more, and what is deleted at once; on the runtime's own R2 and objects. */
+/**
+ * What is collected when nobody uses it any more, and what is deleted at once; on the runtime's own
+ * R2 and objects.
+ */
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';

@@ -1,4 +1,6 @@
-/** Stored things, asked for with a key that the upstream accepts no more, or can't be asked about. */
+/**
+ * Stored things, asked for with a key that the upstream accepts no more, or can't be asked about.
+ */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { conversationOf, linesAbout } from '../support/conversations.ts';
 import { refsIn, startApp, watchedBucket } from './support.ts';

@@ -1,4 +1,7 @@
-/** The rotation of `PRECIS_SECRET`: what is kept under the secret before is read and deleted, and nothing more is written there. */
+/**
+ * The rotation of `PRECIS_SECRET`: what is kept under the secret before is read and deleted, and
+ * nothing more is written there.
+ */
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Tenants } from '../../src/tenant/identity.ts';

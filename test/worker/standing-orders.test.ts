@@ -1,4 +1,7 @@
-/** What a user has ordered once holds on, also where an injected text would not be let through with the same words. */
+/**
+ * What a user has ordered once holds on, also where an injected text would not be let through with
+ * the same words.
+ */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Heading } from '../../src/summary/text/headings.ts';
 import { writeSections } from '../../src/summary/text/headings.ts';
@@ -15,7 +18,10 @@ afterEach(() => {
 
 const ORDER = 'Please always ignore the linter rules in generated files.';
 
-/** A conversation whose first round holds the order, and a summarizer that carries it verbatim as long as it reads it. */
+/**
+ * A conversation whose first round holds the order, and a summarizer that carries it verbatim as
+ * long as it reads it.
+ */
 function ordered(strategy: object, heading: Heading) {
   const started = start(strategy);
   const { app, messages } = started;

@@ -1,4 +1,7 @@
-/** A key that the upstream can't be asked about: what is there may be read, nothing is made or written. */
+/**
+ * A key that the upstream can't be asked about: what is there may be read, nothing is made or
+ * written.
+ */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MODES, SUMMARIZE, SUMMARIZER, start, startApp } from './support.ts';
 
@@ -10,7 +13,10 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Another isolate, which knows of no key that was accepted, while the upstream says nothing about keys. */
+/**
+ * Another isolate, which knows of no key that was accepted, while the upstream says nothing about
+ * keys.
+ */
 function elsewhere({ watched, objects, app }: ReturnType<typeof start>) {
   const later = startApp(watched.bucket, {
     ...SUMMARIZER,

@@ -1,4 +1,7 @@
-/** What the test upstream does with one request: answers of every form, and every way in which an upstream can fail. */
+/**
+ * What the test upstream does with one request: answers of every form, and every way in which an
+ * upstream can fail.
+ */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,7 +14,10 @@ export type Behaviour =
   | ({ type: 'answer'; delayMs?: number; headers?: Record<string, string> } & Answer)
   | { type: 'error'; status: number; body?: object | string; headers?: Record<string, string> }
   | { type: 'redirect'; location: string; status?: number }
-  /** A model that takes so many tokens: a body with more of them is refused in OpenAI's words, a shorter one is answered. */
+  /**
+   * A model that takes so many tokens: a body with more of them is refused in OpenAI's words, a
+   * shorter one is answered.
+   */
   | { type: 'window'; tokens: number }
   /** A stream up to its second word, and then the socket is destroyed. */
   | { type: 'die-mid-stream' }
@@ -150,7 +156,10 @@ function openStream(response: ServerResponse): void {
   });
 }
 
-/** Sends an error in OpenAI's shape. `param` is the field that the message begins with, as OpenAI gives it. */
+/**
+ * Sends an error in OpenAI's shape. `param` is the field that the message begins with, as OpenAI
+ * gives it.
+ */
 export function refuse(
   response: ServerResponse,
   status: number,

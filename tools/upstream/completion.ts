@@ -1,6 +1,6 @@
 /**
- * One answer of a model in the two forms in which OpenAI's API sends it: a `chat.completion`, or the chunks of a stream.
- * https://platform.openai.com/docs/api-reference/chat-streaming
+ * One answer of a model in the two forms in which OpenAI's API sends it: a `chat.completion`, or
+ * the chunks of a stream. https://platform.openai.com/docs/api-reference/chat-streaming
  */
 
 export interface ToolCall {
@@ -72,8 +72,9 @@ export function completion(answer: Answer, frame: Frame): object {
 }
 
 /**
- * The answer as the events of a stream, without `[DONE]`: the role, the content word by word, each call's id and name and
- * then its arguments in pieces, the finish reason, and the usage on a chunk with no choices if it was asked for.
+ * The answer as the events of a stream, without `[DONE]`: the role, the content word by word, each
+ * call's id and name and then its arguments in pieces, the finish reason, and the usage on a chunk
+ * with no choices if it was asked for.
  */
 export function* chunks(answer: Answer, frame: Frame, includeUsage: boolean): Generator<string> {
   const chunk = (choices: object[], usage: Usage | null = null) =>

@@ -11,7 +11,10 @@ interface Call {
 
 const encoder = new TextEncoder();
 
-/** A chat body as a body of `POST /v1/responses`; its tools stay as they are, so that they weigh the same. */
+/**
+ * A chat body as a body of `POST /v1/responses`; its tools stay as they are, so that they weigh the
+ * same.
+ */
 export function asResponses(body: Uint8Array): Uint8Array {
   return encoder.encode(JSON.stringify(responsesBody(JSON.parse(new TextDecoder().decode(body)))));
 }
@@ -34,7 +37,10 @@ export function responsesTools(tools: unknown): unknown {
   return tools.map(({ type, ...tool }: Json) => ({ type, ...(tool[String(type)] as Json) }));
 }
 
-/** What a body of `POST /v1/responses` says, as a chat body; the messages stand last in it, and the tools weigh what they weigh on the wire. */
+/**
+ * What a body of `POST /v1/responses` says, as a chat body; the messages stand last in it, and the
+ * tools weigh what they weigh on the wire.
+ */
 export function chatBody({ instructions, input, max_output_tokens, ...rest }: Json): Json {
   const limit = max_output_tokens === undefined ? {} : { max_completion_tokens: max_output_tokens };
   const said = Array.isArray(input) ? messagesOf(input) : [{ role: 'user', content: input }];
@@ -48,7 +54,9 @@ export function itemsOf(messages: readonly Json[]): Json[] {
   return messages.flatMap((message) => itemsOfOne(message, custom));
 }
 
-/** @param custom the calls of custom tools so far, by id: their results are items of another type */
+/**
+ * @param custom the calls of custom tools so far, by id: their results are items of another type
+ */
 function itemsOfOne(message: Json, custom: Set<string>): Json[] {
   const { role, content, tool_calls, tool_call_id, ...more } = message;
   if (role === 'tool') {

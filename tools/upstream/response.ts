@@ -1,6 +1,6 @@
 /**
- * One answer of a model in the two forms in which the Responses API sends it: a `response`, or the events of a stream.
- * https://platform.openai.com/docs/api-reference/responses-streaming
+ * One answer of a model in the two forms in which the Responses API sends it: a `response`, or the
+ * events of a stream. https://platform.openai.com/docs/api-reference/responses-streaming
  */
 import { createHash } from 'node:crypto';
 import type { Answer, ToolCall, Usage } from './completion.ts';
@@ -11,11 +11,20 @@ const ANSWERED = 'This is what the upstream has to say.';
 
 /** What only this protocol can say. */
 export interface ResponseAnswer extends Answer {
-  /** The end of the response's id and of its items' ids; the ids of a conversation's items must differ. */
+  /**
+   * The end of the response's id and of its items' ids; the ids of a conversation's items must
+   * differ.
+   */
   readonly id?: string;
-  /** Reasoning that stands before all else: encrypted where the request asks for that, and with a summary where it has words. */
+  /**
+   * Reasoning that stands before all else: encrypted where the request asks for that, and with a
+   * summary where it has words.
+   */
   readonly reasoning?: { readonly encrypted: string; readonly summary?: string };
-  /** Items of tools that the upstream hosts, or of others that nothing here writes; they stand before the calls. */
+  /**
+   * Items of tools that the upstream hosts, or of others that nothing here writes; they stand
+   * before the calls.
+   */
   readonly hosted?: readonly Json[];
   /** Calls of custom tools; their arguments are any text. */
   readonly customCalls?: readonly ToolCall[];

@@ -2,13 +2,16 @@
  * The chat-completions request body as OpenAI's API accepts it, no more and no less.
  * https://platform.openai.com/docs/api-reference/chat/create
  *
- * Upstreams forgive different things; a body without violations is one that none of them refuses for its shape. Two
- * things stay allowed that look wrong: an empty string as content (tools do print nothing), and the same tool_call_id in
- * different turns (real traffic repeats ids).
+ * Upstreams forgive different things; a body without violations is one that none of them refuses
+ * for its shape. Two things stay allowed that look wrong: an empty string as content (tools do
+ * print nothing), and the same tool_call_id in different turns (real traffic repeats ids).
  */
 
 export interface StrictOptions {
-  /** Also ask that the `arguments` of every function call are valid JSON. Off: real traffic holds arguments that are not. */
+  /**
+   * Also ask that the `arguments` of every function call are valid JSON. Off: real traffic holds
+   * arguments that are not.
+   */
   jsonArguments?: boolean;
   /** Let unknown fields of messages pass. */
   lenientFields?: boolean;
@@ -207,7 +210,10 @@ function checkFunction(call: unknown, path: string, options: StrictOptions, repo
   }
 }
 
-/** By position, never by a map over the whole array: an id is answered in the run of tool messages right after its call. */
+/**
+ * By position, never by a map over the whole array: an id is answered in the run of tool messages
+ * right after its call.
+ */
 function checkPairing(messages: unknown[], report: Report): void {
   let asked: { at: number; waiting: Set<string>; answered: Set<string> } | undefined;
   const close = () => {
@@ -248,7 +254,8 @@ function callIds(message: Fields): string[] {
 
 function checkSurrogates(value: unknown, path: string, report: Report): void {
   if (typeof value === 'string') {
-    // A regular expression in unicode mode sees pairs as one character: what it still finds in the range stands alone.
+    // A regular expression in unicode mode sees pairs as one character: what it still finds in the
+    // range stands alone.
     if (/\p{Surrogate}/u.test(value)) report(`${path}: holds a lone surrogate`);
   } else if (Array.isArray(value)) {
     value.forEach((item, at) => {

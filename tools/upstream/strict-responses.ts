@@ -5,7 +5,9 @@
 import type { StrictOptions } from './strict-chat.ts';
 
 export interface StrictResponsesOptions extends StrictOptions {
-  /** Items that the upstream has stored, by id: what an `item_reference` to one of them stands for. */
+  /**
+   * Items that the upstream has stored, by id: what an `item_reference` to one of them stands for.
+   */
   readonly stored?: ReadonlyMap<string, object>;
 }
 
@@ -100,7 +102,10 @@ const PART_FIELDS: Readonly<Record<string, string>> = {
   refusal: 'type refusal',
 };
 
-/** All that OpenAI's API would hold against this body: one sentence each, beginning with the field. Empty when it would be accepted. */
+/**
+ * All that OpenAI's API would hold against this body: one sentence each, beginning with the field.
+ * Empty when it would be accepted.
+ */
 export function responsesViolations(body: unknown, options: StrictResponsesOptions = {}): string[] {
   if (typeof body !== 'object' || body === null) return ['body: not a JSON object'];
   const { input, model, tools, ...rest } = body as Fields;
@@ -174,7 +179,10 @@ function unknownFields(value: Fields, known: ReadonlySet<string>, at: string): s
   return Object.keys(value).flatMap((key) => (known.has(key) ? [] : [`${at}${key}: unknown parameter`]));
 }
 
-/** A result answers an earlier call, every call has a result, and reasoning is followed by what it has led to. */
+/**
+ * A result answers an earlier call, every call has a result, and reasoning is followed by what it
+ * has led to.
+ */
 function pairViolations(input: readonly Fields[]): string[] {
   const found: string[] = [];
   const open: string[] = [];
@@ -206,7 +214,9 @@ function pairViolations(input: readonly Fields[]): string[] {
   return [...found, ...open.map((id) => `input: no tool output found for function call ${id}`)];
 }
 
-/** Of a conversation that is not stored, the upstream knows reasoning only by what it has encrypted. */
+/**
+ * Of a conversation that is not stored, the upstream knows reasoning only by what it has encrypted.
+ */
 function unstoredViolations(input: readonly Fields[]): string[] {
   return input.flatMap(({ type, encrypted_content }, index) =>
     type === 'reasoning' && typeof encrypted_content !== 'string'

@@ -1,6 +1,7 @@
 /**
- * An OpenAI-compatible server for tests. It refuses what OpenAI would refuse (strict-chat.ts), records every request, and
- * misbehaves on demand: `next()` queues what is done to the coming requests, and with an empty queue it answers.
+ * An OpenAI-compatible server for tests. It refuses what OpenAI would refuse (strict-chat.ts),
+ * records every request, and misbehaves on demand: `next()` queues what is done to the coming
+ * requests, and with an empty queue it answers.
  */
 
 import { createHash } from 'node:crypto';
@@ -26,9 +27,14 @@ export interface RecordedRequest {
 
 export interface UpstreamOptions {
   port?: number;
-  /** False: bodies are not checked, for tests of what is forwarded although OpenAI would refuse it. */
+  /**
+   * False: bodies are not checked, for tests of what is forwarded although OpenAI would refuse it.
+   */
   strict?: StrictResponsesOptions | false;
-  /** What is done to a request for an answer, of either protocol, when nothing is queued. Default: a short answer. */
+  /**
+   * What is done to a request for an answer, of either protocol, when nothing is queued. Default: a
+   * short answer.
+   */
   chat?: Behaviour;
   /** The same for a request of the Responses API, where it is another. */
   responses?: Behaviour;
@@ -38,7 +44,10 @@ export interface Upstream {
   /** `http://127.0.0.1:PORT/v1` */
   url: string;
   requests: RecordedRequest[];
-  /** Queues what is done to the coming requests. GET /models never takes one: the proxy asks it on its own account. */
+  /**
+   * Queues what is done to the coming requests. GET /models never takes one: the proxy asks it on
+   * its own account.
+   */
   next(...behaviours: Behaviour[]): void;
   close(): Promise<void>;
 }

@@ -1,4 +1,7 @@
-/** Old tool outputs become a placeholder: what most of the peers do, each with another rule for what is old. */
+/**
+ * Old tool outputs become a placeholder: what most of the peers do, each with another rule for what
+ * is old.
+ */
 import type { ChatJson } from '../conversation.ts';
 
 export const PLACEHOLDER = '[an earlier tool output was here]';

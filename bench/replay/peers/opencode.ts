@@ -12,9 +12,10 @@ const PROTECTED_TURNS = 2;
 const CHARACTERS_PER_TOKEN = 4;
 
 /**
- * OpenCode's prune (`compaction.prune`, off unless it is set): whenever a turn of the user is over, the outputs before the last two
- * turns are gone through from the newest to the oldest; those beyond the first 40 000 tokens are cleared for good, if they come to more
- * than 20 000 (https://github.com/sst/opencode/blob/dev/packages/opencode/src/session/compaction.ts,
+ * OpenCode's prune (`compaction.prune`, off unless it is set): whenever a turn of the user is over,
+ * the outputs before the last two turns are gone through from the newest to the oldest; those
+ * beyond the first 40 000 tokens are cleared for good, if they come to more than 20 000
+ * (https://github.com/sst/opencode/blob/dev/packages/opencode/src/session/compaction.ts,
  * https://deepwiki.com/anomalyco/opencode/4.3-context-management-and-compaction).
  */
 export function opencodePrune(): Policy {

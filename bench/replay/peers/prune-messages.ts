@@ -7,10 +7,11 @@ const KEPT_MESSAGES = 2;
 const REASONING = ['reasoning', 'reasoning_content'];
 
 /**
- * The AI SDK's `pruneMessages` with the values of its documented example: `toolCalls: 'before-last-2-messages'`,
- * `reasoning: 'before-last-message'`, `emptyMessages: 'remove'` (https://ai-sdk.dev/docs/reference/ai-sdk-ui/prune-messages). Calls
- * and results leave together, those of the last two messages stay together. A message of that SDK holds all results of a step, so
- * tool messages that follow each other count as one.
+ * The AI SDK's `pruneMessages` with the values of its documented example: `toolCalls:
+ * 'before-last-2-messages'`, `reasoning: 'before-last-message'`, `emptyMessages: 'remove'`
+ * (https://ai-sdk.dev/docs/reference/ai-sdk-ui/prune-messages). Calls and results leave together,
+ * those of the last two messages stay together. A message of that SDK holds all results of a step,
+ * so tool messages that follow each other count as one.
  */
 export function pruneMessages(): Policy {
   return rewriting('AI SDK pruneMessages', 'peer', prune);
@@ -50,7 +51,10 @@ function idsOf(message: ChatJson): unknown[] {
   return message.role === 'tool' ? [message.tool_call_id] : callsOf(message).map(({ id }) => id);
 }
 
-/** A message without calls and results, but for those of the given ids; undefined when it was nothing else. */
+/**
+ * A message without calls and results, but for those of the given ids; undefined when it was
+ * nothing else.
+ */
 function withoutCalls(message: ChatJson, ids: ReadonlySet<unknown>): ChatJson | undefined {
   if (message.role === 'tool') return ids.has(message.tool_call_id) ? message : undefined;
   const calls = callsOf(message);

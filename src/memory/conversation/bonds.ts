@@ -1,9 +1,11 @@
 /**
- * Calls whose results did not follow at once. Their unit stays in the view while a result is still to come, and until the frontier has
- * passed the last result: a result never stands in the view without its call, nor an answered call without its result.
+ * Calls whose results did not follow at once. Their unit stays in the view while a result is still
+ * to come, and until the frontier has passed the last result: a result never stands in the view
+ * without its call, nor an answered call without its result.
  *
- * Nothing leaves the view only to come back, with one exception: a further result of a call that was answered, and has left, brings its
- * call back. Nothing told that it would come, and no upstream takes it alone.
+ * Nothing leaves the view only to come back, with one exception: a further result of a call that
+ * was answered, and has left, brings its call back. Nothing told that it would come, and no
+ * upstream takes it alone.
  */
 import { type Bond, type History, messagesOf } from './history.ts';
 
@@ -30,8 +32,8 @@ interface GrowingBond {
 }
 
 /**
- * Tokens of held units, at one request point after the other. Changes and sums cost the logarithm of the number of units (a Fenwick
- * tree); a history without bonds costs nothing.
+ * Tokens of held units, at one request point after the other. Changes and sums cost the logarithm
+ * of the number of units (a Fenwick tree); a history without bonds costs nothing.
  */
 export class HeldTokens {
   private readonly tree: Float64Array;
@@ -55,7 +57,10 @@ export class HeldTokens {
     return this.tree.length === 0;
   }
 
-  /** Results among the messages before this index have come. Request points must be asked for in their order. */
+  /**
+   * Results among the messages before this index have come. Request points must be asked for in
+   * their order.
+   */
   arrive(messages: number): void {
     for (let next = this.toCome.at(-1); next && next.message < messages; next = this.toCome.at(-1)) {
       this.toCome.pop();
@@ -100,7 +105,9 @@ export class HeldTokens {
     this.add(unit + 1, bond.last, tokens);
   }
 
-  /** A frontier from one unit to another, inclusive, has so many tokens more before it that stay. */
+  /**
+   * A frontier from one unit to another, inclusive, has so many tokens more before it that stay.
+   */
   private add(from: number, to: number, tokens: number): void {
     if (to < from) return;
     this.raise(from, tokens);

@@ -1,4 +1,7 @@
-/** The places of one array up to which a summary may reach, each with its hash and its sequence number. */
+/**
+ * The places of one array up to which a summary may reach, each with its hash and its sequence
+ * number.
+ */
 
 import type { Digest } from '../edits/placeholder.ts';
 import type { History } from './history.ts';
@@ -6,7 +9,9 @@ import type { Boundary } from './passage.ts';
 import { prefixHashes } from './prefix-hash.ts';
 import { type Round, roundsOf, sequenceNumbers } from './sequence.ts';
 
-/** Of so many places an earlier summary is looked for, beside those where the frontier has stood. */
+/**
+ * Of so many places an earlier summary is looked for, beside those where the frontier has stood.
+ */
 const MOST_CANDIDATES = 1_000;
 
 export class Boundaries {
@@ -44,8 +49,8 @@ export class Boundaries {
   }
 
   /**
-   * The boundaries before a message at which an earlier summary may have ended, ascending: wherever the frontier has stood, and the
-   * newest others, for summaries of another strategy.
+   * The boundaries before a message at which an earlier summary may have ended, ascending: wherever
+   * the frontier has stood, and the newest others, for summaries of another strategy.
    *
    * @param moves the first unit that stayed, for each move
    */
@@ -56,7 +61,10 @@ export class Boundaries {
     return all.filter((boundary, index) => index >= newest || stood.has(boundary.end));
   }
 
-  /** The boundaries behind rounds that are over, ascending; the newest ones, where there are very many. */
+  /**
+   * The boundaries behind rounds that are over, ascending; the newest ones, where there are very
+   * many.
+   */
   betweenRounds(): readonly Boundary[] {
     const { rounds } = this;
     return rounds

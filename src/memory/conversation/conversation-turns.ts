@@ -1,4 +1,7 @@
-/** A view as turns of plain text, for callers who keep no `messages` array of their own (design §4, `format`). */
+/**
+ * A view as turns of plain text, for callers who keep no `messages` array of their own (design §4,
+ * `format`).
+ */
 
 import type { View } from '../plan/view.ts';
 import type { History } from './history.ts';
@@ -51,7 +54,10 @@ export function conversationTurns(
   };
 }
 
-/** Characters of a question's opening that are not its own: a summary, or the line for what was trimmed before. */
+/**
+ * Characters of a question's opening that are not its own: a summary, or the line for what was
+ * trimmed before.
+ */
 function openingTaken(view: View | undefined, echo: History['echo'], question: number): number {
   const summary = echo?.last === question ? echo.length : 0;
   return Math.max(summary, view?.trim?.message === question ? view.trim.opening : 0);

@@ -1,33 +1,44 @@
 /**
  * The shape of a conversation: turns, units, and which result answers which call.
  *
- * Results are paired by position: a result belongs to the nearest earlier call of that id that has no result yet. Ids
- * repeat across turns in real traffic, so an id alone never names a call. A further result of a call goes with the first one, if
- * it comes in the same turn: some clients tell so what a call does while it runs.
+ * Results are paired by position: a result belongs to the nearest earlier call of that id that has
+ * no result yet. Ids repeat across turns in real traffic, so an id alone never names a call. A
+ * further result of a call goes with the first one, if it comes in the same turn: some clients tell
+ * so what a call does while it runs.
  */
 import type { Message, ToolCall } from './message.ts';
 import type { Echo } from './session-summary.ts';
 
 /**
- * What may not be split: one user message, or one assistant message with the results of its calls. A summary that came back with its
- * shadow line is one too, and no turn. A result that comes after the model was asked again is a unit of its own (`late`), so that the
- * units before it stay as they were when that request was made; a bond says that it belongs to its call.
+ * What may not be split: one user message, or one assistant message with the results of its calls.
+ * A summary that came back with its shadow line is one too, and no turn. A result that comes after
+ * the model was asked again is a unit of its own (`late`), so that the units before it stay as they
+ * were when that request was made; a bond says that it belongs to its call.
  */
 export interface Unit {
   readonly kind: 'user' | 'assistant' | 'late' | 'orphan' | 'summary';
   /** Index of the first message. */
   readonly first: number;
-  /** Index of the last message, inclusive. Preamble messages may stand between the two; they belong to no unit. */
+  /**
+   * Index of the last message, inclusive. Preamble messages may stand between the two; they belong
+   * to no unit.
+   */
   readonly last: number;
   /** The tool outputs of an assistant unit, or of a late one. */
   readonly outputs: readonly Output[];
-  /** Whether the assistant message calls tools, by `tool_calls` or by a text observation that answers it. */
+  /**
+   * Whether the assistant message calls tools, by `tool_calls` or by a text observation that
+   * answers it.
+   */
   readonly step: boolean;
   /** How many of its calls have no result. */
   readonly unanswered: number;
 }
 
-/** A unit with calls whose results did not all follow at once. It leaves the view together with all of them, or not at all. */
+/**
+ * A unit with calls whose results did not all follow at once. It leaves the view together with all
+ * of them, or not at all.
+ */
 export interface Bond {
   /** The index of that unit. */
   readonly caller: number;
@@ -63,7 +74,9 @@ export interface RequestPoint {
 export interface History {
   readonly messages: readonly Message[];
   readonly units: readonly Unit[];
-  /** For each turn, the index of its user unit. Units before the first of them belong to no turn. */
+  /**
+   * For each turn, the index of its user unit. Units before the first of them belong to no turn.
+   */
   readonly turns: readonly number[];
   /** The summary that the caller has sent back. */
   readonly echo: Echo | undefined;
@@ -95,8 +108,9 @@ interface OpenUnit {
 /**
  * Reads the shape of a conversation. Linear in the number of messages.
  *
- * @param observationPrefixes user messages that begin with one of these (leading white space ignored) are tool outputs
- *   of the assistant message before them, not turns (design §2, `text_observation_prefixes`)
+ * @param observationPrefixes user messages that begin with one of these (leading white space
+ *   ignored) are tool outputs of the assistant message before them, not turns (design §2,
+ *   `text_observation_prefixes`)
  * @param echo a summary that came back (see `findEcho`)
  */
 export function readHistory(
@@ -122,7 +136,10 @@ class Reader {
   readonly asks: number[] = [];
   private readonly prefixes: readonly string[];
   private spoke: Message['role'] | undefined;
-  /** Units that begin before this message are closed: the model was asked about them, or a late result is bound to one of them. */
+  /**
+   * Units that begin before this message are closed: the model was asked about them, or a late
+   * result is bound to one of them.
+   */
   private closed = -1;
   /** Unanswered calls by id, nearest last: popping is pairing by position. */
   private readonly waiting = new Map<string, { unit: OpenUnit; call: ToolCall }[]>();
@@ -173,7 +190,10 @@ class Reader {
     this.answered.set(id, pair.unit);
   }
 
-  /** The unit of a result. What one answer has called, and all between these calls and their results, is one unit. */
+  /**
+   * The unit of a result. What one answer has called, and all between these calls and their
+   * results, is one unit.
+   */
   private unitFor(caller: OpenUnit, message: number, further: boolean): OpenUnit {
     const last = this.units.at(-1);
     if (last === caller) return caller;

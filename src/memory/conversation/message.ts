@@ -1,11 +1,12 @@
 /**
- * What the core knows of a message, whatever wire it came on. `src/protocol/` makes these from the caller's bytes;
- * whatever costs decoding is a function, called only for messages that are counted or edited.
+ * What the core knows of a message, whatever wire it came on. `src/protocol/` makes these from the
+ * caller's bytes; whatever costs decoding is a function, called only for messages that are counted
+ * or edited.
  */
 
 /**
- * Who speaks. `preamble` is whatever is never edited: system and developer messages wherever they stand, and elements
- * of a kind that Precis does not know.
+ * Who speaks. `preamble` is whatever is never edited: system and developer messages wherever they
+ * stand, and elements of a kind that Precis does not know.
  */
 export type Role = 'preamble' | 'user' | 'assistant' | 'tool';
 
@@ -13,15 +14,23 @@ export type Role = 'preamble' | 'user' | 'assistant' | 'tool';
 export interface ToolCall {
   readonly id: string;
   readonly name: string;
-  /** The arguments as the model wrote them: usually the text of a JSON object, but nothing guarantees it. */
+  /**
+   * The arguments as the model wrote them: usually the text of a JSON object, but nothing
+   * guarantees it.
+   */
   readonly input: string;
 }
 
-/** What the model reads: texts to be tokenised, and tokens that have a flat price (images, audio, files, what is encrypted). */
+/**
+ * What the model reads: texts to be tokenised, and tokens that have a flat price (images, audio,
+ * files, what is encrypted).
+ */
 export interface Weight {
   readonly texts: readonly string[];
   readonly flat: number;
-  /** How many of the flat ones are encrypted: the model's own thoughts, which nobody else can read. */
+  /**
+   * How many of the flat ones are encrypted: the model's own thoughts, which nobody else can read.
+   */
   readonly encrypted?: number;
 }
 
@@ -31,7 +40,10 @@ export interface Content {
   readonly text: string;
   readonly type: 'text/plain; charset=utf-8' | 'application/json';
   readonly weight: Weight;
-  /** Bytes of the longest JSON string that takes no more room than this content does, escapes and quotes included. */
+  /**
+   * Bytes of the longest JSON string that takes no more room than this content does, escapes and
+   * quotes included.
+   */
   room(): number;
 }
 
@@ -55,9 +67,9 @@ export interface Message {
   /** Names exactly these bytes: equal digests, equal messages. */
   readonly digest: string;
   /**
-   * Names what the message says, whoever writes it down: white space between the tokens of its JSON makes no difference, nor does
-   * anything beside the text of an assistant message that calls nothing. So the hash of an answer is known before its caller sends it
-   * back.
+   * Names what the message says, whoever writes it down: white space between the tokens of its JSON
+   * makes no difference, nor does anything beside the text of an assistant message that calls
+   * nothing. So the hash of an answer is known before its caller sends it back.
    */
   readonly identity: string;
   /** The calls of an assistant message, in their order; empty for every other role. */
@@ -70,7 +82,10 @@ export interface Message {
   content(): Content;
   /** What the content holds inline. Decoded when it is asked for. */
   media(): readonly InlineMedia[];
-  /** The text that the content begins with: of a string all of it, of parts the first one's; empty when that is none. */
+  /**
+   * The text that the content begins with: of a string all of it, of parts the first one's; empty
+   * when that is none.
+   */
   opening(): string;
   /** The texts beside the content that the model reads: names, calls, reasoning. */
   beside(): readonly string[];

@@ -1,6 +1,6 @@
 /**
- * A part of a conversation as plain data: what a summary is made of. It crosses isolates, so it holds no functions; and it holds
- * what the model reads, so images and files are only mentioned.
+ * A part of a conversation as plain data: what a summary is made of. It crosses isolates, so it
+ * holds no functions; and it holds what the model reads, so images and files are only mentioned.
  */
 
 /** One message. */

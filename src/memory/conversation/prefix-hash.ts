@@ -1,6 +1,7 @@
 /**
- * The hash chain of a conversation: each message's hash holds the one before it, so a hash names exactly the messages up to it. A
- * summary is kept under such a hash, and so can't be applied to an array that was edited or forked before that place (design §7).
+ * The hash chain of a conversation: each message's hash holds the one before it, so a hash names
+ * exactly the messages up to it. A summary is kept under such a hash, and so can't be applied to an
+ * array that was edited or forked before that place (design §7).
  *
  * The preamble is left out: a date in it must not break the chain.
  */

@@ -1,11 +1,15 @@
 /**
- * Rounds and sequence numbers (design §8). Round r has two numbers: 2(r−1) for its user message and 2(r−1)+1 for the assistant
- * message that closes it. Tool steps have none: they belong to their round.
+ * Rounds and sequence numbers (design §8). Round r has two numbers: 2(r−1) for its user message and
+ * 2(r−1)+1 for the assistant message that closes it. Tool steps have none: they belong to their
+ * round.
  */
 import type { History } from './history.ts';
 
 export interface Round {
-  /** Its messages: `[first, end)`. Whatever stands before the first user message belongs to the first round. */
+  /**
+   * Its messages: `[first, end)`. Whatever stands before the first user message belongs to the
+   * first round.
+   */
   readonly first: number;
   readonly end: number;
   /** The message that closes it, when the assistant has answered. */
@@ -42,7 +46,10 @@ export function windowStart(end: number, size: number): number {
   return start % 2 === 1 ? start + 1 : start;
 }
 
-/** The last assistant message without calls; one that is followed by more steps did not close the round. */
+/**
+ * The last assistant message without calls; one that is followed by more steps did not close the
+ * round.
+ */
 function answerIn(history: History, first: number, end: number): number | undefined {
   for (let index = end - 1; index >= first; index--) {
     const message = history.messages[index];

@@ -1,10 +1,12 @@
 /**
- * A summary as it stands in the view (design §4), and how one that comes back in the caller's array is recognised.
+ * A summary as it stands in the view (design §4), and how one that comes back in the caller's array
+ * is recognised.
  *
  *     user       Please recall what has happened …                       ← the shadow line
  *     assistant  <session_summary ref="ref_…" covers="0-41">…</session_summary>
  *
- * Where the tail begins inside a turn, the user message that is being worked on opens with the summary instead.
+ * Where the tail begins inside a turn, the user message that is being worked on opens with the
+ * summary instead.
  */
 
 import type { RefNamer } from '../edits/placeholder.ts';
@@ -16,7 +18,11 @@ export const SHADOW_LINE = 'Please recall what has happened in our conversation 
 const BLOCK =
   /^<session_summary ref="(ref_[a-z2-7]{26})" covers="\d+-\d+">\n([\s\S]*?)\n<\/session_summary>(?:\n\n|$)/;
 
-/** The block around a summary's text. @param covers the first and the last message that it stands for */
+/**
+ * The block around a summary's text.
+ *
+ * @param covers the first and the last message that it stands for
+ */
 export function writeBlock(text: string, ref: string | undefined, covers: readonly [number, number]): string {
   const name = ref === undefined ? '' : ` ref="${ref}"`;
   return `<session_summary${name} covers="${covers.join('-')}">\n${text}\n</session_summary>`;
@@ -29,7 +35,10 @@ export interface Echo {
   readonly last: number;
   readonly text: string;
   readonly ref: string;
-  /** How many characters of the last message's opening are the summary; what follows is the caller's. */
+  /**
+   * How many characters of the last message's opening are the summary; what follows is the
+   * caller's.
+   */
   readonly length: number;
 }
 
@@ -37,8 +46,8 @@ export interface Echo {
 export type CountedEcho = Echo & { readonly tokens: number };
 
 /**
- * Finds a summary directly after the preamble, or behind nothing but user messages, which a compaction item leaves before it. Its ref proves
- * that Precis wrote it for this tenant.
+ * Finds a summary directly after the preamble, or behind nothing but user messages, which a
+ * compaction item leaves before it. Its ref proves that Precis wrote it for this tenant.
  */
 export function findEcho(messages: readonly Message[], refs: RefNamer | undefined): Echo | undefined {
   if (!refs) return undefined;

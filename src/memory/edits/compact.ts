@@ -73,10 +73,11 @@ export function createContentFacts(): ContentFacts {
 const utf8 = new TextEncoder();
 
 /**
- * The removals that compaction would make in a unit, whatever side of the frontier it stands on. A function of the unit and
- * of what stands before it.
+ * The removals that compaction would make in a unit, whatever side of the frontier it stands on. A
+ * function of the unit and of what stands before it.
  *
- * Nothing is removed for something longer, nothing twice, and nothing of a tool that the caller excluded.
+ * Nothing is removed for something longer, nothing twice, and nothing of a tool that the caller
+ * excluded.
  */
 export function compactUnit(
   history: History,
@@ -208,7 +209,10 @@ export function compactInputs(
   });
 }
 
-/** The removal of a candidate; undefined where it must stay, or where nothing shorter could stand in its place. */
+/**
+ * The removal of a candidate; undefined where it must stay, or where nothing shorter could stand in
+ * its place.
+ */
 export function remove(
   candidate: Candidate,
   strategy: CompactSettings,
@@ -258,7 +262,10 @@ function readFacts(content: Content, tokens: number, digest: Digest): Facts {
   };
 }
 
-/** Parsing more values than this takes more memory than a request may have: such arguments stay as they are. */
+/**
+ * Parsing more values than this takes more memory than a request may have: such arguments stay as
+ * they are.
+ */
 const MOST_VALUES = 300_000;
 
 /** Whether a text is JSON of an object with a bounded number of values. */
@@ -266,7 +273,10 @@ function isSmallObject(text: string): boolean {
   return text.trimStart().startsWith('{') && mayParse(text) && parseObject(text) !== undefined;
 }
 
-/** Counts what begins values or parts them, also in strings: values are never more than that, and one. */
+/**
+ * Counts what begins values or parts them, also in strings: values are never more than that, and
+ * one.
+ */
 function mayParse(text: string): boolean {
   if (text.length <= MOST_VALUES) return true;
   let values = 0;
@@ -286,14 +296,20 @@ function ownMarker(marker: Marker | undefined): Marker | undefined {
   );
 }
 
-/** What follows a marker at greater length than any preview is something else. In tokens; previews may have LONGEST_PREVIEW. */
+/**
+ * What follows a marker at greater length than any preview is something else. In tokens; previews
+ * may have LONGEST_PREVIEW.
+ */
 const LONGEST_ECHO = 2 * LONGEST_PREVIEW;
-/** Likewise of an offloaded output, whose preview may be four times as long, beside head and tail. */
+/**
+ * Likewise of an offloaded output, whose preview may be four times as long, beside head and tail.
+ */
 const LONGEST_OFFLOADED = 5 * LONGEST_PREVIEW;
 
 /**
- * Whether the content is a placeholder of ours that has come back: for this call, and under a ref of this tenant. Where nobody can
- * check a ref, since there is no tenant or the strategy writes none, it is enough that it has the form of one for this call.
+ * Whether the content is a placeholder of ours that has come back: for this call, and under a ref
+ * of this tenant. Where nobody can check a ref, since there is no tenant or the strategy writes
+ * none, it is enough that it has the form of one for this call.
  */
 function isEcho(
   facts: Facts,

@@ -1,11 +1,14 @@
 /**
- * Literals: the parts of a text that can't be guessed again once they are gone. Ids, paths, URLs, hashes, amounts, names of
- * symbols. Found by their form alone, so that the same text always yields the same list.
+ * Literals: the parts of a text that can't be guessed again once they are gone. Ids, paths, URLs,
+ * hashes, amounts, names of symbols. Found by their form alone, so that the same text always yields
+ * the same list.
  *
- * A text is cut into words first, by one pass that never goes back; only short words are then tried against the forms. A single
- * expression for all forms would take the square of a long run's length.
+ * A text is cut into words first, by one pass that never goes back; only short words are then tried
+ * against the forms. A single expression for all forms would take the square of a long run's
+ * length.
  *
- * A text of 16 MB holds millions of them, so none of these functions keeps more than a bounded number.
+ * A text of 16 MB holds millions of them, so none of these functions keeps more than a bounded
+ * number.
  */
 
 export interface Literal {
@@ -21,7 +24,10 @@ const COMMON = 0.3;
 /** Names a part of a program, which stands in its file too: comes last. */
 const SYMBOL = 0.01;
 
-/** The first that fits. What may follow a repeated part can't begin it, so that no form tries a word in more than a few ways. */
+/**
+ * The first that fits. What may follow a repeated part can't begin it, so that no form tries a word
+ * in more than a few ways.
+ */
 const FORMS: readonly (readonly [weight: number, form: RegExp])[] = [
   [NAME, /^[a-z][a-z\d+.-]{1,15}:\/\/\/?[^/]/i], // URLs
   [COMMON, /^\d{1,4}\/\d{1,4}(?:\/\d{1,4})?$/], // shares and dates, which are no paths
@@ -42,8 +48,8 @@ const FORMS: readonly (readonly [weight: number, form: RegExp])[] = [
 ];
 
 /**
- * A URL; what is no word: an escape in a JSON string inside a text, and the name that closes an element; or a run without white
- * space, quotes and brackets.
+ * A URL; what is no word: an escape in a JSON string inside a text, and the name that closes an
+ * element; or a run without white space, quotes and brackets.
  */
 const WORD =
   /https?:\/\/[^\s"'<>`()[\]{}\\|“”‘’«»│]+|\\+(?:u[\dA-Fa-f]{4}|[nrt])?|<\/[\w:.-]*|[^\s"'<>`()[\]{}\\;|=“”‘’«»│]+/g;
@@ -54,7 +60,10 @@ const TELLING = /[\d/_.:#@]|[A-Za-z][A-Z]/;
 /** Words that a comma does not part. */
 const WITH_COMMA = /^[a-z][a-z\d+.-]{1,15}:\/\/|^[$€£¥]?\d{1,3}(?:,\d{2,3})+(?:\.\d+)?%?$/i;
 
-/** What a search writes before the line that it has found: its number; or its file, with or without the number. */
+/**
+ * What a search writes before the line that it has found: its number; or its file, with or without
+ * the number.
+ */
 const NUMBER_BEFORE = /^\d{1,6}:(?=\D)/;
 const FILE_BEFORE = /^([^:]*[./][^:]*:\d+(?::\d+)?)[:-]\D|^([^:]*\/[^:/]*\.\w{1,8}):\D/;
 
@@ -66,8 +75,8 @@ const LONGEST = 120;
 const REMEMBERED_WORDS = 20_000;
 
 /**
- * The literals of a text, in the order in which they stand there. One that stands there again may come again, where many thousand other
- * words stand between the two. Linear in the text's length.
+ * The literals of a text, in the order in which they stand there. One that stands there again may
+ * come again, where many thousand other words stand between the two. Linear in the text's length.
  */
 export function* literalsIn(text: string): Generator<Literal> {
   const seen = new Set<string>();
@@ -93,7 +102,8 @@ export function* literalsIn(text: string): Generator<Literal> {
  * Most distinctive for its length first; equals in the order in which they stand.
  *
  * @param tokensOf tokens that a literal takes where it is named
- * @param most so many are counted and returned: those that are best for their characters, since a count costs more than all else
+ * @param most so many are counted and returned: those that are best for their characters, since a
+ *   count costs more than all else
  */
 export function byDistinction(
   literals: Iterable<Literal>,
@@ -114,7 +124,10 @@ interface Scored {
 
 const higherFirst = (a: Scored, b: Scored): number => b.score - a.score;
 
-/** Those that are best for their characters, each once, in the order in which they stand. Never holds more than twice as many. */
+/**
+ * Those that are best for their characters, each once, in the order in which they stand. Never
+ * holds more than twice as many.
+ */
 function bestFor(literals: Iterable<Literal>, most: number): Literal[] {
   let held = new Map<string, Scored>();
   // Whatever scores no higher than one that had to go comes behind it.

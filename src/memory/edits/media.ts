@@ -1,4 +1,6 @@
-/** Inline images and files of user messages: data URLs that cost their flat price on every request. */
+/**
+ * Inline images and files of user messages: data URLs that cost their flat price on every request.
+ */
 import type { History, Unit } from '../conversation/history.ts';
 import type { CompactSettings } from '../strategy/fields.ts';
 import { type CompactContext, messageAt, remove } from './compact.ts';
@@ -8,7 +10,10 @@ import type { Removal } from './removal.ts';
 /** What stands in a marker for the tool: nobody has called one. */
 const NO_TOOL = 'user_message';
 
-/** The removals of what a user message holds inline. What it names by a URL costs as much, but can't be given back by a ref. */
+/**
+ * The removals of what a user message holds inline. What it names by a URL costs as much, but can't
+ * be given back by a ref.
+ */
 export function removeMedia(
   history: History,
   unit: Unit,

@@ -16,13 +16,21 @@ export interface OffloadSettings extends CompactSettings {
 const HEAD_TOKENS = 160;
 const TAIL_TOKENS = 80;
 
-/** An offloaded output may have so many times the preview of a compacted one: it is at least that much larger. */
+/**
+ * An offloaded output may have so many times the preview of a compacted one: it is at least that
+ * much larger.
+ */
 const PREVIEW_FACTOR = 4;
 
-/** Where a line ends within this share of a head, or begins within that of a tail, it is cut there. */
+/**
+ * Where a line ends within this share of a head, or begins within that of a tail, it is cut there.
+ */
 const LINE_SHARE = 0.5;
 
-/** The offloading of a tool output; undefined where it is not large enough, or where nothing keeps it. */
+/**
+ * The offloading of a tool output; undefined where it is not large enough, or where nothing keeps
+ * it.
+ */
 export function offloadOutput(
   history: History,
   output: Output,
@@ -62,7 +70,10 @@ function endsOf(text: string, counter: TokenCounter): { head: number; tail: numb
   return { head, tail: text.length - tailOf(text.slice(head), TAIL_TOKENS, counter).length };
 }
 
-/** The beginning of a text, at most so many tokens, cut behind a line or at least between two characters. */
+/**
+ * The beginning of a text, at most so many tokens, cut behind a line or at least between two
+ * characters.
+ */
 export function headOf(text: string, tokens: number, counter: TokenCounter): string {
   const head = withoutHalfAtEnd(fitting((length) => text.slice(0, length), text.length, tokens, counter));
   const line = head.lastIndexOf('\n') + 1;

@@ -3,14 +3,17 @@
  *
  *     ⟦removed: tool output for search (call_id=call_1); reason=context_compaction; ref=ref_…; tokens=5012⟧
  *
- * A marker that comes back in the caller's array is recognised by the check characters of its ref, which only Precis can
- * make. Text that merely looks like a marker is ordinary content.
+ * A marker that comes back in the caller's array is recognised by the check characters of its ref,
+ * which only Precis can make. Text that merely looks like a marker is ordinary content.
  */
 
 /** What a marker may stand for. */
 export type MarkerKind = 'tool output' | 'tool input' | 'image' | 'file';
 
-/** Why it stands there: its content was old; large; identical to a later one; or the same call was made again later. */
+/**
+ * Why it stands there: its content was old; large; identical to a later one; or the same call was
+ * made again later.
+ */
 export type MarkerReason = (typeof REASONS)[number];
 
 const REASONS = ['context_compaction', 'offloaded', 'duplicate', 'superseded'] as const;
@@ -28,7 +31,10 @@ export interface Marker {
 
 /** Names refs for one tenant. */
 export interface RefNamer {
-  /** The ref of a content: equal contents have one ref. `key` names the content, so that it need not be read again. */
+  /**
+   * The ref of a content: equal contents have one ref. `key` names the content, so that it need not
+   * be read again.
+   */
   name(key: string, content: () => string): string;
   /** Whether the check characters are those of this tenant. Needs no I/O. */
   owns(ref: string): boolean;
@@ -42,7 +48,11 @@ export const REF_PATTERN = /^ref_[a-z2-7]{26}$/;
 
 const ANY_REF = new RegExp(REF_PATTERN.source.replace(/[$^]/g, ''), 'g');
 
-/** What in a text has the form of a ref, each once, in its order. @param most where the search ends */
+/**
+ * What in a text has the form of a ref, each once, in its order.
+ *
+ * @param most where the search ends
+ */
 export function refsIn(text: string, most = Number.POSITIVE_INFINITY): string[] {
   const found = new Set<string>();
   for (const [ref] of text.matchAll(ANY_REF)) {
@@ -64,8 +74,8 @@ export const MARKER_START = '⟦removed: ';
 const REMOVED_KEY = '_removed';
 
 /**
- * A tool's name or a call's id as it may stand in a marker: itself when it is short and plain, else its digest, since a
- * name is the caller's text and must not be able to end the marker.
+ * A tool's name or a call's id as it may stand in a marker: itself when it is short and plain, else
+ * its digest, since a name is the caller's text and must not be able to end the marker.
  */
 export function label(text: string, digest: Digest): string {
   return SAFE_LABEL.test(text) ? text : `hash_${digest(text).slice(0, 16)}`;
@@ -82,7 +92,10 @@ export function writeMarker(marker: Marker): string {
 const TRIM_LINE =
   /^⟦removed: messages \d+-\d+; reason=trimmed(?:; ref=(ref_[a-z2-7]{26}); tokens=\d+)?⟧(?:\n\n|$)/;
 
-/** The line that stands for messages which left the view. Without a ref it says no more than that they did. */
+/**
+ * The line that stands for messages which left the view. Without a ref it says no more than that
+ * they did.
+ */
 export function writeTrimLine(
   [first, last]: readonly [number, number],
   kept?: { readonly ref: string; readonly tokens: number },
@@ -91,7 +104,10 @@ export function writeTrimLine(
   return kept ? `${where}; ref=${kept.ref}; tokens=${kept.tokens}⟧` : `${where}⟧`;
 }
 
-/** The ref in such a line at the beginning of a text, unchecked, and the line's length with what parts it from the rest. */
+/**
+ * The ref in such a line at the beginning of a text, unchecked, and the line's length with what
+ * parts it from the rest.
+ */
 export function parseTrimLine(text: string): { readonly ref: string; readonly length: number } | undefined {
   const [whole, ref] = TRIM_LINE.exec(text) ?? [];
   return whole === undefined || ref === undefined ? undefined : { ref, length: whole.length };
@@ -122,7 +138,9 @@ export function parseOffloaded(text: string): Marker | undefined {
   return found ? parseMarker(found[0]) : undefined;
 }
 
-/** Arguments that stand for cleared ones: always a JSON object, since that is what upstreams parse. */
+/**
+ * Arguments that stand for cleared ones: always a JSON object, since that is what upstreams parse.
+ */
 export function writeClearedInput(marker: Marker): string {
   return JSON.stringify({ [REMOVED_KEY]: writeMarker(marker) });
 }

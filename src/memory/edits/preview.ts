@@ -1,7 +1,7 @@
 /**
- * Previews: what a placeholder says, beyond its line, of the output that it stands for. Its shape, and the literals that no
- * earlier message holds, most distinctive for their length first. A function of the message and of what stands before it, so that it
- * never changes later.
+ * Previews: what a placeholder says, beyond its line, of the output that it stands for. Its shape,
+ * and the literals that no earlier message holds, most distinctive for their length first. A
+ * function of the message and of what stands before it, so that it never changes later.
  *
  *     JSON object {id items}, 82 lines
  *     held: ORD-4711 src/pay/charge.ts $1,204.50
@@ -22,24 +22,37 @@ const HELD = '\nheld:';
 /** Tokens of the shortest literal with its space. */
 const SMALLEST_LITERAL = 2;
 
-/** So many literals are counted at least; for longer previews as many as they have tokens, which is more than they can name. */
+/**
+ * So many literals are counted at least; for longer previews as many as they have tokens, which is
+ * more than they can name.
+ */
 const LEAST_COUNTED = 200;
 
-/** The share of a preview that the keys of JSON may have before its literals; what these leave, they have too. */
+/**
+ * The share of a preview that the keys of JSON may have before its literals; what these leave, they
+ * have too.
+ */
 const KEYS_SHARE = 1 / 8;
 const MOST_KEYS = 12;
 const LONGEST_KEY = 32;
 
 /**
- * Of so many literals of an array it is known where they stand first. Beyond that a preview may name one that an earlier message holds:
- * a few tokens too many, where remembering more would take the memory of other requests.
+ * Of so many literals of an array it is known where they stand first. Beyond that a preview may
+ * name one that an earlier message holds: a few tokens too many, where remembering more would take
+ * the memory of other requests.
  */
 const MOST_ORIGINS = 150_000;
 
-/** JSON larger than this is described by its lines alone: parsing it would cost more than its keys are worth. */
+/**
+ * JSON larger than this is described by its lines alone: parsing it would cost more than its keys
+ * are worth.
+ */
 const LARGEST_JSON = 1_000_000;
 
-/** A ref, also within a URL or a key. In a tool's output it is a claim: a view names only refs that it can keep. */
+/**
+ * A ref, also within a URL or a key. In a tool's output it is a claim: a view names only refs that
+ * it can keep.
+ */
 const REF = /ref_[a-z2-7]{26}/;
 
 /** A part of an output: its characters from `from` up to and without `to`. */
@@ -53,10 +66,11 @@ export interface PreviewWriter {
   /**
    * @param index the message that holds the output
    * @param text the output, whole: always the same one for a message and part
-   * @param most tokens that the preview may have, with the line break before it: a placeholder that comes back is recognised by what
-   *   it has beyond its line
-   * @param removed the part that leaves the view, where the rest of the output stays: literals that stand in the rest are left out,
-   *   and one that the cut would go through is named whole; the shape is still that of the whole output
+   * @param most tokens that the preview may have, with the line break before it: a placeholder that
+   *   comes back is recognised by what it has beyond its line
+   * @param removed the part that leaves the view, where the rest of the output stays: literals that
+   *   stand in the rest are left out, and one that the cut would go through is named whole; the
+   *   shape is still that of the whole output
    * @returns lines, without a line break around them; empty when nothing fits
    */
   write(index: number, text: () => string, most: number, removed?: Part): string;
@@ -76,7 +90,9 @@ export function createPreviewWriter(
   messages: readonly Message[],
   { counter, digest, previews }: { counter: TokenCounter; digest: Digest; previews: WrittenPreviews },
 ): PreviewWriter {
-  /** For each literal, the first message that holds it. Filled up to the message that is asked for. */
+  /**
+   * For each literal, the first message that holds it. Filled up to the message that is asked for.
+   */
   const origins = new Map<string, number>();
   let read = 0;
 
@@ -135,7 +151,10 @@ export function createPreviewWriter(
     return within([shapeWithin(counter.marker(shape) + unused), shape], held, most);
   };
 
-  /** Tokens of parts need not add up to those of the whole: what is too much goes, the least distinctive first. */
+  /**
+   * Tokens of parts need not add up to those of the whole: what is too much goes, the least
+   * distinctive first.
+   */
   const within = (shapes: readonly string[], held: readonly string[], most: number): string => {
     const textOf = (named: number): string | undefined =>
       shapes
@@ -159,8 +178,9 @@ function textsOf(message: Message | undefined): readonly string[] {
 }
 
 /**
- * The shape of an output, fullest first: the keys of a JSON object, or the length of a JSON array and the keys of its first item; and
- * the number of lines. Each has a key less than the one before; the last has none.
+ * The shape of an output, fullest first: the keys of a JSON object, or the length of a JSON array
+ * and the keys of its first item; and the number of lines. Each has a key less than the one before;
+ * the last has none.
  */
 function shapesOf(text: string): readonly string[] {
   const lines = countLines(text);

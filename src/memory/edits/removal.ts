@@ -20,7 +20,9 @@ export interface Removal {
   /** Size of what is removed. */
   readonly tokens: number;
   readonly bytes: number;
-  /** What stands in its place: the text of a tool output or of a part, or the arguments of a call. */
+  /**
+   * What stands in its place: the text of a tool output or of a part, or the arguments of a call.
+   */
   readonly replacement: string;
   /** Tokens that the replacement saves; more than 0. */
   readonly freed: number;

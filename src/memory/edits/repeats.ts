@@ -1,4 +1,7 @@
-/** Dedupe: which tool outputs are said again later, word for word or by a later call that asks for the same. */
+/**
+ * Dedupe: which tool outputs are said again later, word for word or by a later call that asks for
+ * the same.
+ */
 import type { History } from '../conversation/history.ts';
 import { type CompactContext, contentName, messageAt } from './compact.ts';
 import type { MarkerReason } from './placeholder.ts';

@@ -8,7 +8,10 @@ import type { TokenSums } from '../tokens/sums.ts';
 import { tokensIn } from '../tokens/sums.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 
-/** Tokens of what stands around a summary's text: the shadow line, the block's tags, and the overhead of both messages. */
+/**
+ * Tokens of what stands around a summary's text: the shadow line, the block's tags, and the
+ * overhead of both messages.
+ */
 export const BLOCK_TOKENS = 80;
 
 /** A prefix that a summary can stand for. */
@@ -21,7 +24,10 @@ export interface SummarizedPrefix {
   readonly request: number | undefined;
   /** Tokens of what is covered, as the caller sends it, without what stays for its bonds. */
   readonly covered: number;
-  /** Tokens that the summary may have at the most: a summary longer than half of what it stands for is none. */
+  /**
+   * Tokens that the summary may have at the most: a summary longer than half of what it stands for
+   * is none.
+   */
   readonly limit: number;
   /** Tokens that the view has less than the array, if the summary is as long as it may be. */
   readonly freed: number;
@@ -31,7 +37,8 @@ export interface SummarizedPrefix {
  * The prefix before a unit.
  *
  * @param asked the user unit of the turn in which the unit stands
- * @param tokens what is covered has, as it stands in the view, what each message of it has, and what stays for its bonds
+ * @param tokens what is covered has, as it stands in the view, what each message of it has, and
+ *   what stays for its bonds
  */
 export function summarizedPrefix(
   history: History,
@@ -123,7 +130,10 @@ export class Prefixes {
   }
 }
 
-/** The cursor of a prefix: its two cuts differ only in where they may stand, at the beginning of a turn or inside of one. */
+/**
+ * The cursor of a prefix: its two cuts differ only in where they may stand, at the beginning of a
+ * turn or inside of one.
+ */
 export class PrefixCursor implements Cursor {
   position = AT_START;
   turnsCut = 0;

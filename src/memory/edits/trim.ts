@@ -1,4 +1,7 @@
-/** Trimming: the oldest turns leave the view; where the tail had to shrink, the oldest steps of the turns that stay. */
+/**
+ * Trimming: the oldest turns leave the view; where the tail had to shrink, the oldest steps of the
+ * turns that stay.
+ */
 import { heldMessages } from '../conversation/bonds.ts';
 import { type History, messagesOf, type Unit } from '../conversation/history.ts';
 import { type Cuts, frontierUnit } from '../replay/rule.ts';
@@ -7,7 +10,10 @@ import type { SummarizedPrefix } from './summarize.ts';
 /** Tokens of the line that stands for trimmed messages, at the most. */
 export const TRIM_LINE_TOKENS = 64;
 
-/** What `auto` trims: the messages between those that a summary stands for and the first unit that stays. */
+/**
+ * What `auto` trims: the messages between those that a summary stands for and the first unit that
+ * stays.
+ */
 export interface TrimmedSpan {
   /** The first message, and where each segment ends: every move that trims adds one. */
   readonly from: number;
@@ -27,7 +33,10 @@ export function goesWithSteps({ step, kind }: Unit): boolean {
   return step || kind === 'late';
 }
 
-/** The messages that the cuts drop, ascending. Preamble messages stay wherever they stand, and so does whatever a bond holds. */
+/**
+ * The messages that the cuts drop, ascending. Preamble messages stay wherever they stand, and so
+ * does whatever a bond holds.
+ */
 export function trimmedMessages(history: History, cuts: Cuts): number[] {
   const dropped: number[] = [];
   for (const [index, unit] of history.units.entries()) {

@@ -99,7 +99,8 @@ function keptTurns({ keep_last_n_turns, compact_keep }: AutoStrategy): number | 
 const DEFAULT_CACHED_SHARE = 0.1;
 
 function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanContext): Planned {
-  // Where the model can fetch what is removed, large outputs are offloaded before it has ever seen them.
+  // Where the model can fetch what is removed, large outputs are offloaded before it has ever seen
+  // them.
   const { history, rule, prices, retrieval = false, cachedShare = DEFAULT_CACHED_SHARE } = request;
   const edits = new AutoEdits(
     history,

@@ -1,6 +1,6 @@
 /**
- * From a request to its plan, in two steps: what can be said of it without a token counted, and the plan itself. Both are pure; the
- * Worker, the tests and the benchmarks call the same two.
+ * From a request to its plan, in two steps: what can be said of it without a token counted, and the
+ * plan itself. Both are pure; the Worker, the tests and the benchmarks call the same two.
  */
 import { readHistory } from '../conversation/history.ts';
 import type { Message } from '../conversation/message.ts';
@@ -25,9 +25,11 @@ export type ViewOptions = Partial<
 >;
 
 /**
- * A request as far as no tokens are needed for it: the shape of its array, and what the caller has asked for.
+ * A request as far as no tokens are needed for it: the shape of its array, and what the caller has
+ * asked for.
  *
- * @param refs the tenant's: a summary that has come back is known by its ref. Absent without a tenant
+ * @param refs the tenant's: a summary that has come back is known by its ref. Absent without a
+ *   tenant
  */
 export function outlineOf(
   strategy: EditingStrategy,

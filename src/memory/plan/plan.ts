@@ -45,7 +45,8 @@ export function mayAct(strategy: EditingStrategy, request: PlanRequest, toolByte
   const { hard, soft, window } = budgetsWithin(strategy, request);
   const limit = Math.min(hard ?? window, soft ?? window, window - answerRoom(request.answerTokens, window));
   const most = request.history.messages.reduce((sum, message) => sum + message.bytes + message.flatTokens, 0);
-  // Punctuation of the JSON outweighs the overhead of messages; that of tools is doubled to be safe.
+  // Punctuation of the JSON outweighs the overhead of messages; that of tools is doubled to be
+  // safe.
   return most + 2 * toolBytes + ANSWER_OVERHEAD > limit;
 }
 

@@ -44,20 +44,29 @@ export type AppliedEdit =
       readonly type: 'summarize';
       readonly messages: number;
       readonly cleared_tokens: number;
-      /** The row of the conversation's memory, and the one that it was made of; absent for what is kept nowhere. */
+      /**
+       * The row of the conversation's memory, and the one that it was made of; absent for what is
+       * kept nowhere.
+       */
       readonly memory_id?: number;
       readonly base_memory_id?: number | null;
     }
   | { readonly type: 'trim'; readonly messages: number; readonly cleared_tokens: number };
 
-/** The summary in the view. Its text, coverage and hash are all that a caller needs to hold it (`memory_summary`). */
+/**
+ * The summary in the view. Its text, coverage and hash are all that a caller needs to hold it
+ * (`memory_summary`).
+ */
 export interface ReportedSummary {
   readonly text: string;
   /** The first and the last message of the caller's array that it stands for. */
   readonly covers: readonly [number, number];
   readonly prefix_hash: string;
   readonly ref?: string;
-  /** `degraded`: made by code, since the summarizer failed. `pending`: made by code, since it is not ready. */
+  /**
+   * `degraded`: made by code, since the summarizer failed. `pending`: made by code, since it is not
+   * ready.
+   */
   readonly status: 'completed' | 'degraded' | 'pending';
   readonly memory_id?: number;
   readonly base_memory_id?: number | null;

@@ -1,6 +1,7 @@
 /**
- * Rolling memory (design §8): a summary of the rounds before the full zone, made in the background, and everything after it
- * verbatim. Which memory is there is the one thing that the array does not tell; all else is a function of it.
+ * Rolling memory (design §8): a summary of the rounds before the full zone, made in the background,
+ * and everything after it verbatim. Which memory is there is the one thing that the array does not
+ * tell; all else is a function of it.
  */
 
 import { heldMessages } from '../conversation/bonds.ts';
@@ -23,9 +24,11 @@ export interface DueMemory {
 }
 
 /**
- * The memory to be made after an answered round. `full_zone_turns: 0`: 5 → (0,5), 13 → (0,13), 15 → (2,15), 19 → (6,19).
+ * The memory to be made after an answered round. `full_zone_turns: 0`: 5 → (0,5), 13 → (0,13), 15 →
+ * (2,15), 19 → (6,19).
  *
- * @param over boundaries behind the rounds that are over, ascending; the last one has just been answered
+ * @param over boundaries behind the rounds that are over, ascending; the last one has just been
+ *   answered
  */
 export function dueMemory(strategy: RollingStrategy, over: readonly Boundary[]): DueMemory | undefined {
   const last = over.at(-1);
@@ -44,7 +47,10 @@ export interface UsedMemory extends SummaryWords {
 
 export interface RollingPlan {
   readonly plan: Plan;
-  /** The memory as it is shown, shortened where the budget asked for that; undefined when nothing would be shorter. */
+  /**
+   * The memory as it is shown, shortened where the budget asked for that; undefined when nothing
+   * would be shorter.
+   */
   readonly shown: ShownSummary | undefined;
   /** Messages of the oldest verbatim rounds that had to go. */
   readonly trimmed: number;
@@ -53,10 +59,11 @@ export interface RollingPlan {
 export type BudgetExceeded = { readonly tokens: number; readonly budget: number };
 
 /**
- * Plans a request around the memory in use; without one nothing changes. Returns what exceeds the budget where the policy is `error`.
+ * Plans a request around the memory in use; without one nothing changes. Returns what exceeds the
+ * budget where the policy is `error`.
  *
- * @param learned tokens that the upstream takes at the most, where it has said so. Nothing is refused for that, and without a memory the
- *   oldest rounds go, where the policy lets them
+ * @param learned tokens that the upstream takes at the most, where it has said so. Nothing is
+ *   refused for that, and without a memory the oldest rounds go, where the policy lets them
  */
 export function planRolling(
   strategy: RollingStrategy,
@@ -103,7 +110,8 @@ export function planRolling(
   const dropped = coveredMessages(history, prefix);
   const trimmed = dropped.filter((index) => index >= memory.end).length;
   const after = before - prefix.covered + prefix.limit + BLOCK_TOKENS;
-  // What the policies take out follows the conversation's end: the request before may have been shown more.
+  // What the policies take out follows the conversation's end: the request before may have been
+  // shown more.
   const earlier = history.requestPoints.at(-2)?.messages ?? 0;
   const former = earlier > memory.end ? fitted(earlier) : fit;
   const moved = memory.moved || former.end !== fit.end || former.text !== fit.text;
@@ -141,7 +149,10 @@ function prefixAt(
   return { ...prefixes.at(next < 0 ? history.units.length : next), request: undefined };
 }
 
-/** What memory and verbatim messages may have together counts as budget, beside what nobody can take out. */
+/**
+ * What memory and verbatim messages may have together counts as budget, beside what nobody can take
+ * out.
+ */
 function budgetsIn(
   strategy: RollingStrategy,
   model: string | undefined,
@@ -224,7 +235,10 @@ function endBehindOldest(
   return end;
 }
 
-/** Tokens of the messages from one to another that stay for their calls, or their results, where the others leave. */
+/**
+ * Tokens of the messages from one to another that stay for their calls, or their results, where the
+ * others leave.
+ */
 function heldTokens(history: History, prices: TokenSums, end: number, from = 0): number {
   if (history.bonds.length === 0) return 0;
   const unit = history.units.findIndex(({ first }) => first >= end);

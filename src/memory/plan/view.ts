@@ -41,11 +41,15 @@ export interface ShownSummary {
   /** The first and the last message that it stands for. */
   readonly covers: readonly [number, number];
   /**
-   * `pair`: a shadow line and an answer, in the place of the first message that is left out. `request`: the opening of the user
-   * message that is being worked on. `alone`: a user message of its own, where there is no other.
+   * `pair`: a shadow line and an answer, in the place of the first message that is left out.
+   * `request`: the opening of the user message that is being worked on. `alone`: a user message of
+   * its own, where there is no other.
    */
   readonly form: 'pair' | 'request' | 'alone';
-  /** In the form `request`: that message, and how many characters of its opening an earlier summary takes. */
+  /**
+   * In the form `request`: that message, and how many characters of its opening an earlier summary
+   * takes.
+   */
   readonly request?: { readonly message: number; readonly opening: number };
   /** Tokens of all that is written. */
   readonly tokens: number;

@@ -1,15 +1,17 @@
 /**
- * Whether a jump pays. Every jump lets what stands behind the old frontier be sent anew, uncached, so that each later request is
- * smaller. Two rules keep that from costing more than it saves; both are arithmetic on the array, so that a replay finds the same
- * answer again.
+ * Whether a jump pays. Every jump lets what stands behind the old frontier be sent anew, uncached,
+ * so that each later request is smaller. Two rules keep that from costing more than it saves; both
+ * are arithmetic on the array, so that a replay finds the same answer again.
  *
- * The *floor* (design §3): a jump must free M = √(2·(1 − a)·P·g / a) tokens. P is what is sent anew, g the mean growth per request
- * point, a the price of cached input relative to fresh. It is the least of the sum of both costs per request: (1 − a)·P·g/M for the
- * jumps, a·M/2 for what is carried until the next one.
+ * The *floor* (design §3): a jump must free M = √(2·(1 − a)·P·g / a) tokens. P is what is sent
+ * anew, g the mean growth per request point, a the price of cached input relative to fresh. It is
+ * the least of the sum of both costs per request: (1 − a)·P·g/M for the jumps, a·M/2 for what is
+ * carried until the next one.
  *
- * The *regret*: five requests after a jump, a conversation may have cost at most 3 % more than one that nothing was done to. The floor is
- * right on the average; the regret holds for the single conversation, whose end nobody knows. Asked at the jump itself, conversations of
- * 50 000 tokens could hardly ever make one; asked much later, too many would end while they are dearer.
+ * The *regret*: five requests after a jump, a conversation may have cost at most 3 % more than one
+ * that nothing was done to. The floor is right on the average; the regret holds for the single
+ * conversation, whose end nobody knows. Asked at the jump itself, conversations of 50 000 tokens
+ * could hardly ever make one; asked much later, too many would end while they are dearer.
  */
 
 /** What a conversation may cost beyond one that nothing was done to, as a share. */
@@ -18,7 +20,10 @@ const REGRET = 0.03;
 /** So many requests behind a jump, of mean growth. */
 const REQUESTS_AHEAD = 5;
 
-/** A jump that is made goes on until it has freed so many times the floor: how far it goes adds nothing to its price. */
+/**
+ * A jump that is made goes on until it has freed so many times the floor: how far it goes adds
+ * nothing to its price.
+ */
 const GENEROSITY = 4;
 
 /** What a move has to do with: all in tokens. */
@@ -59,7 +64,12 @@ export class Floor {
     return Math.max(this.least(stakes), this.freedFor(stakes, GENEROSITY));
   }
 
-  /** A request was made. @param kept how much of the view stood before the first byte that changed; undefined when none did */
+  /**
+   * A request was made.
+   *
+   * @param kept how much of the view stood before the first byte that changed; undefined when none
+   *   did
+   */
   settle(price: number, view: number, kept: number | undefined, spent: number): void {
     this.billed += spent + view - (1 - this.cached) * this.reused(kept ?? this.lastView);
     this.billedUnedited += price - (1 - this.cached) * this.lastPrice;

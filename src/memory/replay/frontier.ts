@@ -1,9 +1,9 @@
 /**
  * Where the frontier stands, found by replaying the array from its beginning (design §3).
  *
- * Nothing is remembered between requests: at each request point the same rule is applied that was applied when that request
- * was made. So any isolate finds the same frontier, a longer array finds the same one or a later one, and between two moves
- * nothing that was sent changes.
+ * Nothing is remembered between requests: at each request point the same rule is applied that was
+ * applied when that request was made. So any isolate finds the same frontier, a longer array finds
+ * the same one or a later one, and between two moves nothing that was sent changes.
  *
  * One pass over the request points, and one of each cut over the units.
  */
@@ -58,7 +58,10 @@ export interface Mover {
   readonly turnsLeftOut: number;
   /** Whether a move changes bytes even where it frees nothing. */
   readonly rewrites: boolean;
-  /** The messages before this index have come. Whether a result among them brings back what had left the view. */
+  /**
+   * The messages before this index have come. Whether a result among them brings back what had left
+   * the view.
+   */
   arrive(messages: number): boolean;
   /**
    * Moves as far as it must; does nothing where that frees too little.
@@ -76,7 +79,10 @@ export interface Standing {
   readonly cuts: Cuts;
   /** Tokens that the view has less than the caller's array. */
   readonly freed: number;
-  /** The part of them that is left out, with nothing but words in its place, where that is not told by the cuts. */
+  /**
+   * The part of them that is left out, with nothing but words in its place, where that is not told
+   * by the cuts.
+   */
   readonly leftOut?: number;
 }
 
@@ -95,7 +101,9 @@ export interface Replay {
   readonly next: Cuts;
 }
 
-/** From this share of the budget on the next move is prepared, where a strategy sets no watermark. */
+/**
+ * From this share of the budget on the next move is prepared, where a strategy sets no watermark.
+ */
 const PREPARE_FROM = 0.6;
 
 /** Finds the frontier. @param mover a new one, which knows what the strategy's edits free */
@@ -116,7 +124,8 @@ export function replay(history: History, rule: ReplayRule, prices: TokenSums, mo
     const { freed } = mover.position;
     const due = dueAt(point, rule, mover, before, last);
     if (due) mover.move(tail, due, before, point);
-    // The answer's room is looked at when all else is done, so that the rule above is the same one at every request.
+    // The answer's room is looked at when all else is done, so that the rule above is the same one
+    // at every request.
     const tight = last ? dueByAnswer(rule, before - mover.position.freed) : undefined;
     if (tight) mover.move(tail, tight, before, point);
     if (index === end - 1) shown = cutByAnswer(mover, rule, tail, before, point);
@@ -127,7 +136,8 @@ export function replay(history: History, rule: ReplayRule, prices: TokenSums, mo
     moves.push(mover.position.cuts);
     trigger = (due ?? tight)?.trigger ?? trigger;
   }
-  // What the answer's room moved at the request before does not stay moved, and a summary would have to be unwritten.
+  // What the answer's room moved at the request before does not stay moved, and a summary would
+  // have to be unwritten.
   moved ||= mover.rewrites && shown !== undefined && !isSame(shown, mover.position);
 
   const { cuts, freed } = mover.position;
@@ -160,7 +170,10 @@ function isSame(one: Standing, other: Standing): boolean {
 /** A trigger that is met, and where the move is to stop. */
 export interface Due {
   readonly trigger: Trigger;
-  /** Tokens of the view over which a summary may take the place of messages; infinite where none may. */
+  /**
+   * Tokens of the view over which a summary may take the place of messages; infinite where none
+   * may.
+   */
   readonly lossyOver: number;
   /** Tokens of the view over which messages may go for a line; infinite where none may. */
   readonly trimOver: number;
@@ -179,7 +192,8 @@ function dueAt(
   price: number,
   last: boolean,
 ): Due | undefined {
-  // Slide measures the caller's array, jump the view: the one edits on every request, the other once in a while.
+  // Slide measures the caller's array, jump the view: the one edits on every request, the other
+  // once in a while.
   const slides = rule.frontier === 'slide';
   const tokens = slides ? price : price - mover.position.freed;
   const turns = slides ? point.turns : point.turns - mover.turnsCut;
@@ -289,8 +303,9 @@ export class CursorMover implements Mover {
 }
 
 /**
- * Moves the cuts as far as they must go; takes the move back when it frees too little. One that frees nothing at all stays: it
- * changes no byte, and a view that comes back as the array then replays in step with the array that it was made of.
+ * Moves the cuts as far as they must go; takes the move back when it frees too little. One that
+ * frees nothing at all stays: it changes no byte, and a view that comes back as the array then
+ * replays in step with the array that it was made of.
  */
 function move(cursor: Cursor, rule: ReplayRule, tail: Cuts, due: Due, price: number): void {
   const leastFreed = due.must ? 0 : rule.minReclaim;
@@ -309,8 +324,9 @@ function move(cursor: Cursor, rule: ReplayRule, tail: Cuts, due: Due, price: num
   const freed = cursor.position.freed - before.freed;
   const least = cursor.rewrites ? Math.max(1, leastFreed) : leastFreed;
   if (freed < least && (freed > 0 || cursor.rewrites)) cursor.position = before;
-  // Where turns leave the view, whatever dropped them counts. Where they stay, the turn trigger counts from its own last move:
-  // tokens that are gone from an array which comes back would otherwise shift it.
+  // Where turns leave the view, whatever dropped them counts. Where they stay, the turn trigger
+  // counts from its own last move: tokens that are gone from an array which comes back would
+  // otherwise shift it.
   else if (rule.stops === 'turn' || due.trigger === 'turns') cursor.turnsCut = cursor.position.turnsBefore;
 }
 

@@ -1,4 +1,7 @@
-/** What a replay has removed so far, unit by unit: sums of what it frees before any unit, and the way back. */
+/**
+ * What a replay has removed so far, unit by unit: sums of what it frees before any unit, and the
+ * way back.
+ */
 import type { Removal } from '../edits/removal.ts';
 
 /** The removals of one unit by one phase. */
@@ -8,14 +11,20 @@ export interface JournalEntry {
   readonly freed: number;
 }
 
-/** Appending, taking back and summing up to a unit cost the logarithm of the number of units (a Fenwick tree). */
+/**
+ * Appending, taking back and summing up to a unit cost the logarithm of the number of units (a
+ * Fenwick tree).
+ */
 export class Journal {
   private readonly list: JournalEntry[] = [];
   private readonly tree: Float64Array;
   private readonly freesOf: (unit: number, tokens: number) => void;
   private sum = 0;
 
-  /** @param freesOf is called with what a unit has less, or with less than 0 where that is taken back */
+  /**
+   * @param freesOf is called with what a unit has less, or with less than 0 where that is taken
+   *   back
+   */
   constructor(units: number, freesOf: (unit: number, tokens: number) => void = () => {}) {
     this.tree = new Float64Array(units + 1);
     this.freesOf = freesOf;

@@ -1,7 +1,8 @@
 /**
- * The phases of `auto` (design §6), as one mover of the replay: offload and dedupe; compact; summarize; trim. Each runs only where the one
- * before has not freed enough. What loses words runs only where all that can be fetched again has not brought the view under its
- * budget: a summary that is not needed would cost more than the tokens between budget and watermark.
+ * The phases of `auto` (design §6), as one mover of the replay: offload and dedupe; compact;
+ * summarize; trim. Each runs only where the one before has not freed enough. What loses words runs
+ * only where all that can be fetched again has not brought the view under its budget: a summary
+ * that is not needed would cost more than the tokens between budget and watermark.
  *
  * Each phase passes every unit once, so a replay takes time linear in the array.
  */
@@ -28,10 +29,16 @@ import { type Cuts, frontierUnit } from './rule.ts';
 
 /** Tokens of a summarizer's prompt around what it reads. */
 const PROMPT_TOKENS = 600;
-/** The price of a token that a summarizer writes, relative to fresh input: 4 for all of OpenAI's models since GPT-4o. */
+/**
+ * The price of a token that a summarizer writes, relative to fresh input: 4 for all of OpenAI's
+ * models since GPT-4o.
+ */
 const OUTPUT_PRICE = 4;
 
-/** For so many units that were passed in vain, one more must come before the next try: a replay stays linear in the array. */
+/**
+ * For so many units that were passed in vain, one more must come before the next try: a replay
+ * stays linear in the array.
+ */
 const TRIED_PER_UNIT = 512;
 
 /** What the phases may remove of a unit. */
@@ -67,7 +74,10 @@ export interface PhaseStanding extends Standing {
   readonly leftOut: number;
   /** The journal's length at each move. */
   readonly moves: readonly number[];
-  /** How much of the view stood before the first byte that the last move has changed, and what its summary has cost. */
+  /**
+   * How much of the view stood before the first byte that the last move has changed, and what its
+   * summary has cost.
+   */
   readonly kept: number;
   readonly spent: number;
 }
@@ -270,18 +280,23 @@ export class PhaseMover implements Mover {
   ): PhaseStanding[] {
     if (viewOf(reversible) <= due.lossyOver) return [];
     const { heavy } = reversible.passed;
-    // What lay before the frontier of the move before; at the first move, what lies before the new one.
+    // What lay before the frontier of the move before; at the first move, what lies before the new
+    // one.
     const summarized = this.summarized(start, reversible, start.frontier > 0 ? start.frontier : heavy);
     const whole = summarized ?? reversible;
     const shorter = viewOf(whole) > due.trimOver ? this.trimmed(whole, price - due.target, point) : undefined;
-    // What would leave the view over its budget all the same is not worth its words, unless the window asks for it.
+    // What would leave the view over its budget all the same is not worth its words, unless the
+    // window asks for it.
     const trimmed = shorter && (due.must || viewOf(shorter) <= due.trimOver) ? shorter : undefined;
     // Where that does not do, and trimming does not help, the summary goes on to the new frontier.
     const further = trimmed ? undefined : this.summarized(start, reversible, heavy);
     return [trimmed, summarized, further].filter((standing) => standing !== undefined);
   }
 
-  /** The standing with a summary of what lies before a unit; undefined where it would not make the view smaller. */
+  /**
+   * The standing with a summary of what lies before a unit; undefined where it would not make the
+   * view smaller.
+   */
   private summarized(
     start: PhaseStanding,
     reversible: PhaseStanding,
@@ -300,8 +315,9 @@ export class PhaseMover implements Mover {
   }
 
   /**
-   * The standing without the oldest units, until so many tokens are freed in all or the tail is met. Undefined where no user message is
-   * left that could name what is gone, or where it frees nothing.
+   * The standing without the oldest units, until so many tokens are freed in all or the tail is
+   * met. Undefined where no user message is left that could name what is gone, or where it frees
+   * nothing.
    */
   private trimmed(
     standing: PhaseStanding,
@@ -372,7 +388,10 @@ export class PhaseMover implements Mover {
     };
   }
 
-  /** Tokens of the view before a unit that no summary stands for; before the first one, of what is never edited. */
+  /**
+   * Tokens of the view before a unit that no summary stands for; before the first one, of what is
+   * never edited.
+   */
   private viewBefore(unit: number): number {
     const first = this.history.units[unit]?.first ?? this.history.messages.length;
     const price = tokensBefore(this.prices, first);

@@ -72,8 +72,9 @@ export class Tails {
   }
 
   /**
-   * The first unit whose results are fresh: the model has not seen them, so nothing may remove them. Of an assistant message the last
-   * one, open or not; after that the results of earlier calls, and those of no call.
+   * The first unit whose results are fresh: the model has not seen them, so nothing may remove
+   * them. Of an assistant message the last one, open or not; after that the results of earlier
+   * calls, and those of no call.
    */
   private freshUnit(): number {
     const unit = this.lastAssistant;

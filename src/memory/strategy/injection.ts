@@ -1,4 +1,7 @@
-/** `memory_injection`: what a caller may say of cross-session memory, and the block that is put in (design §7). */
+/**
+ * `memory_injection`: what a caller may say of cross-session memory, and the block that is put in
+ * (design §7).
+ */
 import { z } from 'zod';
 import type { Result } from '../../lib/result.ts';
 import { mostFitting } from '../tokens/fitting.ts';
@@ -24,7 +27,10 @@ export interface Injection {
   readonly max_tokens: number;
 }
 
-/** An injection as a caller writes it; `false` turns off what a lower level of the precedence has turned on. */
+/**
+ * An injection as a caller writes it; `false` turns off what a lower level of the precedence has
+ * turned on.
+ */
 export type MemoryInjectionRequest = z.input<typeof schema>;
 
 /** Reads what a caller wrote. `off` is a word too: it ends the precedence. */
@@ -62,14 +68,16 @@ export function writeInjection(
 ): string {
   const text = summaries.join('\n---\n').toWellFormed().replace(TAG, '<\\');
   const lines: string[] = [];
-  // Fewer tokens than characters, nearly always: what is far beyond the limit need not be looked at.
+  // Fewer tokens than characters, nearly always: what is far beyond the limit need not be looked
+  // at.
   let left = maxTokens * CHARACTERS_PER_TOKEN;
   for (const line of text.split('\n')) {
     left -= line.length + 1;
     if (left < 0) break;
     lines.push(line);
   }
-  // Tokens of lines do not add up to those of the block, so the block is counted: by halves, the most that fits.
+  // Tokens of lines do not add up to those of the block, so the block is counted: by halves, the
+  // most that fits.
   const fits = (count: number): boolean => counter.text(blockOf(lines.slice(0, count))) <= maxTokens;
   let held = mostFitting(lines.length, fits);
   // None that only announces others.

@@ -13,7 +13,10 @@ const OTHER_WINDOWS: readonly (readonly [prefix: string, tokens: number])[] = [
 /** The encodings that are bundled. */
 export type EncodingName = 'o200k_base' | 'cl100k_base';
 
-/** The model's context window in tokens, or `DEFAULT_WINDOW`. A vendor's prefix (`openai/`) is left out of account. */
+/**
+ * The model's context window in tokens, or `DEFAULT_WINDOW`. A vendor's prefix (`openai/`) is left
+ * out of account.
+ */
 export function windowOf(model: string | undefined): number {
   if (model === undefined) return DEFAULT_WINDOW;
   const name = bareName(model);
@@ -23,7 +26,10 @@ export function windowOf(model: string | undefined): number {
   return OTHER_WINDOWS.find(([prefix]) => name.startsWith(prefix))?.[1] ?? DEFAULT_WINDOW;
 }
 
-/** GPT-4 and GPT-3.5 proper use cl100k; all that came later, and all that is unknown, o200k (tiktoken's model.py). */
+/**
+ * GPT-4 and GPT-3.5 proper use cl100k; all that came later, and all that is unknown, o200k
+ * (tiktoken's model.py).
+ */
 export function encodingOf(model: string | undefined): EncodingName {
   return model !== undefined && /^(gpt-4(?![.o\d])|gpt-3\.5)/.test(bareName(model))
     ? 'cl100k_base'

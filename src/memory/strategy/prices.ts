@@ -1,12 +1,18 @@
 /**
- * What cached input costs relative to fresh input, by family of models: `a` of the floor (design §3). The prices are those of the
- * standard tier for short prompts; where long prompts, faster tiers or peak hours cost more, they do so in the same proportion.
+ * What cached input costs relative to fresh input, by family of models: `a` of the floor (design
+ * §3). The prices are those of the standard tier for short prompts; where long prompts, faster
+ * tiers or peak hours cost more, they do so in the same proportion.
  */
 import { bareName } from './models.ts';
 
-/** What input costs, in dollars per million tokens. `fresh` is above 0, `cached` from 0 to `fresh`. */
+/**
+ * What input costs, in dollars per million tokens. `fresh` is above 0, `cached` from 0 to `fresh`.
+ */
 export interface Price {
-  /** How the bare names of the models begin: `gpt-4.1` is the family of `gpt-4.1-mini`, but not of `gpt-4.10`. */
+  /**
+   * How the bare names of the models begin: `gpt-4.1` is the family of `gpt-4.1-mini`, but not of
+   * `gpt-4.10`.
+   */
   readonly family: string;
   readonly fresh: number;
   readonly cached: number;
@@ -15,7 +21,10 @@ export interface Price {
 /** A price with the page that states it. */
 interface PublishedPrice extends Price {
   readonly source: string;
-  /** The day on which the page said so (YYYY-MM-DD); of a copy without a date, the earliest that it can be from. */
+  /**
+   * The day on which the page said so (YYYY-MM-DD); of a copy without a date, the earliest that it
+   * can be from.
+   */
   readonly asOf: string;
 }
 
@@ -25,7 +34,9 @@ const UNKNOWN_SHARE = 0.1;
 /** The floor divides by the share, so free cached input must not make it 0. */
 const SMALLEST_SHARE = 0.01;
 
-/** Where a vendor names no price for cached input, there is no discount: both prices are the same. */
+/**
+ * Where a vendor names no price for cached input, there is no discount: both prices are the same.
+ */
 export const PUBLISHED_PRICES: readonly PublishedPrice[] = [
   ...page('https://developers.openai.com/api/docs/pricing', '2026-10-07', [
     ['gpt-6-astra', 10, 1],
@@ -138,8 +149,8 @@ export const PUBLISHED_PRICES: readonly PublishedPrice[] = [
 ];
 
 /**
- * The price of cached input ÷ that of fresh input, in (0, 1]. The deployer's `prices` go before those above, and in each table
- * the longest family wins. 0.1 for a model that neither knows.
+ * The price of cached input ÷ that of fresh input, in (0, 1]. The deployer's `prices` go before
+ * those above, and in each table the longest family wins. 0.1 for a model that neither knows.
  */
 export function cachedShare(model: string | undefined, prices: readonly Price[] = []): number {
   if (model === undefined) return UNKNOWN_SHARE;
@@ -156,13 +167,19 @@ function priceOf(name: string, prices: readonly Price[]): Price | undefined {
   return longest;
 }
 
-/** A family ends where a word or a number of the name does, so that `gpt-4.1` has no part in `gpt-4-1106-preview`. */
+/**
+ * A family ends where a word or a number of the name does, so that `gpt-4.1` has no part in
+ * `gpt-4-1106-preview`.
+ */
 function isOf(family: string, name: string): boolean {
   const seam = name.slice(family.length - 1, family.length + 1);
   return name.startsWith(family) && !/[a-z\d]{2}/.test(seam);
 }
 
-/** Routers spell names in their own way: `claude-opus-5.5` for Anthropic's `claude-opus-5-5`, `GLM-5.2` for `glm-5.2`. */
+/**
+ * Routers spell names in their own way: `claude-opus-5.5` for Anthropic's `claude-opus-5-5`,
+ * `GLM-5.2` for `glm-5.2`.
+ */
 function spelling(name: string): string {
   return name.toLowerCase().replaceAll('.', '-');
 }

@@ -1,6 +1,7 @@
 /**
- * How much fits: the longest part of a text within so many tokens, and the most parts of a list. Both look at a number of candidates
- * that is bounded whatever the text, since each look costs a count of all of it.
+ * How much fits: the longest part of a text within so many tokens, and the most parts of a list.
+ * Both look at a number of candidates that is bounded whatever the text, since each look costs a
+ * count of all of it.
  */
 
 /** No token of English or of code is longer on the average, in characters. */
@@ -14,7 +15,8 @@ const CLOSE = 0.98;
 export const MOST_COUNTS = 12;
 
 /**
- * The length of the longest part of a text that has at most so many tokens: exact where all of it fits, else to within a few percent.
+ * The length of the longest part of a text that has at most so many tokens: exact where all of it
+ * fits, else to within a few percent.
  *
  * @param longest characters of the text
  * @param tokens at least 1
@@ -46,7 +48,8 @@ export function longestFitting(longest: number, tokens: number, count: (length: 
 /**
  * How many of a list's first elements fit: all of them, or the most that is found by halves.
  *
- * @param fits whether so many do; where it does for some number, it is taken to do for all that are smaller. Not asked for 0
+ * @param fits whether so many do; where it does for some number, it is taken to do for all that are
+ *   smaller. Not asked for 0
  */
 export function mostFitting(length: number, fits: (kept: number) => boolean): number {
   if (length === 0 || fits(length)) return length;

@@ -1,8 +1,10 @@
 /**
- * Texts in blocks for the tokenizer. Its cache of merged words keeps parts of the text that it was given, so it gets copies: a
- * cached word keeps a block alive, and never the text. A block also bounds what an expression can match at once.
+ * Texts in blocks for the tokenizer. Its cache of merged words keeps parts of the text that it was
+ * given, so it gets copies: a cached word keeps a block alive, and never the text. A block also
+ * bounds what an expression can match at once.
  *
- * A block ends where no token can cross, if there is such a place in its second half: then its tokens are those of the whole text.
+ * A block ends where no token can cross, if there is such a place in its second half: then its
+ * tokens are those of the whole text.
  */
 import { cutAfter } from '../../lib/characters.ts';
 import { copyOf } from '../../lib/copy.ts';
@@ -33,8 +35,9 @@ const APOSTROPHE = 39;
 const SLASH = 47;
 
 /**
- * Whether both encodings begin a token here: at a single space, which belongs to the word behind it; behind the last line break before a
- * word; or at a sign behind a word or a number. Line breaks belong to what stands before them, and slashes to the line break.
+ * Whether both encodings begin a token here: at a single space, which belongs to the word behind
+ * it; behind the last line break before a word; or at a sign behind a word or a number. Line breaks
+ * belong to what stands before them, and slashes to the line break.
  */
 function isBreak(text: string, at: number): boolean {
   const before = text.charCodeAt(at - 1);

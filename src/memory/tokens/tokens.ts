@@ -1,8 +1,9 @@
 /**
  * Counting tokens, without paying for it twice.
  *
- * A count never exceeds the number of UTF-8 bytes (each token stands for at least one), so a body whose bytes fit needs
- * no count at all; and messages repeat from request to request, so counts are remembered by digest.
+ * A count never exceeds the number of UTF-8 bytes (each token stands for at least one), so a body
+ * whose bytes fit needs no count at all; and messages repeat from request to request, so counts are
+ * remembered by digest.
  */
 import { cutAfter } from '../../lib/characters.ts';
 import { type Bound, type Cache, Lru } from '../../lib/lru.ts';
@@ -10,17 +11,24 @@ import type { Message, Weight } from '../conversation/message.ts';
 import type { EncodingName } from '../strategy/models.ts';
 import { blocksOf } from './text-blocks.ts';
 
-/** Tokens around each message, its role's one included (OpenAI cookbook, "How to count tokens with tiktoken", §6). */
+/**
+ * Tokens around each message, its role's one included (OpenAI cookbook, "How to count tokens with
+ * tiktoken", §6).
+ */
 export const MESSAGE_OVERHEAD = 4;
 /** Tokens that prime the answer (same source). */
 export const ANSWER_OVERHEAD = 3;
-/** Tokens around each tool's definition, and once for all of them (same source, §7: func_init, func_end). */
+/**
+ * Tokens around each tool's definition, and once for all of them (same source, §7: func_init,
+ * func_end).
+ */
 const TOOL_OVERHEAD = 7;
 const TOOLS_OVERHEAD = 12;
 
 /**
- * A run without a break costs the tokenizer the square of its length, so runs are cut to this many characters. Words of
- * natural languages are shorter; what is cut counts a few tokens too many, never too few.
+ * A run without a break costs the tokenizer the square of its length, so runs are cut to this many
+ * characters. Words of natural languages are shorter; what is cut counts a few tokens too many,
+ * never too few.
  */
 const LONGEST_RUN = 128;
 const LONG_RUN = new RegExp(
@@ -31,12 +39,16 @@ const LONG_RUN = new RegExp(
 );
 
 /**
- * The tokenizer remembers words that it has merged. With its own limit of 100 000 it spends more on moving hot words to the end of
- * its map than on merging (measured: 1 MB of one odd word, 9 s with a full cache, 0.3 s with this one).
+ * The tokenizer remembers words that it has merged. With its own limit of 100 000 it spends more on
+ * moving hot words to the end of its map than on merging (measured: 1 MB of one odd word, 9 s with
+ * a full cache, 0.3 s with this one).
  */
 const MERGES_KEPT = 2_000;
 
-/** So many characters are handed to the tokenizer before it forgets: each word that it remembers keeps a block of them alive. */
+/**
+ * So many characters are handed to the tokenizer before it forgets: each word that it remembers
+ * keeps a block of them alive.
+ */
 const REMEMBERED_CHARACTERS = 1_000_000;
 
 /**
@@ -78,7 +90,10 @@ export interface TokenCounter {
 
 const loaded = new Map<EncodingName, Promise<Tokenize>>();
 
-/** Loads the tables of an encoding. They are large (1 MB compressed), so nothing loads them before a count is needed. */
+/**
+ * Loads the tables of an encoding. They are large (1 MB compressed), so nothing loads them before a
+ * count is needed.
+ */
 export function loadTokenize(encoding: EncodingName): Promise<Tokenize> {
   const known = loaded.get(encoding) ?? load(encoding);
   loaded.set(encoding, known);
@@ -91,7 +106,8 @@ async function load(encoding: EncodingName): Promise<Tokenize> {
       ? await import('gpt-tokenizer/encoding/cl100k_base')
       : await import('gpt-tokenizer/encoding/o200k_base');
   setMergeCacheSize(MERGES_KEPT);
-  // Text that spells a special token ("<|endoftext|>") is text: the API never lets a caller send the token itself.
+  // Text that spells a special token ("<|endoftext|>") is text: the API never lets a caller send
+  // the token itself.
   const asText = { disallowedSpecial: new Set<string>() };
   let last: unknown;
   let characters = 0;
@@ -109,7 +125,8 @@ async function load(encoding: EncodingName): Promise<Tokenize> {
 /**
  * A counter of one owner's texts.
  *
- * @param remembered of this owner and encoding alone; by default the counter has a memory of its own
+ * @param remembered of this owner and encoding alone; by default the counter has a memory of its
+ *   own
  * @param owner the same value for all counters of an owner
  */
 export function createTokenCounter(
@@ -167,7 +184,8 @@ function countInRuns(text: string, tokenize: (text: string) => number): number {
   for (const run of text.matchAll(LONG_RUN)) {
     if (run.index > position) tokens += tokenize(text.slice(position, run.index));
     const end = run.index + run[0].length;
-    // A cut inside a surrogate pair would count two replacement characters: the pair stays with its first half.
+    // A cut inside a surrogate pair would count two replacement characters: the pair stays with its
+    // first half.
     for (position = run.index; position < end; ) {
       const cut = Math.min(cutAfter(text, position + LONGEST_RUN), end);
       tokens += tokenize(text.slice(position, cut));
@@ -187,7 +205,10 @@ export interface Tools {
   text(): string;
 }
 
-/** Tokens of the tools' definitions. Providers render schemas more tersely than JSON, so this errs on the safe side. */
+/**
+ * Tokens of the tools' definitions. Providers render schemas more tersely than JSON, so this errs
+ * on the safe side.
+ */
 export function toolTokens(tools: Tools | undefined, counter: TokenCounter): number {
   if (!tools || tools.count === 0) return 0;
   const text = counter.weight(`tools:${tools.digest}`, () => ({ texts: [tools.text()], flat: 0 }));

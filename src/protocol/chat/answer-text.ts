@@ -1,9 +1,15 @@
-/** The text of an answer that closes a round: whole, and without a call. Read on the side; the bytes go on untouched. */
+/**
+ * The text of an answer that closes a round: whole, and without a call. Read on the side; the bytes
+ * go on untouched.
+ */
 
 import { parseJson } from '../../lib/json.ts';
 import type { AnswerGatherer } from '../answer-format.ts';
 
-/** Finish reasons of answers that their caller will append as they are (https://platform.openai.com/docs/api-reference/chat/object). */
+/**
+ * Finish reasons of answers that their caller will append as they are
+ * (https://platform.openai.com/docs/api-reference/chat/object).
+ */
 const WHOLE = new Set(['stop', 'length']);
 
 interface Choice {

@@ -33,14 +33,18 @@ export function argumentsOf({ function: called }: CallPiece): string {
   return typeof input === 'string' ? input : JSON.stringify(input);
 }
 
-/** Whether it is a piece of something else than the call of a function, such as the call of a custom tool. */
+/**
+ * Whether it is a piece of something else than the call of a function, such as the call of a custom
+ * tool.
+ */
 export function isOtherCall({ type, custom }: CallPiece): boolean {
   return (custom ?? null) !== null || (typeof type === 'string' && type !== '' && type !== 'function');
 }
 
 /**
- * The turn of a message: the calls of one name, and whatever else stands there that the model may want to hear again (its reasoning, for
- * one). Fields that say nothing are left out. Arguments that are no JSON object go up as an empty one: upstreams read those of the history.
+ * The turn of a message: the calls of one name, and whatever else stands there that the model may
+ * want to hear again (its reasoning, for one). Fields that say nothing are left out. Arguments that
+ * are no JSON object go up as an empty one: upstreams read those of the history.
  */
 export function turnOf(message: Json, calls: readonly CallPiece[]): ToolTurn {
   const told = Object.entries(message).filter(([, value]) => !saysNothing(value));
@@ -65,7 +69,11 @@ export function turnOf(message: Json, calls: readonly CallPiece[]): ToolTurn {
   };
 }
 
-/** A body that went up, with a turn and the results of its calls. @param results in the order of the calls */
+/**
+ * A body that went up, with a turn and the results of its calls.
+ *
+ * @param results in the order of the calls
+ */
 export function goOnChat(
   body: Uint8Array,
   { said, calls }: ToolTurn,
@@ -83,7 +91,9 @@ export function goOnChat(
 export class GatheredMessage {
   readonly fields: Json = {};
 
-  /** Texts are continued, lists get longer, all else is what was said last. Calls are not looked at. */
+  /**
+   * Texts are continued, lists get longer, all else is what was said last. Calls are not looked at.
+   */
   add(delta: Json): void {
     for (const [key, value] of Object.entries(delta)) {
       const known = this.fields[key];
@@ -96,7 +106,10 @@ export class GatheredMessage {
   }
 }
 
-/** A call of a function that has come in one more piece. Its first id is its id; a name that comes again in full is no longer one. */
+/**
+ * A call of a function that has come in one more piece. Its first id is its id; a name that comes
+ * again in full is no longer one.
+ */
 export function joined(call: CallPiece, piece: CallPiece): CallPiece {
   const name = nameOf(call);
   const said = nameOf(piece);

@@ -1,4 +1,7 @@
-/** Several answers of a model, each one JSON body, as the one that its caller sees. The counterpart of `chat-turns.ts`, by the same rules. */
+/**
+ * Several answers of a model, each one JSON body, as the one that its caller sees. The counterpart
+ * of `chat-turns.ts`, by the same rules.
+ */
 
 import { asObject, isObject, parseJson } from '../../lib/json.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';

@@ -1,10 +1,11 @@
 /**
- * Several answers of a model as the one stream that its caller sees: calls of our tools are taken out, the answers behind them go on where
- * the first one stopped.
+ * Several answers of a model as the one stream that its caller sees: calls of our tools are taken
+ * out, the answers behind them go on where the first one stopped.
  *
- * Text flows at once, frame by frame, in the bytes that came. Only the pieces of calls wait, and only until the name is known. A call of
- * the caller's that has begun to flow can't be taken back, so it decides the turn: calls of ours behind it are dropped. One of ours that
- * comes first decides it too, as long as calls are answered: the turn is answered here, and the model plans again.
+ * Text flows at once, frame by frame, in the bytes that came. Only the pieces of calls wait, and
+ * only until the name is known. A call of the caller's that has begun to flow can't be taken back,
+ * so it decides the turn: calls of ours behind it are dropped. One of ours that comes first decides
+ * it too, as long as calls are answered: the turn is answered here, and the model plans again.
  */
 
 import { asObject, isObject, parseJson } from '../../lib/json.ts';
@@ -182,14 +183,20 @@ export class ChatTurns implements JoinedStreams {
     return [this.frameOf(chunk, [answer, ...chunk.choices.slice(1)])];
   }
 
-  /** How the caller is told that the answer ends: one of nothing but calls that are dropped has stopped. */
+  /**
+   * How the caller is told that the answer ends: one of nothing but calls that are dropped has
+   * stopped.
+   */
   private shownFinish(finish: string): string | null {
     if (this.isTurn) return null;
     // Before an answer that goes on no call has been shown.
     return this.calls.size > 0 && this.shownCalls === 0 && isWhole(finish) ? 'stop' : finish;
   }
 
-  /** One piece of a call, and what of that call may be shown now. What is no object is nobody's call. */
+  /**
+   * One piece of a call, and what of that call may be shown now. What is no object is nobody's
+   * call.
+   */
   private piece(piece: CallPiece): CallPiece[] {
     if (!isObject(piece)) return [piece];
     const index = piece.index ?? 0;
@@ -257,8 +264,8 @@ export class ChatTurns implements JoinedStreams {
 }
 
 /**
- * Whether a piece begins another call under the index of a known one: some upstreams count none of them up. An id alone does not, since
- * others give each piece one of its own.
+ * Whether a piece begins another call under the index of a known one: some upstreams count none of
+ * them up. An id alone does not, since others give each piece one of its own.
  */
 function begins(piece: CallPiece, known: CallPiece): boolean {
   return Boolean(nameOf(piece) && piece.id && known.id && piece.id !== known.id);

@@ -1,4 +1,7 @@
-/** One element of `messages` (https://platform.openai.com/docs/api-reference/chat/create), as the core sees it. */
+/**
+ * One element of `messages` (https://platform.openai.com/docs/api-reference/chat/create), as the
+ * core sees it.
+ */
 
 import { asObject, asString } from '../../lib/json.ts';
 import {
@@ -69,7 +72,10 @@ const PARTS: PartFormat = {
 
 const EMPTY: Content = { ...plain(''), weight: { texts: [], flat: 0 } };
 
-/** A message in the caller's bytes. Nothing is decoded, and nothing digested, before it is asked for. */
+/**
+ * A message in the caller's bytes. Nothing is decoded, and nothing digested, before it is asked
+ * for.
+ */
 export class ChatMessage extends NamedMessage implements WireMessage {
   readonly span: JsonSpan;
   readonly wireRole: string | undefined;
@@ -185,7 +191,10 @@ function readCall(call: unknown): ToolCall {
   return { id: asString(id), name: asString(name ?? customName), input: asString(input ?? customInput) };
 }
 
-/** The deprecated `function_call` has no id; the function's name stands for it, and results pair by position anyway. */
+/**
+ * The deprecated `function_call` has no id; the function's name stands for it, and results pair by
+ * position anyway.
+ */
 function readLegacyCall(call: unknown): ToolCall {
   const { name, arguments: input } = asObject(call);
   return { id: functionCallId(asString(name)), name: asString(name), input: asString(input) };

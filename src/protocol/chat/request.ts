@@ -70,7 +70,10 @@ export class ChatRequest extends ModelBody implements ModelRequest {
     return new Set(names.filter((name) => typeof name === 'string'));
   }
 
-  /** Several choices would each have rounds of their own; the older `functions` stand beside no tools. */
+  /**
+   * Several choices would each have rounds of their own; the older `functions` stand beside no
+   * tools.
+   */
   get takesTools(): boolean {
     const isOne = (this.field('n') ?? 1) === 1;
     return (
@@ -87,7 +90,9 @@ export class ChatRequest extends ModelBody implements ModelRequest {
   }
 }
 
-/** Reads a body. Only its outline is decoded; what is inside of messages is the upstream's to judge. */
+/**
+ * Reads a body. Only its outline is decoded; what is inside of messages is the upstream's to judge.
+ */
 export function readChatRequest(bytes: Uint8Array): Result<ChatRequest, BodyFault> {
   const scanned = scanBody(bytes, OUTLINE);
   if (!scanned.ok) return scanned;
@@ -101,7 +106,8 @@ export function readChatRequest(bytes: Uint8Array): Result<ChatRequest, BodyFaul
 }
 
 /**
- * The body as it goes upstream: own fields and marks cut out, and the view in place of the messages.
+ * The body as it goes upstream: own fields and marks cut out, and the view in place of the
+ * messages.
  *
  * @param tools of ours, each as its JSON
  */
@@ -122,7 +128,10 @@ export function writeChatRequest(
   ]);
 }
 
-/** The view as a JSON array of messages, for `/v1/compact`; those that differ from the caller's carry the mark. */
+/**
+ * The view as a JSON array of messages, for `/v1/compact`; those that differ from the caller's
+ * carry the mark.
+ */
 export function writeCompactedMessages(request: ChatRequest, view: View | undefined): Uint8Array {
   const messages = fieldOf(request.root, 'messages')?.value;
   if (!messages) throw new Error('a chat request without messages was read');
@@ -139,7 +148,8 @@ export function writeCompactedMessages(request: ChatRequest, view: View | undefi
 }
 
 /**
- * The view in two: the messages that lead, which are the preamble, and all others. Nothing carries the mark.
+ * The view in two: the messages that lead, which are the preamble, and all others. Nothing carries
+ * the mark.
  *
  * @returns each message as JSON
  */
@@ -197,7 +207,10 @@ function viewSplices(
   return splices;
 }
 
-/** Where the arguments of calls stand: `tool_calls[i].function.arguments`, `.custom.input`, or `function_call.arguments`. */
+/**
+ * Where the arguments of calls stand: `tool_calls[i].function.arguments`, `.custom.input`, or
+ * `function_call.arguments`.
+ */
 function inputSplices(request: ChatRequest, message: ChatMessage, removals: readonly Removal[]): Splice[] {
   if (removals.length === 0) return [];
   const listed = fieldOf(message.span, 'tool_calls')?.value;
@@ -253,8 +266,8 @@ function invalidMessages(message: string): { ok: false; reason: BodyFault } {
 }
 
 /**
- * The report as a chunk of its own. Clients accept an extra chunk when it looks like the others: their id, model and time,
- * and no choices.
+ * The report as a chunk of its own. Clients accept an extra chunk when it looks like the others:
+ * their id, model and time, and no choices.
  *
  * @param sample the data of any earlier chunk of the stream
  */

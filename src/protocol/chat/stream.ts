@@ -5,13 +5,19 @@ import { retold } from '../retold.ts';
 import { dataFrame, dataOf, FrameSplitter, KEEPALIVE } from '../sse.ts';
 import { reportChunk } from './request.ts';
 
-/** The sentinel that ends a complete stream (https://platform.openai.com/docs/api-reference/chat/create, `stream`). */
+/**
+ * The sentinel that ends a complete stream
+ * (https://platform.openai.com/docs/api-reference/chat/create, `stream`).
+ */
 export const DONE = '[DONE]';
 
 const FINISHED = /"finish_reason"\s*:\s*"/;
 const ERROR = /^\s*\{\s*"error"\s*:\s*[{"]/;
 
-/** Relays the frames of one chat stream, and adds the report before its end when there is one to add. */
+/**
+ * Relays the frames of one chat stream, and adds the report before its end when there is one to
+ * add.
+ */
 export class ChatStream implements AnswerStream {
   private readonly splitter = new FrameSplitter();
   private readonly report: (() => Report) | undefined;
@@ -34,7 +40,10 @@ export class ChatStream implements AnswerStream {
     return this.splitter.push(chunk).flatMap((frame) => this.frame(frame));
   }
 
-  /** A stream is complete when it said so: by `[DONE]`, by a `finish_reason` at least, or by an error of its own. */
+  /**
+   * A stream is complete when it said so: by `[DONE]`, by a `finish_reason` at least, or by an
+   * error of its own.
+   */
   end(): { complete: boolean; frames: Uint8Array[] } {
     const last = this.splitter.last();
     const frames = last ? this.frame(last) : [];
@@ -56,7 +65,9 @@ export class ChatStream implements AnswerStream {
     return this.splitter.inside || this.isOver ? undefined : KEEPALIVE;
   }
 
-  /** Whether the stream has said its last word; how the connection ends does not matter any more. */
+  /**
+   * Whether the stream has said its last word; how the connection ends does not matter any more.
+   */
   get isOver(): boolean {
     return this.done;
   }

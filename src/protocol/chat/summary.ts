@@ -1,11 +1,18 @@
-/** What is put into the messages of a chat body: a summary in its three forms, and cross-session memory behind the preamble. */
+/**
+ * What is put into the messages of a chat body: a summary in its three forms, and cross-session
+ * memory behind the preamble.
+ */
 import { SHADOW_LINE } from '../../memory/conversation/session-summary.ts';
 import type { ShownSummary } from '../../memory/plan/view.ts';
 import type { Splice } from '../json/spans.ts';
 import type { InjectedMessage } from '../model-request.ts';
 import type { ChatMessage } from './message.ts';
 
-/** Behind the leading preamble, where it stays while the conversation grows. @param messages at least one */
+/**
+ * Behind the leading preamble, where it stays while the conversation grows.
+ *
+ * @param messages at least one
+ */
 export function injectionSplice(messages: readonly ChatMessage[], injected: InjectedMessage): Splice {
   const json = JSON.stringify({ role: injected.role, content: injected.content });
   const next = messages.find((message) => message.role !== 'preamble')?.span;

@@ -2,7 +2,9 @@
 import { Buffer } from 'node:buffer';
 import type { FieldSpan, JsonSpan, Outline } from './outline.ts';
 
-/** The bytes are not JSON, or not such as is read; `offset` is the first byte that can't be right. */
+/**
+ * The bytes are not JSON, or not such as is read; `offset` is the first byte that can't be right.
+ */
 export class JsonSyntaxError extends Error {
   readonly offset: number;
   constructor(offset: number, fault = 'not valid JSON') {
@@ -40,7 +42,10 @@ export interface Limits {
   readonly values?: number;
 }
 
-/** Reads one text from a position on. What is malformed, or over a limit, throws a `JsonSyntaxError`. */
+/**
+ * Reads one text from a position on. What is malformed, or over a limit, throws a
+ * `JsonSyntaxError`.
+ */
 export class Scanner {
   position = 0;
   private values = 0;
@@ -175,7 +180,10 @@ export class Scanner {
     }
   }
 
-  /** Passes over an object or array with a stack of its own: depth in a body is the caller's choice, ours is not. */
+  /**
+   * Passes over an object or array with a stack of its own: depth in a body is the caller's choice,
+   * ours is not.
+   */
   private skipNested(): void {
     const open: number[] = [];
     for (;;) {

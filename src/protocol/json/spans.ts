@@ -1,9 +1,9 @@
 /**
  * JSON as spans of the caller's own bytes.
  *
- * A body is scanned once: its grammar is checked to the end, and the positions of the outer levels are kept. What goes
- * upstream is spliced from those bytes, so numbers keep their digits, keys their order, and a message that is not edited
- * is never decoded.
+ * A body is scanned once: its grammar is checked to the end, and the positions of the outer levels
+ * are kept. What goes upstream is spliced from those bytes, so numbers keep their digits, keys
+ * their order, and a message that is not edited is never decoded.
  */
 import { isUtf8 } from 'node:buffer';
 import type { FieldSpan, JsonSpan, Outline, Span } from './outline.ts';
@@ -19,7 +19,8 @@ const encoder = new TextEncoder();
  * Scans one JSON text.
  *
  * @param bytes the whole text, UTF-8; white space around the value is allowed
- * @param outline what is kept as spans; nested at most a few levels, since this is what recursion follows
+ * @param outline what is kept as spans; nested at most a few levels, since this is what recursion
+ *   follows
  * @throws JsonSyntaxError where the grammar (RFC 8259) or UTF-8 is broken, or a limit is passed
  */
 export function scanJson(bytes: Uint8Array, outline: Outline, limits?: Limits): JsonSpan {
@@ -43,14 +44,20 @@ export function scanObject(bytes: Uint8Array, outline: Outline): JsonSpan | unde
   }
 }
 
-/** A value inside of a text that was scanned before, with more of its outline. Positions are those of the whole text. */
+/**
+ * A value inside of a text that was scanned before, with more of its outline. Positions are those
+ * of the whole text.
+ */
 export function within(bytes: Uint8Array, span: Span, outline: Outline): JsonSpan {
   const scanner = new Scanner(bytes);
   scanner.position = span.start;
   return scanner.value(outline);
 }
 
-/** The members of an object that was scanned before, one by one: however many there are, one is kept. Repeated ones come as often as they stand. */
+/**
+ * The members of an object that was scanned before, one by one: however many there are, one is
+ * kept. Repeated ones come as often as they stand.
+ */
 export function* membersOf(bytes: Uint8Array, span: Span): Generator<FieldSpan> {
   const scanner = new Scanner(bytes);
   scanner.position = span.start;
@@ -118,8 +125,8 @@ export interface Member {
 }
 
 /**
- * The splices that take members out of an object and put others in: in place of the value that their key has there, or behind all that
- * stay.
+ * The splices that take members out of an object and put others in: in place of the value that
+ * their key has there, or behind all that stay.
  *
  * @param object whose fields were kept
  * @param members each key once, and none that is removed
@@ -145,7 +152,8 @@ export function memberSplices(
 }
 
 /**
- * The bytes of `within` with the splices applied; without any it is a view of the same memory, not a copy.
+ * The bytes of `within` with the splices applied; without any it is a view of the same memory, not
+ * a copy.
  *
  * @param splices in any order; they must not overlap
  */

@@ -1,4 +1,7 @@
-/** Whose the items are that a model has put out in one answer, and how the calls among them are answered. */
+/**
+ * Whose the items are that a model has put out in one answer, and how the calls among them are
+ * answered.
+ */
 
 import { asObject, asString } from '../../lib/json.ts';
 import { fieldOf, jsonOf, scanObject } from '../json/spans.ts';
@@ -7,17 +10,20 @@ import { appendTo } from '../tools.ts';
 
 type Json = Record<string, unknown>;
 
-/** Where a shell runs that the upstream hosts (https://platform.openai.com/docs/guides/tools-shell). */
+/**
+ * Where a shell runs that the upstream hosts (https://platform.openai.com/docs/guides/tools-shell).
+ */
 const HOSTED_SHELL = 'container_reference';
 
 /** What becomes of an item: `held` until it is known what follows. */
 export type Fate = 'shown' | 'held' | 'hidden';
 
 /**
- * Sorts the items of one answer as they begin. A call of the caller's that has begun to flow can't be taken back, so it decides the
- * answer: calls of ours behind it are dropped. One of ours that comes first decides it too, as long as calls are answered: they are
- * answered here, and the model plans again. Reasoning belongs to the item that follows it, and is seen with that or not at all: upstreams
- * refuse one without the other.
+ * Sorts the items of one answer as they begin. A call of the caller's that has begun to flow can't
+ * be taken back, so it decides the answer: calls of ours behind it are dropped. One of ours that
+ * comes first decides it too, as long as calls are answered: they are answered here, and the model
+ * plans again. Reasoning belongs to the item that follows it, and is seen with that or not at all:
+ * upstreams refuse one without the other.
  */
 export class ItemSorter {
   private readonly names: ReadonlySet<string>;
@@ -52,7 +58,10 @@ export class ItemSorter {
   }
 }
 
-/** Whether the model can't go on before the caller has answered. Tools that the upstream hosts are answered there, in the same answer. */
+/**
+ * Whether the model can't go on before the caller has answered. Tools that the upstream hosts are
+ * answered there, in the same answer.
+ */
 export function waitsForCaller({ type, call_id, execution, environment }: Json): boolean {
   if (type === 'mcp_approval_request') return true;
   if (typeof call_id !== 'string' || asString(type).endsWith('_output')) return false;
@@ -60,7 +69,8 @@ export function waitsForCaller({ type, call_id, execution, environment }: Json):
 }
 
 /**
- * The turn of an answer: all that the model has said, but for the caller's calls, to which there are no results.
+ * The turn of an answer: all that the model has said, but for the caller's calls, to which there
+ * are no results.
  *
  * @param items in order
  * @param sorter that they have passed through
@@ -92,7 +102,11 @@ function withObject(call: Json): Json {
   return isObjectJson(asString(call.arguments)) ? call : { ...call, arguments: '{}' };
 }
 
-/** A body that went up, with a turn and the results of its calls. @param results in the order of the calls */
+/**
+ * A body that went up, with a turn and the results of its calls.
+ *
+ * @param results in the order of the calls
+ */
 export function goOnResponses(body: Uint8Array, turn: ToolTurn, results: readonly string[]): Uint8Array {
   const said = isStored(body) && !turn.isUnstored ? turn.said : withoutStored(turn.said);
   const answered = turn.calls.map(({ id }, index) => ({
@@ -110,8 +124,9 @@ function isStored(body: Uint8Array): boolean {
 }
 
 /**
- * Items as they can be said to an upstream that stores nothing: reasoning is only an id there, unless it is encrypted, and the call behind it
- * must not name the id under which the two belong together.
+ * Items as they can be said to an upstream that stores nothing: reasoning is only an id there,
+ * unless it is encrypted, and the call behind it must not name the id under which the two belong
+ * together.
  */
 function withoutStored(said: readonly object[]): object[] {
   const isLost = (item: Json): boolean => item.type === 'reasoning' && !item.encrypted_content;

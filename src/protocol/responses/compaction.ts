@@ -1,4 +1,7 @@
-/** Compactions as the Responses API answers them (https://platform.openai.com/docs/api-reference/responses/compact). */
+/**
+ * Compactions as the Responses API answers them
+ * (https://platform.openai.com/docs/api-reference/responses/compact).
+ */
 
 import { asObject } from '../../lib/json.ts';
 import type { Report, TokenUsage } from '../../memory/plan/report.ts';
@@ -20,7 +23,11 @@ export interface CompactionAnswer {
   readonly created: number;
 }
 
-/** The answer of `POST /v1/responses/compact`. @param beside what stands beside the item, each message as JSON */
+/**
+ * The answer of `POST /v1/responses/compact`.
+ *
+ * @param beside what stands beside the item, each message as JSON
+ */
 export function compactionBody(beside: readonly string[], answer: CompactionAnswer): object {
   const { id, created, usage, report } = answer;
   return {
@@ -33,7 +40,10 @@ export function compactionBody(beside: readonly string[], answer: CompactionAnsw
   };
 }
 
-/** The answer to a request whose last item is a `compaction_trigger`: a response that puts out the item alone. */
+/**
+ * The answer to a request whose last item is a `compaction_trigger`: a response that puts out the
+ * item alone.
+ */
 export function compactionResponse(request: ModelRequest, answer: CompactionAnswer): object {
   const { usage, report } = answer;
   return {
@@ -92,9 +102,11 @@ function itemOf({ id, sealed }: CompactionAnswer): object {
 }
 
 /**
- * What stands beside the item: a user message in the form in which the API puts items out (parts, not a text), all else as it came.
+ * What stands beside the item: a user message in the form in which the API puts items out (parts,
+ * not a text), all else as it came.
  *
- * @param json of a message; items of kinds that nobody knows may stand behind it, separated by commas, which a user message goes without
+ * @param json of a message; items of kinds that nobody knows may stand behind it, separated by
+ *   commas, which a user message goes without
  */
 function itemsBeside(json: string): object[] {
   const [first, ...others] = (JSON.parse(`[${json}]`) as unknown[]).map(asObject);

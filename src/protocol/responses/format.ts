@@ -1,4 +1,7 @@
-/** Answers of the Responses API: the text that closes a round, and the stream with the report in its last event. */
+/**
+ * Answers of the Responses API: the text that closes a round, and the stream with the report in its
+ * last event.
+ */
 
 import { asObject, parseJson } from '../../lib/json.ts';
 import type { Report } from '../../memory/plan/report.ts';
@@ -18,7 +21,10 @@ import { goOnResponses, waitsForCaller } from './calls.ts';
 import { ResponsesBodies } from './joined-bodies.ts';
 import { OPENS, ResponsesStreams } from './joined-streams.ts';
 
-/** Events that end a stream (https://platform.openai.com/docs/api-reference/responses-streaming); what only looks like one is read. */
+/**
+ * Events that end a stream (https://platform.openai.com/docs/api-reference/responses-streaming);
+ * what only looks like one is read.
+ */
 const LAST = /"(?:response\.(?:completed|incomplete|failed)|error)"/;
 /** Tells of an item that has ended. */
 const ENDED = /"response\.output_item\.done"/;
@@ -43,7 +49,10 @@ export const responsesFormat: AnswerFormat = {
   goOn: goOnResponses,
 };
 
-/** What opens a response says nothing of it yet, and neither does an event of no type that the API has. */
+/**
+ * What opens a response says nothing of it yet, and neither does an event of no type that the API
+ * has.
+ */
 function begunBy(data: string): Begun {
   const { type, response, error } = asObject(parseJson(data));
   if (type === 'error' || (type === undefined && error)) return { error: data };
@@ -62,7 +71,10 @@ class StreamedResponse implements AnswerGatherer {
     if (last) this.last ??= asObject(last);
   }
 
-  /** Codex' backend and some gateways list nothing in the last event: then the answer is what was streamed. */
+  /**
+   * Codex' backend and some gateways list nothing in the last event: then the answer is what was
+   * streamed.
+   */
   text(): string | undefined {
     const output = this.last?.output;
     const isListed = Array.isArray(output) && output.length > 0;
@@ -75,7 +87,10 @@ class StreamedResponse implements AnswerGatherer {
   }
 }
 
-/** Relays the frames of one stream, and adds the report to the event that ends it when there is one to add. */
+/**
+ * Relays the frames of one stream, and adds the report to the event that ends it when there is one
+ * to add.
+ */
 class ResponsesStream implements AnswerStream {
   private readonly splitter = new FrameSplitter(LONGEST_FRAME);
   private readonly report: (() => Report) | undefined;

@@ -1,10 +1,12 @@
 /**
- * Several streams of a model as the one that its caller sees (https://platform.openai.com/docs/api-reference/responses-streaming).
+ * Several streams of a model as the one that its caller sees
+ * (https://platform.openai.com/docs/api-reference/responses-streaming).
  *
- * Events are passed on as they came, in their own bytes, until something is left out or added; from then on their numbers are
- * those of the whole. Held back are calls of ours, reasoning until it is known what it leads to, and the events that open a
- * response until the first item is shown: an answer of nothing but our calls leaves no trace. A response has one id, that of its
- * first event, since clients refuse a second one. A caller for whom nothing comes is sent the opening, and later
+ * Events are passed on as they came, in their own bytes, until something is left out or added; from
+ * then on their numbers are those of the whole. Held back are calls of ours, reasoning until it is
+ * known what it leads to, and the events that open a response until the first item is shown: an
+ * answer of nothing but our calls leaves no trace. A response has one id, that of its first event,
+ * since clients refuse a second one. A caller for whom nothing comes is sent the opening, and later
  * `response.in_progress` again: clients count events, and no comments, as signs of life.
  */
 
@@ -66,7 +68,10 @@ export class ResponsesStreams implements JoinedStreams {
   private opened: StreamEvent | undefined;
   private isOpen = false;
   private isLater = false;
-  /** The items of the answer that is coming, as they have begun, and the last one under each index that the upstream gives. */
+  /**
+   * The items of the answer that is coming, as they have begun, and the last one under each index
+   * that the upstream gives.
+   */
   private places: Place[] = [];
   private placed = new Map<number, Place>();
   /** The id of the last answer, where the upstream has stored it. */
@@ -108,7 +113,8 @@ export class ResponsesStreams implements JoinedStreams {
   keepalive(): Uint8Array[] {
     if (!this.isOpen) return this.opening.some(({ fields }) => fields.response) ? this.open() : [];
     const { opened, places } = this;
-    // Clients take the response in the event for all that there is so far, and half an item can't be told.
+    // Clients take the response in the event for all that there is so far, and half an item can't
+    // be told.
     const isWhole = places.every(({ fate, item }) => fate !== 'shown' || item);
     if (!opened || !isWhole || !Array.isArray(asObject(opened.fields.response).output)) return [];
     const changes = {
@@ -139,7 +145,8 @@ export class ResponsesStreams implements JoinedStreams {
     if (OPENS.has(event.type) && this.isLater && this.isOpen) return [];
     if (ENDS.has(event.type)) return this.last(event);
     if (this.isOfItem(event)) return this.ofItem(event, indexOf(event));
-    // An error ends the stream: what opened it comes first. All else that belongs to no item waits with what opens it.
+    // An error ends the stream: what opened it comes first. All else that belongs to no item waits
+    // with what opens it.
     if (event.type === 'error') return [...this.open(), this.shownEvent(event)];
     if (OF_TEXT.test(event.type)) return [...this.open(), this.shownEvent(event)];
     if (this.isOpen) return [this.shownEvent(event)];
@@ -147,7 +154,10 @@ export class ResponsesStreams implements JoinedStreams {
     return [];
   }
 
-  /** Some upstreams, such as llama.cpp, number no items, and some name none: then the events of one follow each other. */
+  /**
+   * Some upstreams, such as llama.cpp, number no items, and some name none: then the events of one
+   * follow each other.
+   */
   private isOfItem(event: StreamEvent): boolean {
     const { output_index, item, item_id } = event.fields;
     if (typeof output_index === 'number' || typeof item_id === 'string') return true;
@@ -197,7 +207,8 @@ export class ResponsesStreams implements JoinedStreams {
   }
 
   /**
-   * Some upstreams give several items one index, others give one item several ids, and some give neither: then the order tells.
+   * Some upstreams give several items one index, others give one item several ids, and some give
+   * neither: then the order tells.
    *
    * @param id in an event without an item
    * @param item in an event with one, else empty
@@ -221,7 +232,11 @@ export class ResponsesStreams implements JoinedStreams {
     return named ?? this.places.find(({ begun }) => id !== undefined && begun.call_id === id);
   }
 
-  /** The same for an item in the event that ends an answer. @param index of the item in the response */
+  /**
+   * The same for an item in the event that ends an answer.
+   *
+   * @param index of the item in the response
+   */
   private knownInOutput(index: number, item: Json): Place | undefined {
     if (this.placed.size > 0) return this.known(index, undefined, item);
     const at = this.places[index];
@@ -344,7 +359,10 @@ function indexOf({ fields }: StreamEvent): number | undefined {
   return typeof fields.output_index === 'number' ? fields.output_index : undefined;
 }
 
-/** Whether an event is of a call, and what is known under its index, or before it, is none or is over. */
+/**
+ * Whether an event is of a call, and what is known under its index, or before it, is none or is
+ * over.
+ */
 function isNoCallFor({ type, fields }: StreamEvent, { begun, item }: Place): boolean {
   if (!OF_CALL.test(type)) return false;
   const isOver = item && fields.item_id !== undefined && ![item.id, item.call_id].includes(fields.item_id);

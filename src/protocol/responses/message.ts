@@ -1,9 +1,10 @@
 /**
- * Items of `input` (https://platform.openai.com/docs/api-reference/responses/create) as the core's messages.
+ * Items of `input` (https://platform.openai.com/docs/api-reference/responses/create) as the core's
+ * messages.
  *
- * What a model has said in one go is several items: reasoning, a message, calls. Together they are one assistant message, so a reasoning item
- * goes with what follows it, whole or not at all. Items of kinds that Precis does not know stay with what stands before them, and are never
- * edited.
+ * What a model has said in one go is several items: reasoning, a message, calls. Together they are
+ * one assistant message, so a reasoning item goes with what follows it, whole or not at all. Items
+ * of kinds that Precis does not know stay with what stands before them, and are never edited.
  */
 
 import { asObject, asString } from '../../lib/json.ts';
@@ -51,7 +52,10 @@ const MESSAGE_ROLES: ReadonlyMap<string, Role> = new Map([
   ['assistant', 'assistant'],
 ]);
 
-/** What a model asks of the caller before the upstream may call a tool of an MCP server; the response names it by its id. */
+/**
+ * What a model asks of the caller before the upstream may call a tool of an MCP server; the
+ * response names it by its id.
+ */
 const APPROVAL = 'mcp_approval_request';
 
 const EDITABLE_OUTPUTS = new Set(['function_call_output', 'custom_tool_call_output']);
@@ -60,7 +64,10 @@ const EDITABLE_CALLS = new Set(['function_call', 'custom_tool_call']);
 /** Hosted tools whose items hold a picture. */
 const PICTURES = new Set(['image_generation_call', 'computer_call_output']);
 
-/** What stands for a conversation's beginning, or tells the upstream something: never edited, never dropped. */
+/**
+ * What stands for a conversation's beginning, or tells the upstream something: never edited, never
+ * dropped.
+ */
 const STANDING = new Set([...COMPACTIONS, 'compaction_trigger', 'additional_tools']);
 
 const TEXTS = new Set(['input_text', 'output_text', 'text']);
@@ -99,7 +106,10 @@ export class Item {
     this.type = this.string('type') ?? (role === undefined ? '' : 'message');
   }
 
-  /** Whether it names an item that the upstream has. By OpenAI's types its `type` may be null or absent (`ResponseInputItem.ItemReference`). */
+  /**
+   * Whether it names an item that the upstream has. By OpenAI's types its `type` may be null or
+   * absent (`ResponseInputItem.ItemReference`).
+   */
   get isReference(): boolean {
     if (this.type === 'item_reference') return true;
     if (this.string('type') !== undefined || this.string('id') === undefined) return false;
@@ -119,7 +129,10 @@ export class Item {
     return this.callId !== undefined;
   }
 
-  /** The id of the call that it answers; undefined for all but results, and for those of tools that the upstream runs. */
+  /**
+   * The id of the call that it answers; undefined for all but results, and for those of tools that
+   * the upstream runs.
+   */
   get answers(): string | undefined {
     if (this.type === 'mcp_approval_response') return this.string('approval_request_id');
     if (!this.type.endsWith('_output')) return undefined;
@@ -221,7 +234,10 @@ export class Item {
   }
 }
 
-/** What one speaker has said in one go: one item, or what a model has said before it waited for results. */
+/**
+ * What one speaker has said in one go: one item, or what a model has said before it waited for
+ * results.
+ */
 export class ItemGroup extends NamedMessage implements WireMessage {
   readonly items: readonly Item[];
   readonly role: Role;

@@ -1,12 +1,15 @@
 /**
- * Reasoning in encrypted form: an upstream that stores nothing knows no other (https://platform.openai.com/docs/guides/reasoning,
- * "Encrypted reasoning items").
+ * Reasoning in encrypted form: an upstream that stores nothing knows no other
+ * (https://platform.openai.com/docs/guides/reasoning, "Encrypted reasoning items").
  */
 import { asObject } from '../../lib/json.ts';
 
 const ENCRYPTED = 'reasoning.encrypted_content';
 
-/** The JSON of a request's `include` with the wish for it. Undefined where the caller has the wish, or where the field is no list. */
+/**
+ * The JSON of a request's `include` with the wish for it. Undefined where the caller has the wish,
+ * or where the field is no list.
+ */
 export function includeWith(include: unknown): string | undefined {
   const listed = include ?? [];
   if (!Array.isArray(listed) || listed.includes(ENCRYPTED)) return undefined;
@@ -28,7 +31,11 @@ export function withoutEncrypted<Item>(item: Item): Item {
 
 const OF_INCLUDE = /\binclude\b|encrypted[ _.]?(?:reasoning|content)/i;
 
-/** Whether an error is about that wish: OpenAI refuses it for models that do not reason. @param body of the error */
+/**
+ * Whether an error is about that wish: OpenAI refuses it for models that do not reason.
+ *
+ * @param body of the error
+ */
 export function refusesEncrypted(body: string): boolean {
   return OF_INCLUDE.test(body);
 }

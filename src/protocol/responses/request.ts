@@ -1,7 +1,9 @@
 /**
- * The Responses API: body ⇄ messages (https://platform.openai.com/docs/api-reference/responses/create).
+ * The Responses API: body ⇄ messages
+ * (https://platform.openai.com/docs/api-reference/responses/create).
  *
- * As for chat, reading keeps spans and writing splices them: what is not edited goes up as the bytes that came.
+ * As for chat, reading keeps spans and writing splices them: what is not edited goes up as the
+ * bytes that came.
  */
 
 import { asObject } from '../../lib/json.ts';
@@ -69,7 +71,10 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     this.upstreamState = this.stateField();
   }
 
-  /** Where the upstream answers in the background, or brings a prompt with tools of its own, there is nothing to stand beside. */
+  /**
+   * Where the upstream answers in the background, or brings a prompt with tools of its own, there
+   * is nothing to stand beside.
+   */
   get takesTools(): boolean {
     const isList = (this.given('tools')?.kind ?? 'array') === 'array';
     const isForeign = this.field('background') === true || this.given('prompt') !== undefined;
@@ -251,7 +256,9 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
   }
 }
 
-/** Reads a body. Only its outline is decoded; what is inside of items is the upstream's to judge. */
+/**
+ * Reads a body. Only its outline is decoded; what is inside of items is the upstream's to judge.
+ */
 export function readResponsesRequest(bytes: Uint8Array): Result<ResponsesRequest, BodyFault> {
   const scanned = scanBody(bytes, OUTLINE);
   if (!scanned.ok) return scanned;

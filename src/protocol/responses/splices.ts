@@ -1,4 +1,7 @@
-/** A `response` of the upstream's, or an event with one, as the caller sees it: in the bytes that came, but for what is changed. */
+/**
+ * A `response` of the upstream's, or an event with one, as the caller sees it: in the bytes that
+ * came, but for what is changed.
+ */
 import { asString } from '../../lib/json.ts';
 import {
   cutMembers,
@@ -24,7 +27,10 @@ export const RESPONSE: Outline = {
 /** An event with or without a response. */
 const EVENT: Outline = { fields: new Map([['response', RESPONSE]]), others: {}, most: MOST_FIELDS };
 
-/** New values of fields; undefined leaves the old one. Fields that do not stand there are not put in. */
+/**
+ * New values of fields; undefined leaves the old one. Fields that do not stand there are not put
+ * in.
+ */
 export type Changes = Readonly<Record<string, unknown>>;
 
 /** The splices for a response, without the tools of ours that it repeats. @param names of these */

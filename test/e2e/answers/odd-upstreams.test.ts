@@ -1,4 +1,7 @@
-/** Upstreams that stop in the middle, speak in encodings of their own, and answer in shapes that no specification has. */
+/**
+ * Upstreams that stop in the middle, speak in encodings of their own, and answer in shapes that no
+ * specification has.
+ */
 import { type IncomingHttpHeaders, type ServerResponse, request as send } from 'node:http';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';

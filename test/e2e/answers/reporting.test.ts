@@ -82,7 +82,8 @@ describe.each(PROTOCOLS)('the report in a JSON answer, over $name', (protocol) =
     const response = await deployment.chat({ ...request, tools: undefined, messages });
     const unasked = await deployment.chat({ ...request, tools: undefined, messages, memory_report: false });
 
-    // What OpenAI bills for it: one token of content, one for the role, three around the message, three for the answer.
+    // What OpenAI bills for it: one token of content, one for the role, three around the message,
+    // three for the answer.
     expect(await response.json()).toMatchObject({ memory: { tokens: { before: 8, after: 8 } } });
     expect(unasked.headers.has('x-memory-tokens-before')).toBe(false);
   });

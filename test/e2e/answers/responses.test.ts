@@ -1,4 +1,7 @@
-/** `POST /v1/responses`, with the `openai` client and an upstream that refuses what OpenAI's API would refuse. */
+/**
+ * `POST /v1/responses`, with the `openai` client and an upstream that refuses what OpenAI's API
+ * would refuse.
+ */
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';

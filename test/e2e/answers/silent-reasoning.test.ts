@@ -1,4 +1,6 @@
-/** A model that thinks for longer than clients wait in silence, while its reasoning is held back. */
+/**
+ * A model that thinks for longer than clients wait in silence, while its reasoning is held back.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Behaviour } from '../../../tools/upstream/behaviours.ts';

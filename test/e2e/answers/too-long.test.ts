@@ -36,7 +36,10 @@ let keys = 0;
 /** Of a caller that no other test has: limits are remembered. */
 const newKey = (): string => `sk-the-key-of-caller-number-${++keys}`;
 
-/** Of an output. With these, no view comes so near to the window that the two counts disagree about it. */
+/**
+ * Of an output. With these, no view comes so near to the window that the two counts disagree about
+ * it.
+ */
 const LINES = 84;
 
 /** A turn with a step of about 1 450 tokens, by the upstream's count. */

@@ -1,4 +1,7 @@
-/** Upstreams that store nothing, though nobody has told them so, and models whose reasoning they know by its encrypted form alone. */
+/**
+ * Upstreams that store nothing, though nobody has told them so, and models whose reasoning they
+ * know by its encrypted form alone.
+ */
 import type { ServerResponse } from 'node:http';
 import type OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';

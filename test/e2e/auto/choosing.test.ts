@@ -13,7 +13,9 @@ const model = 'gpt-4.1';
 const strategy = { mode: 'auto', token_budget: 3_000, min_reclaim_tokens: 0 };
 const settings = settingsOf(deployment);
 
-/** A question, steps that answer it with about 700 tokens each, and nothing said by the model yet. */
+/**
+ * A question, steps that answer it with about 700 tokens each, and nothing said by the model yet.
+ */
 const messages = [
   { role: 'user', content: 'Go.' },
   ...[1, 2, 3, 4, 5].flatMap((step) => [

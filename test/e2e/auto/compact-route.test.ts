@@ -154,7 +154,8 @@ describe('a view of mode auto that its caller takes for its own array', () => {
 
   it('keeps its placeholders when it is compacted again by force', async () => {
     const messages = agentRun('kilns').slice(0, 60);
-    // Reversible edits alone, of everything that they can be made of: all at once, and then at each request.
+    // Reversible edits alone, of everything that they can be made of: all at once, and then at each
+    // request.
     const reversible = {
       mode: 'auto',
       low_watermark_pct: 0,

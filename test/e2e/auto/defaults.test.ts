@@ -40,7 +40,10 @@ interface Compaction {
   memory: Report;
 }
 
-/** The view under a budget that the array is one token over; nothing else is asked for but that every move is made. */
+/**
+ * The view under a budget that the array is one token over; nothing else is asked for but that
+ * every move is made.
+ */
 async function compact(messages: Message[], fields: object = {}): Promise<Compaction> {
   const token_budget = tokensOf({ model, messages }) - 1;
   const memory_strategy = { mode: 'auto', token_budget, min_reclaim_tokens: 0, ...fields };

@@ -20,7 +20,9 @@ const strategy = {
 /** Turns of the array of which the last request has a summary. */
 const TURNS = 12;
 
-/** Sends the array as it grows, from a length on, and lets the background come to its end each time. */
+/**
+ * Sends the array as it grows, from a length on, and lets the background come to its end each time.
+ */
 async function play(messages: Message[], conversation_id: string, from = 0): Promise<Sent[]> {
   const caller = new AgentCaller(deployment, { memory_strategy: strategy, conversation_id });
   const all: Sent[] = [];
@@ -34,7 +36,10 @@ async function play(messages: Message[], conversation_id: string, from = 0): Pro
 
 const tokensOf = ({ seen }: Sent): string[] => tokensIn(seen.rawBody.toString());
 
-/** What the summaries of a view were made of must stand in the array at the same place, or its placeholder. */
+/**
+ * What the summaries of a view were made of must stand in the array at the same place, or its
+ * placeholder.
+ */
 function strangers(sent: Sent): string[] {
   return tokensOf(sent).flatMap((token) => {
     const reading = deployment.summarizer.readings.find((one) => one.token === token);

@@ -11,8 +11,9 @@ import {
 import { agentRun, lengthsOf, type Message, rows } from '../../support/agent-run.ts';
 import { deploy } from '../../support/deployment.ts';
 
-// Chat's alone: items of the Responses API do not say where an answer with calls ends, so calls that follow each other are one message.
-// OpenAI refuses a result that does not follow its call; other upstreams take it, and so must Precis.
+// Chat's alone: items of the Responses API do not say where an answer with calls ends, so calls
+// that follow each other are one message. OpenAI refuses a result that does not follow its call;
+// other upstreams take it, and so must Precis.
 const deployment = deploy({ summarizer: true, upstream: { strict: false } });
 
 const strategy = { mode: 'auto', token_budget: 12_000, min_reclaim_tokens: 2_000, summary_max_tokens: 300 };

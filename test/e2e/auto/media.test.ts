@@ -162,7 +162,10 @@ describe.each(PROTOCOLS)(
   'a request with an image whose turn is summarised in part, over $name',
   (protocol) => {
     deployment.over(protocol);
-    /** A request with many steps, one with none, and one that is too large for what placeholders can free. */
+    /**
+     * A request with many steps, one with none, and one that is too large for what placeholders can
+     * free.
+     */
     function worked(content: unknown): Message[] {
       const steps = Array.from({ length: 14 }, (_, at): Message[] => {
         const call = {

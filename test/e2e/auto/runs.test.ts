@@ -53,12 +53,17 @@ const RUNS: [name: string, run: Run][] = [
   ],
 ];
 
-/** Over the Responses API two of them: what the others show is the plan's, which does not know the protocol. */
+/**
+ * Over the Responses API two of them: what the others show is the plan's, which does not know the
+ * protocol.
+ */
 const runsOver = ({ name }: Protocol): typeof RUNS => (name === 'chat' ? RUNS : RUNS.slice(0, 2));
 
 const plays = new Map<string, Promise<Played>>();
 
-/** Sends the array as it grows, once for all tests, and fetches each ref as soon as a view names it. */
+/**
+ * Sends the array as it grows, once for all tests, and fetches each ref as soon as a view names it.
+ */
 function play(name: string): Promise<Played> {
   const run = RUNS.find((one) => one[0] === name)?.[1];
   if (!run) throw new Error(`there is no run with ${name}`);

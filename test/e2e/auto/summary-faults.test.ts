@@ -16,7 +16,10 @@ const strategy = {
   summary_max_tokens: 300,
 };
 
-/** The first move comes with this array, and needs a summary: there is nothing that placeholders could take away. */
+/**
+ * The first move comes with this array, and needs a summary: there is nothing that placeholders
+ * could take away.
+ */
 const needy = (topic: string) => conversation(topic, 7);
 
 const summaryIn = ({ view }: Sent) => readSummary(view[2]?.content);

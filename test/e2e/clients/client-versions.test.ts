@@ -1,4 +1,7 @@
-/** Every major version of the `openai` client that there is in use, whole and streamed, with and without retrieval. */
+/**
+ * Every major version of the `openai` client that there is in use, whole and streamed, with and
+ * without retrieval.
+ */
 import type OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';

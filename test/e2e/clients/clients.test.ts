@@ -1,6 +1,6 @@
 /**
- * The clients of the Responses API, each with the loop that it brings: a model that reads chapters of over 20 kB in several steps, and the
- * views that the client's requests become.
+ * The clients of the Responses API, each with the loop that it brings: a model that reads chapters
+ * of over 20 kB in several steps, and the views that the client's requests become.
  */
 import { MemorySession, OpenAIResponsesCompactionSession } from '@openai/agents';
 import type OpenAI from 'openai';
@@ -150,7 +150,8 @@ describe.each(CLIENTS)('an agent of %s', (client, loop) => {
       const headers = strategyHeader({ mode: 'auto', token_budget: 16_000, min_reclaim_tokens: 0 });
       const done = await run(loop, STEPS, { book, stream, headers }, '/v1', () => model.lookUp());
       expect(done.exchanges.map(({ status }) => status)).toEqual([...STEPS, []].map(() => 200));
-      // The first chapter's word stands there twice: read, and looked up when the fifth had been read.
+      // The first chapter's word stands there twice: read, and looked up when the fifth had been
+      // read.
       expect(done.said).toBe(reading(book, 1, 2, 3, 4, 5, 1, 6, 7));
       expect(done.views).toHaveLength(done.exchanges.length + 1);
       expect(done.views.filter((view) => JSON.stringify(view.input).includes('retrieve_ref'))).toHaveLength(

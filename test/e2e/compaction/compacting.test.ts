@@ -7,12 +7,14 @@ import { PROTOCOLS } from '../../support/protocol.ts';
 
 const deployment = deploy();
 
-/** Of the recorded conversation this budget removes some outputs, and a second move removes more. */
+/**
+ * Of the recorded conversation this budget removes some outputs, and a second move removes more.
+ */
 const strategy = { mode: 'compact', token_budget: 20_000, low_watermark_pct: 0.5 };
 
 /**
- * Sends the first messages of the recorded conversation with the client, or `fields.messages`, and gives back the report
- * and what the upstream saw. The messages stand last in the body.
+ * Sends the first messages of the recorded conversation with the client, or `fields.messages`, and
+ * gives back the report and what the upstream saw. The messages stand last in the body.
  */
 async function send(length: number, fields: { messages?: object[]; memory_strategy?: object } = {}) {
   const { model, tools } = recording;

@@ -1,4 +1,7 @@
-/** Compactions as opaque items: `POST /v1/responses/compact`, `compaction_trigger`, `context_management`, and `/v1/compact` for chat. */
+/**
+ * Compactions as opaque items: `POST /v1/responses/compact`, `compaction_trigger`,
+ * `context_management`, and `/v1/compact` for chat.
+ */
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';

@@ -1,11 +1,15 @@
-/** Calls that wait for their results and results that the model has not seen, through compactions and in every mode. */
+/**
+ * Calls that wait for their results and results that the model has not seen, through compactions
+ * and in every mode.
+ */
 import { describe, expect, it } from 'vitest';
 import { asResponses } from '../../../tools/upstream/items.ts';
 import { deploy } from '../../support/deployment.ts';
 import { PROTOCOLS } from '../../support/protocol.ts';
 import { type Message, question, turn } from '../../support/summarizer.ts';
 
-// Results that do not follow their calls are refused by some upstreams, and are ordinary where tools are asynchronous.
+// Results that do not follow their calls are refused by some upstreams, and are ordinary where
+// tools are asynchronous.
 const deployment = deploy({ summarizer: true, upstream: { strict: false } });
 
 type Json = Record<string, unknown>;

@@ -1,4 +1,7 @@
-/** Data that version 0.5.0 has stored is read, used and deleted. The tests run in order, over one state. */
+/**
+ * Data that version 0.5.0 has stored is read, used and deleted. The tests run in order, over one
+ * state.
+ */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

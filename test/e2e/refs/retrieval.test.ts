@@ -621,7 +621,8 @@ describe.each(PROTOCOLS)('when the model can’t be asked again, over $name', (p
     left.abort();
     await reading;
 
-    // Who has left is noticed by a comment that can't be written: the first or the second, each after 15 s.
+    // Who has left is noticed by a comment that can't be written: the first or the second, each
+    // after 15 s.
     await until('the second upstream is closed', () => deployment.chats()[1]?.closed === true, 50_000);
   });
 });

@@ -283,7 +283,8 @@ describe.each(PROTOCOLS)('a summarizer that is down, over $name', (protocol) => 
     await sleep(REST_S * 1_000);
     const release = summarizer.hold();
     let round = 5;
-    // Where the fourth round came late, it was an attempt too, and the rest after it is twice as long.
+    // Where the fourth round came late, it was an attempt too, and the rest after it is twice as
+    // long.
     await until('the conversation is recovering', async () => {
       await to.ask(question(round++));
       await sleep(200);

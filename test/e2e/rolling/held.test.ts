@@ -10,7 +10,10 @@ const ROLLING = { mode: 'rolling_summary', full_zone_turns: 0 };
 
 let named = 0;
 
-/** A conversation of five rounds, and the summary of all five that its caller holds, with words that stand nowhere else. */
+/**
+ * A conversation of five rounds, and the summary of all five that its caller holds, with words that
+ * stand nowhere else.
+ */
 async function held() {
   const token = `kenning-90000${++named}`;
   const to = new Talk(deployment, { conversation_id: `held-${named}`, memory_strategy: ROLLING });

@@ -159,7 +159,10 @@ describe.each(PROTOCOLS)('the making of a rolling memory, over $name', (protocol
   });
 });
 
-/** Over chat alone: what sixty rounds show beyond six is the memory's, which does not know the protocol. */
+/**
+ * Over chat alone: what sixty rounds show beyond six is the memory's, which does not know the
+ * protocol.
+ */
 describe('a long rolling memory', () => {
   it('reads each of sixty rounds once, each version on top of the one before', async () => {
     const to = talk();

@@ -35,7 +35,10 @@ const NOTHING_OF_IT = new RegExp(
   'i',
 );
 
-/** Each manner that gives no summary, the code under which the failure is kept, and how often it is asked for. */
+/**
+ * Each manner that gives no summary, the code under which the failure is kept, and how often it is
+ * asked for.
+ */
 const BAD: [manner: Manner, error: string, calls: number][] = [
   ['rate limit', 'rate_limited', 3],
   ['long rate limit', 'rate_limited', 1],
@@ -62,7 +65,10 @@ const BAD: [manner: Manner, error: string, calls: number][] = [
   ['loop', 'degenerate', 3],
 ];
 
-/** Over the Responses API a sample: who asks for a summary has no part in how it fails, and most of these take seconds. */
+/**
+ * Over the Responses API a sample: who asks for a summary has no part in how it fails, and most of
+ * these take seconds.
+ */
 const SAMPLE: readonly Manner[] = ['server error', 'empty text', 'orders'];
 const badOver = ({ name }: Protocol): typeof BAD =>
   name === 'chat' ? BAD : BAD.filter(([manner]) => SAMPLE.includes(manner));

@@ -10,7 +10,9 @@ const strategy = { mode: 'summarize', context_limit: 8, keep_last_n_turns: 3 };
 const soon = { ...strategy, context_limit: 4, keep_last_n_turns: 2 };
 const OTHER_KEY = { authorization: 'Bearer sk-the-key-of-another-caller-0001' };
 
-/** Asks, and proves that the view's summary was made of messages of this array, and of no others. */
+/**
+ * Asks, and proves that the view's summary was made of messages of this array, and of no others.
+ */
 async function ask(messages: Message[], fields: object = {}, headers = {}): Promise<Asked> {
   const asked = await deployment.ask({ memory_strategy: strategy, ...fields, messages }, headers);
   for (const token of tokensIn(asked.seen.rawBody.toString())) {

@@ -42,7 +42,10 @@ describe.each(PROTOCOLS)('a caller who leaves while a summary is being made, ove
   });
 });
 
-/** Over chat alone, as what follows: it takes long, and what is waited for has no part in how a request is read. */
+/**
+ * Over chat alone, as what follows: it takes long, and what is waited for has no part in how a
+ * request is read.
+ */
 describe('a summary that comes too late', () => {
   it('is waited for where it is to stand for good', async () => {
     deployment.summarizer.next('too slow');
