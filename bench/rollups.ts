@@ -98,12 +98,12 @@ function measure(trace: ReuseTrace): Outcome {
 function strategyFor(request: ChatRequest): SummarizeStrategy {
   const history = readHistory(request.messages);
   const fixed = toolTokens(request.tools, counter);
-  const prices = tokenSums(history, fixed, counter);
+  const sums = tokenSums(history, fixed, counter);
   const preamble = history.messages.reduce(
     (sum, message) => sum + (message.role === 'preamble' ? counter.message(message) : 0),
     fixed,
   );
-  const spoken = (prices.at(-1) ?? 0) - preamble;
+  const spoken = (sums.at(-1) ?? 0) - preamble;
   let best: { strategy: SummarizeStrategy; moves: number } | undefined;
   for (const share of SHARES) {
     const strategy = strategyOf({

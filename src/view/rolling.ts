@@ -73,13 +73,13 @@ class RollingRequest {
         remember: (answer) => this.remember(answer),
       };
     const { counter } = await this.prepared.counting();
-    const prices = tokenSums(history, toolTokens(this.prepared.allTools, counter), counter);
+    const sums = tokenSums(history, toolTokens(this.prepared.allTools, counter), counter);
     const rolled = planRolling(
       this.strategy,
       history,
       this.boundaries.rounds,
       this.prepared.request.model,
-      prices,
+      sums,
       used,
       counter,
       outline.limit,

@@ -19,8 +19,8 @@ const GENEROSITY = 4;
 function floorAt(cached: number, points: number, growth: number, fixed = 3): Floor {
   const floor = new Floor(cached, fixed);
   for (let point = 1; point <= points; point++) {
-    const price = fixed + point * growth;
-    floor.settle(price, price, undefined, 0);
+    const array = fixed + point * growth;
+    floor.settle(array, array, undefined, 0);
   }
   return floor;
 }
@@ -40,9 +40,9 @@ describe('the square-root rule', () => {
   ])('asks for $x tokens of $R at a = $a and a growth of $growth', ({ a, growth, R, x, times = 1 }) => {
     // So long a conversation that its regret asks for nothing.
     const points = 2_000;
-    const price = 3 + points * growth;
+    const array = 3 + points * growth;
     const floor = floorAt(a, points - 1, growth);
-    const stakes = { price, view: price, kept: price - R, spent: 0 };
+    const stakes = { array, view: array, kept: array - R, spent: 0 };
     expect(times === 1 ? floor.least(stakes) : floor.goal(stakes)).toBeCloseTo(x, 6);
   });
 
@@ -56,14 +56,14 @@ describe('the square-root rule', () => {
         range(0, 100),
         (a, growth, points, share) => {
           const cached = a / 100;
-          const price = 3 + points * growth;
-          const kept = (price * share) / 100;
+          const array = 3 + points * growth;
+          const kept = (array * share) / 100;
           const floor = floorAt(cached, points - 1, growth);
-          const stakes = { price, view: price, kept, spent: 0 };
+          const stakes = { array, view: array, kept, spent: 0 };
           const goal = floor.goal(stakes);
           // Unless the regret asks for more than the rule.
           fc.pre(goal > 1 && goal > floor.least(stakes));
-          const M = Math.sqrt((2 * (1 - cached) * (price - kept - goal) * growth) / cached);
+          const M = Math.sqrt((2 * (1 - cached) * (array - kept - goal) * growth) / cached);
           expect(goal / (GENEROSITY * M)).toBeCloseTo(1, 6);
         },
       ),
@@ -73,7 +73,7 @@ describe('the square-root rule', () => {
 
   it('asks for more of a move that is made: how far it goes adds nothing to its price', () => {
     const floor = floorAt(0.1, 99, 100);
-    const stakes = { price: 10_003, view: 10_003, kept: 3, spent: 0 };
+    const stakes = { array: 10_003, view: 10_003, kept: 3, spent: 0 };
     expect(floor.goal(stakes)).toBeGreaterThan(floor.least(stakes));
   });
 });
@@ -88,11 +88,11 @@ describe('the regret', () => {
     const edited = 1_000 + 5_000 + 2_000 - 0.9 * 100 + later;
     const unedited = 1_000 + 2_000 - 0.9 * 1_000 + later;
     const expected = (edited - (1 + REGRET) * unedited) / (1 + REQUESTS_AHEAD * 0.1);
-    expect(floor.least({ price: 2_000, view: 2_000, kept: 100, spent: 5_000 })).toBeCloseTo(expected, 6);
+    expect(floor.least({ array: 2_000, view: 2_000, kept: 100, spent: 5_000 })).toBeCloseTo(expected, 6);
   });
 
   it('takes for cached only what the request before has sent', () => {
-    const stakes = { price: 2_000, view: 2_000, kept: 1_000, spent: 5_000 };
+    const stakes = { array: 2_000, view: 2_000, kept: 1_000, spent: 5_000 };
     const floor = (): Floor => {
       const made = new Floor(0.1, 0);
       made.settle(1_000, 1_000, undefined, 0);
@@ -102,7 +102,7 @@ describe('the regret', () => {
   });
 
   it('remembers what moves have cost', () => {
-    const stakes = { price: 2_000, view: 1_500, kept: 100, spent: 5_000 };
+    const stakes = { array: 2_000, view: 1_500, kept: 100, spent: 5_000 };
     const leastAfter = (kept: number | undefined, spent: number): number => {
       const floor = new Floor(0.1, 0);
       floor.settle(500, 500, undefined, 0);
@@ -118,14 +118,14 @@ describe('the regret', () => {
     fc.assert(
       fc.property(fc.array(request, { minLength: 1, maxLength: 30 }), (requests) => {
         const floor = new Floor(1, 3);
-        let price = 3;
+        let array = 3;
         let view = 3;
         for (const { growth, freed, kept } of requests) {
-          price += growth;
+          array += growth;
           view += growth;
-          expect(floor.least({ price, view, kept, spent: 0 })).toBe(1);
+          expect(floor.least({ array, view, kept, spent: 0 })).toBe(1);
           view = Math.max(3, view - freed);
-          floor.settle(price, view, kept, 0);
+          floor.settle(array, view, kept, 0);
         }
       }),
       { numRuns: 100, endOnFailure: true },
@@ -134,7 +134,7 @@ describe('the regret', () => {
 
   it('never asks for less than one token', () => {
     const floor = floorAt(0.5, 50, 100);
-    expect(floor.least({ price: 5_103, view: 5_103, kept: 5_103, spent: 0 })).toBe(1);
+    expect(floor.least({ array: 5_103, view: 5_103, kept: 5_103, spent: 0 })).toBe(1);
   });
 });
 

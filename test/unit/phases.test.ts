@@ -49,7 +49,7 @@ describe('the phases', () => {
       ...step(`${at}`, 'f', lines(6, `w${at % 7}`)),
     ];
     const history = readHistory(read(Array.from({ length: n }, (_, at) => asked(at)).flat()));
-    const prices = tokenSums(history, 0, counter);
+    const sums = tokenSums(history, 0, counter);
     let calls = 0;
     const frees = (unit: number, tokens: number) => {
       calls++;
@@ -63,7 +63,7 @@ describe('the phases', () => {
     };
     const full = { ...RULE, ...rule };
     const settings = { shrinks: true, minReclaim, summaryTokens: 2_048, echo: undefined };
-    replay(history, full, prices, new PhaseMover(history, prices, settings, new Floor(0.1, 3), edits));
+    replay(history, full, sums, new PhaseMover(history, sums, settings, new Floor(0.1, 3), edits));
     return calls / history.units.length;
   }
 

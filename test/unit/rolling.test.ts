@@ -61,8 +61,8 @@ function outcomeOf(
   const history = readHistory(request.messages, strategy.text_observation_prefixes);
   const { rounds } = new Boundaries(history, sha256Hex);
   const memory = end === undefined ? undefined : { end, text, ref: undefined, moved: false };
-  const prices = tokenSums(history, 0, counter);
-  const outcome = planRolling(strategy, history, rounds, 'gpt-4.1', prices, memory, counter);
+  const sums = tokenSums(history, 0, counter);
+  const outcome = planRolling(strategy, history, rounds, 'gpt-4.1', sums, memory, counter);
   return { request, history, outcome };
 }
 

@@ -762,8 +762,8 @@ describe('rolling memory within a learned limit', () => {
     const history = readHistory(read(messages));
     const { rounds: found } = new Boundaries(history, sha256Hex);
     const memory = end === undefined ? undefined : { end, text: 'What was.', ref: undefined, moved: false };
-    const prices = tokenSums(history, 0, counter);
-    const outcome = planRolling(parsed.value, history, found, 'gpt-4.1', prices, memory, counter, limit);
+    const sums = tokenSums(history, 0, counter);
+    const outcome = planRolling(parsed.value, history, found, 'gpt-4.1', sums, memory, counter, limit);
     if ('budget' in outcome) throw new Error('refused');
     return { plan: outcome.plan, view: render(outcome.plan, () => true, outcome.shown) };
   }

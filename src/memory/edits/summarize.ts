@@ -83,42 +83,42 @@ export function askedBy(history: History): readonly (number | undefined)[] {
 /** Weighs prefixes. */
 export class Prefixes {
   private readonly history: History;
-  private readonly prices: TokenSums;
+  private readonly sums: TokenSums;
   private readonly maxTokens: number;
   /** A summary that came back is condensed already: its tokens count in full. */
   private readonly echo: CountedEcho | undefined;
-  /** `sums[u]`: tokens of all units before u. */
-  private readonly sums: readonly number[];
+  /** `ofUnits[u]`: tokens of all units before u. */
+  private readonly ofUnits: readonly number[];
   /** For each unit, the user unit of its turn. */
   private readonly asked: readonly (number | undefined)[];
   /** What stays although it is covered. */
   readonly held: HeldTokens;
 
-  constructor(history: History, prices: TokenSums, maxTokens: number, echo: CountedEcho | undefined) {
+  constructor(history: History, sums: TokenSums, maxTokens: number, echo: CountedEcho | undefined) {
     this.history = history;
-    this.prices = prices;
+    this.sums = sums;
     this.maxTokens = maxTokens;
     this.echo = echo;
-    const sums = [0];
+    const ofUnits = [0];
     for (const [index, unit] of history.units.entries()) {
       const tokens = messagesOf(history, unit).reduce((sum, at) => sum + this.tokensOf(at), 0);
-      sums.push((sums[index] ?? 0) + tokens);
+      ofUnits.push((ofUnits[index] ?? 0) + tokens);
     }
-    this.sums = sums;
+    this.ofUnits = ofUnits;
     this.asked = askedBy(history);
-    this.held = new HeldTokens(history, (unit) => (sums[unit + 1] ?? 0) - (sums[unit] ?? 0));
+    this.held = new HeldTokens(history, (unit) => (ofUnits[unit + 1] ?? 0) - (ofUnits[unit] ?? 0));
   }
 
   /** Tokens of all units before one that leave the view. */
   covered(unit: number): number {
-    return (this.sums[unit] ?? 0) - this.held.before(unit);
+    return (this.ofUnits[unit] ?? 0) - this.held.before(unit);
   }
 
   /** The prefix before a unit. */
   at(unit: number): SummarizedPrefix {
     const { history, asked, maxTokens, echo } = this;
     const weights = {
-      covered: this.sums[unit] ?? 0,
+      covered: this.ofUnits[unit] ?? 0,
       of: (message: number) => this.tokensOf(message),
       held: this.held.before(unit),
     };
@@ -126,7 +126,7 @@ export class Prefixes {
   }
 
   private tokensOf(message: number): number {
-    return tokensIn(this.prices, message);
+    return tokensIn(this.sums, message);
   }
 }
 
@@ -203,11 +203,11 @@ export class PrefixCursor implements Cursor {
 /** Weighs the prefixes of a history; a summary that came back among them counts as it is. */
 export function prefixesOf(
   history: History,
-  prices: TokenSums,
+  sums: TokenSums,
   maxTokens: number,
   counter: TokenCounter,
 ): Prefixes {
-  return new Prefixes(history, prices, maxTokens, countedEcho(history, counter));
+  return new Prefixes(history, sums, maxTokens, countedEcho(history, counter));
 }
 
 /** A summary that came back, with its tokens. */

@@ -101,27 +101,21 @@ const DEFAULT_CACHED_SHARE = 0.1;
 function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanContext): Planned {
   // Where the model can fetch what is removed, large outputs are offloaded before it has ever seen
   // them.
-  const { history, rule, prices, retrieval = false, cachedShare = DEFAULT_CACHED_SHARE } = request;
+  const { history, rule, sums, retrieval = false, cachedShare = DEFAULT_CACHED_SHARE } = request;
   const edits = new AutoEdits(
     history,
     strategy,
     compactContext(strategy.compact_offload, history, context),
     retrieval,
   );
-  const sent = pricesWithout(prices, edits.atSight);
+  const sent = sumsWithout(sums, edits.atSight);
   const settings = {
     shrinks: rule.keepSteps !== undefined,
     minReclaim: strategy.min_reclaim_tokens,
     summaryTokens: strategy.summary_max_tokens,
     echo: countedEcho(history, context.counter),
   };
-  const mover = new PhaseMover(
-    history,
-    sent,
-    settings,
-    new Floor(cachedShare, tokensBefore(prices, 0)),
-    edits,
-  );
+  const mover = new PhaseMover(history, sent, settings, new Floor(cachedShare, tokensBefore(sums, 0)), edits);
   const result = replay(history, rule, sent, mover);
   const { prefix } = mover.position;
   const trimmed = mover.trimmedSpan();
@@ -132,7 +126,7 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
   const left = upcoming.reduce((sum, { freed }) => sum - freed, result.after);
   const next = left + growth > Math.min(rule.hard ?? rule.window, rule.window) ? mover.next() : undefined;
   return {
-    replay: { ...result, before: tokensOfAll(prices) },
+    replay: { ...result, before: tokensOfAll(sums) },
     segments: [...mover.removed(), ...(edits.atSight.length > 0 ? [edits.atSight] : [])],
     upcoming,
     dropped: prefix ? coveredMessages(history, prefix) : [],
@@ -219,15 +213,15 @@ class AutoEdits implements PhaseEdits {
   }
 }
 
-/** The prices of an array of which something is removed. */
-function pricesWithout(prices: TokenSums, removals: readonly Removal[]): TokenSums {
-  if (removals.length === 0) return prices;
+/** The sums of an array of which something is removed. */
+function sumsWithout(sums: TokenSums, removals: readonly Removal[]): TokenSums {
+  if (removals.length === 0) return sums;
   const freed = new Map(removals.map((removal) => [removal.message, removal.freed]));
-  const rest = new Float64Array(prices.length);
+  const rest = new Float64Array(sums.length);
   let sum = 0;
-  for (const [index, price] of prices.entries()) {
+  for (const [index, tokens] of sums.entries()) {
     sum += freed.get(index - 1) ?? 0;
-    rest[index] = price - sum;
+    rest[index] = tokens - sum;
   }
   return rest;
 }

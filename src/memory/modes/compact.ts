@@ -49,13 +49,13 @@ const START: Cuts = { turn: 0, step: 0 };
 
 function planCompact(
   strategy: CompactStrategy,
-  { history, rule, prices }: ReplayRequest,
+  { history, rule, sums }: ReplayRequest,
   context: PlanContext,
 ): Planned {
   const removals = removalsBy(history, strategy, compactContext(strategy.compact_offload, history, context));
   const freed = (unit: number): number => removals(unit).reduce((sum, removal) => sum + removal.freed, 0);
   const cursor = new UnitCursor(history, rule, { whole: freed, step: freed });
-  const result = replay(history, rule, prices, new CursorMover(rule, cursor));
+  const result = replay(history, rule, sums, new CursorMover(rule, cursor));
   const collect = (from: Cuts, to: Cuts): Removal[] =>
     range(frontierUnit(from), frontierUnit(to)).flatMap((unit) => removals(unit));
   return {

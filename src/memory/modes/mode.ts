@@ -66,5 +66,5 @@ export type Tail = Pick<ReplayRule, 'keepTurns' | 'keepSteps' | 'stops'>;
 /** A request that is about to be replayed. */
 export interface ReplayRequest extends PlanRequest {
   readonly rule: ReplayRule;
-  readonly prices: TokenSums;
+  readonly sums: TokenSums;
 }

@@ -33,11 +33,11 @@ export const summarize = {
 
 function planSummarize(
   { summary_max_tokens }: SummarizeStrategy,
-  { history, rule, prices }: ReplayRequest,
+  { history, rule, sums }: ReplayRequest,
   { counter }: PlanContext,
 ): Planned {
-  const prefixes = prefixesOf(history, prices, summary_max_tokens, counter);
-  const result = replay(history, rule, prices, new CursorMover(rule, new PrefixCursor(history, prefixes)));
+  const prefixes = prefixesOf(history, sums, summary_max_tokens, counter);
+  const result = replay(history, rule, sums, new CursorMover(rule, new PrefixCursor(history, prefixes)));
   const unit = frontierUnit(result.cuts);
   const planned = { replay: result, segments: [], upcoming: [] };
   if (unit === 0) return { ...planned, dropped: [] };

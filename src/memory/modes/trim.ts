@@ -34,18 +34,18 @@ export const trim = {
   },
 } as const satisfies MemoryMode<TrimStrategy>;
 
-function planTrim(_: TrimStrategy, { history, rule, prices }: ReplayRequest): Planned {
-  const effect = trimEffect(history, prices);
+function planTrim(_: TrimStrategy, { history, rule, sums }: ReplayRequest): Planned {
+  const effect = trimEffect(history, sums);
   const cursor = new UnitCursor(history, rule, effect, new HeldTokens(history, effect.whole));
-  const result = replay(history, rule, prices, new CursorMover(rule, cursor));
+  const result = replay(history, rule, sums, new CursorMover(rule, cursor));
   return { replay: result, segments: [], upcoming: [], dropped: trimmedMessages(history, result.cuts) };
 }
 
-function trimEffect(history: History, prices: TokenSums): Effect {
+function trimEffect(history: History, sums: TokenSums): Effect {
   const whole = (index: number): number => {
     const unit = history.units[index];
     if (!unit) return 0;
-    return messagesOf(history, unit).reduce((sum, at) => sum + tokensIn(prices, at), 0);
+    return messagesOf(history, unit).reduce((sum, at) => sum + tokensIn(sums, at), 0);
   };
   const step = (index: number): number => {
     const unit = history.units[index];

@@ -2,7 +2,7 @@
  * The plan: what is edited in a request, as a pure function of the request and the strategy (design
  * §1).
  *
- *     history ─ prices ─▶ replay ─▶ cuts ─▶ removals, dropped messages ─▶ render ─▶ view
+ *     history ─ tokens ─▶ replay ─▶ cuts ─▶ removals, dropped messages ─▶ render ─▶ view
  *
  * Storage comes between plan and view only to say which removals may be made: a placeholder must
  * never name a ref that can't be fetched.
@@ -62,9 +62,9 @@ export function plan(strategy: ReplayedStrategy, request: PlanRequest, context: 
   if (!replayed) throw new Error(`mode ${strategy.mode} is not replayed`);
   const { history } = request;
   const budgets = budgetsWithin(strategy, request);
-  const prices = tokenSums(history, request.toolTokens, context.counter);
+  const sums = tokenSums(history, request.toolTokens, context.counter);
   const rule = ruleOf(strategy, replayed, budgets, request, context);
-  return { strategy, history, budgets, ...replayed.plan(strategy, { ...request, rule, prices }, context) };
+  return { strategy, history, budgets, ...replayed.plan(strategy, { ...request, rule, sums }, context) };
 }
 
 /** The strategy's budgets, within what the upstream is known to take. */

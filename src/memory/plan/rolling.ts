@@ -70,21 +70,21 @@ export function planRolling(
   history: History,
   rounds: readonly Round[],
   model: string | undefined,
-  prices: TokenSums,
+  sums: TokenSums,
   memory: UsedMemory | undefined,
   counter: TokenCounter,
   learned?: number,
 ): RollingPlan | BudgetExceeded {
-  const before = tokensOfAll(prices);
-  const fixed = before - tokensBetween(history, prices, 0, history.messages.length);
+  const before = tokensOfAll(sums);
+  const fixed = before - tokensBetween(history, sums, 0, history.messages.length);
   const limit = strategy.overflow_policy === 'error' ? undefined : learned;
   const budgets = budgetsIn(strategy, model, fixed, limit);
   const base = { strategy, history, segments: [], upcoming: [] };
-  const covered = memory && prefixAt(history, prices, memory.end, strategy.summary_max_tokens, counter);
+  const covered = memory && prefixAt(history, sums, memory.end, strategy.summary_max_tokens, counter);
   const whole = memory && covered && showSummary(history, covered, { ...memory, to: memory.end }, counter);
   // Nothing is ever replaced by something longer.
   if (!memory || !whole || whole.tokens >= covered.covered) {
-    const raw = rawView(strategy, history, rounds, prices, limit === undefined ? undefined : limit - fixed);
+    const raw = rawView(strategy, history, rounds, sums, limit === undefined ? undefined : limit - fixed);
     const plan = { ...base, budgets: withinLimit(budgetsOf(strategy, model), limit), ...raw };
     return { plan, shown: undefined, trimmed: 0 };
   }
@@ -92,13 +92,13 @@ export function planRolling(
   const allowed = (budgets.hard ?? budgets.window) - fixed;
   const fitted = (messages: number): Fitted => {
     const verbatim =
-      tokensBetween(history, prices, memory.end, messages) + heldTokens(history, prices, memory.end);
+      tokensBetween(history, sums, memory.end, messages) + heldTokens(history, sums, memory.end);
     const over = whole.tokens + verbatim - allowed;
     const asItIs = { text: memory.text, end: memory.end, tokens: whole.tokens + verbatim, over };
     if (over <= 0) return asItIs;
     if (strategy.overflow_policy === 'truncate_oldest') {
       const begun = rounds.filter(({ first }) => first < messages);
-      return { ...asItIs, end: endBehindOldest(history, begun, prices, memory.end, over) };
+      return { ...asItIs, end: endBehindOldest(history, begun, sums, memory.end, over) };
     }
     const text = truncated(memory.text, counter.text(memory.text) - over, counter);
     return strategy.overflow_policy === 'truncate_summary' ? { ...asItIs, text } : asItIs;
@@ -106,7 +106,7 @@ export function planRolling(
   const fit = fitted(history.messages.length);
   if (fit.over > 0 && strategy.overflow_policy === 'error') return { tokens: fit.tokens, budget: allowed };
 
-  const prefix = prefixAt(history, prices, fit.end, strategy.summary_max_tokens, counter);
+  const prefix = prefixAt(history, sums, fit.end, strategy.summary_max_tokens, counter);
   const dropped = coveredMessages(history, prefix);
   const trimmed = dropped.filter((index) => index >= memory.end).length;
   const after = before - prefix.covered + prefix.limit + BLOCK_TOKENS;
@@ -138,13 +138,13 @@ interface Fitted {
 /** The prefix of a history that ends between two rounds. */
 function prefixAt(
   history: History,
-  prices: TokenSums,
+  sums: TokenSums,
   end: number,
   maxTokens: number,
   counter: TokenCounter,
 ): SummarizedPrefix {
   const next = history.units.findIndex((unit) => unit.first >= end);
-  const prefixes = prefixesOf(history, prices, maxTokens, counter);
+  const prefixes = prefixesOf(history, sums, maxTokens, counter);
   prefixes.held.arrive(history.messages.length);
   return { ...prefixes.at(next < 0 ? history.units.length : next), request: undefined };
 }
@@ -179,29 +179,23 @@ function rawView(
   strategy: RollingStrategy,
   history: History,
   rounds: readonly Round[],
-  prices: TokenSums,
+  sums: TokenSums,
   allowed: number | undefined,
 ): Pick<Plan, 'replay' | 'dropped'> {
-  const before = tokensOfAll(prices);
+  const before = tokensOfAll(sums);
   if (allowed === undefined || strategy.overflow_policy !== 'truncate_oldest')
     return { replay: still(before), dropped: [] };
   const from = behindEcho(history, rounds);
   const endAt = (messages: number): number => {
     const begun = rounds.filter(({ first }) => first < messages);
-    return endBehindOldest(
-      history,
-      begun,
-      prices,
-      from,
-      tokensBetween(history, prices, 0, messages) - allowed,
-    );
+    return endBehindOldest(history, begun, sums, from, tokensBetween(history, sums, 0, messages) - allowed);
   };
   const end = endAt(history.messages.length);
   if (end === from) return { replay: still(before), dropped: [] };
   const unit = history.units.findIndex(({ first }) => first >= end);
   const cuts = { turn: unit, step: unit };
   const held = heldMessages(history, unit);
-  const after = before - tokensBetween(history, prices, from, end) + heldTokens(history, prices, end, from);
+  const after = before - tokensBetween(history, sums, from, end) + heldTokens(history, sums, end, from);
   const moved = endAt(history.requestPoints.at(-2)?.messages ?? 0) !== end;
   const dropped = history.messages.flatMap(({ role }, index) =>
     index >= from && index < end && role !== 'preamble' && !held.has(index) ? [index] : [],
@@ -219,7 +213,7 @@ function behindEcho({ echo }: History, rounds: readonly Round[]): number {
 function endBehindOldest(
   history: History,
   rounds: readonly Round[],
-  prices: TokenSums,
+  sums: TokenSums,
   from: number,
   over: number,
 ): number {
@@ -228,8 +222,8 @@ function endBehindOldest(
   for (const round of rounds.slice(0, -1)) {
     if (round.end <= from) continue;
     if (freed >= over) break;
-    freed += tokensBetween(history, prices, end, round.end);
-    freed += heldTokens(history, prices, end) - heldTokens(history, prices, round.end);
+    freed += tokensBetween(history, sums, end, round.end);
+    freed += heldTokens(history, sums, end) - heldTokens(history, sums, round.end);
     end = round.end;
   }
   return end;
@@ -239,19 +233,19 @@ function endBehindOldest(
  * Tokens of the messages from one to another that stay for their calls, or their results, where the
  * others leave.
  */
-function heldTokens(history: History, prices: TokenSums, end: number, from = 0): number {
+function heldTokens(history: History, sums: TokenSums, end: number, from = 0): number {
   if (history.bonds.length === 0) return 0;
   const unit = history.units.findIndex(({ first }) => first >= end);
   let tokens = 0;
   for (const message of heldMessages(history, unit < 0 ? history.units.length : unit))
-    if (message >= from) tokens += tokensIn(prices, message);
+    if (message >= from) tokens += tokensIn(sums, message);
   return tokens;
 }
 
-function preambleBetween(history: History, prices: TokenSums, from: number, to: number): number {
+function preambleBetween(history: History, sums: TokenSums, from: number, to: number): number {
   let tokens = 0;
   for (let at = from; at < to; at++)
-    if (history.messages[at]?.role === 'preamble') tokens += tokensIn(prices, at);
+    if (history.messages[at]?.role === 'preamble') tokens += tokensIn(sums, at);
   return tokens;
 }
 
@@ -270,8 +264,8 @@ function truncated(text: string, most: number, counter: TokenCounter): string {
   return kept.length === 0 ? NOTHING_FITS : kept.join('\n');
 }
 
-function tokensBetween(history: History, prices: TokenSums, from: number, to: number): number {
-  return tokensIn(prices, from, to) - preambleBetween(history, prices, from, to);
+function tokensBetween(history: History, sums: TokenSums, from: number, to: number): number {
+  return tokensIn(sums, from, to) - preambleBetween(history, sums, from, to);
 }
 
 function still(tokens: number): Replay {

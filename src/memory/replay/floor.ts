@@ -29,7 +29,7 @@ const GENEROSITY = 4;
 /** What a move has to do with: all in tokens. */
 export interface Stakes {
   /** The array and the view before the move. */
-  readonly price: number;
+  readonly array: number;
   readonly view: number;
   /** How much of the view stands before the first byte that changes. */
   readonly kept: number;
@@ -46,7 +46,7 @@ export class Floor {
   private billed = 0;
   private billedUnedited = 0;
   private lastView = 0;
-  private lastPrice = 0;
+  private lastArray = 0;
 
   /** @param cached the price of cached input relative to fresh, in (0, 1] */
   constructor(cached: number, fixed: number) {
@@ -70,32 +70,32 @@ export class Floor {
    * @param kept how much of the view stood before the first byte that changed; undefined when none
    *   did
    */
-  settle(price: number, view: number, kept: number | undefined, spent: number): void {
+  settle(array: number, view: number, kept: number | undefined, spent: number): void {
     this.billed += spent + view - (1 - this.cached) * this.reused(kept ?? this.lastView);
-    this.billedUnedited += price - (1 - this.cached) * this.lastPrice;
+    this.billedUnedited += array - (1 - this.cached) * this.lastArray;
     this.points++;
     this.lastView = view;
-    this.lastPrice = price;
+    this.lastArray = array;
   }
 
   /** The x with x = times·√(2·(1 − a)/a·(view − kept − x)·g): what is freed is not sent anew. */
-  private freedFor({ price, view, kept }: Stakes, times: number): number {
-    const growth = this.growth(price);
+  private freedFor({ array, view, kept }: Stakes, times: number): number {
+    const growth = this.growth(array);
     const half = ((times ** 2 * (1 - this.cached)) / this.cached) * growth;
     return Math.sqrt(half ** 2 + 2 * half * Math.max(0, view - kept)) - half;
   }
 
-  private freedWithoutRegret({ price, view, kept, spent }: Stakes): number {
-    const later = (tokens: number): number => REQUESTS_AHEAD * (this.cached * tokens + this.growth(price));
-    const unedited = this.billedUnedited + price - (1 - this.cached) * this.lastPrice + later(price);
+  private freedWithoutRegret({ array, view, kept, spent }: Stakes): number {
+    const later = (tokens: number): number => REQUESTS_AHEAD * (this.cached * tokens + this.growth(array));
+    const unedited = this.billedUnedited + array - (1 - this.cached) * this.lastArray + later(array);
     const edited = this.billed + spent + view - (1 - this.cached) * this.reused(kept) + later(view);
     // What is freed is spared now in full, and later at the price of cached input.
     return (edited - (1 + REGRET) * unedited) / (1 + REQUESTS_AHEAD * this.cached);
   }
 
   /** Mean growth of the array per request point so far. */
-  private growth(price: number): number {
-    return (price - this.fixed) / (this.points + 1);
+  private growth(array: number): number {
+    return (array - this.fixed) / (this.points + 1);
   }
 
   /** Only what the request before has sent is cached. */

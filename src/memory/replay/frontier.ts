@@ -67,11 +67,11 @@ export interface Mover {
    * Moves as far as it must; does nothing where that frees too little.
    *
    * @param tail how far each cut may go
-   * @param price tokens of the array up to this request point
+   * @param arrayTokens tokens of the array up to this request point
    */
-  move(tail: Cuts, due: Due, price: number, point: RequestPoint): void;
+  move(tail: Cuts, due: Due, arrayTokens: number, point: RequestPoint): void;
   /** A request point is over, its moves made. */
-  settle(price: number): void;
+  settle(arrayTokens: number): void;
 }
 
 /** Where a mover stands. */
@@ -107,7 +107,7 @@ export interface Replay {
 const PREPARE_FROM = 0.6;
 
 /** Finds the frontier. @param mover a new one, which knows what the strategy's edits free */
-export function replay(history: History, rule: ReplayRule, prices: TokenSums, mover: Mover): Replay {
+export function replay(history: History, rule: ReplayRule, sums: TokenSums, mover: Mover): Replay {
   const tails = new Tails(history, rule);
   const moves: Cuts[] = [];
   let trigger: Trigger = 'none';
@@ -117,7 +117,7 @@ export function replay(history: History, rule: ReplayRule, prices: TokenSums, mo
 
   const end = history.requestPoints.length - 1;
   for (const [index, point] of history.requestPoints.entries()) {
-    before = tokensBefore(prices, point.messages);
+    before = tokensBefore(sums, point.messages);
     const tail = tails.at(point);
     const last = index === end;
     const cameBack = mover.arrive(point.messages);
@@ -151,12 +151,12 @@ function cutByAnswer(
   mover: Mover,
   rule: ReplayRule,
   tail: Cuts,
-  price: number,
+  arrayTokens: number,
   point: RequestPoint,
 ): Standing {
   const { position, turnsCut } = mover;
-  const tight = dueByAnswer(rule, price - position.freed);
-  if (tight) mover.move(tail, tight, price, point);
+  const tight = dueByAnswer(rule, arrayTokens - position.freed);
+  if (tight) mover.move(tail, tight, arrayTokens, point);
   const shown = mover.position;
   mover.position = position;
   mover.turnsCut = turnsCut;
@@ -189,13 +189,13 @@ function dueAt(
   point: RequestPoint,
   rule: ReplayRule,
   mover: Mover,
-  price: number,
+  arrayTokens: number,
   last: boolean,
 ): Due | undefined {
   // Slide measures the caller's array, jump the view: the one edits on every request, the other
   // once in a while.
   const slides = rule.frontier === 'slide';
-  const tokens = slides ? price : price - mover.position.freed;
+  const tokens = slides ? arrayTokens : arrayTokens - mover.position.freed;
   const turns = slides ? point.turns : point.turns - mover.turnsCut;
   const leftTurns = rule.turnsLossy === undefined || slides ? point.turns : point.turns - mover.turnsLeftOut;
   const overflows = tokens > rule.window;
@@ -295,8 +295,8 @@ export class CursorMover implements Mover {
     return this.cursor.arrive(messages);
   }
 
-  move(tail: Cuts, due: Due, price: number): void {
-    move(this.cursor, this.rule, tail, due, price);
+  move(tail: Cuts, due: Due, arrayTokens: number): void {
+    move(this.cursor, this.rule, tail, due, arrayTokens);
   }
 
   settle(): void {}
@@ -307,18 +307,18 @@ export class CursorMover implements Mover {
  * frees nothing at all stays: it changes no byte, and a view that comes back as the array then
  * replays in step with the array that it was made of.
  */
-function move(cursor: Cursor, rule: ReplayRule, tail: Cuts, due: Due, price: number): void {
+function move(cursor: Cursor, rule: ReplayRule, tail: Cuts, due: Due, arrayTokens: number): void {
   const leastFreed = due.must ? 0 : rule.minReclaim;
   if (leastFreed > 0 && cursor.mostFreed(frontierUnit(tail)) < leastFreed) return;
   const before = cursor.position;
-  cursor.turnTo(tail.turn, price - due.target);
+  cursor.turnTo(tail.turn, arrayTokens - due.target);
   const turned = cursor.position;
   if (
     due.shrinkOver !== undefined &&
     rule.keepSteps !== undefined &&
-    price - cursor.position.freed > due.shrinkOver
+    arrayTokens - cursor.position.freed > due.shrinkOver
   )
-    cursor.stepTo(tail.step, price - due.target);
+    cursor.stepTo(tail.step, arrayTokens - due.target);
   // A user's request that stays may weigh more than the steps that go.
   if (cursor.rewrites && cursor.position.freed <= turned.freed) cursor.position = turned;
   const freed = cursor.position.freed - before.freed;

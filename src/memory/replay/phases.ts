@@ -99,7 +99,7 @@ export class PhaseMover implements Mover {
   turnsCut = 0;
   readonly rewrites = true;
   private readonly history: History;
-  private readonly prices: TokenSums;
+  private readonly sums: TokenSums;
   private readonly settings: PhaseSettings;
   private readonly floor: Floor;
   private readonly edits: PhaseEdits;
@@ -115,9 +115,9 @@ export class PhaseMover implements Mover {
   private standing = NOWHERE;
   private settled = NOWHERE;
 
-  constructor(history: History, prices: TokenSums, settings: PhaseSettings, floor: Floor, edits: PhaseEdits) {
+  constructor(history: History, sums: TokenSums, settings: PhaseSettings, floor: Floor, edits: PhaseEdits) {
     this.history = history;
-    this.prices = prices;
+    this.sums = sums;
     this.settings = settings;
     this.floor = floor;
     this.edits = edits;
@@ -206,9 +206,9 @@ export class PhaseMover implements Mover {
     return true;
   }
 
-  move(tail: Cuts, due: Due, price: number, point: RequestPoint): void {
+  move(tail: Cuts, due: Due, arrayTokens: number, point: RequestPoint): void {
     const start = this.standing;
-    const stakes = { price, view: price - start.freed };
+    const stakes = { array: arrayTokens, view: arrayTokens - start.freed };
     if (!due.must && point.units < this.retryFrom) return;
     const limits = [tail.turn];
     if (this.settings.shrinks && due.shrinkOver !== undefined) limits.push(Math.max(tail.turn, tail.step));
@@ -229,8 +229,8 @@ export class PhaseMover implements Mover {
       kept: pass.first === undefined ? stakes.view : this.viewBefore(pass.first),
       spent: 0,
     };
-    const viewOf = (standing: PhaseStanding): number => stakes.price - standing.freed;
-    const made = [...this.lossy(start, reversible, viewOf, due, price, point), reversible].find(
+    const viewOf = (standing: PhaseStanding): number => stakes.array - standing.freed;
+    const made = [...this.lossy(start, reversible, viewOf, due, arrayTokens, point), reversible].find(
       (standing) => standing.freed - start.freed >= this.least(standing, due, stakes),
     );
     if (!made && this.journal.length === (start.moves.at(-1) ?? 0)) {
@@ -244,10 +244,10 @@ export class PhaseMover implements Mover {
       this.turnsCut = this.history.turns.filter((unit) => unit < tail.turn).length;
   }
 
-  settle(price: number): void {
+  settle(arrayTokens: number): void {
     const { freed, kept, spent } = this.standing;
     const moved = this.standing.moves !== this.settled.moves;
-    this.floor.settle(price, price - freed, moved ? kept : undefined, moved ? spent : 0);
+    this.floor.settle(arrayTokens, arrayTokens - freed, moved ? kept : undefined, moved ? spent : 0);
     this.settled = this.standing;
   }
 
@@ -255,14 +255,14 @@ export class PhaseMover implements Mover {
   private least(
     { kept, spent }: Pick<Stakes, 'kept' | 'spent'>,
     due: Due,
-    stakes: Pick<Stakes, 'price' | 'view'>,
+    stakes: Pick<Stakes, 'array' | 'view'>,
   ): number {
     if (due.must) return 1;
     return Math.max(1, this.settings.minReclaim ?? this.floor.least({ ...stakes, kept, spent }));
   }
 
   /** Where a move may stop. @param first the first unit that it has changed */
-  private goal(first: number, due: Due, stakes: Pick<Stakes, 'price' | 'view'>): number {
+  private goal(first: number, due: Due, stakes: Pick<Stakes, 'array' | 'view'>): number {
     const enough = stakes.view - due.target;
     if (due.must) return Math.max(1, enough);
     const kept = this.viewBefore(first);
@@ -275,7 +275,7 @@ export class PhaseMover implements Mover {
     reversible: PhaseStanding,
     viewOf: (standing: PhaseStanding) => number,
     due: Due,
-    price: number,
+    arrayTokens: number,
     point: RequestPoint,
   ): PhaseStanding[] {
     if (viewOf(reversible) <= due.lossyOver) return [];
@@ -284,7 +284,8 @@ export class PhaseMover implements Mover {
     // one.
     const summarized = this.summarized(start, reversible, start.frontier > 0 ? start.frontier : heavy);
     const whole = summarized ?? reversible;
-    const shorter = viewOf(whole) > due.trimOver ? this.trimmed(whole, price - due.target, point) : undefined;
+    const shorter =
+      viewOf(whole) > due.trimOver ? this.trimmed(whole, arrayTokens - due.target, point) : undefined;
     // What would leave the view over its budget all the same is not worth its words, unless the
     // window asks for it.
     const trimmed = shorter && (due.must || viewOf(shorter) <= due.trimOver) ? shorter : undefined;
@@ -394,8 +395,8 @@ export class PhaseMover implements Mover {
    */
   private viewBefore(unit: number): number {
     const first = this.history.units[unit]?.first ?? this.history.messages.length;
-    const price = tokensBefore(this.prices, first);
-    return unit === 0 ? price : price - this.journal.freedBefore(unit) - this.standing.leftOut;
+    const before = tokensBefore(this.sums, first);
+    return unit === 0 ? before : before - this.journal.freedBefore(unit) - this.standing.leftOut;
   }
 
   /** Tokens of the units before one, as they stand in the view while no summary stands for them. */
@@ -410,6 +411,6 @@ export class PhaseMover implements Mover {
   }
 
   private tokensOf(message: number): number {
-    return tokensIn(this.prices, message);
+    return tokensIn(this.sums, message);
   }
 }
