@@ -1,6 +1,6 @@
 /**
  * `archive: true`: the messages of a request that the upstream has accepted, and its answer, kept
- * as they came (design §7).
+ * as they came (docs/design.md#7-storage).
  */
 
 import { soon } from '../lib/time-limit.ts';

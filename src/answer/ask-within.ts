@@ -1,8 +1,8 @@
 /**
- * Asking an upstream within what it takes (design §10): one that says the context is too long gets
- * one smaller view, by the same phases, once. It may say so with a status, or as the first thing in
- * a stream. Whatever it says then is its answer; where no view is smaller, or the smaller one gets
- * no answer at all, its error goes back as it came.
+ * Asking an upstream within what it takes (docs/design.md#10-upstream-and-access): one that says
+ * the context is too long gets one smaller view, by the same phases, once. It may say so with a
+ * status, or as the first thing in a stream. Whatever it says then is its answer; where no view is
+ * smaller, or the smaller one gets no answer at all, its error goes back as it came.
  */
 import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { AnswerFormat } from '../protocol/answer-format.ts';

@@ -1,6 +1,6 @@
 /**
- * The report as headers (design §4). Only closed codes and numbers stand there, never a caller's
- * text.
+ * The report as headers (docs/design.md#4-what-the-caller-gets). Only closed codes and numbers
+ * stand there, never a caller's text.
  */
 import type { Report } from '../memory/plan/report.ts';
 import type { Timings } from '../request/timings.ts';

@@ -2,7 +2,9 @@
 import type { Result } from '../lib/result.ts';
 import { type JsonSpan, JsonSyntaxError, type Outline, scanJson } from './json/spans.ts';
 
-/** Why a body can't be read: a code of design §5, the field, and what would be right. */
+/**
+ * Why a body can't be read: a code of docs/design.md#5-routes, the field, and what would be right.
+ */
 export interface BodyFault {
   readonly code: 'invalid_json' | 'invalid_messages';
   readonly param: string | null;
@@ -58,7 +60,10 @@ export function scanBody(
   return { ok: true, value: root };
 }
 
-/** Precis' own fields: read here, and cut out before anything goes upstream (design §3). */
+/**
+ * Precis' own fields: read here, and cut out before anything goes upstream
+ * (docs/design.md#3-what-the-caller-says).
+ */
 export const OWN_FIELDS = [
   'memory_strategy',
   'memory_injection',

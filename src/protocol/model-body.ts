@@ -11,7 +11,7 @@ import { readTools } from './tools.ts';
 
 /**
  * More messages, items or tools than this are not looked into: they are forwarded as they are
- * (design §9).
+ * (docs/design.md#9-tokens-and-bytes).
  */
 export const MOST_MESSAGES = 20_000;
 

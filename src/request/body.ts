@@ -16,7 +16,10 @@ import type { ModelRequest } from '../protocol/model-request.ts';
 import { checkCharset } from './body-type.ts';
 import { ApiError } from './errors.ts';
 
-/** The largest body that is read, before and after it is decoded (design §9). In bytes. */
+/**
+ * The largest body that is read, before and after it is decoded
+ * (docs/design.md#9-tokens-and-bytes). In bytes.
+ */
 export const LARGEST_BODY = 16 * 1024 * 1024;
 
 export interface ReadBody {

@@ -1,4 +1,4 @@
-/** Who calls, and with whose key the upstream is asked (design §10). */
+/** Who calls, and with whose key the upstream is asked (docs/design.md#10-upstream-and-access). */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { AccessKey } from '../access-keys.ts';
 import { SHORTEST_TOKEN, type Tenant } from '../tenant/identity.ts';

@@ -50,8 +50,8 @@ export function conversationOf(
 
 /**
  * What a request's refs and its archive are grouped under: the conversation that it names, else the
- * session that its client names (design §3), else the hash of its first messages. Undefined before
- * there is an answer.
+ * session that its client names (docs/design.md#3-what-the-caller-says), else the hash of its first
+ * messages. Undefined before there is an answer.
  *
  * @param hashBefore see `hashSession`
  */

@@ -1,6 +1,6 @@
 /**
- * Errors made by Precis, in OpenAI's shape, so that clients' own handling of errors works (design
- * §5).
+ * Errors made by Precis, in OpenAI's shape, so that clients' own handling of errors works
+ * (docs/design.md#5-routes).
  */
 import type { AnswerFault } from '../protocol/answer-format.ts';
 import { LONGEST_ANSWER } from '../upstream/body.ts';

@@ -1,6 +1,6 @@
 /**
- * Whether the upstream accepts a caller's key (design §10): what is stored, read or costs much
- * waits for that.
+ * Whether the upstream accepts a caller's key (docs/design.md#10-upstream-and-access): what is
+ * stored, read or costs much waits for that.
  */
 import type { Context } from 'hono';
 import type { Report } from '../memory/plan/report.ts';

@@ -1,6 +1,6 @@
 /**
  * Compaction that a request asks its upstream for (`context_management`), and the mode `native`
- * (design §3).
+ * (docs/design.md#3-what-the-caller-says).
  */
 import type { Config } from '../config.ts';
 import { type MemoryStrategy, passesThrough, upstreamCompaction } from '../memory/strategy/strategy.ts';

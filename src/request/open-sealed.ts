@@ -1,6 +1,6 @@
 /**
  * Compaction items of ours are opened before anything else is read: from there on they are messages
- * like any other (design §8).
+ * like any other (docs/design.md#8-summaries).
  */
 import { MOST_MESSAGES } from '../protocol/model-body.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';

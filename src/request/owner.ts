@@ -1,5 +1,6 @@
 /**
- * Whose request this is, beyond its key: the user and the conversation that it names (design §3).
+ * Whose request this is, beyond its key: the user and the conversation that it names
+ * (docs/design.md#3-what-the-caller-says).
  */
 import type { Isolation } from '../config.ts';
 import type { Warning } from '../memory/plan/report.ts';

@@ -24,7 +24,7 @@ export interface RequestScope {
   mayStore(tenant: Tenant): Promise<boolean>;
 }
 
-/** Ours, and those that opencode and Codex send (design §3). */
+/** Ours, and those that opencode and Codex send (docs/design.md#3-what-the-caller-says). */
 const SESSION_HEADERS = ['x-conversation-id', 'x-session-id', 'session-id'];
 
 /** What a handler needs of its request. @throws ApiError `invalid_api_key` */

@@ -1,6 +1,6 @@
 /**
  * Which summarizer a request's summaries are made by: the deployment's own, else the request's
- * upstream with its key (design §8).
+ * upstream with its key (docs/design.md#8-summaries).
  */
 import { windowOf } from '../memory/strategy/models.ts';
 import type { MemoryStrategy, SummarizingStrategy } from '../memory/strategy/strategy.ts';
@@ -13,7 +13,7 @@ import { ApiError } from './errors.ts';
 import type { RequestScope } from './scope.ts';
 import type { Services } from './services.ts';
 
-/** On OpenAI's own host: small, fast, and good at following a form (design §8). */
+/** On OpenAI's own host: small, fast, and good at following a form (docs/design.md#8-summaries). */
 const OPENAI_HOST = 'api.openai.com';
 const OPENAI_MODEL = 'gpt-4.1-mini';
 

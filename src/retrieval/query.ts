@@ -29,7 +29,7 @@ export interface Answer {
   readonly truncated: boolean;
 }
 
-/** Limits of design §5. */
+/** Limits of docs/design.md#5-routes. */
 const LONGEST_GREP_BYTES = 256;
 const MOST_CONTEXT = 20;
 const LARGEST_JSON_BYTES = 8 * 1024 * 1024;

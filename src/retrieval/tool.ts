@@ -1,6 +1,6 @@
 /**
- * The tool by which a model fetches what was removed (design §3): one definition, the same bytes on
- * every request.
+ * The tool by which a model fetches what was removed (docs/design.md#3-what-the-caller-says): one
+ * definition, the same bytes on every request.
  */
 import { z } from 'zod';
 import type { Result } from '../lib/result.ts';

@@ -1,6 +1,6 @@
 /**
- * `GET /v1/conversations/{id}/messages`: a conversation's archive, and the search of it (design
- * §5).
+ * `GET /v1/conversations/{id}/messages`: a conversation's archive, and the search of it
+ * (docs/design.md#5-routes).
  */
 import type { Context } from 'hono';
 import { concat } from '../protocol/json/spans.ts';

@@ -1,6 +1,6 @@
 /**
- * `/v1/conversations/{id}/memory`: what is kept of a conversation, and what it is set to (design
- * §5).
+ * `/v1/conversations/{id}/memory`: what is kept of a conversation, and what it is set to
+ * (docs/design.md#5-routes).
  */
 import type { Context } from 'hono';
 import { parseObject } from '../memory/edits/placeholder.ts';

@@ -1,4 +1,6 @@
-/** Any other `/v1/*`: forwarded untouched, bodies and responses streamed (design §5). */
+/**
+ * Any other `/v1/*`: forwarded untouched, bodies and responses streamed (docs/design.md#5-routes).
+ */
 import type { Context } from 'hono';
 import { askUpstream } from '../answer/ask-upstream.ts';
 import { unread } from '../answer/unread-body.ts';

@@ -1,4 +1,4 @@
-/** `/v1/refs`: what was removed, for whoever owns it (design §5). */
+/** `/v1/refs`: what was removed, for whoever owns it (docs/design.md#5-routes). */
 import type { Context } from 'hono';
 import { shelfOf } from '../answer/shelf.ts';
 import { REF_PATTERN } from '../memory/edits/placeholder.ts';

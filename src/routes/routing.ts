@@ -1,6 +1,6 @@
 /**
  * Which route a path means. Base URLs come with prefixes and without `/v1`, so known routes are
- * matched by their end; what stands before is dropped (design §5).
+ * matched by their end; what stands before is dropped (docs/design.md#5-routes).
  */
 
 export interface Route {

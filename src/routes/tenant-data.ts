@@ -1,4 +1,4 @@
-/** `/v1/memory`: all that is kept of a tenant (design §5). */
+/** `/v1/memory`: all that is kept of a tenant (docs/design.md#5-routes). */
 import type { Context } from 'hono';
 import { verifiedTenant } from '../request/known-key.ts';
 import type { AppEnv } from '../request/services.ts';

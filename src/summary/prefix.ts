@@ -12,7 +12,10 @@ import type { SummarizerTarget } from './summarizer.ts';
 import { echoOf } from './text/entries.ts';
 import { type KnownSummary, newest } from './writer.ts';
 
-/** How long a request waits for a summary, its own or another's, in milliseconds (design §7). */
+/**
+ * How long a request waits for a summary, its own or another's, in milliseconds
+ * (docs/design.md#7-storage).
+ */
 export const WAIT_MS = 20_000;
 
 /**

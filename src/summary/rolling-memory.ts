@@ -1,7 +1,7 @@
 /**
- * Rolling memory (design §8), the Worker's part: it looks the memory up in front of a request,
- * which never waits for a model, and hands the object what the next one is to be made of when the
- * round has been answered.
+ * Rolling memory (docs/design.md#8-summaries), the Worker's part: it looks the memory up in front
+ * of a request, which never waits for a model, and hands the object what the next one is to be made
+ * of when the round has been answered.
  */
 
 import type { Cache } from '../lib/lru.ts';

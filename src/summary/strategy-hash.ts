@@ -1,6 +1,6 @@
 /**
- * Names what makes two summaries of the same messages differ: focus, size, model, prompt (design
- * §7).
+ * Names what makes two summaries of the same messages differ: focus, size, model, prompt
+ * (docs/design.md#7-storage).
  */
 import { createHash } from 'node:crypto';
 import { type SummarizingStrategy, summaryFacts } from '../memory/strategy/strategy.ts';

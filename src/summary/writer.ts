@@ -17,7 +17,9 @@ import { type Prompt, writePrompt } from './text/prompt.ts';
 import { SMALLEST_CHUNK, type TranscriptChunk, transcriptParts } from './text/transcript.ts';
 import { type SummaryFault, validateSummary } from './text/validation.ts';
 
-/** A lease outlives the call that it is for by so much, in milliseconds (design §7). */
+/**
+ * A lease outlives the call that it is for by so much, in milliseconds (docs/design.md#7-storage).
+ */
 export const LEASE_MARGIN_MS = 10_000;
 
 /** A summary of the messages before `end`, from wherever it was kept. */
@@ -103,7 +105,7 @@ export interface WritingFault {
   readonly usage: TokenUsage;
 }
 
-/** The ledger's share of a summary (design §8). */
+/** The ledger's share of a summary (docs/design.md#8-summaries). */
 const LEDGER_SHARE = 0.25;
 
 /** Tokens of the prompt around prior text and transcript. */

@@ -1,8 +1,8 @@
 /**
- * Tenants and their keys (design §7). One secret is the root of all: the tenant's id is an HMAC of
- * the caller's token, and each tenant has a key of its own for each purpose, derived by HKDF. So a
- * bucket's listing names no customer, and a ref of one tenant means nothing under the key of
- * another.
+ * Tenants and their keys (docs/design.md#7-storage). One secret is the root of all: the tenant's id
+ * is an HMAC of the caller's token, and each tenant has a key of its own for each purpose, derived
+ * by HKDF. So a bucket's listing names no customer, and a ref of one tenant means nothing under the
+ * key of another.
  *
  * While a secret is rotated, a tenant has an earlier self: what is kept under the secret before. It
  * is read and deleted, never written.

@@ -1,11 +1,11 @@
 /**
  * Which keys the upstream has accepted. A key's first write waits for that, so that invented keys
- * can't fill the bucket (design §10). An answered request is proof enough; without one the upstream
- * is asked for its models.
+ * can't fill the bucket (docs/design.md#10-upstream-and-access). An answered request is proof
+ * enough; without one the upstream is asked for its models.
  */
 import { Lru } from '../lib/lru.ts';
 
-/** How long an upstream's word holds, in milliseconds (design §10). */
+/** How long an upstream's word holds, in milliseconds (docs/design.md#10-upstream-and-access). */
 const HOLDS_MS = 10 * 60_000;
 
 /** How long a refusal holds: a caller who tries again and again is asked about once in a while. */

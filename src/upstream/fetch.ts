@@ -1,6 +1,6 @@
 /** One request upstream, and the two ways in which there is no answer. */
 
-/** Why there is no answer, as a code of design §5. */
+/** Why there is no answer, as a code of docs/design.md#5-routes. */
 export type UpstreamFault = 'upstream_unreachable' | 'upstream_timeout';
 
 export class UpstreamError extends Error {

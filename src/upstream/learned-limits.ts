@@ -1,12 +1,12 @@
 /**
- * How many tokens upstreams take, learned from their refusals (design §10). Each is remembered for
- * an hour, per tenant and model: the upstream behind a name may be another one tomorrow, and
- * another one for another account.
+ * How many tokens upstreams take, learned from their refusals
+ * (docs/design.md#10-upstream-and-access). Each is remembered for an hour, per tenant and model:
+ * the upstream behind a name may be another one tomorrow, and another one for another account.
  */
 import { Lru } from '../lib/lru.ts';
 import type { TooLong } from './too-long.ts';
 
-/** How long a limit is believed, in milliseconds (design §10). */
+/** How long a limit is believed, in milliseconds (docs/design.md#10-upstream-and-access). */
 const HOLDS_MS = 60 * 60_000;
 
 /** About 3 000. */

@@ -1,4 +1,4 @@
-/** What goes upstream: where to, and with which headers (design §10). */
+/** What goes upstream: where to, and with which headers (docs/design.md#10-upstream-and-access). */
 
 /**
  * Headers of one connection, not of the message (RFC 9110 §7.6.1), and those that fetch makes

@@ -1,6 +1,6 @@
 /**
  * The whole of a conversation as one opaque item, which its caller sends back in the place of what
- * it stands for (design §5).
+ * it stands for (docs/design.md#5-routes).
  */
 
 import { type History, readHistory } from '../memory/conversation/history.ts';

@@ -1,7 +1,7 @@
 /**
- * Cross-session memory (design §7): what a user's other conversations came to, as one block behind
- * the preamble. It is put together at a conversation's first request and frozen there, so that its
- * bytes never change.
+ * Cross-session memory (docs/design.md#7-storage): what a user's other conversations came to, as
+ * one block behind the preamble. It is put together at a conversation's first request and frozen
+ * there, so that its bytes never change.
  */
 
 import { within } from '../lib/time-limit.ts';

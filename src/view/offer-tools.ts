@@ -1,6 +1,6 @@
 /**
  * Which tools of ours a request is given: the one that fetches what was removed, and the one that
- * searches the archive (design §3).
+ * searches the archive (docs/design.md#3-what-the-caller-says).
  */
 import {
   type AutoStrategy,

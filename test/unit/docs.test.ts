@@ -204,20 +204,21 @@ describe.each(PAGES)('%s', (page) => {
 });
 
 describe('the comments', () => {
-  it('are wrapped at 100 columns, but for code and long words', () => {
-    const folders = ['src', 'test', 'tools', 'fixtures', 'bench', 'demo'];
-    const files = folders.flatMap((folder) =>
+  const lines = ['src', 'test', 'tools', 'fixtures', 'bench', 'demo']
+    .flatMap((folder) =>
       readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((path) =>
         join(folder, path),
       ),
+    )
+    .filter((path) => path.endsWith('.ts'))
+    .flatMap((path) =>
+      read(path)
+        .split('\n')
+        .map((line, index) => ({ at: `${path}:${index + 1}`, line })),
     );
-    const long = files
-      .filter((path) => path.endsWith('.ts'))
-      .flatMap((path) =>
-        read(path)
-          .split('\n')
-          .map((line, index) => ({ at: `${path}:${index + 1}`, line })),
-      )
+
+  it('are wrapped at 100 columns, but for code and long words', () => {
+    const long = lines
       .filter(({ line }) => /^\s*(?:\/\/|\/\*\*|\*) \S/.test(line) && [...line].length > 100)
       // A word that no line holds: an address, a signature.
       .filter(({ line }) =>
@@ -229,8 +230,21 @@ describe('the comments', () => {
         ),
       );
 
-    expect(files.length).toBeGreaterThan(400);
+    expect(lines.length).toBeGreaterThan(40_000);
     expect(long.map(({ at }) => at)).toEqual([]);
+  });
+
+  it('link to headings that the design has', () => {
+    const links = lines.flatMap(({ at, line }) =>
+      [...line.matchAll(/docs\/design\.md(#[\w-]*)/g)].map(([, anchor = '']) => ({ at, anchor })),
+    );
+
+    expect(links.length).toBeGreaterThan(50);
+    expect(links.filter(({ anchor }) => !leadsSomewhere('docs/design.md', anchor))).toEqual([]);
+  });
+
+  it('cite no section of the design by its number', () => {
+    expect(lines.filter(({ line }) => /design\s+§|^\s*\* §\d/.test(line)).map(({ at }) => at)).toEqual([]);
   });
 });
 

@@ -1,6 +1,6 @@
 /**
- * A view as turns of plain text, for callers who keep no `messages` array of their own (design §4,
- * `format`).
+ * A view as turns of plain text, for callers who keep no `messages` array of their own
+ * (docs/design.md#4-what-the-caller-gets, `format`).
  */
 
 import type { View } from '../plan/view.ts';

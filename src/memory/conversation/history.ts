@@ -109,8 +109,8 @@ interface OpenUnit {
  * Reads the shape of a conversation. Linear in the number of messages.
  *
  * @param observationPrefixes user messages that begin with one of these (leading white space
- *   ignored) are tool outputs of the assistant message before them, not turns (design §2,
- *   `text_observation_prefixes`)
+ *   ignored) are tool outputs of the assistant message before them, not turns
+ *   (docs/design.md#2-words-use-these-in-code-docs-and-tests, `text_observation_prefixes`)
  * @param echo a summary that came back (see `findEcho`)
  */
 export function readHistory(

@@ -1,7 +1,7 @@
 /**
  * The hash chain of a conversation: each message's hash holds the one before it, so a hash names
  * exactly the messages up to it. A summary is kept under such a hash, and so can't be applied to an
- * array that was edited or forked before that place (design §7).
+ * array that was edited or forked before that place (docs/design.md#7-storage).
  *
  * The preamble is left out: a date in it must not break the chain.
  */

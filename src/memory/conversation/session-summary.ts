@@ -1,6 +1,6 @@
 /**
- * A summary as it stands in the view (design §4), and how one that comes back in the caller's array
- * is recognised.
+ * A summary as it stands in the view (docs/design.md#summary-in-the-view), and how one that comes
+ * back in the caller's array is recognised.
  *
  *     user       Please recall what has happened …                       ← the shadow line
  *     assistant  <session_summary ref="ref_…" covers="0-41">…</session_summary>

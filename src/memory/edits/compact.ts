@@ -242,7 +242,7 @@ export function remove(
   };
 }
 
-/** Include wins over exclude; an empty list is none (design §3). */
+/** Include wins over exclude; an empty list is none (docs/design.md#3-what-the-caller-says). */
 function mayCompact(tool: string, strategy: CompactSettings): boolean {
   if (strategy.compact_include_tools.length > 0) return strategy.compact_include_tools.includes(tool);
   return !strategy.compact_exclude_tools.includes(tool);

@@ -1,5 +1,5 @@
 /**
- * Markers: the line that stands where something was removed (design §4).
+ * Markers: the line that stands where something was removed (docs/design.md#markers).
  *
  *     ⟦removed: tool output for search (call_id=call_1); reason=context_compaction; ref=ref_…; tokens=5012⟧
  *
@@ -43,7 +43,7 @@ export interface RefNamer {
 /** A short digest of a text, for labels. */
 export type Digest = (text: string) => string;
 
-/** A ref as written: 20 characters of content, 6 of check (design §7). */
+/** A ref as written: 20 characters of content, 6 of check (docs/design.md#7-storage). */
 export const REF_PATTERN = /^ref_[a-z2-7]{26}$/;
 
 const ANY_REF = new RegExp(REF_PATTERN.source.replace(/[$^]/g, ''), 'g');

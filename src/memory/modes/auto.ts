@@ -1,4 +1,7 @@
-/** `auto`: edits in phases (design §6), and the replay that decides how far each goes. */
+/**
+ * `auto`: edits in phases (docs/design.md#6-edits-in-the-order-of-auto), and the replay that
+ * decides how far each goes.
+ */
 
 import { z } from 'zod';
 import type { History, Output } from '../conversation/history.ts';
@@ -32,15 +35,19 @@ import { compactContext } from './compact.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
 import { compactionDue, unitTail } from './tails.ts';
 
-/** Arguments with more tokens than this are cleared (design §3). */
+/** Arguments with more tokens than this are cleared (docs/design.md#3-what-the-caller-says). */
 const LARGE_INPUT = 500;
 
 /** So many requests ahead the next summary is prepared. */
 const REQUESTS_AHEAD = 2;
 
-/** Where a jump of `auto` stops, as a share of the budget (design §3). */
+/**
+ * Where a jump of `auto` stops, as a share of the budget (docs/design.md#3-what-the-caller-says).
+ */
 const WATERMARK = 0.6;
-/** What `auto` compacts, and what it shows of it, in tokens (design §3). */
+/**
+ * What `auto` compacts, and what it shows of it, in tokens (docs/design.md#3-what-the-caller-says).
+ */
 const MIN_TOKENS = 500;
 const PREVIEW_TOKENS = 48;
 const OFFLOAD_TOKENS = 8_000;
@@ -95,7 +102,9 @@ function keptTurns({ keep_last_n_turns, compact_keep }: AutoStrategy): number | 
   return Math.max(keep_last_n_turns, compact_keep ?? 0);
 }
 
-/** The price of cached input for a model that nobody knows (design §3). */
+/**
+ * The price of cached input for a model that nobody knows (docs/design.md#3-what-the-caller-says).
+ */
 const DEFAULT_CACHED_SHARE = 0.1;
 
 function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanContext): Planned {

@@ -1,4 +1,7 @@
-/** The tails of the modes, and when their turn triggers are met (design §3). */
+/**
+ * The tails of the modes, and when their turn triggers are met
+ * (docs/design.md#3-what-the-caller-says).
+ */
 import type { CompactSettings } from '../strategy/fields.ts';
 import type { Tail } from './mode.ts';
 

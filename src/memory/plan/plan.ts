@@ -1,6 +1,6 @@
 /**
- * The plan: what is edited in a request, as a pure function of the request and the strategy (design
- * §1).
+ * The plan: what is edited in a request, as a pure function of the request and the strategy
+ * (docs/design.md#1-the-one-idea).
  *
  *     history ─ tokens ─▶ replay ─▶ cuts ─▶ removals, dropped messages ─▶ render ─▶ view
  *

@@ -1,4 +1,7 @@
-/** The report: what was done to a request, told to the caller (design §4). */
+/**
+ * The report: what was done to a request, told to the caller
+ * (docs/design.md#4-what-the-caller-gets).
+ */
 
 import type { MarkerReason } from '../edits/placeholder.ts';
 import type { Removal } from '../edits/removal.ts';

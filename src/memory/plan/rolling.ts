@@ -1,7 +1,7 @@
 /**
- * Rolling memory (design §8): a summary of the rounds before the full zone, made in the background,
- * and everything after it verbatim. Which memory is there is the one thing that the array does not
- * tell; all else is a function of it.
+ * Rolling memory (docs/design.md#8-summaries): a summary of the rounds before the full zone, made
+ * in the background, and everything after it verbatim. Which memory is there is the one thing that
+ * the array does not tell; all else is a function of it.
  */
 
 import { heldMessages } from '../conversation/bonds.ts';

@@ -3,10 +3,10 @@
  * so that each later request is smaller. Two rules keep that from costing more than it saves; both
  * are arithmetic on the array, so that a replay finds the same answer again.
  *
- * The *floor* (design §3): a jump must free M = √(2·(1 − a)·P·g / a) tokens. P is what is sent
- * anew, g the mean growth per request point, a the price of cached input relative to fresh. It is
- * the least of the sum of both costs per request: (1 − a)·P·g/M for the jumps, a·M/2 for what is
- * carried until the next one.
+ * The *floor* (docs/design.md#3-what-the-caller-says): a jump must free M = √(2·(1 − a)·P·g / a)
+ * tokens. P is what is sent anew, g the mean growth per request point, a the price of cached input
+ * relative to fresh. It is the least of the sum of both costs per request: (1 − a)·P·g/M for the
+ * jumps, a·M/2 for what is carried until the next one.
  *
  * The *regret*: five requests after a jump, a conversation may have cost at most 3 % more than one
  * that nothing was done to. The floor is right on the average; the regret holds for the single

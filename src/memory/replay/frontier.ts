@@ -1,5 +1,6 @@
 /**
- * Where the frontier stands, found by replaying the array from its beginning (design §3).
+ * Where the frontier stands, found by replaying the array from its beginning
+ * (docs/design.md#3-what-the-caller-says).
  *
  * Nothing is remembered between requests: at each request point the same rule is applied that was
  * applied when that request was made. So any isolate finds the same frontier, a longer array finds

@@ -1,8 +1,9 @@
 /**
- * The phases of `auto` (design §6), as one mover of the replay: offload and dedupe; compact;
- * summarize; trim. Each runs only where the one before has not freed enough. What loses words runs
- * only where all that can be fetched again has not brought the view under its budget: a summary
- * that is not needed would cost more than the tokens between budget and watermark.
+ * The phases of `auto` (docs/design.md#6-edits-in-the-order-of-auto), as one mover of the replay:
+ * offload and dedupe; compact; summarize; trim. Each runs only where the one before has not freed
+ * enough. What loses words runs only where all that can be fetched again has not brought the view
+ * under its budget: a summary that is not needed would cost more than the tokens between budget and
+ * watermark.
  *
  * Each phase passes every unit once, so a replay takes time linear in the array.
  */

@@ -1,4 +1,7 @@
-/** Fields that several modes share, with their defaults and ranges (design §3). */
+/**
+ * Fields that several modes share, with their defaults and ranges
+ * (docs/design.md#3-what-the-caller-says).
+ */
 import { z } from 'zod';
 
 /**

@@ -1,6 +1,6 @@
 /**
  * `memory_injection`: what a caller may say of cross-session memory, and the block that is put in
- * (design §7).
+ * (docs/design.md#7-storage).
  */
 import { z } from 'zod';
 import type { Result } from '../../lib/result.ts';
@@ -8,7 +8,7 @@ import { mostFitting } from '../tokens/fitting.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import { quote, type StrategyFault } from './strategy.ts';
 
-/** Tokens of the largest block (design §7). */
+/** Tokens of the largest block (docs/design.md#7-storage). */
 const MOST_TOKENS = 800;
 
 const DEFAULT_ROLE = 'user';

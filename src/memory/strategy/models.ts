@@ -1,7 +1,10 @@
 /** What is known of a model by its name: its window and its encoding. */
 import * as specs from 'gpt-tokenizer/models';
 
-/** Base of the percentages for a model that nobody knows (design §3, `context_window_tokens`). */
+/**
+ * Base of the percentages for a model that nobody knows (docs/design.md#3-what-the-caller-says,
+ * `context_window_tokens`).
+ */
 const DEFAULT_WINDOW = 400_000;
 
 /** Windows of families that gpt-tokenizer's table (OpenAI's models) does not hold. */

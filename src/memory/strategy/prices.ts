@@ -1,7 +1,8 @@
 /**
- * What cached input costs relative to fresh input, by family of models: `a` of the floor (design
- * §3). The prices are those of the standard tier for short prompts; where long prompts, faster
- * tiers or peak hours cost more, they do so in the same proportion.
+ * What cached input costs relative to fresh input, by family of models: `a` of the floor
+ * (docs/design.md#3-what-the-caller-says). The prices are those of the standard tier for short
+ * prompts; where long prompts, faster tiers or peak hours cost more, they do so in the same
+ * proportion.
  */
 import { bareName } from './models.ts';
 
@@ -28,7 +29,9 @@ interface PublishedPrice extends Price {
   readonly asOf: string;
 }
 
-/** For a model that nobody knows: what most vendors take (design §3). */
+/**
+ * For a model that nobody knows: what most vendors take (docs/design.md#3-what-the-caller-says).
+ */
 const UNKNOWN_SHARE = 0.1;
 
 /** The floor divides by the share, so free cached input must not make it 0. */

@@ -174,7 +174,8 @@ export function budgetsOf(strategy: EditingStrategy, model: string | undefined):
 }
 
 /**
- * Whether the model is given a tool to fetch what was removed (design §3).
+ * Whether the model is given a tool to fetch what was removed
+ * (docs/design.md#3-what-the-caller-says).
  *
  * @param hasTools whether the caller's request has tools
  */

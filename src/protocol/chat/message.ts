@@ -36,7 +36,7 @@ const ROLES: ReadonlyMap<string, Role> = new Map([
 /** Fields of a message that hold text which the model reads, beside `content`. */
 const TEXT_FIELDS = ['name', 'refusal', 'reasoning_content', 'reasoning'];
 
-/** The mark on messages that `/v1/compact` changed (design §4). */
+/** The mark on messages that `/v1/compact` changed (docs/design.md#4-what-the-caller-gets). */
 export const COMPACTED_MARK = 'compacted';
 
 /** All fields of a message that are ever read; whatever else it has is carried through. */

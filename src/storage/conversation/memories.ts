@@ -12,7 +12,7 @@ export const DIGEST_MODEL = 'digest';
 
 /**
  * A row that has been processing for so long is stuck, whatever its lease says, in milliseconds
- * (design §7).
+ * (docs/design.md#7-storage).
  */
 export const STUCK_MS = 300_000;
 

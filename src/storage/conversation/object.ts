@@ -1,6 +1,6 @@
 /**
- * The Durable Object of one conversation (design §7). The chain decides; this class gives it a
- * clock, a log and waiters, and does the background work under its own `waitUntil`.
+ * The Durable Object of one conversation (docs/design.md#7-storage). The chain decides; this class
+ * gives it a clock, a log and waiters, and does the background work under its own `waitUntil`.
  */
 
 import { DurableObject } from 'cloudflare:workers';

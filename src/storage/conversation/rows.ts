@@ -17,8 +17,8 @@ import type { MemoryTables } from './tables.ts';
 const LISTED_MEMORIES = 100;
 
 /**
- * As many as a conversation can have messages (design §9): their hashes stay under the 2 MB that a
- * bound string may have.
+ * As many as a conversation can have messages (docs/design.md#9-tokens-and-bytes): their hashes
+ * stay under the 2 MB that a bound string may have.
  */
 const MOST_CANDIDATES = 20_000;
 

@@ -14,7 +14,7 @@ import type { KnownRefs } from './known.ts';
 import type { RefStore, StoredContent } from './store.ts';
 import type { RefUses } from './uses.ts';
 
-/** How long a request waits for its writes, in milliseconds (design §7). */
+/** How long a request waits for its writes, in milliseconds (docs/design.md#7-storage). */
 export const WRITE_LIMIT_MS = 1_500;
 
 /** Brings what must outlive the response to its end. */

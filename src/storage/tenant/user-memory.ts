@@ -1,6 +1,6 @@
 /**
  * The Durable Object of one user: the latest summaries of that user's conversations, for
- * `memory_injection` (design §7).
+ * `memory_injection` (docs/design.md#7-storage).
  */
 import { DurableObject } from 'cloudflare:workers';
 import type { Env } from '../../config.ts';

@@ -1,8 +1,8 @@
 /**
- * The extractive digest: what stands for a passage when no model could summarise it (design §8). It
- * has a summary's form, and its words are the conversation's own: the user's messages and
- * constraints, the calls, lines of errors, the last words of the assistant, and the ledger. A
- * function of its input: the same messages, the same digest.
+ * The extractive digest: what stands for a passage when no model could summarise it
+ * (docs/design.md#8-summaries). It has a summary's form, and its words are the conversation's own:
+ * the user's messages and constraints, the calls, lines of errors, the last words of the assistant,
+ * and the ledger. A function of its input: the same messages, the same digest.
  *
  * What a tool has printed stands in quotes that say so: the digest is an assistant's message, and
  * nobody should take it for its words.

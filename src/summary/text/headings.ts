@@ -1,6 +1,6 @@
 /**
- * The shape of a summary's text (design §8): seven headings, each with lines or `(none)` below it,
- * then a ledger that code makes.
+ * The shape of a summary's text (docs/design.md#8-summaries): seven headings, each with lines or
+ * `(none)` below it, then a ledger that code makes.
  *
  * ## User Intent … ## Next Steps (none)
  *

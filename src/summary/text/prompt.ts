@@ -1,6 +1,6 @@
 /**
- * What a summarizer is asked (design §8). All that comes from a conversation stands between fences
- * that it cannot close.
+ * What a summarizer is asked (docs/design.md#8-summaries). All that comes from a conversation
+ * stands between fences that it cannot close.
  */
 import { createHash } from 'node:crypto';
 import { HEADINGS, NONE, splitLedger } from './headings.ts';
