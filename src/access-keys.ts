@@ -1,13 +1,11 @@
-/**
- * `ACCESS_KEYS`: one account of the deployer's behind many callers, and what these may send to it.
- */
+/** `ACCESS_KEYS`: many callers share the deployer's account; what they may send to it. */
 import { ConfigError } from './config-error.ts';
 import { jsonOf, levels, scanObject } from './protocol/json/spans.ts';
 import type { Opened } from './protocol/stored-names.ts';
 
 /** A caller's access key. */
 export interface AccessKey {
-  /** The tenant, so a key can be changed without losing what was stored. */
+  /** The tenant's name. It stays when the key changes, so nothing that is stored gets lost. */
   readonly name: string;
   readonly key: string;
 }
@@ -15,17 +13,15 @@ export interface AccessKey {
 /** Callers with access keys, and the account that they share. */
 export interface Access {
   readonly keys: readonly AccessKey[];
-  /** The deployer's key. */
+  /** The deployer's key for the upstream. */
   readonly apiKey: string;
-  /**
-   * Headers that go up beside the usual ones, in lower case; one that ends with `*` is a prefix.
-   */
+  /** Extra request headers to forward, in lower case. A trailing `*` matches any suffix. */
   readonly forwardedHeaders: readonly string[];
-  /** Kinds of items and types of tools that go up beside the usual ones. */
+  /** Item kinds and tool types to forward beyond those that are always allowed. */
   readonly opened: Opened;
 }
 
-/** The variables that say so. */
+/** The environment variables that `readAccess` takes. */
 export interface AccessVariables {
   readonly ACCESS_KEYS?: string | undefined;
   readonly UPSTREAM_API_KEY?: string | undefined;
@@ -34,15 +30,16 @@ export interface AccessVariables {
   readonly FORWARDED_TOOLS?: string | undefined;
 }
 
-/** Anybody may try keys: a shorter one could be guessed. In characters. */
+/** In characters. Anyone can guess at keys over the network, so short ones are refused. */
 const SHORTEST_ACCESS_KEY = 20;
 
-/** Of an item or a tool. */
+/** The type of an item or a tool. */
 const TYPE = /^[a-z0-9][a-z0-9_.:-]*$/;
 
 /**
- * `ACCESS_KEYS` holds `name=key` pairs, separated by commas or white space (`name:key` is read
- * too), or a JSON object of keys by name. The other variables are lists, separated in the same way.
+ * Reads the access keys and the lists of what is forwarded. `ACCESS_KEYS` is either a list of
+ * `name=key` (or `name:key`) pairs, separated by commas or white space, or a JSON object of keys by
+ * name. The other variables are lists with the same separators.
  *
  * @returns undefined where callers bring their own keys
  * @throws ConfigError
@@ -63,8 +60,8 @@ export function readAccess(vars: AccessVariables): Access | undefined {
 }
 
 /**
- * The access keys of a deployment whose configuration can't be read; undefined where callers bring
- * their own, empty where the keys can't be read either.
+ * The access keys, for when the rest of the configuration is invalid. Undefined where callers bring
+ * their own keys; empty where the access keys are invalid too.
  */
 export function accessKeysIn(vars: AccessVariables): readonly AccessKey[] | undefined {
   if ((vars.ACCESS_KEYS?.trim() ?? '') === '') return undefined;
@@ -75,7 +72,7 @@ export function accessKeysIn(vars: AccessVariables): readonly AccessKey[] | unde
   }
 }
 
-/** Doubled members count as often as they stand: `JSON.parse` would hide all but the last. */
+/** Scans instead of parsing, since `JSON.parse` hides duplicate names. */
 function keysOfJson(text: string): AccessKey[] {
   const bytes = new TextEncoder().encode(text);
   const fields = scanObject(bytes, levels(1))?.fields;
@@ -95,7 +92,7 @@ function keyOfPair(pair: string, index: number): AccessKey {
   return { name, key };
 }
 
-/** @throws ConfigError for a key that is weak, or does not name one caller */
+/** @throws ConfigError for a key that is too short or not unique */
 function checkKeys(keys: readonly AccessKey[], apiKey: string): void {
   for (const [index, { name, key }] of keys.entries()) {
     const broken = (fault: string) => new ConfigError(`ACCESS_KEYS: ${fault} of entry ${index + 1}.`);
@@ -111,7 +108,7 @@ function checkKeys(keys: readonly AccessKey[], apiKey: string): void {
   }
 }
 
-/** The entries of a list, in lower case. @throws ConfigError for one that is no name */
+/** The entries of a list, in lower case. @throws ConfigError for an invalid entry */
 function listOf(vars: AccessVariables, variable: keyof AccessVariables, entry: RegExp): string[] {
   const entries = wordsOf(vars[variable] ?? '').map((word) => word.toLowerCase());
   const broken = entries.findIndex((word) => !entry.test(word));

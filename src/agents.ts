@@ -1,33 +1,30 @@
 /**
  * Named strategies: the file that a deployer edits.
  *
- * An agent's key is chosen by `https://HOST/agents/{key}/v1` as base URL, by the header
- * `x-agent-type`, or by the body field `agent_type`. A strategy of the request itself, or of its
- * conversation, wins over the agent's.
+ * A request chooses an agent by the base URL `https://HOST/agents/{key}/v1`, the header
+ * `x-agent-type` or the body field `agent_type`. The request's own strategy, or its conversation's,
+ * takes precedence over the agent's.
  */
 import type { Isolation } from './config.ts';
 import type { MemoryInjectionRequest } from './memory/strategy/injection.ts';
 import type { MemoryStrategyRequest } from './memory/strategy/strategy.ts';
 
 export interface AgentSpec {
-  /** Letters, digits, `-` and `_`: it stands in a URL. */
+  /** Letters, digits, `-` and `_`, since it is part of a URL. */
   readonly key: string;
   readonly memory_strategy: MemoryStrategyRequest;
-  /** Whether what earlier conversations of a user came to is told in the next one. */
+  /** Whether a new conversation is given the summaries of the user's earlier ones. */
   readonly memory_injection?: MemoryInjectionRequest;
-  /**
-   * Where this agent's requests name user and conversation; else the deployment's `ISOLATION`
-   * holds.
-   */
+  /** Where this agent's requests name their user and conversation. Default: `ISOLATION`. */
   readonly isolation?: Isolation;
 }
 
 export const agents: readonly AgentSpec[] = [
   {
-    // One turn, hundreds of steps, and most of the context is file contents and test output that
-    // the agent can read again. 64 000 tokens are where such runs spend most of their bill;
-    // stopping a jump at half of that leaves tens of steps until the next one, so the cached prefix
-    // holds in between. Ten steps stay: an edit is mostly checked against the last few.
+    // One turn of hundreds of steps. Most of the context is file contents and test output, which
+    // the agent can read again. Most of the bill is for requests over 64 000 tokens. A jump down to
+    // half of that leaves room for tens of steps before the next one, so the cached prefix holds in
+    // between. Ten steps stay, because the model mostly checks an edit against the last few.
     key: 'coding',
     memory_strategy: {
       mode: 'compact',
@@ -40,11 +37,10 @@ export const agents: readonly AgentSpec[] = [
     },
   },
   {
-    // People wait for each answer, so nothing may be made in front of one: rolling memory is made
-    // behind it. A chat's thread is in its last ten rounds, which stay as they were said; the ten
-    // rounds before them (a window of 20 numbers) are remembered, and what is older is let go,
-    // except for what the user asked to be kept to. 8 000 tokens in all are a page of memory and
-    // the longest ten rounds that people type.
+    // People wait for each answer, so memory is made in the background. The last ten rounds of a
+    // chat stay verbatim. Memory covers the ten rounds before them (a window of 20 sequence
+    // numbers); older ones are dropped, except for the user's standing instructions. 8 000 tokens
+    // are enough for a page of memory and ten long rounds of typed text.
     key: 'chat',
     memory_strategy: {
       mode: 'rolling_summary',
@@ -54,11 +50,11 @@ export const agents: readonly AgentSpec[] = [
     },
   },
   {
-    // A case must not lose an order number, a promise or a refusal, and it may go on for weeks: so
-    // it is a summary of everything, not a window. At 16 turns the oldest 12 are condensed at once,
-    // and not again for 12 turns: one pause of a few seconds in twelve answers, and a prefix that
-    // stays cached in between. The focus names what the next clerk will look for. What earlier
-    // cases of the same customer came to is told in 400 tokens, about a paragraph a case.
+    // A case can run for weeks and must not lose an order number, a promise or a refusal, so
+    // everything is summarised instead of a window. At 16 turns the oldest 12 are summarised at
+    // once, and then not again for 12 turns: one pause of a few seconds in twelve answers, and a
+    // cached prefix in between. The focus names what the next clerk will look for. Earlier cases of
+    // the same customer get 400 tokens, about a paragraph each.
     key: 'support',
     memory_strategy: {
       mode: 'summarize',

@@ -1,4 +1,4 @@
-/** The routes. */
+/** The app: all routes, and the errors they answer with. */
 import { Hono } from 'hono';
 import { accessKeysIn } from './access-keys.ts';
 import { ConfigError, type Env } from './config.ts';
@@ -19,9 +19,7 @@ import { routeOf } from './routes/routing.ts';
 import { deleteTenantData } from './routes/tenant-data.ts';
 import { checkSecrets } from './tenant/published-secrets.ts';
 
-/**
- * Nothing below these is another's to answer. `/v1/conversations/{id}` and its items are OpenAI's.
- */
+/** Unknown paths below these are 404, not forwarded. `/v1/conversations/{id}` is OpenAI's own. */
 const OWN_PATHS = [
   '/v1/responses/compact',
   '/v1/compact',
@@ -42,7 +40,7 @@ export function createApp(): Hono<AppEnv> {
       return c.text('WebSockets are not served here.', 426, { upgrade: 'HTTP/2.0' });
     const services = servicesOf(c.env);
     c.set('services', services);
-    // Whoever has no key of the deployment learns nothing else of it.
+    // Callers without a valid access key get no other information about the deployment.
     if (services.config.access) accessKeyIn(c.req.raw.headers, services.config.access.keys);
     const { hostname, pathname } = new URL(c.req.url);
     const { secret, previousSecret } = services.config;
@@ -93,9 +91,9 @@ export function createApp(): Hono<AppEnv> {
 }
 
 /**
- * What a caller is told of a configuration that can't be read. Where callers bring their own keys
- * nobody can check one, and the message holds no value: everybody is told. Where they have access
- * keys, only those who show one are.
+ * The answer to a request while the configuration is invalid. The message never holds a value.
+ * Where callers bring their own keys, anyone gets it; where they have access keys, only callers
+ * with a valid one do.
  */
 function misconfigured(error: ConfigError, headers: Headers, env: Env): ApiError {
   createObjectLog(env)('error', error.message, { code: 'misconfigured', error: error.name });

@@ -1,7 +1,4 @@
-/**
- * The configuration can't be used; the message says which variable is wrong and never holds a
- * value.
- */
+/** An invalid configuration. The message names the variable and never holds its value. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }

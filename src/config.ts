@@ -1,6 +1,6 @@
 /**
- * Variables and secrets → a typed, validated configuration. Read once per isolate; a mistake in it
- * is told on every request.
+ * Reads variables and secrets into a typed, validated configuration, once per isolate. A mistake
+ * fails every request, with a message that names the variable.
  */
 import { z } from 'zod';
 import { type Access, readAccess } from './access-keys.ts';
@@ -8,7 +8,7 @@ import { ConfigError } from './config-error.ts';
 import type { Price } from './memory/strategy/prices.ts';
 import { type MemoryStrategy, parseStrategy } from './memory/strategy/strategy.ts';
 
-/** The Worker's bindings (wrangler.toml). */
+/** The Worker's bindings and variables (wrangler.toml). */
 export interface Env {
   readonly REFS: R2Bucket;
   readonly CONVERSATION_MEMORY: DurableObjectNamespace;
@@ -42,22 +42,22 @@ export interface Env {
 
 export { ConfigError } from './config-error.ts';
 
-/** The deployment's own summarizer. The caller's key never goes there. */
+/** The deployment's own summarizer. Callers' keys are never sent to it. */
 export interface Summarizer {
   readonly baseUrl: string;
   readonly apiKey: string;
   readonly model: string;
-  /** The models that a strategy may name, the default one included. */
+  /** Models that a strategy may name, including `model`. */
   readonly models: readonly string[];
-  /** The models' context window in tokens, where their names don't tell. */
+  /** Context window of these models in tokens, if it can't be known from their names. */
   readonly window: number | undefined;
 }
 
-/** Where a request says whose it is: dotted paths into its body, before the usual places. */
+/** Dotted paths into the body that name user and conversation, tried before the usual fields. */
 export interface Isolation {
   readonly user_key?: string | undefined;
   readonly session_key?: string | undefined;
-  /** Without an explicit conversation, memory is off for the call. */
+  /** Turns memory off for requests that name no conversation. */
   readonly require_explicit_key?: boolean | undefined;
 }
 
@@ -66,41 +66,42 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export interface Config {
   readonly secret: string;
-  /** The secret before this one, while what is kept under it is still to be read and deleted. */
+  /** The secret before this one, under which stored data can still be read and deleted. */
   readonly previousSecret: string | undefined;
   readonly upstreamBaseUrl: string;
   /**
-   * Present: callers show one of these, and `apiKey` goes up. Absent: callers bring their own key.
+   * Set: callers present an access key, and `apiKey` goes upstream. Unset: callers bring their own
+   * key.
    */
   readonly access: Access | undefined;
-  /** Whether a key's first write waits until the upstream has accepted that key. */
+  /** Whether a key's first write waits until the upstream has accepted the key. */
   readonly verifyKeys: boolean;
-  /** Whether stored things are read under a key about which the upstream can't be asked. */
+  /** Whether stored data can be read with a key while the upstream can't be asked about it. */
   readonly unverifiedReads: boolean;
   readonly defaultStrategy: MemoryStrategy;
   readonly isolation: Isolation;
-  /** Present: summaries are made there. Absent: by the request's own upstream, with its key. */
+  /** Unset: the request's own upstream makes summaries, with the request's key. */
   readonly summarizer: Summarizer | undefined;
-  /** How long one call of a summarizer may take. */
+  /** Limit of one call to a summarizer. */
   readonly summarizerTimeoutMs: number;
   readonly headersTimeoutMs: number;
   readonly idleTimeoutMs: number;
-  /** Whether the upstream compacts by itself where the Responses API asks for it. */
+  /** Whether the upstream does its own compaction in the Responses API. */
   readonly nativeCompaction: boolean;
-  /** The deployer's own prices; they go before those that `memory/prices.ts` knows. */
+  /** The deployer's prices. They take precedence over the built-in ones. */
   readonly modelPrices: readonly Price[];
-  /** How long what nobody uses is kept; undefined: for ever. */
+  /** Days after which unused data is deleted; undefined: never. */
   readonly retentionDays: number | undefined;
   readonly logLevel: LogLevel;
 }
 
-/** Shorter secrets can be guessed. */
+/** In characters. Shorter secrets can be guessed. */
 const SHORTEST_SECRET = 16;
 
-/** Reasoning models may think for minutes before the first byte, and between two. */
+/** Reasoning models can think for minutes before the first byte, and between bytes. */
 const HEADERS_TIMEOUT_MS = 600_000;
 const IDLE_TIMEOUT_MS = 300_000;
-/** A request may wait for a summary, so it is not to take longer than a person waits. */
+/** A request may wait for a summary, so the limit is about a person's patience. */
 const SUMMARIZER_TIMEOUT_MS = 20_000;
 
 const LONGEST_RETENTION_DAYS = 36_500;
@@ -168,7 +169,7 @@ export function readConfig(env: Env): Config {
   };
 }
 
-/** @throws ConfigError when the two secrets are one: then nothing would have been rotated */
+/** @throws ConfigError if both secrets are the same: then nothing was rotated */
 function readPreviousSecret(vars: z.output<typeof variables>): string | undefined {
   const { PRECIS_SECRET: secret, PRECIS_SECRET_PREVIOUS: previous } = vars;
   if (previous === secret)
@@ -192,7 +193,7 @@ const path = z
   .regex(/^[^.\s]+(\.[^.\s]+)*$/)
   .max(200);
 
-/** What `ISOLATION` and an agent's `isolation` may say. */
+/** The shape of `ISOLATION` and of an agent's `isolation`. */
 export const isolationSchema = z.strictObject({
   user_key: path.optional(),
   session_key: path.optional(),

@@ -1,4 +1,4 @@
-/** The Worker's entry: the app, the scheduled handler, and the classes of its Durable Objects. */
+/** The Worker's entry point: the app, the scheduled handler and the Durable Object classes. */
 import { createApp } from './app.ts';
 import type { Env } from './config.ts';
 import { userMemory } from './storage/conversation/key.ts';

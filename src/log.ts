@@ -1,11 +1,11 @@
-/** Structured logs: one JSON object a line. Codes, ids and times; never content, never a key. */
+/** Structured logs: one JSON object per line, with codes, ids and times. Never content or keys. */
 import { type Env, LOG_LEVELS, type LogLevel } from './config.ts';
 
 export type LogFields = Readonly<Record<string, string | number | boolean>>;
 
 export type Log = (level: LogLevel, message: string, fields?: LogFields) => void;
 
-/** A log that leaves out what is below `least`. */
+/** A logger that drops messages below level `least`. */
 export function createLog(least: LogLevel): Log {
   const threshold = LOG_LEVELS.indexOf(least);
   return (level, message, fields = {}) => {
@@ -13,13 +13,13 @@ export function createLog(least: LogLevel): Log {
   };
 }
 
-/** Errors that only a fault in the code throws. */
+/** Names of errors that only a bug in our code throws. */
 const FAULTS = new Set(['TypeError', 'RangeError', 'ReferenceError', 'SyntaxError', 'DataCloneError']);
 
 /**
- * Logs an error that is caught where storage is used, by its code and its name: its message may
- * hold content. Only a failure of storage is `store_failed`; an error that was made for a caller
- * has a code of its own, and a fault in the code is `internal_error`.
+ * Logs a caught error by its code and name. Its message is left out, since it may hold content. An
+ * `ApiError` has its own code, a bug in our code is `internal_error`, and anything else is
+ * `store_failed`.
  *
  * @returns the code
  */
@@ -32,7 +32,7 @@ export function logCaught(log: Log, level: LogLevel, message: string, error: unk
   return code;
 }
 
-/** Whether an error is a fault in the code. */
+/** Whether an error is a bug in our code. */
 export function isFault(error: unknown): boolean {
   return FAULTS.has(nameOf(error));
 }
@@ -43,8 +43,8 @@ function nameOf(error: unknown): string {
 }
 
 /**
- * The log of an object, which has nobody to tell that `LOG_LEVEL` is no level: then it logs as if
- * there were none.
+ * The logger of a Durable Object. It has no caller to report a bad `LOG_LEVEL` to, so it falls back
+ * to `info`.
  */
 export function createObjectLog(env: Pick<Env, 'LOG_LEVEL'>): Log {
   return createLog(LOG_LEVELS.find((level) => level === env.LOG_LEVEL) ?? 'info');

@@ -1,19 +1,14 @@
 /**
- * Copies of texts. V8 keeps a part of a text as a pointer into the whole (from 13 characters on),
- * so a cache that holds a word of 16 MB holds the 16 MB.
+ * Copies of strings. V8 keeps a substring of 13 or more characters as a pointer into its parent, so
+ * a cache that holds one word of a 16 MB string would hold all of it.
  */
 
-/**
- * An equal text with characters of its own. In front of it one more is written and cut off: that
- * makes V8 flatten, and so copy it.
- */
+/** An equal string with its own memory. Concatenating makes V8 flatten, and so copy, the text. */
 export function copyOf(text: string): string {
   return ` ${text}`.slice(1);
 }
 
-/**
- * An upper bound of the bytes that a text takes in memory: V8 stores one or two for each character.
- */
+/** An upper bound of a string's size in memory. V8 takes one or two bytes per character. */
 export function textBytes(text: string): number {
   return TEXT_HEADER + 2 * text.length;
 }

@@ -1,21 +1,21 @@
-/** JSON that others have written, and that may be none. */
+/** Helpers for JSON of unknown origin and shape. */
 
-/** Whether it is an object, and no list. */
+/** Whether it is an object and not an array. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** An object, or what is taken for an empty one. */
+/** The value if it is an object or array, else an empty object. */
 export function asObject(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
-/** A text, or what is taken for an empty one. */
+/** The value if it is a string, else the empty string. */
 export function asString(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The value of a text; undefined where it is no JSON. */
+/** Parses JSON; undefined if it is invalid. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

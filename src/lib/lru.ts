@@ -1,13 +1,13 @@
 /**
- * Bounded maps that forget what was not used for long. Caches of facts that can be computed again,
- * never a source.
+ * Bounded maps that forget entries not used for long. They hold only facts that can be computed
+ * again.
  *
- * Two generations: what is used moves to the young one; when that is full it becomes the old one,
- * and what was old and unused is gone. Moving every hit to the end of one map would cost more than
- * most of the facts do.
+ * There are two generations. A used entry moves to the young one. When that is full it becomes the
+ * old one, and the previous old one is dropped. Moving every hit to the end of a single map would
+ * cost more than computing most of the facts.
  *
- * The bound is in bytes, since a caller chooses how long keys and values are. Keys are copied, so
- * that none keeps a longer text alive.
+ * The bound is in bytes, since callers determine the length of keys and values. Keys are copied, so
+ * that none keeps a longer string alive.
  */
 import { copyOf, textBytes } from './copy.ts';
 
@@ -15,32 +15,32 @@ export interface Cache<Value> {
   get(key: string): Value | undefined;
   set(key: string, value: Value): void;
   delete(key: string): void;
-  /** The value of the key, made once. */
+  /** Gets the value of a key, and makes it on a miss. */
   remember(key: string, make: () => Value): Value;
 }
 
 export interface Bound<Value> {
   /**
-   * Bytes that all entries may have together; half of them are kept for certain. An entry larger
-   * than that half is not kept.
+   * Bytes of all entries together. The most recently used half is always kept; an entry larger than
+   * that half never is.
    */
   readonly bytes: number;
-  /** Bytes of a value, where that is more than a number. */
+  /** Bytes of a value, if it is more than a number. */
   readonly sizeOf?: (value: Value) => number;
 }
 
-/** Bytes of an entry beside its key and its value: its place in a map. */
+/** Bytes per entry beside its key and value: its slot in a map. */
 const ENTRY_BYTES = 64;
-/** Bytes of a tenant's own map. */
+/** Bytes of each tenant's map. */
 const MAP_BYTES = 256;
 
 type Entries<Value> = Map<string, Value>;
 
-/** Caches of many tenants under one bound. No tenant finds an entry of another. */
+/** Caches of many tenants under one bound. No tenant can read another's entries. */
 export class TenantLru<Value> {
   private young = new Map<string, Entries<Value>>();
   private old = new Map<string, Entries<Value>>();
-  /** Of the young generation. */
+  /** Bytes in the young generation. */
   private bytes = 0;
   private readonly generation: number;
   private readonly sizeOf: (value: Value) => number;
@@ -50,7 +50,7 @@ export class TenantLru<Value> {
     this.sizeOf = sizeOf;
   }
 
-  /** The cache of one tenant, by its id. Costs next to nothing. */
+  /** The cache of one tenant, by its id. Cheap to make. */
   of(tenant: string): Cache<Value> {
     const get = (key: string): Value | undefined => this.get(tenant, key);
     const set = (key: string, value: Value): void => this.set(tenant, key, value);
@@ -117,7 +117,7 @@ export class TenantLru<Value> {
   }
 }
 
-/** A cache that belongs to one owner, or that holds nothing of anybody's. */
+/** A cache that belongs to one owner, or that holds no caller's data. */
 export class Lru<Value> implements Cache<Value> {
   private readonly entries: TenantLru<Value>;
   private readonly own: Cache<Value>;

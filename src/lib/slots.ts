@@ -1,14 +1,13 @@
-/** How much of a request may be under way at once: the rest waits for a slot. */
+/** Limits on how much of a request runs at once. The rest waits for a slot. */
 
 /**
- * So many connections of one invocation may wait for their response headers; the platform lets a
- * seventh one wait its turn
- * (https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections). Calls
- * to R2 count among them.
+ * Connections of one invocation that may wait for response headers at once. The platform queues any
+ * more (https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections).
+ * Calls to R2 count too.
  */
 export const AT_ONCE = 6;
 
-/** Runs a few things at a time, in the order in which they come. */
+/** Runs at most `count` tasks at a time, first come, first served. */
 export class Slots {
   private free: number;
   private readonly waiting: (() => void)[] = [];
@@ -17,7 +16,7 @@ export class Slots {
     this.free = count;
   }
 
-  /** Does a piece of work as soon as there is a slot for it. @throws what the work throws */
+  /** Runs `work` once a slot is free. @throws what the work throws */
   async run<Value>(work: () => Promise<Value>): Promise<Value> {
     if (this.free > 0) this.free--;
     else await new Promise<void>((resolve) => this.waiting.push(resolve));
@@ -32,9 +31,9 @@ export class Slots {
 }
 
 /**
- * Does a piece of work for each item, so many at a time. The results have the order of the items.
+ * Maps the items with at most `most` calls running at a time. Results keep the items' order.
  *
- * @throws what the work throws first; none begins after that
+ * @throws the first error of `work`; no further call starts after it
  */
 export function fewAtOnce<Item, Value>(
   most: number,

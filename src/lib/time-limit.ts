@@ -1,6 +1,6 @@
-/** Limits of time. */
+/** Time limits. */
 
-/** A promise that is over after some time, for races; to be cleared when the race is. */
+/** A promise that resolves after some time. Clear it when the race is over. */
 export interface TimeLimit {
   readonly over: Promise<undefined>;
   clear(): void;
@@ -15,9 +15,9 @@ export function after(milliseconds: number): TimeLimit {
 }
 
 /**
- * What `work` resolves to, or undefined when it takes longer than so many milliseconds.
+ * The result of `work`, or undefined after so many milliseconds.
  *
- * @throws when it rejects in time
+ * @throws if `work` rejects in time
  */
 export async function soon<Value>(milliseconds: number, work: Promise<Value>): Promise<Value | undefined> {
   const limit = after(milliseconds);
@@ -30,7 +30,7 @@ export async function soon<Value>(milliseconds: number, work: Promise<Value>): P
 
 const LATE = Symbol();
 
-/** What `work` resolves to. @throws when it rejects, or takes longer than so many milliseconds */
+/** The result of `work`. @throws if it rejects, or takes longer than so many milliseconds */
 export async function within<Value>(milliseconds: number, work: Promise<Value>): Promise<Value> {
   const limit = after(milliseconds);
   try {

@@ -1,14 +1,14 @@
 /**
- * What a stored object looks like: everything but its length is encrypted.
+ * The format of stored objects. Everything but the length is encrypted.
  *
- * 2 (1 byte) · key id (4) · nonce (12) · AES-256-GCM( plaintext )
+ *     2 (1 byte) · key id (4) · nonce (12) · AES-256-GCM( plaintext )
  *
- * The key id names the secret, so that what was sealed under an earlier one is told from what is
- * damaged. Version 1, of Precis up to 0.5.0, has no key id.
+ * The key id names the secret, so that an object sealed under an earlier secret can be told apart
+ * from a damaged one. Version 1, of Precis up to 0.5.0, has no key id.
  *
- * The plaintext of a ref is the length of its metadata (4, big endian) · metadata (JSON) · content;
- * that of a pack of archived messages is the pack. Tenant, name and purpose are additional data: an
- * object that is moved to another key does not open there.
+ * The plaintext of a ref is the length of its metadata (4 bytes, big endian) · metadata (JSON) ·
+ * content. That of an archive pack is the pack. Tenant, name and purpose are additional data, so an
+ * object copied to another key does not open there.
  */
 import { Buffer } from 'node:buffer';
 import { z } from 'zod';
@@ -32,7 +32,7 @@ const metadataSchema = z.object({
   conversation: z.string().optional(),
 });
 
-/** What is kept beside a content. */
+/** Metadata stored with a content. */
 export type Metadata = z.infer<typeof metadataSchema>;
 
 export interface Opened {
@@ -44,8 +44,8 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /**
- * What is sealed: a removed content, a pack of archived messages, or a compaction item, which has a
- * key of its own.
+ * Kind of plaintext: a ref's content, a pack of archived messages, or a compaction item, which has
+ * its own key.
  */
 type Purpose = 'content' | 'archive' | 'compaction';
 
@@ -63,7 +63,7 @@ export async function sealEnvelope(
   return sealBytes(tenant, 'content', ref, plain);
 }
 
-/** @throws when the object is damaged, of another version, or of another tenant, ref or purpose */
+/** @throws if the object is damaged, of another version, or of another tenant, ref or purpose */
 export async function openEnvelope(tenant: Tenant, ref: string, envelope: ArrayBuffer): Promise<Opened> {
   const plain = await openBytes(tenant, 'content', ref, envelope);
   const headLength = new DataView(plain).getUint32(0);
@@ -74,7 +74,7 @@ export async function openEnvelope(tenant: Tenant, ref: string, envelope: ArrayB
   };
 }
 
-/** Encrypts the plaintext of the object of this name. */
+/** Encrypts an object of this name. */
 export async function sealBytes(
   tenant: Tenant,
   purpose: Purpose,
@@ -94,7 +94,7 @@ export async function sealBytes(
   return envelope;
 }
 
-/** Whether bytes have the form of an envelope, of whatever secret and tenant. */
+/** Whether bytes look like an envelope, of any secret and tenant. */
 export function isEnvelope(bytes: Uint8Array): boolean {
   const head = bytes[0] === VERSION ? 1 + KEY_ID_BYTES : 1;
   const isKnown = bytes[0] === VERSION || bytes[0] === FIRST_VERSION;
@@ -102,10 +102,9 @@ export function isEnvelope(bytes: Uint8Array): boolean {
 }
 
 /**
- * The plaintext.
+ * Decrypts an object.
  *
- * @throws when the object is damaged, of another version, or of another secret, tenant, name or
- *   purpose
+ * @throws if it is damaged, of another version, or of another secret, tenant, name or purpose
  */
 export async function openBytes(
   tenant: Tenant,

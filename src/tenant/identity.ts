@@ -1,11 +1,10 @@
 /**
- * Tenants and their keys (docs/design.md#7-storage). One secret is the root of all: the tenant's id
- * is an HMAC of the caller's token, and each tenant has a key of its own for each purpose, derived
- * by HKDF. So a bucket's listing names no customer, and a ref of one tenant means nothing under the
- * key of another.
+ * Tenants and their keys (docs/design.md#7-storage). Everything derives from one secret: a tenant's
+ * id is an HMAC of the caller's token, and HKDF gives each tenant one key per purpose. So a bucket
+ * listing names no customer, and one tenant's ref means nothing under another's key.
  *
- * While a secret is rotated, a tenant has an earlier self: what is kept under the secret before. It
- * is read and deleted, never written.
+ * While a secret is rotated, `previous` is the same tenant under the earlier secret. Its data is
+ * read and deleted, never written.
  */
 import { Buffer } from 'node:buffer';
 import { createHash, createHmac, hkdfSync } from 'node:crypto';
@@ -13,35 +12,29 @@ import { textBytes } from '../lib/copy.ts';
 import { Lru, TenantLru } from '../lib/lru.ts';
 import { REF_PATTERN, type RefNamer } from '../memory/edits/placeholder.ts';
 
-/**
- * What a derived key is for. `ref` is the key of versions up to 0.5.0, under which names, checks
- * and seals were made alike.
- */
+/** What a derived key is for. Up to 0.5.0, names, checks and seals all used the key `ref`. */
 export type Purpose = 'ref' | 'name' | 'check' | 'seal' | 'content' | 'compaction';
 
 export interface Tenant {
-  /** 32 hexadecimal characters; the prefix of every key in storage. */
+  /** 32 hexadecimal characters; the prefix of all the tenant's storage keys. */
   readonly id: string;
   readonly refs: RefNamer;
-  /**
-   * Names the secret in what is sealed under it: 8 hexadecimal characters, the same for all
-   * tenants.
-   */
+  /** Id of the secret in sealed data: 8 hexadecimal characters, the same for all tenants. */
   readonly keyId: string;
-  /** The same caller under the earlier secret; undefined where there is none. */
+  /** The same caller under the earlier secret, if there is one. */
   readonly previous: Tenant | undefined;
-  /** The AES-GCM key of what is stored, or of what callers hold for us. */
+  /** The AES-GCM key for stored content, or for compaction items. */
   key(purpose: 'content' | 'compaction'): Promise<CryptoKey>;
-  /** A digest that only this tenant can make. */
+  /** An HMAC that only this tenant can make. */
   seal(text: string): string;
 }
 
-/** A tenant, and its self under the earlier secret where there is one. */
+/** The tenant, and the same caller under the earlier secret if there is one. */
 export function selvesOf(tenant: Tenant): Tenant[] {
   return tenant.previous ? [tenant, tenant.previous] : [tenant];
 }
 
-/** What a tenant has; where that is nothing, what its earlier self has. */
+/** Reads the tenant's data, and if there is none, that under the earlier secret. */
 export async function fromEither<Value>(
   tenant: Tenant,
   read: (self: Tenant) => Promise<Value>,
@@ -54,8 +47,8 @@ export async function fromEither<Value>(
 }
 
 /**
- * Tokens shorter than this are placeholders (`EMPTY`, `ollama`), shared by strangers: no tenant can
- * be told by them.
+ * Shorter tokens are placeholders (`EMPTY`, `ollama`) that strangers share, so they identify no
+ * tenant.
  */
 export const SHORTEST_TOKEN = 20;
 
@@ -64,12 +57,12 @@ const CHECK_CHARACTERS = 6;
 const KEY_ID_BYTES = 4;
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 
-/** Names of contents, over all tenants of an isolate: about 15 000. */
+/** Names of contents of all tenants in an isolate: about 15 000. */
 const REMEMBERED_NAMES = { bytes: 4 * 1024 * 1024, sizeOf: textBytes };
-/** About 1 000. */
+/** About 1 000 tenants. */
 const REMEMBERED_TENANTS = { bytes: 2 * 1024 * 1024, sizeOf: () => 2_000 };
 
-/** Makes tenants from what callers present; one per isolate and secret. */
+/** Makes tenants from callers' credentials. One per isolate and secret. */
 export class Tenants {
   private readonly secret: string;
   private readonly tenants = new Lru<Tenant>(REMEMBERED_TENANTS);
@@ -77,19 +70,19 @@ export class Tenants {
   private readonly keyId: string;
   private readonly before: Tenants | undefined;
 
-  /** @param previous the secret before this one, while what is kept under it is still to be read */
+  /** @param previous the secret before this one, under which data can still be read */
   constructor(secret: string, previous?: string) {
     this.secret = secret;
     this.keyId = Buffer.from(derive(secret, '', 'id', KEY_ID_BYTES)).toString('hex');
     this.before = previous === undefined ? undefined : new Tenants(previous);
   }
 
-  /** The tenant behind a caller's own key. */
+  /** The tenant of a caller's own key. */
   ofToken(token: string): Tenant {
     return this.of(`token:${token}`);
   }
 
-  /** The tenant behind a named access key; the key may change, the name stays. */
+  /** The tenant of an access key, by the key's name: the key may change, the name stays. */
   ofName(name: string): Tenant {
     return this.of(`name:${name}`);
   }
@@ -144,8 +137,8 @@ function importKey(bytes: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
 }
 
 /**
- * In hexadecimal. It names the messages that a summary stands for, and the labels in markers
- * without a caller's text. It has no key.
+ * SHA-256 in hexadecimal, without a key. It identifies the messages that a summary covers, and
+ * replaces labels in markers that can't be shown.
  */
 export function sha256Hex(text: string): string {
   return createHash('sha256').update(text).digest('hex');

@@ -1,10 +1,10 @@
 /**
- * Secrets that everybody can read here: with one of them anybody could forge refs, names and sealed
- * items of a deployment.
+ * Secrets published in this repository. With one, anyone could forge a deployment's refs, names and
+ * sealed items.
  */
 import { ConfigError } from '../config-error.ts';
 
-/** Of `npm start`, of the demo, of the benchmarks, of the tests. */
+/** Those of `npm start`, the demo, the benchmarks and the tests. */
 const PUBLISHED = new Set([
   'development-only-secret-do-not-deploy',
   'secret-of-the-demo-do-not-deploy',
@@ -13,13 +13,12 @@ const PUBLISHED = new Set([
   'a-secret-for-tests-only',
 ]);
 
-/** This machine, and names that no public DNS resolves (RFC 6761). */
+/** This machine, and names that public DNS never resolves (RFC 6761). */
 const DEVELOPMENT_HOST = /^(?:localhost|(?:.+\.)?(?:localhost|test)|127(?:\.\d+){3}|\[::1\])$/;
 
 /**
- * Checks that a published secret serves development alone. The host of the request tells it from a
- * deployment: there is no variable that could be set by mistake, or left behind, and a deployment
- * with such a secret answers nothing from its first request on.
+ * Refuses a published secret outside of development. The request's host decides, since a variable
+ * could be set by mistake or left behind. A deployment with such a secret answers no request.
  *
  * @param hostname of the request's URL
  * @throws ConfigError

@@ -1,50 +1,47 @@
 /**
- * Opaque compaction items: what stands for a conversation's past, in the caller's hands, and
- * readable here alone.
+ * Opaque compaction items. The caller holds one in place of a conversation's past; only Precis can
+ * read it.
  *
- * precis1_ base64url( envelope )
+ *     precis1_ base64url( envelope )
  *
- * The envelope is that of stored objects, under a key of its own purpose. It is bound to the
- * tenant, and to the user and the conversation that the sealing request names: nobody else can open
- * it, or make one.
+ * The envelope is that of stored objects, with its own key. It is bound to the tenant, and to the
+ * user and conversation that the sealing request names; nobody else can open or make one.
  */
 import { Buffer } from 'node:buffer';
 import { isFault } from '../log.ts';
 import { isEnvelope, openBytes, sealBytes } from './envelope.ts';
 import type { Tenant } from './identity.ts';
 
-/** By this an item of ours is known; the upstream's own begin otherwise. */
+/** The prefix of our items. The upstream's own begin differently. */
 export const SEALED_PREFIX = 'precis1_';
 
-/** Whose an item is, as far as its request has said so. */
+/** The user and conversation of an item, if its request names them. */
 export interface ItemOwner {
   readonly user: string | undefined;
   readonly conversation: string | undefined;
 }
 
-/**
- * The additional data of stored objects names them; items up to 0.5.0 had this name, whose ever
- * they were.
- */
+/** Name of items up to 0.5.0, whoever owned them. Later names hold the owner. */
 const FIRST_NAME = 'item';
 
 /**
- * The opaque text of an item.
+ * Seals a compaction item.
  *
- * @param held the messages or items that stand in its place when it is opened: JSON, separated by
- *   commas
+ * @param content the messages or items that it stands for: JSON, separated by commas
+ * @returns the item's opaque text
  */
-export async function sealCompaction(tenant: Tenant, owner: ItemOwner, held: string): Promise<string> {
-  const plain = new Uint8Array(Buffer.from(held));
+export async function sealCompaction(tenant: Tenant, owner: ItemOwner, content: string): Promise<string> {
+  const plain = new Uint8Array(Buffer.from(content));
   const envelope = await sealBytes(tenant, 'compaction', nameOf(owner), plain);
   return `${SEALED_PREFIX}${Buffer.from(envelope).toString('base64url')}`;
 }
 
 /**
- * What a text holds; undefined when it is damaged, or somebody else's. An item that names no user
- * or no conversation opens for any of them: many clients compact by a call that can't name them.
+ * Opens a compaction item. One that names no user or no conversation opens for any of them, since
+ * many clients compact by a call that can't name them.
  *
  * @param sealed with its prefix
+ * @returns the content; undefined if the item is damaged or belongs to another owner
  */
 export async function openCompaction(
   tenant: Tenant,
@@ -54,14 +51,14 @@ export async function openCompaction(
   const envelope = envelopeOf(sealed);
   if (!isEnvelope(envelope)) return undefined;
   for (const name of namesFor(owner)) {
-    const held = await openAs(tenant, name, envelope);
-    if (held !== undefined) return held;
+    const content = await openAs(tenant, name, envelope);
+    if (content !== undefined) return content;
   }
   return tenant.previous && openCompaction(tenant.previous, owner, sealed);
 }
 
 /**
- * Whether a text has the form of an item, whose ever it is and whether or not it opens.
+ * Whether a text looks like an item of ours, of any owner, whether or not it opens.
  *
  * @param sealed with its prefix
  */
@@ -79,7 +76,7 @@ async function openAs(
   try {
     return new TextDecoder().decode(await openBytes(tenant, 'compaction', name, envelope.buffer));
   } catch (error) {
-    // It is damaged, or another's.
+    // Damaged, or another owner's.
     if (isFault(error)) throw error;
     return undefined;
   }
@@ -89,12 +86,12 @@ function envelopeOf(sealed: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.from(sealed.slice(SEALED_PREFIX.length), 'base64url'));
 }
 
-/** JSON, so that no two owners have one name. */
+/** JSON, so that no two owners share a name. */
 function nameOf({ user, conversation }: ItemOwner): string {
   return `${FIRST_NAME}:${JSON.stringify([user ?? null, conversation ?? null])}`;
 }
 
-/** The names under which an item may open for somebody, the likeliest first. */
+/** The names under which an owner's item may be sealed, the likeliest first. */
 function namesFor({ user, conversation }: ItemOwner): string[] {
   const owners: ItemOwner[] = [
     { user, conversation },
