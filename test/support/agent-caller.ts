@@ -6,7 +6,7 @@ import type { ChatCompletionCreateParams } from 'openai/resources/chat/completio
 import type { Report } from '../../src/memory/plan/report.ts';
 import { createTokenCounter, loadTokenize, toolTokens } from '../../src/memory/tokens/tokens.ts';
 import { readChatRequest } from '../../src/protocol/chat/request.ts';
-import type { RecordedRequest } from '../../tools/upstream/upstream.ts';
+import type { RecordedRequest } from '../../tools/upstream/recorded-request.ts';
 import { type Message, tools } from './agent-run.ts';
 import { type Deployment, KEY } from './deployment.ts';
 import { collect } from './event-stream.ts';

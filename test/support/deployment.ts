@@ -4,12 +4,8 @@
 import OpenAI, { type ClientOptions } from 'openai';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import type { Report } from '../../src/memory/plan/report.ts';
-import {
-  type RecordedRequest,
-  startUpstream,
-  type Upstream,
-  type UpstreamOptions,
-} from '../../tools/upstream/upstream.ts';
+import type { RecordedRequest } from '../../tools/upstream/recorded-request.ts';
+import { startUpstream, type Upstream, type UpstreamOptions } from '../../tools/upstream/upstream.ts';
 import type { WorkerServer } from '../../tools/worker-server.ts';
 import { startBuiltWorker } from './built-worker.ts';
 import { dataOf } from './event-stream.ts';

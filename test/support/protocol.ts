@@ -15,7 +15,7 @@ import {
   responsesBody,
   responsesTools,
 } from '../../tools/upstream/items.ts';
-import type { RecordedRequest } from '../../tools/upstream/upstream.ts';
+import type { RecordedRequest } from '../../tools/upstream/recorded-request.ts';
 import { chatFromResponses } from './chat-from-responses.ts';
 
 type Json = Record<string, unknown>;

@@ -7,8 +7,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { refsIn } from '../../src/memory/edits/placeholder.ts';
 import { respond, tokensOf } from '../../tools/upstream/behaviours.ts';
 import { usageOf } from '../../tools/upstream/completion.ts';
+import type { RecordedRequest } from '../../tools/upstream/recorded-request.ts';
 import { type ResponseAnswer, responseOf } from '../../tools/upstream/response.ts';
-import type { RecordedRequest } from '../../tools/upstream/upstream.ts';
 
 /** What the tool is called; in a request that has no function of that name, it is a custom tool. */
 export const READ_CHAPTER = 'read_chapter';

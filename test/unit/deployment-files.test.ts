@@ -9,21 +9,16 @@ interface LockedPackage {
   readonly version: string;
   readonly integrity?: string;
   readonly resolved?: string;
-  readonly os?: readonly string[];
-  readonly libc?: readonly string[];
 }
 
 describe('package-lock.json', () => {
   const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, LockedPackage> };
   const locked = Object.entries(packages).filter(([path]) => path !== '');
 
-  it('F16: has the integrity of every package that is installed on Linux with glibc', () => {
-    const installed = locked.filter(
-      ([, { os = ['linux'], libc = ['glibc'] }]) => os.includes('linux') && libc.includes('glibc'),
-    );
-    const broken = installed.filter(([, { integrity = '' }]) => !/^sha512-[\w+/]{86}==$/.test(integrity));
+  it('F16: has the integrity of every package, on whatever system it is installed', () => {
+    const broken = locked.filter(([, { integrity = '' }]) => !/^sha512-[\w+/]{86}==$/.test(integrity));
 
-    expect(installed.length).toBeGreaterThan(100);
+    expect(locked.length).toBeGreaterThan(200);
     expect(broken.map(([path]) => path)).toEqual([]);
   });
 

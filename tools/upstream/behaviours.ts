@@ -7,8 +7,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { type Answer, chunks, completion, DONE, type Frame, usageOf } from './completion.ts';
+import type { RecordedRequest } from './recorded-request.ts';
 import { eventsOf, type ResponseAnswer, responseOf } from './response.ts';
-import type { RecordedRequest } from './upstream.ts';
 
 export type Behaviour =
   | ({ type: 'answer'; delayMs?: number; headers?: Record<string, string> } & Answer)

@@ -5,25 +5,13 @@
  */
 
 import { createHash } from 'node:crypto';
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { type Behaviour, behave, refuse, sendJson } from './behaviours.ts';
+import type { RecordedRequest } from './recorded-request.ts';
 import { violations } from './strict-chat.ts';
 import { responsesViolations, type StrictResponsesOptions } from './strict-responses.ts';
-
-export interface RecordedRequest {
-  method: string;
-  /** Path and query, as they came. */
-  path: string;
-  headers: IncomingHttpHeaders;
-  rawBody: Buffer;
-  /** The parsed body; undefined when it is not JSON. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
-  body: any;
-  /** The client's socket closed before the response was finished. */
-  closed: boolean;
-}
 
 export interface UpstreamOptions {
   port?: number;

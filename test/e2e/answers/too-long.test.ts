@@ -3,7 +3,7 @@ import type { ChatCompletionCreateParams } from 'openai/resources/chat/completio
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { type Behaviour, behave, sendJson, tokensOf } from '../../../tools/upstream/behaviours.ts';
-import type { RecordedRequest } from '../../../tools/upstream/upstream.ts';
+import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { linesAbout } from '../../support/conversations.ts';
 import { deploy } from '../../support/deployment.ts';
 import { collect } from '../../support/event-stream.ts';

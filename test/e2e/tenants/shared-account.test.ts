@@ -1,7 +1,7 @@
 import { deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { Behaviour } from '../../../tools/upstream/behaviours.ts';
-import type { RecordedRequest } from '../../../tools/upstream/upstream.ts';
+import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { deploy } from '../../support/deployment.ts';
 import { PROTOCOLS } from '../../support/protocol.ts';
 
