@@ -1,4 +1,4 @@
-/** One `Range` of bytes (RFC 9110 §14.1.2). */
+/** A single byte `Range` (RFC 9110 §14.1.2). */
 
 export interface ByteRange {
   readonly start: number;
@@ -10,8 +10,8 @@ export interface ByteRange {
  * Reads a `Range` header.
  *
  * @param size length of the content in bytes
- * @returns `whole` where the header is absent, of another unit, not well-formed or names several
- *   ranges: then it is to be ignored
+ * @returns `whole` if the header is to be ignored: absent, malformed, in another unit, or with
+ *   several ranges
  */
 export function parseRange(header: string | undefined, size: number): ByteRange | 'whole' | 'unsatisfiable' {
   const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? '') ?? [];

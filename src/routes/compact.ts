@@ -1,4 +1,4 @@
-/** `POST /v1/compact`: the view and the report, and no completion. */
+/** `POST /v1/compact`: returns the view and the report, without a completion. */
 
 import type { Context } from 'hono';
 import { readCall, readRequest } from '../answer/model-call.ts';
@@ -50,7 +50,7 @@ export async function compact(c: Context<AppEnv>): Promise<Response> {
   return new Response(body, { headers });
 }
 
-/** Fields of the answer, without its braces. */
+/** The answer's fields that hold the view, without braces. */
 async function partOf(
   format: Format,
   compacted: Uint8Array,
@@ -63,9 +63,10 @@ async function partOf(
 }
 
 /**
- * The preamble, and one user message that holds all else, to be sent back as it is.
+ * The preamble, and one user message that holds everything else in sealed form, to be sent back
+ * unchanged.
  *
- * @throws ApiError without a tenant, and for a body that is too large
+ * @throws ApiError without a tenant, or if the body is too large
  */
 async function sealedMessages(
   view: View | undefined,
@@ -79,7 +80,7 @@ async function sealedMessages(
   return encoder.encode(`[${[...preamble, ...sealed.map((message) => JSON.stringify(message))].join(',')}]`);
 }
 
-/** Fields of an object, without its braces. */
+/** The fields of `conversation_memory`, without braces. */
 function conversationPart(
   request: ModelRequest,
   { view, history }: MadeView,

@@ -1,5 +1,5 @@
 /**
- * `GET /v1/conversations/{id}/messages`: a conversation's archive, and the search of it
+ * `GET /v1/conversations/{id}/messages`: lists or searches a conversation's archive
  * (docs/design.md#5-routes).
  */
 import type { Context } from 'hono';
@@ -19,8 +19,8 @@ const PAGE: PageSizes = { usual: 20, largest: 100, code: 'invalid_json' };
 const encoder = new TextEncoder();
 
 /**
- * A page of messages, in the order in which they were archived; with `q`, of those that hold its
- * words, the best match first.
+ * A page of messages in the order they were archived. With `q`, the messages with its words, best
+ * match first.
  */
 export async function listMessages(c: Context<AppEnv>): Promise<Response> {
   const { id, user, tenant, services } = await target(c, 'read');
@@ -36,7 +36,10 @@ export async function listMessages(c: Context<AppEnv>): Promise<Response> {
   const rest = { has_more: page.cursor !== null, cursor: page.cursor };
   const body = concat([
     encoder.encode('{"object":"list","data":['),
-    ...page.messages.flatMap((message, index) => [encoder.encode(index === 0 ? '' : ','), ...shown(message)]),
+    ...page.messages.flatMap((message, index) => [
+      encoder.encode(index === 0 ? '' : ','),
+      ...messageJson(message),
+    ]),
     encoder.encode(`],${JSON.stringify(rest).slice(1)}`),
   ]);
   return new Response(body, { headers: { 'content-type': 'application/json' } });
@@ -44,11 +47,11 @@ export async function listMessages(c: Context<AppEnv>): Promise<Response> {
 
 interface Page {
   readonly messages: readonly ArchivedMessage[];
-  /** Of the next page, if there is one. */
+  /** For the next page; null on the last one. */
   readonly cursor: string | null;
 }
 
-/** Reads a page; null when nothing is kept of the conversation. */
+/** Reads a page; null if nothing is stored of the conversation. */
 type ReadPage = (archive: Archive) => Promise<Page | null>;
 
 /** @throws ApiError */
@@ -70,8 +73,8 @@ function search(query: string, limit: number, cursor: string | undefined): ReadP
   };
 }
 
-/** The message stands there in the bytes in which it came: its numbers keep their digits. */
-function shown({ position, created, snippet, json }: ArchivedMessage): Uint8Array[] {
+/** A message with its original bytes, so that its numbers keep their digits. */
+function messageJson({ position, created, snippet, json }: ArchivedMessage): Uint8Array[] {
   const head = {
     object: 'conversation.message',
     position,
@@ -85,7 +88,7 @@ function shown({ position, created, snippet, json }: ArchivedMessage): Uint8Arra
   ];
 }
 
-/** The numbers of a cursor; none without a cursor. @throws ApiError */
+/** The numbers in a cursor; empty without one. @throws ApiError */
 function numbersIn(cursor: string | undefined, count: number): number[] {
   if (cursor === undefined) return [];
   const numbers = cursor.split('-');

@@ -1,5 +1,5 @@
 /**
- * `/v1/conversations/{id}/memory`: what is kept of a conversation, and what it is set to
+ * `/v1/conversations/{id}/memory`: a conversation's stored state and settings
  * (docs/design.md#5-routes).
  */
 import type { Context } from 'hono';
@@ -25,7 +25,7 @@ import type { RollMaterial, StoredConversation } from '../summary/conversation.t
 import { fromEither, selvesOf, type Tenant } from '../tenant/identity.ts';
 import { deleted, deletion, stored } from './stored.ts';
 
-/** A strategy has a few dozen short fields. In bytes. */
+/** In bytes. A strategy has a few dozen short fields. */
 const LARGEST_SETTINGS = 64 * 1024;
 
 /** `GET /v1/conversations/{id}/memory`. */
@@ -37,12 +37,12 @@ export async function getMemory(c: Context<AppEnv>): Promise<Response> {
   };
   const overview = await stored(c, () => fromEither(tenant, overviewOf, ({ exists }) => !exists));
   if (!overview.exists) throw notFound(id);
-  return c.json(shown(id, overview));
+  return c.json(overviewJson(id, overview));
 }
 
 /**
- * `PATCH /v1/conversations/{id}/memory`: the strategy itself, plus optional `memory_injection`; it
- * replaces whole.
+ * `PATCH /v1/conversations/{id}/memory`: the body is the strategy itself, with optional
+ * `memory_injection`. It replaces both.
  */
 export async function patchMemory(c: Context<AppEnv>): Promise<Response> {
   const { id, memory, services } = await target(c, 'change');
@@ -51,12 +51,12 @@ export async function patchMemory(c: Context<AppEnv>): Promise<Response> {
     await callObject(memory, (stub) => stub.configure(settings));
     return callObject(memory, (stub) => stub.overview());
   });
-  return c.json(shown(id, overview));
+  return c.json(overviewJson(id, overview));
 }
 
 /**
- * `DELETE /v1/conversations/{id}/memory`: its summaries, its archive, its settings, what the user's
- * memory holds of it, and the contents and transcripts to which no other conversation refers.
+ * `DELETE /v1/conversations/{id}/memory`: deletes its summaries, archive and settings, its entry in
+ * the user's memory, and the contents and transcripts that no other conversation refers to.
  */
 export async function deleteMemory(c: Context<AppEnv>): Promise<Response> {
   const { id, user, tenant, services } = await target(c, 'change');
@@ -73,7 +73,7 @@ export async function deleteMemory(c: Context<AppEnv>): Promise<Response> {
 /**
  * @param begin see `deletion`
  * @returns whether there was anything
- * @throws when storage fails: then it can be done again
+ * @throws if storage fails; the call can then be repeated
  */
 async function deleteConversation(
   { tenant, name, publishTo, memory }: StoredConversation,
@@ -91,12 +91,12 @@ async function deleteConversation(
   const found = await uses((stub) => stub.find(name));
   begin();
   const refs = found?.sole ?? [];
-  // What the objects know of goes first: a call that fails half-way can then be made again.
+  // The objects' own records go last, so that a failed call can be repeated.
   await forget();
   for (const ref of refs) services.known.delete(tenant.id, ref);
   await store.delete(refs);
   const left = await clearConversation(new TenantBucket(services.bucket, tenant), memory);
-  // Whoever was at work meanwhile may have told its user.
+  // A request in progress may have published to the user's memory meanwhile.
   await forget();
   if (found) await uses((stub) => stub.release(found));
   for (const ref of refs) services.known.delete(tenant.id, ref);
@@ -112,7 +112,7 @@ export interface Target {
   memory(): ConversationMemoryStub<RollMaterial>;
 }
 
-/** The user is named by the header, or by the query where a header can't be set. */
+/** The user is named by the header, or by the query where a client can't set headers. */
 export async function target(c: Context<AppEnv>, use: 'read' | 'change'): Promise<Target> {
   const services = c.get('services');
   const tenant = await verifiedTenant(c, use);
@@ -126,7 +126,7 @@ export function notFound(id: string): ApiError {
   return new ApiError('conversation_not_found', `Nothing is kept of the conversation '${id}'.`, 'id');
 }
 
-/** @throws ApiError naming the field */
+/** @throws ApiError that names the field */
 async function readSettings(request: Request, services: Services): Promise<Settings> {
   const text = new TextDecoder().decode(await readBody(request, null, LARGEST_SETTINGS));
   const body = parseObject(text);
@@ -142,7 +142,7 @@ async function readSettings(request: Request, services: Services): Promise<Setti
   return { memory_strategy: isSet ? strategy : null, memory_injection };
 }
 
-function shown(id: string, overview: Overview): object {
+function overviewJson(id: string, overview: Overview): object {
   const { settings, health, conversation_memory, memories, stats, stuck } = overview;
   return {
     id,

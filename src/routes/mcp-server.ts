@@ -1,8 +1,8 @@
 /**
- * Tools as a server of the Model Context Protocol offers them
+ * A Model Context Protocol server for our tools
  * (https://modelcontextprotocol.io/specification/2025-11-25/server/tools).
  *
- * The SDK is loaded when it is first asked for: most isolates never do.
+ * The SDK is loaded on first use, since most isolates never need it.
  */
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { version } from '../../package.json';
@@ -11,19 +11,18 @@ import type { FunctionTool } from '../protocol/tools.ts';
 
 export interface ServedTool {
   readonly definition: FunctionTool;
-  /** The result of one call, or in words why there is none. Must not throw. @param args as JSON */
+  /** Result of a call, or the reason there is none in words. Never throws. @param args as JSON */
   call(args: string): Promise<Result<string, string>>;
 }
 
-/** A server without a transport; good for one request. */
+/** A server without a transport, for a single request. */
 export async function createMcpServer(tools: readonly ServedTool[]): Promise<Server> {
   const [{ Server }, { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError }] =
     await Promise.all([
       import('@modelcontextprotocol/sdk/server/index.js'),
       import('@modelcontextprotocol/sdk/types.js'),
     ]);
-  // The server with JSON schemas as they are: `McpServer` would have them written a second time, in
-  // zod.
+  // `McpServer` would need the JSON schemas a second time, in zod.
   const server = new Server({ name: 'precis', version }, { capabilities: { tools: {} } });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(listed) }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {

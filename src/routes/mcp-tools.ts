@@ -1,5 +1,6 @@
 /**
- * The tools for clients of the Model Context Protocol: those of a model, for whoever holds the key.
+ * The tools for clients of the Model Context Protocol: the ones that models get, for any holder of
+ * the key.
  */
 import type { Context } from 'hono';
 import { shelfOf } from '../answer/shelf.ts';
@@ -36,7 +37,7 @@ export function mcpTools(c: Context<AppEnv>, tenant: Tenant): ServedTool[] {
   ];
 }
 
-/** There is no view here: any ref of the tenant may be asked for, as under `/v1/refs`. */
+/** No view limits this call: it reads any ref of the tenant, like `/v1/refs`. */
 async function retrieve(c: Context<AppEnv>, tenant: Tenant, args: string): Promise<Result<string, string>> {
   const services = c.get('services');
   const { counter } = await services.learned(tenant).counting(undefined);
@@ -64,9 +65,9 @@ async function search(c: Context<AppEnv>, tenant: Tenant, args: string): Promise
 }
 
 /**
- * The conversation that a call means. Its own id comes before the header's, which stands for calls
- * without one; a user in the header comes first, as with the other routes: it is the client's
- * configuration that says for whom its model searches.
+ * The conversation of a call. An id in the call's arguments takes precedence over the header, which
+ * is the default. For the user it is the other way round, as in the other routes: the client's
+ * configuration decides for whom its model may search.
  */
 function conversationOf(c: Context<AppEnv>, search: Search): { id: string; user: string | undefined } {
   const id = checked(
@@ -82,7 +83,7 @@ function conversationOf(c: Context<AppEnv>, search: Search): { id: string; user:
   return { id, user: checked(c.req.header('x-memory-user') || search.user, 'user') };
 }
 
-/** An error as the result of a call. Only those that are made for callers say what they are. */
+/** Runs a call; errors become its result. Only an `ApiError` shows its message. */
 async function inWords(
   c: Context<AppEnv>,
   work: () => Promise<Result<string, string>>,

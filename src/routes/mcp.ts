@@ -1,4 +1,4 @@
-/** `POST /mcp`: the tools for clients of the Model Context Protocol, each request by itself. */
+/** `POST /mcp`: tools for clients of the Model Context Protocol. Requests share no session. */
 import type { Context } from 'hono';
 import { readBody } from '../request/body.ts';
 import { ApiError } from '../request/errors.ts';
@@ -9,22 +9,22 @@ import { createMcpServer } from './mcp-server.ts';
 import { mcpTools } from './mcp-tools.ts';
 
 /**
- * Without an id for sessions the transport knows none, so any isolate answers any request; nothing
- * is ever pushed, so JSON will do.
+ * Without a session id the transport is stateless, so any isolate can answer. Nothing is pushed, so
+ * plain JSON responses are enough.
  */
 const STATELESS = { enableJsonResponse: true };
 
 /**
- * Codes of JSON-RPC (https://www.jsonrpc.org/specification#error_object), the second one as the
- * transport uses it.
+ * JSON-RPC codes (https://www.jsonrpc.org/specification#error_object). The second is the one that
+ * the transport uses.
  */
 const INVALID_REQUEST = -32600;
 const REFUSED = -32000;
 
-/** A message of the protocol is a call with short arguments. In bytes. */
+/** In bytes. A message is a call with short arguments. */
 const LARGEST_MESSAGE = 4 * 1024 * 1024;
 
-/** What may stand before a JSON text: white space, and the three bytes of a byte order mark. */
+/** White space and the bytes of a byte order mark, which may precede JSON. */
 const BLANK: readonly number[] = [0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf];
 const OPENING_BRACKET = 0x5b;
 
@@ -37,7 +37,7 @@ export async function mcp(c: Context<AppEnv>): Promise<Response> {
   const tenant = await tenantOrChallenge(c);
   if (tenant instanceof Response) return tenant;
   const body = await readBody(c.req.raw, null, LARGEST_MESSAGE);
-  // The protocol has no batches. In one, a request could be cancelled by its neighbour, and would
+  // The protocol has no batches. In one, a request could cancel its neighbour, which would then
   // never be answered.
   if (body.find((byte) => !BLANK.includes(byte)) === OPENING_BRACKET)
     return refusal(400, INVALID_REQUEST, 'A batch is not answered: send each message by itself.');
@@ -51,7 +51,7 @@ export async function mcp(c: Context<AppEnv>): Promise<Response> {
 }
 
 /**
- * The tenant of a request, or the answer to one without a key that holds: it names the scheme (RFC
+ * The request's tenant, or the answer to a request without a valid key. It names the scheme (RFC
  * 9110, section 11.6.1).
  */
 async function tenantOrChallenge(c: Context<AppEnv>): Promise<Tenant | Response> {
@@ -64,7 +64,7 @@ async function tenantOrChallenge(c: Context<AppEnv>): Promise<Tenant | Response>
   }
 }
 
-/** Of a body that was read and decoded. */
+/** The headers of a body that is read and decoded by now. */
 function plainHeaders(headers: Headers): Headers {
   const plain = new Headers(headers);
   for (const name of ['content-encoding', 'content-length', 'transfer-encoding']) plain.delete(name);

@@ -1,15 +1,15 @@
-/** How long a page of a list is to be. */
+/** Limits of a list's page size. */
 import { ApiError, type ErrorCode } from '../request/errors.ts';
 
 export interface PageSizes {
-  /** Where the caller names none. */
+  /** Without a `limit`. */
   readonly usual: number;
   readonly largest: number;
-  /** Of the error, where `limit` is no such number. */
+  /** The error's code for an invalid `limit`. */
   readonly code: ErrorCode;
 }
 
-/** How many entries the query parameter `limit` asks for. @throws ApiError */
+/** The page size that the query parameter `limit` asks for. @throws ApiError */
 export function pageSize(limit: string | undefined, { usual, largest, code }: PageSizes): number {
   if (limit === undefined) return usual;
   const size = limit.length <= String(largest).length && /^\d+$/.test(limit) ? Number(limit) : 0;

@@ -1,5 +1,6 @@
 /**
- * Any other `/v1/*`: forwarded untouched, bodies and responses streamed (docs/design.md#5-routes).
+ * Any other `/v1/*`: forwarded untouched, with request and response streamed
+ * (docs/design.md#5-routes).
  */
 import type { Context } from 'hono';
 import { askUpstream } from '../answer/ask-upstream.ts';
@@ -11,8 +12,8 @@ import type { AppEnv } from '../request/services.ts';
 import { climbs } from './routing.ts';
 
 /**
- * What callers with an access key may reach; the rest of the shared account holds other tenants'
- * files and answers.
+ * Paths that callers with access keys can reach. Others would open the shared account's files and
+ * stored responses.
  */
 const SHARED = /^\/v1\/(chat\/completions|embeddings|models(\/[^/]+)?)$/;
 
@@ -31,13 +32,13 @@ export async function passthrough(c: Context<AppEnv>): Promise<Response> {
 }
 
 /**
- * `fetch` sends no body with these methods, and none has a meaning there (RFC 9110, section 9.3.1).
+ * `fetch` allows no body with GET and HEAD, and it has no meaning there (RFC 9110, section 9.3.1).
  */
 function bodyOf({ method, body }: Request): ReadableStream | null {
   return method === 'GET' || method === 'HEAD' ? null : body;
 }
 
-/** `GET` of chat completions would list those that the account has stored. */
+/** `GET` on chat completions is closed, since it lists those stored in the account. */
 function isShared(method: string, path: string): boolean {
   if (!SHARED.test(path)) return false;
   return path.startsWith('/v1/models') ? method === 'GET' || method === 'HEAD' : method === 'POST';

@@ -1,4 +1,4 @@
-/** `/v1/refs`: what was removed, for whoever owns it (docs/design.md#5-routes). */
+/** `/v1/refs`: reads, lists and deletes removed content (docs/design.md#5-routes). */
 import type { Context } from 'hono';
 import { shelfOf } from '../answer/shelf.ts';
 import { REF_PATTERN } from '../memory/edits/placeholder.ts';
@@ -30,9 +30,7 @@ export async function getRef(c: Context<AppEnv>): Promise<Response> {
   return part(answer.value);
 }
 
-/**
- * `GET /v1/refs/tool`: the definition of the tool, for callers who run it in a loop of their own.
- */
+/** `GET /v1/refs/tool`: the tool's definition, for callers with their own tool loop. */
 export function getRefTool(c: Context<AppEnv>): Response {
   return c.json(definitionOf('retrieve_ref'));
 }
@@ -44,10 +42,10 @@ export async function deleteRef(c: Context<AppEnv>): Promise<Response> {
   if (!tenant.refs.owns(ref)) throw notFound(ref);
   const existed = await deletion(c, async (begin) => {
     const stores = selvesOf(tenant).map((self) => new RefStore(services.bucket, self));
-    const there = await Promise.all(stores.map((store) => store.has(ref)));
-    if (!there.includes(true)) return false;
+    const exists = await Promise.all(stores.map((store) => store.has(ref)));
+    if (!exists.includes(true)) return false;
     begin();
-    await Promise.all(stores.filter((_, index) => there[index]).map((store) => store.delete([ref])));
+    await Promise.all(stores.filter((_, index) => exists[index]).map((store) => store.delete([ref])));
     services.known.delete(tenant.id, ref);
     return true;
   });
@@ -55,10 +53,7 @@ export async function deleteRef(c: Context<AppEnv>): Promise<Response> {
   return deleted(c, { id: ref, object: 'memory.ref.deleted' }, existed === true);
 }
 
-/**
- * `GET /v1/refs`: a page of refs in the order of their keys; `cursor` is the last ref of the page
- * before.
- */
+/** `GET /v1/refs`: a page of refs in key order. `cursor` is the last ref of the page before. */
 export async function listRefs(c: Context<AppEnv>): Promise<Response> {
   const services = c.get('services');
   const selves = selvesOf(await verifiedTenant(c, 'read'));
@@ -86,7 +81,7 @@ export async function listRefs(c: Context<AppEnv>): Promise<Response> {
 type RefPage = Awaited<ReturnType<RefStore['list']>>;
 
 /**
- * One page of several lists, each of which has its first `limit` refs: in their order, each once.
+ * Merges the first `limit` refs of several lists into one page, in order and without duplicates.
  */
 function merged(lists: readonly RefPage[], limit: number): RefPage {
   const [only] = lists;
@@ -111,7 +106,7 @@ async function target(c: Context<AppEnv>, use: 'read' | 'change'): Promise<Targe
   return { services, tenant, ref };
 }
 
-/** A ref that fails its check and one that is not there are the same to whoever asks. */
+/** Callers can't tell a forged ref from a missing one. */
 function notFound(ref: string): ApiError {
   return new ApiError('ref_not_found', `There is nothing under ${ref}.`, 'ref');
 }
@@ -140,7 +135,8 @@ function part({ text, type, truncated }: Answer): Response {
 }
 
 /**
- * The content is whatever a tool once printed: no browser may run it, guess its type, or keep it.
+ * Headers for content that any tool may have printed: browsers must not run it, guess its type or
+ * store it.
  */
 function safeHeaders(contentType: string): Headers {
   return new Headers({

@@ -36,7 +36,7 @@ export function responses(c: Context<AppEnv>): Promise<Response> {
   return answerCall(c, RESPONSES);
 }
 
-/** What the upstream has stored it must compact itself: such a request is forwarded. */
+/** `POST /v1/responses/compact`. Forwarded if the upstream stores the conversation. */
 export async function compactResponses(c: Context<AppEnv>): Promise<Response> {
   const scope = scopeOf(c);
   const request = await readRequest(

@@ -1,38 +1,35 @@
 /**
- * Which route a path means. Base URLs come with prefixes and without `/v1`, so known routes are
- * matched by their end; what stands before is dropped (docs/design.md#5-routes).
+ * Maps a path to a route. Base URLs may have a prefix and lack `/v1`, so known routes are matched
+ * at the end of the path, and anything before them is dropped (docs/design.md#5-routes).
  */
 
 export interface Route {
   /** The path as the app's routes are written. */
   readonly path: string;
-  /** The agent that the base URL names. */
+  /** The agent in the base URL. */
   readonly agent?: string;
 }
 
-/** A route that no other API has at the end of its paths: matched wherever it stands. */
+/** No other API has paths that end like this, so it matches anywhere. */
 const UNMISTAKABLE = /\/(chat\/completions)\/?$/;
 
 /**
- * Routes that are also matched without `/v1`. Behind one they stand right behind it:
- * `/v1/files/refs` is a file.
+ * Routes that also match without `/v1`. After `/v1` they match only directly: `/v1/files/refs` is a
+ * file.
  */
 const UNVERSIONED =
   /\/(responses(?:\/compact)?|compact|mcp|refs(?:\/[^/]+)?|conversations\/[^/]+\/(?:memory|messages)|embeddings|models(?:\/[^/]+)?)\/?$/;
 const VERSIONED = new RegExp(`^/v1${UNVERSIONED.source}`);
 
-/** What is deleted by it is everything, so no path that is about something else may mean it. */
+/** This route deletes everything, so only the exact path matches. */
 const ALL_MEMORY = /^(?:\/v1)?\/memory\/?$/;
 
-/**
- * Documents about the site: what stands at the end of their paths is a route that they are about
- * (RFC 8615, RFC 9728).
- */
+/** Documents about the site. Their paths may end in the name of a route (RFC 8615, RFC 9728). */
 const ABOUT_THE_SITE = '/.well-known/';
 
 /**
- * An agent stands before the version, or before a route that is known without one; `/v1/agents/…`
- * is the upstream's.
+ * An agent comes before the version, or before a route without one. `/v1/agents/…` is the
+ * upstream's.
  */
 const AGENT = /^(?:(?!\/v1\/).)*?\/agents\/([^/]+)(\/.*)$/;
 
@@ -62,21 +59,20 @@ function decode(segment: string): string {
   }
 }
 
-/** How often a server may decode a path; one that is still encoded then has something to hide. */
+/** How often a server may decode a path. One that is still encoded after that is refused. */
 const MOST_DECODINGS = 5;
 
 /**
- * No name holds these. A server may end a path at a control, take `\\` for `/`, or know an escape
- * of its own (`%u002e`).
+ * No name contains these. A server may end a path at a control character, take `\\` for `/`, or
+ * know its own escapes (`%u002e`).
  */
 const MISLEADING = /[\p{Cc}\\]|%u[\da-f]{4}/iu;
 
 /**
  * Whether a path could mean another one to a server that decodes it: `.` or `..` between slashes,
- * with or without a parameter (`..;a=b`), bytes that are no UTF-8 (a dot may be written in two
- * bytes), characters that stand for these (a full-width dot), and whatever is misleading. Each run
- * of escapes is decoded by itself, since a server may be more lenient about the rest than
- * `decodeURIComponent`.
+ * also with a parameter (`..;a=b`), in invalid UTF-8 (a dot in two bytes), in look-alike characters
+ * (a full-width dot), or with misleading characters. Each run of escapes is decoded by itself,
+ * since a server may be more lenient about the rest than `decodeURIComponent`.
  */
 export function climbs(pathname: string): boolean {
   let path = pathname;
@@ -96,7 +92,7 @@ function isRelative(segment: string): boolean {
   return name === '.' || name === '..';
 }
 
-/** Undefined where the escapes are no UTF-8. */
+/** Undefined if the escapes are not UTF-8. */
 function decodeEscapes(path: string): string | undefined {
   try {
     return path.replace(/(?:%[\da-f]{2})+/gi, decodeURIComponent);

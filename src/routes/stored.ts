@@ -1,4 +1,4 @@
-/** What fails in storage, told to the caller; storage that does not answer has failed too. */
+/** Calls to storage from routes: time limits, and failures as errors for the caller. */
 
 import type { Context } from 'hono';
 import { after } from '../lib/time-limit.ts';
@@ -9,7 +9,7 @@ import type { AppEnv } from '../request/services.ts';
 /** How long a route waits for storage, in milliseconds. */
 export const STORAGE_LIMIT_MS = 10_000;
 
-/** @throws ApiError `store_failed` when the work fails, or takes longer than the limit */
+/** @throws ApiError `store_failed` if the work fails or takes too long */
 export async function stored<Value>(c: Context<AppEnv>, work: () => Promise<Value>): Promise<Value> {
   const ended = await inTime(c, work());
   if (ended === 'late') throw failed(c, new Late());
@@ -17,12 +17,12 @@ export async function stored<Value>(c: Context<AppEnv>, work: () => Promise<Valu
 }
 
 /**
- * A deletion. One that has begun when the time is over goes on behind the answer.
+ * Runs a deletion. If it has begun when the time is up, it goes on in the background.
  *
- * @param work calls `begin` before it deletes anything; this throws when the caller has been told
- *   of a failure already
- * @returns `under way` where it goes on
- * @throws ApiError `store_failed` when the work fails, or has not begun in time
+ * @param work calls `begin` before it deletes anything. `begin` throws if the caller has already
+ *   been told of a failure.
+ * @returns `under way` if it goes on
+ * @throws ApiError `store_failed` if the work fails, or has not begun in time
  */
 export async function deletion<Value>(
   c: Context<AppEnv>,
@@ -42,7 +42,7 @@ export async function deletion<Value>(
     return 'under way';
   }
   state = 'given up';
-  // What comes of it is of no use any more, and `begin` has it fail.
+  // `begin` makes it fail, so its result does not matter.
   whole.catch(() => undefined);
   throw failed(c, new Late());
 }
@@ -50,13 +50,13 @@ export async function deletion<Value>(
 /**
  * The answer to a deletion.
  *
- * @param isGone whether nothing is left to be deleted; else that goes on
+ * @param isGone whether everything is deleted; otherwise the deletion goes on
  */
 export function deleted(c: Context<AppEnv>, what: object, isGone: boolean): Response {
   return c.json({ ...what, deleted: isGone }, isGone ? 200 : 202);
 }
 
-/** @throws ApiError when the work fails in time */
+/** @throws ApiError if the work fails in time */
 async function inTime<Value>(
   c: Context<AppEnv>,
   work: Promise<Value>,

@@ -1,4 +1,4 @@
-/** `/v1/memory`: all that is kept of a tenant (docs/design.md#5-routes). */
+/** `/v1/memory`: all of a tenant's data (docs/design.md#5-routes). */
 import type { Context } from 'hono';
 import { verifiedTenant } from '../request/known-key.ts';
 import type { AppEnv } from '../request/services.ts';
@@ -7,8 +7,8 @@ import { selvesOf, type Tenant } from '../tenant/identity.ts';
 import { deleted, stored } from './stored.ts';
 
 /**
- * `DELETE /v1/memory`: everything that is kept under the caller's key. Of a tenant that has much,
- * the rest goes in the background (202, `deleted: false`).
+ * `DELETE /v1/memory`: deletes everything stored under the caller's key. What takes longer is
+ * deleted in the background (202, `deleted: false`).
  */
 export async function deleteTenantData(c: Context<AppEnv>): Promise<Response> {
   const services = c.get('services');
@@ -18,7 +18,7 @@ export async function deleteTenantData(c: Context<AppEnv>): Promise<Response> {
       () => services.tenant(id),
       (stub) => stub.erase(),
     );
-  // The object answers in time, also where what it deletes does not.
+  // The object answers in time even if its deletion takes longer.
   const gone = await stored(c, () => Promise.all(selves.map(erase)));
   for (const { id } of selves) {
     services.known.forget(id);
