@@ -1,6 +1,6 @@
 /**
- * `archive: true`: the messages of a request that the upstream has accepted, and its answer, kept
- * as they came (docs/design.md#7-storage).
+ * `archive: true`: stores a request's messages and the text of its answer as they came, once the
+ * upstream has accepted the request (docs/design.md#7-storage).
  */
 
 import { soon } from '../lib/time-limit.ts';
@@ -17,16 +17,16 @@ import { Archive, type ArchiveEntry } from '../storage/archive/archive.ts';
 import { searchable } from '../storage/archive/text.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 
-/** How long a search waits for its request's array to be archived, in milliseconds. */
+/** How long a search waits for the request's own messages to be archived, in milliseconds. */
 const ARRAY_LIMIT_MS = 3_000;
 
 /**
- * Archives a request: its array, and the text of its answer when that is whole and calls no tool.
- * Never throws.
+ * Archives a request's messages, and its answer's text if that is complete and calls no tool. Never
+ * throws.
  */
 export type ArchiveRequest = (answer: string | undefined) => Promise<void>;
 
-/** Undefined where nothing is to be archived. */
+/** Undefined if the request is not archived. */
 export function archiverOf(call: Call): ArchiveRequest | undefined {
   const { request, owner, scope } = call;
   const { strategy } = call.chosen;
@@ -34,7 +34,7 @@ export function archiverOf(call: Call): ArchiveRequest | undefined {
   if (!scope.caller.tenant || request.tooManyMessages || request.upstreamState !== undefined)
     return undefined;
   return async (answer) => {
-    // The answer's last bytes go out first: what follows takes time.
+    // Yield, so that the answer's last bytes go out first.
     await new Promise((resolve) => setTimeout(resolve, 0));
     try {
       const archived = archiveOf(call, answer);
@@ -45,40 +45,40 @@ export function archiverOf(call: Call): ArchiveRequest | undefined {
   };
 }
 
-/** The archive that a request's messages belong to, and they as its entries. */
+/** A request's messages as archive entries, and the archive that they belong to. */
 interface RequestArchive {
   readonly archive: Archive;
   readonly entries: readonly ArchiveEntry[];
   /**
-   * Whether the caller has named it. An archive named by a hash holds all conversations that open
-   * alike.
+   * Whether the caller names the conversation. An archive named by a hash holds all conversations
+   * that begin with the same messages.
    */
   readonly isNamed: boolean;
 }
 
 /**
- * Undefined without a tenant, and as long as nothing names the conversation (see `groupOf`).
+ * Undefined without a tenant, and while the conversation has no name yet (see `groupOf`).
  *
- * @param answer the text of an answer that the array does not hold yet
+ * @param answer text of an answer that the array does not hold yet
  */
 function archiveOf({ request, owner, scope }: Call, answer?: string): RequestArchive | undefined {
   const { services, caller } = scope;
-  const said = [...request.messages.map(asSent), ...answered(answer)];
-  const keys = archiveKeys(said, sha256Hex);
-  const session = groupOf(said, owner, scope, (end) => keys[end - 1]?.key ?? '');
+  const messages = [...request.messages.map(asSent), ...answerMessage(answer)];
+  const keys = archiveKeys(messages, sha256Hex);
+  const session = groupOf(messages, owner, scope, (end) => keys[end - 1]?.key ?? '');
   if (!caller.tenant || !session) return undefined;
   const conversation = storedConversation(owner.user, session, caller.tenant, services);
   return {
     archive: new Archive(conversation, services.bucket, services.log),
-    entries: entriesOf(said, keys),
+    entries: entriesOf(messages, keys),
     isNamed: 'id' in session,
   };
 }
 
 /**
- * The archive of a request's conversation, with the request's array in it as far as that is done in
- * time: an archive that is slow or fails can still be searched for what it has. Of a conversation
- * that nothing names, only the messages of this array are found. Undefined where there is none (see
+ * The archive of a request's conversation, for a search. The request's own messages are added
+ * first; if that fails or takes too long, the search runs without them. Where nothing names the
+ * conversation, only messages of this request are found. Undefined without an archive (see
  * `archiveOf`).
  */
 export async function archiveWithArray(call: Call): Promise<Searched | undefined> {
@@ -94,12 +94,12 @@ export async function archiveWithArray(call: Call): Promise<Searched | undefined
   return { hits: (words, limit) => archive.hits(words, limit, keys) };
 }
 
-/** A message that was sent, or answered. */
-interface Said extends Hashed, Pick<ArchiveEntry, 'isAnswer' | 'json' | 'text'> {
+/** A message of the request, or its answer. */
+interface Archivable extends Hashed, Pick<ArchiveEntry, 'isAnswer' | 'json' | 'text'> {
   readonly wireRole: string;
 }
 
-function asSent(message: WireMessage): Said {
+function asSent(message: WireMessage): Archivable {
   const { role, wireRole = '', json } = message;
   return {
     role,
@@ -107,14 +107,14 @@ function asSent(message: WireMessage): Said {
     identity: message.identity,
     isAnswer: false,
     json,
-    // A preamble that changes with each request would be found before all else.
+    // The preamble is left out: one that changes with each request would match everything first.
     text: () =>
       role === 'preamble' ? null : searchable([...message.content().weight.texts, ...message.beside()]),
   };
 }
 
-/** An answer as the message that comes back with the next request. */
-function answered(content: string | undefined): Said[] {
+/** The answer as the message that its caller will send back. */
+function answerMessage(content: string | undefined): Archivable[] {
   if (content === undefined) return [];
   const message = { role: 'assistant', content } as const;
   return [
@@ -129,8 +129,8 @@ function answered(content: string | undefined): Said[] {
   ];
 }
 
-function entriesOf(said: readonly Said[], keys: readonly ArchiveKey[]): ArchiveEntry[] {
-  return said.map(({ wireRole, isAnswer, json, text }, position) => {
+function entriesOf(messages: readonly Archivable[], keys: readonly ArchiveKey[]): ArchiveEntry[] {
+  return messages.map(({ wireRole, isAnswer, json, text }, position) => {
     const { key = '', chained = false } = keys[position] ?? {};
     return { key, chained, position, role: wireRole, isAnswer, json, text };
   });

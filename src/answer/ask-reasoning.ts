@@ -1,8 +1,8 @@
 /**
- * Asking for a model's reasoning in encrypted form, so that it can be said back to an upstream that
- * stores nothing while the model fetches. It is asked for until an answer says that it is stored:
- * then the upstream knows it by its id. An upstream that refuses the wish, as OpenAI's does for
- * models that do not reason, is asked again without it.
+ * Asks for a model's reasoning in encrypted form, so that retrieval rounds can send it back to an
+ * upstream that stores nothing. Once an answer says that it is stored, an id is enough and the
+ * encrypted form is no longer asked for. An upstream that refuses the wish, as OpenAI does for
+ * models that don't reason, is asked again without it.
  */
 import type { JoinedAnswers } from '../protocol/answer-format.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
@@ -12,15 +12,15 @@ import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { openAnswer } from '../upstream/opening.ts';
 import { LONGEST_ERROR } from '../upstream/too-long.ts';
 
-/** How long an error's body may take until it is passed on unread, in milliseconds. */
+/** How long an error's body is read before it is passed on unread, in milliseconds. */
 const ERROR_LIMIT_MS = 5_000;
 
 export interface ReasoningWish {
-  /** Whether it is asked for on the caller's behalf; the caller doesn't see it then. */
+  /** Whether we ask, and not the caller. The reasoning is then removed from the caller's answer. */
   readonly isAsked: boolean;
-  /** Asks once, and once more without it where that was refused. */
+  /** Sends the request, and once more without the wish if the upstream refuses it. */
   ask(send: () => Promise<UpstreamAnswer>): Promise<UpstreamAnswer>;
-  /** Learns from what the answers have said. */
+  /** Remembers whether the upstream stores its answers. */
   learn(answers: JoinedAnswers): void;
 }
 

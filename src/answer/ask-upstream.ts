@@ -1,4 +1,4 @@
-/** One request's way upstream: with whose key, where to, within which limits. */
+/** Sends requests upstream: key, address, time limits. */
 import type { Context } from 'hono';
 import type { Log } from '../log.ts';
 import type { Caller } from '../request/caller.ts';
@@ -12,10 +12,8 @@ import { requestHeaders, responseHeaders, upstreamUrl } from '../upstream/reques
  * Sends a request upstream with the caller's headers.
  *
  * @param path below the upstream's base URL
- * @param body bytes are not encoded, unless `asItCame` says so; a stream is as the caller has
- *   encoded it
- * @param left aborts when the caller has left, where that is noticed by other means than the
- *   request's own signal
+ * @param body a stream has the caller's encoding; bytes have none, unless `asItCame` is set
+ * @param left aborts when the caller leaves, where the request's own signal does not show it
  * @throws ApiError `upstream_unreachable` or `upstream_timeout`
  */
 export async function askUpstream(
@@ -27,7 +25,7 @@ export async function askUpstream(
   asItCame = !(body instanceof Uint8Array),
 ): Promise<UpstreamAnswer> {
   const { config, log } = services;
-  // A query may steer a gateway as a header may.
+  // With a shared account the query is dropped: it can steer a gateway just as headers can.
   const search = config.access ? '' : new URL(c.req.url).search;
   const url = upstreamUrl(config.upstreamBaseUrl, path, search);
   const headers = requestHeaders(c.req.raw.headers, caller.account, body !== null);
@@ -48,8 +46,8 @@ export async function askUpstream(
 }
 
 /**
- * An answer in which the upstream speaks of the account that callers share: to them it says only
- * that it refuses, and when it may not.
+ * Hides what an upstream says about a shared account. Callers learn only that it refuses, and when
+ * they may retry.
  */
 function withoutAccount(answer: UpstreamAnswer, { account }: Caller, log: Log): UpstreamAnswer {
   const { status, headers } = answer.response;

@@ -1,8 +1,8 @@
 /**
- * Asking an upstream within what it takes (docs/design.md#10-upstream-and-access): one that says
- * the context is too long gets one smaller view, by the same phases, once. It may say so with a
- * status, or as the first thing in a stream. Whatever it says then is its answer; where no view is
- * smaller, or the smaller one gets no answer at all, its error goes back as it came.
+ * Asks again with a smaller view when the upstream says that the context is too long
+ * (docs/design.md#10-upstream-and-access). This happens once, by the same phases. The refusal may
+ * be a status or the first event of a stream. If no view is smaller, or the smaller one gets no
+ * answer, the first error goes back unchanged.
  */
 import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { AnswerFormat } from '../protocol/answer-format.ts';
@@ -29,29 +29,28 @@ import {
 import type { MadeView, MakeViewOptions } from '../view/made-view.ts';
 import { isEventStream } from './unread-body.ts';
 
-/** How long an error's body may take until it is passed on unread, in milliseconds. */
+/** How long an error's body is read before it is passed on unread, in milliseconds. */
 const ERROR_LIMIT_MS = 5_000;
 
 /**
- * How long a stream is waited for that has begun and said nothing, in milliseconds. An answer's
- * first event ends it, so no text is later for it; a caller whose model thinks for longer has its
- * headers by then.
+ * How long to wait for the first event of a stream, in milliseconds. Any event ends the wait, so
+ * text is never delayed; when a model thinks for longer, its caller has the headers by then.
  */
 const BEGINNING_LIMIT_MS = 15_000;
 
-/** One request, and how it is asked. */
+/** One request, and the functions that plan and send it. */
 export interface Asking {
   readonly request: ModelRequest;
   readonly answers: Pick<AnswerFormat, 'begin'>;
   readonly options: MakeViewOptions;
-  /** Tokens that go up beside the view. */
+  /** Tokens sent outside of the view. */
   readonly beside: number;
   make(options: MakeViewOptions): Promise<MadeView>;
   /** @throws ApiError */
   ask(made: MadeView): Promise<UpstreamAnswer>;
 }
 
-/** An answer, and the view that it is the answer to. */
+/** An answer, and the view that was sent for it. */
 export interface Asked {
   readonly made: MadeView;
   readonly answer: UpstreamAnswer;
@@ -64,34 +63,35 @@ export async function askWithin(made: MadeView, asking: Asking, scope: RequestSc
 
   const heard = await hear(first, asking, scope);
   const { refusal } = heard;
-  const said = { made, answer: heard.answer };
-  // Who counts tokens has accepted the key: whatever was not planned for its sake is planned now.
+  const fallback = { made, answer: heard.answer };
+  // A token count from the upstream proves that it accepted the key, so nothing else waits for
+  // that.
   const judged = { ...asking, options: { ...asking.options, isAnswered: true } };
   const refused = refusal && (await countRefused(made, judged));
-  if (!refused) return said;
+  if (!refused) return fallback;
   remember(limitTold(refusal, refused), asking, scope);
   const limit = limitOfRetry(refusal, refused);
   scope.services.log('info', 'the upstream says that the context is too long', { limit: limit.tokens });
 
-  // What the mode itself refuses, or an upstream that is gone: then its own error says it better.
+  // If the mode refuses, or the upstream is gone, the upstream's first error is more helpful.
   const smaller = await unlessRefused(smallerView(refused, limit, judged));
   const answer = smaller && (await unlessRefused(asking.ask(smaller.made)));
-  if (!smaller || !answer) return said;
-  said.answer.abort();
+  if (!smaller || !answer) return fallback;
+  fallback.answer.abort();
   if (refusal.limit !== undefined) return { made: smaller.made, answer };
   const second = await hear(answer, asking, scope);
-  // Only now is it known that the length was what it minded.
+  // Only an accepted retry proves that the length was the fault.
   if (second.isAnswer) remember(limitBetween(smaller.tokens, refused), asking, scope);
   return { made: smaller.made, answer: second.answer };
 }
 
-/** An answer of which enough was read to know what it is. */
+/** An answer, read as far as it takes to classify it. */
 interface Heard {
-  /** Its body unread. */
+  /** With its body still unread. */
   readonly answer: UpstreamAnswer;
-  /** Whether it is no error. */
+  /** Whether it is not an error. */
   readonly isAnswer: boolean;
-  /** What it says of a prompt that is too long. */
+  /** The upstream's complaint about the prompt's length. */
   readonly refusal: TooLong | undefined;
 }
 
@@ -102,7 +102,7 @@ async function hear(
 ): Promise<Heard> {
   const { response } = answer;
   const { status, ok: isAnswer } = response;
-  // Of what the upstream has stored no view can be made, so nothing is waited for.
+  // Stored upstream state can't be shortened, so there is nothing to wait for.
   const isRead = isAnswer && isEventStream(response) && isDecoded(response.headers);
   if (isRead && request.upstreamState === undefined) {
     const beginning = answers.begin();
@@ -119,8 +119,8 @@ async function hear(
 }
 
 /**
- * What was refused; undefined when it can't be counted. Where nobody has counted yet, the array
- * went up as it came.
+ * The size of what was refused; undefined if it can't be counted. If the view was never counted,
+ * the array went up unchanged.
  */
 async function countRefused(
   made: MadeView,
@@ -132,8 +132,7 @@ async function countRefused(
 }
 
 /**
- * A view with fewer tokens than the one that was refused, and how many; undefined when there is
- * none.
+ * A view with fewer tokens than the refused one; undefined if there is none.
  *
  * @throws ApiError
  */
@@ -145,7 +144,7 @@ async function smallerView(
   const made = await make({ ...options, count: true, limit });
   const { report } = made;
   if (!report.tokens || report.tokens.after >= refused.tokens) return undefined;
-  // What was sent before was planned without this limit.
+  // The view that was refused was planned without this limit.
   const frontier = { ...report.frontier, moved: true };
   return {
     made: { ...made, report: { ...report, trigger: 'upstream_limit', frontier } },
@@ -162,7 +161,7 @@ function remember(
     services.limits.learn(caller.tenant.id, request.model, limit, request.answerTokens);
 }
 
-/** What is promised; undefined instead of an error of ours. */
+/** The result, or undefined in place of an `ApiError`. */
 async function unlessRefused<Value>(work: Promise<Value>): Promise<Value | undefined> {
   return work.catch((error: unknown) => {
     if (error instanceof ApiError) return undefined;

@@ -1,23 +1,23 @@
-/** A stream whose only answer may take long to make: it is kept alive until it comes. */
+/** A stream whose single answer may take long. Comments keep it alive until then. */
 
 import { soon } from '../lib/time-limit.ts';
 import type { AnswerStream } from '../protocol/answer-format.ts';
 import { KEEPALIVE } from '../protocol/sse.ts';
 import type { ApiError } from '../request/errors.ts';
 
-/** How an answer is waited for that has begun to be a stream. */
+/** How to wait for an answer once its stream has begun. */
 export interface LateStream {
-  /** Whose frame ends the stream where it fails. */
+  /** Writes the error frame. */
   readonly format: Pick<AnswerStream, 'error'>;
-  /** What the caller is told of a failure. */
+  /** Turns a failure into the error that the caller gets. */
   told(error: unknown): ApiError;
-  /** How often the stream is kept alive, in milliseconds. */
+  /** Interval of the comments, in milliseconds. */
   readonly keepaliveMs: number;
 }
 
 /**
- * The answer as it is where it comes before the stream had to be kept alive, with its status and
- * headers; else a stream that ends with its body.
+ * The response itself if it is ready before the first comment is due, with its status and headers;
+ * otherwise a stream that ends with its body.
  *
  * @throws what `work` throws in that time
  */
@@ -28,7 +28,7 @@ export async function inTime(work: Promise<Response>, late: LateStream): Promise
   const last = work
     .then(async (response) => new Uint8Array(await response.arrayBuffer()))
     .catch((error) => format.error(told(error).toBody().error));
-  // It is late already: the first comment goes out at once.
+  // The interval has passed once already, so the first comment goes out at once.
   let waitMs = 0;
   const body = new ReadableStream<Uint8Array>(
     {

@@ -1,6 +1,4 @@
-/**
- * A request to a model, in whatever protocol: the view goes up, the upstream's answer comes back.
- */
+/** A request to a model, in either protocol: sends the view, relays the answer. */
 
 import type { Context } from 'hono';
 import type { Result } from '../lib/result.ts';
@@ -34,7 +32,7 @@ import { KEEPALIVE_MS, relay, told } from './relay.ts';
 import { setReportHeaders } from './report-headers.ts';
 import { startRounds } from './start-rounds.ts';
 
-/** A protocol: how its requests are read, where they go, and how their answers are relayed. */
+/** A protocol: how to read its requests, where to send them, and how to relay its answers. */
 export interface ModelApi<Read extends ModelRequest = ModelRequest> {
   /** Below the upstream's base URL. */
   readonly path: string;
@@ -43,9 +41,9 @@ export interface ModelApi<Read extends ModelRequest = ModelRequest> {
   readonly answers: AnswerFormat;
   read(bytes: Uint8Array): Result<Read, BodyFault>;
   /**
-   * The answer to a request for a compaction; absent where the protocol has none.
+   * The response to a request for a compaction, where the protocol has them.
    *
-   * @param inBody whether the report stands in it
+   * @param inBody whether the body includes the report
    */
   compaction?(request: ModelRequest, compaction: Compaction, inBody: boolean): Response;
 }
@@ -83,7 +81,7 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
     wish.ask(() => {
       sent = bodyOf(view);
       const isSame = sent.buffer === came.bytes.buffer && sent.length === came.bytes.length;
-      // With the deployer's key bodies are plain.
+      // With the deployer's key, bodies go up unencoded.
       const encoded = isSame && passesThrough(chosen.strategy) && !access ? came.encoded : undefined;
       return encoded ? askUpstream(c, scope, api.path, encoded, undefined, true) : send(sent);
     });
@@ -95,7 +93,7 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
     if (made.prepareNext) scope.waitUntil(made.prepareNext());
     if (sent) scope.waitUntil(noteNamed(sent, call));
   }
-  // A stream may last for minutes: it keeps no second copy of the body.
+  // A stream can last for minutes; don't keep a second copy of the body for it.
   sent = undefined;
   const { tools } = made;
   const retrieval = tools && {
@@ -120,8 +118,7 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
 }
 
 /**
- * An answer says whether the upstream accepts the key. A key that was revoked opens nothing here
- * either.
+ * Learns from the answer whether the upstream accepts the key. A revoked key loses access here too.
  */
 function noteVerdict({ ok, status }: Response, { services, caller }: RequestScope): void {
   if (!caller.tenant) return;
@@ -136,14 +133,12 @@ async function answerCompaction(write: NonNullable<ModelApi['compaction']>, call
   return response;
 }
 
-/**
- * Whether a compaction is ours to make: the upstream can't, and has not stored what it is about.
- */
+/** Whether Precis makes the compaction: the upstream can't, and does not store the conversation. */
 function isOurs(request: ModelRequest, { services }: RequestScope): boolean {
   return !upstreamCompacts(request, services.config) && request.upstreamState === undefined;
 }
 
-/** Whose a request is, and what holds for it. @throws ApiError */
+/** The request with its owner and strategy. @throws ApiError */
 export async function readCall<Request extends ModelRequest>(
   request: Request,
   agentInPath: Agent | undefined,
@@ -156,7 +151,7 @@ export async function readCall<Request extends ModelRequest>(
   return { request, chosen: withCompaction(chosen, request, services.config), owner, scope };
 }
 
-/** The agent that a request chooses, and whose the request is. @throws ApiError */
+/** The agent that a request chooses, and the request's owner. @throws ApiError */
 function whose(
   request: ModelRequest,
   agentInPath: Agent | undefined,
@@ -166,7 +161,7 @@ function whose(
   return { agent, owner: ownerOf(request, headers, agent?.isolation ?? services.config.isolation) };
 }
 
-/** Reads the body of a request, with its compaction items opened. @throws ApiError */
+/** Reads a request's body and opens its compaction items. @throws ApiError */
 export async function readRequest<Read extends ModelRequest>(
   body: Uint8Array,
   { read: reader }: Pick<ModelApi<Read>, 'read'>,
@@ -190,14 +185,14 @@ function opened(
 }
 
 /**
- * OpenAI takes keys of 64 characters
+ * OpenAI takes keys of up to 64 characters
  * (https://platform.openai.com/docs/api-reference/responses/create, `prompt_cache_key`).
  */
 const CACHE_KEY_CHARACTERS = 40;
 
 /**
- * A key of a prompt cache says by its hits what others have sent under it: each tenant's are its
- * own.
+ * Makes prompt cache keys separate for each tenant: hits on a shared key would reveal what others
+ * sent.
  */
 function sharedAccount({ services, caller: { tenant } }: RequestScope): SharedAccount | undefined {
   if (!services.config.access || !tenant) return undefined;
@@ -205,7 +200,7 @@ function sharedAccount({ services, caller: { tenant } }: RequestScope): SharedAc
 }
 
 /**
- * Callers with an access key share an account: what one has stored there is no other's to name.
+ * Callers with access keys share an account, and must not name what another one stored there.
  *
  * @throws ApiError `not_forwarded`
  */

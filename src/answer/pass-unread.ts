@@ -1,7 +1,4 @@
-/**
- * A request to a model whose body is not read: it is passed on as it came, where nothing that it
- * could say would change that.
- */
+/** Passes on a request to a model without reading its body, where nothing in it could matter. */
 
 import { Buffer } from 'node:buffer';
 import type { Context } from 'hono';
@@ -22,7 +19,7 @@ interface Api {
   readonly answers: AnswerFormat;
 }
 
-/** @throws ApiError the fault of the body, where it must be read */
+/** @throws ApiError the body's fault, if it must be read */
 export async function passUnread(
   c: Context<AppEnv>,
   { path, answers }: Api,
@@ -31,7 +28,7 @@ export async function passUnread(
 ): Promise<Response> {
   const { services, headers } = scope;
   const { fault, whole } = unread;
-  // What callers of a shared account send is looked through.
+  // Bodies for a shared account are always read.
   const chosen = services.config.access ? undefined : chosenByHeaders(headers, c.get('agent'), scope);
   if (!chosen || !passesThrough(chosen)) throw await refused(unread);
   const isPlain = (headers.get('content-encoding') ?? '') === '';
@@ -57,20 +54,20 @@ const FIELD_FOUND = 'a field of ours stands in a body that is not read';
 
 interface Watched {
   readonly body: ReadableStream<Uint8Array>;
-  /** Whether it has held the name of a field of ours; then it breaks off there. */
+  /** Whether the name of one of our fields has appeared. The body ends there. */
   found(): boolean;
 }
 
-/** As JSON writes them. In a text the quotes would be escaped. */
+/** As JSON keys. In a JSON string the quotes would be escaped, so these can't match there. */
 const NAMES = OWN_FIELDS.map((name) => `"${name}"`);
-/** In bytes, where each letter is written as an escape. */
+/** In bytes, with every letter escaped. */
 const LONGEST_NAME = 6 * Math.max(...NAMES.map((name) => name.length));
 
 const ESCAPE = '\\u00';
-/** Of a letter of a name, or of the line between its words. */
+/** An escaped letter or underscore. */
 const ESCAPED_LETTER = /\\u00([567][\da-f])/gi;
 
-/** Whether the name of a field of ours stands in a piece of a body, in whichever spelling. */
+/** Whether a piece of a body contains the name of one of our fields, escaped or not. */
 function holdsName(piece: Buffer): boolean {
   const holds = (text: { includes(name: string): boolean }): boolean =>
     NAMES.some((name) => text.includes(name));
@@ -80,13 +77,13 @@ function holdsName(piece: Buffer): boolean {
   return holds(piece.toString('latin1').replace(ESCAPED_LETTER, letter));
 }
 
-/** A body on its way up, in which no field of ours may stand. */
+/** Watches a body on its way up; it must contain no field of ours. */
 function watch(whole: ReadableStream<Uint8Array>, headers: Headers, isNear: boolean): Watched {
   let hasFound = false;
   let before: Uint8Array = new Uint8Array();
   const watching = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
-      // Of a body that is near the limit the rest is read away: its sender hears why.
+      // The rest of a body near the limit is read and dropped, so that its sender gets the error.
       if (hasFound) return;
       const text = Buffer.concat([before, chunk]);
       if (holdsName(text)) {
@@ -94,7 +91,7 @@ function watch(whole: ReadableStream<Uint8Array>, headers: Headers, isNear: bool
         if (isNear) return;
         throw new Error(FIELD_FOUND);
       }
-      // A copy: the slice would keep the chunk.
+      // A copy, since a slice would keep the whole chunk alive.
       before = new Uint8Array(text.subarray(-LONGEST_NAME));
       controller.enqueue(chunk);
     },
@@ -102,11 +99,11 @@ function watch(whole: ReadableStream<Uint8Array>, headers: Headers, isNear: bool
       if (hasFound) throw new Error(FIELD_FOUND);
     },
   });
-  // The runtime sends a length along only with a stream that knows its own.
+  // The runtime sends `content-length` only with a stream of known length.
   const length = headers.get('content-length');
   const out = length === null ? undefined : new FixedLengthStream(Number(length));
   const body = whole.pipeThrough(watching);
-  // What breaks off breaks the other end too.
+  // Errors propagate to the other end.
   if (out) body.pipeTo(out.writable).catch(() => undefined);
   return { body: out?.readable ?? body, found: () => hasFound };
 }

@@ -1,7 +1,4 @@
-/**
- * The upstream's answer on its way back to the caller: as it came, with the report, and with the
- * rounds of retrieval in it.
- */
+/** Relays the upstream's answer to the caller, with the report and the retrieval rounds. */
 import type { Report } from '../memory/plan/report.ts';
 import {
   type AnswerFault,
@@ -28,32 +25,32 @@ import { setReportHeaders } from './report-headers.ts';
 import { bodyRelay, isEventStream, unreadBody } from './unread-body.ts';
 
 /**
- * How often a silent stream is kept alive, in milliseconds: under the usual idle limits of proxies.
+ * Interval of comments in a silent stream, in milliseconds: below the usual idle limits of proxies.
  */
 export const KEEPALIVE_MS = 15_000;
 
-/** What makes one answer of several. */
+/** Joins the answers of several rounds into one. */
 export interface Retrieval {
   readonly tools: OfferedTools;
   readonly rounds: Rounds;
-  /** Absent where reasoning is as the caller asks for it. */
+  /** Absent where the caller decides about reasoning itself. */
   readonly wish?: Pick<ReasoningWish, 'isAsked' | 'learn'>;
 }
 
 /** How an answer is relayed. */
 export interface Relayed {
   readonly format: AnswerFormat;
-  /** Whether the report stands in the body too. */
+  /** Whether the body includes the report. */
   readonly inBody: boolean;
-  /** Whether the caller has asked for a stream. */
+  /** Whether the caller asked for a stream. */
   readonly streams: boolean;
-  /** Absent where the model was given no tools of ours. */
+  /** Absent if the model was given no tools of ours. */
   readonly retrieval: Retrieval | undefined;
-  /** Absent where nothing is archived. */
+  /** Absent if nothing is archived. */
   readonly archive: ArchiveRequest | undefined;
 }
 
-/** The caller's answer. @throws ApiError when one that must be read as a whole breaks off */
+/** The caller's answer. @throws ApiError if an answer that must be read completely breaks off */
 export async function relay(
   answer: UpstreamAnswer,
   made: MadeView,
@@ -69,7 +66,7 @@ export async function relay(
     if (isEventStream(response)) return relayStream(answer, made, how, scope);
     const isJson = response.headers.get('content-type')?.includes('json');
     const isRead = isJson && (how.inBody || made.remember || how.archive);
-    // What a server calls its JSON is its own affair: a call of ours must not come through.
+    // Read it even if it isn't labelled as JSON: it may hold a call of our tools.
     const mayCall = how.retrieval && (isJson || !how.streams);
     if (isRead || mayCall) return relayWhole(answer, made, how, scope);
   }
@@ -134,7 +131,7 @@ function relayStream(
   return new Response(relayEvents(answer, format, times, ended, failed), head);
 }
 
-/** A listener whose failure is logged, and ends no stream. */
+/** A listener whose failures are logged and don't end the stream. */
 function guarded({ push, complete }: AnswerListener, { services }: RequestScope): AnswerListener {
   let hasFailed = false;
   const guard = (listen: () => void): void => {
@@ -151,8 +148,8 @@ function guarded({ push, complete }: AnswerListener, { services }: RequestScope)
 }
 
 /**
- * Archives when a stream has ended, however it did, so that array and answer are one write. It is
- * waited for from the beginning on: a caller who leaves takes with it what is not.
+ * Archives when the stream ends, however it ends, so that messages and answer are one write.
+ * `waitUntil` is called now, because after the caller leaves it would be too late.
  */
 function archiveAtEnd(
   archive: ArchiveRequest,
@@ -189,17 +186,17 @@ async function relayWhole(
 }
 
 interface ReadAnswer {
-  /** The last one. */
+  /** The last answer. */
   readonly answer: UpstreamAnswer;
   /**
-   * What the caller gets: a stream of what is too long to be read; undefined where a further round
-   * was refused.
+   * The caller's body. A stream if it is too long to be read; undefined if a further round was
+   * refused.
    */
   readonly body: Uint8Array | ReadableStream<Uint8Array> | undefined;
   readonly answers: JoinedAnswers | undefined;
 }
 
-/** An answer with all its rounds. @throws ApiError when one has no answer, or breaks off */
+/** An answer with all its rounds. @throws ApiError if one has no answer, or breaks off */
 async function readRounds(
   first: UpstreamAnswer,
   format: AnswerFormat,
@@ -220,12 +217,12 @@ async function readRounds(
   }
 }
 
-/** @param join of the protocol */
+/** @param join from the protocol */
 function joining<Joined>({ tools, rounds, wish }: Retrieval, join: Joining<Joined>): Joined {
   return join(tools.names, () => rounds.isOpen, wish?.isAsked);
 }
 
-/** Status and headers of an answer, with the report's. */
+/** Status and headers of the answer, with those of the report. */
 function headOf(
   { response }: UpstreamAnswer,
   report: Report,
@@ -250,15 +247,15 @@ function reportWith(report: Report, rounds: Rounds | undefined, counted: JoinedA
   };
 }
 
-/** An answer that calls tools goes on with its round. */
+/** Hands the closing text to rolling memory, in the background. */
 function rememberAll({ remember }: MadeView, text: string | undefined, { waitUntil }: RequestScope): void {
   if (remember && text !== undefined) waitUntil(remember(text));
 }
 
 /**
- * The whole of an answer, or a stream of one that is too long to be read.
+ * Reads an answer completely; a stream if it is too long for that.
  *
- * @throws ApiError when it breaks off
+ * @throws ApiError if it breaks off
  */
 async function readAnswer(
   answer: UpstreamAnswer,
@@ -271,7 +268,7 @@ async function readAnswer(
   return body;
 }
 
-/** The whole of an answer that must be read. @throws ApiError when it breaks off, or is too long */
+/** Reads an answer completely. @throws ApiError if it breaks off or is too long */
 async function readWhole(answer: UpstreamAnswer, scope: RequestScope): Promise<Uint8Array> {
   const body = await readAnswer(answer, scope);
   if (body instanceof Uint8Array) return body;
@@ -279,7 +276,7 @@ async function readWhole(answer: UpstreamAnswer, scope: RequestScope): Promise<U
   throw answerTooLarge();
 }
 
-/** What the caller is told of an error behind the first byte. */
+/** The error that the caller gets for a failure after the first byte. */
 export function told(error: unknown, { services }: RequestScope): ApiError {
   if (error instanceof ApiError) return error;
   const { name } = Object(error);

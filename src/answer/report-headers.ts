@@ -1,11 +1,11 @@
 /**
- * The report as headers (docs/design.md#4-what-the-caller-gets). Only closed codes and numbers
- * stand there, never a caller's text.
+ * The report as headers (docs/design.md#4-what-the-caller-gets). They hold only closed codes and
+ * numbers, never a caller's text.
  */
 import type { Report } from '../memory/plan/report.ts';
 import type { Timings } from '../request/timings.ts';
 
-/** Sets the headers of a report on an answer. */
+/** Sets the report's headers on an answer. */
 export function setReportHeaders(headers: Headers, report: Report, timings: Timings): void {
   const applied = report.applied_edits.map((edit) => edit.type).join(',') || 'none';
   headers.set('x-memory-mode', report.mode);

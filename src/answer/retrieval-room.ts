@@ -1,33 +1,33 @@
-/** How much of a model's window is left to what it fetches: a request that fits goes on fitting. */
+/** How many tokens retrieval may add, so that the request still fits the model's window. */
 import type { Report } from '../memory/plan/report.ts';
 import { budgetsOf, type EditingStrategy } from '../memory/strategy/strategy.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { type LearnedLimit, roomIn } from '../upstream/learned-limits.ts';
 
 /**
- * What is left to an answer that the caller has not limited, in tokens, and as a share of the
- * window at the most.
+ * Tokens reserved for an answer that the caller has not limited, and their largest share of the
+ * window.
  */
 const ANSWER_TOKENS = 4_000;
 const ANSWER_SHARE = 0.25;
-/** What is taken of the rest: the upstream's tokenizer may count more than ours. */
+/** Share of the rest that is used, since the upstream's tokenizer may count more than ours. */
 const TAKEN = 0.9;
 
-/** A request that went up. */
+/** A request as it was sent. */
 export interface SentRequest {
   readonly request: Pick<ModelRequest, 'model' | 'answerTokens'>;
   readonly body: Uint8Array;
   readonly report: Report;
-  /** Tokens that went up beside the view. */
+  /** Tokens sent outside of the view. */
   readonly beside: number;
-  /** Counts the view where it fitted by its bytes, so that nobody has counted it. */
+  /** Counts the view, if its byte count was small enough not to need it before. */
   count(): Promise<Report>;
 }
 
 /**
- * The room in tokens; not above 0 where there is none.
+ * The room in tokens; 0 or less if there is none.
  *
- * @param limit what the upstream is known to take
+ * @param limit what the upstream is known to accept
  */
 export async function retrievalRoom(
   sent: SentRequest,
@@ -41,7 +41,7 @@ export async function retrievalRoom(
   return Math.floor((most - (await tokensOf(sent, most))) * TAKEN);
 }
 
-/** A count is at most the number of bytes: where these are few, it is not needed. */
+/** A token count is at most the number of bytes, so a short body is not counted. */
 async function tokensOf({ body, report, beside, count }: SentRequest, most: number): Promise<number> {
   if (!report.tokens && body.length <= most / 2) return body.length;
   const { tokens } = report.tokens ? report : await count();

@@ -1,6 +1,5 @@
 /**
- * What was removed, as it is fetched: the refs of one tenant. What is fetched is in use, and its
- * age begins anew.
+ * Opens a tenant's refs for retrieval. Reading a ref counts as a use, which renews its retention.
  */
 import { logCaught } from '../log.ts';
 import type { Services } from '../request/services.ts';
@@ -26,7 +25,7 @@ export function shelfOf(tenant: Tenant, services: Services, waitUntil: WaitUntil
   };
 }
 
-/** What fails here is done when the ref is fetched again. */
+/** Notes a use of a ref. A failure is only logged; the next read tries again. */
 async function noteRead(
   ref: string,
   uploaded: number,

@@ -1,6 +1,6 @@
 /**
- * What the rounds of one request answer from: the refs that its view names, and its conversation's
- * archive.
+ * What the retrieval rounds of one request answer from: the refs that its view names, and its
+ * conversation's archive.
  */
 
 import { logCaught } from '../log.ts';
@@ -14,7 +14,7 @@ import { archiveWithArray } from './archive.ts';
 import { retrievalRoom, type SentRequest } from './retrieval-room.ts';
 import { shelfOf } from './shelf.ts';
 
-/** @param sent with tools of ours */
+/** @param sent a request with tools of ours */
 export async function startRounds(
   sent: Omit<SentRequest, 'request'>,
   tools: OfferedTools,

@@ -1,4 +1,4 @@
-/** Bodies of the upstream that are passed on as they come. */
+/** Upstream bodies that are passed on unread. */
 
 import { upstreamError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
@@ -7,7 +7,7 @@ import { type BodyRelay, relayBody, relayEarly } from '../upstream/body.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { isDecoded, responseHeaders } from '../upstream/request.ts';
 
-/** The limits of a body, whose breaking off is logged. */
+/** The time limits of a body. One that breaks off is logged. */
 export function bodyRelay({ config, log }: Pick<Services, 'config' | 'log'>): BodyRelay {
   return {
     idleMs: config.idleTimeoutMs,
@@ -16,10 +16,10 @@ export function bodyRelay({ config, log }: Pick<Services, 'config' | 'log'>): Bo
 }
 
 /**
- * The body of an answer, byte for byte. A stream of events goes at once, since its first one may be
- * long in coming; of any other body the first byte is waited for.
+ * The body of an answer, byte for byte. An event stream is passed on at once, since its first event
+ * may take long; for any other body this waits for the first byte.
  *
- * @throws ApiError when no byte comes: `upstream_timeout` or `upstream_unreachable`
+ * @throws ApiError if no byte comes: `upstream_timeout` or `upstream_unreachable`
  */
 export async function unreadBody(
   answer: UpstreamAnswer,
@@ -32,18 +32,18 @@ export async function unreadBody(
   return body && withLength(body, answer.response.headers);
 }
 
-/** The runtime sends a length along only with a stream that knows its own. */
+/** The runtime sends `content-length` only with a stream of known length. */
 function withLength(body: ReadableStream<Uint8Array>, headers: Headers): ReadableStream<Uint8Array> {
   const length = headers.get('content-length');
   if (length === null || (headers.has('content-encoding') && isDecoded(headers))) return body;
   const { readable, writable } = new FixedLengthStream(Number(length));
-  // What breaks off breaks this one too, and is logged there.
+  // Errors propagate to `readable`, and are logged by the relay.
   body.pipeTo(writable).catch(() => undefined);
   return readable;
 }
 
 /**
- * An answer as it came, for requests that are no business of ours.
+ * Passes on an answer that Precis does not look into.
  *
  * @throws ApiError as `unreadBody`
  */
