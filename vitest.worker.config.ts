@@ -2,7 +2,9 @@ import { cloudflareTest } from '@cloudflare/vitest-pool-workers';
 import { defineConfig } from 'vitest/config';
 
 /** Files whose tests count what their tenant has: these have a Worker and storage of their own. */
-const ALONE = ['conversations', 'revoked-keys', 'retention'].map((name) => `test/worker/${name}.test.ts`);
+const ALONE = ['conversations/conversations', 'tenants/revoked-keys', 'tenants/retention'].map(
+  (name) => `test/worker/${name}.test.ts`,
+);
 
 const cloudflare = () =>
   cloudflareTest({

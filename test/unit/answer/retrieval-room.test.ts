@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import { retrievalRoom } from '../../../src/answer/retrieval-room.ts';
+import { idleReport, type Report } from '../../../src/memory/plan/report.ts';
+import { type EditingStrategy, edits, parseStrategy } from '../../../src/memory/strategy/strategy.ts';
+import { readChatRequest } from '../../../src/protocol/chat/request.ts';
+import { type OfferedTools, offerTools } from '../../../src/view/offer-tools.ts';
+import { tenant } from '../../support/view-of.ts';
+
+function strategyOf(more: object = {}): EditingStrategy {
+  const read = parseStrategy({ mode: 'compact', compact_retrieval: 'tool', ...more });
+  if (!read.ok || !edits(read.value)) throw new Error('a strategy was written');
+  return read.value;
+}
+
+const counted = (after: number): Report => ({
+  ...idleReport('compact', 'request'),
+  tokens: { before: after, after, budget: null, window: 10_000 },
+});
+
+describe('the room for what a model fetches', () => {
+  const strategy = strategyOf({ context_window_tokens: 10_000 });
+  const room = (sent: {
+    report?: Report;
+    bytes?: number;
+    answerTokens?: number;
+    beside?: number;
+    limit?: { tokens: number; withAnswer: boolean };
+    count?: () => Promise<Report>;
+  }) => {
+    const {
+      report = idleReport('compact', 'request'),
+      bytes = 1_000,
+      answerTokens = 1_000,
+      beside = 0,
+    } = sent;
+    const { count = () => Promise.reject(new Error('counted')) } = sent;
+    const request = { model: 'x', answerTokens };
+    return retrievalRoom(
+      { request, body: new Uint8Array(bytes), report, beside, count },
+      strategy,
+      sent.limit,
+    );
+  };
+
+  it('is what the window leaves behind view and answer, with something to spare', async () => {
+    expect(await room({ report: counted(4_000), beside: 500 })).toBe((10_000 - 1_000 - 4_500) * 0.9);
+  });
+
+  it('takes the bytes for the tokens where they are few, and counts where they are not', async () => {
+    expect(await room({ bytes: 2_000 })).toBe((10_000 - 1_000 - 2_000) * 0.9);
+    expect(await room({ bytes: 20_000, count: async () => counted(4_000) })).toBe(
+      (10_000 - 1_000 - 4_000) * 0.9,
+    );
+  });
+
+  it('is less where the upstream has said that it takes less', async () => {
+    const report = counted(2_000);
+    expect(await room({ report, limit: { tokens: 5_000, withAnswer: true } })).toBe(
+      (5_000 - 1_000 - 2_000) * 0.9,
+    );
+    expect(await room({ report, limit: { tokens: 5_000, withAnswer: false } })).toBe((5_000 - 2_000) * 0.9);
+  });
+
+  it('leaves an answer its place that nobody has limited', async () => {
+    expect(await room({ report: counted(4_000), answerTokens: 0 })).toBe((10_000 - 2_500 - 4_000) * 0.9);
+  });
+
+  it('is none where the view fills the window', async () => {
+    expect(await room({ report: counted(12_000) })).toBeLessThan(0);
+  });
+});
+
+describe('the tools that a request is offered', () => {
+  const offered = (count: number, more: object = {}): OfferedTools | 'off' | undefined => {
+    const tools = Array.from({ length: count }, (_, at) => ({
+      type: 'function',
+      function: { name: `t${at}` },
+    }));
+    const body = JSON.stringify({ messages: [{ role: 'user', content: 'Go.' }], tools });
+    const read = readChatRequest(new TextEncoder().encode(body));
+    if (!read.ok) throw new Error(read.reason.message);
+    return offerTools(read.value, strategyOf(more), tenant);
+  };
+  const names = (tools: OfferedTools | 'off' | undefined): unknown =>
+    typeof tools === 'object' ? [...tools.names] : tools;
+
+  it('are as many as may stand beside the caller’s, or none', () => {
+    expect(names(offered(127))).toEqual(['retrieve_ref']);
+    expect(names(offered(128))).toBe('off');
+    expect(names(offered(126, { archive: true }))).toEqual(['retrieve_ref', 'search_memory']);
+    expect(names(offered(127, { archive: true }))).toBe('off');
+  });
+
+  it('are none where no round is allowed', () => {
+    expect(names(offered(1, { retrieval_max_rounds: 0 }))).toBeUndefined();
+  });
+
+  it('avoid the names of custom tools', () => {
+    const tools = [{ type: 'custom', custom: { name: 'retrieve_ref' } }];
+    const body = JSON.stringify({ messages: [{ role: 'user', content: 'Go.' }], tools });
+    const read = readChatRequest(new TextEncoder().encode(body));
+    expect(read.ok && names(offerTools(read.value, strategyOf(), tenant))).toEqual(['precis_retrieve_ref']);
+  });
+});

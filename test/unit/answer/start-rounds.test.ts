@@ -1,0 +1,57 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { startRounds } from '../../../src/answer/start-rounds.ts';
+import type { Log } from '../../../src/log.ts';
+import { idleReport } from '../../../src/memory/plan/report.ts';
+import { parseStrategy } from '../../../src/memory/strategy/strategy.ts';
+import { readChatRequest } from '../../../src/protocol/chat/request.ts';
+import type { Call } from '../../../src/request/call.ts';
+import type { RequestScope } from '../../../src/request/scope.ts';
+import type { OfferedTools } from '../../../src/view/offer-tools.ts';
+import { counter, tenant } from '../../support/view-of.ts';
+
+const ref = tenant.refs.name('the content', () => 'the content');
+
+const never = () => new Promise<never>(() => undefined);
+
+/** The answerer of a request for which no storage answers. */
+async function silentAnswerer(log: Log) {
+  const strategy = parseStrategy({ mode: 'compact', compact_retrieval: 'tool', archive: true });
+  const body = new TextEncoder().encode(`{"messages":[{"role":"user","content":"ref=${ref}"}]}`);
+  const read = readChatRequest(body);
+  if (!read.ok || !strategy.ok) throw new Error('a request was written');
+  const tools = { strategy: strategy.value, search: 'search_memory' } as OfferedTools;
+  const scope = {
+    services: {
+      log,
+      limits: { of: () => undefined },
+      // Whichever method is called.
+      conversation: () => new Proxy({}, { get: () => never }),
+      bucket: { get: never },
+    },
+    caller: { tenant, account: {} },
+    learned: { counting: async () => ({ counter }) },
+  } as unknown as RequestScope;
+  const owner = { conversation: 'c', user: undefined, off: [] };
+  const report = idleReport('compact', 'request');
+  const count = () => Promise.reject(new Error('counted'));
+  const call = { request: read.value, owner, scope } as unknown as Call;
+  return (await startRounds({ body, report, beside: 0, count }, tools, call)).answerer;
+}
+
+afterEach(() => void vi.useRealTimers());
+
+describe('a model that waits for storage', () => {
+  it.each([
+    // Three of them for the request's own array.
+    ['search_memory', { query: 'pears' }, 8_000, 'The archive does not answer at the moment.'],
+    ['retrieve_ref', { ref }, 5_000, 'Storage does not answer at the moment.'],
+  ])('F30: is told so in time, and the log why: %s', async (name, args, ms, words) => {
+    const log = vi.fn<Log>();
+    const answerer = await silentAnswerer(log);
+    vi.useFakeTimers();
+    const result = answerer.answer({ id: 'a', name, arguments: JSON.stringify(args) });
+    await vi.advanceTimersByTimeAsync(ms);
+    expect(await result).toContain(words);
+    expect(log).toHaveBeenCalledWith('warn', expect.any(String), { code: 'store_failed', error: 'Error' });
+  });
+});

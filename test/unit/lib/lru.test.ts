@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import { Lru, TenantLru } from '../../../src/lib/lru.ts';
+
+describe('a cache under a bound in bytes', () => {
+  const keys = (count: number) => Array.from({ length: count }, (_, index) => `key ${index}`);
+
+  it('F3: holds few large values and many small ones', () => {
+    const keptOf = (size: number): number => {
+      const lru = new Lru<string>({ bytes: 1_000_000, sizeOf: (value) => value.length });
+      for (const key of keys(2_000)) lru.set(key, 'x'.repeat(size));
+      return keys(2_000).filter((key) => lru.get(key) !== undefined).length;
+    };
+    expect(keptOf(10)).toBe(2_000);
+    expect(keptOf(10_000)).toBeLessThanOrEqual(100);
+    expect(keptOf(10_000)).toBeGreaterThanOrEqual(49);
+  });
+
+  it('F3: counts the keys, and takes no entry that is larger than half of the bound', () => {
+    const lru = new Lru<number>({ bytes: 100_000 });
+    lru.set('small', 1);
+    lru.set('k'.repeat(30_000), 2);
+    expect(lru.get('k'.repeat(30_000))).toBeUndefined();
+    expect(lru.get('small')).toBe(1);
+    for (const key of keys(100)) lru.set(key.padEnd(1_000), 3);
+    expect(lru.get('small')).toBeUndefined();
+  });
+
+  it('F3: replaces a value by one that is too large to be kept, and knows neither', () => {
+    const lru = new Lru<string>({ bytes: 10_000, sizeOf: (value) => value.length });
+    lru.set('key', 'short');
+    lru.set('key', 'x'.repeat(20_000));
+    expect(lru.get('key')).toBeUndefined();
+  });
+
+  it('F3: counts what was replaced or deleted no more', () => {
+    const lru = new Lru<string>({ bytes: 20_000, sizeOf: (value) => value.length });
+    lru.set('kept', 'x');
+    for (let time = 0; time < 100; time++) lru.set('replaced', 'x'.repeat(1_000));
+    for (const key of keys(100)) {
+      lru.set(key, 'x'.repeat(1_000));
+      lru.delete(key);
+    }
+    expect(lru.get('kept')).toBe('x');
+    expect(lru.get('replaced')).toBeDefined();
+  });
+});
+
+describe('a cache of many tenants', () => {
+  it('F7: gives a tenant nothing that another one has put in', () => {
+    const lru = new TenantLru<number>({ bytes: 10_000 });
+    lru.of('a').set('key', 1);
+    expect(lru.of('b').get('key')).toBeUndefined();
+    expect(lru.of('b').remember('key', () => 2)).toBe(2);
+    lru.of('b').delete('key');
+    expect(lru.of('a').get('key')).toBe(1);
+  });
+
+  it('F7: has one bound for all tenants, however many they are', () => {
+    const lru = new TenantLru<number>({ bytes: 100_000 });
+    const tenants = Array.from({ length: 5_000 }, (_, index) => `tenant ${index}`);
+    for (const tenant of tenants) lru.of(tenant).set('key', 1);
+    const kept = tenants.filter((tenant) => lru.of(tenant).get('key') !== undefined).length;
+    expect(kept).toBeGreaterThan(50);
+    expect(kept).toBeLessThan(500);
+  });
+});

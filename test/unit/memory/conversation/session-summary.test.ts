@@ -1,0 +1,141 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readHistory } from '../../../../src/memory/conversation/history.ts';
+import { findEcho, SHADOW_LINE, writeBlock } from '../../../../src/memory/conversation/session-summary.ts';
+import { neutralize } from '../../../../src/summary/text/headings.ts';
+import { conversation } from '../../../support/arbitrary-conversation.ts';
+import { assistant, calls, read, result, step, system, user } from '../../../support/chat.ts';
+import { stranger, tenant } from '../../../support/view-of.ts';
+
+const REF = tenant.refs.name('a transcript', () => 'a transcript');
+const BLOCK = writeBlock('What was.', REF, [0, 41]);
+const pair = [user(SHADOW_LINE), assistant(BLOCK)];
+
+const echoOf = (...messages: Record<string, unknown>[]) => findEcho(read(messages), tenant.refs);
+
+describe('a summary that comes back', () => {
+  it('is found as a pair, directly after the preamble', () => {
+    const echo = { first: 0, last: 1, text: 'What was.', ref: REF, length: BLOCK.length };
+    expect(echoOf(...pair, user('go on'))).toEqual(echo);
+    expect(echoOf(system('s'), ...pair)).toEqual({ ...echo, first: 1, last: 2 });
+    expect(echoOf(system('s'), { role: 'developer', content: 'd' }, ...pair)).toMatchObject({ first: 2 });
+  });
+
+  it('is found as the opening of a user message, which goes on behind it', () => {
+    const opening = `${BLOCK}\n\n`;
+    expect(echoOf(user(`${opening}Mend it.`))).toMatchObject({ first: 0, last: 0, length: opening.length });
+    expect(echoOf(user(BLOCK))).toMatchObject({ text: 'What was.', length: BLOCK.length });
+    const parts = [
+      { type: 'text', text: BLOCK },
+      { type: 'text', text: 'Mend it.' },
+    ];
+    expect(echoOf(system('s'), user(parts))).toMatchObject({ first: 1, last: 1, length: BLOCK.length });
+  });
+
+  it('is the text that was written, whatever that holds', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (text, request) => {
+        const harmless = neutralize(text);
+        const block = writeBlock(harmless, REF, [0, 7]);
+        expect(echoOf(user(SHADOW_LINE), assistant(block))?.text).toBe(harmless);
+        const opened = echoOf(user(`${block}\n\n${request}`));
+        expect(opened?.text).toBe(harmless);
+        expect(`${block}\n\n${request}`.slice(opened?.length)).toBe(request);
+      }),
+      { endOnFailure: true },
+    );
+  });
+
+  it.each<[string, Record<string, unknown>[]]>([
+    ['stands later', [user('a'), assistant('b'), ...pair]],
+    ['opens a later message', [user('a'), assistant('b'), user(BLOCK)]],
+    ['stands behind an assistant message', [assistant('Hello!'), ...pair]],
+    ['is in a system message', [system(BLOCK), user('a')]],
+    ['is not the first text of its message', [user(`Look: ${BLOCK}`)]],
+    [
+      'stands in the second part',
+      [
+        user([
+          { type: 'text', text: 'a' },
+          { type: 'text', text: BLOCK },
+        ]),
+      ],
+    ],
+    ['is an answer to another question', [user('What was?'), assistant(BLOCK)]],
+    ['is an answer that goes on', [user(SHADOW_LINE), assistant(`${BLOCK}\n\nAnd more.`)]],
+    [
+      'is an answer that calls tools',
+      [user(SHADOW_LINE), { ...calls(['1', 'f']), content: BLOCK }, result('1', 'x')],
+    ],
+    ['is asked for, and not there', [user(SHADOW_LINE)]],
+    ['is asked for, and not given', [user(SHADOW_LINE), assistant('I don’t know.')]],
+    ['names no ref', [user(SHADOW_LINE), assistant(writeBlock('What was.', undefined, [0, 41]))]],
+    [
+      'names a ref that nobody made',
+      [user(SHADOW_LINE), assistant(writeBlock('What was.', `ref_${'a'.repeat(26)}`, [0, 41]))],
+    ],
+    ['is not closed', [user(BLOCK.replace('</session_summary>', ''))]],
+    ['goes on in the line of its end', [user(`${BLOCK} and more`)]],
+    ['has its end in the line of its text', [user(BLOCK.replace('\n</', '</'))]],
+    ['covers nothing that can be said', [user(BLOCK.replace('0-41', 'all'))]],
+  ])('is none when it %s', (_, messages) => {
+    expect(echoOf(...messages)).toBeUndefined();
+  });
+
+  it('is none for another tenant, and for a caller who is none', () => {
+    expect(findEcho(read(pair), stranger.refs)).toBeUndefined();
+    expect(findEcho(read(pair), undefined)).toBeUndefined();
+    expect(findEcho([], tenant.refs)).toBeUndefined();
+  });
+});
+
+describe('a conversation behind a summary that came back', () => {
+  const rest = [user('a'), ...step('1', 'f', 'x'), assistant('b'), user('c')];
+  const history = (messages: Record<string, unknown>[]) => {
+    const list = read(messages);
+    return readHistory(list, [], findEcho(list, tenant.refs));
+  };
+
+  it('has a unit of its own for the pair, and no turn', () => {
+    const { units, turns } = history([system('s'), ...pair, ...rest]);
+    expect(units.map(({ kind, first, last }) => [kind, first, last])).toEqual([
+      ['summary', 1, 2],
+      ['user', 3, 3],
+      ['assistant', 4, 5],
+      ['assistant', 6, 6],
+      ['user', 7, 7],
+    ]);
+    expect(turns).toEqual([1, 4]);
+  });
+
+  it('begins a turn with the request that the summary opens', () => {
+    const { units, turns } = history([user(`${BLOCK}\n\nMend it.`), ...step('1', 'f', 'x')]);
+    expect(units.map(({ kind }) => kind)).toEqual(['user', 'assistant']);
+    expect(turns).toEqual([0]);
+  });
+
+  it('has turns, units and request points where it has them without the pair', () => {
+    fc.assert(
+      fc.property(conversation, ({ messages }) => {
+        const at = messages.findIndex(({ role }) => role === 'user');
+        const list = read([...messages.slice(0, at), ...pair, ...messages.slice(at)]);
+        const prefixes = ['Observation:'];
+        const echoed = readHistory(list, prefixes, findEcho(list, tenant.refs));
+        const plain = readHistory(read(messages), prefixes);
+        const shift = (index: number): number => (index < at ? index : index + 2);
+        expect(echoed.units.slice(1).map(({ kind, first, last, step }) => [kind, first, last, step])).toEqual(
+          plain.units.map(({ kind, first, last, step }) => [kind, shift(first), shift(last), step]),
+        );
+        expect(echoed.turns).toEqual(plain.turns.map((unit) => unit + 1));
+        expect(echoed.requestPoints).toEqual(
+          plain.requestPoints.map(({ messages, units, turns }) => ({
+            messages: messages + 2,
+            units: units + 1,
+            turns,
+          })),
+        );
+      }),
+      { endOnFailure: true },
+    );
+  });
+});

@@ -1,0 +1,24 @@
+/** What an isolate can hold: 128 MB, for the requests of all its tenants. */
+import { describe, expect, it } from 'vitest';
+import { underHeap } from '../../../support/under-heap.ts';
+
+const TO_THE_END = { code: 0, output: '' };
+
+/** At the same time: each is a process of its own, and this one waits. */
+describe.concurrent('a small heap', { timeout: 300_000 }, () => {
+  it.each([
+    'compacts, offloads and collects the ledger of a body of distinct ids',
+    'weighs a body of parts with distinct keys',
+    'reads arguments of millions of values',
+  ])('F2: %s, of 16 MiB', async (work) => {
+    expect(await underHeap(100, work)).toEqual(TO_THE_END);
+  });
+
+  it('F3: holds no text that was counted', async () => {
+    expect(await underHeap(64, 'counts many texts')).toEqual(TO_THE_END);
+  });
+
+  it('F3: holds no output that begins like a marker', async () => {
+    expect(await underHeap(64, 'reads many outputs that begin like a marker')).toEqual(TO_THE_END);
+  });
+});

@@ -1,0 +1,227 @@
+/**
+ * Results that come after the model was asked again: what a view once left out does not return, and
+ * pairs stay whole.
+ */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { messagesOf as messagesIn, readHistory } from '../../../../src/memory/conversation/history.ts';
+import { createContentFacts } from '../../../../src/memory/edits/compact.ts';
+import { createWrittenPreviews } from '../../../../src/memory/edits/preview.ts';
+import { plan } from '../../../../src/memory/plan/plan.ts';
+import type { MemoryStrategyRequest } from '../../../../src/memory/strategy/strategy.ts';
+import {
+  type AutoRequest,
+  autoOptions,
+  autoStrategy,
+  type ConversationBody,
+  lateConversation,
+  lateRichConversation,
+  strategy,
+} from '../../../support/arbitrary-conversation.ts';
+import {
+  assistant,
+  body,
+  calls,
+  lines,
+  type Message,
+  read as readMessages,
+  result,
+  step,
+  user,
+} from '../../../support/chat.ts';
+import { brokenLaws, brokenPrefix, callersOf } from '../../../support/laws.ts';
+import {
+  counter,
+  messagesOf,
+  strategyOf,
+  type Viewed,
+  type ViewOptions,
+  viewOf,
+  viewsOf,
+} from '../../../support/view-of.ts';
+
+const RUNS = { numRuns: 80, endOnFailure: true };
+
+type Case = [body: ConversationBody, input: MemoryStrategyRequest, options: ViewOptions];
+
+const CASES: [modes: string, views: fc.Arbitrary<Case>][] = [
+  ['every mode but auto', fc.tuple(lateConversation, strategy, fc.constant({}))],
+  ...[false, true].map((retrieval): (typeof CASES)[number] => [
+    retrieval ? 'auto with retrieval' : 'auto',
+    fc.tuple(fc.oneof(lateConversation, lateRichConversation), autoStrategy, autoOptions(retrieval)),
+  ]),
+];
+
+/**
+ * Messages with a call that a further result has been given to since an earlier request, and all
+ * results of theirs. A unit comes back whole, so what stands in one with such a result does too.
+ */
+function recalled(earlier: Viewed, later: Viewed): ReadonlySet<number> {
+  const { history } = later.plan;
+  const { callers } = callersOf(history);
+  const before = callersOf(earlier.plan.history);
+  const called = new Set(
+    [...callers].flatMap(([message, call]) =>
+      message >= earlier.request.messages.length && !before.open.has(call) ? [call] : [],
+    ),
+  );
+  const results = [...callers].flatMap(([message, call]) => (called.has(call) ? [message] : []));
+  const back = new Set([...called, ...results]);
+  return new Set(
+    history.units
+      .map((unit) => messagesIn(history, unit))
+      .filter((messages) => messages.some((message) => back.has(message)))
+      .flat(),
+  );
+}
+
+/** What the later of two views shows although the earlier one did not. */
+function returned(earlier: Viewed, later: Viewed): string[] {
+  const expected = recalled(earlier, later);
+  // A summary that is no shorter any more than what it stands for gives way to it.
+  const recalls = [...expected].some((message) => earlier.view.dropped.has(message));
+  if (recalls && later.report.frontier.moved && !later.view.summary) return [];
+  return [...earlier.view.dropped].flatMap((message) => {
+    if (later.view.dropped.has(message)) return [];
+    if (expected.has(message) && later.report.frontier.moved) return [];
+    return [`message ${message} was left out, and is shown again`];
+  });
+}
+
+describe.each(CASES)('late results in %s', (_, planned) => {
+  it('F25: leave out for good what a view once left out', () => {
+    let leftOut = 0;
+    fc.assert(
+      fc.property(planned, ([body, input, options]) => {
+        let earlier: Viewed | undefined;
+        // What exceeds the window is looked at once more at the last request point, and that move
+        // does not stay.
+        const { context_window_tokens: _, ...roomy } = input as AutoRequest;
+        for (const viewed of viewsOf(body, roomy, options)) {
+          if (earlier) expect(returned(earlier, viewed)).toEqual([]);
+          if (viewed.view.dropped.size > 0 && viewed.plan.history.bonds.length > 0) leftOut++;
+          earlier = viewed;
+        }
+      }),
+      RUNS,
+    );
+    expect(leftOut).toBeGreaterThan(20);
+  });
+
+  it('F25: keep all laws at every request', () => {
+    fc.assert(
+      fc.property(planned, ([body, input, options]) => {
+        for (const viewed of viewsOf(body, input, options)) expect(brokenLaws(viewed)).toEqual([]);
+      }),
+      RUNS,
+    );
+  });
+
+  it('F25: extend the view of the request before, unless the frontier moved, and never move it back', () => {
+    fc.assert(
+      fc.property(planned, ([body, input, options]) => {
+        let earlier: Viewed | undefined;
+        for (const viewed of viewsOf(body, input, options)) {
+          if (earlier) {
+            expect(brokenPrefix(earlier, viewed)).toEqual([]);
+            expect(viewed.report.frontier.unit).toBeGreaterThanOrEqual(earlier.report.frontier.unit);
+          }
+          earlier = viewed;
+        }
+      }),
+      RUNS,
+    );
+  });
+
+  it('F25: have their tokens counted as they are when the view comes back', () => {
+    fc.assert(
+      fc.property(planned, ([body, input, options]) => {
+        const viewed = viewOf(body, input, options);
+        const again = viewOf({ ...body, messages: messagesOf(viewed) }, { mode: 'compact' }, options);
+        const error = (viewed.report.tokens?.after ?? 0) - (again.report.tokens?.before ?? 0);
+        const { summary, trim } = viewed.view;
+        expect(Math.abs(error)).toBeLessThanOrEqual(summary?.form === 'request' || trim ? 2 : 0);
+      }),
+      RUNS,
+    );
+  });
+});
+
+const turnsOf = (count: number, from = 0): Message[] =>
+  Array.from({ length: count }, (_, at) => [
+    user(`question ${from + at}`),
+    ...step(`c_${from + at}`, 'search', lines(6, `row ${from + at}`)),
+    assistant(`answer ${from + at}`),
+  ]).flat();
+
+describe('a call that waits for its result', () => {
+  const early = [user('begin'), calls(['slow', 'search']), assistant('meanwhile'), ...turnsOf(8)];
+
+  it('F25: stays in a trimmed view alone, and what is gone stays gone when the result comes', () => {
+    const input = { mode: 'trim', max_turns: 4, keep_last_n_turns: 1 } as const;
+    const before = viewOf(body([...early, user('last')]), input);
+    const late = [...early, user('last'), assistant('yes'), result('slow', 'at last')];
+    const after = viewOf(body(late), input);
+
+    expect(messagesOf(before)).toContainEqual(calls(['slow', 'search']));
+    expect(messagesOf(after)).toEqual([...messagesOf(before), ...late.slice(-2)]);
+    expect(after.report.frontier).toEqual({ ...before.report.frontier, moved: false });
+  });
+
+  it.each(['jump', 'slide'] as const)(
+    'F25: goes with its result once both are behind the frontier, by %s',
+    (frontier) => {
+      const input = { mode: 'trim', max_turns: 4, keep_last_n_turns: 1, frontier } as const;
+      const messages = [...early, result('slow', 'at last'), ...turnsOf(8, 8), user('last')];
+      const sent = messagesOf(viewOf(body(messages), input));
+      expect(sent.filter(({ tool_calls: made }) => JSON.stringify(made)?.includes('slow'))).toEqual([]);
+      expect(sent.filter(({ tool_call_id: id }) => id === 'slow')).toEqual([]);
+    },
+  );
+
+  it('F25: stays beside a summary', () => {
+    const input = {
+      mode: 'summarize',
+      context_limit: 4,
+      keep_last_n_turns: 1,
+      summary_max_tokens: 64,
+    } as const;
+    const sent = messagesOf(viewOf(body([...early, user('last')]), input));
+    expect(sent).toHaveLength(4);
+    expect(sent[2]).toEqual(calls(['slow', 'search']));
+  });
+
+  it.each(['trim', 'summarize', 'auto'] as const)(
+    'F25: keeps the replay of %s nearly linear in the units, however many wait',
+    (mode) => {
+      const asking = (count: number): Message[] =>
+        Array.from({ length: count }, (_, at) => [user(`q ${at}`), calls([`open_${at}`, 'search'])]).flat();
+      const reads = (count: number): number => {
+        let read = 0;
+        const history = readHistory(readMessages(asking(count)));
+        const units = new Proxy(history.units, {
+          get(target, key) {
+            if (typeof key === 'string' && /^\d+$/.test(key)) read++;
+            return Reflect.get(target, key);
+          },
+        });
+        const request = {
+          history: { ...history, units },
+          model: 'gpt-4.1',
+          toolTokens: 0,
+          answerTokens: 0,
+          force: false,
+        };
+        plan(strategyOf({ mode, token_budget: 50 }), request, {
+          counter,
+          refs: undefined,
+          digest: (text) => text,
+          facts: createContentFacts(),
+          previews: createWrittenPreviews(),
+        });
+        return read;
+      };
+      expect(reads(1_600)).toBeLessThan(6 * reads(400));
+    },
+  );
+});

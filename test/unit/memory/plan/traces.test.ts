@@ -1,0 +1,20 @@
+import { describe, expect, it } from 'vitest';
+import { brokenLaws, brokenPrefix } from '../../../support/laws.ts';
+import { requestsOf, sampleTraces } from '../../../support/traces.ts';
+import { type Viewed, viewOf } from '../../../support/view-of.ts';
+import { optionsOf, STRATEGIES } from '../../../traces/strategies.ts';
+
+describe.each(Object.entries(STRATEGIES))('recorded conversations under %s', (name, strategy) => {
+  it.each(sampleTraces().map((trace) => [trace.id, trace] as const))(
+    '%s keeps the laws at every request',
+    (_, trace) => {
+      let earlier: Viewed | undefined;
+      for (const request of requestsOf(trace)) {
+        const viewed = viewOf(request, strategy, optionsOf(name));
+        expect([...brokenLaws(viewed), ...(earlier ? brokenPrefix(earlier, viewed) : [])]).toEqual([]);
+        earlier = viewed;
+      }
+      expect(earlier).toBeDefined();
+    },
+  );
+});

@@ -1,0 +1,238 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { MemoryStrategyRequest } from '../../../../src/memory/strategy/strategy.ts';
+import {
+  type AutoRequest,
+  autoOptions,
+  autoStrategy,
+  brokenConversation,
+  brokenRichConversation,
+  type ConversationBody,
+  conversation,
+  richConversation,
+  strategy,
+  withoutRepeats,
+} from '../../../support/arbitrary-conversation.ts';
+import { brokenLaws, brokenPrefix } from '../../../support/laws.ts';
+import {
+  messagesOf,
+  stranger,
+  tenant,
+  type Viewed,
+  type ViewOptions,
+  viewOf,
+} from '../../../support/view-of.ts';
+
+const RUNS = { numRuns: 150, endOnFailure: true };
+
+/** What a view is made of. */
+type Case = [body: ConversationBody, input: MemoryStrategyRequest, options: ViewOptions];
+
+const anyConversation = fc.oneof(
+  { weight: 1, arbitrary: conversation },
+  { weight: 3, arbitrary: richConversation },
+);
+
+/** What is asked of every mode; `auto` is asked more of in `auto.test.ts`. */
+const CASES: [modes: string, views: fc.Arbitrary<Case>, broken: fc.Arbitrary<Case>][] = [
+  [
+    'every mode but auto',
+    fc.tuple(conversation, strategy, fc.constant({})),
+    fc.tuple(brokenConversation, strategy, fc.constant({})),
+  ],
+  ...[false, true].map((retrieval): (typeof CASES)[number] => [
+    retrieval ? 'auto with retrieval' : 'auto',
+    fc.tuple(anyConversation, autoStrategy, autoOptions(retrieval)),
+    fc.tuple(brokenRichConversation, autoStrategy, autoOptions(retrieval)),
+  ]),
+];
+
+/** All refs that a text names. */
+const REFS = /ref_[a-z2-7]{26}/g;
+
+/** The view of a view. */
+function comesBack(body: ConversationBody, input: MemoryStrategyRequest, options: ViewOptions = {}): Viewed {
+  return viewOf({ ...body, messages: messagesOf(viewOf(body, input, options)) }, input, options);
+}
+
+/**
+ * The array at each request point: before an assistant message that follows a user or tool message,
+ * and whole.
+ */
+function requestsOf(body: ConversationBody): ConversationBody[] {
+  const spoken = body.messages.map((message) => message.role);
+  const points = body.messages.flatMap((message, index) => {
+    const before = spoken.slice(0, index).findLast((role) => role !== 'system' && role !== 'developer');
+    return message.role === 'assistant' && (before === 'user' || before === 'tool') ? [index] : [];
+  });
+  return [...points, body.messages.length].map((end) => ({ ...body, messages: body.messages.slice(0, end) }));
+}
+
+describe.each(CASES)('every view of every conversation, %s', (_, planned, broken) => {
+  it('keeps pairs, preamble, open unit and fresh results, loses nothing and never grows', () => {
+    fc.assert(
+      fc.property(planned, ([body, input, options]) => {
+        for (const request of requestsOf(body))
+          expect(brokenLaws(viewOf(request, input, options))).toEqual([]);
+      }),
+      RUNS,
+    );
+  });
+
+  it('is the same for the same array', () => {
+    fc.assert(
+      fc.property(planned, ([body, input, options]) => {
+        expect(viewOf(body, input, options).bytes).toEqual(viewOf(body, input, options).bytes);
+      }),
+      RUNS,
+    );
+  });
+
+  it('is the same with an archive', () => {
+    fc.assert(
+      fc.property(planned, ([body, input, options]) => {
+        const viewed = viewOf(body, input, options);
+        const archived = viewOf(body, { ...input, archive: true } as MemoryStrategyRequest, options);
+        expect(archived.bytes).toEqual(viewed.bytes);
+        expect(archived.report).toEqual(viewed.report);
+      }),
+      RUNS,
+    );
+  });
+
+  it('extends the view of the request before, unless it says that the frontier moved', () => {
+    fc.assert(
+      fc.property(planned, ([body, input, options]) => {
+        let earlier: Viewed | undefined;
+        for (const request of requestsOf(body)) {
+          const viewed = viewOf(request, input, options);
+          if (earlier) expect(brokenPrefix(earlier, viewed)).toEqual([]);
+          earlier = viewed;
+        }
+      }),
+      RUNS,
+    );
+  });
+
+  it('has a frontier that never goes back as the array grows', () => {
+    fc.assert(
+      fc.property(planned, ([body, input, options]) => {
+        const units = requestsOf(body).map((request) => viewOf(request, input, options).report.frontier.unit);
+        expect(units).toEqual(units.toSorted((a, b) => a - b));
+      }),
+      RUNS,
+    );
+  });
+
+  it('counts its tokens as they are counted when it comes back as the array', () => {
+    fc.assert(
+      fc.property(planned, ([body, input, options]) => {
+        const viewed = viewOf(body, input, options);
+        const again = viewOf({ ...body, messages: messagesOf(viewed) }, input, options);
+        const error = (viewed.report.tokens?.after ?? 0) - (again.report.tokens?.before ?? 0);
+        // Where a summary opens a message, tokens of the two need not add up to those of the whole.
+        const { summary, trim } = viewed.view;
+        if (summary?.form === 'request' || trim) expect(Math.abs(error)).toBeLessThanOrEqual(2);
+        else expect(error).toBe(0);
+      }),
+      RUNS,
+    );
+  });
+
+  it('names no ref that is not known to be stored', () => {
+    fc.assert(
+      fc.property(planned, fc.integer({ min: 1, max: 4 }), ([body, input, options], every) => {
+        const isStored = (ref: string): boolean => ref.charCodeAt(8) % every === 0;
+        const viewed = viewOf(body, input, { ...options, isStored });
+        const text = new TextDecoder().decode(viewed.bytes);
+        for (const [ref] of text.matchAll(REFS)) expect(isStored(ref)).toBe(true);
+        expect(brokenLaws(viewed)).toEqual([]);
+      }),
+      RUNS,
+    );
+  });
+
+  it('has the breaks of a broken conversation and no other', () => {
+    fc.assert(
+      fc.property(broken, ([body, input, options]) => {
+        expect(brokenLaws(viewOf(body, input, options))).toEqual([]);
+      }),
+      RUNS,
+    );
+  });
+
+  it('trusts no placeholder of another tenant, and no summary', () => {
+    const all = { mode: 'compact', token_budget: 0, compact_keep: 0, compact_keep_steps: 0 } as const;
+    fc.assert(
+      fc.property(planned, fc.boolean(), ([body, input, options], everything) => {
+        const made = viewOf(body, everything ? all : input, { ...options, tenant: stranger });
+        const again = viewOf({ ...body, messages: messagesOf(made) }, input, options);
+        for (const { ref, replacement } of again.plan.segments.flat())
+          for (const named of [ref ?? [], replacement.match(REFS) ?? []].flat())
+            expect(tenant.refs.owns(named)).toBe(true);
+        expect(again.plan.history.echo).toBeUndefined();
+        expect(brokenLaws(again)).toEqual([]);
+      }),
+      RUNS,
+    );
+  });
+});
+
+describe('a view that comes back as the array', () => {
+  it('is left as it is by every mode but auto', () => {
+    fc.assert(
+      fc.property(conversation, strategy, (body, input) => {
+        // What once freed too little may free enough together with what is already gone, or the
+        // other way round.
+        const settled = { ...input, min_reclaim_tokens: 0 };
+        expect(messagesOf(comesBack(body, settled))).toEqual(messagesOf(viewOf(body, settled)));
+      }),
+      RUNS,
+    );
+  });
+
+  const autoCase = fc.tuple(anyConversation, autoStrategy, fc.boolean().chain(autoOptions));
+
+  /** A turn trigger counts the turns of the new array, in which a summary is none. */
+  const withoutTurns = ({ context_limit: _, compact_trigger_turns: __, ...input }: AutoRequest) => input;
+
+  it('is left as it is by auto where it fits its budgets', () => {
+    let edited = 0;
+    fc.assert(
+      fc.property(autoCase, ([body, input, options]) => {
+        const settled = withoutTurns(input);
+        const viewed = viewOf(body, settled, options);
+        const { hard, soft, window } = viewed.plan.budgets;
+        fc.pre((viewed.report.tokens?.after ?? 0) <= Math.min(hard ?? window, soft ?? window, window));
+        if (viewed.report.applied_edits.length > 0) edited++;
+        expect(messagesOf(comesBack(body, settled, options))).toEqual(messagesOf(viewed));
+      }),
+      RUNS,
+    );
+    expect(edited).toBeGreaterThan(10);
+  });
+
+  it('is left as it is by the reversible edits of auto wherever the floor is off and nothing is said again', () => {
+    let over = 0;
+    fc.assert(
+      fc.property(autoCase, ([body, input, options]) => {
+        // A repeat that was not there when its output was passed is there in the new array; a
+        // summary is a part of it.
+        const {
+          context_window_tokens: _,
+          token_budget,
+          token_soft_budget: soft,
+          compact_offload: __,
+          ...more
+        } = withoutTurns(input);
+        const settled = { ...more, token_soft_budget: soft ?? token_budget ?? 1_000, min_reclaim_tokens: 0 };
+        const distinct = withoutRepeats(body);
+        const viewed = viewOf(distinct, settled, options);
+        if ((viewed.report.tokens?.after ?? 0) > settled.token_soft_budget) over++;
+        expect(messagesOf(comesBack(distinct, settled, options))).toEqual(messagesOf(viewed));
+      }),
+      RUNS,
+    );
+    expect(over).toBeGreaterThan(10);
+  });
+});

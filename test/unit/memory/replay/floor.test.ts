@@ -1,0 +1,217 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Floor } from '../../../../src/memory/replay/floor.ts';
+import { autoOptions, autoStrategy, richConversation } from '../../../support/arbitrary-conversation.ts';
+import { billsOf } from '../../../support/bill.ts';
+import { body, lines, step, user } from '../../../support/chat.ts';
+import { type ViewOptions, viewOf, viewsOf } from '../../../support/view-of.ts';
+
+/**
+ * What a conversation may cost beyond one that nothing was done to, and how many requests of mean
+ * growth behind a jump.
+ */
+const REGRET = 0.03;
+const REQUESTS_AHEAD = 5;
+/** A jump that is made goes on until it has freed so many times the floor. */
+const GENEROSITY = 4;
+
+/** A floor behind so many requests of one size, all of them cached but for what has grown. */
+function floorAt(cached: number, points: number, growth: number, fixed = 3): Floor {
+  const floor = new Floor(cached, fixed);
+  for (let point = 1; point <= points; point++) {
+    const array = fixed + point * growth;
+    floor.settle(array, array, undefined, 0);
+  }
+  return floor;
+}
+
+describe('the square-root rule', () => {
+  /**
+   * R is what stands behind the first byte that changes. x solves x² = 2·(1 − a)/a·g·(R − x): what
+   * is freed is not sent anew.
+   */
+  it.each([
+    { a: 0.5, growth: 100, R: 750, x: 300 },
+    { a: 0.5, growth: 100, R: 6_400, times: GENEROSITY, x: 3_200 },
+    { a: 0.1, growth: 100, R: 3_600, x: 1_800 },
+    { a: 0.01, growth: 10, R: 3_960, x: 1_980 },
+    { a: 0.01, growth: 10, R: 0, x: 1 },
+    { a: 1, growth: 100, R: 3_600, x: 1 },
+  ])('asks for $x tokens of $R at a = $a and a growth of $growth', ({ a, growth, R, x, times = 1 }) => {
+    // So long a conversation that its regret asks for nothing.
+    const points = 2_000;
+    const array = 3 + points * growth;
+    const floor = floorAt(a, points - 1, growth);
+    const stakes = { array, view: array, kept: array - R, spent: 0 };
+    expect(times === 1 ? floor.least(stakes) : floor.goal(stakes)).toBeCloseTo(x, 6);
+  });
+
+  it('is M = √(2·(1 − a)·P·g/a), with what is left of the view for P', () => {
+    const range = (min: number, max: number) => fc.integer({ min, max });
+    fc.assert(
+      fc.property(
+        range(1, 99),
+        range(1, 5_000),
+        range(100, 400),
+        range(0, 100),
+        (a, growth, points, share) => {
+          const cached = a / 100;
+          const array = 3 + points * growth;
+          const kept = (array * share) / 100;
+          const floor = floorAt(cached, points - 1, growth);
+          const stakes = { array, view: array, kept, spent: 0 };
+          const goal = floor.goal(stakes);
+          // Unless the regret asks for more than the rule.
+          fc.pre(goal > 1 && goal > floor.least(stakes));
+          const M = Math.sqrt((2 * (1 - cached) * (array - kept - goal) * growth) / cached);
+          expect(goal / (GENEROSITY * M)).toBeCloseTo(1, 6);
+        },
+      ),
+      { numRuns: 200, endOnFailure: true },
+    );
+  });
+
+  it('asks for more of a move that is made: how far it goes adds nothing to its price', () => {
+    const floor = floorAt(0.1, 99, 100);
+    const stakes = { array: 10_003, view: 10_003, kept: 3, spent: 0 };
+    expect(floor.goal(stakes)).toBeGreaterThan(floor.least(stakes));
+  });
+});
+
+describe('the regret', () => {
+  it('asks a move to free what it would cost beyond its share, by hand', () => {
+    // One request of 1 000 tokens; the second has 2 000, of which a move keeps 100 in the cache and
+    // pays a summarizer 5 000.
+    const floor = new Floor(0.1, 0);
+    floor.settle(1_000, 1_000, undefined, 0);
+    const later = REQUESTS_AHEAD * (0.1 * 2_000 + 1_000);
+    const edited = 1_000 + 5_000 + 2_000 - 0.9 * 100 + later;
+    const unedited = 1_000 + 2_000 - 0.9 * 1_000 + later;
+    const expected = (edited - (1 + REGRET) * unedited) / (1 + REQUESTS_AHEAD * 0.1);
+    expect(floor.least({ array: 2_000, view: 2_000, kept: 100, spent: 5_000 })).toBeCloseTo(expected, 6);
+  });
+
+  it('takes for cached only what the request before has sent', () => {
+    const stakes = { array: 2_000, view: 2_000, kept: 1_000, spent: 5_000 };
+    const floor = (): Floor => {
+      const made = new Floor(0.1, 0);
+      made.settle(1_000, 1_000, undefined, 0);
+      return made;
+    };
+    expect(floor().least({ ...stakes, kept: 1_900 })).toBe(floor().least(stakes));
+  });
+
+  it('remembers what moves have cost', () => {
+    const stakes = { array: 2_000, view: 1_500, kept: 100, spent: 5_000 };
+    const leastAfter = (kept: number | undefined, spent: number): number => {
+      const floor = new Floor(0.1, 0);
+      floor.settle(500, 500, undefined, 0);
+      floor.settle(1_000, 500, kept, spent);
+      return floor.least(stakes);
+    };
+    expect(leastAfter(100, 0)).toBeGreaterThan(leastAfter(undefined, 0));
+    expect(leastAfter(100, 700) - leastAfter(100, 0)).toBeCloseTo(700 / (1 + REQUESTS_AHEAD * 0.1), 6);
+  });
+
+  it('asks for nothing where cached input costs as much as fresh: every placeholder pays', () => {
+    const request = fc.record({ growth: fc.nat(5_000), freed: fc.nat(5_000), kept: fc.nat(50_000) });
+    fc.assert(
+      fc.property(fc.array(request, { minLength: 1, maxLength: 30 }), (requests) => {
+        const floor = new Floor(1, 3);
+        let array = 3;
+        let view = 3;
+        for (const { growth, freed, kept } of requests) {
+          array += growth;
+          view += growth;
+          expect(floor.least({ array, view, kept, spent: 0 })).toBe(1);
+          view = Math.max(3, view - freed);
+          floor.settle(array, view, kept, 0);
+        }
+      }),
+      { numRuns: 100, endOnFailure: true },
+    );
+  });
+
+  it('never asks for less than one token', () => {
+    const floor = floorAt(0.5, 50, 100);
+    expect(floor.least({ array: 5_103, view: 5_103, kept: 5_103, spent: 0 })).toBe(1);
+  });
+});
+
+/** Only the default floor decides, and nothing overrides it. */
+const floored = autoStrategy.map(
+  ({ min_reclaim_tokens: _, context_window_tokens: __, frontier: ___, ...input }) => input,
+);
+const longConversation = fc
+  .array(richConversation, { minLength: 1, maxLength: 3 })
+  .map((parts) => ({ model: 'gpt-4.1', messages: parts.flatMap(({ messages }) => messages) }));
+
+describe('a conversation under the default floor', () => {
+  it('costs at most so much more than one that nothing was done to, five requests after every move', () => {
+    let moves = 0;
+    fc.assert(
+      fc.property(
+        longConversation,
+        floored,
+        fc.boolean().chain(autoOptions),
+        (conversation, input, options) => {
+          const { cachedShare = 0.1 } = options;
+          const views = viewsOf(conversation, input, options);
+          const bills = billsOf(views, cachedShare);
+          for (const [index, { plan, report }] of views.entries()) {
+            const bill = bills[index];
+            if (!report.frontier.moved || !bill) continue;
+            moves++;
+            const { before, after } = plan.replay;
+            const growth = before / (index + 1);
+            const ahead = (tokens: number): number => REQUESTS_AHEAD * (cachedShare * tokens + growth);
+            const most = (1 + REGRET) * (bill.arrays + ahead(before));
+            expect(bill.views + ahead(after)).toBeLessThanOrEqual(most + 1);
+          }
+        },
+      ),
+      { numRuns: 150, endOnFailure: true },
+    );
+    expect(moves).toBeGreaterThan(20);
+  });
+});
+
+describe('min_reclaim_tokens', () => {
+  const steps = (n: number) => [
+    user('go'),
+    ...Array.from({ length: n }, (_, index) =>
+      step(`call_${index}`, 'search', lines(50, `row ${index}`)),
+    ).flat(),
+  ];
+  const input = { mode: 'auto', token_soft_budget: 4_000 } as const;
+  const isEdited = (more: object, options: ViewOptions = {}, n = 8): boolean =>
+    viewOf(body(steps(n)), { ...input, ...more }, options).report.applied_edits.length > 0;
+
+  it('is the floor by default, which forbids what 0 allows', () => {
+    expect(isEdited({})).toBe(false);
+    expect(isEdited({ min_reclaim_tokens: 0 })).toBe(true);
+    expect(isEdited({}, { cachedShare: 1 })).toBe(true);
+  });
+
+  it('takes the place of the floor in the other direction too', () => {
+    const long = (more: object): boolean => isEdited(more, {}, 40);
+    expect(long({})).toBe(true);
+    expect(long({ min_reclaim_tokens: 1_000_000 })).toBe(false);
+  });
+
+  it('gives way to the window, as the floor does', () => {
+    for (const more of [{}, { min_reclaim_tokens: 1_000_000 }])
+      expect(isEdited({ ...more, context_window_tokens: 4_000 })).toBe(true);
+  });
+
+  it('gives way to the room for the answer, to a learned limit and to force', () => {
+    const { before = 0 } = viewOf(body(steps(8)), input).report.tokens ?? {};
+    const reclaim = { min_reclaim_tokens: 1_000_000 };
+    const asked = body(steps(8), { max_tokens: 1_000 });
+    const window = { context_window_tokens: before + 500 };
+    expect(viewOf(asked, { ...input, ...reclaim, ...window }).report.applied_edits).not.toEqual([]);
+    expect(isEdited({ ...reclaim, ...window })).toBe(false);
+    expect(isEdited(reclaim, { limit: before - 1 })).toBe(true);
+    expect(isEdited(reclaim, { force: true })).toBe(true);
+  });
+});

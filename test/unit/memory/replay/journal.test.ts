@@ -1,0 +1,65 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Removal } from '../../../../src/memory/edits/removal.ts';
+import { Journal } from '../../../../src/memory/replay/journal.ts';
+import { removalOf } from '../../../support/edits.ts';
+
+const UNITS = 40;
+
+interface Entry {
+  readonly unit: number;
+  readonly removals: readonly Removal[];
+}
+
+const freedBy = (entries: readonly Entry[]): number =>
+  entries.flatMap(({ removals }) => removals).reduce((sum, { freed }) => sum + freed, 0);
+
+/** What is done to a journal: an entry is added, or all but so many are taken back. */
+const entry = fc
+  .tuple(fc.nat(UNITS - 1), fc.array(fc.integer({ min: 1, max: 5_000 }), { maxLength: 3 }))
+  .map(([unit, freed]): Entry => ({ unit, removals: freed.map((tokens) => removalOf(unit, tokens)) }));
+const act = fc.oneof({ weight: 4, arbitrary: entry }, { weight: 1, arbitrary: fc.nat(30) });
+
+describe('the journal', () => {
+  it('sums what its entries free before any unit, whatever was taken back', () => {
+    fc.assert(
+      fc.property(fc.array(act, { maxLength: 60 }), (acts) => {
+        const journal = new Journal(UNITS);
+        let kept: Entry[] = [];
+        for (const act of acts) {
+          if (typeof act === 'number') {
+            journal.truncate(act);
+            kept = kept.slice(0, act);
+          } else {
+            journal.add(act.unit, act.removals);
+            if (act.removals.length > 0) kept.push(act);
+          }
+          expect(journal.length).toBe(kept.length);
+          expect(journal.freed).toBe(freedBy(kept));
+          for (let unit = 0; unit <= UNITS; unit++)
+            expect(journal.freedBefore(unit)).toBe(freedBy(kept.filter((entry) => entry.unit < unit)));
+        }
+        expect(journal.entries(0, journal.length)).toEqual(
+          kept.map(({ unit, removals }) => ({ unit, removals, freed: freedBy([{ unit, removals }]) })),
+        );
+      }),
+      { numRuns: 100, endOnFailure: true },
+    );
+  });
+
+  it('is not changed by being cut at its own length, or beyond', () => {
+    const journal = new Journal(3);
+    journal.add(1, [removalOf(1, 5)]);
+    journal.truncate(1);
+    journal.truncate(9);
+    expect([journal.length, journal.freed, journal.freedBefore(1), journal.freedBefore(2)]).toEqual([
+      1, 5, 0, 5,
+    ]);
+  });
+
+  it('notes nothing of a unit that nothing is removed of', () => {
+    const journal = new Journal(3);
+    journal.add(2, []);
+    expect(journal.length).toBe(0);
+  });
+});

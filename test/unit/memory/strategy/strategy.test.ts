@@ -1,0 +1,176 @@
+import { describe, expect, it } from 'vitest';
+import {
+  budgetFault,
+  budgetsOf,
+  frontierOf,
+  parseStrategy,
+} from '../../../../src/memory/strategy/strategy.ts';
+import { strategyOf } from '../../../support/view-of.ts';
+
+const faultOf = (input: unknown) => {
+  const parsed = parseStrategy(input);
+  return parsed.ok ? undefined : parsed.reason;
+};
+
+describe('a strategy', () => {
+  it('may be the name of a mode', () => {
+    expect(parseStrategy('none')).toEqual({ ok: true, value: { mode: 'none' } });
+    expect(strategyOf({ mode: 'compact' })).toMatchObject({
+      compact_offload: true,
+      compact_min_tokens: 0,
+      low_watermark_pct: 0,
+    });
+  });
+
+  it.each(['trim', 'compact', 'summarize', 'rolling_summary', 'auto'] as const)(
+    'may ask for an archive in mode %s, which is off by default',
+    (mode) => {
+      expect(parseStrategy({ mode })).toMatchObject({ value: { archive: false } });
+      expect(parseStrategy({ mode, archive: true })).toMatchObject({ value: { archive: true } });
+    },
+  );
+
+  it.each([
+    [{ mode: 'compact', token_budgt: 1 }, 'token_budgt', "nearest known one is 'token_budget'"],
+    [{ mode: 'compact', keep: 1 }, 'keep', "'compact_keep'"],
+    [{ mode: 'trim', compact_keep: 1 }, 'compact_keep', "mode 'trim'"],
+    [{ mode: 'compct' }, 'mode', 'none, trim, compact'],
+    [{ token_budget: 1 }, 'mode', 'mode is missing'],
+    [{ mode: 'toString' }, 'mode', 'Unknown mode'],
+    [{ mode: { toString: 1 } }, 'mode', 'Unknown mode of type object'],
+    [{ mode: 'compact', compact_exclude_tools: Array(101).fill('a') }, 'compact_exclude_tools', '100'],
+    [['compact'], '', 'must be an object'],
+    [null, '', 'must be an object'],
+    [7, '', 'must be an object'],
+    [{ mode: 'compact', token_budget: -1 }, 'token_budget', 'memory_strategy.token_budget'],
+    [{ mode: 'compact', token_budget: 1.5 }, 'token_budget', 'memory_strategy.token_budget'],
+    [{ mode: 'compact', token_budget: '9' }, 'token_budget', 'memory_strategy.token_budget'],
+    [
+      { mode: 'compact', token_remaining_pct: 1.1 },
+      'token_remaining_pct',
+      'memory_strategy.token_remaining_pct',
+    ],
+    [{ mode: 'compact', low_watermark_pct: -0.1 }, 'low_watermark_pct', 'memory_strategy.low_watermark_pct'],
+    [{ mode: 'compact', compact_keep: -1 }, 'compact_keep', 'memory_strategy.compact_keep'],
+    [
+      { mode: 'compact', compact_exclude_tools: ['a', 1] },
+      'compact_exclude_tools.1',
+      'compact_exclude_tools.1',
+    ],
+    [{ mode: 'compact', compact_preview_tokens: 1001 }, 'compact_preview_tokens', 'compact_preview_tokens'],
+    [{ mode: 'compact', frontier: 'leap' }, 'frontier', 'memory_strategy.frontier'],
+    [{ mode: 'compact', context_window_tokens: 0 }, 'context_window_tokens', 'context_window_tokens'],
+    [{ mode: 'trim', max_turns: 2, keep_last_n_turns: 3 }, 'keep_last_n_turns', 'must not be larger'],
+    [{ mode: 'none', token_budget: 1 }, 'token_budget', "mode 'none'"],
+    [{ mode: 'none', archive: true }, 'archive', "mode 'none'"],
+    [{ mode: 'compact', archive: 1 }, 'archive', 'memory_strategy.archive'],
+    [{ mode: 'summarize', context_limt: 1 }, 'context_limt', "nearest known one is 'context_limit'"],
+    [{ mode: 'summarize', max_tokens: 1 }, 'max_tokens', "'summary_max_tokens'"],
+    [{ mode: 'summarize', focus: 'x' }, 'focus', "'summary_focus'"],
+    [{ mode: 'summarize', rolling_window_size: 4 }, 'rolling_window_size', "mode 'summarize'"],
+    [{ mode: 'summarize', context_limit: 2, keep_last_n_turns: 3 }, 'keep_last_n_turns', 'context_limit (2)'],
+    [{ mode: 'summarize', context_limit: -1 }, 'context_limit', 'memory_strategy.context_limit'],
+    [{ mode: 'summarize', summary_max_tokens: 63 }, 'summary_max_tokens', '64'],
+    [{ mode: 'summarize', summary_max_tokens: 32_001 }, 'summary_max_tokens', '32000'],
+    [{ mode: 'summarize', summarizer_model: '' }, 'summarizer_model', 'summarizer_model'],
+    [{ mode: 'summarize', summary_focus: 'x'.repeat(2_001) }, 'summary_focus', '2000'],
+    [{ mode: 'summarize', incremental: 'yes' }, 'incremental', 'incremental'],
+    [{ mode: 'rolling_summary', window_size: 4 }, 'window_size', "'rolling_window_size'"],
+    [{ mode: 'rolling_summary', context_limit: 4 }, 'context_limit', "mode 'rolling_summary'"],
+    [{ mode: 'rolling_summary', rolling_window_size: 1 }, 'rolling_window_size', '2'],
+    [{ mode: 'rolling_summary', summary_max_tokens: 63 }, 'summary_max_tokens', '64'],
+    [{ mode: 'rolling_summary', overflow_policy: 'drop' }, 'overflow_policy', 'truncate_oldest'],
+    [{ mode: 'rolling_summary', retry_attempts: 11 }, 'retry_attempts', '10'],
+    [{ mode: 'rolling_summary', retry_backoff_base_s: -1 }, 'retry_backoff_base_s', 'retry_backoff_base_s'],
+    [{ mode: 'rolling_summary', full_zone_turns: -1 }, 'full_zone_turns', 'full_zone_turns'],
+  ])('%j is refused by its field, with what would be right', (input, field, message) => {
+    expect(faultOf(input)).toEqual({ field, message: expect.stringContaining(message) });
+  });
+
+  it('has the defaults that are written down, in each mode that summarises', () => {
+    expect(parseStrategy('summarize')).toMatchObject({
+      ok: true,
+      value: { summary_max_tokens: 2048, incremental: true, low_watermark_pct: 0, min_reclaim_tokens: 0 },
+    });
+    expect(parseStrategy('rolling_summary')).toMatchObject({
+      ok: true,
+      value: {
+        rolling_window_size: 14,
+        summarize_after_seq: 5,
+        full_zone_turns: 5,
+        summary_max_tokens: 1000,
+        total_max_tokens: 10_000,
+        overflow_policy: 'truncate_oldest',
+        retry_attempts: 3,
+        retry_backoff_base_s: 2,
+        degraded_retry_interval_s: 30,
+        recovery_backlog_limit: 20,
+        include_trajectory_digest: true,
+      },
+    });
+  });
+
+  it('may keep as many turns as its limit allows, and no turn at all', () => {
+    expect(faultOf({ mode: 'summarize', context_limit: 3, keep_last_n_turns: 3 })).toBeUndefined();
+    expect(faultOf({ mode: 'summarize', context_limit: 3, keep_last_n_turns: 0 })).toBeUndefined();
+    expect(faultOf({ mode: 'summarize', summary_max_tokens: 64 })).toBeUndefined();
+  });
+
+  it('may keep fewer turns by default than its limit allows', () => {
+    expect(faultOf({ mode: 'trim', max_turns: 1 })).toBeUndefined();
+  });
+});
+
+describe('budgets', () => {
+  const budgets = (input: Parameters<typeof strategyOf>[0], model = 'gpt-4o') =>
+    budgetsOf(strategyOf(input), model);
+
+  it('are four fifths of the model’s window when nothing is said, a turn count being nothing', () => {
+    expect(budgets({ mode: 'compact' })).toEqual({ window: 128_000, hard: 102_400 });
+    expect(budgets({ mode: 'compact', compact_trigger_turns: 3 })).toEqual({
+      window: 128_000,
+      hard: 102_400,
+    });
+    expect(budgets({ mode: 'trim' }, 'my-own-model')).toEqual({ window: 400_000, hard: 320_000 });
+  });
+
+  it('are shares of the window that the caller names', () => {
+    expect(budgets({ mode: 'compact', context_window_tokens: 1000, token_remaining_pct: 0.9 })).toEqual({
+      window: 1000,
+      hard: 100,
+    });
+  });
+
+  it('are the smaller one when given both ways', () => {
+    expect(budgets({ mode: 'compact', token_budget: 500, token_remaining_pct: 0.5 }).hard).toBe(500);
+  });
+
+  it('may be soft alone', () => {
+    expect(budgets({ mode: 'compact', token_soft_budget: 500 })).toEqual({ window: 128_000, soft: 500 });
+  });
+
+  it('are refused when the soft one is over the hard one, however they were given', () => {
+    const fault = (input: Parameters<typeof strategyOf>[0]) =>
+      budgetFault(strategyOf(input), 'gpt-4o')?.field;
+    expect(fault({ mode: 'compact', token_budget: 10, token_soft_budget: 11 })).toBe('token_soft_budget');
+    expect(fault({ mode: 'compact', token_remaining_pct: 0.5, token_soft_remaining_pct: 0.4 })).toBe(
+      'token_soft_remaining_pct',
+    );
+    expect(fault({ mode: 'compact', token_budget: 10, token_soft_budget: 10 })).toBeUndefined();
+  });
+});
+
+describe('the frontier', () => {
+  it.each([
+    [{ mode: 'compact' }, 'jump'],
+    [{ mode: 'compact', compact_trigger_turns: 3 }, 'slide'],
+    [{ mode: 'compact', compact_trigger_turns: 3, token_budget: 9 }, 'jump'],
+    [{ mode: 'compact', compact_trigger_turns: 3, frontier: 'jump' }, 'jump'],
+    [{ mode: 'trim', max_turns: 3 }, 'jump'],
+    [{ mode: 'summarize' }, 'jump'],
+    [{ mode: 'summarize', context_limit: 3 }, 'jump'],
+    [{ mode: 'trim', max_turns: 3, frontier: 'slide' }, 'slide'],
+  ] as const)('of %j does a %s', (input, expected) => {
+    expect(frontierOf(strategyOf(input))).toBe(expected);
+  });
+});

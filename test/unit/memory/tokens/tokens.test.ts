@@ -1,0 +1,158 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { encodingOf, windowOf } from '../../../../src/memory/strategy/models.ts';
+import { createTokenCounter, loadTokenize, toolTokens } from '../../../../src/memory/tokens/tokens.ts';
+import { read, user } from '../../../support/chat.ts';
+
+const tokenize = await loadTokenize('o200k_base');
+const counter = createTokenCounter(tokenize);
+const bytes = (text: string): number => new TextEncoder().encode(text).length;
+
+describe('counting', () => {
+  it('never finds more tokens than bytes', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (text) => {
+        expect(counter.text(text)).toBeLessThanOrEqual(bytes(text));
+      }),
+    );
+  });
+
+  it('agrees with the tokenizer on text without long runs', () => {
+    const text = 'The quick brown fox, 12345 times; for (const x of [1, 2]) { console.log(x); }\n'.repeat(50);
+    expect(counter.text(text)).toBe(tokenize(text));
+  });
+
+  it.each([
+    ['letters', 'a'],
+    ['capitals and smalls', 'aA'],
+    ['spaces', ' '],
+    ['dashes', '-='],
+    ['Chinese', '漢字仮名'],
+    ['surrogate pairs', '😀'],
+    ['combining marks', 'e\u0301'],
+    ['line breaks', '\n'],
+    ['slashes and line breaks', '/\n'],
+  ])('cuts runs of %s before the tokenizer sees them', (_, unit) => {
+    const seen: number[] = [];
+    const watched = createTokenCounter((text) => seen.push(text.length));
+    watched.text(unit.repeat(20_000));
+    expect(Math.max(...seen)).toBeLessThanOrEqual(130);
+  });
+
+  it('F3: hands the tokenizer texts in blocks, and counts as if it had them whole', () => {
+    const prose =
+      'The quick brown fox, 12345 times; don’t (ever)\n\n    jump \t over\r\n/etc/hosts: x = [1, 2];\n';
+    const text = Array.from({ length: 600 }, (_, at) => `${at} ${prose.slice(at % 40)}`).join('');
+    for (const from of [0, 1, 2, 3, 1_000]) {
+      const lengths: number[] = [];
+      const watched = createTokenCounter((block) => {
+        lengths.push(block.length);
+        return tokenize(block);
+      });
+      expect(watched.text(text.slice(from))).toBe(tokenize(text.slice(from)));
+      expect(Math.max(...lengths)).toBeLessThanOrEqual(4_097);
+      expect(lengths.length).toBeGreaterThan(5);
+    }
+  });
+
+  it.each<[string, (at: number) => string]>([
+    ['JSON without white space', (at) => `{"id":"row-${at * 7919}","it's":${at / 7}},`],
+    ['words of one case with apostrophes', (at) => `don't${at}'ll/we've.`],
+  ])('F3: counts %s as the tokenizer does', (_, write) => {
+    const text = Array.from({ length: 5_000 }, (_, at) => write(at)).join('');
+    expect(counter.text(text)).toBe(tokenize(text));
+  });
+
+  it('F3: counts a script without spaces nearly as the tokenizer does', () => {
+    const text = Array.from({ length: 40_000 }, (_, at) => String.fromCodePoint(0x4e00 + ((at * 7919) % 900)))
+      .join('')
+      .replace(/.{40}/g, '$&。');
+    expect(Math.abs(counter.text(text) - tokenize(text))).toBeLessThanOrEqual(2 * (text.length / 4_096));
+  });
+
+  it.each([
+    ['letters', 'a'],
+    ['Chinese', '漢'],
+    ['surrogate pairs', '😀'],
+    ['spaces', ' '],
+    ['dashes', '-'],
+  ])('F3: counts a run of six million %s', (_, unit) => {
+    let characters = 0;
+    const length = createTokenCounter((text) => {
+      characters += text.length;
+      return 1;
+    });
+    expect(length.text(unit.repeat(6_000_000))).toBeGreaterThan(40_000);
+    expect(characters).toBe(6_000_000 * unit.length);
+  });
+
+  it('F7: lets the tokenizer forget what it has merged of another owner’s text', () => {
+    const owners: unknown[] = [];
+    const watched = (_: string, owner: unknown): number => owners.push(owner);
+    createTokenCounter(watched).text('one');
+    createTokenCounter(watched).text('other');
+    createTokenCounter(watched, undefined, 'tenant').text('third');
+    expect(owners[0]).not.toBe(owners[1]);
+    expect(owners[2]).toBe('tenant');
+  });
+
+  it('takes the spelling of a special token for text', () => {
+    expect(counter.text('<|endoftext|>')).toBeGreaterThan(1);
+  });
+
+  it('counts a message once, by its digest', () => {
+    let counted = 0;
+    const once = createTokenCounter((text) => {
+      counted++;
+      return text.length;
+    });
+    const [first, second] = read([user('the same'), user('the same')]);
+    if (!first || !second) throw new Error('two messages were written');
+    expect(once.message(first)).toBe(once.message(second));
+    expect(counted).toBe(1);
+  });
+
+  it('does not take a message for the tools of the same bytes', () => {
+    const [message] = read([user('x')]);
+    if (!message) throw new Error('a message was written');
+    const own = createTokenCounter((text) => text.length);
+    own.message(message);
+    const tools = { count: 1, bytes: 1, digest: message.digest, text: () => 'a'.repeat(100) };
+    expect(toolTokens(tools, own)).toBe(100 + 7 + 12);
+  });
+
+  it('adds the overhead of messages and of tools', () => {
+    const [message] = read([user('hello')]);
+    expect(message && counter.message(message)).toBe(5);
+    const tools = { count: 2, bytes: 10, digest: 'd', text: () => 'hello' };
+    expect(toolTokens(tools, counter)).toBe(1 + 2 * 7 + 12);
+    expect(toolTokens(undefined, counter)).toBe(0);
+  });
+});
+
+describe('models', () => {
+  it.each([
+    ['gpt-4o', 128_000],
+    ['openai/gpt-4o', 128_000],
+    ['gpt-4.1-mini', 1_047_576],
+    ['anthropic/claude-sonnet-4-5', 200_000],
+    ['my-own-model', 400_000],
+    ['default', 400_000],
+    ['__proto__', 400_000],
+    [undefined, 400_000],
+  ])('%s has a window of %i tokens', (model, window) => {
+    expect(windowOf(model)).toBe(window);
+  });
+
+  it.each([
+    ['gpt-4', 'cl100k_base'],
+    ['gpt-4-turbo', 'cl100k_base'],
+    ['gpt-3.5-turbo', 'cl100k_base'],
+    ['gpt-4o-mini', 'o200k_base'],
+    ['gpt-4.1', 'o200k_base'],
+    ['gpt-5', 'o200k_base'],
+    [undefined, 'o200k_base'],
+  ] as const)('%s is counted with %s', (model, encoding) => {
+    expect(encodingOf(model)).toBe(encoding);
+  });
+});

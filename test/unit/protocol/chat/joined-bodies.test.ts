@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { ChatAnswers } from '../../../../src/protocol/chat/joined-bodies.ts';
+import { readChatRequest } from '../../../../src/protocol/chat/request.ts';
+
+const OURS: ReadonlySet<string> = new Set(['retrieve_ref']);
+const encoder = new TextEncoder();
+
+const ours = { id: 'x', type: 'function', function: { name: 'retrieve_ref', arguments: '{}' } };
+const search = { id: 'b', type: 'function', function: { name: 'search', arguments: '{}' } };
+const patch = { id: 'c', type: 'custom', custom: { name: 'retrieve_ref', input: '*** Begin' } };
+
+function bodyOf(calls: readonly object[], usage?: object): Uint8Array {
+  const message = { role: 'assistant', content: null, tool_calls: calls };
+  const choices = [{ index: 0, message, finish_reason: 'tool_calls' }];
+  return encoder.encode(JSON.stringify({ id: 'c1', choices, ...(usage ? { usage } : {}) }));
+}
+
+/** What the caller gets; undefined where the model is asked again. */
+function taken(answers: ChatAnswers, body: Uint8Array) {
+  const took = answers.take(body);
+  return took instanceof Uint8Array ? JSON.parse(new TextDecoder().decode(took)) : undefined;
+}
+
+describe('a whole answer', () => {
+  it('keeps the caller’s calls where none of ours is answered any more', () => {
+    const last = new ChatAnswers(OURS, () => false);
+    const [choice] = taken(last, bodyOf([ours, search])).choices;
+    expect(choice).toMatchObject({ message: { tool_calls: [search] }, finish_reason: 'tool_calls' });
+  });
+
+  it('passes on the call of a custom tool, whatever its name', () => {
+    const answers = new ChatAnswers(OURS, () => true);
+    const body = bodyOf([patch]);
+    expect(answers.take(body)).toBe(body);
+  });
+
+  it('tells the details of all completions, and those of the last prompt', () => {
+    const answers = new ChatAnswers(OURS, () => true);
+    const usage = (reasoning: number, cached: number) => ({
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      total_tokens: 15,
+      completion_tokens_details: { reasoning_tokens: reasoning },
+      prompt_tokens_details: { cached_tokens: cached },
+    });
+    expect(taken(answers, bodyOf([ours], usage(3, 1)))).toBeUndefined();
+    expect(taken(answers, bodyOf([search], usage(4, 9))).usage).toEqual({
+      ...usage(7, 9),
+      completion_tokens: 10,
+      total_tokens: 20,
+    });
+    expect(answers.usage).toEqual({ prompt_tokens: 20, completion_tokens: 10, total_tokens: 30 });
+  });
+});
+
+describe('the names of the caller’s tools', () => {
+  it('are those of functions and of custom tools', () => {
+    const tools = [
+      { type: 'function', function: { name: 'search' } },
+      { type: 'custom', custom: { name: 'retrieve_ref' } },
+      { type: 'odd' },
+      null,
+    ];
+    const read = readChatRequest(encoder.encode(JSON.stringify({ messages: [{ role: 'user' }], tools })));
+    expect(read.ok && read.value.toolNames).toEqual(new Set(['search', 'retrieve_ref']));
+  });
+});

@@ -1,0 +1,249 @@
+import { describe, expect, it } from 'vitest';
+import { ChatTurns } from '../../../../src/protocol/chat/joined-streams.ts';
+
+const OURS: ReadonlySet<string> = new Set(['retrieve_ref']);
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+type Json = Record<string, unknown>;
+
+interface Shown extends Json {
+  id: string;
+  choices: { delta: Json; finish_reason: string | null }[];
+  usage?: Json | null;
+}
+
+interface Chunk {
+  delta?: Json;
+  finish?: string | null;
+  usage?: Json | null;
+  id?: string;
+}
+
+/** The turns of a model, chunk by chunk. */
+function turnsOf({ mayAnswer = true }: { mayAnswer?: boolean } = {}) {
+  const turns = new ChatTurns(OURS, () => mayAnswer);
+  const frameOf = ({ delta = {}, finish = null, usage, id = 'c1' }: Chunk): string => {
+    const choices = [{ index: 0, delta, finish_reason: finish }];
+    return JSON.stringify({ id, created: 1, model: 'm', choices, ...(usage === undefined ? {} : { usage }) });
+  };
+  return {
+    turns,
+    /** The bytes that are shown of a chunk, as text. */
+    bytes: (chunk: Chunk): string => {
+      const data = frameOf(chunk);
+      const frames = turns.take(data, encoder.encode(`data: ${data}\n\n`));
+      return frames.map((frame) => decoder.decode(frame)).join('');
+    },
+    /** What is shown of all these chunks. */
+    shown: (...all: Chunk[]): Shown[] =>
+      all.flatMap((chunk) => {
+        const data = frameOf(chunk);
+        return turns
+          .take(data, encoder.encode(`data: ${data}\n\n`))
+          .map((frame) => JSON.parse(decoder.decode(frame).slice(6)));
+      }),
+    same: (chunk: Chunk): string => `data: ${frameOf(chunk)}\n\n`,
+  };
+}
+
+const calling = (...pieces: Json[]): Chunk => ({ delta: { tool_calls: pieces } });
+const named = (name: string, index = 0, id = `call_${index}`, args = ''): Json => ({
+  index,
+  id,
+  type: 'function',
+  function: { name, arguments: args },
+});
+const more = (args: string, index = 0): Json => ({ index, function: { arguments: args } });
+const callsIn = (shown: readonly Shown[]): Json[] =>
+  shown.flatMap(({ choices }) => (choices[0]?.delta.tool_calls as Json[] | undefined) ?? []);
+const finishesIn = (shown: readonly Shown[]): (string | null)[] =>
+  shown.flatMap(({ choices }) => choices[0]?.finish_reason ?? []);
+const usagesIn = (shown: readonly Shown[]): unknown[] => shown.flatMap(({ usage }) => usage ?? []);
+
+describe('a call of a custom tool', () => {
+  const first = calling({ index: 0, id: 'a', type: 'custom', custom: { name: 'retrieve_ref', input: '' } });
+  const second = calling({ index: 0, custom: { input: '*** Begin' } });
+
+  it('is the caller’s at once, byte for byte', () => {
+    const { turns, bytes, same } = turnsOf();
+    const end = { finish: 'tool_calls' };
+    for (const chunk of [first, second, end]) expect(bytes(chunk)).toBe(same(chunk));
+    expect(turns.turn).toBeUndefined();
+  });
+
+  it('is shown as it came behind a text of several answers', () => {
+    const { turns, shown } = turnsOf();
+    shown(calling(named('retrieve_ref', 0, 'x', '{}')), { finish: 'tool_calls' });
+    turns.begin();
+    expect(callsIn(shown(first, second))).toEqual([
+      { index: 0, id: 'a', type: 'custom', custom: { name: 'retrieve_ref', input: '' } },
+      { index: 0, custom: { input: '*** Begin' } },
+    ]);
+  });
+
+  it('is any of a type that is not known', () => {
+    const { bytes, same } = turnsOf();
+    const chunk = calling({ index: 0, id: 'a', type: 'shell', shell: { command: 'ls' } });
+    expect(bytes(chunk)).toBe(same(chunk));
+  });
+});
+
+describe('when no call is answered any more', () => {
+  it('a call of ours that comes first is dropped, and the caller’s flow', () => {
+    const { turns, shown } = turnsOf({ mayAnswer: false });
+    const seen = shown(
+      { delta: { role: 'assistant', content: '' } },
+      calling(named('retrieve_ref', 0, 'x')),
+      calling(more('{"ref":"y"}')),
+      calling(named('search', 1, 'b')),
+      calling(more('{"q":1}', 1)),
+      { finish: 'tool_calls' },
+    );
+    expect(callsIn(seen)).toEqual([named('search', 0, 'b'), more('{"q":1}', 0)]);
+    expect(finishesIn(seen)).toEqual(['tool_calls']);
+    expect(turns.turn).toBeUndefined();
+  });
+
+  it('an answer of nothing but calls of ours has stopped', () => {
+    const { shown } = turnsOf({ mayAnswer: false });
+    const seen = shown({ delta: { content: 'Hm.' } }, calling(named('retrieve_ref', 0, 'x', '{}')), {
+      finish: 'tool_calls',
+    });
+    expect(callsIn(seen)).toEqual([]);
+    expect(finishesIn(seen)).toEqual(['stop']);
+  });
+});
+
+describe('a list in many pieces', () => {
+  it('is gathered in order, and no piece is changed', () => {
+    const { turns, shown } = turnsOf();
+    const details = Array.from({ length: 5 }, (_, at) => [{ type: 'reasoning.text', text: `${at}` }]);
+    const seen = shown(...details.map((piece) => ({ delta: { reasoning_details: piece } })));
+    expect(seen.map(({ choices }) => choices[0]?.delta.reasoning_details)).toEqual(details);
+    shown(calling(named('retrieve_ref', 0, 'x', '{}')), { finish: 'tool_calls' });
+    expect(turns.turn?.said[0]).toMatchObject({ reasoning_details: details.flat() });
+  });
+});
+
+describe('usage on a chunk with a choice', () => {
+  const usage = (prompt: number, completion: number): Json => ({
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+  });
+  const speaking = { role: 'assistant', content: '' };
+
+  it('is told once, for all answers, and so is why they end', () => {
+    const { turns, shown } = turnsOf();
+    const inner = shown(
+      { delta: { ...speaking, content: 'Hm. ' } },
+      calling(named('retrieve_ref', 0, 'x', '{}')),
+      { delta: speaking, finish: 'tool_calls' },
+      { delta: speaking, usage: usage(10, 5) },
+    );
+    turns.begin();
+    const last = shown(
+      { delta: { ...speaking, content: 'So.' } },
+      { delta: speaking, finish: 'stop' },
+      { delta: speaking, usage: usage(30, 7) },
+    );
+    expect(usagesIn(inner)).toEqual([]);
+    expect(usagesIn(last)).toEqual([usage(30, 12)]);
+    expect(finishesIn([...inner, ...last])).toEqual(['stop']);
+    expect(turns.usage).toEqual({ prompt_tokens: 40, completion_tokens: 12, total_tokens: 52 });
+  });
+
+  it('is told once where it comes with the end', () => {
+    const { turns, shown } = turnsOf();
+    const inner = shown({ delta: { content: 'Hm. ' } }, calling(named('retrieve_ref', 0, 'x', '{}')), {
+      delta: { content: 'And.' },
+      finish: 'tool_calls',
+      usage: usage(10, 5),
+    });
+    turns.begin();
+    const last = shown({ delta: { content: 'So.' }, finish: 'stop', usage: usage(30, 7) });
+    expect(usagesIn(inner)).toEqual([]);
+    expect(finishesIn(inner)).toEqual([]);
+    expect(usagesIn(last)).toEqual([usage(30, 12)]);
+  });
+
+  it('has the details of all completions, and those of the last prompt', () => {
+    const { turns, shown } = turnsOf();
+    const detailed = (reasoning: number, cached: number): Json => ({
+      ...usage(10, 5),
+      completion_tokens_details: { reasoning_tokens: reasoning, audio_tokens: 0 },
+      prompt_tokens_details: { cached_tokens: cached },
+    });
+    shown(calling(named('retrieve_ref', 0, 'x', '{}')), { finish: 'tool_calls', usage: detailed(3, 1) });
+    turns.begin();
+    expect(usagesIn(shown({ finish: 'stop', usage: detailed(4, 9) }))).toEqual([
+      {
+        ...usage(10, 10),
+        completion_tokens_details: { reasoning_tokens: 7, audio_tokens: 0 },
+        prompt_tokens_details: { cached_tokens: 9 },
+      },
+    ]);
+  });
+});
+
+describe('calls in the forms of other upstreams', () => {
+  it('may have the whole name in every piece', () => {
+    const { turns, shown } = turnsOf();
+    shown(calling(named('retrieve_ref', 0, 'x')), calling(named('retrieve_ref', 0, 'x', '{"ref":')));
+    shown(calling(named('retrieve_ref', 0, 'x', '"y"}')), { finish: 'tool_calls' });
+    expect(turns.turn?.calls).toEqual([{ id: 'x', name: 'retrieve_ref', arguments: '{"ref":"y"}' }]);
+  });
+
+  it('may all have one index: each id with a name is a call', () => {
+    const { turns, shown } = turnsOf();
+    const seen = shown(
+      calling(named('retrieve_ref', 0, 'x', '{"ref":"a"}')),
+      calling(named('search', 0, 'b', '{}')),
+      calling(named('retrieve_ref', 0, 'y', '{"ref":"b"}')),
+      { finish: 'tool_calls' },
+    );
+    expect(seen).toEqual([]);
+    expect(turns.turn?.calls.map(({ id, arguments: args }) => [id, args])).toEqual([
+      ['x', '{"ref":"a"}'],
+      ['y', '{"ref":"b"}'],
+    ]);
+  });
+
+  it('that are the caller’s then have an index each', () => {
+    const { shown } = turnsOf();
+    const seen = shown(
+      calling(named('search', 0, 'a', '{}')),
+      calling(named('status', 0, 'b')),
+      calling(more('{}')),
+    );
+    expect(callsIn(seen)).toEqual([named('search', 0, 'a', '{}'), named('status', 1, 'b'), more('{}', 1)]);
+  });
+
+  it('may say in every piece that it has no end, as an empty text', () => {
+    const { turns, shown } = turnsOf();
+    const pieces = [calling(named('retrieve', 0, 'x')), calling({ index: 0, function: { name: '_ref' } })];
+    expect(shown(...pieces.map((chunk) => ({ ...chunk, finish: '' })))).toEqual([]);
+    shown(calling(more('{}')), { finish: 'tool_calls' });
+    expect(turns.turn?.calls).toEqual([{ id: 'x', name: 'retrieve_ref', arguments: '{}' }]);
+  });
+
+  it('may have an id of its own in every piece', () => {
+    const { turns, shown } = turnsOf();
+    shown(calling(named('retrieve_ref', 0, 'x')), calling({ ...more('{}'), id: 'y' }), {
+      finish: 'tool_calls',
+    });
+    expect(turns.turn?.calls).toEqual([{ id: 'x', name: 'retrieve_ref', arguments: '{}' }]);
+  });
+});
+
+describe('arguments that are no JSON object', () => {
+  it.each(['{"ref": ', '[]', '"ref"', 'null', ''])('go up as an empty one: %j', (args) => {
+    const { turns, shown } = turnsOf();
+    shown(calling(named('retrieve_ref', 0, 'x', args)), { finish: 'tool_calls' });
+    expect(turns.turn?.said[0]).toMatchObject({
+      tool_calls: [{ id: 'x', type: 'function', function: { name: 'retrieve_ref', arguments: '{}' } }],
+    });
+    expect(turns.turn?.calls[0]?.arguments).toBe(args);
+  });
+});

@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest';
+import { idleReport } from '../../../../src/memory/plan/report.ts';
+import { addReport } from '../../../../src/protocol/answer-format.ts';
+import {
+  readChatRequest,
+  writeChatRequest,
+  writeCompactedMessages,
+} from '../../../../src/protocol/chat/request.ts';
+import { assistant, body, calls, lines, read, result, user } from '../../../support/chat.ts';
+import { viewOf } from '../../../support/view-of.ts';
+
+const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
+const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
+
+function readText(text: string) {
+  const request = readChatRequest(encode(text));
+  if (!request.ok) throw new Error(request.reason.message);
+  return request.value;
+}
+
+const forwarded = (text: string): string => decode(writeChatRequest(readText(text), undefined));
+
+describe('a body without edits', () => {
+  it('goes up as the bytes that came', () => {
+    const text =
+      ' {"messages" : [ {"content":"\\u0041\\/", "role":"user", "n":12345678901234567890} ],\n"seed":1.0, "model":"m"} ';
+    expect(forwarded(text)).toBe(text);
+  });
+
+  it.each([
+    [
+      '{"memory_strategy":"none","model":"m","messages":[{"role":"user"}]}',
+      '{"model":"m","messages":[{"role":"user"}]}',
+    ],
+    [
+      '{"model":"m","messages":[{"role":"user"}],"memory_report":true}',
+      '{"model":"m","messages":[{"role":"user"}]}',
+    ],
+    [
+      '{"model":"m", "agent_type":"a" ,"messages":[{"role":"user"}]}',
+      '{"model":"m", "messages":[{"role":"user"}]}',
+    ],
+    [
+      '{"memory_injection":{},"memory_summary":null,"messages":[{"role":"user"}],"conversation_id":"c","agent_type":"a"}',
+      '{"messages":[{"role":"user"}]}',
+    ],
+    ['{"messages":[{"compacted":true,"role":"user"}]}', '{"messages":[{"role":"user"}]}'],
+    [
+      '{"messages":[{"x":1,"compacted":true,"y":2,"role":"user"}]}',
+      '{"messages":[{"x":1,"y":2,"role":"user"}]}',
+    ],
+    ['{"messages":[{"role":"user","compacted": true }]}', '{"messages":[{"role":"user" }]}'],
+    [
+      '{"messages":[{"role":"user","compacted":"true"}]}',
+      '{"messages":[{"role":"user","compacted":"true"}]}',
+    ],
+    [
+      '{"messages":[{"role":"user"}],"user":"u","safety_identifier":"s"}',
+      '{"messages":[{"role":"user"}],"user":"u","safety_identifier":"s"}',
+    ],
+  ])('loses own fields and marks, and nothing else: %s', (text, expected) => {
+    expect(forwarded(text)).toBe(expected);
+  });
+});
+
+describe('a body that can’t be read', () => {
+  it.each([
+    ['', 'invalid_json', null],
+    ['{"messages":', 'invalid_json', null],
+    ['[]', 'invalid_json', null],
+    ['{"a":1,"messages":[{}],"a":2}', 'invalid_json', 'a'],
+    ['{"model":"m"}', 'invalid_messages', 'messages'],
+    ['{"messages":[]}', 'invalid_messages', 'messages'],
+    ['{"messages":"hello"}', 'invalid_messages', 'messages'],
+    ['{"messages":null}', 'invalid_messages', 'messages'],
+  ])('%j is refused with a code and the field', (text, code, param) => {
+    expect(readChatRequest(encode(text))).toMatchObject({ ok: false, reason: { code, param } });
+  });
+});
+
+describe('what a message weighs', () => {
+  it('is a flat rate for an image, by its detail, never its text', () => {
+    const image = (detail?: string) => ({
+      type: 'image_url',
+      image_url: { url: `data:image/png;base64,${'A'.repeat(9999)}`, detail },
+    });
+    const [high, low] = read([user([image()]), user([image('low')])]);
+    expect(high?.content().weight).toEqual({ texts: [], flat: 765 });
+    expect(low?.content().weight).toEqual({ texts: [], flat: 85 });
+  });
+
+  it('is all the text that the model reads', () => {
+    const [message] = read([
+      assistant('said', {
+        refusal: 'no',
+        reasoning_content: 'thought',
+        ...{ tool_calls: [{ id: '1', type: 'custom', custom: { name: 'f', input: 'i' } }] },
+      }),
+    ]);
+    expect(message?.content().weight.texts).toEqual(['said']);
+    expect(message?.beside()).toEqual(['no', 'thought', 'f', 'i']);
+  });
+
+  it('is nothing for content that is null or absent', () => {
+    expect(
+      read([assistant(null), { role: 'assistant' }]).map((message) => message.content().weight.texts),
+    ).toEqual([[], []]);
+  });
+});
+
+describe('an edited body', () => {
+  it('keeps the bytes of every message that is not edited', () => {
+    const odd = '{"role":"user", "content":"caf\\u00e9", "big":12345678901234567890, "one":1.0}';
+    const old = JSON.stringify(lines(60));
+    const text = `{"model":"m","messages":[${odd},${JSON.stringify(calls(['1', 'f']))},{"role":"tool","tool_call_id":"1" , "content":${old}, "k":1e2},${JSON.stringify(assistant('x'))}]}`;
+    const viewed = viewOf(encode(text), { mode: 'compact', compact_trigger_turns: 0, compact_keep: 0 });
+    const sent = decode(viewed.bytes);
+    expect(sent).toContain(odd);
+    expect(sent).toMatch(/\{"role":"tool","tool_call_id":"1" , "content":"⟦removed: [^"]*", "k":1e2\}/);
+  });
+
+  it('marks what it changed for /v1/compact, once', () => {
+    const messages = [
+      user('a'),
+      calls(['1', 'f']),
+      { ...result('1', lines(60)), compacted: true },
+      assistant('x'),
+    ];
+    const viewed = viewOf(body(messages), { mode: 'compact', compact_trigger_turns: 0, compact_keep: 0 });
+    const marked = JSON.parse(decode(writeCompactedMessages(viewed.request, viewed.view)));
+    expect(marked.map((message: { compacted?: boolean }) => message.compacted)).toEqual([
+      undefined,
+      undefined,
+      true,
+      undefined,
+    ]);
+    expect(decode(writeCompactedMessages(viewed.request, viewed.view)).match(/compacted"/g)).toHaveLength(1);
+  });
+});
+
+describe('the report in an answer', () => {
+  const report = idleReport('none', 'default');
+
+  it('is the last member of the object, all else being as it came', () => {
+    expect(decode(addReport(encode('{"id": "x", "n": 1.0 }\n'), report))).toBe(
+      `{"id": "x", "n": 1.0 ,"memory":${JSON.stringify(report)}}\n`,
+    );
+    expect(decode(addReport(encode('{}'), report))).toBe(`{"memory":${JSON.stringify(report)}}`);
+  });
+
+  it.each(['[1]', 'not json', ''])('is left out where there is no object: %j', (text) => {
+    expect(decode(addReport(encode(text), report))).toBe(text);
+  });
+});

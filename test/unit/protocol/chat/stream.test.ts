@@ -1,0 +1,110 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { idleReport } from '../../../../src/memory/plan/report.ts';
+import { ChatStream } from '../../../../src/protocol/chat/stream.ts';
+import { dataOf, FrameSplitter } from '../../../../src/protocol/sse.ts';
+
+const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
+const report = idleReport('none', 'default');
+
+const chunk = (delta: string, finish: string | null = null): string =>
+  `data: ${JSON.stringify({ id: 'c1', created: 7, model: 'm', choices: [{ index: 0, delta: { content: delta }, finish_reason: finish }] })}`;
+
+/** A text cut at these places, as bytes; a cut may fall inside of a character. */
+const cutAt = (text: string, places: readonly number[]): Uint8Array[] => {
+  const bytes = encode(text);
+  const cuts = [
+    0,
+    ...places.map((place) => place % (bytes.length + 1)).toSorted((a, b) => a - b),
+    bytes.length,
+  ];
+  return cuts.slice(1).map((end, index) => bytes.subarray(cuts[index], end));
+};
+
+function run(stream: ChatStream, pieces: readonly Uint8Array[]): { text: string; complete: boolean } {
+  const frames = pieces.flatMap((piece) => stream.push(piece));
+  const end = stream.end();
+  return { text: Buffer.concat([...frames, ...end.frames]).toString('utf8'), complete: end.complete };
+}
+
+const lineEnd = fc.constantFrom('\n', '\r\n', '\r');
+
+describe('frames', () => {
+  it('are whole whatever the pieces in which the bytes come, and no byte is lost', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.string({ unit: 'grapheme' }), { minLength: 1, maxLength: 5 }),
+        lineEnd,
+        fc.array(fc.nat()),
+        (texts, end, places) => {
+          const data = texts.map((text) => JSON.stringify(text));
+          const whole = data.map((line) => `data: ${line}${end}${end}`).join('');
+          const splitter = new FrameSplitter();
+          const frames = cutAt(whole, places).flatMap((piece) => splitter.push(piece));
+          expect(Buffer.concat([...frames, splitter.rest()]).toString('utf8')).toBe(whole);
+          expect(frames.flatMap((frame) => dataOf(frame))).toEqual(data);
+        },
+      ),
+    );
+  });
+
+  it('join the lines of one event and pass comments on', () => {
+    expect(dataOf(encode(': hello\ndata: a\ndata: b\n\n'))).toEqual(['a\nb']);
+  });
+});
+
+describe('a chat stream', () => {
+  const whole = [': hi', chunk('Grüße 😀'), chunk('', 'stop'), 'data: [DONE]']
+    .map((line) => `${line}\n\n`)
+    .join('');
+
+  it('passes every byte on when no report is asked for, wherever it is cut', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat()), (places) => {
+        expect(run(new ChatStream(undefined), cutAt(whole, places))).toEqual({ text: whole, complete: true });
+      }),
+    );
+  });
+
+  it('gets the report as a chunk of its own before [DONE], wherever it is cut', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat()), (places) => {
+        const { text } = run(new ChatStream(() => report), cutAt(whole, places));
+        const added = {
+          id: 'c1',
+          object: 'chat.completion.chunk',
+          created: 7,
+          model: 'm',
+          choices: [],
+          memory: report,
+        };
+        expect(text).toBe(whole.replace('data: [DONE]', `data: ${JSON.stringify(added)}\n\ndata: [DONE]`));
+      }),
+    );
+  });
+
+  it('is complete without [DONE] when it has a finish_reason, and then ends with the report', () => {
+    const { text, complete } = run(new ChatStream(() => report), [encode(`${chunk('a', 'stop')}\n\n`)]);
+    expect(complete).toBe(true);
+    expect(text).toContain('"memory"');
+  });
+
+  it('is not complete when it merely ends, and half a frame is not passed on', () => {
+    const { text, complete } = run(new ChatStream(() => report), [encode(`${chunk('a')}\n\ndata: {"choi`)]);
+    expect(complete).toBe(false);
+    expect(text).toBe(`${chunk('a')}\n\n`);
+  });
+
+  it('ends with the upstream’s own error when that was the last thing that it said', () => {
+    const error = 'data: {"error":{"message":"overloaded"}}\n\n';
+    expect(run(new ChatStream(() => report), [encode(error)])).toEqual({ text: error, complete: true });
+  });
+
+  it('is complete when only the last blank line is missing', () => {
+    const { text, complete } = run(new ChatStream(undefined), [
+      encode(`${chunk('a', 'stop')}\n\ndata: [DONE]`),
+    ]);
+    expect(complete).toBe(true);
+    expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
+  });
+});

@@ -1,0 +1,28 @@
+/** What a request keeps of what it has decoded. */
+import { describe, expect, it } from 'vitest';
+import type { Content } from '../../../src/memory/conversation/message.ts';
+import { readChatRequest } from '../../../src/protocol/chat/request.ts';
+import { readResponsesRequest } from '../../../src/protocol/responses/request.ts';
+
+const TEXT = 'x'.repeat(1_000_000);
+const said = Array.from({ length: 6 }, () => ({ role: 'user', content: TEXT }));
+const encoder = new TextEncoder();
+
+describe('contents', () => {
+  it.each([
+    { api: 'chat', read: () => readChatRequest(encoder.encode(JSON.stringify({ messages: said }))) },
+    { api: 'responses', read: () => readResponsesRequest(encoder.encode(JSON.stringify({ input: said }))) },
+  ])('F2: are kept decoded up to 4 million characters of a request, over $api', ({ read }) => {
+    const request = read();
+    if (!request.ok) throw new Error(request.reason.message);
+    const contents = (): Content[] => request.value.messages.map((message) => message.content());
+    const before = contents();
+    const again = contents();
+
+    expect(again.map((content, index) => content === before[index])).toEqual([
+      ...Array.from({ length: 4 }, () => true),
+      ...Array.from({ length: 2 }, () => false),
+    ]);
+    expect(again.every(({ text }) => text === TEXT)).toBe(true);
+  });
+});

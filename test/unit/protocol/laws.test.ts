@@ -1,0 +1,78 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { MemoryStrategyRequest } from '../../../src/memory/strategy/strategy.ts';
+import { readResponsesRequest } from '../../../src/protocol/responses/request.ts';
+import { asResponses, chatBody, itemsOf, messagesOf } from '../../../tools/upstream/items.ts';
+import {
+  strategy as anyStrategy,
+  autoOptions,
+  autoStrategy,
+  type ConversationBody,
+  conversation,
+  richConversation,
+} from '../../support/arbitrary-conversation.ts';
+import { type SummaryWriter, messagesOf as sentIn, viewOf, viewOfRequest } from '../../support/view-of.ts';
+
+const RUNS = { numRuns: 60, endOnFailure: true };
+
+type Json = Record<string, unknown>;
+
+/**
+ * Messages as items say them: an answer without words has no words, and is one message with the
+ * calls behind it.
+ */
+const asSaid = (messages: readonly Json[]): Json[] => messagesOf(itemsOf(messages));
+
+/**
+ * What items can say of a conversation: who speaks once in a row, says something, and has no fields
+ * but those of all.
+ */
+function spokenApart(body: ConversationBody): ConversationBody {
+  const messages: Json[] = [];
+  for (const { role, content, tool_calls, tool_call_id } of body.messages as readonly Json[]) {
+    const follows = role === 'assistant' && messages.at(-1)?.role === 'assistant';
+    const says = (content ?? '') !== '' || tool_calls !== undefined;
+    if (follows || !says) continue;
+    messages.push({
+      role,
+      content,
+      ...(tool_calls === undefined ? {} : { tool_calls }),
+      ...(tool_call_id === undefined ? {} : { tool_call_id }),
+    });
+  }
+  return { ...body, messages };
+}
+
+/** Previews would show what a part is called in its protocol. */
+function withoutPreviews(input: MemoryStrategyRequest): MemoryStrategyRequest {
+  if (input.mode !== 'compact' && input.mode !== 'auto') return input;
+  return { ...input, compact_preview_tokens: 0 };
+}
+
+/** Words that do not tell what they were made of. */
+const words: SummaryWriter = (_, limit) => 'word '.repeat(Math.min(limit, 20)).trimEnd();
+
+describe.each([
+  ['every mode but auto', fc.tuple(conversation, anyStrategy, fc.constant({}))],
+  ['auto', fc.tuple(richConversation, autoStrategy, autoOptions(false))],
+] as const)('any conversation as items, %s', (_, planned) => {
+  it('has the view that it has as messages', () => {
+    fc.assert(
+      fc.property(planned, ([spoken, input, options]) => {
+        const body = spokenApart(spoken);
+        // Parts and transcripts are kept as their protocol writes them, under names of their own.
+        const given = { ...options, words, tenant: undefined };
+        const strategy = withoutPreviews(input);
+        const chat = viewOf(body, strategy, given);
+        const read = readResponsesRequest(asResponses(new TextEncoder().encode(JSON.stringify(body))));
+        if (!read.ok) throw new Error(read.reason.message);
+        const items = viewOfRequest(read.value, strategy, given);
+
+        const sent = JSON.parse(new TextDecoder().decode(items.bytes)) as Json;
+        expect(chatBody(sent).messages).toEqual(asSaid(sentIn(chat)));
+        expect(items.report).toEqual(chat.report);
+      }),
+      RUNS,
+    );
+  });
+});

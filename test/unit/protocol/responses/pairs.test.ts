@@ -1,0 +1,130 @@
+/**
+ * Calls and results of every kind that the Responses API has: no view parts them, however little of
+ * a conversation it shows.
+ */
+import { describe, expect, it } from 'vitest';
+import { readResponsesRequest } from '../../../../src/protocol/responses/request.ts';
+import { responsesViolations } from '../../../../tools/upstream/strict-responses.ts';
+import { viewOfRequest } from '../../../support/view-of.ts';
+
+type Json = Record<string, unknown>;
+
+const words = (count: number, word: string): string =>
+  Array.from({ length: count }, (_, at) => `${word} ${at}`).join(' ');
+
+const reasoning = (step: number) => ({
+  type: 'reasoning',
+  id: `rs_${step}`,
+  summary: [],
+  encrypted_content: 'x'.repeat(60),
+});
+const output = (step: number) => ({
+  type: 'function_call_output',
+  call_id: `call_${step}`,
+  output: words(300, `found ${step}`),
+});
+const script = (step: number) => ({
+  type: 'custom_tool_call',
+  call_id: `call_${step}`,
+  name: 'exec',
+  input: words(150, `step ${step}`),
+});
+const told = (step: number, what: string) => ({
+  type: 'custom_tool_call_output',
+  call_id: `call_${step}`,
+  output: words(300, what),
+});
+
+const STEPS: Readonly<Record<string, (step: number) => Json[]>> = {
+  'a script that tells something beside its result': (step) => [
+    reasoning(step),
+    script(step),
+    told(step, 'result'),
+    told(step, 'notice'),
+  ],
+  'a script that tells something when another call is answered': (step) => [
+    script(step),
+    told(step, 'goes on'),
+    { type: 'function_call', call_id: `wait_${step}`, name: 'wait', arguments: '{}' },
+    { type: 'function_call_output', call_id: `wait_${step}`, output: words(300, 'result') },
+    told(step, 'notice'),
+  ],
+  'a local shell, whose result has the id of the call as its own': (step) => [
+    reasoning(step),
+    { type: 'local_shell_call', id: `lsh_${step}`, call_id: `call_${step}`, action: {}, status: 'completed' },
+    { type: 'local_shell_call_output', id: `call_${step}`, output: words(300, 'printed') },
+  ],
+  'a shell': (step) => [
+    { type: 'shell_call', call_id: `call_${step}`, action: { commands: [words(150, 'command')] } },
+    { type: 'shell_call_output', call_id: `call_${step}`, output: [{ stdout: words(300, 'printed') }] },
+  ],
+  'a call that the caller has to approve': (step) => [
+    reasoning(step),
+    {
+      type: 'mcp_approval_request',
+      id: `mcpr_${step}`,
+      server_label: 's',
+      name: 'f',
+      arguments: words(150, 'x'),
+    },
+    { type: 'mcp_approval_response', approval_request_id: `mcpr_${step}`, approve: true },
+  ],
+  'a search for tools, which the upstream makes': (step) => [
+    reasoning(step),
+    { type: 'tool_search_call', id: `tsc_${step}`, call_id: null, arguments: { for: words(150, 'tool') } },
+    { type: 'tool_search_output', id: `tso_${step}`, call_id: null, tools: [] },
+    { type: 'function_call', call_id: `call_${step}`, name: 'search', arguments: '{}' },
+    output(step),
+  ],
+  'a program that calls tools': (step) => [
+    {
+      type: 'program',
+      id: `prg_${step}`,
+      call_id: `prg_${step}`,
+      code: words(150, 'line'),
+      fingerprint: 'f',
+    },
+    { type: 'function_call', call_id: `call_${step}`, name: 'search', arguments: '{}' },
+    output(step),
+    { type: 'program_output', id: `pro_${step}`, call_id: `prg_${step}`, result: words(150, 'result') },
+  ],
+};
+
+const STRATEGIES = [3_000, 6_000].flatMap(
+  (token_budget) =>
+    [
+      { mode: 'trim', token_budget },
+      { mode: 'summarize', token_budget },
+      { mode: 'auto', token_budget, min_reclaim_tokens: 0 },
+      { mode: 'auto', token_budget, min_reclaim_tokens: 0, compact_min_tokens: 5_000 },
+    ] as const,
+);
+
+/** What must have a partner in the view, and how often it is there. */
+function partners(input: readonly Json[], type: RegExp): unknown[] {
+  const found = input.filter((item) => type.test(String(item.type)));
+  return found.map(({ call_id, id }) => call_id ?? id);
+}
+
+describe.each(Object.entries(STEPS))('steps of %s', (_, step) => {
+  it.each(STRATEGIES)('stay whole under %j', (strategy) => {
+    let shortened = 0;
+    for (let length = 1; length <= 12; length++) {
+      const steps = Array.from({ length }, (_, at) => step(at)).flat();
+      const body = { model: 'gpt-5', input: [{ role: 'user', content: 'Go on.' }, ...steps] };
+      expect(responsesViolations(body)).toEqual([]);
+      const read = readResponsesRequest(new TextEncoder().encode(JSON.stringify(body)));
+      if (!read.ok) throw new Error(read.reason.message);
+      const view = JSON.parse(new TextDecoder().decode(viewOfRequest(read.value, strategy).bytes));
+      if (view.input.length < body.input.length) shortened++;
+      expect(responsesViolations(view)).toEqual([]);
+      const outputs = partners(view.input, /^(local_shell_call|program)_output$/);
+      expect(partners(view.input, /^(local_shell_call|program)$/)).toEqual(outputs);
+      const approvals = partners(view.input, /^mcp_approval_request$/);
+      expect(partners(view.input, /^mcp_approval_response$/)).toHaveLength(approvals.length);
+      const searches = partners(view.input, /^tool_search_call$/);
+      expect(partners(view.input, /^tool_search_output$/)).toHaveLength(searches.length);
+    }
+    expect(shortened).toBeGreaterThan(0);
+  });
+});

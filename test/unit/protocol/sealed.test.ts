@@ -1,0 +1,137 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { openedBody, sealedIn } from '../../../src/protocol/sealed.ts';
+import { Tenants } from '../../../src/tenant/identity.ts';
+import { isSealed, openCompaction, SEALED_PREFIX, sealCompaction } from '../../../src/tenant/sealed-item.ts';
+import { tenant } from '../../support/view-of.ts';
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+const others = new Tenants('another secret of the unit tests').ofToken('sk-another-token-of-a-caller');
+
+const SEALED_BY_0_5_0 =
+  'precis1_AbOXDf-rnoJ8PyO3hcm1PEwxR1XBvdbsmisBg8xYgsbMUClNa3TQfWg47yW6j9aPn8BmgefRLUbgAP5G-ic';
+const nobody = { user: undefined, conversation: undefined };
+const text = await sealCompaction(tenant, nobody, '{}');
+const form = { prefix: SEALED_PREFIX, isWhole: isSealed };
+const found = (body: string, field: 'messages' | 'input') =>
+  sealedIn(encoder.encode(body), field, form, 100).map(({ text, param }) => [text, param]);
+
+describe('a sealed item', () => {
+  it('gives back exactly what was put in, to its tenant alone', () =>
+    fc.assert(
+      fc.asyncProperty(fc.string({ unit: 'binary' }), async (held) => {
+        const well = held.toWellFormed();
+        const sealed = await sealCompaction(tenant, nobody, well);
+        expect(sealed).toMatch(/^precis1_[\w-]+$/);
+        expect(await openCompaction(tenant, nobody, sealed)).toBe(well);
+        expect(await openCompaction(others, nobody, sealed)).toBeUndefined();
+      }),
+      { numRuns: 30 },
+    ));
+
+  it('does not open when any byte of it is another', async () => {
+    const sealed = await sealCompaction(tenant, nobody, '{"role":"user","content":"Hello"}');
+    for (let at = SEALED_PREFIX.length; at < sealed.length - 1; at += 7) {
+      const changed = sealed[at] === 'A' ? 'B' : 'A';
+      const damaged = `${sealed.slice(0, at)}${changed}${sealed.slice(at + 1)}`;
+      expect(await openCompaction(tenant, nobody, damaged)).toBeUndefined();
+    }
+  });
+
+  const ann = { user: 'ann', conversation: 'c1' };
+
+  it.each([
+    ['its user and conversation', ann, ann, true],
+    ['another user', ann, { ...ann, user: 'bob' }, false],
+    ['no user', ann, { ...ann, user: undefined }, false],
+    ['another conversation', ann, { ...ann, conversation: 'c2' }, false],
+    ['nobody', ann, nobody, false],
+    ['user and conversation the other way round', ann, { user: 'c1', conversation: 'ann' }, false],
+    [
+      'names that join to the same',
+      { user: 'a","b', conversation: 'c' },
+      { user: 'a', conversation: 'b","c' },
+      false,
+    ],
+    ['its user, in whatever conversation', { ...nobody, user: 'ann' }, ann, true],
+    ['another user, in whatever conversation', { ...nobody, user: 'ann' }, { ...ann, user: 'bob' }, false],
+    ['its conversation, by whatever user', { ...nobody, conversation: 'c1' }, ann, true],
+    ['anybody, where it names nobody', nobody, ann, true],
+  ])('F9: opens or not for %s', async (_, sealer, opener, opens) => {
+    const sealed = await sealCompaction(tenant, sealer, '{}');
+    expect(await openCompaction(tenant, opener, sealed)).toBe(opens ? '{}' : undefined);
+  });
+
+  it('F9: opens for all of its tenant where version 0.5.0 has made it', async () => {
+    expect(await openCompaction(tenant, ann, SEALED_BY_0_5_0)).toBe('{"role":"user","content":"Hello"}');
+    expect(await openCompaction(tenant, nobody, SEALED_BY_0_5_0)).toBe('{"role":"user","content":"Hello"}');
+    expect(await openCompaction(others, nobody, SEALED_BY_0_5_0)).toBeUndefined();
+  });
+
+  it('is another each time, so that two equal ones don’t show', async () => {
+    expect(await sealCompaction(tenant, nobody, '{}')).not.toBe(await sealCompaction(tenant, nobody, '{}'));
+  });
+});
+
+describe('a body', () => {
+  const item = JSON.stringify({ type: 'compaction', id: 'cmp_1', encrypted_content: text });
+  const message = JSON.stringify({
+    role: 'user',
+    content: JSON.stringify({ type: 'compaction', content: text }),
+  });
+
+  const looksLike = (content: string, change: (held: string) => unknown = (held) => held) =>
+    JSON.stringify({
+      input: [{ role: 'user', content: change(JSON.stringify({ type: 'compaction', content })) }],
+    });
+
+  it('has its items found by their place', () => {
+    expect(found(`{"input":[{"role":"user","content":"Hi"},${item}]}`, 'input')).toEqual([
+      [text, 'input[1].encrypted_content'],
+    ]);
+    expect(found(`{"messages":[${message}]}`, 'messages')).toEqual([[text, 'messages[0].content']]);
+  });
+
+  it.each([
+    ['a text about them', `{"input":[{"role":"user","content":"${text}"}]}`],
+    ['one of the upstream’s', item.replace(text, `gAAAA${text}`)],
+    ['an assistant that writes one', `{"input":[${message.replace('user', 'assistant')}]}`],
+    [
+      'a tool that prints one',
+      `{"input":[{"type":"function_call_output","call_id":"a","output":${JSON.stringify(item)}}]}`,
+    ],
+    ['F9: a text that looks like one', looksLike(`${SEALED_PREFIX}AAAA`)],
+    ['F9: one that is cut', looksLike(text.slice(0, 20))],
+    ['F9: one with something behind it', looksLike(`${text}!`)],
+    ['F9: one within prose', looksLike(text, (held) => `Why is this here: ${held}`)],
+    ['F9: one that says more', looksLike(text, (held) => held.replace('}', ',"x":1}'))],
+    ['F9: one in other white space', looksLike(text, (held) => held.replace(':', ': '))],
+    ['F9: an object that says more', looksLike(text, (held) => [{ ...JSON.parse(held), x: 1 }])],
+    ['no list', `{"input":${JSON.stringify(item)}}`],
+    ['no JSON', `{"input":[${item}`],
+    ['another field', `{"messages":[${item}]}`],
+  ])('has none in %s', (_, body) => {
+    expect(found(body, 'input')).toEqual([]);
+  });
+
+  it('has what they hold in their place, and keeps every other byte', () => {
+    const body = encoder.encode(`{"n":1.0, "input":[{"x":12345678901234567890}, ${item} ,{"y":1.0}]}`);
+    const sealed = sealedIn(body, 'input', form, 100);
+    expect(decoder.decode(openedBody(body, sealed, ['{"z":1.0},{"w":2.0}']))).toBe(
+      '{"n":1.0, "input":[{"x":12345678901234567890}, {"z":1.0},{"w":2.0} ,{"y":1.0}]}',
+    );
+  });
+
+  it('keeps what a client has put into the same message', () => {
+    const parts = [
+      { type: 'text', text: JSON.stringify({ type: 'compaction', content: text }) },
+      { type: 'text', text: 'Go on.' },
+    ];
+    const body = encoder.encode(JSON.stringify({ messages: [{ role: 'user', name: 'x', content: parts }] }));
+    const opened = openedBody(body, sealedIn(body, 'messages', form, 100), ['{"role":"user"}']);
+    expect(JSON.parse(decoder.decode(opened))).toEqual({
+      messages: [{ role: 'user' }, { role: 'user', name: 'x', content: [parts[1]] }],
+    });
+  });
+});

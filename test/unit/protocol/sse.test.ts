@@ -1,0 +1,31 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { responsesFormat } from '../../../src/protocol/responses/format.ts';
+import { dataFrame, dataOf, eventFrame } from '../../../src/protocol/sse.ts';
+
+describe('a frame of ours', () => {
+  it.each([
+    ['without a name', dataFrame],
+    ['with one', (data: string) => eventFrame('response.completed', data)],
+  ])('%s gives back its data, of however many lines', (_, frameOf) => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom('a', ' ', ':', '\n', '{'), minLength: 1 }), (data) => {
+        expect(dataOf(frameOf(data))).toEqual([data]);
+      }),
+    );
+  });
+});
+
+describe('an event that an upstream writes in several lines', () => {
+  const tools = [{ type: 'function', name: 'retrieve_ref' }];
+  const event = { type: 'response.completed', response: { id: 'resp_1', tools, output: [] } };
+  const data = JSON.stringify(event, null, 2);
+
+  it('can be read when something is changed in it', () => {
+    const streams = responsesFormat.joinStreams(new Set(['retrieve_ref']), () => true);
+    const [frame = new Uint8Array()] = streams.take(data, eventFrame(event.type, data));
+    expect(dataOf(frame).map((text) => JSON.parse(text))).toEqual([
+      { ...event, response: { ...event.response, tools: [] } },
+    ]);
+  });
+});

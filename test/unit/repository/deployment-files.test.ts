@@ -1,0 +1,40 @@
+/** Files that say how Precis is installed and deployed. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const read = (name: string): string => readFileSync(join(import.meta.dirname, '../../..', name), 'utf8');
+
+interface LockedPackage {
+  readonly version: string;
+  readonly integrity?: string;
+  readonly resolved?: string;
+}
+
+describe('package-lock.json', () => {
+  const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, LockedPackage> };
+  const locked = Object.entries(packages).filter(([path]) => path !== '');
+
+  it('F16: has the integrity of every package, on whatever system it is installed', () => {
+    const broken = locked.filter(([, { integrity = '' }]) => !/^sha512-[\w+/]{86}==$/.test(integrity));
+
+    expect(locked.length).toBeGreaterThan(200);
+    expect(broken.map(([path]) => path)).toEqual([]);
+  });
+
+  it('F16: names no registry but the public one', () => {
+    const elsewhere = locked.filter(
+      ([, { resolved = 'https://registry.npmjs.org/' }]) => new URL(resolved).host !== 'registry.npmjs.org',
+    );
+
+    expect(elsewhere.map(([path]) => path)).toEqual([]);
+  });
+});
+
+describe('wrangler.toml', () => {
+  it('F16: keeps URLs, which hold the words of a search, out of the logs', () => {
+    const [, logs = ''] = read('wrangler.toml').split('[observability.logs]\n');
+
+    expect(logs.split('\n[')[0]).toMatch(/^invocation_logs = false$/m);
+  });
+});

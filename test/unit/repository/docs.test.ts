@@ -1,0 +1,297 @@
+/** The pages of `docs/` against the code: what one names, the other has. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { knownFields, MODES, parseStrategy } from '../../../src/memory/strategy/strategy.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+const PAGES = [
+  'README.md',
+  'ARCHITECTURE.md',
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.md'))
+    .map((path) => join('docs', path)),
+];
+
+/** The rows of a page's tables below a heading, each as its cells; without the heads. */
+function rowsOf(page: string, heading: string): string[][] {
+  const text = read(page);
+  const start = text.indexOf(`\n${heading}\n`);
+  if (start < 0) throw new Error(`${page} has no heading '${heading}'`);
+  const level = heading.indexOf(' ');
+  const rest = text.slice(start + heading.length + 2);
+  const end = rest.search(new RegExp(`^#{1,${level}} `, 'm'));
+  return (end < 0 ? rest : rest.slice(0, end))
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .filter((_, index) => index > 1)
+    .map((line) =>
+      line
+        .slice(1, -1)
+        .split(/(?<!\\)\|/)
+        .map((cell) => cell.trim()),
+    );
+}
+
+/** The words in backticks of a text. */
+const codesIn = (text = ''): string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, code]) => code ?? '');
+
+const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts'))
+  .map((path) => read(join('src', path)))
+  .join('\n');
+
+describe('the variables', () => {
+  it('are those of the configuration', () => {
+    const env = /export interface Env \{([\s\S]*?)\n\}/.exec(read('src/config.ts'))?.[1] ?? '';
+    const known = [...env.matchAll(/readonly ([A-Z_]+)\?: string/g)].map(([, name]) => name ?? '');
+    const told = rowsOf('docs/deploying.md', '## Variables').flatMap(([names]) => codesIn(names));
+
+    expect(known.length).toBeGreaterThan(10);
+    expect(told.toSorted()).toEqual(known.toSorted());
+  });
+});
+
+describe('the errors', () => {
+  it('are those that are answered, each with its status', () => {
+    const wire = /const WIRE[^{]*\{([\s\S]*?)\n\};/.exec(sources)?.[1] ?? '';
+    const known = [...wire.matchAll(/^ {2}(\w+): \[(\d+),/gm)].map(([, code, status]) => [code, status]);
+    const rows = rowsOf('docs/answers-and-errors.md', '## Errors');
+
+    expect(known.length).toBeGreaterThan(10);
+    expect(rows.map(([code]) => codesIn(code)[0]).toSorted()).toEqual(known.map(([code]) => code).toSorted());
+    const statuses = new Map(rows.map(([code, status = '']) => [codesIn(code)[0], status.split(', ')]));
+    expect(known.filter(([code, status]) => !statuses.get(code)?.includes(status ?? ''))).toEqual([]);
+  });
+});
+
+describe('the warnings', () => {
+  it('are those of the report', () => {
+    const union = /export type Warning =([\s\S]*?);/.exec(sources)?.[1] ?? '';
+    const known = [...union.matchAll(/'(\w+)'/g)].map(([, code]) => code);
+    const told = rowsOf('docs/answers-and-errors.md', '## Warnings').map(([code]) => codesIn(code)[0]);
+
+    expect(known.length).toBeGreaterThan(5);
+    expect(told.toSorted()).toEqual(known.toSorted());
+  });
+});
+
+describe('the headers', () => {
+  const written = new Set([...sources.matchAll(/'(x-memory-[a-z-]*[a-z])'/g)].map(([, name]) => name ?? ''));
+
+  it('are all on some page', () => {
+    const pages = PAGES.filter((page) => page.startsWith('docs'))
+      .map(read)
+      .join('\n');
+
+    expect([...written].filter((name) => !pages.includes(`\`${name}`))).toEqual([]);
+  });
+
+  it('are written or read where a page names one', () => {
+    const named = PAGES.flatMap((page) =>
+      [...read(page).matchAll(/\bx-memory-[a-z-]*[a-z]/g)].map(([name]) => name),
+    );
+
+    expect(named.filter((name) => !written.has(name))).toEqual([]);
+  });
+
+  it('of an answer stand in its table', () => {
+    const answered = [...sources.matchAll(/set\('(x-memory-[a-z-]+)'/g)].map(([, name]) => name ?? '');
+    const told = rowsOf('docs/answers-and-errors.md', '## Headers').flatMap(([name]) => codesIn(name));
+
+    expect(answered.filter((name) => !told.includes(name) && name !== 'x-memory-truncated')).toEqual([]);
+  });
+});
+
+describe('the routes', () => {
+  it('are those of the app', () => {
+    const routes = [...read('src/app.ts').matchAll(/app\.(get|post|patch|delete)\('([^']+)'/g)].map(
+      ([, method = '', path = '']) => `${method.toUpperCase()} ${path.replace(/:(\w+)/g, '{$1}')}`,
+    );
+    const told = rowsOf('docs/deploying.md', '## Routes')
+      .flatMap(([names]) => codesIn(names))
+      .flatMap(expanded);
+
+    expect(routes.length).toBeGreaterThan(10);
+    expect(routes.filter((route) => !told.includes(route))).toEqual([]);
+    // HEAD is answered where GET is.
+    const known = new Set([...routes, ...routes.map((route) => route.replace(/^GET /, 'HEAD '))]);
+    expect(told.filter((route) => !known.has(route) && !route.includes('*'))).toEqual([]);
+  });
+});
+
+/** `GET, POST /a` as one route each. */
+function expanded(text: string): string[] {
+  const [, methods, path] = /^([A-Z, ]+) (\/\S+)$/.exec(text) ?? [];
+  return methods && path ? methods.split(', ').map((method) => `${method} ${path}`) : [];
+}
+
+describe('the fields of a strategy', () => {
+  const page = 'docs/strategy-reference.md';
+  const COMMON = '## Fields of every mode but `none` and `native`';
+  const own = (heading: string): string[] => rowsOf(page, heading).map(([field]) => codesIn(field)[0] ?? '');
+
+  it.each(MODES.filter((mode) => mode !== 'none'))('are told for %s', (mode) => {
+    const sections = {
+      trim: [COMMON, '## `trim`'],
+      compact: [COMMON, '## `compact`'],
+      summarize: [COMMON, '## `summarize`'],
+      rolling_summary: [COMMON, '## `rolling_summary`'],
+      auto: [COMMON, '## `compact`', '## `summarize`', '## `auto`'],
+      native: ['## `native`'],
+    }[mode as Exclude<typeof mode, 'none'>];
+
+    const told = new Set(sections.flatMap(own));
+
+    expect([...told].toSorted()).toEqual(
+      knownFields(mode)
+        .filter((field) => field !== 'mode')
+        .toSorted(),
+    );
+  });
+
+  it.each(['trim', 'compact', 'summarize', 'rolling_summary', 'auto'])(
+    'have the defaults that are told for %s',
+    (mode) => {
+      const parsed = parseStrategy(mode);
+      if (!parsed.ok) throw new Error(parsed.reason.message);
+      const defaults: Readonly<Record<string, unknown>> = parsed.value;
+      const rows = rowsOf(page, `## \`${mode}\``);
+      const told = rows.map(([field, value = '']) => [codesIn(field)[0], value.replace(/\s/g, '')]);
+
+      const real = rows.map(([field]) => {
+        const name = codesIn(field)[0] ?? '';
+        return [name, defaults[name] === undefined ? undefined : JSON.stringify(defaults[name])];
+      });
+      const wrong = real.filter(
+        ([name, value]) =>
+          value !== undefined && !told.some(([field, text]) => field === name && plain(text) === value),
+      );
+      expect(wrong).toEqual([]);
+    },
+  );
+});
+
+function plain(cell = ''): string {
+  return cell.replaceAll('`', '');
+}
+
+describe.each(PAGES)('%s', (page) => {
+  const text = read(page);
+
+  it('links only to what there is', () => {
+    const links = [...withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target ?? '');
+    const broken = links.filter((link) => !/^https?:/.test(link) && !leadsSomewhere(page, link));
+
+    expect(broken).toEqual([]);
+  });
+
+  it('is wrapped at 100 columns, but for tables, code and long words', () => {
+    const long = withoutCode(text)
+      .split('\n')
+      .filter(
+        (line) =>
+          [...line].length > 100 && !line.startsWith('|') && /\S\s+\S/.test(line.slice(0, 100).trim()),
+      );
+
+    expect(long.filter((line) => !/^\s*(?:[-\d.]+ )?`[^`]+`;?$/.test(line))).toEqual([]);
+  });
+});
+
+describe('the comments', () => {
+  const lines = ['src', 'test', 'tools', 'fixtures', 'bench', 'demo']
+    .flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((path) =>
+        join(folder, path),
+      ),
+    )
+    .filter((path) => path.endsWith('.ts'))
+    .flatMap((path) =>
+      read(path)
+        .split('\n')
+        .map((line, index) => ({ at: `${path}:${index + 1}`, line })),
+    );
+
+  it('are wrapped at 100 columns, but for code and long words', () => {
+    const long = lines
+      .filter(({ line }) => /^\s*(?:\/\/|\/\*\*|\*) \S/.test(line) && [...line].length > 100)
+      // A word that no line holds: an address, a signature.
+      .filter(({ line }) =>
+        /\S\s+\S/.test(
+          [...line]
+            .slice(0, 100)
+            .join('')
+            .replace(/^\s*\S+\s+/, ''),
+        ),
+      );
+
+    expect(lines.length).toBeGreaterThan(40_000);
+    expect(long.map(({ at }) => at)).toEqual([]);
+  });
+
+  it('link to headings that the design has', () => {
+    const links = lines.flatMap(({ at, line }) =>
+      [...line.matchAll(/docs\/design\.md(#[\w-]*)/g)].map(([, anchor = '']) => ({ at, anchor })),
+    );
+
+    expect(links.length).toBeGreaterThan(50);
+    expect(links.filter(({ anchor }) => !leadsSomewhere('docs/design.md', anchor))).toEqual([]);
+  });
+
+  it('cite no section of the design by its number', () => {
+    expect(lines.filter(({ line }) => /design\s+§|^\s*\* §\d/.test(line)).map(({ at }) => at)).toEqual([]);
+  });
+});
+
+describe.each(['ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'src/storage/storage-schema.md'])(
+  '%s',
+  (page) => {
+    it('names files that there are', () => {
+      const files = ['src', 'test', 'tools', 'fixtures', 'bench']
+        .filter((folder) => existsSync(join(ROOT, folder)))
+        .flatMap((folder) =>
+          readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map(
+            (path) => `/${folder}/${path}`,
+          ),
+        );
+      const named = [...read(page).matchAll(/(?<![\w/.-])((?:[\w-]+\/)*[\w-]+\.ts)\b/g)].map(
+        ([, path]) => path ?? '',
+      );
+
+      expect(named.filter((path) => !files.some((file) => file.endsWith(`/${path}`)))).toEqual([]);
+    });
+  },
+);
+
+it('README is one screen and its links', () => {
+  expect(read('README.md').split('\n').length).toBeLessThanOrEqual(150);
+});
+
+function withoutCode(text: string): string {
+  return text.replace(/^( *)```[\s\S]*?^ *```$/gm, '');
+}
+
+function leadsSomewhere(page: string, link: string): boolean {
+  const [path = '', anchor] = link.split('#');
+  const target = path === '' ? page : normalize(join(dirname(page), path));
+  if (!existsSync(join(ROOT, target))) return false;
+  if (anchor === undefined) return true;
+  const headings = [...withoutCode(read(target)).matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
+    anchorOf(heading ?? ''),
+  );
+  return headings.includes(anchor);
+}
+
+/** As GitHub makes it of a heading. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .trim()
+    .replace(/\s/g, '-');
+}

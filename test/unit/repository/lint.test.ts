@@ -1,0 +1,72 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const BIOME = join(ROOT, 'node_modules/@biomejs/biome/bin/biome');
+
+/** What the linter must not let pass, by file. */
+const FORBIDDEN: Readonly<Record<string, string>> = {
+  'src/memory/edits/storage.ts': "import { a } from '../../storage/store.ts';\n\na();\n",
+  'src/memory/protocol.ts': "import { a } from '../protocol/tools.ts';\n\na();\n",
+  'src/memory/cloudflare.ts': "import { a } from 'cloudflare:workers';\n\na();\n",
+  'src/memory/node.ts': "import { a } from 'node:crypto';\n\na();\n",
+  'src/memory/date.ts': 'export const x = Date.now();\n',
+  'src/memory/performance.ts': 'export const x = performance.now();\n',
+  'src/memory/crypto.ts': 'export const x = crypto.randomUUID();\n',
+  'src/memory/fetch.ts': "export const x = fetch('x');\n",
+  'src/protocol/storage.ts': "import { a } from '../storage/store.ts';\n\na();\n",
+  'src/storage/request.ts': "import { a } from '../request/errors.ts';\n\na();\n",
+  'src/upstream/retrieval.ts': "import { a } from '../retrieval/query.ts';\n\na();\n",
+  'src/retrieval/request.ts': "import { a } from '../request/errors.ts';\n\na();\n",
+};
+
+/** Two files that import each other, if only types, and a function of 61 lines. */
+const SHAPES: Readonly<Record<string, [source: string, rule: string]>> = {
+  'src/view/one.ts': ["import type { B } from './other.ts';\n\nexport type A = B | 'a';\n", 'noImportCycles'],
+  'src/view/other.ts': ["import type { A } from './one.ts';\n\nexport type B = A | 'b';\n", 'noImportCycles'],
+  'src/view/long.ts': [
+    `export function long(): number[] {\n  const all: number[] = [];\n${'  all.push(1);\n'.repeat(60)}  return all;\n}\n`,
+    'noExcessiveLinesPerFunction',
+  ],
+};
+
+const ALLOWED: Readonly<Record<string, string>> = {
+  'src/storage/down.ts': "import { a } from '../memory/report.ts';\n\na();\n",
+  'src/view/down.ts': "import { a } from '../retrieval/query.ts';\n\na();\n",
+};
+
+describe('the linter', () => {
+  const tree = mkdtempSync(join(tmpdir(), 'precis-lint-'));
+  let said = '';
+
+  beforeAll(() => {
+    cpSync(join(ROOT, 'biome.json'), join(tree, 'biome.json'));
+    const shapes = Object.fromEntries(Object.entries(SHAPES).map(([path, [source]]) => [path, source]));
+    for (const [path, source] of Object.entries({ ...FORBIDDEN, ...shapes, ...ALLOWED })) {
+      mkdirSync(dirname(join(tree, path)), { recursive: true });
+      writeFileSync(join(tree, path), source);
+    }
+    const args = [BIOME, 'lint', '--vcs-enabled=false', '--max-diagnostics=none', '--reporter=github', '.'];
+    const run = spawnSync(process.execPath, args, { cwd: tree, encoding: 'utf8' });
+    said = run.stdout + run.stderr;
+  });
+
+  afterAll(() => rmSync(tree, { recursive: true }));
+
+  it.each(Object.keys(FORBIDDEN))('holds the lines of the design in %s', (path) => {
+    expect(said.split('\n').filter((line) => line.includes(path))).toEqual([
+      expect.stringContaining('noRestricted'),
+    ]);
+  });
+
+  it.each(Object.entries(SHAPES))('holds circles and long functions in %s', (path, [, rule]) => {
+    expect(said.split('\n').filter((line) => line.includes(path) && line.includes(rule))).not.toEqual([]);
+  });
+
+  it.each(Object.keys(ALLOWED))('lets an arrow point down in %s', (path) => {
+    expect(said).not.toContain(path);
+  });
+});

@@ -1,0 +1,80 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Message } from '../../../src/memory/conversation/message.ts';
+import { type Learned, TenantsLearned } from '../../../src/request/learned.ts';
+import { Tenants } from '../../../src/tenant/identity.ts';
+import { read, user } from '../../support/chat.ts';
+
+/** A message, and how often its content was read. */
+function watched(): { message: Message; readings: () => number } {
+  const [message] = read([user('what a tenant has sent')]);
+  if (!message) throw new Error('a message was written');
+  const content = vi.spyOn(message, 'content');
+  return { message, readings: () => content.mock.calls.length };
+}
+
+async function count({ counting }: Learned, message: Message, model = 'gpt-4.1'): Promise<number> {
+  const { counter } = await counting(model);
+  return counter.message(message);
+}
+
+afterEach(() => vi.restoreAllMocks());
+
+describe('what an isolate has learned', () => {
+  it('F7: counts what one tenant has sent anew for another', async () => {
+    const isolate = new TenantsLearned();
+    const { message, readings } = watched();
+    await count(isolate.of('a'), message);
+    expect(readings()).toBe(1);
+    await count(isolate.of('a'), message);
+    expect(readings()).toBe(1);
+    await count(isolate.of('b'), message);
+    expect(readings()).toBe(2);
+    await count(isolate.of('a'), message, 'gpt-4');
+    expect(readings()).toBe(3);
+  });
+
+  it('F7: shares nothing between requests without a tenant', async () => {
+    const { message, readings } = watched();
+    const request = TenantsLearned.ofRequest();
+    await count(request, message);
+    await count(request, message);
+    expect(readings()).toBe(1);
+    await count(TenantsLearned.ofRequest(), message);
+    expect(readings()).toBe(2);
+  });
+
+  it('F7: keeps markers, facts, previews, digests and preparations apart', async () => {
+    const isolate = new TenantsLearned();
+    const fill = async ({ counting, digests, prepared }: Learned, value: string): Promise<string[]> => {
+      const { facts, previews } = await counting(undefined);
+      const fact = { name: value } as ReturnType<typeof facts.remember>;
+      return [
+        previews.remember('key', () => value),
+        digests.remember('key', () => value),
+        `${prepared.remember('key', () => value.length)}`,
+        facts.remember('key', () => fact).name,
+      ];
+    };
+    await fill(isolate.of('a'), 'of a');
+    expect(await fill(isolate.of('b'), 'of tenant b')).toEqual([
+      'of tenant b',
+      'of tenant b',
+      '11',
+      'of tenant b',
+    ]);
+    expect(await fill(isolate.of('a'), 'later')).toEqual(['of a', 'of a', '4', 'of a']);
+    expect(await fill(TenantsLearned.ofRequest(), 'nobody')).toEqual(['nobody', 'nobody', '6', 'nobody']);
+  });
+
+  it('F7: names contents for each tenant by itself', () => {
+    const tenants = new Tenants('a secret for tests only');
+    let read = 0;
+    const content = (): string => `content ${++read}`;
+    const [one, other] = ['a', 'b'].map((name) => tenants.ofName(name).refs);
+    const name = one?.name('key', content);
+    expect(one?.name('key', content)).toBe(name);
+    expect(read).toBe(1);
+    expect(other?.name('key', content)).not.toBe(name);
+    expect(read).toBe(2);
+  });
+});

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { refsIn } from '../../../src/memory/edits/placeholder.ts';
+import { namedBy } from '../../../src/request/named-refs.ts';
+import { tenant } from '../../support/view-of.ts';
+
+const DIGITS = 'abcdefghijklmnopqrstuvwxyz234567';
+/** Well formed, and nobody's. */
+const madeUp = (n: number): string =>
+  `ref_${[...n.toString(32).padStart(26, '0')].map((digit) => DIGITS[Number.parseInt(digit, 32)]).join('')}`;
+
+/** The tenant, and how many names it was asked about. */
+function counting() {
+  let asked = 0;
+  const owns = (ref: string): boolean => {
+    asked++;
+    return tenant.refs.owns(ref);
+  };
+  return { tenant: { refs: { ...tenant.refs, owns } }, asked: () => asked };
+}
+
+const own = tenant.refs.name('a content', () => 'a content');
+const bodyOf = (refs: string[]) => new TextEncoder().encode(JSON.stringify({ messages: refs }));
+
+describe('the refs that a body names', () => {
+  it('F11: are found once each, and only the tenant’s', () => {
+    expect(namedBy(bodyOf([own, madeUp(1), own]), tenant)).toEqual([own]);
+    expect(refsIn([own, madeUp(1), own].join(' '))).toEqual([own, madeUp(1)]);
+  });
+
+  it('F11: are checked once each, however often one stands there', () => {
+    const { tenant: counted, asked } = counting();
+    expect(namedBy(bodyOf([...Array(450_000).fill(madeUp(7)), own]), counted)).toEqual([own]);
+    expect(asked()).toBe(2);
+  });
+
+  it('F11: are checked in a bounded number, however many stand there', () => {
+    const { tenant: counted, asked } = counting();
+    const many = Array.from({ length: 450_000 }, (_, n) => madeUp(n));
+    expect(namedBy(bodyOf([own, ...many]), counted)).toEqual([own]);
+    expect(asked()).toBe(10_000);
+  });
+});

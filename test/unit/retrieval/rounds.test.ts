@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import { goOnChat } from '../../../src/protocol/chat/calls.ts';
+import { Rounds } from '../../../src/retrieval/rounds.ts';
+import { OpenedShelf } from '../../../src/retrieval/shelf.ts';
+
+const body = new TextEncoder().encode('{"messages":[{"role":"user","content":"Go."}]}');
+
+/** What the model is told on so many calls of one turn. */
+async function toldOn(count: number, { most = 3 } = {}): Promise<{ told: string[]; answered: number }> {
+  let answered = 0;
+  let sent = new Uint8Array();
+  const answer = async (): Promise<string> => `result ${++answered}`;
+  const rounds = new Rounds(
+    most,
+    goOnChat,
+    async () => ({ body, answerer: { given: [], hear: () => undefined, answer } }),
+    async (longer) => {
+      sent = new Uint8Array(longer);
+      return { response: new Response(), abort: () => undefined };
+    },
+  );
+  const calls = Array.from({ length: count }, (_, at) => ({
+    id: `c${at}`,
+    name: 'retrieve_ref',
+    arguments: '{}',
+  }));
+  await rounds.next({ said: [{ role: 'assistant', content: null }], calls });
+  const { messages } = JSON.parse(new TextDecoder().decode(sent));
+  return { told: messages.slice(2).map(({ content }: { content: string }) => content), answered };
+}
+
+describe('the calls of one turn', () => {
+  it('are answered up to sixteen, the others in words', async () => {
+    const { told, answered } = await toldOn(20);
+    expect(answered).toBe(16);
+    expect(told.slice(0, 16)).toEqual(Array.from({ length: 16 }, (_, at) => `result ${at + 1}`));
+    for (const words of told.slice(16)) expect(words).toContain('Ask for fewer at once.');
+  });
+
+  it('in the last round are told to be the last, and not that the work is over', async () => {
+    const { told } = await toldOn(2, { most: 1 });
+    for (const words of told) {
+      expect(words).toMatch(/^result \d\n\[Nothing more can be fetched in this answer\. Go on /);
+      expect(words).not.toMatch(/answer now/i);
+    }
+  });
+});
+
+describe('a shelf', () => {
+  const metadata = { tool_name: 'a', tool_call_id: 'b', content_type: 'c', tokens: 1, bytes: 1, created: 1 };
+  const opened = (bytes: number) => ({ content: new Uint8Array(bytes), metadata });
+
+  it('that does not answer in time has failed, and may be asked again', async () => {
+    const answers = [new Promise<never>(() => undefined), Promise.resolve(opened(1))];
+    const shelf = new OpenedShelf(
+      { owns: () => true, failed: () => {}, get: () => answers.shift() ?? Promise.reject() },
+      5,
+    );
+    await expect(shelf.get('a')).rejects.toThrow();
+    expect((await shelf.get('a'))?.content).toHaveLength(1);
+  });
+
+  it('is asked again for what there is no room to keep', async () => {
+    const asked: string[] = [];
+    const shelf = new OpenedShelf({
+      owns: () => true,
+      failed: () => {},
+      get: async (ref) => {
+        asked.push(ref);
+        return opened(10 * 1024 * 1024);
+      },
+    });
+    for (const ref of ['a', 'b', 'a', 'b']) await shelf.get(ref);
+    expect(asked).toEqual(['a', 'b', 'b']);
+  });
+});

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import {
+  describeHits,
+  readSearch,
+  searchConversationDefinition,
+  searchMemoryDefinition,
+} from '../../../src/retrieval/search-memory.ts';
+import type { ArchiveHit } from '../../../src/storage/archive/rows.ts';
+import { lines } from '../../support/chat.ts';
+import { counter } from '../../support/view-of.ts';
+
+const hit = (position: number, role: string, excerpt: string): ArchiveHit => ({ position, role, excerpt });
+
+describe('what a search has found', () => {
+  it('is one block for each hit, in their order', () => {
+    const hits = [hit(7, 'user', 'the white whale'), hit(2, 'assistant', '… a ship\nand a whale …')];
+
+    expect(describeHits(hits, counter)).toBe(
+      '[7 user] the white whale\n\n[2 assistant] … a ship\nand a whale …',
+    );
+  });
+
+  it('is cut to 4000 tokens, and says so', () => {
+    const hits = Array.from({ length: 10 }, (_, position) => hit(position, 'tool', lines(60)));
+
+    const [shown = '', note, ...more] = describeHits(hits, counter).split('\n[cut here');
+
+    expect(hits.map(({ excerpt }) => `[0 tool] ${excerpt}`)[0]).toBe(shown.split('\n\n')[0]);
+    expect(note).toContain('search for more words');
+    expect(more).toEqual([]);
+    expect(counter.text(shown)).toBeLessThanOrEqual(4_000);
+    expect(counter.text(shown)).toBeGreaterThan(3_900);
+  });
+
+  it('may be nothing', () => {
+    expect(describeHits([], counter)).toContain('No message holds all of these words');
+  });
+});
+
+describe('the definition', () => {
+  it('asks a model for words alone, and somebody without a conversation for that too', () => {
+    const { parameters, ...model } = searchMemoryDefinition.function;
+    const { parameters: more, ...anybody } = searchConversationDefinition.function;
+
+    expect(anybody).toEqual(model);
+    expect(Object.keys(parameters.properties)).toEqual(['query']);
+    expect(Object.keys(more.properties)).toEqual(['query', 'conversation_id', 'user']);
+    expect(more.properties).toMatchObject(parameters.properties);
+    expect([parameters.required, more.required]).toEqual([['query'], ['query']]);
+  });
+});
+
+describe('arguments of a search', () => {
+  const nobody = { conversation: undefined, user: undefined };
+
+  it.each<[string, object]>([
+    ['{"query":"a whale"}', { query: 'a whale' }],
+    ['{"query":" a whale\\n"}', { query: 'a whale' }],
+    ['{"query":"a","conversation_id":"","user":null}', { query: 'a' }],
+    ['{"query":"a","conversation_id":"b","user":"c"}', { query: 'a', conversation: 'b', user: 'c' }],
+  ])('%s are read', (json, read) => {
+    expect(readSearch(json)).toEqual({ ok: true, value: { ...nobody, ...read } });
+  });
+
+  it.each([
+    '',
+    'null',
+    '{}',
+    '{"query":""}',
+    '{"query":"  "}',
+    '{"query":["a"]}',
+    `{"query":"${'x'.repeat(257)}"}`,
+    '{"query":"a","conversation_id":1}',
+  ])('%s are refused in words', (json) => {
+    expect(readSearch(json)).toEqual({ ok: false, reason: expect.stringContaining('Call again') });
+  });
+});

@@ -1,0 +1,196 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { archiveKeys } from '../../../src/memory/conversation/archive-keys.ts';
+import { prefixHashes } from '../../../src/memory/conversation/prefix-hash.ts';
+import { excerptOf } from '../../../src/storage/archive/excerpt.ts';
+import { LARGEST_PACK, packBytes, packMessages } from '../../../src/storage/archive/packing.ts';
+import { MARK, matchAll, readable, searchable } from '../../../src/storage/archive/text.ts';
+import { sha256Hex } from '../../../src/tenant/identity.ts';
+import { conversation } from '../../support/arbitrary-conversation.ts';
+import { assistant, read, system, user } from '../../support/chat.ts';
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** A JSON string of so many bytes. */
+const ofBytes = (bytes: number) => ({ json: encoder.encode(`"${'x'.repeat(bytes - 2)}"`) });
+const sizesOf = (...bytes: number[]): number[][] =>
+  packMessages(bytes.map(ofBytes)).map((pack) => pack.map(({ message }) => message.json.length));
+
+describe('packing', () => {
+  it('puts everything into one pack as long as that is not too large', () => {
+    expect(sizesOf()).toEqual([]);
+    expect(sizesOf(10, 20, 30)).toEqual([[10, 20, 30]]);
+    expect(sizesOf(100_000, 100_000, 100_000)).toEqual([[100_000, 100_000], [100_000]]);
+  });
+
+  it('fills a pack to the last byte, its brackets and commas counted', () => {
+    expect(sizesOf(10, LARGEST_PACK - 13)).toEqual([[10, LARGEST_PACK - 13]]);
+    expect(sizesOf(10, LARGEST_PACK - 12)).toEqual([[10], [LARGEST_PACK - 12]]);
+  });
+
+  it('gives a message that is too large a pack of its own', () => {
+    const large = LARGEST_PACK * 3;
+    expect(sizesOf(large)).toEqual([[large]]);
+    expect(sizesOf(10, large, 20, 30)).toEqual([[10], [large], [20, 30]]);
+  });
+
+  it('loses nothing, keeps the order, and finds each message by its place', () => {
+    const size = fc.oneof(fc.integer({ min: 2, max: 50 }), fc.integer({ min: 2, max: LARGEST_PACK * 2 }));
+    fc.assert(
+      fc.property(fc.array(size, { maxLength: 12 }), (sizes) => {
+        const messages = sizes.map(ofBytes);
+        const packs = packMessages(messages);
+        expect(packs.flatMap((pack) => pack.map(({ message }) => message))).toEqual(messages);
+        for (const pack of packs) {
+          const bytes = packBytes(pack);
+          expect(bytes.length <= LARGEST_PACK || pack.length === 1).toBe(true);
+          for (const { message, start } of pack)
+            expect(bytes.subarray(start, start + message.json.length)).toEqual(message.json);
+          expect(JSON.parse(decoder.decode(bytes))).toHaveLength(pack.length);
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+describe('a query', () => {
+  it.each([
+    ['blue whale', '"blue" "whale"'],
+    ['  blue\n\twhale ', '"blue" "whale"'],
+    ['say "no" OR (x*)', '"say" """no""" "OR" "(x*)"'],
+    ['a\0b', '"a" "b"'],
+    ['\ud800', '"\ufffd"'],
+    [' ', undefined],
+    ['', undefined],
+    ['日本の spring', '"\u200b日\u200b本\u200bの\u200b" "spring"'],
+    ['コーヒー', '"\u200bコ\u200bー\u200bヒ\u200bー\u200b"'],
+    ['Python入門3', '"Python\u200b入\u200b門\u200b3"'],
+    ['𠮷野', '"\u200b𠮷\u200b野\u200b"'],
+    ['\0', undefined],
+  ])('takes all of %j for words', (words, match) => {
+    expect(matchAll(words)).toBe(match);
+  });
+
+  it('holds no quote that is not doubled, whatever it is made of', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: fc.constantFrom('"', "'", ' ', '\0', 'a', '*', '(', '\ud800') }),
+        (words) => {
+          expect(matchAll(words) ?? '""').toMatch(/^"([^"\0]|"")*"( "([^"\0]|"")*")*$/u);
+        },
+      ),
+    );
+  });
+});
+
+describe('a searchable text', () => {
+  it('has the characters of scripts without spaces apart, unseen', () => {
+    const text = searchable(['我喜欢苹果 and apples', 'ฉันกิน', 'Python入門の本']);
+    expect(text).toContain('苹\u200b果\u200b and apples\n');
+    expect(text).toContain('Python\u200b入\u200b門\u200bの\u200b本');
+    expect(readable(text)).toBe('我喜欢苹果 and apples\nฉันกิน\nPython入門の本');
+  });
+
+  it('is well-formed, holds no NUL, and is cut', () => {
+    expect(searchable(['a\0b\ud800'])).toBe('a b\ufffd');
+    expect(searchable([`a${MARK}b`])).toBe('a b');
+    for (const text of ['x'.repeat(300_000), '字'.repeat(300_000), '\u{1f600}'.repeat(150_001)]) {
+      const cut = searchable([text]);
+      expect(cut).toHaveLength(200_000);
+      expect(cut.isWellFormed()).toBe(true);
+    }
+  });
+});
+
+describe('an excerpt', () => {
+  const words = Array.from({ length: 1_000 }, (_, n) => `word${n}`);
+  const around = (n: number) =>
+    excerptOf(
+      words.join(' '),
+      words
+        .slice(n, n + 3)
+        .map((word) => MARK + word)
+        .join(' '),
+    );
+
+  it('is the whole of a text that is short', () => {
+    const text = searchable(['Python入門の本 '.repeat(80)]);
+    expect(text.length).toBeGreaterThan(1_200);
+    expect(excerptOf(text, `${MARK}Python`)).toBe('Python入門の本 '.repeat(80));
+  });
+
+  it.each([0, 1, 30, 500, 970, 997])('holds the words that were found, wherever they are: %d', (n) => {
+    const excerpt = around(n);
+    const shown = excerpt.split(' ').filter((word) => word !== '…');
+    expect(excerpt.length).toBeLessThanOrEqual(1_204);
+    expect(excerpt.length).toBeGreaterThan(1_000);
+    expect(` ${words.join(' ')} `).toContain(` ${shown.join(' ')} `);
+    expect(shown).toEqual(expect.arrayContaining(words.slice(n, n + 3)));
+    expect([excerpt.startsWith('… '), excerpt.endsWith(' …')]).toEqual([
+      shown[0] !== words[0],
+      shown.at(-1) !== words.at(-1),
+    ]);
+  });
+
+  it('is well-formed and keeps what was found, whatever the text', () => {
+    const piece = fc.constantFrom(
+      '\u{1f600}'.repeat(97),
+      '字'.repeat(90),
+      'x'.repeat(301),
+      ' ',
+      '\n',
+      'a b c',
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 40 }), fc.array(piece, { maxLength: 40 }), (before, after) => {
+        const text = searchable([`${before.join('')} needle ${after.join('')}`]);
+        const excerpt = excerptOf(text, `${MARK}needle`);
+        expect(excerpt).toContain('needle');
+        expect(excerpt.isWellFormed()).toBe(true);
+        expect(excerpt.length).toBeLessThanOrEqual(1_204);
+        expect(readable(text)).toContain(excerpt.replace(/^… /, '').replace(/ …$/, ''));
+      }),
+    );
+  });
+
+  it('begins at the beginning where the part is not found', () => {
+    expect(excerptOf('x'.repeat(2_000), 'another text')).toBe(`${'x'.repeat(1_200)} …`);
+  });
+});
+
+describe('the keys of an archive', () => {
+  const keysOf = (...messages: Record<string, unknown>[]) => archiveKeys(read(messages), sha256Hex);
+
+  it('are the hashes of prefixes, where a message is none of the preamble', () => {
+    fc.assert(
+      fc.property(conversation, ({ messages }) => {
+        const said = read(messages);
+        const keys = archiveKeys(said, sha256Hex);
+        const hashes = prefixHashes(said, sha256Hex);
+        expect(keys.map(({ chained }) => chained)).toEqual(said.map(({ role }) => role !== 'preamble'));
+        for (const [index, { key, chained }] of keys.entries())
+          if (chained) expect(key).toBe(hashes[index + 1]);
+      }),
+    );
+  });
+
+  it('are different for all messages of an array, equal ones too', () => {
+    fc.assert(
+      fc.property(conversation, ({ messages }) => {
+        const keys = keysOf(...messages, ...messages).map(({ key }) => key);
+        expect(new Set(keys).size).toBe(keys.length);
+      }),
+    );
+    const twice = keysOf(system('s'), system('s'), user('a'), user('a'), system('s')).map(({ key }) => key);
+    expect(new Set(twice).size).toBe(5);
+  });
+
+  it('do not change as the array grows, nor with the preamble, but for its own', () => {
+    const [first, second, third] = keysOf(system('Monday'), user('a'), assistant('b'));
+    const [changed, ...rest] = keysOf(system('Tuesday'), user('a'), assistant('b'), user('c'));
+    expect(changed).not.toEqual(first);
+    expect(rest.slice(0, 2)).toEqual([second, third]);
+  });
+});

@@ -1,0 +1,36 @@
+import { afterEach, expect, it, vi } from 'vitest';
+import { askSummarizer, LONGEST_ANSWER } from '../../../src/summary/summarizer.ts';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const target = {
+  baseUrl: 'http://summarizer.test/v1',
+  headers: {},
+  model: 'a-model',
+  window: 100_000,
+  timeoutMs: 60_000,
+};
+
+it.each([200, 400, 500])(
+  'F29: reads no more of an answer than a summary may have, with %i',
+  async (status) => {
+    let sent = 0;
+    const chunk = new Uint8Array(256 * 1024).fill(32);
+    const headers = { 'content-type': 'application/json' };
+    vi.spyOn(globalThis, 'fetch').mockImplementation(async () => {
+      const endless = new ReadableStream<Uint8Array>({
+        pull: (controller) => {
+          sent += chunk.length;
+          if (sent > 20 * LONGEST_ANSWER) controller.close();
+          else controller.enqueue(chunk);
+        },
+      });
+      return new Response(endless, { status, headers });
+    });
+    const answer = await askSummarizer(target, { system: 'Sum up.', user: 'All of it.' }, 100);
+    expect(answer.ok).toBe(false);
+    expect(sent).toBeLessThanOrEqual(LONGEST_ANSWER + 8 * chunk.length);
+  },
+);

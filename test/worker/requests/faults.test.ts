@@ -1,0 +1,279 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { body, lines, step, user } from '../../support/chat.ts';
+import { hang, type Operation, refsIn, startApp, watchedBucket } from '../support.ts';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+let made = 0;
+
+/** A conversation that no other test has sent, of which four outputs are removed. */
+function conversation(): object {
+  const id = made++;
+  const steps = Array.from({ length: 8 }, (_, index) =>
+    step(`call_${index}`, 'search', `${lines(60)}\n${id} ${index}`),
+  );
+  return body([user('go'), ...steps.flat()], { memory_strategy: { mode: 'compact', token_budget: 3500 } });
+}
+
+/** Every ref that went upstream must be there for whoever asks. */
+async function expectFetchable(app: ReturnType<typeof startApp>): Promise<number> {
+  const refs = refsIn(app.sent.filter(({ url }) => url.endsWith('/completions')).at(-1)?.body ?? '');
+  for (const ref of refs) expect((await app.request(`/v1/refs/${ref}`)).status).toBe(200);
+  return refs.length;
+}
+
+describe('a request whose storage works', () => {
+  it('goes up with refs that can all be fetched', async () => {
+    const app = startApp(watchedBucket().bucket);
+    const response = await app.chat(conversation());
+    expect(response.headers.get('x-memory-applied')).toBe('compact');
+    expect(response.headers.get('x-memory-warning')).toBeNull();
+    expect(await expectFetchable(app)).toBe(4);
+  });
+
+  it('writes nothing again for the same array', async () => {
+    const watched = watchedBucket();
+    const app = startApp(watched.bucket);
+    const same = conversation();
+    await app.chat(same);
+    const before = watched.operations.length;
+    await app.chat(same);
+    expect(watched.operations.length).toBe(before);
+    expect(app.sent[1]?.body).toBe(app.sent[0]?.body);
+  });
+
+  it('needs no storage at a move whose outputs were written in the background before', async () => {
+    const watched = watchedBucket();
+    const app = startApp(watched.bucket);
+    const strategy = { mode: 'compact', token_budget: 5000, low_watermark_pct: 0.5 };
+    const request = (n: number) => {
+      const steps = Array.from({ length: n }, (_, index) =>
+        step(`c${index}`, 'f', `${lines(80)}\nahead ${index}`),
+      );
+      return app.chat(body([user('go'), ...steps.flat()], { memory_strategy: strategy }));
+    };
+    const before = await request(6);
+    expect(before.headers.get('x-memory-applied')).toBe('none');
+    watched.failing.add('put').add('head');
+    const moved = await request(7);
+    expect(moved.headers.get('x-memory-frontier')).toBe('moved');
+    expect(moved.headers.get('x-memory-warning')).toBeNull();
+    watched.failing.clear();
+    expect(await expectFetchable(app)).toBe(Number(moved.headers.get('x-memory-refs')));
+  });
+});
+
+describe('a request whose storage fails', () => {
+  const cases: [string, Operation[]][] = [
+    ['puts', ['put']],
+    ['gets', ['get', 'head', 'list']],
+    ['everything', ['put', 'get', 'head', 'list', 'delete']],
+  ];
+
+  it.each(cases)(
+    'by %s is answered, and its view names no ref that can’t be fetched',
+    async (_, operations) => {
+      const watched = watchedBucket();
+      const app = startApp(watched.bucket);
+      for (const operation of operations) watched.failing.add(operation);
+      const response = await app.chat(conversation());
+      expect(response.status).toBe(200);
+      watched.failing.clear();
+      const named = await expectFetchable(app);
+      expect(response.headers.get('x-memory-warning')).toBe(named === 0 ? 'over_budget,store_failed' : null);
+      expect(response.headers.get('x-memory-refs')).toBe(String(named));
+    },
+  );
+
+  it('F30: is logged with its code and the error’s name, each failure once', async () => {
+    const logged: string[] = [];
+    vi.spyOn(console, 'warn').mockImplementation((line: string) => void logged.push(line));
+    const watched = watchedBucket();
+    const app = startApp(watched.bucket, { LOG_LEVEL: 'warn' });
+    watched.failing.add('put');
+    await app.chat(conversation());
+    const failures = logged.map((line) => JSON.parse(line)).filter(({ error }) => error !== undefined);
+    expect(failures).toContainEqual(
+      expect.objectContaining({
+        message: 'a content could not be written',
+        code: 'store_failed',
+        error: 'Error',
+      }),
+    );
+    expect(failures.filter(({ message }) => message === 'a content could not be written')).toHaveLength(1);
+    expect(logged.join()).not.toContain('R2 is down');
+  });
+
+  it('by never answering is answered all the same', async () => {
+    const watched = watchedBucket();
+    hang(watched, 'put', 'get', 'head');
+    const app = startApp(watched.bucket);
+    const response = await app.chat(conversation());
+    expect(response.headers.get('x-memory-warning')).toContain('store_failed');
+    expect(refsIn(app.sent.at(-1)?.body ?? '')).toEqual([]);
+  });
+
+  it('says so when a ref is asked for', async () => {
+    const watched = watchedBucket();
+    const app = startApp(watched.bucket);
+    await app.chat(conversation());
+    const [ref] = refsIn(app.sent[0]?.body ?? '');
+    watched.failing.add('get').add('head').add('list');
+    for (const [path, method] of [
+      [`/v1/refs/${ref}`, 'GET'],
+      [`/v1/refs/${ref}`, 'DELETE'],
+      ['/v1/refs', 'GET'],
+    ] as const) {
+      const response = await app.request(path, { method });
+      expect(response.status).toBe(503);
+      expect(await response.json()).toMatchObject({ error: { code: 'store_failed' } });
+    }
+  });
+});
+
+describe('a ref that was deleted', () => {
+  it('is written again when the array that holds its content is sent again', async () => {
+    const app = startApp(watchedBucket().bucket);
+    const same = conversation();
+    await app.chat(same);
+    const [ref] = refsIn(app.sent[0]?.body ?? '');
+    expect((await app.request(`/v1/refs/${ref}`, { method: 'DELETE' })).status).toBe(200);
+    expect((await app.request(`/v1/refs/${ref}`)).status).toBe(404);
+    await app.chat(same);
+    expect(await expectFetchable(app)).toBe(4);
+  });
+});
+
+describe('a caller’s own key', () => {
+  const verified = { VERIFY_KEYS: 'true' } as const;
+
+  it('stores nothing until the upstream has accepted it', async () => {
+    const watched = watchedBucket();
+    const app = startApp(watched.bucket, verified);
+    app.answer.status = 401;
+    app.answer.modelsStatus = 401;
+    const response = await app.chat(conversation());
+    expect(response.status).toBe(401);
+    expect(response.headers.get('x-memory-warning')).toContain('store_failed');
+    expect(watched.operations).toEqual([]);
+  });
+
+  it('is asked about once, with nothing but the key', async () => {
+    const app = startApp(watchedBucket().bucket, verified);
+    await app.chat(conversation());
+    await app.chat(conversation());
+    const asked = app.sent.filter(({ url }) => url.endsWith('/models'));
+    expect(asked).toHaveLength(1);
+    expect([...(asked[0]?.headers.keys() ?? [])]).toEqual(['authorization']);
+  });
+
+  it('is accepted by an answered request too', async () => {
+    const app = startApp(watchedBucket().bucket, verified);
+    app.answer.modelsStatus = 404;
+    await app.chat(body([user('hello')]));
+    expect((await app.chat(conversation())).headers.get('x-memory-warning')).toBeNull();
+    expect(app.sent.some(({ url }) => url.endsWith('/models'))).toBe(false);
+  });
+});
+
+describe('a deployment that is misconfigured', () => {
+  it('says which variable is wrong on every request, and is alive all the same', async () => {
+    const app = startApp(watchedBucket().bucket, { PRECIS_SECRET: 'short' });
+    const response = await app.chat(body([user('hello')]));
+    expect(response.status).toBe(500);
+    expect(await response.json()).toMatchObject({
+      error: { code: 'misconfigured', message: expect.stringContaining('PRECIS_SECRET') },
+    });
+    expect((await app.request('/healthz')).status).toBe(200);
+  });
+});
+
+describe('F16: a deployment with access keys that is misconfigured', () => {
+  const keys = {
+    ACCESS_KEYS: 'alice=precis-alice-0123456789abcdef',
+    UPSTREAM_API_KEY: 'sk-the-deployers-key',
+  };
+  const asked = async (variables: object, key: string | undefined) => {
+    const log = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    const app = startApp(watchedBucket().bucket, variables);
+    const headers = { authorization: `Bearer ${key ?? ''}` };
+    const response = await app.request('/v1/models', { headers });
+    return { status: response.status, text: await response.text(), logged: String(log.mock.calls[0]) };
+  };
+
+  it('tells a caller without a key of it what it tells of an unknown agent', async () => {
+    const app = startApp(watchedBucket().bucket, keys);
+    const headers = { authorization: 'Bearer wrong' };
+    const unknown = await app.request('/agents/nobody/v1/models', { headers });
+    const { status, text, logged } = await asked({ ...keys, ISOLATION: 'broken' }, 'wrong');
+
+    expect([status, text]).toEqual([401, await unknown.text()]);
+    expect(logged).toContain('ISOLATION');
+  });
+
+  it('says what is wrong to one who has', async () => {
+    const { status, text } = await asked({ ...keys, ISOLATION: 'broken' }, 'precis-alice-0123456789abcdef');
+
+    expect(status).toBe(500);
+    expect(text).toContain('ISOLATION');
+  });
+
+  it.each(['', 'broken', '{"alice"'])('knows nobody where the keys can not be read: %j', async (key) => {
+    const { status, text, logged } = await asked({ ACCESS_KEYS: `${key} x` }, key);
+
+    expect(status).toBe(401);
+    expect(text).not.toContain('ACCESS_KEYS');
+    expect(logged).toContain('ACCESS_KEYS');
+  });
+});
+
+describe('F16: an agent that nobody knows', () => {
+  it('is told without the names of others to a key that the upstream has not accepted', async () => {
+    const app = startApp(watchedBucket().bucket);
+    const said = body([user('hello')], { agent_type: 'nobody' });
+
+    const before = await (await app.chat(said)).text();
+    await app.chat(body([user('hello')]));
+    const after = await (await app.chat(said)).text();
+
+    expect(before).toContain("There is no agent 'nobody'.");
+    expect(before).not.toContain('coding');
+    expect(after).toContain('coding');
+  });
+});
+
+describe('values that no client sends', () => {
+  it.each([
+    { agent_type: { toString: 1 } },
+    { memory_strategy: { mode: { toString: 1 } } },
+    { memory_strategy: { mode: 'compact', token_budget: { valueOf: 1 } } },
+    { memory_report: [] },
+  ])('are refused, not stumbled over: %j', async (more) => {
+    const app = startApp(watchedBucket().bucket);
+    const response = await app.chat(body([user('hello')], more));
+    expect(response.status).toBeLessThan(500);
+    expect(response.status).toBeGreaterThanOrEqual(400);
+  });
+});
+
+describe('limits of what is edited', () => {
+  it('leave an array of more than 20 000 messages as it is, with a warning', async () => {
+    const app = startApp(watchedBucket().bucket);
+    const messages = Array.from({ length: 20_001 }, () => user('x'));
+    const response = await app.chat(body(messages, { memory_strategy: { mode: 'trim', max_turns: 3 } }));
+    expect(response.headers.get('x-memory-warning')).toBe('too_many_messages');
+    expect(JSON.parse(app.sent[0]?.body ?? '')).toEqual(body(messages));
+  });
+
+  it('leave a body over the limit to the upstream in mode none, and refuse it in any other', async () => {
+    const app = startApp(watchedBucket().bucket);
+    const messages = [user('x'.repeat(17 * 1024 * 1024))];
+    expect((await app.chat(body(messages))).status).toBe(200);
+    const refused = await app.chat(body(messages, { memory_strategy: 'compact' }));
+    expect(refused.status).toBe(413);
+    expect(await refused.json()).toMatchObject({ error: { code: 'body_too_large', param: 'messages' } });
+    expect(app.sent).toHaveLength(1);
+  });
+});

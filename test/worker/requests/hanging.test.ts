@@ -1,0 +1,189 @@
+/** Storage that never answers: each route about stored things has a limit of its own. */
+import { runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { TenantMemory } from '../../../src/index.ts';
+import { STORAGE_LIMIT_MS } from '../../../src/routes/stored.ts';
+import { ERASE_ANSWER_MS } from '../../../src/storage/tenant/object.ts';
+import { Tenants } from '../../../src/tenant/identity.ts';
+import { body, lines, step, user } from '../../support/chat.ts';
+import { hang, type Operation, refsIn, startApp, watchedBucket, watchedObjects } from '../support.ts';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+// The limit alone is not waited for.
+beforeEach(() => {
+  const real = setTimeout;
+  vi.spyOn(globalThis, 'setTimeout').mockImplementation(((work: () => void, ms?: number) =>
+    real(work, ms === STORAGE_LIMIT_MS ? 1_000 : ms)) as typeof setTimeout);
+});
+
+const logged = { code: 'store_failed', error: 'late' };
+
+const COMPACT = { mode: 'compact', token_budget: 3500, archive: true };
+let made = 0;
+
+/** A conversation of which a ref and an archive are kept, over parts that can hang. */
+async function start() {
+  const watched = watchedBucket();
+  const parts = {
+    CONVERSATION_MEMORY: watchedObjects(env.CONVERSATION_MEMORY),
+    TENANT_MEMORY: watchedObjects(env.TENANT_MEMORY),
+    USER_MEMORY: watchedObjects(env.USER_MEMORY),
+  };
+  const bodies = { hang: false };
+  const bucket = new Proxy(watched.bucket, {
+    get: (target, name) => {
+      const method = Reflect.get(target, name) as (...values: unknown[]) => Promise<unknown>;
+      return async (...values: unknown[]) => {
+        const object = await method(...values);
+        if (name !== 'get' || !bodies.hang) return object;
+        return { uploaded: new Date(), arrayBuffer: () => new Promise(() => undefined) };
+      };
+    },
+  });
+  const namespaces = Object.entries(parts).map(([name, { namespace }]) => [name, namespace]);
+  const app = startApp(bucket, Object.fromEntries(namespaces));
+  app.answer.words = () => 'This is the answer.';
+  const id = `hanging ${made++}`;
+  const steps = Array.from({ length: 8 }, (_, index) =>
+    step(`c${index}`, 'f', `${lines(60)}\n${id} ${index}`),
+  );
+  const options = { memory_strategy: COMPACT, conversation_id: id, user: 'ann' };
+  await app.chat(body([user('go'), ...steps.flat()], options));
+  const [ref = ''] = refsIn(app.sent.at(-1)?.body ?? '');
+  expect(ref).not.toBe('');
+  /** Nothing is waited for any more that goes on behind an answer. */
+  const letHang = () => hang({ ...watched, bucket });
+  const path = `/v1/conversations/${encodeURIComponent(id)}`;
+  const ask = (method: string, at: string, text?: string) =>
+    app.request(at, { method, headers: { 'x-memory-user': 'ann' }, ...(text ? { body: text } : {}) });
+  return { ask, ref, path, watched, parts, bodies, letHang };
+}
+
+type Started = Awaited<ReturnType<typeof start>>;
+type Hanging = Operation | 'a body' | readonly [part: keyof Started['parts'], method: string];
+
+function make(started: Started, hanging: Hanging): void {
+  const { watched, parts, bodies, letHang } = started;
+  letHang();
+  if (hanging === 'a body') bodies.hang = true;
+  else if (typeof hanging === 'string') watched.hanging.add(hanging);
+  else parts[hanging[0]].hanging.add(hanging[1]);
+}
+
+const CASES: readonly [string, (started: Started) => string, Hanging, number][] = [
+  ['GET', ({ ref }) => `/v1/refs/${ref}`, 'get', 503],
+  ['GET', ({ ref }) => `/v1/refs/${ref}`, 'a body', 503],
+  ['GET', () => '/v1/refs', 'list', 503],
+  ['DELETE', ({ ref }) => `/v1/refs/${ref}`, 'head', 503],
+  ['DELETE', ({ ref }) => `/v1/refs/${ref}`, 'list', 202],
+  ['DELETE', ({ ref }) => `/v1/refs/${ref}`, 'delete', 202],
+  ['GET', ({ path }) => `${path}/messages`, 'get', 503],
+  ['GET', ({ path }) => `${path}/messages`, 'a body', 503],
+  ['GET', ({ path }) => `${path}/messages`, ['CONVERSATION_MEMORY', 'archived'], 503],
+  ['GET', ({ path }) => `${path}/messages?q=go`, ['CONVERSATION_MEMORY', 'searchArchive'], 503],
+  ['GET', ({ path }) => `${path}/memory`, ['CONVERSATION_MEMORY', 'overview'], 503],
+  ['PATCH', ({ path }) => `${path}/memory`, ['CONVERSATION_MEMORY', 'configure'], 503],
+  ['DELETE', ({ path }) => `${path}/memory`, ['TENANT_MEMORY', 'find'], 503],
+  ['DELETE', ({ path }) => `${path}/memory`, ['USER_MEMORY', 'forget'], 202],
+  ['DELETE', ({ path }) => `${path}/memory`, ['CONVERSATION_MEMORY', 'leave'], 202],
+  ['DELETE', ({ path }) => `${path}/memory`, 'delete', 202],
+  ['DELETE', () => '/v1/memory', ['TENANT_MEMORY', 'erase'], 503],
+];
+
+describe('storage that never answers', () => {
+  it('F30: is waited for ten seconds', () => {
+    expect(STORAGE_LIMIT_MS).toBe(10_000);
+    expect(ERASE_ANSWER_MS).toBeLessThan(STORAGE_LIMIT_MS);
+  });
+
+  it('F30: is a failure of it for each route, and a deletion that has begun goes on', async () => {
+    const log = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    const started: Started[] = [];
+    for (const [, , hanging] of CASES) {
+      const one = await start();
+      make(one, hanging);
+      started.push(one);
+    }
+    const answers = CASES.map(async ([method, pathOf], index) => {
+      const one = started[index] as Started;
+      const response = await one.ask(method, pathOf(one), method === 'PATCH' ? '{"mode":"trim"}' : undefined);
+      return { status: response.status, ...((await response.json()) as object) };
+    });
+    const outcomes = await Promise.all(answers);
+    const expected = CASES.map(([, , , status]) =>
+      status === 202
+        ? expect.objectContaining({ status, deleted: false })
+        : expect.objectContaining({
+            status,
+            error: expect.objectContaining({ code: 'store_failed', type: 'server_error' }),
+          }),
+    );
+    expect(outcomes).toEqual(expected);
+    const failures = CASES.filter(([, , , status]) => status === 503).length;
+    const lines = log.mock.calls.map(([line]) => JSON.parse(String(line)));
+    expect(lines.filter(({ code, error }) => code === logged.code && error === logged.error)).toHaveLength(
+      failures,
+    );
+  });
+});
+
+describe('storage that answers late', () => {
+  async function late(operation: Operation) {
+    const one = await start();
+    const gate = Promise.withResolvers<void>();
+    one.letHang();
+    one.watched.gates.set(operation, gate.promise);
+    const response = await one.ask('DELETE', `/v1/refs/${one.ref}`);
+    one.watched.gates.clear();
+    gate.resolve();
+    const status = async () => (await one.ask('GET', `/v1/refs/${one.ref}`)).status;
+    return { response, status, watched: one.watched };
+  }
+
+  it('F30: deletes behind the answer what it has begun to delete', async () => {
+    const { response, status } = await late('delete');
+    expect(response.status).toBe(202);
+    await vi.waitUntil(async () => (await status()) === 404, { timeout: 5_000 });
+  });
+
+  it('F30: deletes nothing of which the caller was told that it has failed', async () => {
+    const { response, status, watched } = await late('head');
+    expect(response.status).toBe(503);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(watched.operations.filter(({ name }) => name === 'delete')).toEqual([]);
+    expect(await status()).toBe(200);
+  });
+});
+
+describe('an erasure whose storage hangs', () => {
+  it('F30: is answered in time, and goes on', async () => {
+    const { ask, letHang } = await start();
+    letHang();
+    const { id } = new Tenants(env.PRECIS_SECRET).ofToken('sk-a-caller-of-the-worker-tests');
+    const memory = env.TENANT_MEMORY.getByName(id) as DurableObjectStub<TenantMemory>;
+    const never = () => new Promise(() => undefined);
+    const bucket = new Proxy(env.REFS, {
+      get: (target, name) => (name === 'list' ? never : Reflect.get(target, name).bind(target)),
+    });
+    await runInDurableObject(memory, (object) => {
+      Object.assign(object, { answerMs: 50, stepMs: 300, env: { ...env, REFS: bucket } });
+    });
+    const response = await ask('DELETE', '/v1/memory');
+    expect([response.status, await response.json()]).toEqual([
+      202,
+      { object: 'memory.deleted', deleted: false },
+    ]);
+    await runInDurableObject(memory, async (object, { storage }) => {
+      // The step is given up, and an alarm tries again.
+      await vi.waitUntil(() => (object as unknown as { erasing?: object }).erasing === undefined, {
+        timeout: 5_000,
+      });
+      expect(await storage.getAlarm()).not.toBeNull();
+      Object.assign(object, { env });
+    });
+  });
+});

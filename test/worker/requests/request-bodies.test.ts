@@ -1,0 +1,170 @@
+/** How much of a request's body is read. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { user } from '../../support/chat.ts';
+import { startApp, watchedBucket } from '../support.ts';
+
+beforeEach(() => {
+  for (const level of ['info', 'warn', 'error'] as const)
+    vi.spyOn(console, level).mockImplementation(() => undefined);
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const MiB = 1024 * 1024;
+const LIMIT = 16 * MiB;
+const CHUNK = 64 * 1024;
+const ACCESS = {
+  ACCESS_KEYS: 'one=sk-a-caller-of-the-worker-tests',
+  UPSTREAM_API_KEY: 'sk-the-key-of-the-deployer',
+};
+
+/** A body of many pieces that says how many of its bytes were read, and whether it was given up. */
+function streamed(text: string) {
+  const bytes = new TextEncoder().encode(text);
+  const seen = { read: 0, cancelled: false };
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        if (seen.read >= bytes.length) return controller.close();
+        const chunk = bytes.slice(seen.read, seen.read + CHUNK);
+        seen.read += chunk.length;
+        controller.enqueue(chunk);
+      },
+      cancel() {
+        seen.cancelled = true;
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return { body, seen, length: bytes.length };
+}
+
+const textOf = (path: string, mebibytes: number, fields: object = {}) =>
+  JSON.stringify({
+    model: 'gpt-4.1',
+    ...fields,
+    [path === '/v1/responses' ? 'input' : 'messages']: [user('x'.repeat(mebibytes * MiB))],
+  });
+
+async function ask(
+  path: string,
+  text: string,
+  { headers = {}, announced = false, variables = {}, method = 'POST' }: Partial<Asking> = {},
+) {
+  const app = startApp(watchedBucket().bucket, variables);
+  const { body, seen, length } = streamed(text);
+  const named = announced ? { ...headers, 'content-length': String(length) } : headers;
+  const response = await app.request(path, { method, headers: named, body });
+  const answer = (await response.json()) as { error?: { code: string; param: string | null } };
+  return { status: response.status, error: answer.error, headers: response.headers, sent: app.sent, seen };
+}
+
+interface Asking {
+  readonly headers: Record<string, string>;
+  readonly announced: boolean;
+  readonly variables: object;
+  readonly method: string;
+}
+
+describe.each(['/v1/chat/completions', '/v1/responses'])('F4: a body over the limit to %s', (path) => {
+  const param = path === '/v1/responses' ? 'input' : 'messages';
+  const edited = { headers: { 'x-memory-strategy': 'compact' } };
+
+  it('is refused before a byte of it is read, where its length is announced', async () => {
+    const { status, error, sent, seen } = await ask(path, textOf(path, 90), { ...edited, announced: true });
+
+    expect([status, error?.code, error?.param]).toEqual([413, 'body_too_large', param]);
+    expect([seen.read, sent.length]).toEqual([0, 0]);
+  });
+
+  it('is refused at the limit, where it is not', async () => {
+    const { status, error, sent, seen } = await ask(path, textOf(path, 90), edited);
+
+    expect([status, error?.code, error?.param]).toEqual([413, 'body_too_large', param]);
+    expect(seen.read).toBeLessThanOrEqual(LIMIT + CHUNK);
+    expect([seen.cancelled, sent.length]).toEqual([true, 0]);
+  });
+
+  it.each([
+    ['the deployment', {}],
+    ['a header', { headers: { 'x-memory-strategy': 'none', 'x-conversation-id': 'c' } }],
+    [
+      'a header before the deployment',
+      { headers: { 'x-memory-strategy': 'none' }, variables: { DEFAULT_MEMORY_STRATEGY: 'auto' } },
+    ],
+  ])('goes up byte for byte where %s says that nothing is done', async (_, asking) => {
+    const text = textOf(path, 17);
+    for (const announced of [false, true]) {
+      const { status, headers, sent } = await ask(path, text, { ...asking, announced });
+
+      expect([status, headers.get('x-memory-mode')]).toEqual([200, 'none']);
+      expect(sent[0]?.body === text).toBe(true);
+    }
+  });
+
+  it.each([
+    'memory_strategy',
+    'memory_injection',
+    'memory_report',
+    'memory_summary',
+    'conversation_id',
+    'agent_type',
+  ])('is refused where it holds a field of ours, and the upstream gets no whole body: %s', async (field) => {
+    const { status, error, sent } = await ask(path, textOf(path, 17, { [field]: 'auto' }));
+    const behind = await ask(path, `${textOf(path, 17).slice(0, -1)},"${field}":"auto"}`);
+
+    expect([status, error?.code, sent.length]).toEqual([413, 'body_too_large', 0]);
+    expect([behind.status, behind.sent.length]).toEqual([413, 0]);
+  });
+
+  it.each([
+    'memory_strat\\u0065gy',
+    Array.from('agent_type', (letter) => `\\u00${letter.charCodeAt(0).toString(16).toUpperCase()}`).join(''),
+  ])('is refused where the field is spelled with escapes: %s', async (field) => {
+    const { status, sent } = await ask(path, `{"${field}":"auto",${textOf(path, 17).slice(1)}`);
+    const behind = await ask(path, `${textOf(path, 17).slice(0, -1)},"${field}":"auto"}`);
+
+    expect([status, sent.length]).toEqual([413, 0]);
+    expect([behind.status, behind.sent.length]).toEqual([413, 0]);
+  });
+
+  it.each<[string, Partial<Asking>]>([
+    ['a strategy of the deployment', { variables: { DEFAULT_MEMORY_STRATEGY: 'auto' } }],
+    ['an agent', { headers: { 'x-agent-type': 'coding' } }],
+    ['settings of a conversation', { headers: { 'x-conversation-id': 'c' } }],
+    ['injection', { headers: { 'x-memory-injection': 'true' } }],
+    ['an account that callers share', { variables: ACCESS }],
+  ])('is refused where it must be read for %s', async (_, asking) => {
+    const { status, sent, seen } = await ask(path, textOf(path, 17), asking);
+
+    expect([status, sent.length]).toEqual([413, 0]);
+    expect(seen.read).toBeLessThanOrEqual(LIMIT + CHUNK);
+  });
+});
+
+describe('F4: a body over the limit of its route', () => {
+  it.each([
+    ['POST', '/v1/compact', 20, LIMIT],
+    ['POST', '/v1/responses/compact', 20, LIMIT],
+    ['PATCH', '/v1/conversations/c/memory', 1, 64 * 1024],
+    ['POST', '/mcp', 5, 4 * MiB],
+  ])('is refused: %s %s', async (method, path, mebibytes, limit) => {
+    const text = textOf(path === '/v1/responses/compact' ? '/v1/responses' : path, mebibytes);
+    const plain = await ask(path, text, { method });
+    const announced = await ask(path, text, { method, announced: true });
+
+    expect([plain.status, plain.error?.code]).toEqual([413, 'body_too_large']);
+    expect(plain.seen.read).toBeLessThanOrEqual(limit + CHUNK);
+    expect([announced.status, announced.seen.read]).toEqual([413, 0]);
+  });
+
+  it('is read whole where it just fits, in pieces of whatever size', async () => {
+    const text = textOf('/v1/chat/completions', 15);
+    const { status, sent } = await ask('/v1/chat/completions', text);
+
+    expect(status).toBe(200);
+    expect(sent[0]?.body === text).toBe(true);
+  });
+});

@@ -1,0 +1,161 @@
+/** What summaries leave in rows, logs and requests, and with whose key they are made. */
+import { runInDurableObject } from 'cloudflare:test';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Env } from '../../../src/config.ts';
+import { createLog } from '../../../src/log.ts';
+import { writeSections } from '../../../src/summary/text/headings.ts';
+import { assistant } from '../../support/chat.ts';
+import { KEY, MODES, ROLLING, SUMMARIZE, SUMMARIZER, start } from '../support.ts';
+
+/** What was logged in this test. */
+let logged: { level: string; message: string }[];
+
+beforeEach(() => {
+  logged = [];
+  for (const level of ['debug', 'info', 'warn', 'error'] as const)
+    vi.spyOn(console, level).mockImplementation((line: string) => {
+      logged.push(JSON.parse(line) as (typeof logged)[number]);
+    });
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+describe('a key that the upstream refuses', () => {
+  it.each(MODES)('leaves no row and costs no summary, in mode %s', async (_, strategy) => {
+    const { app, rounds, overview, summarizerCalls, watched, messages } = start(strategy, {
+      VERIFY_KEYS: 'true',
+    });
+    app.answer.modelsStatus = 401;
+    app.answer.status = 401;
+    for (let n = 1; n <= 5; n++) {
+      const [refused] = await rounds(n, n);
+      expect(refused?.response.status).toBe(401);
+      messages.push(assistant('This is an answer that was never given.'));
+    }
+
+    expect((await overview()).exists).toBe(false);
+    expect(summarizerCalls()).toEqual([]);
+    expect(watched.operations.filter(({ name }) => name === 'put')).toEqual([]);
+  });
+
+  it('can’t freeze cross-session memory either', async () => {
+    const { app, ask, overview } = start(undefined, { VERIFY_KEYS: 'true' });
+    app.answer.modelsStatus = 401;
+    app.answer.status = 401;
+
+    const { response } = await ask(1, { memory_injection: true, user: 'ann' });
+
+    expect(response.status).toBe(401);
+    expect((await overview()).exists).toBe(false);
+  });
+});
+
+describe('the log', () => {
+  const sentences = () => logged.map(({ level, message }) => `${level} ${message.replace(/\d+ms/, '_ms')}`);
+
+  it('tells what was summarised, dropped and already there', async () => {
+    const { id, rounds, stub } = start({ ...ROLLING, rolling_window_size: 6 });
+    await runInDurableObject(stub, (memory) => Reflect.set(memory, 'log', createLog('debug')));
+
+    await rounds(1, 4);
+
+    expect(sentences()).toEqual([
+      'debug Memory 1 status updated to processing',
+      `info Summarized messages 0-5 for ${id} in _ms`,
+      'debug Memory 1 status updated to completed',
+      'debug Memory 2 status updated to processing',
+      `info Summarized messages 2-7 for ${id} in _ms`,
+      `info Sliding window: dropping seq 0-1 for ${id}`,
+      'debug Memory 2 status updated to completed',
+    ]);
+  });
+
+  it('tells when there is nothing new', async () => {
+    const { id, rounds, messages, ask, stub } = start(ROLLING);
+    await runInDurableObject(stub, (memory) => Reflect.set(memory, 'log', createLog('debug')));
+    await rounds(1, 4);
+    messages.splice(-2);
+    logged.length = 0;
+
+    await ask(4);
+
+    expect(sentences()).toEqual([`debug No new messages to summarize for ${id}`]);
+  });
+
+  it('tells of a summary in front of a request too', async () => {
+    const { id, rounds } = start(SUMMARIZE);
+
+    await rounds(1, 4);
+
+    expect(sentences()).toEqual([`info Summarized messages 0-5 for ${id} in _ms`]);
+  });
+
+  it.each(MODES)('and the rows hold no key and no content, in mode %s', async (_, strategy) => {
+    const { app, rounds, objects, stub } = start(strategy);
+    await rounds(1, 5);
+    app.answer.status = 500;
+    await rounds(6, 7);
+    objects.failing.add('claim').add('find').add('roll');
+    await rounds(8, 8);
+
+    const rows = await runInDurableObject(stub, (_memory, { storage }) =>
+      JSON.stringify(
+        ['memories', 'state', 'pins'].map((table) => storage.sql.exec(`SELECT * FROM ${table}`).toArray()),
+      ),
+    );
+    const log = JSON.stringify(logged);
+    expect(rows).toContain('## Progress');
+    expect(rows).not.toContain('sk-');
+    expect(logged.length).toBeGreaterThan(0);
+    expect(log).not.toContain('sk-');
+    expect(log).not.toContain('what follows');
+    expect(log).not.toContain('## Progress');
+  });
+});
+
+describe('the key that a summarizer is asked with', () => {
+  it.each(MODES)(
+    "is the deployment's own, and the caller's stays where it belongs, in mode %s",
+    async (_, strategy) => {
+      const { rounds, summarizerCalls } = start(strategy);
+
+      await rounds(1, 5);
+
+      expect(summarizerCalls().length).toBeGreaterThan(0);
+      for (const { headers, body } of summarizerCalls()) {
+        expect(headers.get('authorization')).toBe(`Bearer ${SUMMARIZER.SUMMARIZER_API_KEY}`);
+        expect(JSON.stringify([...headers])).not.toContain(KEY);
+        expect(body).not.toContain(KEY);
+      }
+    },
+  );
+
+  it.each(MODES)(
+    "is the caller's, at the request's own upstream, without a summarizer, in mode %s",
+    async (_, strategy) => {
+      const none = {
+        SUMMARIZER_BASE_URL: undefined,
+        SUMMARIZER_MODEL: undefined,
+        SUMMARIZER_API_KEY: undefined,
+      };
+      const { app, rounds } = start(strategy, none as unknown as Partial<Env>);
+      app.answer.words = ({ body }) =>
+        body.includes('You keep the running summary')
+          ? writeSections(new Map([['## Progress', 'Made by the upstream.']]))
+          : 'This is the answer.';
+
+      const asked = await rounds(1, 5);
+
+      const summaries = app.sent.filter(({ body }) => body.includes('You keep the running summary'));
+      expect(summaries.length).toBeGreaterThan(0);
+      for (const { url, headers, body } of summaries) {
+        expect(url).toBe('http://upstream.test/v1/chat/completions');
+        expect(headers.get('authorization')).toBe(`Bearer ${KEY}`);
+        expect(JSON.parse(body).model).toBe('gpt-4.1');
+      }
+      expect(asked.at(-1)?.view).toContain('Made by the upstream.');
+    },
+  );
+});

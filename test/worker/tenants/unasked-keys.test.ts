@@ -1,0 +1,82 @@
+/**
+ * A key that the upstream can't be asked about: what is there may be read, nothing is made or
+ * written.
+ */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { MODES, SUMMARIZE, SUMMARIZER, start, startApp } from '../support.ts';
+
+beforeEach(() => {
+  for (const level of ['info', 'warn'] as const) vi.spyOn(console, level).mockImplementation(() => undefined);
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/**
+ * Another isolate, which knows of no key that was accepted, while the upstream says nothing about
+ * keys.
+ */
+function elsewhere({ watched, objects, app }: ReturnType<typeof start>) {
+  const later = startApp(watched.bucket, {
+    ...SUMMARIZER,
+    CONVERSATION_MEMORY: objects.namespace,
+    VERIFY_KEYS: 'true',
+  });
+  later.answer.modelsStatus = 500;
+  if (app.answer.words) later.answer.words = app.answer.words;
+  const written = watched.operations.length;
+  return {
+    later,
+    chat: (fields: object) => later.chat({ model: 'gpt-4.1', ...fields }),
+    writes: () => watched.operations.slice(written).filter(({ name }) => name === 'put' || name === 'delete'),
+    summarizerCalls: () => later.sent.filter(({ url }) => url.startsWith(SUMMARIZER.SUMMARIZER_BASE_URL)),
+    view: () => later.sent.filter(({ url }) => url.startsWith('http://upstream.test/v1/chat')).at(-1)?.body,
+  };
+}
+
+describe('a key that the upstream can not be asked about', () => {
+  it.each(MODES)('still sees the summary that there is, byte for byte, in mode %s', async (_, strategy) => {
+    const talk = start(strategy, { VERIFY_KEYS: 'true' });
+    const said = await talk.rounds(1, 4);
+    const stored = await talk.overview();
+    const { chat, view, writes, summarizerCalls } = elsewhere(talk);
+
+    const response = await chat({
+      conversation_id: talk.id,
+      memory_strategy: strategy,
+      messages: talk.messages.slice(0, -1),
+    });
+
+    expect(response.status).toBe(200);
+    expect(response.headers.get('x-memory-warning')).toBeNull();
+    expect(view()).toContain('<session_summary ref=');
+    expect(view()).toBe(said.at(-1)?.view);
+    expect(summarizerCalls()).toEqual([]);
+    expect(writes()).toEqual([]);
+    expect(await talk.overview()).toEqual(stored);
+  });
+
+  it('has no summary made where there is none', async () => {
+    const talk = start(SUMMARIZE, { VERIFY_KEYS: 'true' });
+    await talk.rounds(1, 4);
+    const stored = await talk.overview();
+    const { chat, later, view, writes, summarizerCalls } = elsewhere(talk);
+    const messages = [...talk.messages.slice(0, -1)];
+    messages[1] = { role: 'assistant', content: 'This is another answer.' };
+
+    const response = await chat({ conversation_id: talk.id, memory_strategy: SUMMARIZE, messages });
+
+    const warnings = response.headers.get('x-memory-warning')?.split(',');
+    expect(response.status).toBe(200);
+    expect(new Set(warnings)).toEqual(new Set(['summary_pending', 'store_failed']));
+    expect(view()).toContain('<session_summary covers=');
+    expect(later.sent.map(({ url }) => new URL(url).pathname)).toEqual([
+      '/v1/models',
+      '/v1/chat/completions',
+    ]);
+    expect(summarizerCalls()).toEqual([]);
+    expect(writes()).toEqual([]);
+    expect(await talk.overview()).toEqual(stored);
+  });
+});
