@@ -1,13 +1,13 @@
-/** What a request says of its body: which charset, which encoding. */
+/** What a request's headers say about its body: charset and encoding. */
 import { ApiError } from './errors.ts';
 
-/** RFC 8259, section 8.1: JSON is UTF-8, of which ASCII is a part. */
+/** JSON is UTF-8 (RFC 8259, section 8.1), which includes ASCII. */
 const CHARSETS = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii']);
 
 /**
- * Checks that a body is read here as an upstream reads it: servers go by the charset, and what is
- * plain text in one may be other JSON in another. Every charset that is named counts, however it is
- * written.
+ * Checks that Precis reads a body as the upstream will. Servers go by the charset, and bytes that
+ * are text in one charset may be different JSON in another. Every charset in the header is checked,
+ * however it is written.
  *
  * @throws ApiError `unsupported_media_type`
  */
@@ -23,7 +23,8 @@ export function checkCharset(headers: Headers): void {
 }
 
 /**
- * Checks that a body that goes up unread is plain: its encoding does not go up with it.
+ * Checks that a body that is forwarded unread is not encoded, since its `content-encoding` is not
+ * forwarded.
  *
  * @throws ApiError `unsupported_media_type`
  */

@@ -1,7 +1,4 @@
-/**
- * Bodies of requests: counted while they are read, and decoded (RFC 9110, section 8.4) within the
- * same bound.
- */
+/** Request bodies: read and decoded (RFC 9110, section 8.4) within a size limit. */
 
 import {
   brotliDecompressSync,
@@ -17,37 +14,37 @@ import { checkCharset } from './body-type.ts';
 import { ApiError } from './errors.ts';
 
 /**
- * The largest body that is read, before and after it is decoded
- * (docs/design.md#9-tokens-and-bytes). In bytes.
+ * Largest body that is read, before and after decoding, in bytes
+ * (docs/design.md#9-tokens-and-bytes).
  */
 export const LARGEST_BODY = 16 * 1024 * 1024;
 
 export interface ReadBody {
   /** Decoded. */
   readonly bytes: Uint8Array;
-  /** As it came, where it came encoded. */
+  /** The encoded bytes, if the body came encoded. */
   readonly encoded: Uint8Array | undefined;
 }
 
-/** A body that is not read, because of its size or its encoding. */
+/** A body that is not read because of its size or its encoding. */
 export interface UnreadBody {
   readonly fault: ApiError;
-  /** As it came, from its first byte on. */
+  /** The complete body as it came. */
   readonly whole: ReadableStream<Uint8Array> | Uint8Array;
-  /** Whether it is little enough too large to be read to its end, for its sender's sake. */
+  /** Whether the body exceeds the limit by so little that the rest is read and dropped. */
   readonly isNear?: boolean;
 }
 
 /**
- * A sender whose connection closes while it sends may not hear why; of a body that is larger by an
- * eighth at the most the rest is read away.
+ * Senders may miss the error if the connection closes while they send. So the rest of a body that
+ * is at most an eighth too large is read and dropped.
  */
 const NEAR = 1 + 1 / 8;
 
-/** RFC 9659: no decoder of `zstd` needs a larger window than 8 MiB. */
+/** Decoders of `zstd` need no window larger than 8 MiB (RFC 9659). */
 const ZSTD_WINDOW_LOG = 23;
 
-/** By their names, with those of RFC 9110, section 8.4.1.3. */
+/** By name, including the aliases of RFC 9110, section 8.4.1.3. */
 const DECODERS: Readonly<Record<string, (bytes: Uint8Array, maxOutputLength: number) => Uint8Array>> = {
   gzip: (bytes, maxOutputLength) => gunzipSync(bytes, { maxOutputLength }),
   'x-gzip': (bytes, maxOutputLength) => gunzipSync(bytes, { maxOutputLength }),
@@ -62,9 +59,9 @@ const DECODERS: Readonly<Record<string, (bytes: Uint8Array, maxOutputLength: num
 };
 
 /**
- * @param param the field that a body is about, for an error
- * @throws ApiError `body_too_large`, `unsupported_media_type`, or `invalid_json` for what can't be
- *   decoded
+ * @param param the field that an error names
+ * @throws ApiError `body_too_large`, `unsupported_media_type`, or `invalid_json` for a body that
+ *   can't be decoded
  */
 export async function readBody(
   request: Request,
@@ -76,7 +73,7 @@ export async function readBody(
   return read.bytes;
 }
 
-/** Why a body is not read; nobody reads it any more. */
+/** The error for a body that is not read. Drops the body. */
 export async function refused({ fault, whole, isNear }: UnreadBody): Promise<ApiError> {
   if (!(whole instanceof ReadableStream)) return fault;
   const done = isNear ? whole.pipeTo(new WritableStream()) : whole.cancel();
@@ -85,10 +82,10 @@ export async function refused({ fault, whole, isNear }: UnreadBody): Promise<Api
 }
 
 /**
- * The same; what is not read can still be passed on. Of a body whose length is announced and too
- * large nothing is read.
+ * Like `readBody`, but a body that is not read can still be forwarded. If `content-length` is over
+ * the limit, nothing is read.
  *
- * @throws ApiError `unsupported_media_type` for another charset
+ * @throws ApiError `unsupported_media_type` for a charset other than UTF-8
  */
 export async function tryBody(
   request: Request,
@@ -102,7 +99,7 @@ export async function tryBody(
   const announced = request.headers.get('content-length');
   const length = Number(announced ?? 0);
   if (length > limit) return { fault, whole: body, isNear: length <= limit * NEAR };
-  // The runtime reads no more than was announced.
+  // The runtime reads no more than the announced length.
   const read = announced === null ? await readUpTo(body, limit) : new Uint8Array(await request.arrayBuffer());
   if (!(read instanceof Uint8Array)) return { fault, whole: read };
   if (read.length > limit) return { fault, whole: read };
@@ -131,7 +128,7 @@ function decoded(
   }
 }
 
-/** The bytes of a stream; where it has more of them, a stream of all of them. */
+/** The bytes of a stream, or a stream of the same bytes if there are more than `limit`. */
 async function readUpTo(
   body: ReadableStream<Uint8Array>,
   limit: number,
@@ -148,7 +145,7 @@ async function readUpTo(
   }
 }
 
-/** What was read of a stream, and the rest of it. */
+/** A stream of the chunks read so far and the rest. */
 function resumed(
   chunks: Uint8Array[],
   reader: ReadableStreamDefaultReader<Uint8Array>,
@@ -168,7 +165,7 @@ function resumed(
   );
 }
 
-/** RFC 1950, section 2.2. Some clients send the bare format. */
+/** Some clients send raw deflate without the zlib header (RFC 1950, section 2.2). */
 function isZlib([method = 0, flags = 0]: Uint8Array): boolean {
   return (method & 0x0f) === 8 && (method * 256 + flags) % 31 === 0;
 }
@@ -190,7 +187,7 @@ function notReadable(code: 'invalid_json' | 'unsupported_media_type', fault: str
 }
 
 /**
- * Checks that a body is not too large to be edited, or put away.
+ * Checks that a body is small enough to be edited or sealed.
  *
  * @throws ApiError `body_too_large`
  */

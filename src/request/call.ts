@@ -1,7 +1,4 @@
-/**
- * One call of a caller's: what it asks, by which strategy, and whose it is. Everything that is done
- * for it is done from this.
- */
+/** One call of a caller: the request, its strategy and its owner. All further steps take this. */
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { ChosenStrategy } from './choose-strategy.ts';
 import type { Owner } from './owner.ts';

@@ -1,4 +1,4 @@
-/** Who calls, and with whose key the upstream is asked (docs/design.md#10-upstream-and-access). */
+/** Who calls, and whose key goes upstream (docs/design.md#10-upstream-and-access). */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { AccessKey } from '../access-keys.ts';
 import { SHORTEST_TOKEN, type Tenant } from '../tenant/identity.ts';
@@ -7,14 +7,12 @@ import { ApiError } from './errors.ts';
 import type { Services } from './services.ts';
 
 export interface Caller {
-  /** Absent when the caller has no key, or one that strangers share: then nothing is stored. */
+  /** Undefined without a key, or with one that strangers share. Nothing is stored then. */
   readonly tenant: Tenant | undefined;
   readonly account: UpstreamAccount;
 }
 
-/**
- * @throws ApiError `invalid_api_key` when the deployment has access keys and this is none of them
- */
+/** @throws ApiError `invalid_api_key` if the deployment has access keys and the caller has none */
 export function callerOf(headers: Headers, { config, tenants }: Services): Caller {
   if (config.access) {
     const { keys, apiKey, forwardedHeaders } = config.access;
@@ -26,7 +24,7 @@ export function callerOf(headers: Headers, { config, tenants }: Services): Calle
   return { tenant, account: {} };
 }
 
-/** The access key that a caller shows. @throws ApiError `invalid_api_key` */
+/** The caller's access key. @throws ApiError `invalid_api_key` */
 export function accessKeyIn(headers: Headers, keys: readonly AccessKey[]): AccessKey {
   const token = bearerToken(headers);
   const key = keys.find((candidate) => token !== undefined && isSame(candidate, token));
@@ -35,7 +33,7 @@ export function accessKeyIn(headers: Headers, keys: readonly AccessKey[]): Acces
 }
 
 /**
- * The tenant of a request that is about stored things.
+ * The tenant of a request for stored data.
  *
  * @throws ApiError `invalid_api_key` without one
  */
@@ -49,7 +47,7 @@ export function tenantOf(headers: Headers, services: Services): Tenant {
 }
 
 /**
- * The tenant to whom what a caller is given to hold is bound.
+ * The tenant that a sealed item is bound to.
  *
  * @throws ApiError `invalid_api_key` without one
  */
@@ -61,12 +59,12 @@ export function sealingTenant({ tenant }: Caller): Tenant {
   );
 }
 
-/** The token of `Authorization: Bearer`, if there is one. */
+/** The token of `Authorization: Bearer`. */
 export function bearerToken(headers: Headers): string | undefined {
   return /^bearer +(\S+) *$/i.exec(headers.get('authorization') ?? '')?.[1];
 }
 
-/** Compares digests, so that neither content nor length shows in the time it takes. */
+/** Compares digests, so that the time taken reveals neither content nor length. */
 function isSame({ key }: AccessKey, token: string): boolean {
   return timingSafeEqual(sha256(key), sha256(token));
 }

@@ -1,6 +1,6 @@
 /**
- * Which strategy holds for a request: request > conversation > agent > deployment default; the
- * first present wins whole.
+ * Chooses a request's strategy: request > conversation > agent > deployment default. The first one
+ * present applies as a whole.
  */
 import { logCaught } from '../log.ts';
 import type { StrategySource, Warning } from '../memory/plan/report.ts';
@@ -23,18 +23,17 @@ import { checkSummarizerModel } from './summarizer-target.ts';
 export interface ChosenStrategy {
   readonly strategy: MemoryStrategy;
   readonly source: StrategySource;
-  /** Cross-session memory follows the same precedence, on its own. */
+  /** Cross-session memory; chosen by the same precedence, independently of the strategy. */
   readonly injection: Injection | undefined;
-  /** Whether the caller asked for the report in the body of the answer. */
+  /** Whether the caller asked for the report in the body. */
   readonly report: boolean;
   readonly warnings: readonly Warning[];
 }
 
 /**
- * @param settings asks for what the conversation is set to: called only when the request itself
- *   leaves something open. It answers undefined when the conversation can't be asked: then the
- *   lower levels hold, and the report says so
- * @throws ApiError `invalid_memory_strategy`, naming the field
+ * @param settings reads the conversation's settings; called only if the request leaves something
+ *   open. Undefined if they can't be read: the lower levels apply then, with a warning
+ * @throws ApiError `invalid_memory_strategy`, with the field
  */
 export async function chooseStrategy(
   request: ModelRequest,
@@ -43,42 +42,42 @@ export async function chooseStrategy(
   settings: () => Promise<Settings | undefined>,
   services: Services,
 ): Promise<ChosenStrategy> {
-  const ofRequest = strategyOfRequest(request, headers);
+  const requested = strategyOfRequest(request, headers);
   const injectionOfRequest = injectionIn(request, headers);
   const report = reportWanted(request, headers);
-  const open = ofRequest === undefined || injectionOfRequest === undefined;
-  const ofConversation = open ? await settings() : NOTHING_SET;
+  const open = requested === undefined || injectionOfRequest === undefined;
+  const storedSettings = open ? await settings() : NOTHING_SET;
 
-  const stored = ofConversation && readStored(ofConversation, services);
-  const chosen: Pick<ChosenStrategy, 'strategy' | 'source'> = ofRequest
-    ? { strategy: ofRequest, source: 'request' }
-    : stored?.strategy
-      ? { strategy: stored.strategy, source: 'conversation' }
+  const conversation = storedSettings && readStored(storedSettings, services);
+  const chosen: Pick<ChosenStrategy, 'strategy' | 'source'> = requested
+    ? { strategy: requested, source: 'request' }
+    : conversation?.strategy
+      ? { strategy: conversation.strategy, source: 'conversation' }
       : agent
         ? { strategy: agent.strategy, source: 'agent' }
         : { strategy: services.config.defaultStrategy, source: 'default' };
   const fault = budgetFault(chosen.strategy, request.model);
   if (fault) throw strategyError(fault);
 
-  const injection = injectionOfRequest ?? stored?.injection ?? agent?.injection ?? 'off';
+  const injection = injectionOfRequest ?? conversation?.injection ?? agent?.injection ?? 'off';
   return {
     ...chosen,
     injection: injection === 'off' ? undefined : injection,
     report,
-    warnings: stored?.isWhole ? [] : ['store_failed'],
+    warnings: conversation?.isWhole ? [] : ['store_failed'],
   };
 }
 
 interface StoredSettings {
   readonly strategy?: MemoryStrategy;
   readonly injection?: Injection | 'off';
-  /** Whether all that is stored could be read. */
+  /** Whether all stored settings are valid. */
   readonly isWhole: boolean;
 }
 
 /**
- * Settings were valid when they were stored; what is not any more, since the deployment has
- * changed, gives way to the lower levels.
+ * Settings were valid when they were stored. If they no longer are, because the deployment has
+ * changed, the lower levels apply.
  */
 function readStored({ memory_strategy, memory_injection }: Settings, services: Services): StoredSettings {
   try {
@@ -92,7 +91,7 @@ function readStored({ memory_strategy, memory_injection }: Settings, services: S
   }
 }
 
-/** What a conversation is set to that nobody has configured. */
+/** The settings of a conversation that has none. */
 export const NOTHING_SET: Settings = { memory_strategy: null, memory_injection: null };
 
 function strategyOfRequest(request: ModelRequest, headers: Headers): MemoryStrategy | undefined {
@@ -150,10 +149,10 @@ function jsonOrWord(header: string, name: string): unknown {
 }
 
 /**
- * What holds for a request whose body is not read; undefined where that can't be known. A
- * conversation may be set to something else, and cross-session memory stands in the body.
+ * The strategy of a request whose body is not read, from its headers alone. Undefined if it can't
+ * be known: the conversation may have its own settings, and injection needs the body.
  *
- * @throws ApiError for headers that are not valid
+ * @throws ApiError for invalid headers
  */
 export function chosenByHeaders(
   headers: Headers,
@@ -164,15 +163,15 @@ export function chosenByHeaders(
   const agent = key === null ? agentInPath : knownAgent(key, 'x-agent-type', caller, services);
   const injection = injectionInHeader(headers) ?? agent?.injection ?? 'off';
   if (injection !== 'off') return undefined;
-  const said = strategyInHeader(headers);
-  if (said) return { mode: said.mode, source: 'request' };
+  const strategy = strategyInHeader(headers);
+  if (strategy) return { mode: strategy.mode, source: 'request' };
   if (headers.has('x-conversation-id')) return undefined;
   if (agent) return { mode: agent.strategy.mode, source: 'agent' };
   return { mode: services.config.defaultStrategy.mode, source: 'default' };
 }
 
 /**
- * The agent that a request names itself, or the one of its base URL.
+ * The agent that a request names, else the one in its base URL.
  *
  * @throws ApiError `unknown_agent`
  */
@@ -190,7 +189,7 @@ export function agentOf(
 }
 
 /**
- * The others' names are for callers whose key is known to be good.
+ * The error lists the known agents only to callers with an accepted key.
  *
  * @throws ApiError `unknown_agent`
  */

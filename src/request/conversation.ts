@@ -1,7 +1,4 @@
-/**
- * A request's conversation in storage: its memory, its settings, and the summary that its caller
- * holds.
- */
+/** A request's conversation in storage: name, settings, and the summary that the caller holds. */
 
 import { z } from 'zod';
 import { within } from '../lib/time-limit.ts';
@@ -30,9 +27,9 @@ import type { RequestScope } from './scope.ts';
 import type { Services } from './services.ts';
 
 /**
- * The conversation that a request belongs to: the one that it names, else one named by the hash of
- * its messages up to the first answer. That is safe, since a summary is only ever found by the hash
- * of all that it covers. Undefined before there is an answer.
+ * The conversation of a request: the one it names, else one named by the hash of its messages up to
+ * the first answer. The hash is safe, since a summary is only found by the hash of all messages it
+ * covers. Undefined before there is an answer.
  */
 export function conversationOf(
   owner: Owner,
@@ -49,9 +46,9 @@ export function conversationOf(
 }
 
 /**
- * What a request's refs and its archive are grouped under: the conversation that it names, else the
- * session that its client names (docs/design.md#3-what-the-caller-says), else the hash of its first
- * messages. Undefined before there is an answer.
+ * The group of a request's refs and archive: the conversation it names, else the session that its
+ * client names (docs/design.md#3-what-the-caller-says), else the hash of its first messages.
+ * Undefined before there is an answer.
  *
  * @param hashBefore see `hashSession`
  */
@@ -66,12 +63,12 @@ export function groupOf(
   return hashSession(messages, hashBefore);
 }
 
-/** @param hashBefore the prefix hash of the messages before an index, where that is known */
+/** @param hashBefore the prefix hash of the messages before an index, if it is already known */
 function hashSession(
   messages: readonly Hashed[],
   hashBefore = (end: number) => prefixHashes(messages.slice(0, end), sha256Hex)[end] ?? '',
 ): Session | undefined {
-  // A greeting that stands before all else is the same in every conversation.
+  // Answers before the first user message don't count: many conversations open with one greeting.
   const asked = messages.findIndex(({ role }) => role === 'user');
   const answer = messages.findIndex(({ role }, index) => role === 'assistant' && index > asked);
   return answer < 0 ? undefined : { hash: hashBefore(answer + 1) };
@@ -97,7 +94,7 @@ export function storedConversation(
   };
 }
 
-/** What the named conversation is set to; undefined when it can't be asked. */
+/** The settings of the conversation in the request; undefined if they can't be read. */
 export async function settingsOf(
   owner: Owner,
   { caller, services, timings }: RequestScope,
@@ -131,15 +128,15 @@ const held = z.looseObject({
 });
 
 export interface HeldSummary extends KnownSummary {
-  /** The first message that it stands for. */
+  /** Index of the first message that it covers. */
   readonly from: number;
   readonly ref: string | undefined;
 }
 
 /**
- * The summary that the caller sends along, from an earlier report, as it was sent.
+ * The `memory_summary` in the request, which comes from an earlier report.
  *
- * @throws ApiError when it does not have a report's form
+ * @throws ApiError if it does not have the report's format
  */
 export function sentSummary(request: ModelRequest): z.output<typeof held> | undefined {
   const sent = request.own('memory_summary');
@@ -154,9 +151,7 @@ export function sentSummary(request: ModelRequest): z.output<typeof held> | unde
   );
 }
 
-/**
- * The same, and the place up to which it reaches in this array; stale when it is of other messages.
- */
+/** The caller's summary and where it ends in this array; `stale` if it covers other messages. */
 export function heldSummary(
   request: ModelRequest,
   boundaries: Boundaries,
@@ -164,7 +159,7 @@ export function heldSummary(
   const sent = sentSummary(request);
   if (!sent) return undefined;
   const { text, covers, prefix_hash, ref } = sent;
-  // By the hash, not by the place: a preamble that has grown shifts that.
+  // By hash and not by index, since a longer preamble shifts the indices.
   const boundary = boundaries.ofHash(prefix_hash);
   if (!boundary) return 'stale';
   return { text: neutralize(text), from: Math.min(covers[0], boundary.end - 1), end: boundary.end, ref };

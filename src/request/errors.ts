@@ -1,5 +1,5 @@
 /**
- * Errors made by Precis, in OpenAI's shape, so that clients' own handling of errors works
+ * Errors made by Precis, in OpenAI's format, so that clients' error handling works
  * (docs/design.md#5-routes).
  */
 import type { AnswerFault } from '../protocol/answer-format.ts';
@@ -30,7 +30,7 @@ export type ErrorCode =
   | 'internal_error';
 
 /**
- * Each code's HTTP status, and its type in OpenAI's terms
+ * HTTP status and OpenAI error type of each code
  * (https://platform.openai.com/docs/guides/error-codes).
  */
 const WIRE: Readonly<Record<ErrorCode, readonly [status: number, type: string]>> = {
@@ -57,19 +57,14 @@ const WIRE: Readonly<Record<ErrorCode, readonly [status: number, type: string]>>
   internal_error: [500, 'server_error'],
 };
 
-/**
- * An error that is the answer to a request. Its message is shown to the caller, so it never holds a
- * secret.
- */
+/** An error that answers a request. Callers see the message, so it never holds a secret. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: ErrorCode;
   readonly param: string | null;
   private readonly status: number | undefined;
 
-  /**
-   * @param param the field, header or query parameter that is wrong; null when it is none of these
-   */
+  /** @param param the field, header or query parameter at fault; null if there is none */
   constructor(code: ErrorCode, message: string, param: string | null = null, status?: number) {
     super(message);
     this.code = code;
@@ -77,7 +72,7 @@ export class ApiError extends Error {
     this.status = status;
   }
 
-  /** As it stands in a body, or in an event of a stream. */
+  /** As in a response's body, or in an event of a stream. */
   toBody(): { readonly error: AnswerFault } {
     const { message, param, code } = this;
     return { error: { message, type: WIRE[code][1], param, code } };
@@ -88,15 +83,12 @@ export class ApiError extends Error {
   }
 }
 
-/**
- * What a caller is told of an error that was not made for callers: a fault of ours. Whoever catches
- * it logs it.
- */
+/** The caller's error for a bug in our code. Log the bug where it is caught. */
 export function internalError(): ApiError {
   return new ApiError('internal_error', 'Precis has failed on this request.');
 }
 
-/** For an answer that must be read, since a call of ours may stand in it. */
+/** An answer that must be read, since it may call our tools, is too long. */
 export function answerTooLarge(): ApiError {
   return new ApiError('answer_too_large', `The upstream's answer has more than ${LONGEST_ANSWER} bytes.`);
 }
@@ -107,26 +99,26 @@ export function upstreamError(fault: UpstreamFault): ApiError {
     : new ApiError(fault, 'The upstream could not be reached.');
 }
 
-/** Codes and types of errors by which an upstream limits or refuses an account. */
+/** Codes and types with which upstreams limit or refuse an account. */
 const LIMITS = /rate.?limit|quota|billing|insufficient|usage.?limit|too.?many.?requests|credit/i;
 const REFUSALS = /authenti|authori[sz]|api.?key|permission|account|organi[sz]ation|forbidden/i;
 
-/** An account by its id or its key. */
+/** An account's id or key. */
 const ACCOUNT = /\b(?:org|proj|user)[-_]\w{4}|\bsk-\w/;
 
-/** The same of an error within an answer, whose status may stand in the error. */
+/** Like `accountError`, for an error inside an answer, which may hold its status as a field. */
 export function accountFault(error: Readonly<Record<string, unknown>>): AnswerFault | undefined {
   const { code, type, status } = error;
   const message = `${error.message ?? ''}`;
-  const said = `${code} ${type} ${ACCOUNT.test(message) ? message : ''}`;
-  if (LIMITS.test(said)) return accountError(429)?.toBody().error;
-  if (REFUSALS.test(said) || ACCOUNT.test(message)) return accountError(403)?.toBody().error;
+  const words = `${code} ${type} ${ACCOUNT.test(message) ? message : ''}`;
+  if (LIMITS.test(words)) return accountError(429)?.toBody().error;
+  if (REFUSALS.test(words) || ACCOUNT.test(message)) return accountError(403)?.toBody().error;
   return accountError(Number([status, code].find((value) => typeof value === 'number')))?.toBody().error;
 }
 
 /**
- * What callers of a shared account are told where the upstream refuses that account; undefined
- * where it says something else.
+ * The error for callers of a shared account when the upstream refuses that account; undefined for
+ * any other status.
  */
 export function accountError(status: number): ApiError | undefined {
   if (status === 429)

@@ -1,6 +1,6 @@
 /**
- * Whether the upstream accepts a caller's key (docs/design.md#10-upstream-and-access): what is
- * stored, read or costs much waits for that.
+ * Whether the upstream accepts a caller's key (docs/design.md#10-upstream-and-access). Storing,
+ * reading and expensive planning wait for that.
  */
 import type { Context } from 'hono';
 import type { Report } from '../memory/plan/report.ts';
@@ -13,13 +13,13 @@ import type { AppEnv } from './services.ts';
 import { verdictOn } from './verdict.ts';
 
 /**
- * Bodies up to this size are planned under any key, in bytes: counting a larger one takes seconds.
+ * In bytes. Bodies up to this size are planned under any key; counting a larger one takes seconds.
  */
 const MOST_UNVERIFIED = 1024 * 1024;
 
 /**
- * Whether a body may be planned. A large one waits until the upstream has accepted its key, and is
- * not planned under one that strangers share: invented keys cost nothing.
+ * Whether a body may be planned. A large one waits until the upstream has accepted the key, and is
+ * never planned under a shared key, since invented keys cost nothing.
  */
 export async function mayPlan(
   { bytes }: ModelRequest,
@@ -30,9 +30,9 @@ export async function mayPlan(
 }
 
 /**
- * Where no request goes up by which the upstream could refuse a key, it is refused here.
+ * Refuses a request that was not planned because of its key, on routes that send nothing upstream.
  *
- * @throws ApiError `invalid_api_key` for a body that was not planned for the sake of its key
+ * @throws ApiError `invalid_api_key`
  */
 export function checkPlanned({ warnings }: Report, { caller, services }: RequestScope): void {
   if (!warnings.includes('unverified_key')) return;
@@ -44,10 +44,10 @@ export function checkPlanned({ warnings }: Report, { caller, services }: Request
 }
 
 /**
- * The tenant of a request about stored things. A key that was revoked opens nothing.
+ * The tenant of a request for stored data, once the upstream has accepted its key.
  *
- * @param use what can't be verified may be read where the deployment says so, and is never changed
- * @throws ApiError `invalid_api_key`, or `store_failed` when the upstream can't be asked
+ * @param use without a verdict, reads depend on `UNVERIFIED_READS`, and changes are refused
+ * @throws ApiError `invalid_api_key`, or `store_failed` if the upstream can't be asked
  */
 export async function verifiedTenant(c: Context<AppEnv>, use: 'read' | 'change'): Promise<Tenant> {
   const services = c.get('services');

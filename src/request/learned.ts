@@ -1,7 +1,7 @@
 /**
- * What an isolate has learned from contents: counts, facts, previews, digests. Each tenant has its
- * own, under bounds that hold for all of them together, so that the time of an answer tells nobody
- * what another tenant has sent.
+ * Caches of what an isolate has computed from contents: counts, facts, previews, digests. Each
+ * tenant has its own, under common bounds, so that response times reveal nothing about another
+ * tenant's contents.
  */
 import { textBytes } from '../lib/copy.ts';
 import { type Bound, type Cache, TenantLru } from '../lib/lru.ts';
@@ -16,29 +16,29 @@ import {
   type TokenCounter,
 } from '../memory/tokens/tokens.ts';
 
-/** A counter and what it has learned; one per encoding, since counts differ. */
+/** A token counter and its caches. One per encoding, since counts differ. */
 export interface Counting {
   readonly counter: TokenCounter;
   readonly facts: ContentFacts;
   readonly previews: WrittenPreviews;
 }
 
-/** What was learned from the contents of one tenant, or of one request. */
+/** The caches of one tenant, or of one request. */
 export interface Learned {
-  /** The counter for a model. Its tables are loaded when it is first asked for. */
+  /** The counter for a model. Its tables are loaded on first use. */
   counting(model: string | undefined): Promise<Counting>;
-  /** Digests that were written before: they cost a reading of all that they cover. */
+  /** Extractive digests. Making one takes reading everything it covers. */
   readonly digests: Cache<string>;
   /** See `SummaryPorts`. */
   readonly prepared: Cache<number>;
 }
 
-/** A few thousand tokens each. */
+/** A digest has a few thousand tokens. */
 const DIGESTS: Bound<string> = { bytes: 2 * 1024 * 1024, sizeOf: textBytes };
-/** About 2 000. */
+/** About 2 000 entries. */
 const PREPARED: Bound<number> = { bytes: 1024 * 1024 };
 
-/** The caches of many tenants; one per isolate. */
+/** The caches of all tenants. One per isolate. */
 export class TenantsLearned {
   private readonly messages = new TenantLru(MESSAGE_COUNTS);
   private readonly texts = new TenantLru(TEXT_COUNTS);
@@ -70,7 +70,7 @@ export class TenantsLearned {
     };
   }
 
-  /** For a request of nobody in particular: what it teaches is gone with it. */
+  /** The caches of a request without a tenant. They end with it. */
   static ofRequest(): Learned {
     return new TenantsLearned().learned('', {});
   }

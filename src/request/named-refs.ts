@@ -1,6 +1,6 @@
 /**
- * What a body names is in use, whoever has put it there: an array that came back from `/v1/compact`
- * holds markers that no plan makes again.
+ * Notes that the refs in a body are in use, even if this request's plan did not make them: an array
+ * from `/v1/compact` holds markers that no plan makes again.
  */
 
 import { Buffer } from 'node:buffer';
@@ -10,12 +10,12 @@ import type { Call } from './call.ts';
 import { refWriterOf } from './ref-writer.ts';
 
 /**
- * Of a body, so many names are looked at: each costs a few HMACs to check, and more of them are no
- * conversation's.
+ * At most so many refs per body are checked. Each costs a few HMACs, and no real conversation has
+ * more.
  */
 const MOST_NAMED = 10_000;
 
-/** Notes it. Never throws. @param body what goes upstream, or back to the caller */
+/** Notes the refs. Never throws. @param body as it goes upstream, or back to the caller */
 export async function noteNamed(
   body: Uint8Array,
   call: Pick<Call, 'request' | 'owner' | 'scope'>,
@@ -23,15 +23,15 @@ export async function noteNamed(
   const { scope } = call;
   const { tenant } = scope.caller;
   if (!tenant || !Buffer.from(body.buffer, body.byteOffset, body.length).includes('ref_')) return;
-  // The answer goes first: what follows takes time.
+  // Yield, so that the answer goes out first.
   await new Promise((resolve) => setTimeout(resolve, 0));
   const refs = namedBy(body, tenant);
-  // Under an invented key a dry run names refs too.
+  // A dry run under an invented key may name refs too.
   if (refs.length === 0 || !(await scope.mayStore(tenant))) return;
   await refWriterOf(tenant, call).use(refs);
 }
 
-/** The refs of a tenant that a body names, each once. */
+/** A tenant's refs in a body, without duplicates. */
 export function namedBy(body: Uint8Array, tenant: Pick<Tenant, 'refs'>): string[] {
   return refsIn(new TextDecoder().decode(body), MOST_NAMED).filter((ref) => tenant.refs.owns(ref));
 }

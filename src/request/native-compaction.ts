@@ -1,5 +1,5 @@
 /**
- * Compaction that a request asks its upstream for (`context_management`), and the mode `native`
+ * Compaction by the upstream (`context_management`), and the mode `native`
  * (docs/design.md#3-what-the-caller-says).
  */
 import type { Config } from '../config.ts';
@@ -9,14 +9,14 @@ import type { ChosenStrategy } from './choose-strategy.ts';
 
 type Upstream = Pick<Config, 'nativeCompaction'>;
 
-/** Whether the upstream compacts this request's conversation by itself, when it is asked to. */
+/** Whether the upstream can compact this request's conversation. */
 export function upstreamCompacts({ hasCompaction }: ModelRequest, { nativeCompaction }: Upstream): boolean {
   return hasCompaction && nativeCompaction;
 }
 
 /**
- * A wish for a compaction that the upstream can't fulfil is the strategy, where nothing else says
- * what to do.
+ * If the request asks for a compaction that the upstream can't make, and nothing else sets a
+ * strategy, the strategy is `native`.
  */
 export function withCompaction(
   chosen: ChosenStrategy,
@@ -33,7 +33,7 @@ export function withCompaction(
   };
 }
 
-/** What becomes of the wish in the body that goes up. */
+/** What to do with the request's wish for a compaction in the body that goes upstream. */
 export function compactionOf(
   strategy: MemoryStrategy,
   request: ModelRequest,

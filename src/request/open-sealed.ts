@@ -1,6 +1,6 @@
 /**
- * Compaction items of ours are opened before anything else is read: from there on they are messages
- * like any other (docs/design.md#8-summaries).
+ * Opens our compaction items before anything else is read. From then on their contents are ordinary
+ * messages (docs/design.md#8-summaries).
  */
 import { MOST_MESSAGES } from '../protocol/model-body.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
@@ -10,10 +10,10 @@ import { type ItemOwner, isSealed, openCompaction, SEALED_PREFIX } from '../tena
 import { ApiError } from './errors.ts';
 
 /**
- * The body with what its compaction items hold; undefined where it has none.
+ * The body with its compaction items replaced by their contents; undefined if it has none.
  *
- * @param owner reads whose the request is; called only where there is an item
- * @throws ApiError `invalid_encrypted_content` for one that can't be opened
+ * @param owner the request's owner; called only if there is an item
+ * @throws ApiError `invalid_encrypted_content` for an item that can't be opened
  */
 export async function openSealed(
   { bytes, conversationField }: ModelRequest,
@@ -48,8 +48,8 @@ async function opened(
   tenant: Tenant | undefined,
   owner: ItemOwner,
 ): Promise<string> {
-  const held = tenant && (await openCompaction(tenant, owner, text));
-  if (held !== undefined) return held;
+  const content = tenant && (await openCompaction(tenant, owner, text));
+  if (content !== undefined) return content;
   throw new ApiError(
     'invalid_encrypted_content',
     `The compaction item in ${param} can't be opened: it must be sent back as it came, with the API key under which it was made, and with the user and the conversation that were named then.`,

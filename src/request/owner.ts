@@ -1,5 +1,5 @@
 /**
- * Whose request this is, beyond its key: the user and the conversation that it names
+ * The owner of a request: the user and the conversation that it names
  * (docs/design.md#3-what-the-caller-says).
  */
 import type { Isolation } from '../config.ts';
@@ -7,22 +7,22 @@ import type { Warning } from '../memory/plan/report.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { ApiError } from './errors.ts';
 
-/** A conversation's id stands in logs and in metadata, and both ids in names. In characters. */
+/** In characters. Ids are part of logs, metadata and storage keys. */
 export const LONGEST_ID = 256;
 
-/** The tenant is not of it: that comes from the key alone. */
+/** User and conversation. The tenant is not part of it; it depends on the key alone. */
 export interface Owner {
   readonly user: string | undefined;
-  /** The conversation that the request names. */
+  /** The conversation named in the request. */
   readonly conversation: string | undefined;
-  /** Why memory is off for this call; empty when it is on. */
+  /** Why memory is off for this call; empty if it is on. */
   readonly off: readonly Warning[];
 }
 
-/** @throws ApiError when the conversation's id is not one */
+/** @throws ApiError if an id is invalid */
 export function ownerOf(request: ModelRequest, headers: Headers, isolation: Isolation): Owner {
   const { user_key, session_key, require_explicit_key } = isolation;
-  // Where a deployment insists on its own place, no other one may speak for the user.
+  // If the deployment requires its own field for the user, the usual ones don't count.
   const elsewhere = require_explicit_key && user_key !== undefined;
   const user =
     checked(valueAt(request, user_key), user_key ?? null) ??
@@ -39,7 +39,7 @@ export function ownerOf(request: ModelRequest, headers: Headers, isolation: Isol
   return { user, conversation, off };
 }
 
-/** OpenAI's own fields are the upstream's to judge: what is no id there names nobody here. */
+/** The upstream validates OpenAI's own fields. A value that is no id is ignored here. */
 function usualUser(request: ModelRequest, headers: Headers): string | undefined {
   for (const param of ['safety_identifier', 'user']) {
     const value = request.field(param);
@@ -48,13 +48,13 @@ function usualUser(request: ModelRequest, headers: Headers): string | undefined 
   return checked(headers.get('x-memory-user') || undefined, 'x-memory-user');
 }
 
-/** In a path they would mean another one: `/v1/conversations/../memory` is `/v1/memory`. */
+/** These would change the path: `/v1/conversations/../memory` is `/v1/memory`. */
 const RELATIVE = new Set(['.', '..']);
 
-/** An id as a caller gives it. @throws ApiError naming `param` */
+/** A valid id from the caller. @throws ApiError that names `param` */
 export function checked(id: unknown, param: string | null): string | undefined {
   if (id === undefined) return undefined;
-  // A number that JSON can't hold exactly would name somebody else.
+  // A number that JSON can't represent exactly could match another user's id.
   const text = Number.isSafeInteger(id) ? String(id) : id;
   if (typeof text === 'string' && text !== '' && text.length <= LONGEST_ID && !RELATIVE.has(text))
     return text;
@@ -65,7 +65,7 @@ export function checked(id: unknown, param: string | null): string | undefined {
   );
 }
 
-/** The value under a dotted path into the body. */
+/** The value at a dotted path into the body. */
 function valueAt(request: ModelRequest, path: string | undefined): unknown {
   if (path === undefined) return undefined;
   const [field = '', ...members] = path.split('.');

@@ -1,4 +1,4 @@
-/** The writer of a request's refs. */
+/** The ref writer of a request. */
 import { conversationName } from '../storage/conversation/key.ts';
 import { RefStore } from '../storage/refs/store.ts';
 import { RefUses } from '../storage/refs/uses.ts';
@@ -11,8 +11,8 @@ import type { RequestScope } from './scope.ts';
 const writers = new WeakMap<RequestScope, RefWriter>();
 
 /**
- * The one writer of a request: what it has seen written, and how much it writes at once, hold for
- * all that is written for that request.
+ * The one writer of a request, so that its record of written refs and its limit of parallel writes
+ * hold for the whole request.
  */
 export function refWriterOf(tenant: Tenant, call: Pick<Call, 'request' | 'owner' | 'scope'>): RefWriter {
   const known = writers.get(call.scope) ?? createWriter(tenant, call);

@@ -1,4 +1,4 @@
-/** What one request brings along, whatever it asks for. */
+/** The context of one request, whatever it asks for. */
 import type { Context } from 'hono';
 import type { WaitUntil } from '../storage/refs/writer.ts';
 import type { Tenant } from '../tenant/identity.ts';
@@ -9,25 +9,25 @@ import type { AppEnv, Services } from './services.ts';
 import { Timings } from './timings.ts';
 import { verdictOn } from './verdict.ts';
 
-/** What one request brings along. */
+/** The context of one request. */
 export interface RequestScope {
   readonly services: Services;
   readonly caller: Caller;
-  /** What was learned from the caller's contents. */
+  /** Caches for the caller's contents. */
   readonly learned: Learned;
   readonly headers: Headers;
   readonly waitUntil: WaitUntil;
   readonly timings: Timings;
-  /** The session that the caller's headers name; it groups refs, and nothing else. */
+  /** The session in the caller's headers. It only groups refs and the archive. */
   readonly session: string | undefined;
-  /** Whether the upstream accepts the caller's key, so that its contents may be stored. */
+  /** Whether the upstream accepts the caller's key, so that contents may be stored. */
   mayStore(tenant: Tenant): Promise<boolean>;
 }
 
-/** Ours, and those that opencode and Codex send (docs/design.md#3-what-the-caller-says). */
+/** Our own header, and those of opencode and Codex (docs/design.md#3-what-the-caller-says). */
 const SESSION_HEADERS = ['x-conversation-id', 'x-session-id', 'session-id'];
 
-/** What a handler needs of its request. @throws ApiError `invalid_api_key` */
+/** The context of a handler's request. @throws ApiError `invalid_api_key` */
 export function scopeOf(c: Context<AppEnv>): RequestScope {
   const services = c.get('services');
   const { headers } = c.req.raw;

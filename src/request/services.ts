@@ -1,6 +1,6 @@
 /**
- * What an isolate keeps between requests, made once per environment: the configuration, and caches
- * of facts.
+ * State that an isolate keeps between requests: the configuration and caches. Made once per
+ * environment.
  */
 import { type AgentSpec, agents } from '../agents.ts';
 import { type Config, type Env, type Isolation, isolationSchema, readConfig } from '../config.ts';
@@ -24,7 +24,7 @@ import { LearnedLimits } from '../upstream/learned-limits.ts';
 import { LostReasoning } from '../upstream/lost-reasoning.ts';
 import { type Learned, TenantsLearned } from './learned.ts';
 
-/** An agent's spec, read. */
+/** A validated agent. */
 export interface Agent {
   readonly strategy: MemoryStrategy;
   readonly injection: Injection | 'off' | undefined;
@@ -38,7 +38,7 @@ export interface Services {
   readonly tenants: Tenants;
   readonly retention: Retention;
   readonly known: KnownRefs;
-  /** Of which uses of refs the tenants' objects were told. */
+  /** Uses of refs that the tenants' objects already know of. */
   readonly told: KnownRefs;
   readonly accepted: AcceptedKeys;
   readonly limits: LearnedLimits;
@@ -48,19 +48,16 @@ export interface Services {
   conversation(name: string): ConversationMemoryStub<RollMaterial>;
   user(name: string): UserMemoryStub;
   tenant(id: string): TenantMemoryStub;
-  /**
-   * What was learned from a tenant's contents; without a tenant it is for one request, and nobody
-   * else's.
-   */
+  /** The caches for a tenant's contents; without a tenant, new ones for a single request. */
   learned(tenant: Tenant | undefined): Learned;
 }
 
-/** What Hono's context holds in this app. */
+/** The type of Hono's context in this app. */
 export interface AppEnv {
   Bindings: Env;
   Variables: {
     services: Services;
-    /** The agent that the base URL names. */
+    /** The agent in the base URL. */
     agent: Agent | undefined;
   };
 }

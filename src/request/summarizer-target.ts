@@ -1,6 +1,6 @@
 /**
- * Which summarizer a request's summaries are made by: the deployment's own, else the request's
- * upstream with its key (docs/design.md#8-summaries).
+ * The summarizer for a request: the deployment's own, else the request's upstream with its key
+ * (docs/design.md#8-summaries).
  */
 import { windowOf } from '../memory/strategy/models.ts';
 import type { MemoryStrategy, SummarizingStrategy } from '../memory/strategy/strategy.ts';
@@ -13,11 +13,11 @@ import { ApiError } from './errors.ts';
 import type { RequestScope } from './scope.ts';
 import type { Services } from './services.ts';
 
-/** On OpenAI's own host: small, fast, and good at following a form (docs/design.md#8-summaries). */
+/** The default on OpenAI's own host: small, fast, and good at following a format. */
 const OPENAI_HOST = 'api.openai.com';
 const OPENAI_MODEL = 'gpt-4.1-mini';
 
-/** Headers that name the account, beside the key. */
+/** Headers beside the key that name the account. */
 const ACCOUNT_HEADERS = ['openai-organization', 'openai-project', 'api-key', 'x-api-key'];
 
 /** @throws ApiError `invalid_memory_strategy` for a model that the deployment does not offer */

@@ -1,6 +1,6 @@
 /**
- * `Server-Timing` (https://www.w3.org/TR/server-timing/): how long the parts of a request took, in
- * milliseconds.
+ * The header `Server-Timing` (https://www.w3.org/TR/server-timing/): time spent in parts of a
+ * request, in milliseconds.
  */
 
 export type TimedPart = 'store' | 'summary' | 'upstream';
@@ -17,7 +17,7 @@ export class Timings {
     }
   }
 
-  /** The header's value; empty when nothing was measured. */
+  /** The header's value; empty if nothing was measured. */
   toString(): string {
     return [...this.spent].map(([part, milliseconds]) => `${part};dur=${milliseconds}`).join(', ');
   }

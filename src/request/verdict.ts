@@ -1,20 +1,17 @@
-/** What the upstream says of a caller's key. */
+/** Asks the upstream whether it accepts a caller's key. */
 import type { Tenant } from '../tenant/identity.ts';
 import type { Verdict } from '../upstream/acceptance.ts';
 import { fetchUpstream } from '../upstream/fetch.ts';
 import { requestHeaders, upstreamUrl } from '../upstream/request.ts';
 import type { Services } from './services.ts';
 
-/** How long the upstream may take to say whether it accepts a key, in milliseconds. */
+/** How long the upstream may take for its verdict, in milliseconds. */
 const MODELS_LIMIT_MS = 5_000;
 
-/** The headers that say for whom the upstream is asked. */
+/** Headers that identify the account. */
 const ACCOUNT = ['authorization', 'openai-organization', 'openai-project'];
 
-/**
- * A deployer's own access keys are trusted; a caller's own key is when the upstream has accepted
- * it.
- */
+/** The deployer's access keys are trusted. A caller's own key needs the upstream's verdict. */
 export async function verdictOn(
   tenant: Tenant,
   incoming: Headers,
@@ -31,7 +28,7 @@ export async function verdictOn(
       new AbortController().signal,
     );
     await response.body?.cancel();
-    // An upstream that is busy, in trouble, or has no such route has said nothing about the key.
+    // A busy or failing upstream, or one without this route, says nothing about the key.
     if (!response.ok && !REFUSALS.has(response.status)) throw new Error('the upstream does not say');
     return response.ok;
   };
