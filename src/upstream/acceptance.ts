@@ -1,20 +1,20 @@
 /**
- * Which keys the upstream has accepted. A key's first write waits for that, so that invented keys
- * can't fill the bucket (docs/design.md#10-upstream-and-access). An answered request is proof
- * enough; without one the upstream is asked for its models.
+ * Keys that the upstream has accepted. A key's first write waits for that, so that invented keys
+ * can't fill the bucket (docs/design.md#10-upstream-and-access). An answered request is proof;
+ * without one the upstream is asked for its models.
  */
 import { Lru } from '../lib/lru.ts';
 
-/** How long an upstream's word holds, in milliseconds (docs/design.md#10-upstream-and-access). */
+/** How long an acceptance holds, in milliseconds (docs/design.md#10-upstream-and-access). */
 const HOLDS_MS = 10 * 60_000;
 
-/** How long a refusal holds: a caller who tries again and again is asked about once in a while. */
+/** How long a refusal holds, in milliseconds. It limits how often retries ask the upstream. */
 const REFUSAL_HOLDS_MS = 30_000;
 
-/** Of about 5 000 tenants. */
+/** About 5 000 tenants. */
 const REMEMBERED = { bytes: 1024 * 1024, sizeOf: () => 32 };
 
-/** What the upstream says of a key; `unknown` when it can't be asked, or doesn't say. */
+/** The upstream's verdict on a key; `unknown` if it can't be asked, or does not say. */
 export type Verdict = 'accepted' | 'refused' | 'unknown';
 
 export class AcceptedKeys {
@@ -30,18 +30,15 @@ export class AcceptedKeys {
     this.verdicts.set(tenant, { verdict: 'accepted', at: this.now() });
   }
 
-  /**
-   * Notes that an answer casts doubt on a tenant's key that was accepted: the upstream is asked
-   * anew.
-   */
+  /** Forgets that a tenant's key was accepted, so that the upstream is asked again. */
   doubt(tenant: string): void {
     if (this.known(tenant) === 'accepted') this.verdicts.delete(tenant);
   }
 
   /**
-   * What the upstream says of the tenant's key.
+   * The upstream's verdict on a tenant's key.
    *
-   * @param ask asks the upstream: true and false are its word, a throw is none
+   * @param ask asks the upstream. It resolves to the verdict, and throws if there is none
    */
   async verdictOn(tenant: string, ask: () => Promise<boolean>): Promise<Verdict> {
     const known = this.known(tenant);
@@ -55,12 +52,12 @@ export class AcceptedKeys {
     }
   }
 
-  /** Whether the upstream accepts the tenant's key. @param ask as above */
+  /** Whether the upstream accepts the tenant's key. @param ask as in `verdictOn` */
   async isAccepted(tenant: string, ask: () => Promise<boolean>): Promise<boolean> {
     return (await this.verdictOn(tenant, ask)) === 'accepted';
   }
 
-  /** What the upstream has said lately. */
+  /** The latest verdict that still holds. */
   known(tenant: string): Verdict {
     const last = this.verdicts.get(tenant);
     if (!last) return 'unknown';

@@ -1,28 +1,28 @@
 /**
- * Bodies that are no event streams: read whole as far as their length allows, or relayed as they
- * come. An upstream that falls silent is given up in either case, and a caller can tell a body that
- * broke off from a whole one.
+ * Bodies other than event streams: read completely if they are short enough, or relayed as they
+ * come. Either way a silent upstream is given up, and the caller can tell a broken body from a
+ * complete one.
  */
 import { type UpstreamAnswer, UpstreamError, type UpstreamFault } from './fetch.ts';
 import { Source } from './source.ts';
 
 /**
- * An answer is read whole up to this length, in decoded bytes: an isolate has 128 MB for all its
+ * Longest answer that is read completely, in decoded bytes. An isolate has 128 MB for all its
  * requests.
  */
 export const LONGEST_ANSWER = 16 * 1024 * 1024;
 
-/** How the rest of a body is relayed. */
+/** How to relay the rest of a body. */
 export interface BodyRelay {
   /** How long the upstream may be silent, in milliseconds. */
   readonly idleMs: number;
-  /** Is told of a body that breaks off behind its first byte. */
+  /** Called when a body breaks off after its first byte. */
   broken(fault: UpstreamFault): void;
 }
 
 /**
- * The whole body of an answer, or how it broke off. One of more than `LONGEST_ANSWER` bytes is left
- * as a stream of all its bytes.
+ * Reads a body completely. Returns a fault if it breaks off, and a stream of all its bytes if they
+ * are more than `LONGEST_ANSWER`.
  */
 export async function readBody(
   answer: UpstreamAnswer,
@@ -44,8 +44,8 @@ export async function readBody(
 }
 
 /**
- * The body of an answer as it comes, from its first byte on, which is waited for: where none comes
- * there is still a status to say so with. Null for an empty body.
+ * Relays a body as it comes. Waits for the first byte, so that a failure until then can still be a
+ * status. Null for an empty body.
  */
 export async function relayBody(
   answer: UpstreamAnswer,
@@ -62,17 +62,13 @@ export async function relayBody(
 }
 
 /**
- * The same for a body whose first byte may be long in coming, and whose caller is to see its
- * headers before.
+ * Like `relayBody`, but without waiting for the first byte: the caller gets its headers at once.
  */
 export function relayEarly(answer: UpstreamAnswer, relay: BodyRelay): ReadableStream<Uint8Array> | null {
   return answer.response.body && goOn(answer, new Source(answer), [], relay);
 }
 
-/**
- * An answer whose body breaks off where it is longer than `most` decoded bytes: for readers that
- * know no limit of their own.
- */
+/** An answer whose body fails after `most` decoded bytes, for readers without their own limit. */
 export function bounded(response: Response, most: number): Response {
   if (!response.body) return response;
   let size = 0;
@@ -86,7 +82,7 @@ export function bounded(response: Response, most: number): Response {
   return new Response(response.body.pipeThrough(counted), response);
 }
 
-/** @param chunks that were read, and go first */
+/** @param chunks already read; they go first */
 function goOn(
   answer: UpstreamAnswer,
   source: Source,
@@ -103,7 +99,7 @@ function goOn(
         if (typeof read === 'string') {
           answer.abort();
           broken(faultOf(read));
-          // A clean end would pass half a body off as a whole one.
+          // Closing normally would pass off half a body as a complete one.
           return controller.error(new UpstreamError(faultOf(read)));
         }
         if (read.done) return controller.close();

@@ -1,6 +1,6 @@
-/** One request upstream, and the two ways in which there is no answer. */
+/** Sends one request upstream. */
 
-/** Why there is no answer, as a code of docs/design.md#5-routes. */
+/** Why there is no answer: an error code (docs/design.md#5-routes). */
 export type UpstreamFault = 'upstream_unreachable' | 'upstream_timeout';
 
 export class UpstreamError extends Error {
@@ -19,7 +19,7 @@ export interface UpstreamRequest {
   readonly body: Uint8Array | ReadableStream | null;
 }
 
-/** An answer whose body is still to come, and the way to give it up. */
+/** An answer with its body still to come. */
 export interface UpstreamAnswer {
   readonly response: Response;
   /** Closes the connection. */
@@ -27,11 +27,11 @@ export interface UpstreamAnswer {
 }
 
 /**
- * Sends a request and waits for the headers of the answer. Redirects are not followed: a followed
- * one would carry the key along (https://developer.mozilla.org/docs/Web/API/RequestInit#redirect).
+ * Sends a request and waits for the answer's headers. Redirects are not followed, since the key
+ * would be sent along (https://developer.mozilla.org/docs/Web/API/RequestInit#redirect).
  *
- * @param headersMs how long the upstream may take until its headers are there, in milliseconds
- * @param gone aborts when the caller has left
+ * @param headersMs limit for the headers, in milliseconds
+ * @param gone aborts when the caller leaves
  * @throws UpstreamError
  */
 export async function fetchUpstream(
@@ -51,7 +51,7 @@ export async function fetchUpstream(
   try {
     const { url, ...init } = request;
     const response = await fetch(url, { ...init, redirect: 'manual', signal: connection.signal });
-    // RFC 9110 §15: anything else is no HTTP status, and no response could carry it on.
+    // Other numbers are no HTTP status (RFC 9110 §15), and no response could have them.
     if (response.status < 200 || response.status > 599) throw new Error(`status ${response.status}`);
     return { response, abort };
   } catch (cause) {

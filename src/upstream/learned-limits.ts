@@ -1,67 +1,67 @@
 /**
- * How many tokens upstreams take, learned from their refusals
- * (docs/design.md#10-upstream-and-access). Each is remembered for an hour, per tenant and model:
- * the upstream behind a name may be another one tomorrow, and another one for another account.
+ * Token limits learned from upstreams' refusals (docs/design.md#10-upstream-and-access). Each is
+ * remembered for an hour per tenant and model, since the upstream behind a model's name can change
+ * over time and differ between accounts.
  */
 import { Lru } from '../lib/lru.ts';
 import type { TooLong } from './too-long.ts';
 
-/** How long a limit is believed, in milliseconds (docs/design.md#10-upstream-and-access). */
+/** How long a limit holds, in milliseconds (docs/design.md#10-upstream-and-access). */
 const HOLDS_MS = 60 * 60_000;
 
-/** About 3 000. */
+/** About 3 000 limits. */
 const REMEMBERED = { bytes: 1024 * 1024, sizeOf: () => 96 };
-/** A longer name of a model is not remembered, in characters. */
+/** In characters. Longer model names are not remembered. */
 const LONGEST_MODEL = 256;
 
-/** No view is cut to less than this, in tokens, and no limit is believed that leaves less. */
+/** In tokens. Views are never cut below this, and no lower limit is believed. */
 const LEAST = 1_000;
 /**
- * The same for a limit that nobody has told, and that our own count alone vouches for: a file that
- * we count as a few words may have been what was too long. A model that takes less refuses each
- * such request once.
+ * The same for a limit that the upstream did not state, and that only our own count supports. We
+ * may have counted a file as a few words. A model with a lower limit refuses each such request
+ * once.
  */
 const LEAST_UNTOLD = 4_000;
-/**
- * What is left of a refused view at the most, as a share; and when the upstream does not say how
- * much it takes.
- */
+/** Largest share of a refused view that is tried next: with a stated limit, and without one. */
 const MOST_LEFT = 0.9;
 const LEFT_UNTOLD = 0.75;
-/** What is taken of a limit that is told: what stays of a prompt may be denser than what goes. */
+/**
+ * Share of a stated limit that is used, since the rest of the prompt may have more tokens than we
+ * count.
+ */
 const TAKEN = 0.95;
 /**
- * How many times as many tokens one of two counts may have. Tokenizers are not further apart; an
- * image that one of them counts as text is, and says nothing of the next conversation.
+ * Largest plausible factor between the upstream's count and ours. Tokenizers differ less; an image
+ * that one side counts as text differs more, and says nothing about the next request.
  */
 const MOST_APART = 3;
 
 export interface LearnedLimit {
-  /** By our count. */
+  /** By our own count. */
   readonly tokens: number;
-  /** Whether the answer counts towards them. */
+  /** Whether the limit includes the answer. */
   readonly withAnswer: boolean;
 }
 
 /** A request that was refused. */
 export interface Refused {
-  /** Tokens of its view, by our count. */
+  /** Tokens of its view, by our own count. */
   readonly tokens: number;
-  /** Tokens that went up beside the view. */
+  /** Tokens sent outside of the view. */
   readonly beside: number;
-  /** Tokens that the answer may take, as the caller limits them; 0 when it doesn't. */
+  /** The caller's limit of the answer in tokens; 0 without one. */
   readonly answerTokens: number;
 }
 
 /**
- * The limit of the view that is tried next, after a refusal. What it leaves is less than what was
- * refused, unless that was next to nothing; so it says nothing of other requests.
+ * The limit for the next, smaller view after a refusal. It always shrinks the view, unless that is
+ * tiny already, so it is not remembered for other requests.
  */
 export function limitOfRetry(refusal: TooLong, refused: Refused): LearnedLimit {
   const { tokens, answerTokens } = refused;
-  const told = readLimit(refusal, refused);
-  if (!told) return { tokens: atLeast(tokens * LEFT_UNTOLD), withAnswer: false };
-  const { room, withAnswer } = told;
+  const stated = readLimit(refusal, refused);
+  if (!stated) return { tokens: atLeast(tokens * LEFT_UNTOLD), withAnswer: false };
+  const { room, withAnswer } = stated;
   return {
     tokens: atLeast(Math.min(room, tokens * MOST_LEFT)) + (withAnswer ? answerTokens : 0),
     withAnswer,
@@ -69,22 +69,22 @@ export function limitOfRetry(refusal: TooLong, refused: Refused): LearnedLimit {
 }
 
 /**
- * The limit that a refusal tells of, for all requests; undefined when it tells of none, or none
- * that can be believed: two counts that have nothing in common don't say what it is by ours.
+ * The limit that a refusal states, valid for all requests. Undefined if it states none, or if the
+ * upstream's count of the prompt is too far from ours to convert it.
  */
 export function limitTold(refusal: TooLong, refused: Refused): LearnedLimit | undefined {
-  const told = readLimit(refusal, refused);
-  if (!told?.comparable || told.room < LEAST) return undefined;
-  const { room, withAnswer } = told;
+  const stated = readLimit(refusal, refused);
+  if (!stated?.comparable || stated.room < LEAST) return undefined;
+  const { room, withAnswer } = stated;
   return { tokens: Math.floor(room) + (withAnswer ? refused.answerTokens : 0), withAnswer };
 }
 
 /**
- * The limit that nobody has told, between a view that was refused and a smaller one that was then
- * accepted; undefined when it can't be believed. It counts the answer in: where that is wrong the
- * limit is too wide, which the next refusal mends.
+ * A limit that was never stated, estimated between a refused view and a smaller accepted one.
+ * Undefined if it is not plausible. It includes the answer; if that is wrong, the limit is too
+ * high, and the next refusal corrects it.
  *
- * @param accepted tokens of the view that was accepted, by our count
+ * @param accepted tokens of the accepted view, by our own count
  */
 export function limitBetween(accepted: number, { tokens, answerTokens }: Refused): LearnedLimit | undefined {
   const room = Math.max(accepted, Math.floor(tokens * MOST_LEFT));
@@ -92,18 +92,18 @@ export function limitBetween(accepted: number, { tokens, answerTokens }: Refused
   return { tokens: room + answerTokens, withAnswer: answerTokens > 0 };
 }
 
-interface Told {
-  /** Tokens that a view may have, by our count, in a request like the one that was refused. */
+interface StatedLimit {
+  /** Tokens that a view may have, by our own count, in a request like the refused one. */
   readonly room: number;
   readonly withAnswer: boolean;
-  /** Whether the two counts of the prompt are near enough to each other. */
+  /** Whether both counts of the prompt are close enough. */
   readonly comparable: boolean;
 }
 
-function readLimit(refusal: TooLong, { tokens, beside, answerTokens }: Refused): Told | undefined {
+function readLimit(refusal: TooLong, { tokens, beside, answerTokens }: Refused): StatedLimit | undefined {
   const { limit, prompt, answer = 0 } = refusal;
   if (limit === undefined) return undefined;
-  // Servers set tokens aside for an answer that the caller has not limited.
+  // Servers reserve tokens for an answer that the caller has not limited.
   const aside = refusal.withAnswer ? Math.max(answer, answerTokens) : 0;
   const withAnswer = refusal.withAnswer && aside < limit;
   const counted = prompt === undefined ? 1 : (tokens + beside) / prompt;
@@ -113,8 +113,8 @@ function readLimit(refusal: TooLong, { tokens, beside, answerTokens }: Refused):
 }
 
 /**
- * What a limit leaves to the view. An answer that would leave nothing is left out of account, as in
- * the plan.
+ * Tokens that a limit leaves for the view. As in the plan, an answer that would leave nothing is
+ * ignored.
  */
 export function roomIn({ tokens, withAnswer }: LearnedLimit, answerTokens: number): number {
   return withAnswer && answerTokens < tokens ? atLeast(tokens - answerTokens) : tokens;
@@ -128,19 +128,16 @@ export class LearnedLimits {
     this.now = now;
   }
 
-  /**
-   * What a tenant's upstream is believed to take for a model; undefined when it has not refused
-   * anything lately.
-   */
+  /** The known limit of a tenant's model; undefined without a recent refusal. */
   of(tenant: string, model: string | undefined): LearnedLimit | undefined {
     const known = this.limits.get(keyOf(tenant, model));
     return known && this.now() - known.at < HOLDS_MS ? known.limit : undefined;
   }
 
   /**
-   * Remembers a limit; of two the narrower one holds.
+   * Remembers a limit, unless a lower one is known.
    *
-   * @param answerTokens of the request that was refused
+   * @param answerTokens of the refused request
    */
   learn(tenant: string, model: string | undefined, limit: LearnedLimit, answerTokens: number): void {
     const known = this.of(tenant, model);

@@ -1,19 +1,18 @@
 /**
- * Which models lose their reasoning between two requests, because the upstream stores nothing of an
- * account (zero data retention) or nothing of such requests. Nobody knows before an answer says so.
+ * Models that lose their reasoning between two requests, because the upstream stores nothing for
+ * the account (zero data retention) or for such requests. Only an answer shows it.
  */
 import { Lru } from '../lib/lru.ts';
 
 /**
- * How long an answer's word holds, in milliseconds: the upstream behind a name may be another one
- * tomorrow.
+ * How long an observation holds, in milliseconds: the upstream behind a model's name may change.
  */
 const HOLDS_MS = 60 * 60_000;
 
-/** About 3 000. */
+/** About 3 000 models. */
 const REMEMBERED = { bytes: 1024 * 1024, sizeOf: () => 32 };
 
-/** A longer name of a model is not remembered, in characters. */
+/** In characters. Longer model names are not remembered. */
 const LONGEST_MODEL = 256;
 
 export class LostReasoning {
@@ -24,13 +23,13 @@ export class LostReasoning {
     this.now = now;
   }
 
-  /** Notes what an answer has said. */
+  /** Notes whether an answer showed that reasoning is lost. */
   note(tenant: string, model: string | undefined, isLost: boolean): void {
     if ((model?.length ?? 0) <= LONGEST_MODEL)
       this.known.set(keyOf(tenant, model), { isLost, at: this.now() });
   }
 
-  /** Whether it is lost, as far as is known: true until an answer has said otherwise. */
+  /** Whether reasoning may be lost: true until an answer shows otherwise. */
   mayBeLost(tenant: string, model: string | undefined): boolean {
     const known = this.known.get(keyOf(tenant, model));
     return !known || known.isLost || this.now() - known.at >= HOLDS_MS;

@@ -1,25 +1,22 @@
 /**
- * Reading the opening of an answer that may yet be passed on: its body stays what it was, byte for
+ * Reads the beginning of an answer that may still be passed on. Its body stays the same, byte for
  * byte.
  */
 import type { UpstreamAnswer } from './fetch.ts';
 
 export interface Opened {
-  /** The whole body; undefined when it is longer than was looked at, too slow, or broke off. */
+  /** The complete body; undefined if it is too long, too slow, or broke off. */
   readonly whole: Uint8Array | undefined;
-  /**
-   * The answer, its body unread. Of a body that was read to its end nothing is left at the
-   * upstream.
-   */
+  /** The answer with its body unread. If the body was read to its end, it comes from memory. */
   readonly answer: UpstreamAnswer;
 }
 
 /**
- * Reads an answer's body without using it up. One that breaks off ends with the bytes that came:
- * the status says whether the caller may try again, and no fault of ours would.
+ * Reads a body without consuming it. One that breaks off ends with the bytes received: the status
+ * tells the caller whether to retry, which an error of ours would hide.
  *
- * @param most how many bytes are read
- * @param limitMs how long that may take, in milliseconds
+ * @param most how many bytes to read
+ * @param limitMs how long to read, in milliseconds
  */
 export async function openAnswer(answer: UpstreamAnswer, most: number, limitMs: number): Promise<Opened> {
   const { response, abort } = answer;
@@ -40,20 +37,20 @@ export async function openAnswer(answer: UpstreamAnswer, most: number, limitMs: 
   return { whole: undefined, answer: withBody(read.bytes) };
 }
 
-/** Who looks at the bytes of a stream as it begins. */
+/** Looks at the first bytes of a stream. */
 export interface Looker {
-  /** Returns whether enough has been seen. */
+  /** Returns true once it has seen enough. */
   push(chunk: Uint8Array): boolean;
   /** The stream has ended. */
   end(): void;
 }
 
 /**
- * Reads the beginning of a stream without using it up: until enough has been seen, it has ended, or
- * time is up.
+ * Reads the beginning of a stream without consuming it, until the looker has seen enough, the
+ * stream ends, or time is up.
  *
- * @param limitMs how long that may take, in milliseconds
- * @returns the answer, its body unread, with what came and however it goes on
+ * @param limitMs how long to read, in milliseconds
+ * @returns the answer with its complete body
  */
 export async function openStream(
   answer: UpstreamAnswer,
@@ -103,7 +100,7 @@ export async function openStream(
   return { response: new Response(body, { status, statusText, headers }), abort };
 }
 
-/** What came of a body, to its end or until it broke off. */
+/** The bytes of a body, up to its end or to where it broke off. */
 interface Read {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly isWhole: boolean;

@@ -1,9 +1,6 @@
-/** What goes upstream: where to, and with which headers (docs/design.md#10-upstream-and-access). */
+/** Requests to the upstream: URL and headers (docs/design.md#10-upstream-and-access). */
 
-/**
- * Headers of one connection, not of the message (RFC 9110 §7.6.1), and those that fetch makes
- * itself.
- */
+/** Headers of the connection, not of the message (RFC 9110 §7.6.1), and those that fetch sets. */
 const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',
@@ -18,18 +15,18 @@ const HOP_BY_HOP = new Set([
   'content-length',
 ]);
 
-/** Precis' own request headers that do not begin with `x-memory-`. */
+/** Our own request headers, other than `x-memory-*`. */
 const OWN_HEADERS = new Set(['x-agent-type', 'x-conversation-id']);
 
 /**
- * The headers that callers of a shared account may send. Any other could steer a gateway before the
- * upstream: to another host, path, method or account, with the deployer's key.
+ * Headers that callers of a shared account may send. Any other could make a gateway in front of the
+ * upstream choose another host, path, method or account, with the deployer's key.
  */
 const SHARED_REQUEST = ['accept', 'user-agent', 'openai-beta', 'x-stainless-*'];
 
 /**
- * The headers of an answer that callers of a shared account see. Others tell of the account: its
- * organization, its limits, and what all callers together leave of them
+ * Response headers that callers of a shared account get. Others reveal the account: its
+ * organization, its limits, and how much of them is left
  * (https://platform.openai.com/docs/api-reference/debugging-requests).
  */
 const SHARED_RESPONSE = [
@@ -45,28 +42,26 @@ const SHARED_RESPONSE = [
   'x-should-retry',
 ];
 
-/** Headers that Precis sets itself in a request with the deployer's key. */
+/** Headers that Precis sets in requests with the deployer's key. */
 const SET_HERE = new Set(['authorization', 'content-type', 'content-encoding']);
 
-/** The upstream account in use: the caller's own key, or the deployer's. */
+/** The upstream account: the caller's own key, or the deployer's. */
 export interface UpstreamAccount {
-  /**
-   * The deployer's key, which takes the place of the caller's; absent when callers bring their own.
-   */
+  /** The deployer's key, which replaces the caller's; absent if callers bring their own. */
   readonly apiKey?: string;
   /**
-   * Further headers that callers of the deployer's key may send, in lower case; one that ends with
-   * `*` is a prefix.
+   * Extra headers that callers of the deployer's key may send, in lower case. A trailing `*`
+   * matches any suffix.
    */
   readonly forwardedHeaders?: readonly string[];
 }
 
 /**
- * The headers that go upstream: the caller's, without those of this connection, of Precis, of the
+ * The headers for the upstream: the caller's, without those of the connection, of Precis and of the
  * edge (`cf-*`, forwarding), and without `accept-encoding`, since answers are read here. With the
- * deployer's key only those of a list go up.
+ * deployer's key only listed headers go up.
  *
- * @param hasBody whether a body goes up; with the deployer's key it is JSON, as it was read here
+ * @param hasBody whether there is a body; with the deployer's key it is JSON
  */
 export function requestHeaders(incoming: Headers, account: UpstreamAccount, hasBody = false): Headers {
   const headers = new Headers();
@@ -86,24 +81,18 @@ export function requestHeaders(incoming: Headers, account: UpstreamAccount, hasB
   return headers;
 }
 
-/**
- * The encodings that the runtime decodes, in these letters alone; all others arrive as they were
- * sent.
- */
+/** The encodings that the runtime decodes, in exactly this spelling. */
 const DECODED = new Set(['gzip', 'br']);
 
-/**
- * Whether the body of an answer can be read: it has no encoding, or one that the runtime has taken
- * off.
- */
+/** Whether an answer's body is readable: not encoded, or decoded by the runtime. */
 export function isDecoded(upstream: Headers): boolean {
   const encoding = upstream.get('content-encoding') || 'identity';
   return encoding === 'identity' || DECODED.has(encoding);
 }
 
 /**
- * The upstream's headers as the caller gets them. Encoding and length of a body that is decoded on
- * its way do not hold any more, and nobody but Precis speaks in `x-memory-*`.
+ * The upstream's headers for the caller. Encoding and length are dropped if the runtime decoded the
+ * body. `x-memory-*` is reserved for Precis.
  */
 export function responseHeaders(upstream: Headers, account: UpstreamAccount): Headers {
   const headers = new Headers();
@@ -119,12 +108,12 @@ export function responseHeaders(upstream: Headers, account: UpstreamAccount): He
 }
 
 /**
- * The upstream's URL for a path: base and path, one behind the other.
+ * The upstream's URL for a path, by concatenation.
  *
  * @param base as configured, such as `https://api.openai.com/v1`
  * @param path below the base, with its leading slash
  * @param search the caller's query with its `?`, or empty
- * @throws when the outcome would leave the base: no request can choose a host
+ * @throws if the result would leave the base, since no request can choose a host
  */
 export function upstreamUrl(base: string, path: string, search: string): string {
   const root = new URL(base);
@@ -136,7 +125,7 @@ export function upstreamUrl(base: string, path: string, search: string): string 
   return url.href;
 }
 
-/** @param list names; one that ends with `*` is a prefix */
+/** @param list names; a trailing `*` matches any suffix */
 function isListed(name: string, list: readonly string[]): boolean {
   return list.some((entry) => (entry.endsWith('*') ? name.startsWith(entry.slice(0, -1)) : name === entry));
 }

@@ -1,9 +1,9 @@
-/** Reading an answer's body with limits of time. */
+/** Reads an answer's body with time limits. */
 import type { UpstreamAnswer } from './fetch.ts';
 
 type Read = ReadableStreamReadResult<Uint8Array>;
 
-/** A promise that is waited for in turns. */
+/** A promise that can be awaited several times with a limit. */
 export class Late<Value> {
   private readonly promise: Promise<Value>;
 
@@ -23,11 +23,10 @@ export class Late<Value> {
 }
 
 /**
- * A body that is read with a limit of time. What was not there in time is still to come at the next
- * read.
+ * A body whose reads have a time limit. A chunk that comes too late is returned by the next read.
  */
 export class Source {
-  /** Milliseconds waited in vain since the last chunk. */
+  /** Milliseconds of silence since the last chunk. */
   silentMs = 0;
   private readonly reader: ReadableStreamDefaultReader<Uint8Array>;
   private pending: Late<Read | 'died'> | undefined;

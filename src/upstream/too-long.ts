@@ -1,37 +1,36 @@
 /**
- * Whether an upstream's error says that the prompt is too long for the model's context, and which
- * numbers it names.
+ * Whether an upstream's error says that the prompt is too long for the model's context, and the
+ * numbers in it.
  *
- * There is no common form: a few servers have a code for it, most have only words. What decides is
- * the words of the error itself, never what it echoes of the request: an end user could write such
- * words. So a code for something else outweighs all words, and nothing counts that is quoted or may
- * be part of a URL. Numbers are the upstream's own tokens.
+ * There is no common format: a few servers have a code, most only words. Only the error's own words
+ * count, never what it echoes from the request, since end users could write such words. So a code
+ * for something else outweighs all words, and text that is quoted or may be part of a URL does not
+ * count. Numbers are the upstream's own tokens.
  */
 
-/** How many bytes of an error are looked at; no server needs more to say this. */
+/** In bytes. No server needs more for such an error. */
 export const LONGEST_ERROR = 64 * 1024;
 
 export interface TooLong {
-  /** The most tokens that the upstream takes, where it says so. */
+  /** The largest number of tokens, if the error states it. */
   readonly limit?: number;
-  /** Whether the answer counts towards the limit too. */
+  /** Whether the limit includes the answer. */
   readonly withAnswer: boolean;
-  /** Tokens of this very prompt. */
+  /** Tokens of this prompt. */
   readonly prompt?: number;
-  /** Tokens that were set aside for the answer. */
+  /** Tokens reserved for the answer. */
   readonly answer?: number;
 }
 
 /**
- * Whether an answer with this status may be such an error: 429 is about time, 401, 403 and 404
- * about the caller.
+ * Whether a status fits such an error. 429 is about rates; 401, 403 and 404 are about the caller.
  */
 export function mayBeTooLong(status: number): boolean {
   return status === 400 || status === 413 || status === 422;
 }
 
 /**
- * Codes and types that say it: OpenAI and whoever copies it, z.ai, llama.cpp, GitHub Copilot,
+ * Codes and types for it, of OpenAI and compatible servers, z.ai, llama.cpp, GitHub Copilot and
  * LiteLLM.
  */
 const CODES = namesOf(
@@ -42,16 +41,13 @@ const CODES = namesOf(
   'ContextWindowExceededError',
 );
 
-/**
- * Says that a body is too large, which may be about bytes
- * (https://platform.claude.com/docs/en/api/errors).
- */
+/** The body is too large, possibly in bytes (https://platform.claude.com/docs/en/api/errors). */
 const LARGE_CODE = nameOf('request_too_large');
 const OF_TOKENS = /\btokens?\b|\bcontext\b/i;
 
 /**
- * Codes and types that say no more than that something is wrong: with them the words count, as with
- * numbers and with none.
+ * Codes and types that only say that something is wrong. With them, with numeric codes and with
+ * none, the words decide.
  */
 const GENERIC = namesOf(
   'error',
@@ -75,7 +71,7 @@ const GENERIC = namesOf(
   'request_too_large',
 );
 
-/** Words that say it, each with a server that uses them. */
+/** Phrases for it, each with a server that uses it. */
 const WORDS = [
   /maximum context length/, // OpenAI, Azure, vLLM, SGLang, DeepSeek, OpenRouter, Mistral
   /maximum prompt length/, // xAI
@@ -108,29 +104,28 @@ const WORDS = [
 ].map(anyCase);
 
 /**
- * Words of a limit that the prompt has for itself; all others are windows, which hold the answer
- * too.
+ * Phrases for a limit of the prompt alone. All other limits are windows, which include the answer.
  */
 const OF_THE_PROMPT = anyCase(
   /maximum prompt length|configured limit|input token count|prompt token count|range of input length|maximum allowed length|max input tokens|inputs must have/,
 );
 
-/** Words of errors that speak of tokens or lengths too, and are about something else. */
+/** Phrases of other errors about tokens or lengths. */
 const OTHERWISE = [
-  // A rate: OpenAI's and Groq's "tokens per minute", which Groq sends with status 413.
+  // Rates: OpenAI's and Groq's "tokens per minute", which Groq sends with status 413.
   /\bper (?:second|min|minute|hour|day)\b|\b[tr]p[smhd]\b|\brate.?limit|\bquota\b/,
-  // A pairing of calls and results.
+  // Pairing of calls and results.
   /\btool[_ ]?calls?\b|\btool_call_id|\btool_use\b|\btool_result\b|role ['"`]?tool\b/,
   /\bfunction[_ -]?(?:calls?|responses?|call_outputs?)\b|\bcall_id\b/,
   // The limit of the answer alone.
   /\bmax_(?:completion_|output_|new_)?tokens\b.*\bis too (?:large|high)\b/,
-  // A body that does not fit its schema: such errors repeat the request.
+  // A body that does not match the schema: such errors repeat the request.
   /['"]loc['"]:/,
 ].map(anyCase);
 
 const RATE_CODE = nameOf('rate_limit_exceeded');
 
-/** Where the limit stands. */
+/** Patterns with the limit. */
 const LIMITS = [
   /maximum (?:context|prompt) length (?:is|of) #/,
   /configured limit of #/,
@@ -154,7 +149,7 @@ const LIMITS = [
   /cannot exceed #/,
 ].map(withNumber);
 
-/** Where the prompt's own length stands. "At least" is no length: vLLM stops counting there. */
+/** Patterns with the prompt's own length. "At least" is not one: vLLM stops counting there. */
 const PROMPTS = [
   /too long: #/,
   /exceed context limit: #/,
@@ -174,12 +169,12 @@ const PROMPTS = [
   /- received #/,
 ].map(withNumber);
 
-/** Where prompt and answer stand in one number. */
+/** Patterns with the sum of prompt and answer. */
 const TOTALS = [/resulted in # tokens/, /requested (?:about |a total of )?# tokens/, /\(requested: #/].map(
   withNumber,
 );
 
-/** Where the answer's share stands. */
+/** Patterns with the answer's share. */
 const ANSWERS = [
   /# (?:tokens )?(?:in|for) the (?:completion|output)/,
   /requested # output tokens/,
@@ -189,27 +184,27 @@ const ANSWERS = [
 ].map(withNumber);
 
 /**
- * What an error says of a prompt that is too long; undefined when it is about something else, or
- * when the answer alone fills the context, so that no prompt would be short enough.
+ * Reads an error about a prompt that is too long. Undefined if it is about something else, or if
+ * the answer alone fills the context, so that no prompt would be short enough.
  *
  * @param body of the error, decoded
  */
 export function readTooLong(status: number, body: string): TooLong | undefined {
   if (!mayBeTooLong(status)) return undefined;
-  const said = statementIn(body);
-  if (!said) return undefined;
-  const { text, codes } = said;
-  if (codes.has(RATE_CODE) || OTHERWISE.some((words) => words.test(said.echoing))) return undefined;
+  const statement = statementIn(body);
+  if (!statement) return undefined;
+  const { text, codes } = statement;
+  if (codes.has(RATE_CODE) || OTHERWISE.some((words) => words.test(statement.echoing))) return undefined;
   if (![...codes].some((code) => CODES.has(code))) {
     if (![...codes].every(isGeneric)) return undefined;
     const large = codes.has(LARGE_CODE) && OF_TOKENS.test(text);
     if (!large && !WORDS.some((words) => words.test(text))) return undefined;
   }
 
-  const limit = said.limit ?? numberIn(text, LIMITS);
+  const limit = statement.limit ?? numberIn(text, LIMITS);
   const answer = numberIn(text, ANSWERS);
   const total = numberIn(text, TOTALS);
-  const prompt = said.prompt ?? numberIn(text, PROMPTS) ?? (total && total - (answer ?? 0));
+  const prompt = statement.prompt ?? numberIn(text, PROMPTS) ?? (total && total - (answer ?? 0));
   const withAnswer = !OF_THE_PROMPT.test(text);
   if (withAnswer && limit !== undefined && answer !== undefined && answer >= limit) return undefined;
   return {
@@ -220,10 +215,7 @@ export function readTooLong(status: number, body: string): TooLong | undefined {
   };
 }
 
-/**
- * The same of an error in an event of a stream, whose status stands in the error where it stands
- * anywhere.
- */
+/** Like `readTooLong`, for an error event in a stream, which may hold its status as a field. */
 export function readTooLongEvent(json: string): TooLong | undefined {
   const event = parsed(json) as { status?: unknown; code?: unknown; error?: unknown } | undefined;
   const error = (event?.error ?? event) as typeof event;
@@ -231,75 +223,77 @@ export function readTooLongEvent(json: string): TooLong | undefined {
   return readTooLong(typeof status === 'number' ? status : 400, json);
 }
 
-/** What an error says in its own words, codes and numbers. */
+/** An error's own words, codes and numbers. */
 interface Statement {
   text: string;
-  /** The same with what it quotes. */
+  /** The words including quotes. */
   echoing: string;
-  /** As `nameOf` has them. */
+  /** In the form of `nameOf`. */
   readonly codes: Set<string>;
   limit?: number;
   prompt?: number;
 }
 
-/** Members that hold words, or hold what holds them; everything else may repeat the request. */
+/** Members with words, or with objects that have them. All others may repeat the request. */
 const TELLING = ['error', 'message', 'msg', 'detail', 'metadata', 'raw'];
 
-/** Errors of gateways hold those of the servers behind them. */
+/** Errors of gateways contain those of the servers behind them. */
 const DEEPEST = 6;
 const LONGEST_TEXT = 2_000;
 const MOST_ITEMS = 4;
 
 function statementIn(body: string): Statement | undefined {
-  const said: Statement = { text: '', echoing: '', codes: new Set() };
+  const statement: Statement = { text: '', echoing: '', codes: new Set() };
   const root = parsed(body);
   if (typeof root !== 'object' || root === null) return undefined;
-  collect(root, said, DEEPEST);
-  return said;
+  collect(root, statement, DEEPEST);
+  return statement;
 }
 
-function collect(value: unknown, said: Statement, depth: number): void {
+function collect(value: unknown, statement: Statement, depth: number): void {
   if (depth === 0) return;
   if (typeof value === 'string') {
     const { words, inner } = split(value);
     const cut = words.slice(0, LONGEST_TEXT);
-    said.echoing += `${cut}\n`;
-    said.text += `${withoutEcho(cut)}\n`;
-    if (inner !== undefined) collect(inner, said, depth - 1);
+    statement.echoing += `${cut}\n`;
+    statement.text += `${withoutEcho(cut)}\n`;
+    if (inner !== undefined) collect(inner, statement, depth - 1);
     return;
   }
   if (typeof value !== 'object' || value === null) return;
   if (Array.isArray(value)) {
-    for (const item of value.slice(0, MOST_ITEMS)) collect(item, said, depth - 1);
+    for (const item of value.slice(0, MOST_ITEMS)) collect(item, statement, depth - 1);
     return;
   }
   const fields = value as Record<string, unknown>;
   for (const name of ['code', 'type'] as const) {
     const code = fields[name];
-    if (typeof code === 'string') said.codes.add(nameOf(code));
+    if (typeof code === 'string') statement.codes.add(nameOf(code));
   }
-  // llama.cpp names both numbers beside the message.
-  if (typeof fields.n_ctx === 'number') said.limit = fields.n_ctx;
-  if (typeof fields.n_prompt_tokens === 'number') said.prompt = fields.n_prompt_tokens;
-  for (const name of TELLING) if (Object.hasOwn(fields, name)) collect(fields[name], said, depth - 1);
+  // llama.cpp puts both numbers beside the message.
+  if (typeof fields.n_ctx === 'number') statement.limit = fields.n_ctx;
+  if (typeof fields.n_prompt_tokens === 'number') statement.prompt = fields.n_prompt_tokens;
+  for (const name of TELLING) if (Object.hasOwn(fields, name)) collect(fields[name], statement, depth - 1);
 }
 
-/** The words of a message, and the error of another server that a gateway has put at their end. */
+/**
+ * Splits a message into its words and the JSON error of another server that a gateway has appended.
+ */
 function split(value: string): { words: string; inner?: unknown } {
   const start = value.indexOf('{');
   const words = value.slice(0, Math.max(0, start));
-  // What is quoted is no error of a server.
+  // A quoted error comes from the request, not from a server.
   if (start < 0 || words.length > LONGEST_TEXT || withoutEcho(words) !== words) return { words: value };
   const inner = parsed(value.slice(start, value.lastIndexOf('}') + 1));
   return inner === undefined ? { words: value } : { words, inner };
 }
 
-/** Names of parameters in quotes: these are the server's own words. */
+/** Parameter names in quotes are the server's own words. */
 const PARAMETERS = /(['"`])(inputs?|messages|prompt|max_(?:completion_|output_|new_)?tokens)\1/g;
 /**
- * From a URL on nothing counts: who makes up a URL can put spaces into it. From a quote on nothing
- * counts until the last one of its kind, or to the end where there is none: what is quoted may hold
- * quotes itself. An apostrophe is no quote.
+ * A URL hides everything after it, since a made-up URL can contain spaces. A quote hides everything
+ * up to the last quote of its kind, or up to the end, since quoted text may hold quotes. An
+ * apostrophe is not a quote.
  */
 const ECHOES = [
   /(?:\b[a-z][a-z0-9+.-]{0,20}:\/\/|\bdata:\w{1,20}\/).*/is,
@@ -310,9 +304,7 @@ const ECHOES = [
   /‘.*’/gs,
 ];
 
-/**
- * A message without what it may repeat of the request. Returns the same where it repeats nothing.
- */
+/** A message without anything that may repeat the request. Unchanged if there is nothing. */
 function withoutEcho(text: string): string {
   const named = text.replace(PARAMETERS, '$2');
   return ECHOES.reduce((left, echo) => left.replace(echo, ''), named);
@@ -322,7 +314,7 @@ function isGeneric(code: string): boolean {
   return /^\d*$/.test(code) || GENERIC.has(code);
 }
 
-/** A code without what servers write differently. */
+/** A code in lower case, letters and digits only, since servers spell it differently. */
 function nameOf(code: string): string {
   return code.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 }
@@ -347,7 +339,7 @@ function numberIn(text: string, places: readonly RegExp[]): number | undefined {
   return undefined;
 }
 
-/** `#` stands for a number; its digits may be grouped by commas. */
+/** `#` matches a number with optional thousands commas. */
 function withNumber({ source }: RegExp): RegExp {
   return new RegExp(source.replaceAll('#', '(\\d[\\d,]*)'), 'i');
 }
