@@ -1,0 +1,40 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { circlesOf, type ImportGraph, readImportGraph, upwardArrowsOf } from '../../../tools/import-graph.ts';
+
+function graphOf(imports: Readonly<Record<string, readonly string[]>>): ImportGraph {
+  return { imports: new Map(Object.entries(imports)), sizes: new Map() };
+}
+
+describe('the import graph', () => {
+  const graph = readImportGraph(join(import.meta.dirname, '../../../src'));
+
+  it('knows every file, and what it imports', () => {
+    expect(graph.imports.size).toBeGreaterThan(150);
+    expect(graph.imports.get('index.ts')).toContain('app.ts');
+    expect([...graph.imports.values()].flat().filter((file) => !graph.imports.has(file))).toEqual([]);
+  });
+
+  it('has no circle in src/', () => {
+    expect(circlesOf(graph)).toEqual([]);
+  });
+
+  it('has no arrow up in src/', () => {
+    expect(upwardArrowsOf(graph)).toEqual([]);
+  });
+
+  it('finds a circle wherever it is entered', () => {
+    const circle = graphOf({ 'a.ts': ['b.ts'], 'b.ts': ['c.ts'], 'c.ts': ['b.ts'] });
+
+    expect(circlesOf(circle)).toEqual([['b.ts', 'c.ts', 'b.ts']]);
+  });
+
+  it('finds arrows to a room above and to one beside', () => {
+    const arrows = graphOf({
+      'lib/a.ts': ['memory/b.ts', 'lib/c.ts'],
+      'storage/d.ts': ['upstream/e.ts', 'tenant/f.ts'],
+    });
+
+    expect(upwardArrowsOf(arrows)).toEqual(['lib/a.ts → memory/b.ts', 'storage/d.ts → upstream/e.ts']);
+  });
+});

@@ -1,0 +1,112 @@
+/**
+ * The import graph of `src/` (`npm run graph`): files, lines and imports of each room, the arrows
+ * that point up, and the circles of files. The order of the rooms is that of ARCHITECTURE.md.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, posix } from 'node:path';
+import { printTable } from '../bench/figures.ts';
+
+/** The rooms from top to bottom. Rooms of one floor may not import each other. */
+const FLOORS: readonly (readonly string[])[] = [
+  ['routes'],
+  ['answer'],
+  ['view'],
+  ['request'],
+  ['retrieval'],
+  ['summary'],
+  ['protocol', 'storage', 'upstream'],
+  ['tenant'],
+  ['memory'],
+  ['lib'],
+];
+
+/** An import of another file of the tree, of types or of values, at the start or later. */
+const IMPORT = /(?:\bfrom|\bimport\() ?'(\.[^']+\.ts)'/g;
+
+export interface ImportGraph {
+  /** The files that each file imports, by their paths from the tree's root. */
+  readonly imports: ReadonlyMap<string, readonly string[]>;
+  readonly sizes: ReadonlyMap<string, FileSize>;
+}
+
+export interface FileSize {
+  readonly lines: number;
+  /** Lines that are neither empty nor comment. */
+  readonly code: number;
+}
+
+const NO_CODE = /^\s*(?:\/\/|\/?\*|$)/;
+
+/** Reads the TypeScript files of a tree. @param root its folder */
+export function readImportGraph(root: string): ImportGraph {
+  const imports = new Map<string, string[]>();
+  const sizes = new Map<string, FileSize>();
+  for (const path of readdirSync(root, { recursive: true, encoding: 'utf8' })) {
+    if (!path.endsWith('.ts')) continue;
+    const text = readFileSync(join(root, path), 'utf8');
+    const found = [...text.matchAll(IMPORT)].map(([, target = '']) => posix.join(dirname(path), target));
+    imports.set(path, [...new Set(found)]);
+    const lines = text.split('\n').slice(0, -1);
+    sizes.set(path, { lines: lines.length, code: lines.filter((line) => !NO_CODE.test(line)).length });
+  }
+  return { imports, sizes };
+}
+
+/** Circles of files, each from one file back to itself; one for each import that closes one. */
+export function circlesOf({ imports }: ImportGraph): string[][] {
+  const circles: string[][] = [];
+  const visited = new Set<string>();
+  const visit = (file: string, path: readonly string[]): void => {
+    const start = path.indexOf(file);
+    if (start >= 0) circles.push([...path.slice(start), file]);
+    if (visited.has(file)) return;
+    visited.add(file);
+    for (const target of imports.get(file) ?? []) visit(target, [...path, file]);
+  };
+  for (const file of imports.keys()) visit(file, []);
+  return circles;
+}
+
+/** Imports from a room that is not below, as `from → to`. Files outside all rooms are free. */
+export function upwardArrowsOf({ imports }: ImportGraph): string[] {
+  const floor = (file: string): number => FLOORS.findIndex((rooms) => rooms.includes(roomOf(file)));
+  return [...imports].flatMap(([file, targets]) =>
+    targets
+      .filter((target) => roomOf(file) !== roomOf(target) && floor(file) >= 0 && floor(target) >= 0)
+      .filter((target) => floor(target) <= floor(file))
+      .map((target) => `${file} → ${target}`),
+  );
+}
+
+/** The first folder; '' for a file of the root. */
+function roomOf(file: string): string {
+  return file.includes('/') ? (file.split('/')[0] ?? '') : '';
+}
+
+function print(graph: ImportGraph): void {
+  const files = [...graph.imports.keys()];
+  const rooms = [...FLOORS.flat(), ''].map((room) => {
+    const own = files.filter((file) => roomOf(file) === room);
+    const targets = new Set(own.flatMap((file) => graph.imports.get(file) ?? []).map(roomOf));
+    return { room, own, below: FLOORS.flat().filter((other) => targets.has(other)) };
+  });
+  const rows = [...rooms, { room: 'all', own: files }].map(({ room, own }) => {
+    const sizes = own.flatMap((file) => graph.sizes.get(file) ?? []);
+    const sums = [sizes.length, sum(sizes.map(({ lines }) => lines)), sum(sizes.map(({ code }) => code))];
+    return [room || '(root)', ...sums.map(String)];
+  });
+  printTable(['room', 'files', 'lines', 'of code'], rows);
+  const arrows = rooms.map(({ room, below }) => [room, below.filter((other) => other !== room)] as const);
+  const lines = arrows.filter(([room, below]) => room && below.length > 0);
+  const up = upwardArrowsOf(graph);
+  const circles = circlesOf(graph).map((circle) => circle.join(' → '));
+  console.log(['', ...lines.map(([room, below]) => `${room} → ${below.join(', ')}`)].join('\n'));
+  console.log(['', `${up.length} arrows up.`, ...up, `${circles.length} circles.`, ...circles].join('\n'));
+  if (up.length + circles.length > 0) process.exitCode = 1;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+if (import.meta.main) print(readImportGraph(join(import.meta.dirname, '../src')));
