@@ -1,9 +1,10 @@
-/** What any body may be refused for, before a wire format is looked at. */
+/** Checks of a body that don't depend on its wire format. */
 import type { Result } from '../lib/result.ts';
 import { type JsonSpan, JsonSyntaxError, type Outline, scanJson } from './json/spans.ts';
 
 /**
- * Why a body can't be read: a code of docs/design.md#5-routes, the field, and what would be right.
+ * Why a body can't be read: the error's code (docs/design.md#5-routes), the field at fault, and
+ * what would be right.
  */
 export interface BodyFault {
   readonly code: 'invalid_json' | 'invalid_messages';
@@ -11,17 +12,14 @@ export interface BodyFault {
   readonly message: string;
 }
 
-/** OpenAI's own bodies have a few dozen. */
+/** OpenAI's own bodies have a few dozen fields. */
 const MOST_FIELDS = 1_000;
 
-/**
- * What is decoded may be walked, and written, by functions that call themselves. A tool's schema
- * has a dozen levels.
- */
+/** Decoded values may be walked and written recursively. A tool's schema has a dozen levels. */
 const MOST_LEVELS = 500;
 
 /**
- * A value that is decoded takes up to a hundred bytes of memory, and one byte of a body can be one
+ * A decoded value takes up to a hundred bytes of memory, and a single byte of a body can be a
  * value. 20 000 messages with calls and results have half as many.
  */
 const MOST_VALUES = 300_000;
@@ -29,10 +27,10 @@ const MOST_VALUES = 300_000;
 const LIMITS = { levels: MOST_LEVELS, values: MOST_VALUES };
 
 /**
- * Scans a body that must be one JSON object, with each top-level key once: which of two `messages`
- * an upstream would read is anyone's guess, and a view must be of the one that it reads.
+ * Scans a body, which must be a JSON object without duplicate top-level keys: nobody can tell which
+ * of two `messages` an upstream reads.
  *
- * @param outline what is kept of some fields; of the others only where they stand
+ * @param outline which fields to keep in more detail than their position
  */
 export function scanBody(
   bytes: Uint8Array,
@@ -51,17 +49,17 @@ export function scanBody(
   }
   if (root.kind !== 'object') return fault(null, 'The request body must be a JSON object.');
   if (!root.fields) return fault(null, `The request body has more than ${MOST_FIELDS} top-level fields.`);
-  const seen = new Set<string>();
+  const keys = new Set<string>();
   for (const { key } of root.fields) {
-    if (seen.has(key))
+    if (keys.has(key))
       return fault(key, `The field '${key}' stands twice in the request body; it must stand once.`);
-    seen.add(key);
+    keys.add(key);
   }
   return { ok: true, value: root };
 }
 
 /**
- * Precis' own fields: read here, and cut out before anything goes upstream
+ * Precis' own fields. They are read here and cut out before the body goes upstream
  * (docs/design.md#3-what-the-caller-says).
  */
 export const OWN_FIELDS = [

@@ -1,13 +1,13 @@
 /**
- * Edits of a view in the caller's bytes that are the same in every wire format, but for what a part
- * of text is called.
+ * Edits in the caller's bytes that are the same in every wire format, except for the name of a text
+ * part.
  */
 import type { Removal } from '../memory/edits/removal.ts';
 import type { View } from '../memory/plan/view.ts';
 import { fieldOf, type JsonSpan, levels, type Splice, textOf, within } from './json/spans.ts';
 import { BREAKPOINTS, type TextType } from './parts.ts';
 
-/** Where a message holds its text. */
+/** A message as far as edits need it. */
 export interface Spoken {
   readonly span: JsonSpan;
   contentSpan(): JsonSpan | undefined;
@@ -16,8 +16,8 @@ export interface Spoken {
 }
 
 /**
- * What a user message opens with, and how many characters of its own opening that takes the place
- * of.
+ * The text to put at the beginning of a user message, and how many characters of its present
+ * beginning it replaces.
  */
 export function openingOf(
   view: View | undefined,
@@ -31,7 +31,7 @@ export function openingOf(
   return { text, taken: Math.max(block === undefined ? 0 : (request?.opening ?? 0), trim?.opening ?? 0) };
 }
 
-/** A removed output: a string stays one, and parts become one part of text. */
+/** Replaces an output: a string stays a string, and parts become a single text part. */
 export function outputSplice(
   bytes: Uint8Array,
   content: JsonSpan | undefined,
@@ -46,7 +46,7 @@ export function outputSplice(
   return { start: content.start, end: content.end, with: `[${part}]` };
 }
 
-/** Parts of a content that become text, each in its place. */
+/** Replaces parts of a content by text, each in its place. */
 export function partSplices(
   bytes: Uint8Array,
   content: JsonSpan | undefined,
@@ -65,8 +65,8 @@ export function partSplices(
 }
 
 /**
- * The cache breakpoints of parts that become one, in the bytes that they came in; the last one of a
- * kind holds for all before it.
+ * The cache breakpoints of parts that are merged, in their original bytes. The last one of each
+ * kind counts.
  */
 function breakpoints(bytes: Uint8Array, parts: readonly JsonSpan[]): string {
   return BREAKPOINTS.map((key) => {
@@ -76,9 +76,10 @@ function breakpoints(bytes: Uint8Array, parts: readonly JsonSpan[]): string {
 }
 
 /**
- * Lets a user message open with a summary: text before its text, a part before its parts.
+ * Puts a summary at the beginning of a user message: before its text, or as a part before its
+ * parts.
  *
- * @param taken characters of the opening that an earlier summary takes, and that are not repeated
+ * @param taken characters of an earlier summary at the beginning, which is replaced
  */
 export function openingSplice(
   bytes: Uint8Array,
@@ -89,7 +90,7 @@ export function openingSplice(
 ): Splice {
   const content = message.contentSpan();
   if (content?.kind === 'array') return openingPart(bytes, message, content, block, taken, type);
-  // What is neither text nor parts is the upstream's to judge, and stays to be judged.
+  // Content that is neither text nor parts is invalid; it is kept for the upstream to reject.
   const isText = !content || content.kind === 'string' || textOf(bytes, content) === 'null';
   const text = opened(block, isText ? message.opening().slice(taken) : textOf(bytes, content));
   if (content) return { start: content.start, end: content.end, with: JSON.stringify(text) };
@@ -98,8 +99,8 @@ export function openingSplice(
 }
 
 /**
- * A part before the first one; the part that holds an earlier opening keeps whatever else it has,
- * such as a cache breakpoint.
+ * A part before the first one. A part with an earlier summary keeps its other fields, such as a
+ * cache breakpoint.
  */
 function openingPart(
   bytes: Uint8Array,
@@ -110,10 +111,10 @@ function openingPart(
   type: TextType,
 ): Splice {
   const first = within(bytes, content, levels(2)).items?.[0];
-  const held = taken > 0 && first ? fieldOf(first, 'text')?.value : undefined;
-  if (held) {
+  const earlier = taken > 0 && first ? fieldOf(first, 'text')?.value : undefined;
+  if (earlier) {
     const text = JSON.stringify(opened(block, message.opening().slice(taken)));
-    return { start: held.start, end: held.end, with: text };
+    return { start: earlier.start, end: earlier.end, with: text };
   }
   const part = `{"type":"${type}","text":${JSON.stringify(block)}}`;
   if (!first) return { start: content.start, end: content.end, with: `[${part}]` };

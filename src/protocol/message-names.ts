@@ -1,4 +1,4 @@
-/** The names of a message in the caller's bytes, each worked out once (see `Message`). */
+/** The hashes of a message in the caller's bytes, each computed once (see `Message`). */
 import { createHash } from 'node:crypto';
 import type { Content } from '../memory/conversation/message.ts';
 import { withoutWhiteSpace } from './json/white-space.ts';
@@ -13,7 +13,7 @@ export abstract class NamedMessage {
   /** See `Message`. */
   abstract content(): Content;
 
-  /** Whether it is a model's, and calls nothing: then its text alone says what it is. */
+  /** Whether it is a model's message without calls, whose text alone identifies it. */
   protected abstract get isAnswer(): boolean;
 
   get digest(): string {
@@ -35,7 +35,7 @@ export abstract class NamedMessage {
   }
 }
 
-/** The identity of an assistant message that says this, and calls nothing. */
+/** The identity of an assistant message with this text and without calls. */
 export function answerIdentity(text: string): string {
   return createHash('sha256').update(`assistant\n${text}`).digest('base64url');
 }

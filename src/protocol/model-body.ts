@@ -1,7 +1,4 @@
-/**
- * What the bodies of all requests to a model have in common: their top-level fields, and their
- * tools.
- */
+/** Top-level fields and tools, which all requests to a model have in common. */
 import type { Tools } from '../memory/tokens/tokens.ts';
 import type { OwnField } from './body.ts';
 import { fieldOf, type JsonSpan, jsonOf, type Member, textOf } from './json/spans.ts';
@@ -10,7 +7,7 @@ import { findStoredName, type Opened, type StoredName } from './stored-names.ts'
 import { readTools } from './tools.ts';
 
 /**
- * More messages, items or tools than this are not looked into: they are forwarded as they are
+ * A body with more messages, items or tools is forwarded without edits
  * (docs/design.md#9-tokens-and-bytes).
  */
 export const MOST_MESSAGES = 20_000;
@@ -42,7 +39,7 @@ export abstract class ModelBody {
     return findStoredName(this.bytes, this.root, this.conversationField, opened);
   }
 
-  /** The caller's key of the upstream's prompt cache, where others share the account. */
+  /** The caller's prompt cache key, made unique to it if others share the account. */
   cacheKey(shared: SharedAccount | undefined): Member[] {
     const key = shared && this.field(CACHE_KEY);
     return typeof key === 'string' ? [{ key: CACHE_KEY, json: JSON.stringify(shared?.cacheKey(key)) }] : [];
@@ -57,19 +54,19 @@ export abstract class ModelBody {
     return span ? jsonOf(this.bytes, span) : undefined;
   }
 
-  /** The caller's tools; none of a list that is not looked into. */
+  /** The caller's tools; empty if the list is too long to be read. */
   protected listedTools(): readonly unknown[] {
     const list = fieldOf(this.root, 'tools')?.value;
     return list?.items ? (jsonOf(this.bytes, list) as unknown[]) : [];
   }
 
-  /** A field's value; undefined where it is absent or null. */
+  /** A field's value; undefined if it is absent or null. */
   protected given(key: string): JsonSpan | undefined {
     const value = fieldOf(this.root, key)?.value;
     return value?.kind === 'literal' && textOf(this.bytes, value) === 'null' ? undefined : value;
   }
 
-  /** A limit in tokens; undefined where the field is no number above 0. */
+  /** A limit in tokens; undefined if the field is not a number above 0. */
   protected limit(key: string): number | undefined {
     const value = this.field(key);
     return typeof value === 'number' && value > 0 ? value : undefined;

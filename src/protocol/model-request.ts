@@ -1,4 +1,4 @@
-/** A request to a model as the rest of Precis sees it, whatever its wire format. */
+/** A request to a model, independent of its wire format. */
 import type { Message } from '../memory/conversation/message.ts';
 import type { View } from '../memory/plan/view.ts';
 import type { Tools } from '../memory/tokens/tokens.ts';
@@ -8,41 +8,35 @@ import type { FunctionTool } from './tools.ts';
 
 /** A message in the caller's bytes. */
 export interface WireMessage extends Message {
-  /** The role as the message says it. */
+  /** The role in the message itself. */
   readonly wireRole: string | undefined;
-  /** The message as it came; where it is several items, with the commas between them. */
+  /** The message as it came. If it consists of several items, they keep the commas between them. */
   readonly json: Uint8Array;
 }
 
-/** A message that is put in behind the preamble. */
+/** A message to insert after the preamble. */
 export interface InjectedMessage {
   readonly role: 'system' | 'user';
   readonly content: string;
 }
 
-/** What keeps the callers of one account apart. */
+/** Keeps callers of a shared account apart. */
 export interface SharedAccount {
-  /** A caller's own key of the upstream's prompt cache, as one that no other caller has. */
+  /** Turns a caller's prompt cache key into one that no other caller has. */
   cacheKey(key: string): string;
 }
 
-/** What else is done to a body. */
+/** What to add to a body beside the view. */
 export interface Beside {
   readonly injected?: InjectedMessage | undefined;
   /** Tools of ours, each as its JSON. */
   readonly tools?: readonly string[] | undefined;
-  /**
-   * Present where other callers share the upstream's account: then nothing of the request may be
-   * stored there.
-   */
+  /** Set if callers share the upstream's account: the upstream must store nothing then. */
   readonly shared?: SharedAccount | undefined;
-  /**
-   * Whether the model's reasoning is asked for in encrypted form, beside what the caller asks for.
-   */
+  /** Whether to ask for the model's reasoning in encrypted form, if the caller does not. */
   readonly reasoning?: boolean;
   /**
-   * What becomes of the wish that the upstream compacts: it is cut out where the upstream can't, or
-   * put in. Absent: as it came.
+   * The request's wish for a compaction by the upstream: cut it out, or add one. Absent: leave it.
    */
   readonly compaction?: 'cut' | { readonly threshold: number | undefined } | undefined;
 }
@@ -50,62 +44,54 @@ export interface Beside {
 export interface ModelRequest {
   /** The body as it came. */
   readonly bytes: Uint8Array;
-  /** The name of the field that holds the conversation. */
+  /** The field that holds the conversation. */
   readonly conversationField: 'messages' | 'input';
-  /** Empty when there are too many of them. */
+  /** Empty if there are too many. */
   readonly messages: readonly WireMessage[];
-  /** Whether there are more than are looked into. */
+  /** Whether there are more than `MOST_MESSAGES`. */
   readonly tooManyMessages: boolean;
   readonly model: string | undefined;
   readonly tools: Tools | undefined;
-  /** The caller's limit of the answer, in tokens; 0 without one. */
+  /** The caller's limit of the answer in tokens; 0 without one. */
   readonly answerTokens: number;
-  /**
-   * The field by which the request names what the upstream has stored of its conversation; then no
-   * view of it can be made.
-   */
+  /** The field that refers to a conversation stored upstream. No view can be made then. */
   readonly upstreamState: string | undefined;
-  /** The names of the caller's tools that a tool of ours must not have. */
+  /** Names of the caller's tools, which ours must not repeat. */
   readonly toolNames: ReadonlySet<string>;
-  /** Whether the request has tools of the caller's. */
+  /** Whether the caller gives the model tools. */
   readonly hasTools: boolean;
-  /**
-   * What the request asks the upstream to compact by itself; undefined where it doesn't, or the
-   * protocol has no such thing.
-   */
+  /** The request's wish for a compaction by the upstream; undefined without one. */
   readonly compaction: { readonly threshold: number | undefined } | undefined;
-  /** Whether the protocol has upstreams that compact by themselves. */
+  /** Whether upstreams of this protocol can compact. */
   readonly hasCompaction: boolean;
   /** Whether the request asks for nothing but a compaction. */
   readonly isCompaction: boolean;
   /**
-   * What of the preamble stands for a part of the conversation that can't be read here, such as
-   * what the upstream has compacted.
+   * Preamble messages that stand for earlier parts of the conversation and can't be read here, such
+   * as the upstream's own compactions.
    */
   readonly compacted: readonly WireMessage[];
   /**
-   * Whether the caller asks for the model's reasoning in a form that can be said back; true where
-   * the protocol knows no other.
+   * Whether the caller asks for the model's reasoning in a form that can be sent back. True if the
+   * protocol has no other form.
    */
   readonly asksReasoning: boolean;
-  /** Whether tools of ours may stand beside them, and one answer be made of several. */
+  /** Whether our tools can be added, which makes one answer of several. */
   readonly takesTools: boolean;
   /**
-   * What the body names of the things that the upstream has stored, the history of the conversation
-   * or others.
+   * Finds a reference to something that the upstream has stored.
    *
-   * @param opened kinds that may
+   * @param opened kinds that are allowed
    */
   storedName(opened: Opened): StoredName | undefined;
-  /** The value of one of Precis' own fields; undefined when it is absent or null. */
+  /** The value of one of Precis' own fields; undefined if it is absent or null. */
   own(field: OwnField): unknown;
   /** The value of any other top-level field. */
   field(key: string): unknown;
-  /** A tool of ours, as it stands in a body. */
+  /** The JSON of one of our tools in this protocol. */
   toolJson(tool: FunctionTool): string;
   /**
-   * The body as it goes upstream: own fields and marks cut out, and the view in place of the
-   * messages.
+   * The body for the upstream: own fields and marks cut out, and the view in place of the messages.
    */
   write(view: View | undefined, beside?: Beside): Uint8Array;
 }

@@ -1,5 +1,5 @@
 /**
- * Contents that are a text, or an array of parts: what they weigh, and what they hold, in whichever
+ * Contents that are a string or an array of parts: their token weight and their media, in either
  * protocol.
  */
 import { Buffer } from 'node:buffer';
@@ -8,10 +8,9 @@ import { type Content, type InlineMedia, jsonBytes, type Weight } from '../memor
 import { elementsOf, type JsonSpan, jsonOf, textOf } from './json/spans.ts';
 
 /**
- * Flat prices in tokens. Images: the base and four tiles of GPT-4o's high detail at 1024 × 1024,
- * and its low detail (https://platform.openai.com/docs/guides/images-vision#calculating-costs).
- * Audio and files have no published flat price; what counts is that their base64 is never read as
- * text.
+ * Flat prices in tokens. Images: base and four tiles of GPT-4o's high detail at 1024 × 1024, and
+ * its low detail (https://platform.openai.com/docs/guides/images-vision#calculating-costs). Audio
+ * and files have no published flat price; the point is not to count their base64 as text.
  */
 export const IMAGE = 765;
 const IMAGE_LOW_DETAIL = 85;
@@ -24,27 +23,27 @@ export function imagePrice(detail: unknown): number {
 }
 
 /**
- * Fields of a part that say where the upstream's cache may end: Anthropic's, which gateways take in
- * chat too, and OpenAI's.
+ * Fields of a part that set a cache breakpoint: Anthropic's, which gateways also take in chat, and
+ * OpenAI's.
  */
 export const BREAKPOINTS = ['cache_control', 'prompt_cache_breakpoint'] as const;
 
-/** What a part of text is called: `text` in chat, `input_text` in the Responses API. */
+/** The type of a text part: `text` in chat, `input_text` in the Responses API. */
 export type TextType = 'text' | 'input_text';
 
-/** How a protocol names its parts. */
+/** How a protocol writes parts. */
 export interface PartFormat {
-  /** What a part of text is called that is written. */
+  /** The type of text parts that we write. */
   readonly text: TextType;
-  /** The text of a part of text; undefined for every other. */
+  /** The text of a text part; undefined for other parts. */
   textOf(part: unknown): string | undefined;
-  /** The price of a part that is not counted as text; 0 for every other. */
+  /** The flat price of a part that is not counted as text; 0 for other parts. */
   priceOf(part: unknown): number;
-  /** What a part holds inline; undefined for text, and for what it only names. */
+  /** The kind of inline data in a part; undefined for text and for references. */
   inlineKind(part: unknown): InlineMedia['kind'] | undefined;
 }
 
-/** A content that is a text. */
+/** A content that is a string. */
 export function plain(text: string): Content {
   return {
     text,
@@ -54,7 +53,7 @@ export function plain(text: string): Content {
   };
 }
 
-/** A content of parts; one part of text alone is a text. @param span of the array */
+/** A content of parts. A single text part counts as a string. @param span of the array */
 export function contentOfParts(body: Uint8Array, span: JsonSpan, format: PartFormat): Content {
   const parts = partsIn(body, span);
   const only = onlyOf(parts);
@@ -69,7 +68,7 @@ export function contentOfParts(body: Uint8Array, span: JsonSpan, format: PartFor
   };
 }
 
-/** What a content of parts holds inline. @param span of the array */
+/** The inline media in a content of parts. @param span of the array */
 export function mediaOfParts(body: Uint8Array, span: JsonSpan, format: PartFormat): InlineMedia[] {
   const media: InlineMedia[] = [];
   let part = 0;
@@ -86,8 +85,8 @@ export function mediaOfParts(body: Uint8Array, span: JsonSpan, format: PartForma
 }
 
 /**
- * The text that a content begins with: of a string all of it, of parts the first one's; empty when
- * that is none.
+ * The text at the beginning of a content: the whole string, or the first part's text; empty if that
+ * part is not text.
  */
 export function openingIn(body: Uint8Array, span: JsonSpan | undefined, format: PartFormat): string {
   if (span?.kind === 'string') return asString(jsonOf(body, span));
@@ -101,7 +100,7 @@ interface ReadPart {
 }
 
 /**
- * The parts of an array. They are decoded one by one, each time anew: an array may have a hundred
+ * The parts of an array, decoded one by one on each iteration, since there may be a hundred
  * thousand.
  */
 function partsIn(body: Uint8Array, span: JsonSpan): Iterable<ReadPart & { readonly at: JsonSpan }> {
@@ -112,7 +111,7 @@ function partsIn(body: Uint8Array, span: JsonSpan): Iterable<ReadPart & { readon
   };
 }
 
-/** The part of an array that has one. */
+/** The only part of an array that has one. */
 function onlyOf(parts: Iterable<ReadPart>): ReadPart | undefined {
   let only: ReadPart | undefined;
   for (const part of parts) {
@@ -122,7 +121,7 @@ function onlyOf(parts: Iterable<ReadPart>): ReadPart | undefined {
   return only;
 }
 
-/** Around the text of the one part that takes the place of several: `[{"type":"text","text":}]`. */
+/** Bytes around the text of a single text part: `[{"type":"text","text":}]`. */
 function aroundText({ text }: PartFormat): number {
   return 22 + text.length;
 }
@@ -132,7 +131,7 @@ function roomIn(json: string, parts: Iterable<ReadPart>, format: PartFormat): nu
   return Buffer.byteLength(json) - aroundText(format) - breakpointBytes(parts);
 }
 
-/** A cache breakpoint of any part stays, on the one part. */
+/** Bytes of the cache breakpoints that the single text part keeps. */
 function breakpointBytes(parts: Iterable<ReadPart>): number {
   const last = new Map<string, number>();
   for (const { value } of parts)
@@ -143,10 +142,7 @@ function breakpointBytes(parts: Iterable<ReadPart>): number {
   return [...last.values()].reduce((sum, bytes) => sum + bytes, 0);
 }
 
-/**
- * @param whole the text of all parts, which stands for those that nobody knows: too much rather
- *   than too little
- */
+/** @param whole the text of all parts, counted for unknown ones: rather too much than too little */
 function weightOf(parts: Iterable<ReadPart>, whole: string, format: PartFormat): Weight {
   const texts: string[] = [];
   let flat = 0;
@@ -158,7 +154,7 @@ function weightOf(parts: Iterable<ReadPart>, whole: string, format: PartFormat):
     else flat += known;
   }
   if (!hasUnknown) return { texts, flat };
-  // Beside media the text of all parts would be mostly theirs.
+  // With media among them, that text would be mostly base64.
   if (flat === 0 && !mayHoldMedia(whole)) return { texts: [whole], flat };
   for (const { value } of parts) {
     if (knownWeightOf(value, format) !== undefined) continue;
@@ -169,7 +165,7 @@ function weightOf(parts: Iterable<ReadPart>, whole: string, format: PartFormat):
   return { texts, flat };
 }
 
-/** The text of a part, or its flat price; undefined for one that nobody knows. */
+/** The text of a part, or its flat price; undefined for an unknown part. */
 function knownWeightOf(part: unknown, format: PartFormat): string | number | undefined {
   const text = format.textOf(part);
   if (text !== undefined) return text;
@@ -180,22 +176,22 @@ function knownWeightOf(part: unknown, format: PartFormat): string | number | und
 }
 
 /**
- * Members that name or hold what is not text, in whichever kind of item. What stands in a text is
- * text, base64 or not.
+ * Members that refer to media or hold them, in any kind of item. Inside other strings, base64
+ * counts as text.
  */
 const MEDIA_KEY = /^(?:image_|file_|audio_)?(?:url|data|uri)$/;
 const DATA_URL = /^data:([a-z]*)\/?[^,]{0,200},/i;
 const AUDIO_FORMATS = new Set(['wav', 'mp3', 'flac', 'opus', 'aac', 'pcm16']);
 const IMAGES = new Set(['image', 'image_url', 'input_image', 'output_image', 'computer_screenshot']);
 
-/** Whether a JSON text may hold media: false is certain. */
+/** Whether a JSON text may hold media. If false, it holds none. */
 export function mayHoldMedia(json: string): boolean {
   return /"(?:image_|file_|audio_)?(?:url|data|uri)"/.test(json);
 }
 
 /**
- * A value of a form that nobody knows: its JSON as text, what it holds inline or shows as an image
- * at the flat price.
+ * The weight of a value of unknown form: its JSON as text, with inline data and images at the flat
+ * price.
  */
 export function weightOfJson(value: unknown): Weight {
   let flat = 0;
@@ -207,7 +203,7 @@ export function weightOfJson(value: unknown): Weight {
   return { texts: [text ?? ''], flat };
 }
 
-/** @param holder the object in which it stands @returns 0 for what is text */
+/** @param holder the object that has the member @returns 0 for text */
 function mediaPrice(holder: Record<string, unknown>, member: string): number {
   const { type, detail, mimeType, mime_type, format } = holder;
   const [, inline] = DATA_URL.exec(member.slice(0, 256)) ?? [];

@@ -1,44 +1,43 @@
 /**
- * Compaction items of ours in a caller's body, and what stands there when they are opened. The
- * upstream's own are not touched.
+ * Our compaction items in a caller's body, and their replacement when they are opened. The
+ * upstream's own items are left alone.
  */
 import { Buffer } from 'node:buffer';
 import { asObject, asString, parseJson } from '../lib/json.ts';
 import { fieldOf, type JsonSpan, jsonOf, type Splice, scanObject, splice } from './json/spans.ts';
 import type { ModelRequest } from './model-request.ts';
 
-/** A message or an item that holds an opaque text of ours. */
+/** A message or item with an opaque text of ours. */
 export interface Sealed {
   readonly span: JsonSpan;
   readonly text: string;
-  /** Where the text stands, for an error. */
+  /** The path of the text, for errors. */
   readonly param: string;
-  /** What else the message says: a client may have made one message of two. */
+  /** The rest of the message: some clients merge two messages into one. */
   readonly beside: readonly object[];
 }
 
-/** Kinds of items that hold what was compacted; clients of more than one generation write them. */
+/** Types of compaction items, over several generations of clients. */
 export const COMPACTIONS: ReadonlySet<string> = new Set([
   'compaction',
   'compaction_summary',
   'context_compaction',
 ]);
 
-/** How opaque texts of ours are known. */
+/** How to recognise our opaque texts. */
 export interface SealedForm {
-  /** What they begin with. */
+  /** Their prefix. */
   readonly prefix: string;
   /**
-   * Whether a text is one of ours, whose ever it is. A user's text that only begins like one is
-   * prose.
+   * Whether a text is one of ours, of any owner. A user's text may happen to begin with the prefix.
    */
   isWhole(text: string): boolean;
 }
 
 /**
- * What holds an opaque text in a body; nothing where it can't be read, which is told elsewhere.
+ * The opaque texts of ours in a body; empty if the body can't be read, which is reported elsewhere.
  *
- * @param most elements of a list that is looked into
+ * @param most longest list that is searched
  */
 export function sealedIn(
   bytes: Uint8Array,
@@ -47,7 +46,7 @@ export function sealedIn(
   most: number,
 ): Sealed[] {
   const { prefix } = form;
-  // Almost no body has any.
+  // Almost no body has one.
   if (!includes(bytes, prefix)) return [];
   return itemsOf(bytes, field, most).flatMap((span, index) => {
     if (!includes(bytes.subarray(span.start, span.end), prefix)) return [];
@@ -57,9 +56,9 @@ export function sealedIn(
 }
 
 /**
- * The body with other messages or items in the place of those.
+ * The body with sealed messages and items replaced.
  *
- * @param contents in their order: JSON, separated by commas
+ * @param contents in the same order: JSON, separated by commas
  */
 export function openedBody(
   bytes: Uint8Array,
@@ -73,15 +72,15 @@ export function openedBody(
   return splice(bytes, { start: 0, end: bytes.length }, splices);
 }
 
-/** What only chat has in a message, and the kinds of parts of its contents. */
+/** Fields, roles and part types that only chat messages have. */
 const CHAT_FIELDS = ['tool_calls', 'function_call', 'tool_call_id'];
 const CHAT_ROLES: ReadonlySet<string> = new Set(['tool', 'function']);
 const CHAT_PARTS: ReadonlySet<string> = new Set(['text', 'image_url', 'file']);
 const ITEM_PARTS = /^(?:input_(?:text|image|file)|output_text)$/;
 
 /**
- * Whether opened messages or items are of the other protocol: tool calls, results and parts have
- * another form there. Plain messages are the same in both.
+ * Whether opened messages or items belong to the other protocol, where tool calls, results and
+ * parts have another form. Plain messages are the same in both.
  *
  * @param content JSON, separated by commas
  */
@@ -99,14 +98,13 @@ export function isOfOtherProtocol(content: string, field: ModelRequest['conversa
 }
 
 /**
- * The message of a chat that holds an opaque text: as a string, which every client carries as it
- * is.
+ * A chat message with an opaque text. The text is a string, which every client passes on unchanged.
  */
 export function sealedMessage(text: string): object {
   return { role: 'user', content: sealedText(text) };
 }
 
-/** The item of the Responses API that holds one. */
+/** A Responses item with an opaque text. */
 export function sealedItem(id: string, text: string): object {
   return { type: 'compaction', id, encrypted_content: text };
 }
@@ -125,15 +123,12 @@ function readSealed(item: Record<string, unknown>, form: SealedForm): Omit<Seale
   return { text, param: 'content', beside: others.length > 0 ? [{ ...item, content: others }] : [] };
 }
 
-/**
- * The opaque text in a content, or in a part of one: the very bytes of `sealedText`, or that as an
- * object.
- */
+/** The opaque text in a content or a part: exactly `sealedText`, as a string or as an object. */
 function textIn(content: unknown, { prefix, isWhole }: SealedForm): string | undefined {
   const text = typeof content === 'string' ? content : (asObject(content).text ?? JSON.stringify(content));
   if (typeof text !== 'string' || !text.includes(prefix)) return undefined;
-  const held = asString(asObject(parseJson(text)).content);
-  return text === sealedText(held) && isWhole(held) ? held : undefined;
+  const opaque = asString(asObject(parseJson(text)).content);
+  return text === sealedText(opaque) && isWhole(opaque) ? opaque : undefined;
 }
 
 function sealedText(content: string): string {

@@ -1,10 +1,10 @@
 /**
- * What a body names of the things that the upstream's account has stored: files, vector stores,
+ * Finds references in a body to things stored in the upstream's account: files, vector stores,
  * containers, skills, prompts, responses and their items, audio, voices, connectors. Callers who
- * share an account may name none of them, since nothing says whose they are.
+ * share an account must not name any, since nothing says whose they are.
  *
  * The places are those of OpenAI's types, `openai` 6.49 for Node (`ResponseInputItem`, `Tool`,
- * `ChatCompletionMessageParam` and what they consist of), and of
+ * `ChatCompletionMessageParam` and their parts), and of
  * https://developers.openai.com/api/reference/resources/responses/methods/create:
  *
  * - `input[]`: `{id, type?: 'item_reference' | null}` is an item reference, and so is `{id}`.
@@ -12,33 +12,34 @@
  *   `code_interpreter_call.container_id`, `mcp_*`, `file_search_call`.
  * - Parts of contents and outputs: `file_id` of `input_file`, `input_image`, `computer_screenshot`
  *   and chat's `file`.
- * - `tools[]`, in `additional_tools` and `tool_search_output` too: `file_search.vector_store_ids`,
+ * - `tools[]`, also in `additional_tools` and `tool_search_output`: `file_search.vector_store_ids`,
  *   `code_interpreter.container`, `mcp.connector_id`, `.tunnel_id` and `.server_url`,
  *   `image_generation.input_image_mask.file_id`, `shell.environment` (a container, `file_ids`,
  *   skills).
  * - `prompt`, `previous_response_id`, `conversation`; `background` answers are always stored.
  *   Chat's `store`, `messages[].audio.id`, `audio.voice.id`.
  *
- * Kinds of items and types of tools go by lists, so what comes to be later is refused. All else is
- * searched for names, but for free-form values such as schemas. Servers differ in which of two
- * equal keys they take, and some take `File_ID` for `file_id`: neither may stand here.
+ * Item kinds and tool types are allowed by list, so future ones are refused. Everything else is
+ * searched for names, except free-form values such as schemas. Servers differ in which of two equal
+ * keys they take, and some accept `File_ID` for `file_id`, so duplicates and misspellings are
+ * refused.
  */
 import { isOwnField } from './body.ts';
 import { elementsOf, type JsonSpan, jsonOf, membersOf, textOf } from './json/spans.ts';
 
-/** What the deployer has opened beyond the lists below; it goes up unsearched. */
+/** What the deployer allows beyond the lists below. It is not searched. */
 export interface Opened {
   readonly items: ReadonlySet<string>;
   readonly tools: ReadonlySet<string>;
 }
 
-/** Why a body does not go up: the field, and what would be right. */
+/** Why a body is refused: the field, and what would be right. */
 export interface StoredName {
   readonly param: string;
   readonly message: string;
 }
 
-/** Kinds of items that hold all that they stand for. */
+/** Item kinds that contain everything they stand for. */
 const ITEMS = new Set(
   [
     'message reasoning compaction compaction_trigger additional_tools web_search_call',
@@ -48,7 +49,7 @@ const ITEMS = new Set(
   ].flatMap((names) => names.split(' ')),
 );
 
-/** Types of tools that reach nothing of the account. */
+/** Tool types that access nothing in the account. */
 const TOOLS = new Set(
   [
     'function custom namespace tool_search local_shell shell apply_patch computer computer_use computer_use_preview',
@@ -56,7 +57,7 @@ const TOOLS = new Set(
   ].flatMap((names) => names.split(' ')),
 );
 
-/** Fields that name what is stored, or where else to ask, wherever they stand. */
+/** Fields that refer to stored things or to other servers, wherever they are. */
 const NAMES = new Set(
   [
     'file_id file_ids vector_store_id vector_store_ids container container_id skill_id connector_id tunnel_id server_url',
@@ -64,7 +65,7 @@ const NAMES = new Set(
   ].flatMap((names) => names.split(' ')),
 );
 
-/** Fields that are looked at by name elsewhere: here, or where the body is written. */
+/** Fields that are checked by name elsewhere, here or where the body is written. */
 const LOOKED_AT = new Set([
   ...NAMES,
   ...'type id role content encrypted_content summary status tools audio voice environment'.split(' '),
@@ -72,8 +73,8 @@ const LOOKED_AT = new Set([
 ]);
 
 /**
- * Values of the caller's own making: schemas, arguments, labels. What is called `file_id` in one of
- * these names nothing upstream.
+ * Free-form values: schemas, arguments, labels. A `file_id` in one of these means nothing to the
+ * upstream.
  */
 const FREE_FORM = new Set(
   [
@@ -82,12 +83,12 @@ const FREE_FORM = new Set(
   ].flatMap((names) => names.split(' ')),
 );
 
-/** Tools whose answers are cited by the files that they have read or made. */
+/** Tools whose answers cite the files that they have read or made. */
 const CITED_TOOLS = ['file_search', 'code_interpreter'];
 
 /**
- * Without free-form values no body of OpenAI's has more levels, nor any object more fields. Each
- * level is one more pass over what it holds.
+ * Free-form values aside, no body of OpenAI's is nested deeper or has objects with more fields.
+ * Each level takes another pass over its contents.
  */
 const MOST_LEVELS = 12;
 const MOST_MEMBERS = 500;
@@ -95,11 +96,11 @@ const MOST_MEMBERS = 500;
 /** Fields of the Responses API that hold items. */
 const ITEM_LISTS = new Set(['input', 'instructions']);
 
-/** Objects that name something by what they hold. */
+/** Objects that may be a reference, depending on their fields. */
 const NAMING_OBJECTS = new Set(['audio', 'voice', 'environment']);
 
 /**
- * The first name of something stored, or what may hide one.
+ * The first reference to something stored, or something that may hide one.
  *
  * @param root of the body, with its fields
  * @param conversation the field that holds the conversation
@@ -113,9 +114,9 @@ export function findStoredName(
   return new Search(bytes, opened).body(root, conversation);
 }
 
-/** Where a value stands. Its path is put together for faults alone. */
+/** The position of a value. Its path is only built for errors. */
 class Position {
-  /** How many levels below the body. */
+  /** Levels below the body. */
   readonly level: number;
   private readonly parent: Position | undefined;
   private readonly step: string | number;
@@ -147,7 +148,7 @@ class Search {
     const isChat = conversation === 'messages';
     return first(fields, ({ key, value }) => {
       if (isOwnField(key)) return undefined;
-      // A response has items as its instructions; a server may take back what it gives.
+      // In a response, `instructions` are items, and a server may accept them in a request too.
       if (ITEM_LISTS.has(key) && !isChat) return this.items(key, value);
       const at = new Position(key);
       if (this.isLiteral(value, 'null')) return misspelled(key, at);
@@ -192,7 +193,7 @@ class Search {
     return this.fields(known, at);
   }
 
-  /** Whether an item has an id and nothing that it stands for: the upstream would look it up. */
+  /** Whether an item has an id but no content, so that the upstream would look it up. */
   private isNameAlone(type: string | undefined, known: ReadonlyMap<string, JsonSpan>): boolean {
     if (!this.holds(known.get('id'))) return false;
     const contents =
@@ -218,7 +219,7 @@ class Search {
     });
   }
 
-  /** The members of an object by their keys, each of which stands once. */
+  /** The members of an object by key. Duplicates are refused. */
   private known(object: JsonSpan, at: Position): Map<string, JsonSpan> | StoredName {
     const known = new Map<string, JsonSpan>();
     for (const { key, value } of membersOf(this.bytes, object)) {
@@ -244,7 +245,7 @@ class Search {
       : this.value(value, at);
   }
 
-  /** An object that may name something by a field that is usual elsewhere. */
+  /** Checks an object that may be a reference through a field with a common name. */
   private namingObject(key: string, value: JsonSpan, at: Position): StoredName | undefined {
     if (key === 'voice') return named(at.path);
     const known = this.known(value, at);
@@ -273,7 +274,7 @@ class Search {
     return value.kind === 'literal' && textOf(this.bytes, value) === literal;
   }
 
-  /** Whether a value is there and is not empty. */
+  /** Whether a value is present and not empty. */
   private holds(value: JsonSpan | undefined): boolean {
     if (!value || this.isLiteral(value, 'null')) return false;
     if (value.kind === 'array') return !elementsOf(this.bytes, value).next().done;
@@ -297,10 +298,7 @@ function first<Value>(
   return undefined;
 }
 
-/**
- * Some servers match keys without regard to case, and by Unicode's folding: `ſtore` is `store` to
- * them.
- */
+/** Some servers ignore the case of keys, and fold Unicode: `ſtore` is `store` to them. */
 function misspelled(key: string, at: Position): StoredName | undefined {
   const folded = key.toUpperCase().toLowerCase();
   if (folded === key || !LOOKED_AT.has(folded)) return undefined;

@@ -1,27 +1,25 @@
-/** What a model has said in one answer, so that it can be said back to it. */
+/** The turn of a model's answer, in the form in which it is sent back. */
 
-/** A call of a function. */
+/** A function call. */
 export interface ToolCall {
   readonly id: string;
   readonly name: string;
-  /** As the model has written them: JSON, if it kept to the form. */
+  /** As the model wrote them: JSON, if the model kept to the format. */
   readonly arguments: string;
 }
 
-/** An answer whose calls are all to be answered here. */
+/** An answer whose calls are all answered here. */
 export interface ToolTurn {
-  /**
-   * As it goes up again, in the terms of its protocol: with those calls alone that are answered.
-   */
+  /** The messages or items to send back, with only the calls that are answered here. */
   readonly said: readonly object[];
   readonly calls: readonly ToolCall[];
-  /** Whether the upstream has said that it stores nothing of the answer. */
+  /** Whether the upstream says that it does not store the answer. */
   readonly isUnstored?: boolean | undefined;
 }
 
 /**
- * Whether a text is a JSON object: upstreams read the arguments of the history, and refuse what is
- * none.
+ * Whether a text is a JSON object. Upstreams parse the arguments in the history and refuse anything
+ * else.
  */
 export function isObjectJson(json: string): boolean {
   try {

@@ -1,7 +1,4 @@
-/**
- * Tools of ours beside the caller's, in whichever protocol, and what its rounds append to a body
- * that went up.
- */
+/** Our tools beside the caller's, in either protocol, and how rounds append to a body. */
 import { createHash } from 'node:crypto';
 import type { Tools } from '../memory/tokens/tokens.ts';
 import {
@@ -15,7 +12,7 @@ import {
 } from './json/spans.ts';
 
 /**
- * A tool of ours, in the form of chat completions
+ * One of our tools, as chat completions define them
  * (https://platform.openai.com/docs/api-reference/chat/create, `tools`).
  */
 export interface FunctionTool<Name extends string = string> {
@@ -36,9 +33,9 @@ export interface FunctionTool<Name extends string = string> {
 const encoder = new TextEncoder();
 
 /**
- * The caller's tools, for counting; undefined where none of the fields is a list.
+ * The caller's tools, for counting; undefined if no field is a list.
  *
- * @param longest count that is told of a list that is not looked into
+ * @param longest the count to report for a list that is too long to be read
  */
 export function readTools(
   bytes: Uint8Array,
@@ -71,14 +68,14 @@ export function toolsWith(tools: Tools | undefined, definitions: readonly string
   };
 }
 
-/** How a body gets tools of ours. */
+/** The edits that add our tools to a body. */
 export interface AddedTools {
   readonly splices: readonly Splice[];
   readonly members: readonly Member[];
 }
 
 /**
- * Appends tools behind the caller's.
+ * Appends tools to the caller's.
  *
  * @param root of a body whose `tools` are a list, null or absent
  * @param definitions each as its JSON
@@ -96,11 +93,11 @@ export function addTools(root: JsonSpan, definitions: readonly string[]): AddedT
 }
 
 /**
- * A body that went up, with more behind all that was sent before, which stays as it was, and in the
- * upstream's cache.
+ * Appends to the conversation of a body that was sent. Everything before stays the same, so it
+ * stays in the upstream's cache.
  *
- * @param field the list of messages or items; in place of a text it becomes a list of that text as
- *   a user's message
+ * @param field the list of messages or items; a string becomes a list with that text as a user
+ *   message
  */
 export function appendTo(
   body: Uint8Array,

@@ -1,14 +1,14 @@
-/** The usage of several answers that a caller sees as one. */
+/** Usage of several answers that the caller sees as one. */
 import type { TokenUsage } from '../memory/plan/report.ts';
 
-/** As an upstream has counted one answer. */
+/** The usage object of one answer. */
 export type Usage = Readonly<Record<string, unknown>>;
 
-/** What a protocol calls its counts. */
+/** A protocol's names of its counts. */
 export interface UsageNames {
   readonly prompt: string;
   readonly completion: string;
-  /** Of the completion. */
+  /** Details of the completion. */
   readonly details: string;
 }
 
@@ -24,7 +24,7 @@ export const RESPONSES_USAGE: UsageNames = {
   details: 'output_tokens_details',
 };
 
-/** What several answers of a model have used. */
+/** Adds up the usage of several answers. */
 export class UsageTally {
   private readonly names: UsageNames;
   private readonly earlier: Usage[] = [];
@@ -34,18 +34,18 @@ export class UsageTally {
     this.names = names;
   }
 
-  /** So much has the answer used that is coming; the upstream may say so more than once. */
+  /** Sets the usage of the current answer. The upstream may report it more than once. */
   count(usage: Usage | null | undefined): void {
     this.last = usage ?? this.last;
   }
 
-  /** The next answer is coming. */
+  /** The next answer begins. */
   begin(): void {
     if (this.last) this.earlier.push(this.last);
     this.last = undefined;
   }
 
-  /** All answers together, the one that is coming included; undefined where none has told. */
+  /** All answers together, including the current one; undefined if none reported usage. */
   get total(): TokenUsage | undefined {
     const all = this.all;
     if (all.length === 0) return undefined;
@@ -57,9 +57,8 @@ export class UsageTally {
   }
 
   /**
-   * The usage that a caller is told: the last answer's prompt with its details, since clients
-   * decide by it when to compact, and all completions with theirs. Undefined where the last one has
-   * not told.
+   * Usage for the caller: the last answer's prompt with its details, since clients decide by it
+   * when to compact, and the sum of all completions. Undefined if the last answer reported none.
    */
   get told(): Usage | undefined {
     const { last, all, names } = this;
@@ -79,7 +78,7 @@ export class UsageTally {
   }
 }
 
-/** Numbers are added up; all else is what was told last. */
+/** Adds up numbers; other values are the last ones. */
 function summed(details: readonly Usage[]): Usage {
   const sums = Object.assign({}, ...details) as Record<string, unknown>;
   for (const [key, value] of Object.entries(sums))

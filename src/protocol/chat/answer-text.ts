@@ -1,13 +1,10 @@
-/**
- * The text of an answer that closes a round: whole, and without a call. Read on the side; the bytes
- * go on untouched.
- */
+/** Extracts the text of an answer that closes a round: complete, and without tool calls. */
 
 import { parseJson } from '../../lib/json.ts';
 import type { AnswerGatherer } from '../answer-format.ts';
 
 /**
- * Finish reasons of answers that their caller will append as they are
+ * Finish reasons of answers that callers append to their array unchanged
  * (https://platform.openai.com/docs/api-reference/chat/object).
  */
 const WHOLE = new Set(['stop', 'length']);
@@ -41,13 +38,13 @@ export class StreamedAnswer implements AnswerGatherer {
     this.finish ??= choice.finish_reason ?? undefined;
   }
 
-  /** The text; undefined when the answer is not whole, calls tools, or says nothing. */
+  /** The text; undefined if the answer is incomplete, calls tools or is empty. */
   text(): string | undefined {
     return closingText(this.content, this.calls, this.finish);
   }
 }
 
-/** The text of a JSON answer, likewise. */
+/** The text of a JSON answer, as of a streamed one. */
 export function answerText(body: Uint8Array): string | undefined {
   const choice = choiceOf(parseJson(new TextDecoder().decode(body)));
   const words = (choice?.message ?? {}) as Words;
@@ -63,7 +60,7 @@ function callsTools({ tool_calls, function_call }: Words): boolean {
   return (Array.isArray(tool_calls) && tool_calls.length > 0) || (function_call ?? null) !== null;
 }
 
-/** The first of several choices is the one that callers go on with. */
+/** The first of several choices. Callers continue with that one. */
 function choiceOf(completion: unknown): Choice | undefined {
   const { choices } = (completion ?? {}) as { choices?: unknown };
   if (!Array.isArray(choices)) return undefined;

@@ -1,4 +1,4 @@
-/** What a model has said in one chat completion, gathered so that it can be said back to it. */
+/** The turn of a model in a chat completion, in the form in which it is sent back. */
 import { asString } from '../../lib/json.ts';
 import { isObjectJson, type ToolTurn } from '../tool-turn.ts';
 import { appendTo } from '../tools.ts';
@@ -7,12 +7,12 @@ type Json = Record<string, unknown>;
 
 const WHOLE = new Set<unknown>(['tool_calls', 'stop', 'function_call']);
 
-/** Whether a message that ends for this reason is whole, so that its calls are too. */
+/** Whether a message with this finish reason is complete, so that its calls are too. */
 export function isWhole(finishReason: unknown): boolean {
   return WHOLE.has(finishReason);
 }
 
-/** A call in a message or, in pieces, in a stream. */
+/** A call in a message, or a piece of one in a stream. */
 export interface CallPiece {
   readonly index?: number;
   readonly id?: string;
@@ -22,35 +22,32 @@ export interface CallPiece {
   readonly [field: string]: unknown;
 }
 
-/** The name in a call, or in a piece of one; empty where none stands. */
+/** The name in a call or a piece of one; empty if there is none. */
 export function nameOf(call: CallPiece): string {
   return asString(call.function?.name ?? call.custom?.name);
 }
 
-/** The arguments in a call, or in a piece of one. Some upstreams send the object itself. */
+/** The arguments in a call or a piece of one. Some upstreams send an object instead of a string. */
 export function argumentsOf({ function: called }: CallPiece): string {
   const input: unknown = called?.arguments ?? '';
   return typeof input === 'string' ? input : JSON.stringify(input);
 }
 
-/**
- * Whether it is a piece of something else than the call of a function, such as the call of a custom
- * tool.
- */
+/** Whether it belongs to another kind of call than a function's, such as a custom tool's. */
 export function isOtherCall({ type, custom }: CallPiece): boolean {
   return (custom ?? null) !== null || (typeof type === 'string' && type !== '' && type !== 'function');
 }
 
 /**
- * The turn of a message: the calls of one name, and whatever else stands there that the model may
- * want to hear again (its reasoning, for one). Fields that say nothing are left out. Arguments that
- * are no JSON object go up as an empty one: upstreams read those of the history.
+ * The turn of a message that calls our tools: these calls, and all other fields that the model may
+ * need again, such as its reasoning. Empty fields are left out. Arguments that are not a JSON
+ * object are replaced by an empty one, since upstreams parse those in the history.
  */
 export function turnOf(message: Json, calls: readonly CallPiece[]): ToolTurn {
-  const told = Object.entries(message).filter(([, value]) => !saysNothing(value));
+  const fields = Object.entries(message).filter(([, value]) => !saysNothing(value));
   const text = message.content;
   const said = {
-    ...Object.fromEntries(told),
+    ...Object.fromEntries(fields),
     role: 'assistant',
     content: text === '' ? null : (text ?? null),
     tool_calls: calls.map(({ index: _, ...call }) => ({
@@ -70,7 +67,7 @@ export function turnOf(message: Json, calls: readonly CallPiece[]): ToolTurn {
 }
 
 /**
- * A body that went up, with a turn and the results of its calls.
+ * A body with a turn and the results of its calls appended.
  *
  * @param results in the order of the calls
  */
@@ -87,19 +84,17 @@ export function goOnChat(
   return appendTo(body, 'messages', [...said, ...answered]);
 }
 
-/** A message put together from the pieces of a stream. */
+/** A message built from the deltas of a stream. */
 export class GatheredMessage {
   readonly fields: Json = {};
 
-  /**
-   * Texts are continued, lists get longer, all else is what was said last. Calls are not looked at.
-   */
+  /** Appends to strings and lists, and replaces other values. Ignores calls. */
   add(delta: Json): void {
     for (const [key, value] of Object.entries(delta)) {
       const known = this.fields[key];
       if (key === 'tool_calls' || key === 'role' || value === null) continue;
       if (typeof value === 'string' && typeof known === 'string') this.fields[key] = known + value;
-      // A list is ours to lengthen: a new one for each delta would be quadratic.
+      // Appends in place; a new list for each delta would be quadratic.
       else if (Array.isArray(value) && Array.isArray(known)) for (const item of value) known.push(item);
       else this.fields[key] = Array.isArray(value) ? [...value] : value;
     }
@@ -107,12 +102,12 @@ export class GatheredMessage {
 }
 
 /**
- * A call of a function that has come in one more piece. Its first id is its id; a name that comes
- * again in full is no longer one.
+ * Adds a piece to a function call. The first id counts. A name that is repeated in full is not
+ * appended.
  */
 export function joined(call: CallPiece, piece: CallPiece): CallPiece {
   const name = nameOf(call);
-  const said = nameOf(piece);
+  const added = nameOf(piece);
   const id = call.id || piece.id;
   return {
     ...call,
@@ -121,7 +116,7 @@ export function joined(call: CallPiece, piece: CallPiece): CallPiece {
     function: {
       ...call.function,
       ...piece.function,
-      name: said === name ? name : name + said,
+      name: added === name ? name : name + added,
       arguments: argumentsOf(call) + argumentsOf(piece),
     },
   };

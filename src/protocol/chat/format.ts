@@ -1,4 +1,4 @@
-/** The answers of chat completions. */
+/** Answers of chat completions. */
 
 import { asObject, parseJson } from '../../lib/json.ts';
 import type { AnswerFormat } from '../answer-format.ts';
@@ -9,12 +9,12 @@ import { ChatAnswers } from './joined-bodies.ts';
 import { ChatTurns } from './joined-streams.ts';
 import { ChatStream } from './stream.ts';
 
-/** Azure's first chunk has no choice: it tells what its filter says of the prompt. */
+/** Azure's first chunk has no choices; it holds the results of the prompt's filter. */
 function begunBy(data: string): Begun {
   const chunk = parseJson(data);
   if (chunk === undefined) return 'answers';
   const { error, object, choices } = asObject(chunk);
-  // Some servers have the error's fields in the event itself.
+  // Some servers put the error's fields into the event itself.
   if (error || object === 'error') return { error: data };
   return Array.isArray(choices) && choices.length > 0 ? 'answers' : 'opens';
 }

@@ -1,6 +1,6 @@
 /**
- * One element of `messages` (https://platform.openai.com/docs/api-reference/chat/create), as the
- * core sees it.
+ * One element of `messages` (https://platform.openai.com/docs/api-reference/chat/create) as a
+ * `Message`.
  */
 
 import { asObject, asString } from '../../lib/json.ts';
@@ -33,13 +33,13 @@ const ROLES: ReadonlyMap<string, Role> = new Map([
   ['function', 'tool'],
 ]);
 
-/** Fields of a message that hold text which the model reads, beside `content`. */
+/** Text fields of a message that the model reads, beside `content`. */
 const TEXT_FIELDS = ['name', 'refusal', 'reasoning_content', 'reasoning'];
 
-/** The mark on messages that `/v1/compact` changed (docs/design.md#4-what-the-caller-gets). */
+/** Marks messages that `/v1/compact` changed (docs/design.md#4-what-the-caller-gets). */
 export const COMPACTED_MARK = 'compacted';
 
-/** All fields of a message that are ever read; whatever else it has is carried through. */
+/** The fields of a message that are ever read. All others are passed through. */
 export const READ_FIELDS: readonly string[] = [
   'role',
   'content',
@@ -72,10 +72,7 @@ const PARTS: PartFormat = {
 
 const EMPTY: Content = { ...plain(''), weight: { texts: [], flat: 0 } };
 
-/**
- * A message in the caller's bytes. Nothing is decoded, and nothing digested, before it is asked
- * for.
- */
+/** A message in the caller's bytes. It is decoded and hashed on demand. */
 export class ChatMessage extends NamedMessage implements WireMessage {
   readonly span: JsonSpan;
   readonly wireRole: string | undefined;
@@ -86,7 +83,7 @@ export class ChatMessage extends NamedMessage implements WireMessage {
     content?: Content;
   } = {};
 
-  /** @param kept of all messages of the body */
+  /** @param kept shared by all messages of the body */
   constructor(body: Uint8Array, span: JsonSpan, kept = new KeptContents()) {
     super();
     this.body = body;
@@ -192,8 +189,8 @@ function readCall(call: unknown): ToolCall {
 }
 
 /**
- * The deprecated `function_call` has no id; the function's name stands for it, and results pair by
- * position anyway.
+ * The deprecated `function_call` has no id, so the function's name stands in for it. Results are
+ * paired by position anyway.
  */
 function readLegacyCall(call: unknown): ToolCall {
   const { name, arguments: input } = asObject(call);

@@ -1,7 +1,7 @@
 /**
- * Chat completions: body ⇄ messages, and the report on the way back.
+ * Chat completions: reads a body into messages, writes a view back, and adds the report.
  *
- * Reading keeps spans, writing splices them: what is not edited goes up as the bytes that came.
+ * Reading keeps spans and writing splices them, so unedited parts go up as the bytes that came.
  */
 
 import { asObject, parseJson } from '../../lib/json.ts';
@@ -30,7 +30,7 @@ import { addTools, type FunctionTool } from '../tools.ts';
 import { ChatMessage, COMPACTED_MARK, READ_FIELDS } from './message.ts';
 import { injectionSplice, summaryMessages } from './summary.ts';
 
-/** What is kept of a body: its messages with their fields, and how many tools there are. */
+/** What to keep of a body: its messages with their fields, and the number of tools. */
 const OUTLINE: ReadonlyMap<string, Outline> = new Map([
   ['messages', { items: { fields: new Map(READ_FIELDS.map((field) => [field, {}])) }, most: MOST_MESSAGES }],
   ['tools', { items: {}, most: MOST_MESSAGES }],
@@ -54,7 +54,7 @@ export class ChatRequest extends ModelBody implements ModelRequest {
     this.answerTokens = this.limit('max_completion_tokens') ?? this.limit('max_tokens') ?? 0;
   }
 
-  /** Chat has no state upstream, and nothing there compacts it. */
+  /** Chat has no upstream state and no native compaction. */
   readonly upstreamState = undefined;
   readonly compaction = undefined;
   readonly hasCompaction = false;
@@ -62,7 +62,7 @@ export class ChatRequest extends ModelBody implements ModelRequest {
   readonly isCompaction = false;
   readonly compacted = [];
 
-  /** Of functions, and of custom tools. */
+  /** Names of functions and custom tools. */
   get toolNames(): ReadonlySet<string> {
     const names = this.listedTools()
       .map(asObject)
@@ -71,8 +71,8 @@ export class ChatRequest extends ModelBody implements ModelRequest {
   }
 
   /**
-   * Several choices would each have rounds of their own; the older `functions` stand beside no
-   * tools.
+   * Not with several choices, since each would need its own rounds, and not with the deprecated
+   * `functions`, which exclude `tools`.
    */
   get takesTools(): boolean {
     const isOne = (this.field('n') ?? 1) === 1;
@@ -90,9 +90,7 @@ export class ChatRequest extends ModelBody implements ModelRequest {
   }
 }
 
-/**
- * Reads a body. Only its outline is decoded; what is inside of messages is the upstream's to judge.
- */
+/** Reads a body. Only its outline is decoded; the upstream validates the messages themselves. */
 export function readChatRequest(bytes: Uint8Array): Result<ChatRequest, BodyFault> {
   const scanned = scanBody(bytes, OUTLINE);
   if (!scanned.ok) return scanned;
@@ -106,8 +104,7 @@ export function readChatRequest(bytes: Uint8Array): Result<ChatRequest, BodyFaul
 }
 
 /**
- * The body as it goes upstream: own fields and marks cut out, and the view in place of the
- * messages.
+ * The body for the upstream: own fields and marks cut out, and the view in place of the messages.
  *
  * @param tools of ours, each as its JSON
  */
@@ -129,8 +126,8 @@ export function writeChatRequest(
 }
 
 /**
- * The view as a JSON array of messages, for `/v1/compact`; those that differ from the caller's
- * carry the mark.
+ * The view as a JSON array of messages, for `/v1/compact`. Messages that differ from the caller's
+ * are marked.
  */
 export function writeCompactedMessages(request: ChatRequest, view: View | undefined): Uint8Array {
   const messages = fieldOf(request.root, 'messages')?.value;
@@ -148,8 +145,7 @@ export function writeCompactedMessages(request: ChatRequest, view: View | undefi
 }
 
 /**
- * The view in two: the messages that lead, which are the preamble, and all others. Nothing carries
- * the mark.
+ * The view in two parts: the leading preamble, and all other messages. Nothing is marked.
  *
  * @returns each message as JSON
  */
@@ -179,7 +175,7 @@ function viewSplices(
 ): Splice[] {
   const dropped = view?.dropped ?? new Set<number>();
   const summary = view?.summary;
-  // A summary of its own takes the place of the first message that is left out.
+  // A summary with messages of its own replaces the first dropped message.
   const replaced = summary && summary.form !== 'request' ? Math.min(...dropped) : -1;
   const splices = cutMembers(
     request.messages.map(({ span }) => span),
@@ -208,7 +204,7 @@ function viewSplices(
 }
 
 /**
- * Where the arguments of calls stand: `tool_calls[i].function.arguments`, `.custom.input`, or
+ * Finds the arguments of calls: `tool_calls[i].function.arguments`, `.custom.input`, or
  * `function_call.arguments`.
  */
 function inputSplices(request: ChatRequest, message: ChatMessage, removals: readonly Removal[]): Splice[] {
@@ -229,7 +225,7 @@ function inputSplices(request: ChatRequest, message: ChatMessage, removals: read
   });
 }
 
-/** The same member that a call's input is read from. */
+/** The member that `ToolCall.input` is read from. */
 function inputOf(call: JsonSpan): JsonSpan | undefined {
   const member = (key: string): JsonSpan | undefined => fieldOf(call, key)?.value;
   return stringField(member('function'), 'arguments') ?? stringField(member('custom'), 'input');
@@ -266,8 +262,8 @@ function invalidMessages(message: string): { ok: false; reason: BodyFault } {
 }
 
 /**
- * The report as a chunk of its own. Clients accept an extra chunk when it looks like the others:
- * their id, model and time, and no choices.
+ * The report as an extra chunk. Clients accept one that looks like the others: same id, model and
+ * time, and no choices.
  *
  * @param sample the data of any earlier chunk of the stream
  */

@@ -1,7 +1,4 @@
-/**
- * What is put into the messages of a chat body: a summary in its three forms, and cross-session
- * memory behind the preamble.
- */
+/** Messages added to a chat body: a summary, and cross-session memory after the preamble. */
 import { SHADOW_LINE } from '../../memory/conversation/session-summary.ts';
 import type { ShownSummary } from '../../memory/plan/view.ts';
 import type { Splice } from '../json/spans.ts';
@@ -9,7 +6,7 @@ import type { InjectedMessage } from '../model-request.ts';
 import type { ChatMessage } from './message.ts';
 
 /**
- * Behind the leading preamble, where it stays while the conversation grows.
+ * Inserts after the leading preamble, where the position does not change as the conversation grows.
  *
  * @param messages at least one
  */
@@ -22,7 +19,7 @@ export function injectionSplice(messages: readonly ChatMessage[], injected: Inje
   return { start: end, end, with: `,${json}` };
 }
 
-/** The messages of a summary that stands by itself, as JSON. @param fields more fields of each */
+/** The messages of a separate summary, as JSON. @param fields added to each */
 export function summaryMessages({ block, form }: ShownSummary, fields: object): string {
   const messages =
     form === 'pair'

@@ -1,49 +1,45 @@
-/** Where JSON values stand in their bytes, and which of them are kept. */
+/** Spans: where JSON values are in their bytes, and which of them to keep. */
 
-/** A range of bytes, `end` exclusive. */
+/** A range of bytes; `end` is exclusive. */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** A JSON value in the bytes. `fields` and `items` are present where the outline asked for them. */
+/** A JSON value in its bytes. `fields` and `items` are present if the outline asks for them. */
 export interface JsonSpan extends Span {
   readonly kind: 'object' | 'array' | 'string' | 'number' | 'literal';
   readonly fields?: readonly FieldSpan[];
   readonly items?: readonly JsonSpan[];
 }
 
-/** A member of an object: from the key's first quote to the value's end. */
+/** A member of an object, from the key's first quote to the value's end. */
 export interface FieldSpan extends Span {
   readonly key: string;
   readonly value: JsonSpan;
 }
 
 /**
- * Which parts of a value are kept as spans; all else is checked and passed over. A span costs as
- * much memory as dozens of bytes of JSON, so what is kept is bounded by what is named here, not by
- * what a caller sends.
+ * Which parts of a value to keep as spans; the rest is checked and skipped. A span takes as much
+ * memory as dozens of bytes of JSON, so the outline bounds the memory, not the caller's body.
  */
 export interface Outline {
   /**
-   * Members to keep: all of them with this outline each; or of each that is named here the last
-   * one, which is the one that counts.
+   * Which members to keep: all, with the same outline each; or the named ones, of which the last
+   * duplicate counts.
    */
   readonly fields?: Outline | ReadonlyMap<string, Outline>;
-  /**
-   * Keep the members that `fields` does not name too, with this outline each, and repeated ones as
-   * often as they stand.
-   */
+  /** Also keep members that `fields` does not name, with this outline, and all duplicates. */
   readonly others?: Outline;
-  /** Keep the elements, with this outline each. */
+  /** Keep the elements, each with this outline. */
   readonly items?: Outline;
-  /** Keep only the element of this index. */
+  /** Keep only the element at this index. */
   readonly only?: number;
   /** An object or array with more members than this is kept without any. */
   readonly most?: number;
 }
 
-/** All fields and items, this many levels down. */
+/** All fields and items, this many levels deep. */
 export function levels(depth: number): Outline {
   if (depth === 0) return {};
   const inner = levels(depth - 1);

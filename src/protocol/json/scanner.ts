@@ -2,9 +2,7 @@
 import { Buffer } from 'node:buffer';
 import type { FieldSpan, JsonSpan, Outline } from './outline.ts';
 
-/**
- * The bytes are not JSON, or not such as is read; `offset` is the first byte that can't be right.
- */
+/** The bytes are not JSON, or exceed a limit. `offset` is the first wrong byte. */
 export class JsonSyntaxError extends Error {
   readonly offset: number;
   constructor(offset: number, fault = 'not valid JSON') {
@@ -24,27 +22,27 @@ const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 const MINUS = 0x2d;
 
-/** RFC 8259 §7: the characters that may follow a backslash, `u` aside. */
+/** The characters that may follow a backslash, except `u` (RFC 8259 §7). */
 const SIMPLE_ESCAPES = new Set([...'"\\/bfnrt'].map((character) => character.charCodeAt(0)));
 
-/** 1 for a byte that ends the fast run inside of a string: controls, the quote, the backslash. */
+/** 1 for bytes that end the fast loop inside a string: control characters, `"` and `\`. */
 const STRING_STOP = new Uint8Array(256).map((_, byte) =>
   byte < 0x20 || byte === QUOTE || byte === BACKSLASH ? 1 : 0,
 );
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** What a text may have. Without limits it may have any number. */
+/** Limits of a text; none by default. */
 export interface Limits {
   /** Levels of a value below the outline. */
   readonly levels?: number;
-  /** Values, on all levels together; in a list no more than the outline keeps count. */
+  /** Values on all levels together. In a list, only elements up to the outline's `most` count. */
   readonly values?: number;
 }
 
 /**
- * Reads one text from a position on. What is malformed, or over a limit, throws a
- * `JsonSyntaxError`.
+ * Reads one JSON text from a position. Throws a `JsonSyntaxError` if it is malformed or exceeds a
+ * limit.
  */
 export class Scanner {
   position = 0;
@@ -169,7 +167,7 @@ export class Scanner {
       const wanted = count < most && (only === undefined || only === count);
       const { values } = this;
       const value = this.value(wanted ? inner : {});
-      // Nobody looks into a list that is too long.
+      // A list that is too long is not kept, so it does not count.
       if (count >= most) this.values = values;
       if (wanted) items.push(value);
       count++;
@@ -181,8 +179,7 @@ export class Scanner {
   }
 
   /**
-   * Passes over an object or array with a stack of its own: depth in a body is the caller's choice,
-   * ours is not.
+   * Skips an object or array iteratively, since callers choose how deep their bodies are nested.
    */
   private skipNested(): void {
     const open: number[] = [];
@@ -201,7 +198,7 @@ export class Scanner {
           continue;
         }
       } else this.skipScalar(this.kind());
-      // A value has ended: close what closes here, or go on behind a comma.
+      // A value has ended: close objects and arrays that end here, or continue after a comma.
       for (;;) {
         const close = open.at(-1);
         if (close === undefined) return;

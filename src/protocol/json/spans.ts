@@ -1,9 +1,9 @@
 /**
  * JSON as spans of the caller's own bytes.
  *
- * A body is scanned once: its grammar is checked to the end, and the positions of the outer levels
- * are kept. What goes upstream is spliced from those bytes, so numbers keep their digits, keys
- * their order, and a message that is not edited is never decoded.
+ * A body is scanned once: the whole grammar is checked, and the positions of the outer levels are
+ * kept. The body for the upstream is spliced from these bytes, so numbers keep their digits, keys
+ * keep their order, and an unedited message is never decoded.
  */
 import { isUtf8 } from 'node:buffer';
 import type { FieldSpan, JsonSpan, Outline, Span } from './outline.ts';
@@ -19,9 +19,8 @@ const encoder = new TextEncoder();
  * Scans one JSON text.
  *
  * @param bytes the whole text, UTF-8; white space around the value is allowed
- * @param outline what is kept as spans; nested at most a few levels, since this is what recursion
- *   follows
- * @throws JsonSyntaxError where the grammar (RFC 8259) or UTF-8 is broken, or a limit is passed
+ * @param outline what to keep as spans; a few levels at most, since it is followed recursively
+ * @throws JsonSyntaxError if the text violates the grammar (RFC 8259), UTF-8 or a limit
  */
 export function scanJson(bytes: Uint8Array, outline: Outline, limits?: Limits): JsonSpan {
   if (!isUtf8(bytes)) throw new JsonSyntaxError(0);
@@ -33,7 +32,7 @@ export function scanJson(bytes: Uint8Array, outline: Outline, limits?: Limits): 
   return value;
 }
 
-/** The object that the bytes are; undefined where they are no JSON, or another value. */
+/** Scans an object; undefined if the bytes are not JSON or hold another value. */
 export function scanObject(bytes: Uint8Array, outline: Outline): JsonSpan | undefined {
   try {
     const root = scanJson(bytes, outline);
@@ -45,8 +44,7 @@ export function scanObject(bytes: Uint8Array, outline: Outline): JsonSpan | unde
 }
 
 /**
- * A value inside of a text that was scanned before, with more of its outline. Positions are those
- * of the whole text.
+ * Scans a value inside of a text again, with another outline. Positions refer to the whole text.
  */
 export function within(bytes: Uint8Array, span: Span, outline: Outline): JsonSpan {
   const scanner = new Scanner(bytes);
@@ -55,8 +53,8 @@ export function within(bytes: Uint8Array, span: Span, outline: Outline): JsonSpa
 }
 
 /**
- * The members of an object that was scanned before, one by one: however many there are, one is
- * kept. Repeated ones come as often as they stand.
+ * Iterates over the members of a scanned object, including duplicates. Only one is in memory at a
+ * time.
  */
 export function* membersOf(bytes: Uint8Array, span: Span): Generator<FieldSpan> {
   const scanner = new Scanner(bytes);
@@ -64,7 +62,7 @@ export function* membersOf(bytes: Uint8Array, span: Span): Generator<FieldSpan> 
   yield* scanner.members();
 }
 
-/** The same for the elements of an array. */
+/** Iterates over the elements of a scanned array likewise. */
 export function* elementsOf(bytes: Uint8Array, span: Span): Generator<JsonSpan> {
   const scanner = new Scanner(bytes);
   scanner.position = span.start;
@@ -76,26 +74,26 @@ export function textOf(bytes: Uint8Array, span: Span): string {
   return utf8.decode(bytes.subarray(span.start, span.end));
 }
 
-/** The value that a span decodes to. */
+/** The decoded value of a span. */
 export function jsonOf(bytes: Uint8Array, span: Span): unknown {
   return JSON.parse(textOf(bytes, span));
 }
 
-/** The last field of that name in an object (JSON.parse's own rule), if there is one. */
+/** The last field of that name in an object, which is the one that `JSON.parse` takes. */
 export function fieldOf(object: JsonSpan, key: string): FieldSpan | undefined {
   return object.fields?.findLast((field) => field.key === key);
 }
 
-/** A replacement of a range of bytes; an empty `with` is a cut. */
+/** Replaces a range of bytes. An empty `with` removes it. */
 export interface Splice extends Span {
   readonly with: string;
 }
 
 /**
- * The splices that take members out of an object, or elements out of an array, commas included.
+ * Splices that remove members of an object or elements of an array, with their commas.
  *
- * @param members all members in their order, as spans
- * @param removed which of them go, by index
+ * @param members the spans of all members, in order
+ * @param removed which of them to remove, by index
  */
 export function cutMembers(members: readonly Span[], removed: (index: number) => boolean): Splice[] {
   const cuts: Splice[] = [];
@@ -106,18 +104,18 @@ export function cutMembers(members: readonly Span[], removed: (index: number) =>
       runStart ??= member.start;
       continue;
     }
-    // A run before a kept member goes with the comma behind it.
+    // A run before a kept member takes the comma after it.
     if (runStart !== undefined) cuts.push({ start: runStart, end: member.start, with: '' });
     runStart = undefined;
     keptEnd = member.end;
   }
   const last = members.at(-1);
-  // A run at the end goes with the comma before it, if anything is kept.
+  // A run at the end takes the comma before it, if a member is kept.
   if (runStart !== undefined && last) cuts.push({ start: keptEnd ?? runStart, end: last.end, with: '' });
   return cuts;
 }
 
-/** A member that is put into an object. */
+/** A member to set in an object. */
 export interface Member {
   readonly key: string;
   /** Of its value. */
@@ -125,11 +123,11 @@ export interface Member {
 }
 
 /**
- * The splices that take members out of an object and put others in: in place of the value that
- * their key has there, or behind all that stay.
+ * Splices that remove members of an object and set others: a key that exists gets a new value, and
+ * others are appended.
  *
- * @param object whose fields were kept
- * @param members each key once, and none that is removed
+ * @param object with its fields kept
+ * @param members keys are unique, and none is removed
  */
 export function memberSplices(
   object: JsonSpan,
@@ -152,10 +150,10 @@ export function memberSplices(
 }
 
 /**
- * The bytes of `within` with the splices applied; without any it is a view of the same memory, not
- * a copy.
+ * The bytes of `within` with the splices applied. Without splices it shares the memory and copies
+ * nothing.
  *
- * @param splices in any order; they must not overlap
+ * @param splices in any order, without overlaps
  */
 export function splice(bytes: Uint8Array, within: Span, splices: readonly Splice[]): Uint8Array {
   if (splices.length === 0) return bytes.subarray(within.start, within.end);
@@ -171,7 +169,7 @@ export function splice(bytes: Uint8Array, within: Span, splices: readonly Splice
   return concat(pieces);
 }
 
-/** One array of bytes out of several. */
+/** Concatenates byte arrays. */
 export function concat(pieces: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
   let position = 0;

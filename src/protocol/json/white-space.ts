@@ -1,4 +1,4 @@
-/** JSON without the white space that says nothing (RFC 8259 §2). */
+/** Removes insignificant white space from JSON (RFC 8259 §2). */
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -16,14 +16,14 @@ export function withoutWhiteSpace(json: Uint8Array): Uint8Array {
       at = end;
       continue;
     }
-    // Space, tab, line feed, carriage return: outside of strings nothing else is as small.
+    // Outside of strings, only white space is this small.
     if (byte > 0x20) kept[length++] = byte;
     at++;
   }
   return kept.subarray(0, length);
 }
 
-/** Behind the closing quote: the next one that no odd number of backslashes stands before. */
+/** The position after the closing quote, which follows an even number of backslashes. */
 function stringEnd(json: Uint8Array, start: number): number {
   for (let quote = json.indexOf(QUOTE, start + 1); quote >= 0; quote = json.indexOf(QUOTE, quote + 1)) {
     let before = quote - 1;
