@@ -1,7 +1,4 @@
-/**
- * Whose the items are that a model has put out in one answer, and how the calls among them are
- * answered.
- */
+/** Decides, for each item of an answer, whether the caller sees it and who answers its calls. */
 
 import { asObject, asString } from '../../lib/json.ts';
 import { fieldOf, jsonOf, scanObject } from '../json/spans.ts';
@@ -11,19 +8,21 @@ import { appendTo } from '../tools.ts';
 type Json = Record<string, unknown>;
 
 /**
- * Where a shell runs that the upstream hosts (https://platform.openai.com/docs/guides/tools-shell).
+ * The environment of a shell that the upstream hosts
+ * (https://platform.openai.com/docs/guides/tools-shell).
  */
 const HOSTED_SHELL = 'container_reference';
 
-/** What becomes of an item: `held` until it is known what follows. */
+/** What happens to an item. `held`: not decided before the next item. */
 export type Fate = 'shown' | 'held' | 'hidden';
 
 /**
- * Sorts the items of one answer as they begin. A call of the caller's that has begun to flow can't
- * be taken back, so it decides the answer: calls of ours behind it are dropped. One of ours that
- * comes first decides it too, as long as calls are answered: they are answered here, and the model
- * plans again. Reasoning belongs to the item that follows it, and is seen with that or not at all:
- * upstreams refuse one without the other.
+ * Sorts the items of one answer as they begin.
+ *
+ * The first call decides the answer. A call of the caller's can't be taken back once it is
+ * streamed, so calls of ours after it are dropped. If ours comes first, and rounds are left, all
+ * our calls are answered here, and the model plans again. Reasoning belongs to the item after it,
+ * and shares its fate, since upstreams refuse one without the other.
  */
 export class ItemSorter {
   private readonly names: ReadonlySet<string>;
@@ -36,7 +35,7 @@ export class ItemSorter {
     this.mayAnswer = mayAnswer;
   }
 
-  /** Whether the answer's calls of ours are to be answered. */
+  /** Whether our calls in this answer are to be answered. */
   get isOurs(): boolean {
     return this.decided === 'ours';
   }
@@ -52,15 +51,15 @@ export class ItemSorter {
     return this.decided === 'callers' ? 'shown' : 'hidden';
   }
 
-  /** Whether it is a call of ours. A namespace has tools of its own under any name. */
+  /** Whether it is a call of ours. Tools in a namespace are others, whatever their names. */
   calls({ type, name, namespace }: Json): boolean {
     return type === 'function_call' && this.names.has(asString(name)) && (namespace ?? null) === null;
   }
 }
 
 /**
- * Whether the model can't go on before the caller has answered. Tools that the upstream hosts are
- * answered there, in the same answer.
+ * Whether the model waits for the caller's answer. Tools hosted by the upstream are answered in the
+ * same response.
  */
 export function waitsForCaller({ type, call_id, execution, environment }: Json): boolean {
   if (type === 'mcp_approval_request') return true;
@@ -69,12 +68,11 @@ export function waitsForCaller({ type, call_id, execution, environment }: Json):
 }
 
 /**
- * The turn of an answer: all that the model has said, but for the caller's calls, to which there
- * are no results.
+ * The turn of an answer: all its items but the caller's calls, which have no results yet.
  *
  * @param items in order
- * @param sorter that they have passed through
- * @param isUnstored see `Turn`
+ * @param sorter that sorted them
+ * @param isUnstored see `ToolTurn`
  */
 export function turnOf(items: readonly Json[], sorter: ItemSorter, isUnstored?: boolean): ToolTurn {
   const said: Json[] = [];
@@ -103,7 +101,7 @@ function withObject(call: Json): Json {
 }
 
 /**
- * A body that went up, with a turn and the results of its calls.
+ * A body with a turn and the results of its calls appended.
  *
  * @param results in the order of the calls
  */
@@ -124,9 +122,8 @@ function isStored(body: Uint8Array): boolean {
 }
 
 /**
- * Items as they can be said to an upstream that stores nothing: reasoning is only an id there,
- * unless it is encrypted, and the call behind it must not name the id under which the two belong
- * together.
+ * Items for an upstream that stores nothing. Reasoning that is not encrypted is a mere id there, so
+ * it is left out; the call after it then loses its id, which refers to that reasoning.
  */
 function withoutStored(said: readonly object[]): object[] {
   const isLost = (item: Json): boolean => item.type === 'reasoning' && !item.encrypted_content;

@@ -1,5 +1,5 @@
 /**
- * Compactions as the Responses API answers them
+ * Compaction responses of the Responses API
  * (https://platform.openai.com/docs/api-reference/responses/compact).
  */
 
@@ -11,22 +11,22 @@ import { eventFrame } from '../sse.ts';
 
 type Json = Record<string, unknown>;
 
-/** One compaction, ready to be told. */
+/** A finished compaction. */
 export interface CompactionAnswer {
   readonly sealed: string;
   readonly usage: TokenUsage;
-  /** Absent where it is not asked for. */
+  /** Absent if the caller did not ask for it. */
   readonly report: Report | undefined;
-  /** For ids: nobody else's, and no two alike. */
+  /** A unique id, to build the response's and the item's from. */
   readonly id: string;
   /** Seconds since the epoch. */
   readonly created: number;
 }
 
 /**
- * The answer of `POST /v1/responses/compact`.
+ * The response to `POST /v1/responses/compact`.
  *
- * @param beside what stands beside the item, each message as JSON
+ * @param beside messages that stay beside the item, each as JSON
  */
 export function compactionBody(beside: readonly string[], answer: CompactionAnswer): object {
   const { id, created, usage, report } = answer;
@@ -41,8 +41,8 @@ export function compactionBody(beside: readonly string[], answer: CompactionAnsw
 }
 
 /**
- * The answer to a request whose last item is a `compaction_trigger`: a response that puts out the
- * item alone.
+ * The response to a request whose last item is a `compaction_trigger`: its only output is the
+ * compaction item.
  */
 export function compactionResponse(request: ModelRequest, answer: CompactionAnswer): object {
   const { usage, report } = answer;
@@ -55,7 +55,7 @@ export function compactionResponse(request: ModelRequest, answer: CompactionAnsw
   };
 }
 
-/** The events of the same answer. */
+/** The events of that response. */
 export function compactionEvents(request: ModelRequest, answer: CompactionAnswer): Uint8Array[] {
   const begun = { ...headOf(request, answer), status: 'in_progress', output: [], usage: null };
   const at = { output_index: 0, item: itemOf(answer) };
@@ -71,7 +71,7 @@ export function compactionEvents(request: ModelRequest, answer: CompactionAnswer
   );
 }
 
-/** What a response repeats of its request, or has by itself. */
+/** Fields that a response repeats from its request, with their defaults. */
 function headOf(request: ModelRequest, { id, created }: CompactionAnswer): object {
   const given = (field: string, otherwise: unknown): unknown => request.field(field) ?? otherwise;
   return {
@@ -102,11 +102,11 @@ function itemOf({ id, sealed }: CompactionAnswer): object {
 }
 
 /**
- * What stands beside the item: a user message in the form in which the API puts items out (parts,
- * not a text), all else as it came.
+ * Items beside the compaction. A user message is written as the API writes output (parts, not a
+ * string); others stay as they came.
  *
- * @param json of a message; items of kinds that nobody knows may stand behind it, separated by
- *   commas, which a user message goes without
+ * @param json of a message, possibly followed by items of unknown kinds, separated by commas. After
+ *   a user message these are dropped
  */
 function itemsBeside(json: string): object[] {
   const [first, ...others] = (JSON.parse(`[${json}]`) as unknown[]).map(asObject);

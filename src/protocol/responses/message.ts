@@ -1,10 +1,9 @@
 /**
- * Items of `input` (https://platform.openai.com/docs/api-reference/responses/create) as the core's
- * messages.
+ * Items of `input` (https://platform.openai.com/docs/api-reference/responses/create) as messages.
  *
- * What a model has said in one go is several items: reasoning, a message, calls. Together they are
- * one assistant message, so a reasoning item goes with what follows it, whole or not at all. Items
- * of kinds that Precis does not know stay with what stands before them, and are never edited.
+ * One turn of a model is several items: reasoning, a message, calls. Together they are one
+ * assistant message, so reasoning stays or goes with the items after it. Items of unknown kinds
+ * belong to the message before them, and are never edited.
  */
 
 import { asObject, asString } from '../../lib/json.ts';
@@ -28,10 +27,10 @@ import {
 } from '../parts.ts';
 import { COMPACTIONS } from '../sealed.ts';
 
-/** Of what is encrypted, so many characters are taken for a token: nobody can count it. */
+/** Characters of encrypted content per token. A guess, since nobody can count it. */
 const ENCRYPTED_CHARACTERS = 4;
 
-/** All fields of an item that are ever read; whatever else it has is carried through. */
+/** The fields of an item that are ever read. All others are passed through. */
 export const READ_FIELDS: readonly string[] = [
   'type',
   'role',
@@ -53,20 +52,20 @@ const MESSAGE_ROLES: ReadonlyMap<string, Role> = new Map([
 ]);
 
 /**
- * What a model asks of the caller before the upstream may call a tool of an MCP server; the
- * response names it by its id.
+ * A model's request for approval before the upstream calls an MCP tool. The response refers to it
+ * by id.
  */
 const APPROVAL = 'mcp_approval_request';
 
 const EDITABLE_OUTPUTS = new Set(['function_call_output', 'custom_tool_call_output']);
 const EDITABLE_CALLS = new Set(['function_call', 'custom_tool_call']);
 
-/** Hosted tools whose items hold a picture. */
+/** Hosted tools whose items hold an image. */
 const PICTURES = new Set(['image_generation_call', 'computer_call_output']);
 
 /**
- * What stands for a conversation's beginning, or tells the upstream something: never edited, never
- * dropped.
+ * Items that stand for the conversation's beginning, or are instructions to the upstream. They are
+ * never edited or dropped.
  */
 const STANDING = new Set([...COMPACTIONS, 'compaction_trigger', 'additional_tools']);
 
@@ -107,8 +106,8 @@ export class Item {
   }
 
   /**
-   * Whether it names an item that the upstream has. By OpenAI's types its `type` may be null or
-   * absent (`ResponseInputItem.ItemReference`).
+   * Whether it refers to an item stored upstream. In OpenAI's types the `type` of a reference may
+   * be null or absent (`ResponseInputItem.ItemReference`).
    */
   get isReference(): boolean {
     if (this.type === 'item_reference') return true;
@@ -116,7 +115,7 @@ export class Item {
     return fieldOf(this.span, 'type') !== undefined || this.string('role') === undefined;
   }
 
-  /** Who speaks; undefined for what belongs to whoever spoke before. */
+  /** The role; undefined for an item that belongs to the message before it. */
   get role(): Role | undefined {
     if (this.type === 'message') return MESSAGE_ROLES.get(this.string('role') ?? '') ?? 'preamble';
     if (STANDING.has(this.type)) return 'preamble';
@@ -124,23 +123,24 @@ export class Item {
     return this.type === 'reasoning' || this.isCall ? 'assistant' : undefined;
   }
 
-  /** Whether it makes a call that a result answers. */
+  /** Whether it is a call that needs a result. */
   get calls(): boolean {
     return this.callId !== undefined;
   }
 
   /**
-   * The id of the call that it answers; undefined for all but results, and for those of tools that
-   * the upstream runs.
+   * The id of the call that it answers; undefined for anything but a result, and for results of
+   * tools that the upstream runs.
    */
   get answers(): string | undefined {
     if (this.type === 'mcp_approval_response') return this.string('approval_request_id');
     if (!this.type.endsWith('_output')) return undefined;
     const id = this.string('call_id');
     if (id !== undefined) return id;
-    // A local shell's result has the call's id as its own, by the reference; clients send either.
+    // By the reference, a local shell's result has the call's id as its own `id`; clients send
+    // either.
     if (this.type === 'local_shell_call_output') return this.string('id');
-    // The result of a caller's tool is one without an id too: it answers no call.
+    // An output of a caller's tool without an id is still a result, one that answers no call.
     return EDITABLE_OUTPUTS.has(this.type) ? '' : undefined;
   }
 
@@ -153,7 +153,7 @@ export class Item {
     return this.string(this.type === APPROVAL ? 'id' : 'call_id');
   }
 
-  /** That call; undefined where there is none. Decoded once. */
+  /** The call; undefined if it is none. Decoded once. */
   get call(): ToolCall | undefined {
     if (!this.calls) return undefined;
     this.known ??= {
@@ -164,13 +164,13 @@ export class Item {
     return this.known;
   }
 
-  /** Where the arguments of a call stand. */
+  /** The span of a call's arguments. */
   inputSpan(): JsonSpan | undefined {
     const span = fieldOf(this.span, this.type === 'custom_tool_call' ? 'input' : 'arguments')?.value;
     return span?.kind === 'string' ? span : undefined;
   }
 
-  /** Where the text or the parts stand: of a message, of an output. */
+  /** The span of a message's content, or of an output. */
   contentSpan(): JsonSpan | undefined {
     return fieldOf(this.span, this.type.endsWith('_output') ? 'output' : 'content')?.value;
   }
@@ -205,7 +205,7 @@ export class Item {
       return { texts: thoughtsIn(jsonOf(this.body, this.span)), flat: encrypted, encrypted };
     const text = textOf(this.body, this.span);
     if (mayHoldMedia(text)) return this.weightWithMedia(content, encrypted);
-    // What is encrypted stands once in the item's JSON.
+    // The encrypted content occurs once in the item's JSON; it is not counted as text.
     return {
       texts: [content === '' ? text : text.replace(content, () => '')],
       flat: encrypted,
@@ -213,7 +213,7 @@ export class Item {
     };
   }
 
-  /** Such an item may be large, and is weighed more than once. */
+  /** Cached, since such an item may be large and is weighed more than once. */
   private weightWithMedia(content: string, encrypted: number): Weight {
     if (!this.weighed) {
       const { texts, flat } = weightOfJson(jsonOf(this.body, this.span));
@@ -234,10 +234,7 @@ export class Item {
   }
 }
 
-/**
- * What one speaker has said in one go: one item, or what a model has said before it waited for
- * results.
- */
+/** A message: a single item, or all items of one turn of the model. */
 export class ItemGroup extends NamedMessage implements WireMessage {
   readonly items: readonly Item[];
   readonly role: Role;
@@ -250,7 +247,7 @@ export class ItemGroup extends NamedMessage implements WireMessage {
 
   /**
    * @param items at least one
-   * @param kept of all groups of the body
+   * @param kept shared by all groups of the body
    */
   constructor(body: Uint8Array, items: readonly Item[], kept = new KeptContents()) {
     super();
@@ -277,7 +274,7 @@ export class ItemGroup extends NamedMessage implements WireMessage {
     return this.known.calls;
   }
 
-  /** The items that make the calls, in their order. */
+  /** The items that are calls, in order. */
   get callItems(): readonly Item[] {
     return this.role === 'assistant' ? this.items.filter(({ calls }) => calls) : [];
   }
@@ -291,12 +288,12 @@ export class ItemGroup extends NamedMessage implements WireMessage {
     return isText ? 0 : this.content().weight.flat;
   }
 
-  /** Whether it names an item that the upstream has. */
+  /** Whether an item refers to one stored upstream. */
   get refersToItems(): boolean {
     return this.items.some(({ isReference }) => isReference);
   }
 
-  /** The lists of tools that its items bring along. */
+  /** The lists of tools in `additional_tools` items. */
   get addedTools(): readonly unknown[] {
     return this.items.flatMap(({ type, span }) => {
       const tools = type === 'additional_tools' ? fieldOf(span, 'tools')?.value : undefined;
@@ -304,7 +301,7 @@ export class ItemGroup extends NamedMessage implements WireMessage {
     });
   }
 
-  /** The item that holds the text: a message, an output. */
+  /** The item with the text: a message or an output. */
   get spoken(): Item | undefined {
     return this.role === 'tool' ? this.first : this.items.find(({ type }) => type === 'message');
   }
@@ -352,7 +349,7 @@ export class ItemGroup extends NamedMessage implements WireMessage {
   }
 }
 
-/** Items by who has said them in one go. Linear in their number. */
+/** Groups items into messages. Linear in their number. */
 export function groupItems(body: Uint8Array, spans: readonly JsonSpan[]): ItemGroup[] {
   const groups: Item[][] = [];
   for (const span of spans) {
@@ -369,12 +366,12 @@ function goesWith(item: Item, group: readonly Item[]): boolean {
   const { role } = item;
   if (role === undefined) return true;
   if (role !== 'assistant' || group[0]?.role !== 'assistant') return false;
-  // A message, or reasoning, behind what was said is said anew; a call is not.
+  // A message or reasoning begins a new turn after a message or a call; a call never does.
   const opens = item.type === 'message' || item.type === 'reasoning';
   return !opens || !group.some(({ type, calls }) => type === 'message' || calls);
 }
 
-/** The words of reasoning: its summary, and what it holds in the clear. */
+/** The text of reasoning: its summary, and its content if it is not encrypted. */
 function thoughtsIn(reasoning: unknown): string[] {
   const { summary, content } = asObject(reasoning);
   return [summary, content].flatMap((parts) =>
@@ -382,7 +379,7 @@ function thoughtsIn(reasoning: unknown): string[] {
   );
 }
 
-/** What is never edited: nothing has room in its place. */
+/** Content that is never edited: it has no room for a placeholder. */
 function opaque(weight: Weight): Content {
   return { text: weight.texts.join(''), type: 'application/json', weight, room: () => 0 };
 }

@@ -1,5 +1,5 @@
 /**
- * Reasoning in encrypted form: an upstream that stores nothing knows no other
+ * Encrypted reasoning, the only form for an upstream that stores nothing
  * (https://platform.openai.com/docs/guides/reasoning, "Encrypted reasoning items").
  */
 import { asObject } from '../../lib/json.ts';
@@ -7,8 +7,8 @@ import { asObject } from '../../lib/json.ts';
 const ENCRYPTED = 'reasoning.encrypted_content';
 
 /**
- * The JSON of a request's `include` with the wish for it. Undefined where the caller has the wish,
- * or where the field is no list.
+ * A request's `include` with encrypted reasoning added, as JSON. Undefined if the caller already
+ * asks for it, or if the field is not a list.
  */
 export function includeWith(include: unknown): string | undefined {
   const listed = include ?? [];
@@ -16,13 +16,13 @@ export function includeWith(include: unknown): string | undefined {
   return JSON.stringify([...listed, ENCRYPTED]);
 }
 
-/** Whether an item holds it. */
+/** Whether an item is encrypted reasoning. */
 export function isEncrypted(item: unknown): boolean {
   const { type, encrypted_content } = asObject(item);
   return type === 'reasoning' && encrypted_content !== undefined;
 }
 
-/** An item as the upstream gives it to those who don't ask for it. */
+/** The item as a caller gets it that did not ask for encrypted reasoning. */
 export function withoutEncrypted<Item>(item: Item): Item {
   if (!isEncrypted(item)) return item;
   const { encrypted_content: _, ...rest } = asObject(item);
@@ -32,7 +32,7 @@ export function withoutEncrypted<Item>(item: Item): Item {
 const OF_INCLUDE = /\binclude\b|encrypted[ _.]?(?:reasoning|content)/i;
 
 /**
- * Whether an error is about that wish: OpenAI refuses it for models that do not reason.
+ * Whether an error refuses encrypted reasoning, as OpenAI's does for models that don't reason.
  *
  * @param body of the error
  */

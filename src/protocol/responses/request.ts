@@ -1,9 +1,9 @@
 /**
- * The Responses API: body ⇄ messages
+ * The Responses API: reads a body into messages and writes a view back
  * (https://platform.openai.com/docs/api-reference/responses/create).
  *
- * As for chat, reading keeps spans and writing splices them: what is not edited goes up as the
- * bytes that came.
+ * As for chat, reading keeps spans and writing splices them, so unedited parts go up as the bytes
+ * that came.
  */
 
 import { asObject } from '../../lib/json.ts';
@@ -43,38 +43,35 @@ const MANAGEMENT = 'context_management';
 
 const TRIGGER = 'compaction_trigger';
 
-/** Kinds of items in which developers speak. */
+/** Types of items from developers. */
 const DEVELOPERS = new Set(['message', 'additional_tools']);
 
-/** Fields by which the upstream is told that it has the history. */
+/** Fields that refer to history stored upstream. */
 const STATE_FIELDS = ['previous_response_id', 'conversation'] as const;
 
 /** A body of `POST /v1/responses`. */
 export class ResponsesRequest extends ModelBody implements ModelRequest {
   readonly conversationField = 'input';
-  /** `instructions` first, where there are any; then the input, by who has said it in one go. */
+  /** `instructions` first, if there are any, then the input's items, grouped into messages. */
   readonly messages: readonly WireMessage[];
   readonly tooManyMessages: boolean;
   readonly answerTokens: number;
   readonly upstreamState: string | undefined;
 
-  /** @param input the span of the field: a string, or an array; a stored prompt needs none */
+  /** @param input the span of the field: a string or an array; absent with a stored prompt */
   constructor(bytes: Uint8Array, root: JsonSpan, input: JsonSpan | undefined) {
     super(bytes, root, ['tools']);
     const instructions = fieldOf(root, 'instructions')?.value;
     const preamble = instructions?.kind === 'string' ? [new Text(bytes, instructions, 'preamble')] : [];
-    const said =
+    const conversation =
       input?.kind === 'string' ? [new Text(bytes, input, 'user')] : groupItems(bytes, input?.items ?? []);
-    this.messages = [...preamble, ...said];
+    this.messages = [...preamble, ...conversation];
     this.tooManyMessages = input?.kind === 'array' && !input.items;
     this.answerTokens = this.limit('max_output_tokens') ?? 0;
     this.upstreamState = this.stateField();
   }
 
-  /**
-   * Where the upstream answers in the background, or brings a prompt with tools of its own, there
-   * is nothing to stand beside.
-   */
+  /** Not for background responses, and not for stored prompts, which may have their own tools. */
   get takesTools(): boolean {
     const isList = (this.given('tools')?.kind ?? 'array') === 'array';
     const isForeign = this.field('background') === true || this.given('prompt') !== undefined;
@@ -90,12 +87,12 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     return json === undefined ? [] : [{ key: 'include', json }];
   }
 
-  /** Codex brings its tools in the input. */
+  /** Codex sends its tools in the input. */
   override get hasTools(): boolean {
     return super.hasTools || this.addedTools.some((tools) => Array.isArray(tools) && tools.length > 0);
   }
 
-  /** Of functions, of custom tools, and of those that stand in namespaces or in the input. */
+  /** Names of functions and custom tools, also of those in namespaces and in the input. */
   get toolNames(): ReadonlySet<string> {
     return new Set([this.listedTools(), ...this.addedTools].flatMap(namesIn));
   }
@@ -114,13 +111,13 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     return { threshold: isOne ? Math.min(Math.floor(threshold), Number.MAX_SAFE_INTEGER) : undefined };
   }
 
-  /** Codex asks so, with the conversation before it. */
+  /** Codex asks for a compaction with this as the last item. */
   get isCompaction(): boolean {
     const last = this.messages.at(-1);
     return last instanceof ItemGroup && last.items.at(-1)?.type === TRIGGER;
   }
 
-  /** What developers have said in the input, and the tools that they bring along. */
+  /** Developer messages in the input, and the tools added there. */
   get standing(): readonly WireMessage[] {
     return this.preambleOf((type) => DEVELOPERS.has(type));
   }
@@ -132,14 +129,14 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
   private stateField(): string | undefined {
     const named = STATE_FIELDS.find((field) => (this.field(field) ?? null) !== null);
     if (named !== undefined) return named;
-    // Items that are not looked into may refer to anything.
+    // Items that are not read may be references.
     const refers =
       this.tooManyMessages ||
       this.messages.some((message) => message instanceof ItemGroup && message.refersToItems);
     return refers ? 'input' : undefined;
   }
 
-  /** Upstreams take a function for a strict one where nothing is said. */
+  /** Upstreams take a function as strict by default. */
   toolJson({ type, function: tool }: FunctionTool): string {
     return JSON.stringify({ type, ...tool, strict: false });
   }
@@ -167,7 +164,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     ]);
   }
 
-  /** The messages of the input's preamble whose first item is of such a type. */
+  /** Preamble messages of the input, by the type of their first item. */
   private preambleOf(isSuch: (type: string) => boolean): readonly WireMessage[] {
     return this.messages.filter(
       (message) =>
@@ -175,7 +172,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     );
   }
 
-  /** @param compaction other wishes than for a compaction stay */
+  /** @param compaction sets or cuts this wish; others stay */
   private management(compaction: 'cut' | { readonly threshold: number | undefined }): Member[] {
     if (compaction === 'cut')
       return this.compaction ? [{ key: MANAGEMENT, json: JSON.stringify(this.others) }] : [];
@@ -194,7 +191,10 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     return Array.isArray(wishes) ? wishes : [];
   }
 
-  /** Behind the leading preamble, where it stays while the conversation grows. */
+  /**
+   * Inserts after the leading preamble, where the position does not change as the conversation
+   * grows.
+   */
   private injection({ role, content }: InjectedMessage): AddedMessage {
     const json = JSON.stringify({ role, content });
     const spliced = (...splices: Splice[]): AddedMessage => ({ splices, members: [] });
@@ -215,7 +215,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
 
   private viewSplices(view: View): Splice[] {
     const { dropped, summary } = view;
-    // A summary of its own takes the place of the first message that is left out.
+    // A summary with messages of its own replaces the first dropped message.
     const replaced = summary && summary.form !== 'request' ? Math.min(...dropped) : -1;
     const items = this.messages.flatMap((message, index) =>
       message instanceof ItemGroup ? message.items.map((item, at) => ({ item, index, at })) : [],
@@ -256,9 +256,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
   }
 }
 
-/**
- * Reads a body. Only its outline is decoded; what is inside of items is the upstream's to judge.
- */
+/** Reads a body. Only its outline is decoded; the upstream validates the items themselves. */
 export function readResponsesRequest(bytes: Uint8Array): Result<ResponsesRequest, BodyFault> {
   const scanned = scanBody(bytes, OUTLINE);
   if (!scanned.ok) return scanned;
@@ -277,7 +275,7 @@ export function readResponsesRequest(bytes: Uint8Array): Result<ResponsesRequest
   return { ok: true, value: new ResponsesRequest(bytes, root, isAbsent ? undefined : input) };
 }
 
-/** How a body gets a message of ours. */
+/** The edits that add a message of ours to a body. */
 interface AddedMessage {
   readonly splices: readonly Splice[];
   readonly members: readonly Member[];
@@ -291,7 +289,7 @@ function inputSplice(message: ItemGroup, removal: Removal): Splice {
   return { start: input.start, end: input.end, with: JSON.stringify(removal.replacement) };
 }
 
-/** @param tools a list of them, as far as it is one */
+/** @param tools a list of tools; anything else has no names */
 function namesIn(tools: unknown): string[] {
   if (!Array.isArray(tools)) return [];
   return tools
@@ -299,7 +297,7 @@ function namesIn(tools: unknown): string[] {
     .flatMap(({ name, tools: inner }) => [...(typeof name === 'string' ? [name] : []), ...namesIn(inner)]);
 }
 
-/** A text that is a whole message: `instructions`, or an input that is no array. */
+/** A string that is a whole message: `instructions`, or an input that is not an array. */
 class Text extends NamedMessage implements WireMessage {
   readonly role: 'preamble' | 'user';
   readonly calls = [];
@@ -320,7 +318,7 @@ class Text extends NamedMessage implements WireMessage {
     return this.role === 'user' ? 'user' : 'system';
   }
 
-  /** As the item that says the same. */
+  /** The equivalent item. */
   get json(): Uint8Array {
     return new TextEncoder().encode(JSON.stringify({ role: this.wireRole, content: this.opening() }));
   }

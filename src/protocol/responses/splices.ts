@@ -1,7 +1,4 @@
-/**
- * A `response` of the upstream's, or an event with one, as the caller sees it: in the bytes that
- * came, but for what is changed.
- */
+/** Edits of the upstream's `response` objects and of events with one, in their original bytes. */
 import { asString } from '../../lib/json.ts';
 import {
   cutMembers,
@@ -17,7 +14,7 @@ import {
 
 const MOST_FIELDS = 1_000;
 
-/** A response, whose tools are looked into. */
+/** A response with its tools. */
 export const RESPONSE: Outline = {
   fields: new Map([['tools', { items: levels(1) }]]),
   others: {},
@@ -27,13 +24,10 @@ export const RESPONSE: Outline = {
 /** An event with or without a response. */
 const EVENT: Outline = { fields: new Map([['response', RESPONSE]]), others: {}, most: MOST_FIELDS };
 
-/**
- * New values of fields; undefined leaves the old one. Fields that do not stand there are not put
- * in.
- */
+/** New values of fields; undefined keeps the old one. Fields that are absent are not added. */
 export type Changes = Readonly<Record<string, unknown>>;
 
-/** The splices for a response, without the tools of ours that it repeats. @param names of these */
+/** Splices that change a response and cut our tools from it. @param names of our tools */
 export function responseSplices(
   bytes: Uint8Array,
   response: JsonSpan,
@@ -49,8 +43,8 @@ export function responseSplices(
  * An event with other values.
  *
  * @param changes of the event's own fields
- * @param inner of its response's
- * @returns undefined where nothing is other than it was
+ * @param inner of its response's fields
+ * @returns undefined if nothing changes
  */
 export function changedEvent(
   data: string,
