@@ -1,18 +1,18 @@
-/** The arguments of a tool's call, as a model writes them. */
+/** The arguments of a tool call, as a model writes them. */
 import { z } from 'zod';
 import type { Result } from '../lib/result.ts';
 
-/** A text that may be left out: models send null, and an empty text, for what they leave out. */
+/** An optional string. Models send null or an empty string for it, too. */
 export const optionalText = z
   .string()
   .nullish()
   .transform((value) => value || undefined);
 
 /**
- * Reads arguments.
+ * Parses arguments.
  *
- * @param form what they have to be, for a model that got them wrong
- * @returns else what the model is told
+ * @param form describes the right arguments, for the error
+ * @returns the arguments, or the error for the model
  */
 export function parseArguments<Schema extends z.ZodType>(
   json: string,

@@ -1,16 +1,16 @@
-/** What stands behind a result that was cut. Pure. */
+/** Notes after a result that was cut. Pure. */
 import { countLines, endedLines, endsLine } from './lines.ts';
 import type { Query } from './query.ts';
 import { MOST_TOKENS } from './tool.ts';
 
-/** Behind one for which there was not enough room. */
+/** For a result that was cut for lack of room. */
 export const CUT_BY_ROOM = '[cut here: there is no room for more in this answer]';
 
 /**
- * The way to the rest.
+ * Tells the model how to get the rest.
  *
- * @param shown what is given of the answer to the query; without a query, of the content
- * @param maxTokens that it was cut to
+ * @param shown the part of the query's answer, or without a query of the content, that was given
+ * @param maxTokens the limit that cut it
  */
 export function wayToRest(
   query: Query | undefined,
@@ -24,7 +24,7 @@ export function wayToRest(
   const { from, to } = query ?? { from: 1, to: lines };
   const next = from + endedLines(shown);
   const where = endsLine(shown, shown.length) ? `behind line ${next - 1}` : `in line ${next}`;
-  // A line that is cut from its beginning on would only be cut again.
+  // A line that was cut at its beginning would only be cut again.
   const rest = next === from ? 'a part' : `lines=${next}-${Math.min(to, lines)}, for a part`;
   return `[cut ${where} of ${lines}; ask for ${rest} with grep or path${more}]`;
 }

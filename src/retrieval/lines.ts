@@ -1,6 +1,6 @@
 /**
- * Lines as an editor counts them, from 1 on: `\r\n`, `\n` and `\r` end one; a last line break
- * begins no other. Pure.
+ * Lines as an editor counts them, from 1. `\r\n`, `\n` and `\r` end a line; a final line break
+ * starts no new one. Pure.
  */
 
 export interface Line {
@@ -9,7 +9,7 @@ export interface Line {
   readonly line: string;
 }
 
-/** A text without anything has one line. */
+/** The lines of a text. The empty text has one. */
 export function* linesOf(text: string): Generator<Line> {
   const lineBreak = /\r\n|\n|\r/g;
   let start = 0;
@@ -21,7 +21,7 @@ export function* linesOf(text: string): Generator<Line> {
   }
 }
 
-/** How many lines of a text have ended. */
+/** The number of line breaks in a text. */
 export function endedLines(text: string): number {
   const lineBreak = /\r\n|\n|\r/g;
   let ended = 0;
@@ -29,14 +29,14 @@ export function endedLines(text: string): number {
   return ended;
 }
 
-/** How many lines a text has. */
+/** The number of lines of a text. */
 export function countLines(text: string): number {
   return endedLines(text) + (endsLine(text, text.length) ? 0 : 1);
 }
 
 /**
- * Whether a line, with its line break, has ended before a position. At the beginning of a text none
- * has.
+ * Whether a line ends, with its line break, right before a position. False at the beginning of a
+ * text.
  */
 export function endsLine(text: string, position: number): boolean {
   const last = text[position - 1];

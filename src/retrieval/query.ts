@@ -1,6 +1,6 @@
 /**
- * Parts of a kept content: lines, what surrounds a text, a value inside of JSON. Pure; the same for
- * clients and models.
+ * Parts of a content: lines, matches of a text, a value inside JSON. Pure; used by clients and
+ * models alike.
  */
 import { cutBefore } from '../lib/characters.ts';
 import type { Result } from '../lib/result.ts';
@@ -8,16 +8,16 @@ import { fieldOf, JsonSyntaxError, type Outline, scanJson, textOf } from '../pro
 import { type Line, linesOf } from './lines.ts';
 import { windowsOf } from './windows.ts';
 
-/** A question about a content. */
+/** A query for a part of a content. */
 export type Query =
   | { readonly kind: 'lines'; readonly from: number; readonly to: number }
   | { readonly kind: 'grep'; readonly text: string; readonly context: number }
   | { readonly kind: 'path'; readonly steps: readonly (string | number)[] };
 
-/** Why a question has no answer: it is not a question, or the content holds nothing of the kind. */
+/** Why a query has no answer: it is invalid, or the content has nothing that fits. */
 export interface QueryFault {
   readonly reason: 'invalid' | 'not_found';
-  /** The parameter. */
+  /** The parameter at fault. */
   readonly param: string;
   readonly message: string;
 }
@@ -25,18 +25,18 @@ export interface QueryFault {
 export interface Answer {
   readonly text: string;
   readonly type: 'text/plain; charset=utf-8' | 'application/json';
-  /** Whether the answer was longer than what is given. */
+  /** Whether the answer was cut. */
   readonly truncated: boolean;
 }
 
-/** Limits of docs/design.md#5-routes. */
+/** Limits of a query (docs/design.md#5-routes). */
 const LONGEST_GREP_BYTES = 256;
 const MOST_CONTEXT = 20;
 const LARGEST_JSON_BYTES = 8 * 1024 * 1024;
 
 const MOST_STEPS = 64;
 
-/** An answer is cut here, in characters; a content in full, or a `Range` of it, is not. */
+/** In characters. Answers are cut here; a whole content or a `Range` of it is not. */
 const LONGEST_ANSWER = 256 * 1024;
 
 const encoder = new TextEncoder();
@@ -44,7 +44,7 @@ const encoder = new TextEncoder();
 /**
  * Reads a query from the parameters `lines`, `grep` (with `context`) and `path`.
  *
- * @returns undefined when none of them is there
+ * @returns undefined if none of them is present
  */
 export function parseQuery(
   parameter: (name: string) => string | undefined,
@@ -62,7 +62,7 @@ export function parseQuery(
   return parsePath(value);
 }
 
-/** Answers a query from a content. Costs one pass, and the memory of one answer. */
+/** Answers a query in one pass over the content, with memory for a single answer. */
 export function answerQuery(content: Uint8Array, query: Query): Result<Answer, QueryFault> {
   if (query.kind === 'path') return valueAt(content, query.steps);
   const text = new TextDecoder().decode(content);
@@ -114,7 +114,7 @@ function parsePath(path: string): Result<Query, QueryFault> {
   return { ok: true, value: { kind: 'path', steps } };
 }
 
-/** Lines of an answer, until there are more than an answer may have. */
+/** Collects lines until the longest answer is exceeded. */
 class CappedLines {
   private readonly lines: string[] = [];
   private length = 0;
@@ -134,8 +134,8 @@ class CappedLines {
 }
 
 /**
- * Like `grep -n -F -C`: `n:` before a line that matches, `n-` before one around it, `--` between
- * groups. Long lines are shown in part.
+ * Like `grep -n -F -C`: `n:` before a matching line, `n-` before one around it, `--` between
+ * groups. Long lines are shortened.
  */
 function grep(text: string, query: { text: string; context: number }, answer: CappedLines): void {
   const add = ({ number, line }: Line, mark: ':' | '-'): void =>
@@ -164,8 +164,8 @@ function grep(text: string, query: { text: string; context: number }, answer: Ca
 }
 
 /**
- * The value's own bytes: numbers keep their digits. One scan, which keeps nothing but the way to
- * it.
+ * The value's own bytes, so that numbers keep their digits. Scans once, and keeps only the spans
+ * along the path.
  */
 function valueAt(content: Uint8Array, steps: readonly (string | number)[]): Result<Answer, QueryFault> {
   if (content.length > LARGEST_JSON_BYTES)

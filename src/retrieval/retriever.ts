@@ -1,6 +1,6 @@
 /**
- * Answers a model's calls for what was removed: clear words for whatever can't be given, so that
- * the model goes on.
+ * Answers a model's calls for removed content. If there is none, the answer says so in words, so
+ * that the model goes on.
  */
 
 import type { Result } from '../lib/result.ts';
@@ -17,31 +17,30 @@ import { type Retrieve, readArguments } from './tool.ts';
 /** Lines around each match of `grep`. */
 const GREP_CONTEXT = '2';
 
-/** In less room than this nothing is given, in tokens. */
+/** In tokens. With less room than this, nothing is given. */
 const LEAST_ROOM = 100;
 
-/** What goes up around each result, and the words where there is none, in tokens. */
+/** In tokens: the message around each result, or the words instead of one. */
 const AROUND_RESULT = 100;
 
 const NO_ROOM = 'There is no room for more in this answer. Go on with what you have.';
 
 /** Answers the calls of one request. */
 export class Retriever {
-  /** What was given out: each ref once, in order. */
+  /** The refs given so far, in order, without duplicates. */
   readonly given: string[] = [];
   private readonly shelf: Shelf;
   private readonly counter: Pick<TokenCounter, 'text'>;
   private readonly mayAsk: (ref: string) => boolean;
-  /** What is left of the room, in tokens. */
+  /** Room that is left, in tokens. */
   private room: number;
-  /** The refs that stand in what was given out. */
+  /** Refs in the contents given so far. */
   private readonly named = new Set<string>();
   private readonly asked = new Set<string>();
 
   /**
-   * @param mayAsk which refs may be asked for, beside those that stand in what was given out (see
-   *   `namedIn`)
-   * @param room for all that the calls add to the request, in tokens
+   * @param mayAsk which refs may be fetched beside those in contents given before (see `namedIn`)
+   * @param room tokens that the calls may add to the request
    */
   constructor(
     shelf: Shelf,
@@ -55,30 +54,30 @@ export class Retriever {
     this.room = room;
   }
 
-  /** A turn of the model goes up again: it takes room beside the results. */
+  /** Accounts for a turn of the model, which is sent back with the results. */
   hear({ said, calls }: ToolTurn): void {
     for (const message of said) this.room -= this.counter.text(JSON.stringify(message));
     this.room -= calls.length * AROUND_RESULT;
   }
 
   /**
-   * What a model is told on one call: the content, or in words why there is none. Never throws.
+   * The answer to one call: the content, or the reason why there is none. Never throws.
    *
-   * @param args as the model has written them
+   * @param args as the model wrote them
    */
   async answer(args: string): Promise<string> {
     const found = await this.find(args);
     return found.ok ? found.value : found.reason;
   }
 
-  /** The result of another tool, as far as there is room: what it names may be asked for too. */
+  /** The result of another tool, cut to the room. Refs in it may be fetched from now on. */
   give(result: string): string {
     if (this.room < LEAST_ROOM) return NO_ROOM;
     const { text, isCut } = shorten(result, this.room, this.counter);
-    return this.told(text, isCut ? `${text}\n${CUT_BY_ROOM}` : text);
+    return this.accountFor(text, isCut ? `${text}\n${CUT_BY_ROOM}` : text);
   }
 
-  /** The same as `answer`, for whoever tells failures from contents. Never throws. */
+  /** Like `answer`, but tells failures from contents. Never throws. */
   async find(args: string): Promise<Result<string, string>> {
     const read = readArguments(args);
     if (!read.ok) return read;
@@ -124,21 +123,22 @@ export class Retriever {
     if (!part.ok) return failed(part.reason.message);
     const { text, isCut } = shorten(part.value.text, Math.min(maxTokens, this.room), this.counter);
     if (!this.given.includes(ref)) this.given.push(ref);
-    if (!isCut && !part.value.truncated) return { ok: true, value: this.told(text, text || '(nothing)') };
+    if (!isCut && !part.value.truncated)
+      return { ok: true, value: this.accountFor(text, text || '(nothing)') };
     const byRoom = isCut && this.room < maxTokens;
     const note = byRoom ? CUT_BY_ROOM : wayToRest(query, text, textOf(content), maxTokens);
-    return { ok: true, value: this.told(text, `${text.replace(/(\r\n|\n|\r)$/, '')}\n${note}`) };
+    return { ok: true, value: this.accountFor(text, `${text.replace(/(\r\n|\n|\r)$/, '')}\n${note}`) };
   }
 
-  /** @param text of a content @param result with what is said beside it */
-  private told(text: string, result: string): string {
+  /** Accounts for a result. @param text the content in it @param result with notes */
+  private accountFor(text: string, result: string): string {
     for (const named of refsIn(text)) this.named.add(named);
     this.room -= this.counter.text(result);
     return result;
   }
 }
 
-/** For a model, which may ask only for what it was shown. @param view all that it reads */
+/** Models may only fetch refs that they were shown. @param view everything that the model reads */
 export function namedIn(view: string): (ref: string) => boolean {
   const named = new Set(refsIn(view));
   return (ref) => named.has(ref);
@@ -157,7 +157,7 @@ function textOf(content: Uint8Array): string {
   return new TextDecoder().decode(content);
 }
 
-/** What a model has made up may be anything. */
+/** A made-up ref may be any string. */
 function quoted(ref: string): string {
   return JSON.stringify(ref.slice(0, 64));
 }

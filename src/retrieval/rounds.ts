@@ -1,34 +1,31 @@
-/**
- * The rounds of one request: what the model calls for is fetched, said to it, and it is asked
- * again.
- */
+/** The rounds of one request: answer the model's calls, send the results back, ask again. */
 
 import { AT_ONCE, fewAtOnce } from '../lib/slots.ts';
 import type { AnswerFormat } from '../protocol/answer-format.ts';
 import type { ToolCall, ToolTurn } from '../protocol/tool-turn.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 
-/** Stands behind the results of the last round. */
+/** Appended to the results of the last round. */
 const LAST =
   '[Nothing more can be fetched in this answer. Go on with what you have; your other tools are there as before.]';
 
-/** Calls of one turn that are answered. */
+/** Calls answered per turn. */
 const MOST_CALLS = 16;
 const TOO_MANY = `Not more than ${MOST_CALLS} calls are answered at once. Ask for fewer at once.`;
 
 /** Answers the calls of one request. */
 export interface Answerer {
-  /** The refs whose content was given out. */
+  /** The refs whose content was given. */
   readonly given: readonly string[];
-  /** A turn is going to be answered. */
+  /** Announces a turn that is about to be answered. */
   hear(turn: ToolTurn): void;
   /** The result of one call. Never throws. */
   answer(call: ToolCall): Promise<string>;
 }
 
-/** What the rounds begin with. */
+/** The starting point of the rounds. */
 export interface RoundsStart {
-  /** The body that went up. */
+  /** The body that was sent. */
   readonly body: Uint8Array;
   readonly answerer: Answerer;
 }
@@ -44,8 +41,8 @@ export class Rounds {
   private started: RoundsStart | undefined;
 
   /**
-   * @param most how often the upstream is asked again
-   * @param goOn of the protocol
+   * @param most how often to ask again
+   * @param goOn from the protocol
    * @param start called for the first round
    * @param ask sends a body upstream
    */
@@ -61,12 +58,12 @@ export class Rounds {
     this.ask = ask;
   }
 
-  /** Whether calls are answered still. */
+  /** Whether another round is allowed. */
   get isOpen(): boolean {
     return this.count < this.most;
   }
 
-  /** The refs whose content was given out. */
+  /** The refs whose content was given. */
   get refs(): readonly string[] {
     return this.started?.answerer.given ?? [];
   }
@@ -79,13 +76,13 @@ export class Rounds {
     const results = await fewAtOnce(AT_ONCE, turn.calls, async (call, index) =>
       index < MOST_CALLS ? answerer.answer(call) : TOO_MANY,
     );
-    const told = this.isOpen ? results : results.map((result) => `${result}\n${LAST}`);
-    const longer = this.goOn(body, turn, told);
+    const noted = this.isOpen ? results : results.map((result) => `${result}\n${LAST}`);
+    const longer = this.goOn(body, turn, noted);
     this.started = { body: longer, answerer };
     return this.ask(longer, this.left.signal);
   }
 
-  /** The caller has left: whatever is under way is ended. */
+  /** Ends the current round, since the caller has left. */
   abandon(): void {
     this.left.abort();
   }

@@ -1,6 +1,5 @@
 /**
- * The tool by which a model searches the archive of a conversation: its definition, its arguments
- * and its results.
+ * The tool with which a model searches a conversation's archive: definition, arguments, results.
  */
 import { z } from 'zod';
 import type { Result } from '../lib/result.ts';
@@ -12,24 +11,24 @@ import { LONGEST_QUERY } from '../storage/archive/text.ts';
 import { optionalText, parseArguments } from './arguments.ts';
 import { shorten } from './shorten.ts';
 
-/** How many messages a result has at the most, and how many tokens. */
+/** Largest result, in messages and in tokens. */
 const MOST_HITS = 10;
 const MOST_TOKENS = 4_000;
 
 /** How long a search may take, in milliseconds. */
 const SEARCH_LIMIT_MS = 3_000;
 
-/** Names for the tool: the second where the caller has a tool of the first one's name. */
+/** The tool's names. The second is for callers with a tool of the first name. */
 export const SEARCH_NAMES = ['search_memory', 'precis_search_memory'] as const;
 
 type SearchName = (typeof SEARCH_NAMES)[number];
 
-/** The definition under a name. */
+/** The definition under one of these names. */
 export function searchDefinitionOf(name: SearchName): FunctionTool<SearchName> {
   return { ...searchMemoryDefinition, function: { ...searchMemoryDefinition.function, name } };
 }
 
-/** The tool of a model, which searches the conversation that it is in. */
+/** For models, which search their own conversation. */
 export const searchMemoryDefinition: FunctionTool<'search_memory'> = {
   type: 'function',
   function: {
@@ -49,7 +48,7 @@ export const searchMemoryDefinition: FunctionTool<'search_memory'> = {
   },
 };
 
-/** The same tool for whoever is in no conversation, and says which one is meant. */
+/** For clients without a conversation, which name the one to search. */
 export const searchConversationDefinition: FunctionTool<'search_memory'> = {
   type: 'function',
   function: {
@@ -71,7 +70,7 @@ export const searchConversationDefinition: FunctionTool<'search_memory'> = {
   },
 };
 
-/** What is asked for. */
+/** The arguments of a search. */
 export interface Search {
   readonly query: string;
   readonly conversation: string | undefined;
@@ -84,7 +83,7 @@ const schema = z.object({
   user: optionalText,
 });
 
-/** Reads a call's arguments. @param json as the model has written them */
+/** Reads a call's arguments. @param json as the model wrote them */
 export function readSearch(json: string): Result<Search, string> {
   const form = `{"query": "…"}, with words of at most ${LONGEST_QUERY} characters`;
   const parsed = parseArguments(json, schema, form);
@@ -93,16 +92,16 @@ export function readSearch(json: string): Result<Search, string> {
   return { ok: true, value: { query, conversation, user } };
 }
 
-/** What can be searched. */
+/** An archive that can be searched. */
 export interface Searched {
-  /** Null when nothing is kept of the conversation. @throws when storage fails */
+  /** Null if nothing is stored of the conversation. @throws if storage fails */
   hits(words: string, limit: number): Promise<readonly ArchiveHit[] | null>;
 }
 
 /**
- * The best of what is found; null when nothing is kept of the conversation.
+ * The best hits; null if nothing is stored of the conversation.
  *
- * @throws when storage fails, or takes too long
+ * @throws if storage fails or takes too long
  */
 export function findHits(archive: Searched, words: string): Promise<readonly ArchiveHit[] | null> {
   return within(SEARCH_LIMIT_MS, archive.hits(words, MOST_HITS));
@@ -111,8 +110,8 @@ export function findHits(archive: Searched, words: string): Promise<readonly Arc
 /**
  * The result of a model's call. Never throws.
  *
- * @param args as the model has written them
- * @param failed takes why the archive has not answered, for the log
+ * @param args as the model wrote them
+ * @param failed logs why the archive did not answer
  */
 export async function answerSearch(
   args: string,
@@ -132,7 +131,7 @@ export async function answerSearch(
   }
 }
 
-/** The result of a search in words: one block for each hit, cut where it is too long. */
+/** The hits as text, one block each, cut if they are too long. */
 export function describeHits(hits: readonly ArchiveHit[], counter: Pick<TokenCounter, 'text'>): string {
   if (hits.length === 0) return 'No message holds all of these words. Try fewer words, or others.';
   const whole = hits.map(({ position, role, excerpt }) => `[${position} ${role}] ${excerpt}`).join('\n\n');

@@ -1,30 +1,24 @@
-/** What a retriever reads from. */
+/** Where a retriever gets contents from. */
 
 import { within } from '../lib/time-limit.ts';
 import type { Opened } from '../tenant/envelope.ts';
 
 export interface Shelf {
-  /** Whether a ref is one of this tenant's; known without I/O. */
+  /** Whether a ref belongs to this tenant; needs no I/O. */
   owns(ref: string): boolean;
-  /** The content; undefined when it is gone. @throws when storage fails */
+  /** The content; undefined if it is gone. @throws if storage fails */
   get(ref: string): Promise<Opened | undefined>;
-  /**
-   * Takes why a content could not be had, for the log: who asked for it is told only that it could
-   * not.
-   */
+  /** Logs why a content could not be read. The model only learns that it could not. */
   failed(error: unknown): void;
 }
 
 /** How long a model waits for storage, in milliseconds. */
 export const STORAGE_LIMIT_MS = 5_000;
 
-/**
- * Contents that are kept for the other parts that a model may ask for, in bytes: an isolate has 128
- * MB.
- */
+/** Bytes of contents kept for further queries. An isolate has 128 MB. */
 const MOST_KEPT = 16 * 1024 * 1024;
 
-/** A shelf that is asked once for each ref, as far as there is room for what it gave. */
+/** Reads each ref once, as long as the contents fit in memory. */
 export class OpenedShelf implements Shelf {
   private readonly shelf: Shelf;
   private readonly limitMs: number;
@@ -44,7 +38,7 @@ export class OpenedShelf implements Shelf {
     this.shelf.failed(error);
   }
 
-  /** @throws when storage fails, or takes longer than the limit */
+  /** @throws if storage fails or takes too long */
   get(ref: string): Promise<Opened | undefined> {
     const known = this.opened.get(ref);
     if (known) return known;

@@ -1,20 +1,20 @@
-/** Results for a model, cut to so many tokens. Pure. */
+/** Cuts results for a model to a number of tokens. Pure. */
 import { cutBefore } from '../lib/characters.ts';
 import { longestFitting } from '../memory/tokens/fitting.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import { endsLine } from './lines.ts';
 
-/** A text that is no longer than it may be. */
+/** A text within a limit. */
 export interface Shortened {
   readonly text: string;
   readonly isCut: boolean;
 }
 
 /**
- * Cuts a text to a number of tokens, behind a line where one ends near the cut, and never inside a
- * code point.
+ * Cuts a text to a number of tokens: after a line break if one is near, and never inside a code
+ * point.
  *
- * @param tokens at the most; at least 1
+ * @param tokens at least 1
  */
 export function shorten(text: string, tokens: number, counter: Pick<TokenCounter, 'text'>): Shortened {
   const end = longestFitting(text.length, tokens, (length) => counter.text(text.slice(0, length)));

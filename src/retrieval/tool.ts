@@ -1,18 +1,18 @@
 /**
- * The tool by which a model fetches what was removed (docs/design.md#3-what-the-caller-says): one
- * definition, the same bytes on every request.
+ * The tool with which a model fetches removed content (docs/design.md#3-what-the-caller-says). Its
+ * definition has the same bytes on every request.
  */
 import { z } from 'zod';
 import type { Result } from '../lib/result.ts';
 import type { FunctionTool } from '../protocol/tools.ts';
 import { optionalText, parseArguments } from './arguments.ts';
 
-/** Names for the tool: the second where the caller has a tool of the first one's name. */
+/** The tool's names. The second is for callers with a tool of the first name. */
 export const RETRIEVE_NAMES = ['retrieve_ref', 'precis_retrieve_ref'] as const;
 
 export type ToolName = (typeof RETRIEVE_NAMES)[number];
 
-/** Tokens of a result when the model does not say otherwise, and at the most. */
+/** Tokens of a result: the default and the maximum. */
 const DEFAULT_TOKENS = 4_000;
 export const MOST_TOKENS = 32_000;
 
@@ -46,7 +46,7 @@ export function definitionOf(name: ToolName): FunctionTool<ToolName> {
   };
 }
 
-/** The first of these names that no tool of the caller's has; undefined when there is none. */
+/** The first name that no tool of the caller's has; undefined if all are taken. */
 export function freeName<Name extends string>(
   names: readonly Name[],
   taken: ReadonlySet<string>,
@@ -54,7 +54,7 @@ export function freeName<Name extends string>(
   return names.find((name) => !taken.has(name));
 }
 
-/** What a model asks for. */
+/** The arguments of a call. */
 export interface Retrieve {
   readonly ref: string;
   readonly lines: string | undefined;
@@ -63,7 +63,7 @@ export interface Retrieve {
   readonly maxTokens: number;
 }
 
-/** Models send numbers as texts. */
+/** Models send numbers as strings, too. */
 const schema = z.object({
   ref: z.string(),
   lines: optionalText,
@@ -72,7 +72,7 @@ const schema = z.object({
   max_tokens: z.coerce.number().nullish(),
 });
 
-/** Reads a call's arguments. @param json as the model has written them */
+/** Reads a call's arguments. @param json as the model wrote them */
 export function readArguments(json: string): Result<Retrieve, string> {
   const form = '{"ref": "ref_…"}, and lines, grep, path or max_tokens if a part will do';
   const parsed = parseArguments(json, schema, form);

@@ -1,15 +1,15 @@
-/** What is shown of a long line: what stands around the matches, not the line's beginning. Pure. */
+/** Shortens long lines to the text around matches. Pure. */
 import { cutBefore } from '../lib/characters.ts';
 
-/** A line up to this length is shown whole, in characters. */
+/** In characters. Shorter lines stay whole. */
 const LONG_LINE = 1_000;
 /** Characters on each side of a match. */
 const AROUND = 300;
 const LEFT_OUT = '…';
 
 /**
- * A line, or the parts of a long one that are near a match; without a match its beginning. `…`
- * stands for what is left out.
+ * The line, or the parts of a long one around each match; without a match, its beginning. `…` marks
+ * omissions.
  */
 export function windowsOf(line: string, text: string): string {
   if (line.length <= LONG_LINE) return line;
