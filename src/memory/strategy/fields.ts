@@ -1,12 +1,12 @@
 /**
- * Fields that several modes share, with their defaults and ranges
+ * Fields that several modes share, with defaults and ranges
  * (docs/design.md#3-what-the-caller-says).
  */
 import { z } from 'zod';
 
 /**
- * What is wrong with a strategy: the field, as a path from `memory_strategy` on, and a sentence
- * that says what would be right.
+ * A fault in a strategy: the field as a path below `memory_strategy`, and a sentence that says what
+ * would be right.
  */
 export interface StrategyFault {
   readonly field: string;
@@ -16,31 +16,31 @@ export interface StrategyFault {
 /** A number of tokens, turns or rounds. */
 export const count = z.int().nonnegative();
 export const share = z.number().min(0).max(1);
-/** Tokens of the longest preview that may be asked for. */
+/** In tokens. */
 export const LONGEST_PREVIEW = 1_000;
 
-/** Tokens of the shortest and of the longest summary that may be asked for. */
+/** In tokens. */
 const SHORTEST_SUMMARY = 64;
 const LONGEST_SUMMARY = 32_000;
-/** A focus is a hint of a few sentences. In characters. */
+/** In characters. A focus is a hint of a few sentences. */
 const LONGEST_FOCUS = 2_000;
 
 export const summaryTokens = z.int().min(SHORTEST_SUMMARY).max(LONGEST_SUMMARY);
 export const seconds = z.number().nonnegative().max(3_600);
 
-/** Of the modes that summarise. */
+/** Fields of all modes that summarise. */
 export const summary = {
   summarizer_model: z.string().min(1).max(200).optional(),
   summary_focus: z.string().max(LONGEST_FOCUS).optional(),
 };
 
 /**
- * Names and prefixes are compared with every output, so there are not more of them than a person
- * writes.
+ * Names and prefixes are compared with every output, so the list is limited to what a person would
+ * write.
  */
 export const names = z.array(z.string().min(1)).max(100).default([]);
 
-/** Of every mode that edits. */
+/** Fields of all modes that edit. */
 export const editing = {
   token_budget: count.optional(),
   token_soft_budget: count.optional(),
@@ -55,10 +55,10 @@ export const editing = {
 };
 
 export const retrieval = z.enum(['off', 'tool']);
-/** More rounds of retrieval than this would only be a loop. */
+/** More retrieval rounds would only be a loop. */
 const MOST_ROUNDS = 20;
 
-/** Of the modes that compact. */
+/** Fields of all modes that compact. */
 export const compaction = {
   compact_trigger_turns: count.optional(),
   compact_keep: count.optional(),
@@ -73,7 +73,7 @@ export const compaction = {
   retrieval_max_rounds: count.max(MOST_ROUNDS).default(3),
 };
 
-/** Of the modes whose summary stands for a prefix. */
+/** Fields of all modes whose summary covers a prefix. */
 export const summarizing = {
   ...summary,
   context_limit: count.optional(),
@@ -83,13 +83,13 @@ export const summarizing = {
 };
 
 type CompactionFields = z.output<z.ZodObject<typeof compaction>>;
-/** What compaction is done by. */
+/** The settings of compaction. */
 export type CompactSettings = Omit<CompactionFields, 'compact_retrieval'>;
 
 /**
- * Whether a strategy has the model fetch what was removed.
+ * Whether the model can fetch what a strategy removes.
  *
- * @param wanted whether it asks for that
+ * @param wanted whether the strategy asks for retrieval
  */
 export function canRetrieve(
   { compact_offload, retrieval_max_rounds }: CompactSettings,
@@ -98,7 +98,7 @@ export function canRetrieve(
   return wanted && compact_offload && retrieval_max_rounds > 0;
 }
 
-/** Retrieval that is asked for where nothing is kept. */
+/** Retrieval without storage. */
 export function retrievalFault({
   compact_retrieval,
   compact_offload,
@@ -115,9 +115,9 @@ export function retrievalFault({
 }
 
 /**
- * A tail of more turns than the view may have.
+ * A tail with more turns than the view may have.
  *
- * @param limit the field that says how many these are
+ * @param limit the field that sets the maximum
  */
 export function keptTurnsFault(
   keep: number | undefined,

@@ -1,5 +1,5 @@
 /**
- * `memory_injection`: what a caller may say of cross-session memory, and the block that is put in
+ * `memory_injection`: the settings of cross-session memory, and the injected block
  * (docs/design.md#7-storage).
  */
 import { z } from 'zod';
@@ -16,7 +16,8 @@ const DEFAULT_ROLE = 'user';
 const schema = z.union([
   z.boolean(),
   z.strictObject({
-    // What stands in a summary may come from a tool: nothing puts it above the user unasked.
+    // A summary may repeat what a tool printed, so its role is no higher than the user's by
+    // default.
     role: z.enum(['system', 'user']).default(DEFAULT_ROLE),
     max_tokens: z.int().positive().max(MOST_TOKENS).default(MOST_TOKENS),
   }),
@@ -27,13 +28,10 @@ export interface Injection {
   readonly max_tokens: number;
 }
 
-/**
- * An injection as a caller writes it; `false` turns off what a lower level of the precedence has
- * turned on.
- */
+/** An injection as callers write it. `false` overrides a lower level of the precedence. */
 export type MemoryInjectionRequest = z.input<typeof schema>;
 
-/** Reads what a caller wrote. `off` is a word too: it ends the precedence. */
+/** Reads an injection. `off` is a value too, and takes precedence over lower levels. */
 export function parseInjection(input: unknown): Result<Injection | 'off', StrategyFault> {
   const parsed = schema.safeParse(input);
   if (!parsed.success)
@@ -57,9 +55,9 @@ const CLOSING = '</cross_session_memory>';
 const TAG = /<(?=[\s/]{0,8}cross_session_memory)/gi;
 
 /**
- * The block of a few summaries, newest first: as many whole lines as fit.
+ * The block for a few summaries, newest first: as many whole lines as fit.
  *
- * @returns empty when there is nothing to tell, or no room to tell it
+ * @returns empty if no line fits
  */
 export function writeInjection(
   summaries: readonly string[],
@@ -68,21 +66,20 @@ export function writeInjection(
 ): string {
   const text = summaries.join('\n---\n').toWellFormed().replace(TAG, '<\\');
   const lines: string[] = [];
-  // Fewer tokens than characters, nearly always: what is far beyond the limit need not be looked
-  // at.
+  // A token is rarely longer, so anything far beyond the limit is not looked at.
   let left = maxTokens * CHARACTERS_PER_TOKEN;
   for (const line of text.split('\n')) {
     left -= line.length + 1;
     if (left < 0) break;
     lines.push(line);
   }
-  // Tokens of lines do not add up to those of the block, so the block is counted: by halves, the
-  // most that fits.
+  // Tokens of lines don't add up to those of the block, so the whole block is counted, in a binary
+  // search.
   const fits = (count: number): boolean => counter.text(blockOf(lines.slice(0, count))) <= maxTokens;
-  let held = mostFitting(lines.length, fits);
-  // None that only announces others.
-  while (held > 0 && /^(---|##.*|\s*)$/.test(lines[held - 1] ?? '')) held--;
-  return held === 0 || !fits(held) ? '' : blockOf(lines.slice(0, held));
+  let kept = mostFitting(lines.length, fits);
+  // Drop trailing headings and separators.
+  while (kept > 0 && /^(---|##.*|\s*)$/.test(lines[kept - 1] ?? '')) kept--;
+  return kept === 0 || !fits(kept) ? '' : blockOf(lines.slice(0, kept));
 }
 
 function blockOf(lines: readonly string[]): string {

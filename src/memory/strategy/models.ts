@@ -1,24 +1,24 @@
-/** What is known of a model by its name: its window and its encoding. */
+/** Facts about models by name: context window and encoding. */
 import * as specs from 'gpt-tokenizer/models';
 
 /**
- * Base of the percentages for a model that nobody knows (docs/design.md#3-what-the-caller-says,
+ * Base of the percentages for an unknown model (docs/design.md#3-what-the-caller-says,
  * `context_window_tokens`).
  */
 const DEFAULT_WINDOW = 400_000;
 
-/** Windows of families that gpt-tokenizer's table (OpenAI's models) does not hold. */
+/** Families that are missing in gpt-tokenizer's table, which has OpenAI's models. */
 const OTHER_WINDOWS: readonly (readonly [prefix: string, tokens: number])[] = [
   ['claude-', 200_000], // https://docs.anthropic.com/en/docs/about-claude/models/overview
   ['gemini-', 1_048_576], // https://ai.google.dev/gemini-api/docs/models
 ];
 
-/** The encodings that are bundled. */
+/** The bundled encodings. */
 export type EncodingName = 'o200k_base' | 'cl100k_base';
 
 /**
- * The model's context window in tokens, or `DEFAULT_WINDOW`. A vendor's prefix (`openai/`) is left
- * out of account.
+ * The model's context window in tokens, or `DEFAULT_WINDOW`. A vendor's prefix (`openai/`) is
+ * ignored.
  */
 export function windowOf(model: string | undefined): number {
   if (model === undefined) return DEFAULT_WINDOW;
@@ -29,10 +29,7 @@ export function windowOf(model: string | undefined): number {
   return OTHER_WINDOWS.find(([prefix]) => name.startsWith(prefix))?.[1] ?? DEFAULT_WINDOW;
 }
 
-/**
- * GPT-4 and GPT-3.5 proper use cl100k; all that came later, and all that is unknown, o200k
- * (tiktoken's model.py).
- */
+/** GPT-4 and GPT-3.5 use cl100k; later and unknown models use o200k (tiktoken's model.py). */
 export function encodingOf(model: string | undefined): EncodingName {
   return model !== undefined && /^(gpt-4(?![.o\d])|gpt-3\.5)/.test(bareName(model))
     ? 'cl100k_base'

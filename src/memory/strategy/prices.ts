@@ -1,45 +1,35 @@
 /**
- * What cached input costs relative to fresh input, by family of models: `a` of the floor
- * (docs/design.md#3-what-the-caller-says). The prices are those of the standard tier for short
- * prompts; where long prompts, faster tiers or peak hours cost more, they do so in the same
- * proportion.
+ * The price of cached input relative to fresh input, by model family: `a` in the floor
+ * (docs/design.md#3-what-the-caller-says). Prices are those of the standard tier for short prompts;
+ * long prompts, faster tiers and peak hours raise both in the same proportion.
  */
 import { bareName } from './models.ts';
 
-/**
- * What input costs, in dollars per million tokens. `fresh` is above 0, `cached` from 0 to `fresh`.
- */
+/** Input prices in dollars per million tokens: 0 < `fresh`, 0 ≤ `cached` ≤ `fresh`. */
 export interface Price {
-  /**
-   * How the bare names of the models begin: `gpt-4.1` is the family of `gpt-4.1-mini`, but not of
-   * `gpt-4.10`.
-   */
+  /** Prefix of the models' bare names: `gpt-4.1` includes `gpt-4.1-mini`, but not `gpt-4.10`. */
   readonly family: string;
   readonly fresh: number;
   readonly cached: number;
 }
 
-/** A price with the page that states it. */
+/** A price with its source. */
 interface PublishedPrice extends Price {
   readonly source: string;
   /**
-   * The day on which the page said so (YYYY-MM-DD); of a copy without a date, the earliest that it
-   * can be from.
+   * The day on which the page had this price (YYYY-MM-DD); for an undated copy, the earliest
+   * possible day.
    */
   readonly asOf: string;
 }
 
-/**
- * For a model that nobody knows: what most vendors take (docs/design.md#3-what-the-caller-says).
- */
+/** For an unknown model: the share of most vendors (docs/design.md#3-what-the-caller-says). */
 const UNKNOWN_SHARE = 0.1;
 
 /** The floor divides by the share, so free cached input must not make it 0. */
 const SMALLEST_SHARE = 0.01;
 
-/**
- * Where a vendor names no price for cached input, there is no discount: both prices are the same.
- */
+/** Both prices are equal where a vendor gives no discount for cached input. */
 export const PUBLISHED_PRICES: readonly PublishedPrice[] = [
   ...page('https://developers.openai.com/api/docs/pricing', '2026-10-07', [
     ['gpt-6-astra', 10, 1],
@@ -152,8 +142,9 @@ export const PUBLISHED_PRICES: readonly PublishedPrice[] = [
 ];
 
 /**
- * The price of cached input ÷ that of fresh input, in (0, 1]. The deployer's `prices` go before
- * those above, and in each table the longest family wins. 0.1 for a model that neither knows.
+ * The price of cached input ÷ that of fresh input, in (0, 1]. The deployer's `prices` take
+ * precedence over the published ones; in each table the longest matching family wins. 0.1 for a
+ * model in neither.
  */
 export function cachedShare(model: string | undefined, prices: readonly Price[] = []): number {
   if (model === undefined) return UNKNOWN_SHARE;
@@ -171,7 +162,7 @@ function priceOf(name: string, prices: readonly Price[]): Price | undefined {
 }
 
 /**
- * A family ends where a word or a number of the name does, so that `gpt-4.1` has no part in
+ * A family ends at the end of a word or number of the name, so that `gpt-4.1` does not include
  * `gpt-4-1106-preview`.
  */
 function isOf(family: string, name: string): boolean {
@@ -180,8 +171,8 @@ function isOf(family: string, name: string): boolean {
 }
 
 /**
- * Routers spell names in their own way: `claude-opus-5.5` for Anthropic's `claude-opus-5-5`,
- * `GLM-5.2` for `glm-5.2`.
+ * Routers spell names differently: `claude-opus-5.5` for Anthropic's `claude-opus-5-5`, `GLM-5.2`
+ * for `glm-5.2`.
  */
 function spelling(name: string): string {
   return name.toLowerCase().replaceAll('.', '-');

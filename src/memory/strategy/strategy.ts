@@ -1,9 +1,8 @@
 /**
- * `memory_strategy`: how it is read, and what may be asked of it, whatever its mode.
+ * `memory_strategy`: parsing, and questions that apply to all modes.
  *
- * Each mode has a strict schema. A field that it does not name is refused with the nearest one that
- * exists: a strategy that is silently ignored would cost its caller money for as long as nobody
- * looks.
+ * Each mode has a strict schema. An unknown field is refused, and the error names the nearest known
+ * one: a setting that is silently ignored would cost its caller money until somebody notices.
  */
 import type { z } from 'zod';
 import type { Result } from '../../lib/result.ts';
@@ -39,17 +38,14 @@ export type {
 } from '../modes/table.ts';
 export type { StrategyFault } from './fields.ts';
 
-/** The modes that exist. */
+/** The names of all modes. */
 export const MODES = Object.keys(modes) as Mode[];
 
-/**
- * Share of the model's window that is left free, when a strategy names neither a budget nor a
- * percentage.
- */
+/** Share of the window to leave free, for a strategy without budget and percentage. */
 const DEFAULT_REMAINING_PCT = 0.2;
 
 /**
- * Reads a strategy as a caller wrote it: an object, or a mode's name.
+ * Parses a strategy as a caller wrote it: an object, or a mode's name.
  *
  * @param input the decoded JSON
  */
@@ -74,12 +70,12 @@ export function parseStrategy(input: unknown): Result<MemoryStrategy, StrategyFa
   return contradiction ? { ok: false, reason: contradiction } : { ok: true, value: parsed.data };
 }
 
-/** Whether a strategy says how the view is edited. */
+/** Whether the strategy edits the view. */
 export function edits(strategy: MemoryStrategy): strategy is EditingStrategy {
   return modeOf(strategy).edits;
 }
 
-/** Whether its view is found by replaying the array. */
+/** Whether the view is found by replaying the array. */
 export function isReplayed(strategy: MemoryStrategy): strategy is ReplayedStrategy {
   return modeOf(strategy).replayed !== undefined;
 }
@@ -89,46 +85,47 @@ export function summarizes(strategy: MemoryStrategy): strategy is SummarizingStr
   return modeOf(strategy).summaryFacts !== undefined;
 }
 
-/** Whether requests go up as they came, whatever the upstream is. */
+/** Whether requests are forwarded unchanged, whatever the upstream. */
 export function passesThrough(strategy: { readonly mode: Mode }): boolean {
   return modeOf(strategy).passesThrough === true;
 }
 
-/** Whether what leaves the view is kept, where there is a tenant. */
+/** Whether removed content is stored, given a tenant. */
 export function keepsContents(strategy: MemoryStrategy): boolean {
   return modeOf(strategy).keepsContents?.(strategy) ?? false;
 }
 
 /**
- * What makes two summaries of the same messages differ, beside the fields of all modes that
- * summarise.
+ * Settings of one mode that change a summary's text, beside those that all summarising modes share.
  */
 export function summaryFacts(strategy: SummarizingStrategy): readonly unknown[] {
   return modeOf(strategy).summaryFacts?.(strategy) ?? [];
 }
 
 /**
- * The newest turns that no summary ever covers; infinite where all that is not covered is recent.
+ * The number of newest turns that no summary ever covers; infinite if every uncovered turn counts
+ * as recent.
  */
 export function verbatimTurns(strategy: MemoryStrategy): number {
   return modeOf(strategy).verbatimTurns?.(strategy) ?? Number.POSITIVE_INFINITY;
 }
 
-/** The compaction that the upstream is asked for, if any. */
+/** The compaction to ask the upstream for, if any. */
 export function upstreamCompaction(
   strategy: MemoryStrategy,
 ): { readonly threshold: number | undefined } | undefined {
   return modeOf(strategy).upstreamCompaction?.(strategy);
 }
 
-/** What is done to the view: by the strategy itself, or by the one that stands in for it. */
+/** The strategy that edits the view: this one, or the one that stands in for it. */
 export function actingStrategy(strategy: MemoryStrategy, upstreamCompacts: boolean): ActingStrategy {
   const { actsAs } = modeOf(strategy);
   return actsAs ? actsAs(strategy, upstreamCompacts) : (strategy as ActingStrategy);
 }
 
 /**
- * A summary of all that there is, by what a strategy says of its summaries and of what is a turn.
+ * A strategy that summarises the whole array, with this strategy's summary settings and text
+ * observations.
  */
 export function wholeSummary(strategy: MemoryStrategy): SummarizeStrategy {
   const bare = summarize.schema.parse({ mode: 'summarize', keep_last_n_turns: 0 });
@@ -140,9 +137,9 @@ export function wholeSummary(strategy: MemoryStrategy): SummarizeStrategy {
   return { ...whole, summarizer_model, summary_focus, summary_max_tokens };
 }
 
-/** Budgets in tokens, for a model. */
+/** Budgets in tokens for a model. */
 export interface Budgets {
-  /** Over this, every phase of the mode may run. Absent when only a soft budget is given. */
+  /** Over this, all phases may run. Absent if only a soft budget is set. */
   readonly hard?: number;
   /** Over this, only the reversible phases run. */
   readonly soft?: number;
@@ -150,8 +147,8 @@ export interface Budgets {
 }
 
 /**
- * The strategy's budgets for a model, percentages resolved. Where a budget is given both ways, the
- * smaller one holds.
+ * The strategy's budgets for a model, with percentages resolved. If both forms are set, the smaller
+ * one applies.
  */
 export function budgetsOf(strategy: EditingStrategy, model: string | undefined): Budgets {
   const window = strategy.context_window_tokens ?? windowOf(model);
@@ -174,8 +171,7 @@ export function budgetsOf(strategy: EditingStrategy, model: string | undefined):
 }
 
 /**
- * Whether the model is given a tool to fetch what was removed
- * (docs/design.md#3-what-the-caller-says).
+ * Whether the model gets a tool to fetch removed content (docs/design.md#3-what-the-caller-says).
  *
  * @param hasTools whether the caller's request has tools
  */
@@ -183,7 +179,7 @@ export function retrieves(strategy: MemoryStrategy, hasTools: boolean): strategy
   return modeOf(strategy).retrieves?.(strategy, hasTools) ?? false;
 }
 
-/** Checks what depends on the model's window: a soft budget over the hard one. */
+/** Checks that the soft budget is not over the hard one, which depends on the model's window. */
 export function budgetFault(strategy: MemoryStrategy, model: string | undefined): StrategyFault | undefined {
   if (!edits(strategy)) return undefined;
   const { hard, soft } = budgetsOf(strategy, model);
@@ -195,7 +191,7 @@ export function budgetFault(strategy: MemoryStrategy, model: string | undefined)
   };
 }
 
-/** How the frontier moves: as the strategy says; else as its mode does. */
+/** How the frontier moves: the strategy's choice, else the mode's default. */
 export function frontierOf(strategy: EditingStrategy): 'jump' | 'slide' {
   if (strategy.frontier) return strategy.frontier;
   return modeOf(strategy).replayed?.slides?.(strategy) ? 'slide' : 'jump';
@@ -223,18 +219,15 @@ function describe(mode: Mode, issue: z.core.$ZodIssue | undefined): StrategyFaul
   return { field, message: `memory_strategy.${field} is not valid: ${issue.message}.` };
 }
 
-/** The fields that a strategy of a mode may have. */
+/** The fields that a mode allows. */
 export function knownFields(mode: Mode): string[] {
   return Object.keys(modes[mode].schema.shape);
 }
 
-/**
- * The known word with the smallest edit distance; one that holds the word as it stands comes before
- * all others.
- */
-function nearest(word: string, known: readonly string[]): string {
+/** The known field with the smallest edit distance. One that contains the word comes first. */
+function nearest(word: string, fields: readonly string[]): string {
   const short = word.slice(0, 64);
-  const ranked = known.map((candidate) => ({
+  const ranked = fields.map((candidate) => ({
     candidate,
     distance: editDistance(short, candidate) - (candidate.includes(short) ? candidate.length : 0),
   }));
@@ -263,7 +256,7 @@ function smaller(a: number | undefined, b: number | undefined): number | undefin
   return Math.min(a, b);
 }
 
-/** A caller's value in a message: a short string as it is, anything else by its type. */
+/** A caller's value for a message: a short string as it is, anything else by its type. */
 export function quote(value: unknown): string {
   return typeof value === 'string' ? `'${value.slice(0, 64)}'` : `of type ${typeof value}`;
 }
