@@ -1,26 +1,25 @@
 /**
- * How much fits: the longest part of a text within so many tokens, and the most parts of a list.
- * Both look at a number of candidates that is bounded whatever the text, since each look costs a
- * count of all of it.
+ * How much fits: the longest part of a text within a number of tokens, and the most elements of a
+ * list. The number of candidates is bounded, since each one is counted as a whole.
  */
 
-/** No token of English or of code is longer on the average, in characters. */
+/** In characters. The average token of English or code is shorter. */
 const CHARACTERS_PER_TOKEN = 8;
-/** A token is at least a byte, and UTF-8 has at most three for a UTF-16 code unit. */
+/** A token is at least a byte, and a UTF-16 code unit has at most three bytes in UTF-8. */
 const BYTES_PER_UNIT = 3;
 
-/** A part that uses this share of its tokens is long enough. */
+/** A part that uses this share of its tokens is good enough. */
 const CLOSE = 0.98;
-/** So many counts are made for one text at the most. */
+/** Maximum of counts for one text. */
 export const MOST_COUNTS = 12;
 
 /**
- * The length of the longest part of a text that has at most so many tokens: exact where all of it
- * fits, else to within a few percent.
+ * The length of the longest part of a text within a number of tokens: exact if the whole text fits,
+ * otherwise within a few percent.
  *
  * @param longest characters of the text
  * @param tokens at least 1
- * @param count tokens of the part of that length: of the text's beginning, or of its end
+ * @param count counts the part of a given length, at the text's beginning or its end
  */
 export function longestFitting(longest: number, tokens: number, count: (length: number) => number): number {
   let over = Math.min(longest, tokens * CHARACTERS_PER_TOKEN);
@@ -29,7 +28,7 @@ export function longestFitting(longest: number, tokens: number, count: (length: 
   let fits = Math.min(over - 1, Math.floor(tokens / BYTES_PER_UNIT));
   let fitsTokens = 0;
   for (let counts = 2; counts <= MOST_COUNTS && over - fits > 1; counts++) {
-    // By proportion, and each second time by halves: a text may be much denser here than there.
+    // Alternate interpolation and bisection, since density may vary within a text.
     const share = counts % 2 === 0 ? (tokens - fitsTokens) / (overTokens - fitsTokens) : 1 / 2;
     const length = Math.min(over - 1, fits + Math.max(1, Math.floor((over - fits) * share)));
     const counted = count(length);
@@ -46,10 +45,10 @@ export function longestFitting(longest: number, tokens: number, count: (length: 
 }
 
 /**
- * How many of a list's first elements fit: all of them, or the most that is found by halves.
+ * How many of a list's first elements fit, by binary search.
  *
- * @param fits whether so many do; where it does for some number, it is taken to do for all that are
- *   smaller. Not asked for 0
+ * @param fits whether a number of elements fits. If it does, smaller numbers are assumed to fit
+ *   too. Never called with 0
  */
 export function mostFitting(length: number, fits: (kept: number) => boolean): number {
   if (length === 0 || fits(length)) return length;

@@ -1,10 +1,10 @@
-/** Tokens of an array of messages, added up once so that any part of it is one subtraction. */
+/** Prefix sums of an array's tokens, so that any part of it is one subtraction. */
 import type { History } from '../conversation/history.ts';
 import { ANSWER_OVERHEAD, type TokenCounter } from './tokens.ts';
 
 /**
- * `sums[i]`: tokens of the messages before index i, with tools and overhead. One longer than the
- * array.
+ * `sums[i]`: tokens of the messages before index i, with tools and overhead. One element more than
+ * the array.
  */
 export type TokenSums = Float64Array;
 
@@ -22,7 +22,7 @@ export function tokenSums({ messages }: History, toolTokens: number, counter: To
 /**
  * Tokens of the messages before an index, with tools and overhead.
  *
- * @throws RangeError where there is no such index
+ * @throws RangeError if there is no such index
  */
 export function tokensBefore(sums: TokenSums, index: number): number {
   const sum = sums[index];
@@ -37,9 +37,9 @@ export function tokensOfAll(sums: TokenSums): number {
 }
 
 /**
- * Tokens of the messages from one index to another, or of a single one.
+ * Tokens of the messages from one index to another, or of a single message.
  *
- * @throws RangeError where there is no such index
+ * @throws RangeError if there is no such index
  */
 export function tokensIn(sums: TokenSums, from: number, to = from + 1): number {
   return tokensBefore(sums, to) - tokensBefore(sums, from);

@@ -1,18 +1,18 @@
 /**
- * Texts in blocks for the tokenizer. Its cache of merged words keeps parts of the text that it was
- * given, so it gets copies: a cached word keeps a block alive, and never the text. A block also
- * bounds what an expression can match at once.
+ * Texts in blocks for the tokenizer. Its cache of merged words keeps substrings of its input, so it
+ * gets copies: a cached word keeps a block alive, not the whole text. Blocks also bound the length
+ * of a regular expression's match.
  *
- * A block ends where no token can cross, if there is such a place in its second half: then its
+ * A block ends where no token can cross, if there is such a place in its second half. Then its
  * tokens are those of the whole text.
  */
 import { cutAfter } from '../../lib/characters.ts';
 import { copyOf } from '../../lib/copy.ts';
 
-/** Characters of a block. */
+/** In characters. */
 export const BLOCK_LENGTH = 4_096;
 
-/** The blocks of a text in their order, each a copy. Together they are the text. */
+/** The blocks of a text in order, as copies. */
 export function* blocksOf(text: string): Generator<string> {
   for (let start = 0; start < text.length; ) {
     const end = blockEnd(text, start);
@@ -25,7 +25,7 @@ function blockEnd(text: string, start: number): number {
   const longest = start + BLOCK_LENGTH;
   if (longest >= text.length) return text.length;
   for (let end = longest; end > start + BLOCK_LENGTH / 2; end--) if (isBreak(text, end)) return end;
-  // Encoded data, and scripts without spaces: a cut anywhere costs a token or two.
+  // Encoded data and scripts without spaces: a cut costs a token or two anywhere.
   return cutAfter(text, longest);
 }
 
@@ -35,9 +35,9 @@ const APOSTROPHE = 39;
 const SLASH = 47;
 
 /**
- * Whether both encodings begin a token here: at a single space, which belongs to the word behind
- * it; behind the last line break before a word; or at a sign behind a word or a number. Line breaks
- * belong to what stands before them, and slashes to the line break.
+ * Whether both encodings start a new token here: at a single space, which belongs to the word after
+ * it; after the last line break before a word; or at a punctuation mark after a word or number.
+ * Line breaks belong to the text before them, and slashes to the line break.
  */
 function isBreak(text: string, at: number): boolean {
   const before = text.charCodeAt(at - 1);
@@ -48,7 +48,7 @@ function isBreak(text: string, at: number): boolean {
   return isAlphanumeric(before) && code > SPACE && code < 127 && code !== APOSTROPHE && !isAlphanumeric(code);
 }
 
-/** Of ASCII: an upper-case or lower-case letter, or a digit. */
+/** An ASCII letter or digit. */
 function isAlphanumeric(code: number): boolean {
   return (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 48 && code <= 57);
 }

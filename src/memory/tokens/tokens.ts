@@ -1,9 +1,9 @@
 /**
- * Counting tokens, without paying for it twice.
+ * Counts tokens, without counting twice.
  *
- * A count never exceeds the number of UTF-8 bytes (each token stands for at least one), so a body
- * whose bytes fit needs no count at all; and messages repeat from request to request, so counts are
- * remembered by digest.
+ * A count never exceeds the number of UTF-8 bytes, since each token has at least one. So a body
+ * whose bytes fit the budget is not counted. Messages repeat from request to request, so counts are
+ * cached by digest.
  */
 import { cutAfter } from '../../lib/characters.ts';
 import { type Bound, type Cache, Lru } from '../../lib/lru.ts';
@@ -12,7 +12,7 @@ import type { EncodingName } from '../strategy/models.ts';
 import { blocksOf } from './text-blocks.ts';
 
 /**
- * Tokens around each message, its role's one included (OpenAI cookbook, "How to count tokens with
+ * Tokens around each message, including its role (OpenAI cookbook, "How to count tokens with
  * tiktoken", §6).
  */
 export const MESSAGE_OVERHEAD = 4;
@@ -26,9 +26,8 @@ const TOOL_OVERHEAD = 7;
 const TOOLS_OVERHEAD = 12;
 
 /**
- * A run without a break costs the tokenizer the square of its length, so runs are cut to this many
- * characters. Words of natural languages are shorter; what is cut counts a few tokens too many,
- * never too few.
+ * The tokenizer is quadratic in runs without a break, so runs are cut to this many characters.
+ * Words of natural languages are shorter. A cut adds a few tokens, and never hides any.
  */
 const LONGEST_RUN = 128;
 const LONG_RUN = new RegExp(
@@ -39,48 +38,48 @@ const LONG_RUN = new RegExp(
 );
 
 /**
- * The tokenizer remembers words that it has merged. With its own limit of 100 000 it spends more on
- * moving hot words to the end of its map than on merging (measured: 1 MB of one odd word, 9 s with
- * a full cache, 0.3 s with this one).
+ * Size of the tokenizer's cache of merged words. At its own 100 000, moving hot words to the end of
+ * the map costs more than merging (measured: 1 MB of one odd word takes 9 s with a full cache, 0.3
+ * s with this one).
  */
 const MERGES_KEPT = 2_000;
 
 /**
- * So many characters are handed to the tokenizer before it forgets: each word that it remembers
- * keeps a block of them alive.
+ * Characters after which the tokenizer's cache is cleared, since each cached word keeps a block of
+ * text alive.
  */
 const REMEMBERED_CHARACTERS = 1_000_000;
 
 /**
- * Counts the tokens of a text that holds no long run.
+ * Counts the tokens of a text without long runs.
  *
- * @param owner whose text it is: words of another owner's are forgotten first
+ * @param owner of the text; another owner's words are forgotten first
  */
 export type Tokenize = (text: string, owner?: unknown) => number;
 
-/** What a counter remembers of one message, by the message's digest. */
+/** Cached counts of one message, by its digest. */
 export interface MessageTokens {
   content?: number;
   whole?: number;
 }
 
-/** The counts that a counter remembers. */
+/** The caches of a counter. */
 export interface RememberedCounts {
   readonly messages: Cache<MessageTokens>;
-  /** Of short texts, by the text; and of what has a key of its own. */
+  /** Short texts by the text itself, and other counts by their key. */
   readonly texts: Cache<number>;
 }
 
-/** In bytes: of the counts of about 40 000 messages, and of about 10 000 short texts. */
+/** Bounds in bytes: about 40 000 messages, and about 10 000 short texts. */
 export const MESSAGE_COUNTS: Bound<MessageTokens> = { bytes: 8 * 1024 * 1024, sizeOf: () => 32 };
 export const TEXT_COUNTS: Bound<number> = { bytes: 2 * 1024 * 1024 };
 
 export interface TokenCounter {
   /** Tokens of a text. */
   text(text: string): number;
-  /** Tokens of a short text that recurs, such as a marker: remembered by the text itself. */
+  /** Tokens of a short text that recurs, such as a marker; cached by the text itself. */
   marker(text: string): number;
-  /** Tokens of what the model reads, remembered under `key`, which must name it. */
+  /** Tokens of a weight, cached under `key`, which must identify it. */
   weight(key: string, weight: () => Weight): number;
   /** Tokens of a message's content alone. */
   content(message: Message): number;
@@ -91,8 +90,8 @@ export interface TokenCounter {
 const loaded = new Map<EncodingName, Promise<Tokenize>>();
 
 /**
- * Loads the tables of an encoding. They are large (1 MB compressed), so nothing loads them before a
- * count is needed.
+ * Loads the tables of an encoding. They are large (1 MB compressed), so they are loaded only when
+ * needed.
  */
 export function loadTokenize(encoding: EncodingName): Promise<Tokenize> {
   const known = loaded.get(encoding) ?? load(encoding);
@@ -106,8 +105,8 @@ async function load(encoding: EncodingName): Promise<Tokenize> {
       ? await import('gpt-tokenizer/encoding/cl100k_base')
       : await import('gpt-tokenizer/encoding/o200k_base');
   setMergeCacheSize(MERGES_KEPT);
-  // Text that spells a special token ("<|endoftext|>") is text: the API never lets a caller send
-  // the token itself.
+  // A special token's spelling ("<|endoftext|>") is ordinary text, since callers can't send the
+  // token itself through the API.
   const asText = { disallowedSpecial: new Set<string>() };
   let last: unknown;
   let characters = 0;
@@ -123,10 +122,9 @@ async function load(encoding: EncodingName): Promise<Tokenize> {
 }
 
 /**
- * A counter of one owner's texts.
+ * A counter for one owner's texts.
  *
- * @param remembered of this owner and encoding alone; by default the counter has a memory of its
- *   own
+ * @param remembered caches of this owner and encoding; by default, new ones
  * @param owner the same value for all counters of an owner
  */
 export function createTokenCounter(
@@ -163,7 +161,7 @@ export function createTokenCounter(
   };
 }
 
-/** No short text begins like this, so none is taken for a key. */
+/** Prefix of keys that are no texts; no short text begins with it. */
 const WEIGHED = '\0';
 
 function ownCounts(): RememberedCounts {
@@ -176,7 +174,7 @@ function countInBlocks(text: string, tokenize: (block: string) => number): numbe
   return tokens;
 }
 
-/** @param text so short that no run in it exhausts the stack of the expression */
+/** @param text short enough for the regular expression's stack */
 function countInRuns(text: string, tokenize: (text: string) => number): number {
   if (text.length <= LONGEST_RUN) return tokenize(text);
   let tokens = 0;
@@ -184,8 +182,7 @@ function countInRuns(text: string, tokenize: (text: string) => number): number {
   for (const run of text.matchAll(LONG_RUN)) {
     if (run.index > position) tokens += tokenize(text.slice(position, run.index));
     const end = run.index + run[0].length;
-    // A cut inside a surrogate pair would count two replacement characters: the pair stays with its
-    // first half.
+    // Don't split a surrogate pair, since each half would be counted as a replacement character.
     for (position = run.index; position < end; ) {
       const cut = Math.min(cutAfter(text, position + LONGEST_RUN), end);
       tokens += tokenize(text.slice(position, cut));
@@ -195,12 +192,12 @@ function countInRuns(text: string, tokenize: (text: string) => number): number {
   return position < text.length ? tokens + tokenize(text.slice(position)) : tokens;
 }
 
-/** The tools of a request, as far as they are counted. */
+/** A request's tools, for counting. */
 export interface Tools {
   readonly count: number;
   /** Length of their JSON in bytes. */
   readonly bytes: number;
-  /** Names exactly these definitions. */
+  /** Hash of the definitions. */
   readonly digest: string;
   text(): string;
 }
