@@ -1,17 +1,14 @@
 /**
- * The names under which a conversation's archive knows its messages: a message has the hash of the
- * prefix that it ends, so what is edited or forked is archived beside what was there before. The
- * preamble is in no prefix hash; each message of it has a key of its own, made of the key before
- * it.
+ * Keys of a conversation's messages in its archive. A message's key is the hash of the prefix that
+ * it ends, so an edited or forked message is archived beside the original. The preamble is part of
+ * no prefix hash; each of its messages has its own key, made from the key before it.
  */
 import type { Digest } from '../edits/placeholder.ts';
 import { type Hashed, prefixHashes } from './prefix-hash.ts';
 
 export interface ArchiveKey {
   readonly key: string;
-  /**
-   * Whether whoever knows this key knows those of all messages before it, the preamble left out.
-   */
+  /** Whether the key implies the keys of all messages before it, other than the preamble. */
   readonly chained: boolean;
 }
 

@@ -1,15 +1,15 @@
 /**
- * Calls whose results did not follow at once. Their unit stays in the view while a result is still
- * to come, and until the frontier has passed the last result: a result never stands in the view
+ * Calls whose results did not follow at once. Their unit stays in the view while a result is
+ * missing, and until the frontier has passed the last result. So the view never has a result
  * without its call, nor an answered call without its result.
  *
- * Nothing leaves the view only to come back, with one exception: a further result of a call that
- * was answered, and has left, brings its call back. Nothing told that it would come, and no
- * upstream takes it alone.
+ * Nothing that leaves the view comes back, with one exception: a further result of an answered call
+ * that has left brings its call back. Nobody can know in advance that it will come, and upstreams
+ * refuse it alone.
  */
 import { type Bond, type History, messagesOf } from './history.ts';
 
-/** Messages of units before one that stay when all others leave. */
+/** Messages before a unit that stay when all others before it leave. */
 export function heldMessages(history: History, unit: number): ReadonlySet<number> {
   const held = new Set<number>();
   for (const { caller, results, open } of history.bonds) {
@@ -24,7 +24,7 @@ export function heldMessages(history: History, unit: number): ReadonlySet<number
   return held;
 }
 
-/** A bond while a replay goes on. */
+/** A bond during a replay. */
 interface GrowingBond {
   /** The last unit that it waits for. */
   last: number;
@@ -32,8 +32,8 @@ interface GrowingBond {
 }
 
 /**
- * Tokens of held units, at one request point after the other. Changes and sums cost the logarithm
- * of the number of units (a Fenwick tree); a history without bonds costs nothing.
+ * Tokens of held units at successive request points. Updates and sums take logarithmic time in the
+ * number of units (a Fenwick tree); without bonds they are free.
  */
 export class HeldTokens {
   private readonly tree: Float64Array;
@@ -43,7 +43,7 @@ export class HeldTokens {
   /** Further results, latest first. */
   private readonly toCome: { readonly unit: number; readonly message: number; readonly bond: GrowingBond }[];
 
-  /** @param tokensOf the weight of a unit, as it came */
+  /** @param tokensOf the weight of a unit as it came */
   constructor({ bonds, units }: History, tokensOf: (unit: number) => number) {
     this.tokensOf = tokensOf;
     this.tree = new Float64Array(bonds.length === 0 ? 0 : units.length + 2);
@@ -52,15 +52,12 @@ export class HeldTokens {
       .sort((a, b) => b.message - a.message);
   }
 
-  /** Whether anything can be held. */
+  /** Whether nothing can be held. */
   get isEmpty(): boolean {
     return this.tree.length === 0;
   }
 
-  /**
-   * Results among the messages before this index have come. Request points must be asked for in
-   * their order.
-   */
+  /** Adds the results before a message index. Call it for request points in order. */
   arrive(messages: number): void {
     for (let next = this.toCome.at(-1); next && next.message < messages; next = this.toCome.at(-1)) {
       this.toCome.pop();
@@ -80,7 +77,7 @@ export class HeldTokens {
     return tokens;
   }
 
-  /** A unit weighs more or less, as it stands in the view. */
+  /** Changes the weight of a unit in the view by `more` tokens. */
   weigh(unit: number, more: number): void {
     const bond = this.bondOf.get(unit);
     if (!bond) return;
@@ -88,7 +85,7 @@ export class HeldTokens {
     this.add(unit + 1, bond.last, more);
   }
 
-  /** First results are no surprise: where they are to come, the frontier has not been. */
+  /** First results are expected: the frontier does not pass their calls before they come. */
   private begin({ caller, results, open }: Bond, end: number): (typeof this.toCome)[number][] {
     const expected = results.filter(({ further }) => !further).map(({ unit }) => unit);
     const bond = { last: open ? end : Math.max(caller, ...expected), members: new Set<number>() };
@@ -105,9 +102,7 @@ export class HeldTokens {
     this.add(unit + 1, bond.last, tokens);
   }
 
-  /**
-   * A frontier from one unit to another, inclusive, has so many tokens more before it that stay.
-   */
+  /** Adds tokens that stay before any frontier between two units, inclusive. */
   private add(from: number, to: number, tokens: number): void {
     if (to < from) return;
     this.raise(from, tokens);

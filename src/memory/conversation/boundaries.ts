@@ -1,6 +1,5 @@
 /**
- * The places of one array up to which a summary may reach, each with its hash and its sequence
- * number.
+ * The boundaries of one array at which a summary may end, each with its hash and sequence number.
  */
 
 import type { Digest } from '../edits/placeholder.ts';
@@ -10,7 +9,7 @@ import { prefixHashes } from './prefix-hash.ts';
 import { type Round, roundsOf, sequenceNumbers } from './sequence.ts';
 
 /**
- * Of so many places an earlier summary is looked for, beside those where the frontier has stood.
+ * How many places are searched for an earlier summary, beside earlier positions of the frontier.
  */
 const MOST_CANDIDATES = 1_000;
 
@@ -32,9 +31,9 @@ export class Boundaries {
     return { prefixHash: this.hashes[end] ?? '', end, sequence: this.numbers[end] ?? -1 };
   }
 
-  /** The boundary that a hash names; undefined when it is of another array. */
+  /** The boundary with this hash; undefined if it belongs to another array. */
   ofHash(hash: string): Boundary | undefined {
-    // Preamble repeats the hash before it; a boundary stands behind the whole run.
+    // Preamble messages repeat the hash before them; the boundary is after the whole run.
     const end = this.hashes.lastIndexOf(hash);
     return end <= 0 ? undefined : this.at(end);
   }
@@ -49,22 +48,19 @@ export class Boundaries {
   }
 
   /**
-   * The boundaries before a message at which an earlier summary may have ended, ascending: wherever
-   * the frontier has stood, and the newest others, for summaries of another strategy.
+   * Boundaries before a message at which an earlier summary may have ended, ascending: all earlier
+   * positions of the frontier, and the newest others, for summaries of another strategy.
    *
-   * @param moves the first unit that stayed, for each move
+   * @param moves for each move, the first unit that stayed
    */
   basesBefore(end: number, moves: readonly number[]): readonly Boundary[] {
-    const stood = new Set(moves.map((unit) => this.history.units[unit]?.first));
+    const earlier = new Set(moves.map((unit) => this.history.units[unit]?.first));
     const all = this.upTo(end).slice(0, -1);
     const newest = all.length - MOST_CANDIDATES;
-    return all.filter((boundary, index) => index >= newest || stood.has(boundary.end));
+    return all.filter((boundary, index) => index >= newest || earlier.has(boundary.end));
   }
 
-  /**
-   * The boundaries behind rounds that are over, ascending; the newest ones, where there are very
-   * many.
-   */
+  /** The boundaries after finished rounds, ascending. Only the newest, if there are very many. */
   betweenRounds(): readonly Boundary[] {
     const { rounds } = this;
     return rounds

@@ -1,5 +1,5 @@
 /**
- * A view as turns of plain text, for callers who keep no `messages` array of their own
+ * A view as turns of plain text, for callers that keep no `messages` array
  * (docs/design.md#4-what-the-caller-gets, `format`).
  */
 
@@ -10,20 +10,20 @@ import { roundsOf } from './sequence.ts';
 
 export interface PlainTurn {
   readonly user: string;
-  /** Null while the turn is not answered. */
+  /** Null until the turn is answered. */
   readonly assistant: string | null;
 }
 
 export interface ConversationTurns {
-  /** The newest turns, in full. */
+  /** The newest turns in full. */
   readonly recent_turns: readonly PlainTurn[];
-  /** Turns before these that no summary covers yet. */
+  /** Earlier turns that no summary covers yet. */
   readonly pending_turns: readonly PlainTurn[];
-  /** The summary in its tags, as it stands in the view; null when there is none. */
+  /** The summary with its tags, as in the view; null without one. */
   readonly summary: string | null;
 }
 
-/** @param recent how many turns are recent at the most */
+/** @param recent the maximum of recent turns */
 export function conversationTurns(
   history: History,
   view: View | undefined,
@@ -36,7 +36,7 @@ export function conversationTurns(
     return [
       {
         user: [
-          // What is trimmed is nowhere else to be seen for a caller who keeps no array.
+          // Callers without an array can see the trimmed messages nowhere else.
           ...(view?.trim?.message === question ? [view.trim.line] : []),
           textOf(messages[question], openingTaken(view, echo, question)),
         ].join('\n\n'),
@@ -55,15 +55,14 @@ export function conversationTurns(
 }
 
 /**
- * Characters of a question's opening that are not its own: a summary, or the line for what was
- * trimmed before.
+ * Characters of a question's opening that were added: a summary, or the line for trimmed messages.
  */
 function openingTaken(view: View | undefined, echo: History['echo'], question: number): number {
   const summary = echo?.last === question ? echo.length : 0;
   return Math.max(summary, view?.trim?.message === question ? view.trim.opening : 0);
 }
 
-/** @param skipped characters of the opening that are a summary */
+/** @param skipped characters of the opening to leave out */
 function textOf(message: Message | undefined, skipped = 0): string {
   const [opening = '', ...others] = message?.content().weight.texts ?? [];
   return [opening.slice(skipped), ...others].filter(Boolean).join('\n');

@@ -1,43 +1,36 @@
 /**
  * The shape of a conversation: turns, units, and which result answers which call.
  *
- * Results are paired by position: a result belongs to the nearest earlier call of that id that has
- * no result yet. Ids repeat across turns in real traffic, so an id alone never names a call. A
- * further result of a call goes with the first one, if it comes in the same turn: some clients tell
- * so what a call does while it runs.
+ * Results are paired by position: a result belongs to the nearest earlier call of its id that has
+ * no result yet. Ids repeat across turns in real traffic, so an id alone is not enough. Further
+ * results of a call in the same turn go with the first one; some clients report a running call's
+ * progress so.
  */
 import type { Message, ToolCall } from './message.ts';
 import type { Echo } from './session-summary.ts';
 
 /**
- * What may not be split: one user message, or one assistant message with the results of its calls.
- * A summary that came back with its shadow line is one too, and no turn. A result that comes after
- * the model was asked again is a unit of its own (`late`), so that the units before it stay as they
- * were when that request was made; a bond says that it belongs to its call.
+ * The smallest part that is never split: one user message, or one assistant message with the
+ * results of its calls. A summary that comes back with its shadow line is a unit too, but no turn.
+ * A result that comes after the model was asked again is its own unit (`late`), so that earlier
+ * units stay as they were in that request; a bond links it to its call.
  */
 export interface Unit {
   readonly kind: 'user' | 'assistant' | 'late' | 'orphan' | 'summary';
   /** Index of the first message. */
   readonly first: number;
-  /**
-   * Index of the last message, inclusive. Preamble messages may stand between the two; they belong
-   * to no unit.
-   */
+  /** Index of the last message, inclusive. Preamble messages in between belong to no unit. */
   readonly last: number;
-  /** The tool outputs of an assistant unit, or of a late one. */
+  /** The tool outputs of an assistant or late unit. */
   readonly outputs: readonly Output[];
-  /**
-   * Whether the assistant message calls tools, by `tool_calls` or by a text observation that
-   * answers it.
-   */
+  /** Whether the assistant message calls tools, or a text observation answers it. */
   readonly step: boolean;
-  /** How many of its calls have no result. */
+  /** The number of calls without a result. */
   readonly unanswered: number;
 }
 
 /**
- * A unit with calls whose results did not all follow at once. It leaves the view together with all
- * of them, or not at all.
+ * A unit with late or missing results. It leaves the view together with all of them, or not at all.
  */
 export interface Bond {
   /** The index of that unit. */
@@ -52,47 +45,45 @@ export interface LateResult {
   /** The index of its unit. */
   readonly unit: number;
   readonly message: number;
-  /** Whether its call already had a result, so that nothing told that another one would come. */
+  /** Whether its call already had a result, so that this one was not expected. */
   readonly further: boolean;
 }
 
-/** A tool output and the call that it answers; a text observation answers no call by id. */
+/** A tool output and its call. A text observation has none. */
 export interface Output {
   readonly message: number;
   readonly call?: ToolCall;
 }
 
-/** A place where a request was or is made: the array up to `messages`, exclusive. */
+/** Where a request was or is made: the array up to `messages`, exclusive. */
 export interface RequestPoint {
   readonly messages: number;
-  /** How many units begin before it. */
+  /** The number of units that begin before it. */
   readonly units: number;
-  /** How many turns begin before it. */
+  /** The number of turns that begin before it. */
   readonly turns: number;
 }
 
 export interface History {
   readonly messages: readonly Message[];
   readonly units: readonly Unit[];
-  /**
-   * For each turn, the index of its user unit. Units before the first of them belong to no turn.
-   */
+  /** The index of each turn's user unit. Units before the first one belong to no turn. */
   readonly turns: readonly number[];
   /** The summary that the caller has sent back. */
   readonly echo: Echo | undefined;
-  /** Ascending; none in a conversation whose results follow their calls. */
+  /** Ascending. Empty if all results directly follow their calls. */
   readonly bonds: readonly Bond[];
   /** Ascending; the last one is the array's end. */
   readonly requestPoints: readonly RequestPoint[];
 }
 
-/** The name that stands in a marker for the tool behind a text observation. */
+/** The tool name in markers of text observations. */
 export const TEXT_OBSERVATION = 'text_observation';
 
 const OBSERVATION_MARKER = `⟦removed: tool output for ${TEXT_OBSERVATION} (`;
 
 interface OpenUnit {
-  /** The unit that has taken this one in, if one has. */
+  /** The unit that this one was merged into. */
   within?: OpenUnit;
   kind: Unit['kind'];
   first: number;
@@ -100,7 +91,7 @@ interface OpenUnit {
   outputs: Output[];
   step: boolean;
   unanswered: number;
-  /** Its late results, and of a late unit the unit that calls. */
+  /** Its late results; for a late unit, the unit with the call. */
   late?: { readonly unit: OpenUnit; readonly message: number; readonly further: boolean }[];
   caller?: OpenUnit;
 }
@@ -129,21 +120,21 @@ export function readHistory(
   return { messages, units, turns, echo, bonds: bondsOf(units), requestPoints };
 }
 
-/** Takes one message after the other. */
+/** Reads one message after the other. */
 class Reader {
   readonly units: OpenUnit[] = [];
-  /** The assistant messages that follow a user or tool message. */
+  /** Assistant messages that follow a user or tool message. */
   readonly asks: number[] = [];
   private readonly prefixes: readonly string[];
   private spoke: Message['role'] | undefined;
   /**
-   * Units that begin before this message are closed: the model was asked about them, or a late
-   * result is bound to one of them.
+   * Units that begin before this message are closed: the model has been asked about them, or a late
+   * result is bound to one.
    */
   private closed = -1;
-  /** Unanswered calls by id, nearest last: popping is pairing by position. */
+  /** Unanswered calls by id, the nearest last, so that `pop` pairs by position. */
   private readonly waiting = new Map<string, { unit: OpenUnit; call: ToolCall }[]>();
-  /** Where the calls of this turn are that have a result, by id. */
+  /** The units of answered calls in this turn, by id. */
   private readonly answered = new Map<string, OpenUnit>();
 
   constructor(prefixes: readonly string[]) {
@@ -165,7 +156,7 @@ class Reader {
     }
     const unit = openUnit('assistant', index, message.calls.length);
     this.units.push(unit);
-    // Calls of one message are answered in their order, so the first one is to be popped first.
+    // Calls of one message are answered in order, so the first one must be popped first.
     for (const call of message.calls.toReversed()) {
       const same = this.waiting.get(call.id);
       if (same) same.push({ unit, call });
@@ -191,8 +182,8 @@ class Reader {
   }
 
   /**
-   * The unit of a result. What one answer has called, and all between these calls and their
-   * results, is one unit.
+   * The unit of a result. All calls of one answer, their results and everything in between are one
+   * unit.
    */
   private unitFor(caller: OpenUnit, message: number, further: boolean): OpenUnit {
     const last = this.units.at(-1);
@@ -220,7 +211,7 @@ class Reader {
   }
 }
 
-/** The units that wait for results, or whose results came late. */
+/** The units with late or missing results. */
 function bondsOf(units: readonly OpenUnit[]): Bond[] {
   const indices = new Map<OpenUnit, number>();
   for (const [index, unit] of units.entries()) if (unit.kind === 'late') indices.set(unit, index);
@@ -231,12 +222,12 @@ function bondsOf(units: readonly OpenUnit[]): Bond[] {
   });
 }
 
-/** Whether a message is the shadow line of an echo, or the summary that answers it. */
+/** Whether a message is an echo's shadow line or the summary after it. */
 function isEchoPair(echo: Echo | undefined, index: number): boolean {
   return echo !== undefined && echo.first !== echo.last && index >= echo.first && index <= echo.last;
 }
 
-/** The messages of a unit; preamble messages that stand among them are not of it. */
+/** The messages of a unit, without preamble messages among them. */
 export function messagesOf(history: History, unit: Unit): number[] {
   const indices: number[] = [];
   for (let index = unit.first; index <= unit.last; index++)
@@ -248,7 +239,7 @@ function openUnit(kind: Unit['kind'], index: number, calls: number): OpenUnit {
   return { kind, first: index, last: index, outputs: [], step: calls > 0, unanswered: calls };
 }
 
-/** Makes one unit of the last units, from one of them on. */
+/** Merges all units after one into it. */
 function closeOver(units: OpenUnit[], unit: OpenUnit): OpenUnit {
   while (units.at(-1) !== unit) {
     const swallowed = units.pop();
@@ -274,7 +265,7 @@ function isObservation(message: Message, prefixes: readonly string[]): boolean {
   return text.startsWith(OBSERVATION_MARKER) || prefixes.some((prefix) => text.startsWith(prefix));
 }
 
-/** The places where a request was or is made. @param ends ascending */
+/** The points at which a request was or is made. @param ends ascending */
 function pointsAt(ends: readonly number[], units: readonly Unit[], turns: readonly number[]): RequestPoint[] {
   let unit = 0;
   let turn = 0;

@@ -1,7 +1,7 @@
 /**
- * The hash chain of a conversation: each message's hash holds the one before it, so a hash names
- * exactly the messages up to it. A summary is kept under such a hash, and so can't be applied to an
- * array that was edited or forked before that place (docs/design.md#7-storage).
+ * The hash chain of a conversation. Each message's hash includes the one before it, so a hash
+ * identifies all messages up to it. Summaries are stored under such a hash, and so never apply to
+ * an array that was edited or forked earlier (docs/design.md#7-storage).
  *
  * The preamble is left out: a date in it must not break the chain.
  */
@@ -9,10 +9,10 @@
 import type { Digest } from '../edits/placeholder.ts';
 import type { Message } from './message.ts';
 
-/** What of a message is in its hash. */
+/** The parts of a message that are hashed. */
 export type Hashed = Pick<Message, 'role' | 'identity'>;
 
-/** `hashes[i]` names the messages before `i`; the first one is empty. */
+/** `hashes[i]` is the hash of the messages before `i`; the first is empty. */
 export function prefixHashes(messages: readonly Hashed[], digest: Digest): readonly string[] {
   const hashes = [''];
   for (const message of messages) hashes.push(nextHash(hashes.at(-1) ?? '', message, digest));
@@ -23,7 +23,7 @@ function nextHash(before: string, message: Hashed, digest: Digest): string {
   return message.role === 'preamble' ? before : chained(before, message.identity, digest);
 }
 
-/** The hash behind one more message. @param identity of that message (see `Message.identity`) */
+/** The hash after one more message. @param identity of that message (see `Message.identity`) */
 export function chained(before: string, identity: string, digest: Digest): string {
   return digest(`${before} ${identity}`);
 }

@@ -1,18 +1,17 @@
 /**
  * Rounds and sequence numbers (docs/design.md#8-summaries). Round r has two numbers: 2(r−1) for its
- * user message and 2(r−1)+1 for the assistant message that closes it. Tool steps have none: they
+ * user message and 2(r−1)+1 for the assistant message that closes it. Tool steps have none; they
  * belong to their round.
  */
 import type { History } from './history.ts';
 
 export interface Round {
   /**
-   * Its messages: `[first, end)`. Whatever stands before the first user message belongs to the
-   * first round.
+   * Its messages: `[first, end)`. Messages before the first user message belong to the first round.
    */
   readonly first: number;
   readonly end: number;
-  /** The message that closes it, when the assistant has answered. */
+  /** The message that closes it, once the assistant has answered. */
   readonly answer: number | undefined;
 }
 
@@ -26,30 +25,27 @@ export function roundsOf(history: History): readonly Round[] {
   });
 }
 
-/** `numbers[i]`: the last sequence number among the messages before `i`; -1 when there is none. */
+/** `numbers[i]`: the last sequence number among the messages before `i`; -1 without one. */
 export function sequenceNumbers(history: History, rounds: readonly Round[]): Int32Array {
   const numbers = new Int32Array(history.messages.length + 1).fill(-1);
   for (const [index, unit] of history.turns.entries()) {
     const asked = history.units[unit]?.first ?? 0;
     const { end = 0, answer } = rounds[index] ?? {};
     numbers.fill(2 * index, asked + 1, end + 1);
-    // A round that another one follows is over, answered or not.
+    // A round with another one after it is over, answered or not.
     if (answer !== undefined) numbers.fill(2 * index + 1, answer + 1, end + 1);
     else if (index < rounds.length - 1) numbers.fill(2 * index + 1, end, end + 1);
   }
   return numbers;
 }
 
-/** Where a rolling window over the numbers up to `end` starts: always at a user message. */
+/** The start of a rolling window that ends at number `end`; always a user message. */
 export function windowStart(end: number, size: number): number {
   const start = Math.max(0, end - size + 1);
   return start % 2 === 1 ? start + 1 : start;
 }
 
-/**
- * The last assistant message without calls; one that is followed by more steps did not close the
- * round.
- */
+/** The closing message: the last one, if it is an assistant message without calls. */
 function answerIn(history: History, first: number, end: number): number | undefined {
   for (let index = end - 1; index >= first; index--) {
     const message = history.messages[index];

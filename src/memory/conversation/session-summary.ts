@@ -1,18 +1,17 @@
 /**
- * A summary as it stands in the view (docs/design.md#summary-in-the-view), and how one that comes
- * back in the caller's array is recognised.
+ * A summary as it stands in the view (docs/design.md#summary-in-the-view), and how to recognise one
+ * that the caller sends back.
  *
  *     user       Please recall what has happened …                       ← the shadow line
  *     assistant  <session_summary ref="ref_…" covers="0-41">…</session_summary>
  *
- * Where the tail begins inside a turn, the user message that is being worked on opens with the
- * summary instead.
+ * If the tail begins inside a turn, the user message of that turn opens with the summary instead.
  */
 
 import type { RefNamer } from '../edits/placeholder.ts';
 import type { Message } from './message.ts';
 
-/** What the user is made to ask, so that the summary is an answer and the roles alternate. */
+/** Makes the summary an answer, so that the roles alternate. */
 export const SHADOW_LINE = 'Please recall what has happened in our conversation so far.';
 
 const BLOCK =
@@ -21,7 +20,7 @@ const BLOCK =
 /**
  * The block around a summary's text.
  *
- * @param covers the first and the last message that it stands for
+ * @param covers index of the first and the last message it covers
  */
 export function writeBlock(text: string, ref: string | undefined, covers: readonly [number, number]): string {
   const name = ref === undefined ? '' : ` ref="${ref}"`;
@@ -30,24 +29,21 @@ export function writeBlock(text: string, ref: string | undefined, covers: readon
 
 /** A summary that the caller sends back. */
 export interface Echo {
-  /** The messages that hold it: one, or the shadow line and its answer. */
+  /** Its messages: one, or the shadow line and the answer. */
   readonly first: number;
   readonly last: number;
   readonly text: string;
   readonly ref: string;
-  /**
-   * How many characters of the last message's opening are the summary; what follows is the
-   * caller's.
-   */
+  /** Characters of the last message's opening that are the summary; the rest is the caller's. */
   readonly length: number;
 }
 
-/** An echo that has been counted. */
+/** An echo with its token count. */
 export type CountedEcho = Echo & { readonly tokens: number };
 
 /**
- * Finds a summary directly after the preamble, or behind nothing but user messages, which a
- * compaction item leaves before it. Its ref proves that Precis wrote it for this tenant.
+ * Finds a summary directly after the preamble, or after user messages alone, which a compaction
+ * keeps before it. The ref proves that Precis wrote it for this tenant.
  */
 export function findEcho(messages: readonly Message[], refs: RefNamer | undefined): Echo | undefined {
   if (!refs) return undefined;
@@ -68,7 +64,7 @@ function echoAt(messages: readonly Message[], first: number, refs: RefNamer): Ec
   const answer = messages[first + 1];
   if (answer?.role !== 'assistant' || answer.calls.length > 0) return undefined;
   const text = answer.opening();
-  // Whatever else one of the two says is the caller's own.
+  // Extra text in either message is the caller's own, so this is no echo.
   if (message.content().text !== opening || answer.content().text !== text) return undefined;
   const echo = parseBlock(text, first, first + 1, refs);
   return echo?.length === text.length ? echo : undefined;
