@@ -1,15 +1,10 @@
 /**
- * Literals: the parts of a text that can't be guessed again once they are gone. Ids, paths, URLs,
- * hashes, amounts, names of symbols. Found by their form alone, so that the same text always yields
- * the same list.
- *
- * A text is cut into words first, by one pass that never goes back; only short words are then tried
- * against the forms. A single expression for all forms would take the square of a long run's
- * length.
+ * The literals of previews: how much each tells, and which tell most.
  *
  * A text of 16 MB holds millions of them, so none of these functions keeps more than a bounded
  * number.
  */
+import { type LiteralRules, scanLiterals } from './literal-scanner.ts';
 
 export interface Literal {
   readonly text: string;
@@ -47,55 +42,24 @@ const FORMS: readonly (readonly [weight: number, form: RegExp])[] = [
   [SYMBOL, /^[A-Za-z][a-z\d]*(?:[A-Z]+[a-z\d]+)+$/], // camelCase
 ];
 
-/**
- * A URL; what is no word: an escape in a JSON string inside a text, and the name that closes an
- * element; or a run without white space, quotes and brackets.
- */
-const WORD =
-  /https?:\/\/[^\s"'<>`()[\]{}\\|“”‘’«»│]+|\\+(?:u[\dA-Fa-f]{4}|[nrt])?|<\/[\w:.-]*|[^\s"'<>`()[\]{}\\;|=“”‘’«»│]+/g;
-
-/** What every form has, and few words: the others need not be tried. */
-const TELLING = /[\d/_.:#@]|[A-Za-z][A-Z]/;
-
-/** Words that a comma does not part. */
-const WITH_COMMA = /^[a-z][a-z\d+.-]{1,15}:\/\/|^[$€£¥]?\d{1,3}(?:,\d{2,3})+(?:\.\d+)?%?$/i;
-
-/**
- * What a search writes before the line that it has found: its number; or its file, with or without
- * the number.
- */
-const NUMBER_BEFORE = /^\d{1,6}:(?=\D)/;
-const FILE_BEFORE = /^([^:]*[./][^:]*:\d+(?::\d+)?)[:-]\D|^([^:]*\/[^:/]*\.\w{1,8}):\D/;
-
-const PUNCTUATION = '.,:;-!?*+';
-const SHORTEST = 4;
-const LONGEST = 120;
-
-/** So many words are remembered, so that few are tried twice. */
-const REMEMBERED_WORDS = 20_000;
+/** The literals of a preview. */
+const PREVIEW_LITERALS: LiteralRules<number> = {
+  word: /https?:\/\/[^\s"'<>`()[\]{}\\|“”‘’«»│]+|\\+(?:u[\dA-Fa-f]{4}|[nrt])?|<\/[\w:.-]*|[^\s"'<>`()[\]{}\\;|=“”‘’«»│]+/g,
+  telling: /[\d/_.:#@]|[A-Za-z][A-Z]/,
+  withComma:
+    /^[,:;\-!?*+]*(?:[a-z][a-z\d+.-]{1,15}:\/\/|[$€£¥]?\d{1,3}(?:,\d{2,3})+(?:\.\d+)?%?[.,:;\-!?*+]*$)/i,
+  punctuation: '.,:;-!?*+',
+  partsMatches: true,
+  longest: 120,
+  forms: FORMS,
+};
 
 /**
  * The literals of a text, in the order in which they stand there. One that stands there again may
  * come again, where many thousand other words stand between the two. Linear in the text's length.
  */
 export function* literalsIn(text: string): Generator<Literal> {
-  const seen = new Set<string>();
-  const remember = (word: string): void => {
-    if (seen.size >= REMEMBERED_WORDS) seen.clear();
-    seen.add(word);
-  };
-  for (const [word] of text.matchAll(WORD)) {
-    if (word.length < SHORTEST || seen.has(word)) continue;
-    remember(word);
-    if (!TELLING.test(word)) continue;
-    for (const part of partsOf(word)) {
-      if (part.length < SHORTEST || part.length > LONGEST) continue;
-      if (part !== word && seen.has(part)) continue;
-      remember(part);
-      const weight = weightOf(part);
-      if (weight !== undefined) yield { text: part, weight };
-    }
-  }
+  for (const { value, form } of scanLiterals(text, PREVIEW_LITERALS)) yield { text: value, weight: form };
 }
 
 /**
@@ -146,39 +110,4 @@ function bestFor(literals: Iterable<Literal>, most: number): Literal[] {
   }
   if (held.size > most) prune();
   return [...held.values()].map(({ literal }) => literal);
-}
-
-function weightOf(word: string): number | undefined {
-  for (const [weight, form] of FORMS) if (form.test(word)) return weight;
-  return undefined;
-}
-
-/** A comma parts words, unless it stands in a number or a URL. */
-function* partsOf(word: string): Generator<string> {
-  const whole = trimmed(word.replace(NUMBER_BEFORE, ''));
-  const start = whole.slice(0, LONGEST);
-  const file = FILE_BEFORE.exec(start);
-  if (file) {
-    yield file[1] ?? file[2] ?? '';
-    return;
-  }
-  if (!whole.includes(',') || WITH_COMMA.test(start)) {
-    yield whole;
-    return;
-  }
-  // One after another: a table without white space is a single word.
-  for (let from = 0; from <= whole.length; ) {
-    const comma = whole.indexOf(',', from);
-    const to = comma < 0 ? whole.length : comma;
-    yield trimmed(whole.slice(from, to));
-    from = to + 1;
-  }
-}
-
-function trimmed(word: string): string {
-  let start = 0;
-  let end = word.length;
-  while (end > start && PUNCTUATION.includes(word[end - 1] ?? '')) end--;
-  while (start < end && PUNCTUATION.includes(word[start] ?? '') && word[start] !== '.') start++;
-  return word.slice(start, end);
 }

@@ -6,12 +6,10 @@
  *
  * ## Ledger ORD-4711, src/pay/charge.ts, total=41, https://shop.test/o/7
  * - from 12: search ×4, get_order; refs ref_…
- *
- * Texts are cut into words by one pass that never goes back, and only short words are tried against
- * the forms.
  */
 
 import type { Entry } from '../../memory/conversation/passage.ts';
+import { type LiteralRules, type ScannedLiteral, scanLiterals } from '../../memory/edits/literal-scanner.ts';
 import { mostFitting } from '../../memory/tokens/fitting.ts';
 import type { TokenCounter } from '../../memory/tokens/tokens.ts';
 import { LEDGER_HEADING, neutralize } from './headings.ts';
@@ -99,15 +97,18 @@ const FORMS: readonly (readonly [Form, RegExp])[] = [
 ];
 
 /**
- * A URL, what a JSON string inside a text escapes, or a run without white space, quotes and
- * brackets.
+ * The literals of a ledger. The weights below were fitted to words that are cut in this way, which
+ * knows fewer quotes and escapes than previews do, and no matches of a search.
  */
-const WORD = /https?:\/\/[^\s"'<>`()[\]{}\\]+|\\+[nrt]?|<\/|[^\s"'<>`()[\]{}\\;|=]+/g;
-/** What makes a word worth trying. */
-const TELLING = /[\d/_.:#@]|[a-z][A-Z]/;
-const PUNCTUATION = '.,:;-!?*+~';
-const SHORTEST = 4;
-const LONGEST = 160;
+const LEDGER_LITERALS: LiteralRules<Form> = {
+  word: /https?:\/\/[^\s"'<>`()[\]{}\\]+|\\+[nrt]?|<\/[^\s"'<>`()[\]{}\\;|=]*|[^\s"'<>`()[\]{}\\;|=]+/g,
+  telling: /[\d/_.:#@]|[a-z][A-Z]/,
+  withComma: /^[$€£¥]?\d|:\/\//,
+  punctuation: '.,:;-!?*+~',
+  partsMatches: false,
+  longest: 160,
+  forms: FORMS,
+};
 
 /** A name, a sign, a number: `total=41`, `"port": 8080`. */
 const NAMED =
@@ -171,35 +172,17 @@ function collectCandidates(entries: readonly Entry[], priorLines: readonly strin
   return [...candidates.values()];
 }
 
-interface Word {
-  readonly value: string;
-  readonly form: Form;
-}
+type Word = ScannedLiteral<Form>;
 
-/**
- * The distinct literals of a text; of one with more distinct words than are weighed, those of its
- * beginning.
- */
+/** The distinct literals of a text; of one with more than are weighed, those of its beginning. */
 function wordsOf(text: string): Word[] {
   const seen = new Set<string>();
   const found: Word[] = [];
-  let closing = false;
-  for (const [word] of text.matchAll(WORD)) {
-    if (seen.size >= MOST_CANDIDATES) break;
-    // `</name` closes an element: no path.
-    const afterTag = closing;
-    closing = word === '</';
-    if (afterTag || word.length < SHORTEST || seen.has(word)) continue;
-    seen.add(word);
-    if (!TELLING.test(word)) continue;
-    for (const part of partsOf(word)) {
-      const value = trimmed(part);
-      if (value !== word && seen.has(value)) continue;
-      if (value.length < SHORTEST || value.length > LONGEST) continue;
-      seen.add(value);
-      const form = formOf(value);
-      if (form) found.push({ value, form });
-    }
+  for (const literal of scanLiterals(text, LEDGER_LITERALS)) {
+    if (found.length >= MOST_CANDIDATES) break;
+    if (seen.has(literal.value)) continue;
+    seen.add(literal.value);
+    found.push(literal);
   }
   for (const [, name = '', digits = ''] of text.matchAll(NAMED)) {
     if (found.length >= MOST_CANDIDATES) break;
@@ -209,25 +192,6 @@ function wordsOf(text: string): Word[] {
     found.push({ value, form: 'named' });
   }
   return found;
-}
-
-function formOf(value: string): Form | undefined {
-  for (const [form, expression] of FORMS) if (expression.test(value)) return form;
-  return undefined;
-}
-
-/** A comma parts words, unless it stands in a number or a URL. */
-function partsOf(word: string): string[] {
-  return !word.includes(',') || /^[$€£¥]?\d|:\/\//.test(word) ? [word] : word.split(',', MOST_CANDIDATES);
-}
-
-function trimmed(word: string): string {
-  let start = 0;
-  let end = word.length;
-  while (end > start && PUNCTUATION.includes(word[end - 1] ?? '')) end--;
-  while (start < end && PUNCTUATION.includes(word[start] ?? '') && word[start] !== '.' && word[start] !== '~')
-    start++;
-  return word.slice(start, end);
 }
 
 /**
