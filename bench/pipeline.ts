@@ -10,7 +10,6 @@ import { outlineOf, planView } from '../src/memory/plan/plan-view.ts';
 import { render } from '../src/memory/plan/view.ts';
 import {
   edits,
-  isReplayed,
   type MemoryStrategy,
   type MemoryStrategyRequest,
   parseStrategy,
@@ -55,15 +54,11 @@ export function viewBytes(
   const request = read.value;
   if (!edits(strategy)) return writeChatRequest(request, undefined);
   if (!isolate) throw new Error(`mode ${strategy.mode} counts tokens`);
-  if (!isReplayed(strategy)) throw new Error('rolling memory needs a conversation');
 
   const { refs } = isolate.tenant;
   const retrieval = retrieves(strategy, request.hasTools);
   const outline = outlineOf(strategy, request, refs, { retrieval });
   if (!mayAct(strategy, outline, request.tools?.bytes ?? 0)) return writeChatRequest(request, undefined);
   const planned = planView(strategy, outline, request.tools, { ...isolate, refs, digest: sha256Hex });
-  return writeChatRequest(
-    request,
-    render(planned, () => true),
-  );
+  return writeChatRequest(request, render(planned, { isWritten: () => true }, isolate.counter));
 }

@@ -5,7 +5,7 @@
  */
 import type { Plan } from '../src/memory/plan/plan.ts';
 import { outlineOf, planView } from '../src/memory/plan/plan-view.ts';
-import type { ReplayedStrategy } from '../src/memory/strategy/strategy.ts';
+import type { EditingStrategy } from '../src/memory/strategy/strategy.ts';
 import type { ChatRequest } from '../src/protocol/chat/request.ts';
 import { transcriptOf } from '../src/summary/kept-transcript.ts';
 import { writeDigest } from '../src/summary/text/digest.ts';
@@ -33,7 +33,7 @@ const CACHED_SHARE = 0.1;
  * @param retrieval whether the model can fetch what a ref names
  */
 export function planOf(
-  strategy: ReplayedStrategy,
+  strategy: EditingStrategy,
   { messages, model, tools }: Pick<ChatRequest, 'messages' | 'model' | 'tools'>,
   end: number,
   isolate: Isolate,

@@ -11,7 +11,7 @@
 import { parseArgs } from 'node:util';
 import { readHistory } from '../src/memory/conversation/history.ts';
 import type { Plan } from '../src/memory/plan/plan.ts';
-import { render, type ShownSummary, shownIn } from '../src/memory/plan/view.ts';
+import { render } from '../src/memory/plan/view.ts';
 import type { SummarizeStrategy } from '../src/memory/strategy/strategy.ts';
 import { tokenSums } from '../src/memory/tokens/sums.ts';
 import { loadTokenize, toolTokens } from '../src/memory/tokens/tokens.ts';
@@ -127,11 +127,10 @@ function seen(
   messages: number,
 ): { texts: string; verbatim: string; ref: string | undefined } {
   const request = requestOf(trace, messages);
-  const shown: ShownSummary | undefined = rolled && planned.prefix && shownIn(planned, rolled, counter);
-  const view = render(planned, () => true, shown);
+  const view = render(planned, { isWritten: () => true, summary: rolled }, counter);
   const sent = JSON.parse(new TextDecoder().decode(writeChatRequest(request, view)));
   const kept = trace.messages.slice(0, messages).filter((_, index) => !view.dropped.has(index));
-  return { texts: textsOf(sent.messages), verbatim: textsOf(kept), ref: shown && rolled?.ref };
+  return { texts: textsOf(sent.messages), verbatim: textsOf(kept), ref: view.summary && rolled?.ref };
 }
 
 function figuresOf({ file, rollUps, values }: Outcome) {

@@ -1,5 +1,5 @@
 /** The policies that are compared. */
-import { isReplayed, parseStrategy } from '../../src/memory/strategy/strategy.ts';
+import { edits, parseStrategy, recalls } from '../../src/memory/strategy/strategy.ts';
 import type { Isolate } from '../pipeline.ts';
 import { clearToolUses } from './peers/clear-tool-uses.ts';
 import { keepLast } from './peers/keep-last.ts';
@@ -65,7 +65,7 @@ function readSetting({ name, strategy, retrieval }: Setting, isolate: Isolate): 
   const parsed = parseStrategy(strategy);
   if (!parsed.ok) return `'${name}' is left out: ${parsed.reason.message}`;
   const { value } = parsed;
-  if (!isReplayed(value))
+  if (!edits(value) || recalls(value))
     return `'${name}' is left out: mode ${value.mode} is not found by replaying an array.`;
   return precis(name, value, retrieval, isolate);
 }

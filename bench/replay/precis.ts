@@ -5,8 +5,8 @@
 
 import type { Removal } from '../../src/memory/edits/removal.ts';
 import type { Plan } from '../../src/memory/plan/plan.ts';
-import { type View as RenderedView, render, shownIn } from '../../src/memory/plan/view.ts';
-import type { ReplayedStrategy } from '../../src/memory/strategy/strategy.ts';
+import { type View as RenderedView, render } from '../../src/memory/plan/view.ts';
+import type { EditingStrategy } from '../../src/memory/strategy/strategy.ts';
 import { writeChatRequest } from '../../src/protocol/chat/request.ts';
 import { summaryMessages } from '../../src/protocol/chat/summary.ts';
 import { trimmedTranscript } from '../../src/summary/text/trimmed-transcript.ts';
@@ -27,7 +27,7 @@ const OUTPUT_PRICE = 4;
 /** @param retrieval whether a model that has tools can fetch what a ref names */
 export function precis(
   name: string,
-  strategy: ReplayedStrategy,
+  strategy: EditingStrategy,
   retrieval: boolean,
   isolate: Isolate,
 ): Policy {
@@ -40,7 +40,7 @@ export function precis(
 
 class PrecisReplay implements Replay {
   private readonly conversation: Conversation;
-  private readonly strategy: ReplayedStrategy;
+  private readonly strategy: EditingStrategy;
   private readonly retrieval: boolean;
   private readonly isolate: Isolate;
   private readonly removed = new Map<string, Removal>();
@@ -52,7 +52,7 @@ class PrecisReplay implements Replay {
   private removals: RenderedView['removals'] = new Map();
   private compared = false;
 
-  constructor(conversation: Conversation, strategy: ReplayedStrategy, retrieval: boolean, isolate: Isolate) {
+  constructor(conversation: Conversation, strategy: EditingStrategy, retrieval: boolean, isolate: Isolate) {
     this.conversation = conversation;
     this.strategy = strategy;
     this.retrieval = retrieval && conversation.request.tools !== undefined;
@@ -69,9 +69,8 @@ class PrecisReplay implements Replay {
       planned.trimmed &&
       trimmedTranscript(history, planned.trimmed, isolate.tenant, undefined, isolate.counter);
     for (const { ref, text } of trimmed?.segments ?? []) this.transcripts.set(ref, text());
-    const prefix = trimmed ? planned.trimmed?.prefix : planned.prefix;
-    const shown = this.rolled && prefix && shownIn({ history, prefix }, this.rolled, isolate.counter);
-    const rendered = render(planned, () => true, shown, trimmed?.shown);
+    const words = { isWritten: () => true, summary: this.rolled, line: trimmed?.shown };
+    const rendered = render(planned, words, isolate.counter);
     const messages = this.messagesOf(rendered, count);
     // What is spliced message by message is what goes up: looked at where it is edited first, and
     // where it is edited most.

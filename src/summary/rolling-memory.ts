@@ -11,7 +11,7 @@ import type { History } from '../memory/conversation/history.ts';
 import type { Boundary, Entry } from '../memory/conversation/passage.ts';
 import { chained } from '../memory/conversation/prefix-hash.ts';
 import type { Digest } from '../memory/edits/placeholder.ts';
-import { type DueMemory, dueMemory } from '../memory/plan/rolling.ts';
+import { type DueMemory, dueMemory } from '../memory/plan/due-memory.ts';
 import { encodingOf } from '../memory/strategy/models.ts';
 import type { RollingStrategy } from '../memory/strategy/strategy.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';

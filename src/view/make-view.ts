@@ -10,8 +10,8 @@ import {
   budgetsOf,
   type EditingStrategy,
   edits,
-  isReplayed,
   keepsContents,
+  recalls,
   summarizes,
 } from '../memory/strategy/strategy.ts';
 import { toolsWith } from '../protocol/tools.ts';
@@ -64,7 +64,7 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
   const warnings = warningsOf(strategy, caller);
   if (offered === 'off') warnings.push('retrieval_off');
   const allTools = tools ? toolsWith(request.tools, tools.definitions) : request.tools;
-  if (!options.count && !mayAct(strategy, outline, allTools?.bytes ?? 0))
+  if (!options.count && !recalls(strategy) && !mayAct(strategy, outline, allTools?.bytes ?? 0))
     return { ...untouched(...warnings), tools };
 
   const prepared: Prepared = {
@@ -76,9 +76,9 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
     counting: () => scope.learned.counting(model),
     allTools,
   };
-  const made = isReplayed(strategy)
-    ? await replayedView(strategy, prepared)
-    : await rollingView(strategy, prepared);
+  const made = recalls(strategy)
+    ? await rollingView(strategy, prepared)
+    : await replayedView(strategy, prepared);
   return { ...made, tools, report: { ...withLimit(made.report, outline.limit), mode } };
 }
 

@@ -7,7 +7,7 @@ import { Boundaries } from '../memory/conversation/boundaries.ts';
 import type { SummarizedPrefix } from '../memory/edits/summarize.ts';
 import type { Plan } from '../memory/plan/plan.ts';
 import type { ReportedSummary, Warning } from '../memory/plan/report.ts';
-import type { ShownSummary } from '../memory/plan/view.ts';
+import type { ShownSummary } from '../memory/plan/shown-summary.ts';
 import { frontierUnit } from '../memory/replay/rule.ts';
 import { encodingOf } from '../memory/strategy/models.ts';
 import type { AutoStrategy, SummarizeStrategy } from '../memory/strategy/strategy.ts';

@@ -2,10 +2,9 @@
  * The view of every mode that is planned by replay: plan, write what the view will name, serve its
  * summary, render.
  */
-import type { Plan } from '../memory/plan/plan.ts';
 import { planView } from '../memory/plan/plan-view.ts';
 import { reportOf } from '../memory/plan/report.ts';
-import { render, shownIn, type View } from '../memory/plan/view.ts';
+import { render } from '../memory/plan/view.ts';
 import { type ReplayedStrategy, summarizes } from '../memory/strategy/strategy.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import type { MadeView, Prepared } from './made-view.ts';
@@ -29,30 +28,19 @@ export async function replayedView(strategy: ReplayedStrategy, prepared: Prepare
     : undefined;
   // The summarizer reads what the model reads: it must be known before what is a placeholder.
   await storage?.write();
-  const [served, trim] = await Promise.all([
+  const [served, line] = await Promise.all([
     summary?.serve(),
     planned.trimmed && summary && keepTrimmed(planned, prepared, summary.ports()),
   ]);
-  const prefix = trim ? planned.trimmed?.prefix : planned.prefix;
-  const shown = served && prefix && shownIn({ history, prefix }, served, counter);
-  const view = render(planned, isWritten, shown, trim);
+  const view = render(planned, { isWritten, summary: served, line }, counter);
   const warnings = [...prepared.warnings, ...(summary?.warnings ?? [])];
-  const reported = served && shown && summary?.reported(served, shown);
+  const reported = served && view.summary && summary?.reported(served, view.summary);
   return {
     view,
     history,
-    report: reportOf(planned, view, chosen.source, warnings, {
-      summary: reported,
-      trimmed: trimmedIn(planned, view),
-    }),
+    report: reportOf(planned, view, chosen.source, warnings, reported),
     prepareNext: async () => {
       await Promise.all([storage?.prepareNext(), summary?.prepareNext()]);
     },
   };
-}
-
-/** How many messages a trim has taken out of the view. */
-function trimmedIn({ trimmed }: Plan, { trim, dropped }: View): number {
-  const from = trim && trimmed?.from;
-  return from === undefined ? 0 : [...dropped].filter((message) => message >= from).length;
 }

@@ -5,12 +5,10 @@
 
 import { logCaught } from '../log.ts';
 import { Boundaries } from '../memory/conversation/boundaries.ts';
+import { planView } from '../memory/plan/plan-view.ts';
 import { idleReport, reportOf, type Warning } from '../memory/plan/report.ts';
-import { planRolling } from '../memory/plan/rolling.ts';
 import { render } from '../memory/plan/view.ts';
 import type { RollingStrategy } from '../memory/strategy/strategy.ts';
-import { tokenSums } from '../memory/tokens/sums.ts';
-import { toolTokens } from '../memory/tokens/tokens.ts';
 import { answerIdentity } from '../protocol/message-names.ts';
 import { conversationOf } from '../request/conversation.ts';
 import { ApiError } from '../request/errors.ts';
@@ -72,29 +70,24 @@ class RollingRequest {
         report: idleReport(this.strategy.mode, source, this.warnings),
         remember: (answer) => this.remember(answer),
       };
-    const { counter } = await this.prepared.counting();
-    const sums = tokenSums(history, toolTokens(this.prepared.allTools, counter), counter);
-    const rolled = planRolling(
-      this.strategy,
-      history,
-      this.boundaries.rounds,
-      this.prepared.request.model,
-      sums,
-      used,
-      counter,
-      outline.limit,
-    );
-    if ('budget' in rolled)
+    const counting = await this.prepared.counting();
+    const planned = planView(this.strategy, { ...outline, memory: used }, this.prepared.allTools, {
+      ...counting,
+      refs: undefined,
+      digest: sha256Hex,
+    });
+    const { exceeded } = planned;
+    if (exceeded)
       throw new ApiError(
         'memory_budget_exceeded',
-        `Memory and verbatim messages have ${rolled.tokens} tokens, over the ${rolled.budget} that total_max_tokens and the budget leave them; raise total_max_tokens, or choose another overflow_policy than 'error'.`,
+        `Memory and verbatim messages have ${exceeded.tokens} tokens, over the ${exceeded.budget} that total_max_tokens and the budget leave them; raise total_max_tokens, or choose another overflow_policy than 'error'.`,
         'memory_strategy.total_max_tokens',
       );
-    const { shown } = rolled;
-    const view = render(rolled.plan, () => true, shown);
+    const view = render(planned, { isWritten: () => true }, counting.counter);
+    const { summary: shown } = view;
     const summary =
       shown && used && reportedSummary(used, shown.covers, this.boundaries.at(used.end).prefixHash);
-    const report = reportOf(rolled.plan, view, source, this.warnings, { summary, trimmed: rolled.trimmed });
+    const report = reportOf(planned, view, source, this.warnings, summary);
     return { view, history, report, remember: (answer) => this.remember(answer) };
   }
 

@@ -8,13 +8,14 @@ import { createContentFacts } from '../../src/memory/edits/compact.ts';
 import { createWrittenPreviews } from '../../src/memory/edits/preview.ts';
 import type { Plan } from '../../src/memory/plan/plan.ts';
 import { outlineOf, planView } from '../../src/memory/plan/plan-view.ts';
+import type { UsedMemory } from '../../src/memory/plan/planned.ts';
 import { type Report, reportOf } from '../../src/memory/plan/report.ts';
-import { render, type ShownSummary, type ShownTrim, shownIn, type View } from '../../src/memory/plan/view.ts';
+import { render, type ShownTrim, type View, type ViewWords } from '../../src/memory/plan/view.ts';
 import {
-  isReplayed,
+  type EditingStrategy,
+  edits,
   type MemoryStrategyRequest,
   parseStrategy,
-  type ReplayedStrategy,
 } from '../../src/memory/strategy/strategy.ts';
 import { createTokenCounter, loadTokenize } from '../../src/memory/tokens/tokens.ts';
 import { type ChatRequest, readChatRequest } from '../../src/protocol/chat/request.ts';
@@ -64,7 +65,9 @@ export interface ViewOptions {
   /** The price of cached input relative to fresh; that of a model which nobody knows by default. */
   readonly cachedShare?: number;
   /** Tokens that the upstream has said it takes at the most. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
+  /** The rolling memory in use. */
+  readonly memory?: UsedMemory | undefined;
 }
 
 /**
@@ -86,11 +89,11 @@ function standIn(name: string, tokens: number): string {
   return `${head}${' word'.repeat(Math.max(0, tokens - counter.marker(head)))}`;
 }
 
-export function strategyOf(input: MemoryStrategyRequest): ReplayedStrategy {
+export function strategyOf(input: MemoryStrategyRequest): EditingStrategy {
   const parsed = parseStrategy(input);
   if (!parsed.ok) throw new Error(parsed.reason.message);
   const strategy = parsed.value;
-  if (!isReplayed(strategy)) throw new Error(`mode ${strategy.mode} is not planned by replay`);
+  if (!edits(strategy)) throw new Error(`mode ${strategy.mode} edits no view`);
   return strategy;
 }
 
@@ -119,42 +122,39 @@ export function viewOfRequest<Request extends ModelRequest>(
     limit: options.limit,
     retrieval: options.retrieval ?? false,
     cachedShare: options.cachedShare ?? UNKNOWN_SHARE,
+    memory: options.memory,
   });
   const isolate = { ...counting, refs: owner?.refs, digest: sha256Hex };
   const planned = planView(strategy, outline, request.tools, isolate);
-  const trim = trimOf(planned, options);
-  const view = render(planned, options.isStored ?? (() => true), summaryOf(planned, trim, options), trim);
-  const from = view.trim && planned.trimmed?.from;
-  const trimmed = from === undefined ? 0 : [...view.dropped].filter((message) => message >= from).length;
+  const words = { isWritten: isWrittenIn(options), summary: summaryOf(planned, options) };
+  const view = render(planned, { ...words, line: trimOf(planned, options) }, counter);
   return {
     request,
     options,
     plan: planned,
     view,
-    report: reportOf(planned, view, 'request', [], { trimmed }),
+    report: reportOf(planned, view, 'request', []),
     bytes: request.write(view),
   };
 }
 
+function isWrittenIn({ isStored = () => true }: ViewOptions): (ref: string) => boolean {
+  return isStored;
+}
+
 /** The summary of a plan's prefix, as the words and the stored refs allow. */
-function summaryOf(
-  { history, ...planned }: Plan,
-  trim: ShownTrim | undefined,
-  options: ViewOptions,
-): ShownSummary | undefined {
-  const prefix = trim ? planned.trimmed?.prefix : planned.prefix;
+function summaryOf({ history, prefix }: Plan, options: ViewOptions): ViewWords['summary'] {
   if (!prefix) return undefined;
   const name = prefixHashes(history.messages, sha256Hex)[prefix.end] ?? '';
   const text = (options.words ?? asLongAsAllowed)(name, prefix.limit);
-  if (text === undefined) return undefined;
-  return shownIn({ history, prefix }, { text, ref: keptRef(`transcript:${name}`, options) }, counter);
+  return text === undefined ? undefined : { text, ref: keptRef(`transcript:${name}`, options) };
 }
 
 /** The line for what a plan trims; undefined where that is not known to be kept. */
 function trimOf({ history, trimmed }: Plan, options: ViewOptions): ShownTrim | undefined {
   if (!trimmed) return undefined;
   const { segments, shown } = trimmedTranscript(history, trimmed, ownerOf(options), undefined, counter);
-  return segments.every(({ ref }) => options.isStored?.(ref) ?? true) ? shown : undefined;
+  return segments.map(({ ref }) => ref).every(isWrittenIn(options)) ? shown : undefined;
 }
 
 function ownerOf(options: ViewOptions): typeof tenant | undefined {
@@ -164,7 +164,7 @@ function ownerOf(options: ViewOptions): typeof tenant | undefined {
 /** The ref of a text, when it is known to be written. */
 function keptRef(text: string, options: ViewOptions): string | undefined {
   const ref = ownerOf(options)?.refs.name(text, () => text);
-  return ref !== undefined && (options.isStored?.(ref) ?? true) ? ref : undefined;
+  return ref !== undefined && isWrittenIn(options)(ref) ? ref : undefined;
 }
 
 export interface ChatBody {

@@ -3,7 +3,7 @@
  * above.
  */
 import type { z } from 'zod';
-import type { PlanContext, Planned, PlanRequest } from '../plan/planned.ts';
+import type { Budgets, PlanContext, Planned, PlanRequest } from '../plan/planned.ts';
 import type { ReplayRule } from '../replay/rule.ts';
 import type { StrategyFault } from '../strategy/fields.ts';
 import type { TokenSums } from '../tokens/sums.ts';
@@ -39,6 +39,8 @@ export interface MemoryMode<Strategy, Acting = unknown> {
   verbatimTurns?(strategy: Strategy): number;
   /** Present where the view is found by replaying the array. */
   readonly replayed?: ReplayedMode<Strategy>;
+  /** Present where the view is planned around a memory, which is recalled before. */
+  readonly recalled?: RecalledMode<Strategy>;
 }
 
 /** A mode whose frontier is found by replaying the array. */
@@ -67,4 +69,24 @@ export type Tail = Pick<ReplayRule, 'keepTurns' | 'keepSteps' | 'stops'>;
 export interface ReplayRequest extends PlanRequest {
   readonly rule: ReplayRule;
   readonly sums: TokenSums;
+}
+
+/**
+ * A mode that needs storage before it can plan: its boundary is the memory that is ready. All else
+ * is a function of the array and of that memory.
+ */
+export interface RecalledMode<Strategy> {
+  plan(strategy: Strategy, request: RecallRequest, context: PlanContext): RecalledPlan;
+}
+
+/** A request whose `memory` is known: without one, none is ready. */
+export interface RecallRequest extends PlanRequest {
+  /** The strategy's, as they are without the limit that an upstream has stated. */
+  readonly budgets: Budgets;
+  readonly sums: TokenSums;
+}
+
+/** A plan within the budgets that hold for memory and verbatim messages. */
+export interface RecalledPlan extends Planned {
+  readonly budgets: Budgets;
 }

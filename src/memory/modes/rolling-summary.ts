@@ -1,11 +1,12 @@
 /**
- * `rolling_summary`: a memory of the rounds before the full zone, made in the background. Its
- * boundary is whatever memory is there, so it is planned around that (`plan/rolling.ts`) and not by
- * replay.
+ * `rolling_summary`: a memory of the rounds before the full zone, made in the background. Its view
+ * is planned around the memory that is ready (`plan/rolling.ts`), and not by replay.
  */
 import { z } from 'zod';
+import type { PlanContext } from '../plan/planned.ts';
+import { planRolling } from '../plan/rolling.ts';
 import { count, editing, seconds, summary, summaryTokens } from '../strategy/fields.ts';
-import type { MemoryMode } from './mode.ts';
+import type { MemoryMode, RecallRequest } from './mode.ts';
 
 const schema = z.strictObject({
   mode: z.literal('rolling_summary'),
@@ -36,4 +37,8 @@ export const rollingSummary = {
     include_trajectory_digest,
   ],
   verbatimTurns: ({ full_zone_turns }: RollingStrategy) => full_zone_turns,
+  recalled: {
+    plan: (strategy: RollingStrategy, request: RecallRequest, context: PlanContext) =>
+      planRolling(strategy, request, context),
+  },
 } as const satisfies MemoryMode<RollingStrategy>;

@@ -32,6 +32,8 @@ export type MemoryStrategy = { [Name in Mode]: StrategyOf<Name> }[Mode];
 export type EditingStrategy = StrategyWith<{ readonly edits: true }>;
 /** A strategy whose view is found by replaying the array. */
 export type ReplayedStrategy = StrategyWith<{ readonly replayed: unknown }>;
+/** A strategy whose view is planned around a memory. */
+export type RecallingStrategy = StrategyWith<{ readonly recalled: unknown }>;
 /** A strategy that has a model write. */
 export type SummarizingStrategy = StrategyWith<{ readonly summaryFacts: unknown }>;
 /** A strategy that may have the model fetch what was removed. */

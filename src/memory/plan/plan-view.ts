@@ -7,7 +7,7 @@ import type { Message } from '../conversation/message.ts';
 import { findEcho } from '../conversation/session-summary.ts';
 import type { RefNamer } from '../edits/placeholder.ts';
 import { cachedShare, type Price } from '../strategy/prices.ts';
-import { type EditingStrategy, type ReplayedStrategy, summarizes } from '../strategy/strategy.ts';
+import { type EditingStrategy, summarizes } from '../strategy/strategy.ts';
 import { type TokenCounter, type Tools, toolTokens } from '../tokens/tokens.ts';
 import { type Plan, type PlanContext, type PlanRequest, plan } from './plan.ts';
 
@@ -21,7 +21,7 @@ export interface ViewRequest {
 
 /** What else decides; see `PlanRequest`. */
 export type ViewOptions = Partial<
-  Pick<PlanRequest, 'force' | 'whole' | 'limit' | 'retrieval' | 'cachedShare'>
+  Pick<PlanRequest, 'force' | 'whole' | 'limit' | 'retrieval' | 'cachedShare' | 'memory'>
 >;
 
 /**
@@ -51,7 +51,7 @@ export interface ViewContext extends PlanContext {
 
 /** The plan of a request. @param tools all that go up, ours among them */
 export function planView(
-  strategy: ReplayedStrategy,
+  strategy: EditingStrategy,
   outline: PlanRequest,
   tools: Tools | undefined,
   { modelPrices = [], ...context }: ViewContext,

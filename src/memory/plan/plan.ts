@@ -12,16 +12,10 @@ import type { History } from '../conversation/history.ts';
 import type { ReplayedMode, Tail } from '../modes/mode.ts';
 import { modeOf } from '../modes/table.ts';
 import type { ReplayRule } from '../replay/rule.ts';
-import {
-  type Budgets,
-  budgetsOf,
-  type EditingStrategy,
-  frontierOf,
-  type ReplayedStrategy,
-} from '../strategy/strategy.ts';
+import { budgetsOf, type EditingStrategy, frontierOf } from '../strategy/strategy.ts';
 import { tokenSums } from '../tokens/sums.ts';
 import { ANSWER_OVERHEAD } from '../tokens/tokens.ts';
-import type { PlanContext, Planned, PlanRequest } from './planned.ts';
+import type { Budgets, PlanContext, Planned, PlanRequest } from './planned.ts';
 
 export type { PlanContext, PlanRequest } from './planned.ts';
 
@@ -39,7 +33,9 @@ export interface Plan extends Planned {
  */
 export function mayAct(strategy: EditingStrategy, request: PlanRequest, toolBytes: number): boolean {
   const { replayed } = modeOf(strategy);
-  if (request.force || !replayed) return true;
+  // Without a memory, only a limit that the upstream has stated shortens a view.
+  if (!replayed) return request.memory !== undefined || request.limit !== undefined;
+  if (request.force) return true;
   const due = Math.min(replayed.turnsDue(strategy) ?? NEVER, replayed.turnsLossy?.(strategy) ?? NEVER);
   if (request.history.turns.length >= due || replayed.mayActEarly?.(strategy, request)) return true;
   const { hard, soft, window } = budgetsWithin(strategy, request);
@@ -53,16 +49,17 @@ export function mayAct(strategy: EditingStrategy, request: PlanRequest, toolByte
 /** As a number of turns. */
 const NEVER = Number.POSITIVE_INFINITY;
 
-/**
- * Plans a request by replay. Where a mode is not replayed, its boundary is whatever memory is
- * there, and it is planned around that (see `rolling.ts`).
- */
-export function plan(strategy: ReplayedStrategy, request: PlanRequest, context: PlanContext): Plan {
-  const { replayed } = modeOf(strategy);
-  if (!replayed) throw new Error(`mode ${strategy.mode} is not replayed`);
+/** Plans a request: by replay, or around the memory that is in use. */
+export function plan(strategy: EditingStrategy, request: PlanRequest, context: PlanContext): Plan {
+  const { replayed, recalled } = modeOf(strategy);
   const { history } = request;
-  const budgets = budgetsWithin(strategy, request);
   const sums = tokenSums(history, request.toolTokens, context.counter);
+  if (recalled) {
+    const budgets = budgetsOf(strategy, request.model);
+    return { strategy, history, ...recalled.plan(strategy, { ...request, budgets, sums }, context) };
+  }
+  if (!replayed) throw new Error(`mode ${strategy.mode} has no plan`);
+  const budgets = budgetsWithin(strategy, request);
   const rule = ruleOf(strategy, replayed, budgets, request, context);
   return { strategy, history, budgets, ...replayed.plan(strategy, { ...request, rule, sums }, context) };
 }
@@ -74,8 +71,8 @@ function budgetsWithin(strategy: EditingStrategy, { model, limit }: PlanRequest)
 }
 
 function ruleOf(
-  strategy: ReplayedStrategy,
-  mode: ReplayedMode<ReplayedStrategy>,
+  strategy: EditingStrategy,
+  mode: ReplayedMode<EditingStrategy>,
   budgets: Budgets,
   request: PlanRequest,
   { refs }: PlanContext,

@@ -8,6 +8,7 @@ import type { SummarizedPrefix } from '../edits/summarize.ts';
 import type { TrimmedSpan } from '../edits/trim.ts';
 import type { Replay } from '../replay/frontier.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
+import type { ShownSummary, SummaryWords } from './shown-summary.ts';
 
 /** The request, as far as the plan sees it. */
 export interface PlanRequest {
@@ -30,6 +31,28 @@ export interface PlanRequest {
   readonly retrieval?: boolean;
   /** The price of cached input relative to fresh, in (0, 1]. */
   readonly cachedShare?: number;
+  /** The memory in use, for a mode that is planned around it. */
+  readonly memory?: UsedMemory | undefined;
+}
+
+/**
+ * A memory that stands for the beginning of a conversation. It is known before the plan: which one
+ * is ready is the one thing that the array does not tell.
+ */
+export interface UsedMemory extends SummaryWords {
+  /** The messages before this index are covered. */
+  readonly end: number;
+  /** Whether another memory was in use at the request before. */
+  readonly moved: boolean;
+}
+
+/** Budgets in tokens for a model. */
+export interface Budgets {
+  /** Over this, all phases may run. Absent if only a soft budget is set. */
+  readonly hard?: number;
+  /** Over this, only the reversible phases run. */
+  readonly soft?: number;
+  readonly window: number;
 }
 
 /** What the plan takes from its isolate: functions and memories, never state. */
@@ -43,18 +66,37 @@ export interface PlanContext {
 }
 
 /** What becomes of a request. */
-export interface Planned {
+export interface Planned extends ViewNeeds {
   readonly replay: Replay;
-  /** What becomes a placeholder, by segment: the units between two frontiers. */
-  readonly segments: readonly (readonly Removal[])[];
-  /** What the next move would make a placeholder; it may be stored ahead. */
-  readonly upcoming: readonly Removal[];
   /** Messages that leave the view, ascending. */
   readonly dropped: readonly number[];
+  /** The summary that stands for the prefix, where its text was known before the plan. */
+  readonly shown?: ShownSummary | undefined;
+  /** Present where the view is over its budget and the strategy wants that to be refused. */
+  readonly exceeded?: BudgetExceeded | undefined;
+}
+
+/** A view that its strategy wants to be refused. In tokens. */
+export interface BudgetExceeded {
+  readonly tokens: number;
+  readonly budget: number;
+}
+
+/** What a plan needs of storage: for its view, and ready for the next move. */
+export interface ViewNeeds {
+  /**
+   * Contents to be written: what becomes a placeholder, by segment, the units between two
+   * frontiers.
+   */
+  readonly segments: readonly (readonly Removal[])[];
   /** What a summary is to stand for. */
   readonly prefix?: SummarizedPrefix;
-  /** What leaves the view beside that; it stays where it is not known to be kept. */
+  /**
+   * What leaves the view beside that. It stays where its transcript is not known to be written.
+   */
   readonly trimmed?: TrimmedSpan;
+  /** What the next move would make a placeholder; it may be stored ahead. */
+  readonly upcoming: readonly Removal[];
   /**
    * What the next move would have a summary stand for, where that is known already and likely to be
    * needed.

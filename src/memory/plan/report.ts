@@ -96,13 +96,6 @@ export interface ReportedRetrieval {
   readonly response_id?: string;
 }
 
-/** What a report tells beside the plan. */
-export interface ReportExtras {
-  readonly summary?: ReportedSummary | undefined;
-  /** Messages that have left the view beside those that the summary stands for. */
-  readonly trimmed?: number;
-}
-
 export interface ReportedRef {
   readonly ref: string;
   readonly tool_name: string;
@@ -147,13 +140,17 @@ export function idleReport(mode: Mode, source: StrategySource, warnings: readonl
   };
 }
 
-/** The report of a plan and of the view that became of it. */
+/**
+ * The report of a plan and of the view that became of it.
+ *
+ * @param summary the summary in the view
+ */
 export function reportOf(
   plan: Plan,
   view: View,
   source: StrategySource,
   warnings: readonly Warning[],
-  { summary, trimmed = 0 }: ReportExtras = {},
+  summary?: ReportedSummary,
 ): Report {
   const { replay, budgets, strategy } = plan;
   const budget = budgets.hard ?? budgets.soft ?? null;
@@ -164,7 +161,7 @@ export function reportOf(
     trigger: replay.trigger,
     tokens: { before: replay.before, after: view.tokens, budget, window: budgets.window },
     frontier: { unit: frontierUnit(replay.cuts), moved: replay.moved },
-    applied_edits: appliedEdits(plan, view, summary, trimmed),
+    applied_edits: appliedEdits(plan, view, summary),
     refs: refsOf(view),
     ...(summary ? { summary } : {}),
     warnings: [
@@ -177,12 +174,7 @@ export function reportOf(
   };
 }
 
-function appliedEdits(
-  plan: Plan,
-  view: View,
-  summary: ReportedSummary | undefined,
-  trimmed: number,
-): AppliedEdit[] {
+function appliedEdits(plan: Plan, view: View, summary: ReportedSummary | undefined): AppliedEdit[] {
   const removals = [...view.removals.values()].flat();
   const edits = [
     ...dropIns('offload', removals, ['offloaded']),
@@ -191,7 +183,7 @@ function appliedEdits(
   ];
   if (view.dropped.size === 0) return edits;
   const cleared_tokens = plan.replay.before - view.tokens - freedBy(removals);
-  return [...edits, ...leftOut(view, cleared_tokens, summary, trimmed)];
+  return [...edits, ...leftOut(view, cleared_tokens, summary)];
 }
 
 function freedBy(removals: readonly Removal[]): number {
@@ -223,14 +215,11 @@ function compaction(removals: readonly Removal[]): AppliedEdit[] {
   ];
 }
 
-function leftOut(
-  view: View,
-  cleared_tokens: number,
-  summary: ReportedSummary | undefined,
-  trimmed: number,
-): AppliedEdit[] {
+function leftOut(view: View, cleared_tokens: number, summary: ReportedSummary | undefined): AppliedEdit[] {
   if (view.summary) {
     const { memory_id, base_memory_id } = summary ?? {};
+    const [, last] = view.summary.covers;
+    const trimmed = [...view.dropped].filter((message) => message > last).length;
     const messages = view.dropped.size - trimmed;
     return [
       {

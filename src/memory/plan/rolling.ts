@@ -1,114 +1,67 @@
 /**
- * Rolling memory (docs/design.md#8-summaries): a summary of the rounds before the full zone, made
- * in the background, and everything after it verbatim. Which memory is there is the one thing that
- * the array does not tell; all else is a function of it.
+ * The plan of rolling memory (docs/design.md#8-summaries): a summary of the rounds before the full
+ * zone, made in the background, and everything after it verbatim. Which memory is ready is the one
+ * thing that the array does not tell; all else is a function of it.
  */
 
 import { heldMessages } from '../conversation/bonds.ts';
 import type { History } from '../conversation/history.ts';
-import type { Boundary } from '../conversation/passage.ts';
-import { type Round, windowStart } from '../conversation/sequence.ts';
+import { roundsOf } from '../conversation/sequence.ts';
 import { BLOCK_TOKENS, coveredMessages, prefixesOf, type SummarizedPrefix } from '../edits/summarize.ts';
+import type { RecalledPlan, RecallRequest } from '../modes/mode.ts';
 import type { Replay } from '../replay/frontier.ts';
-import { type Budgets, budgetsOf, type RollingStrategy } from '../strategy/strategy.ts';
 import type { TokenSums } from '../tokens/sums.ts';
 import { tokensIn, tokensOfAll } from '../tokens/sums.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
-import type { Plan } from './plan.ts';
-import { type ShownSummary, type SummaryWords, showSummary } from './view.ts';
+import type { Budgets, PlanContext } from './planned.ts';
+import { showSummary } from './shown-summary.ts';
 
-/** A memory that is due: over which sequence numbers, and up to which message. */
-export interface DueMemory {
-  readonly start: number;
-  readonly boundary: Boundary;
+/** The fields of `rolling_summary` that decide on its view. */
+export interface RollingFields {
+  readonly overflow_policy: 'truncate_oldest' | 'truncate_summary' | 'error';
+  readonly total_max_tokens: number;
+  readonly summary_max_tokens: number;
 }
 
 /**
- * The memory to be made after an answered round. `full_zone_turns: 0`: 5 → (0,5), 13 → (0,13), 15 →
- * (2,15), 19 → (6,19).
- *
- * @param over boundaries behind the rounds that are over, ascending; the last one has just been
- *   answered
- */
-export function dueMemory(strategy: RollingStrategy, over: readonly Boundary[]): DueMemory | undefined {
-  const last = over.at(-1);
-  const boundary = over.at(-1 - strategy.full_zone_turns);
-  if (!last || !boundary || last.sequence < strategy.summarize_after_seq) return undefined;
-  return { start: windowStart(boundary.sequence, strategy.rolling_window_size), boundary };
-}
-
-/** A memory in use. */
-export interface UsedMemory extends SummaryWords {
-  /** The messages before this index are covered. */
-  readonly end: number;
-  /** Whether another memory was in use at the request before. */
-  readonly moved: boolean;
-}
-
-export interface RollingPlan {
-  readonly plan: Plan;
-  /**
-   * The memory as it is shown, shortened where the budget asked for that; undefined when nothing
-   * would be shorter.
-   */
-  readonly shown: ShownSummary | undefined;
-  /** Messages of the oldest verbatim rounds that had to go. */
-  readonly trimmed: number;
-}
-
-export type BudgetExceeded = { readonly tokens: number; readonly budget: number };
-
-/**
- * Plans a request around the memory in use; without one nothing changes. Returns what exceeds the
- * budget where the policy is `error`.
- *
- * @param learned tokens that the upstream takes at the most, where it has said so. Nothing is
- *   refused for that, and without a memory the oldest rounds go, where the policy lets them
+ * Plans a request around the memory in use; without one nothing changes. Nothing is refused for a
+ * limit that the upstream has stated, and without a memory the oldest rounds leave the view then,
+ * where the policy lets them.
  */
 export function planRolling(
-  strategy: RollingStrategy,
-  history: History,
-  rounds: readonly Round[],
-  model: string | undefined,
-  sums: TokenSums,
-  memory: UsedMemory | undefined,
-  counter: TokenCounter,
-  learned?: number,
-): RollingPlan | BudgetExceeded {
+  strategy: RollingFields,
+  request: RecallRequest,
+  { counter }: PlanContext,
+): RecalledPlan {
+  const { history, memory, sums } = request;
+  const limit = strategy.overflow_policy === 'error' ? undefined : request.limit;
   const before = tokensOfAll(sums);
   const fixed = before - tokensBetween(history, sums, 0, history.messages.length);
-  const limit = strategy.overflow_policy === 'error' ? undefined : learned;
-  const budgets = budgetsIn(strategy, model, fixed, limit);
-  const base = { strategy, history, segments: [], upcoming: [] };
-  const covered = memory && prefixAt(history, sums, memory.end, strategy.summary_max_tokens, counter);
+  const prefixBefore = (end: number) => prefixAt(history, sums, end, strategy.summary_max_tokens, counter);
+  const covered = memory && prefixBefore(memory.end);
   const whole = memory && covered && showSummary(history, covered, { ...memory, to: memory.end }, counter);
   // Nothing is ever replaced by something longer.
   if (!memory || !whole || whole.tokens >= covered.covered) {
-    const raw = rawView(strategy, history, rounds, sums, limit === undefined ? undefined : limit - fixed);
-    const plan = { ...base, budgets: withinLimit(budgetsOf(strategy, model), limit), ...raw };
-    return { plan, shown: undefined, trimmed: 0 };
+    const allowed = limit === undefined ? undefined : limit - fixed;
+    const budgets = withinLimit(request.budgets, limit);
+    return { ...NO_EDITS, budgets, ...rawView(strategy, history, sums, allowed) };
   }
 
-  const allowed = (budgets.hard ?? budgets.window) - fixed;
+  const budgets = budgetsIn(strategy, request.budgets, fixed, limit);
+  const budget = (budgets.hard ?? budgets.window) - fixed;
   const fitted = (messages: number): Fitted => {
     const verbatim =
       tokensBetween(history, sums, memory.end, messages) + heldTokens(history, sums, memory.end);
-    const over = whole.tokens + verbatim - allowed;
-    const asItIs = { text: memory.text, end: memory.end, tokens: whole.tokens + verbatim, over };
-    if (over <= 0) return asItIs;
-    if (strategy.overflow_policy === 'truncate_oldest') {
-      const begun = rounds.filter(({ first }) => first < messages);
-      return { ...asItIs, end: endBehindOldest(history, begun, sums, memory.end, over) };
-    }
-    const text = truncated(memory.text, counter.text(memory.text) - over, counter);
-    return strategy.overflow_policy === 'truncate_summary' ? { ...asItIs, text } : asItIs;
+    const tokens = whole.tokens + verbatim;
+    const asItIs = { text: memory.text, end: memory.end, tokens, over: tokens - budget };
+    const { over } = asItIs;
+    if (over <= 0 || strategy.overflow_policy === 'error') return asItIs;
+    if (strategy.overflow_policy === 'truncate_summary')
+      return { ...asItIs, text: truncated(memory.text, counter.text(memory.text) - over, counter) };
+    return { ...asItIs, end: endBehindOldest(history, sums, memory.end, messages, over) };
   };
   const fit = fitted(history.messages.length);
-  if (fit.over > 0 && strategy.overflow_policy === 'error') return { tokens: fit.tokens, budget: allowed };
-
-  const prefix = prefixAt(history, sums, fit.end, strategy.summary_max_tokens, counter);
-  const dropped = coveredMessages(history, prefix);
-  const trimmed = dropped.filter((index) => index >= memory.end).length;
+  const prefix = prefixBefore(fit.end);
   const after = before - prefix.covered + prefix.limit + BLOCK_TOKENS;
   // What the policies take out follows the conversation's end: the request before may have been
   // shown more.
@@ -117,14 +70,19 @@ export function planRolling(
   const moved = memory.moved || former.end !== fit.end || former.text !== fit.text;
   const cuts = { turn: prefix.unit, step: prefix.unit };
   const trigger = fit.over > 0 && budgets.hard === limit ? 'upstream_limit' : 'turns';
-  const replay: Replay = { ...still(before), after, moved, trigger, cuts, next: cuts };
-  const words = { ...memory, text: fit.text, to: memory.end };
   return {
-    plan: { ...base, budgets, replay, prefix, dropped },
-    shown: showSummary(history, prefix, words, counter),
-    trimmed,
+    ...NO_EDITS,
+    budgets,
+    replay: { ...still(before), after, moved, trigger, cuts, next: cuts },
+    prefix,
+    dropped: coveredMessages(history, prefix),
+    shown: showSummary(history, prefix, { ...memory, text: fit.text, to: memory.end }, counter),
+    exceeded:
+      fit.over > 0 && strategy.overflow_policy === 'error' ? { tokens: fit.tokens, budget } : undefined,
   };
 }
+
+const NO_EDITS = { segments: [], upcoming: [] } as const;
 
 /** A memory and where the verbatim messages begin, within the budget. */
 interface Fitted {
@@ -154,13 +112,12 @@ function prefixAt(
  * out.
  */
 function budgetsIn(
-  strategy: RollingStrategy,
-  model: string | undefined,
+  { total_max_tokens }: RollingFields,
+  budgets: Budgets,
   fixed: number,
   limit: number | undefined,
 ): Budgets {
-  const budgets = budgetsOf(strategy, model);
-  const hard = Math.min(budgets.hard ?? budgets.window, strategy.total_max_tokens + fixed);
+  const hard = Math.min(budgets.hard ?? budgets.window, total_max_tokens + fixed);
   return withinLimit({ ...budgets, hard }, limit);
 }
 
@@ -176,20 +133,17 @@ function withinLimit(budgets: Budgets, limit: number | undefined): Budgets {
  * @param allowed tokens that the limit leaves, beside what nobody can take out
  */
 function rawView(
-  strategy: RollingStrategy,
+  { overflow_policy }: RollingFields,
   history: History,
-  rounds: readonly Round[],
   sums: TokenSums,
   allowed: number | undefined,
-): Pick<Plan, 'replay' | 'dropped'> {
+): Pick<RecalledPlan, 'replay' | 'dropped'> {
   const before = tokensOfAll(sums);
-  if (allowed === undefined || strategy.overflow_policy !== 'truncate_oldest')
+  if (allowed === undefined || overflow_policy !== 'truncate_oldest')
     return { replay: still(before), dropped: [] };
-  const from = behindEcho(history, rounds);
-  const endAt = (messages: number): number => {
-    const begun = rounds.filter(({ first }) => first < messages);
-    return endBehindOldest(history, begun, sums, from, tokensBetween(history, sums, 0, messages) - allowed);
-  };
+  const from = behindEcho(history);
+  const endAt = (messages: number): number =>
+    endBehindOldest(history, sums, from, messages, tokensBetween(history, sums, 0, messages) - allowed);
   const end = endAt(history.messages.length);
   if (end === from) return { replay: still(before), dropped: [] };
   const unit = history.units.findIndex(({ first }) => first >= end);
@@ -204,22 +158,27 @@ function rawView(
 }
 
 /** The first message that may go without taking along a summary that came back. */
-function behindEcho({ echo }: History, rounds: readonly Round[]): number {
+function behindEcho(history: History): number {
+  const { echo } = history;
   if (!echo) return 0;
-  return echo.first === echo.last ? (rounds[0]?.end ?? 0) : echo.last + 1;
+  return echo.first === echo.last ? (roundsOf(history)[0]?.end ?? 0) : echo.last + 1;
 }
 
-/** Whole rounds go, oldest first; the last one is being worked on, and stays. */
+/**
+ * Where the messages begin that stay. Whole rounds leave the view, oldest first; the last one that
+ * has begun at a request is being worked on, and stays.
+ */
 function endBehindOldest(
   history: History,
-  rounds: readonly Round[],
   sums: TokenSums,
   from: number,
+  messages: number,
   over: number,
 ): number {
+  const begun = roundsOf(history).filter(({ first }) => first < messages);
   let end = from;
   let freed = 0;
-  for (const round of rounds.slice(0, -1)) {
+  for (const round of begun.slice(0, -1)) {
     if (round.end <= from) continue;
     if (freed >= over) break;
     freed += tokensBetween(history, sums, end, round.end);

@@ -1,11 +1,10 @@
 /** The view: which messages go upstream, and with what in the place of what was removed. */
 
-import type { History } from '../conversation/history.ts';
-import { SHADOW_LINE, writeBlock } from '../conversation/session-summary.ts';
 import type { Removal } from '../edits/removal.ts';
-import { BLOCK_TOKENS, type SummarizedPrefix } from '../edits/summarize.ts';
-import { MESSAGE_OVERHEAD, type TokenCounter } from '../tokens/tokens.ts';
+import { BLOCK_TOKENS } from '../edits/summarize.ts';
+import type { TokenCounter } from '../tokens/tokens.ts';
 import type { Plan } from './plan.ts';
+import { type ShownSummary, type SummaryWords, showSummary } from './shown-summary.ts';
 
 export interface View {
   /** By message: what is replaced in it. */
@@ -34,65 +33,35 @@ export interface ShownTrim {
   readonly tokens: number;
 }
 
-/** A summary, ready to be written. */
-export interface ShownSummary {
-  /** The text with its tags. */
-  readonly block: string;
-  /** The first and the last message that it stands for. */
-  readonly covers: readonly [number, number];
+/** What storage has answered to the needs of a plan. */
+export interface ViewWords {
   /**
-   * `pair`: a shadow line and an answer, in the place of the first message that is left out.
-   * `request`: the opening of the user message that is being worked on. `alone`: a user message of
-   * its own, where there is no other.
+   * Whether a ref's content is known to be written. A removal whose content is not stays in full.
    */
-  readonly form: 'pair' | 'request' | 'alone';
-  /**
-   * In the form `request`: that message, and how many characters of its opening an earlier summary
-   * takes.
-   */
-  readonly request?: { readonly message: number; readonly opening: number };
-  /** Tokens of all that is written. */
-  readonly tokens: number;
+  isWritten(ref: string): boolean;
+  /** The summary of the plan's prefix. Without one its messages stay. */
+  readonly summary?: Pick<SummaryWords, 'text' | 'ref'> | undefined;
+  /** The line for the messages that are trimmed. Without one they stay. */
+  readonly line?: ShownTrim | undefined;
 }
 
-/** The words that a summary is shown with. */
-export interface SummaryWords {
-  readonly text: string;
-  /** The ref of the transcript, when it is known to be written. */
-  readonly ref: string | undefined;
-  /** The first message that the text stands for, where it is not the first of all. */
-  readonly from?: number;
-  /** The message before which the text ends, where that is not where the prefix ends. */
-  readonly to?: number;
-}
-
-/**
- * Fills a plan in.
- *
- * @param isStored whether a ref's content is known to be written; what is not stays in full
- * @param shown the summary of the plan's prefix; without one its messages stay
- * @param line the line for what is trimmed; without one that stays
- */
-export function render(
-  planned: Plan,
-  isStored: (ref: string) => boolean,
-  shown?: ShownSummary,
-  line?: ShownTrim,
-): View {
-  // A summary that is not there leaves its messages in place, and so what stands behind them.
-  const trim = planned.prefix && !shown ? undefined : line;
-  const trimmed = trim && planned.trimmed;
-  const plan = trimmed ? { ...planned, dropped: trimmed.dropped } : planned;
-  const stays = trimmed ? 0 : (planned.trimmed?.freed ?? 0);
+/** The view of a plan: what can be removed is removed, everything else stays. */
+export function render(plan: Plan, words: ViewWords, counter: TokenCounter): View {
+  const { prefix, replay } = plan;
+  const summary = plan.shown ?? shownIn(plan, words, counter);
+  // Without its summary a prefix stays in place, and so does everything after it.
+  const stays = prefix !== undefined && !summary;
+  const trim = stays ? undefined : words.line;
+  const trimmed = trim && plan.trimmed;
+  const untrimmed = trimmed ? 0 : (plan.trimmed?.freed ?? 0);
   const removals = new Map<number, Removal[]>();
-  const dropped = new Set(plan.prefix && !shown ? [] : plan.dropped);
-  const summary = plan.prefix && shown;
+  const dropped = new Set(stays ? [] : (trimmed ?? plan).dropped);
   let incomplete = false;
   let missing = 0;
   let made = 0;
   for (const removal of plan.segments.flat()) {
     if (dropped.has(removal.message)) continue;
-    if (removal.ref !== undefined && !isStored(removal.ref)) {
+    if (removal.ref !== undefined && !words.isWritten(removal.ref)) {
       missing += removal.freed;
       incomplete = true;
       continue;
@@ -102,48 +71,26 @@ export function render(
     if (same) same.push(removal);
     else removals.set(removal.message, [removal]);
   }
-  if (plan.prefix && !shown) return { removals, dropped, tokens: plan.replay.before - made, incomplete };
-  const longer = summary && plan.prefix ? summary.tokens - plan.prefix.limit - BLOCK_TOKENS : 0;
-  const tokens = plan.replay.after + missing + longer + stays + (trim?.tokens ?? 0);
+  if (stays) return { removals, dropped, tokens: replay.before - made, incomplete };
+  const longer = summary && prefix ? summary.tokens - prefix.limit - BLOCK_TOKENS : 0;
   return {
     removals,
     dropped,
     ...(summary ? { summary } : {}),
     ...(trim ? { trim } : {}),
-    tokens,
-    incomplete: incomplete || stays > 0,
+    tokens: replay.after + missing + longer + untrimmed + (trim?.tokens ?? 0),
+    incomplete: incomplete || untrimmed > 0,
   };
 }
 
-/** The summary of a plan's prefix, as it is shown. Nothing is ever replaced by something longer. */
-export function shownIn(
-  { history, prefix }: Pick<Plan, 'history' | 'prefix'>,
-  { text, ref }: Pick<SummaryWords, 'text' | 'ref'>,
+/** The summary of a plan's prefix. Nothing is ever replaced by something longer. */
+function shownIn(
+  { history, trimmed, ...plan }: Plan,
+  { summary, line }: ViewWords,
   counter: TokenCounter,
-  from = 0,
 ): ShownSummary | undefined {
-  if (!prefix) return undefined;
-  const shown = showSummary(history, prefix, { text, ref, from }, counter);
+  const prefix = line ? trimmed?.prefix : plan.prefix;
+  if (!prefix || !summary) return undefined;
+  const shown = showSummary(history, prefix, { text: summary.text, ref: summary.ref }, counter);
   return shown.tokens < prefix.covered ? shown : undefined;
-}
-
-/** A summary in the form that its place in the array asks for. */
-export function showSummary(
-  history: History,
-  { unit, end, request }: SummarizedPrefix,
-  { text, ref, from = 0, to = end }: SummaryWords,
-  counter: TokenCounter,
-): ShownSummary {
-  const first = history.messages.findIndex(({ role }, index) => role !== 'preamble' && index >= from);
-  const covers = [Math.max(0, first), to - 1] as const;
-  const block = writeBlock(text, ref, covers);
-  if (request !== undefined) {
-    const opening = history.echo?.last === request ? history.echo.length : 0;
-    const tokens = counter.text(block);
-    return { block, covers, form: 'request', request: { message: request, opening }, tokens };
-  }
-  const tokens = counter.text(block) + MESSAGE_OVERHEAD;
-  if (history.units[unit]?.kind !== 'user') return { block, covers, form: 'alone', tokens };
-  const line = counter.marker(SHADOW_LINE) + MESSAGE_OVERHEAD;
-  return { block, covers, form: 'pair', tokens: tokens + line };
 }

@@ -14,10 +14,11 @@ import {
   type Mode,
   modeOf,
   modes,
-  type ReplayedStrategy,
+  type RecallingStrategy,
   type RetrievingStrategy,
   type SummarizingStrategy,
 } from '../modes/table.ts';
+import type { Budgets } from '../plan/planned.ts';
 import type { StrategyFault } from './fields.ts';
 import { windowOf } from './models.ts';
 
@@ -32,6 +33,7 @@ export type {
   MemoryStrategy,
   MemoryStrategyRequest,
   Mode,
+  RecallingStrategy,
   ReplayedStrategy,
   RetrievingStrategy,
   SummarizingStrategy,
@@ -75,9 +77,9 @@ export function edits(strategy: MemoryStrategy): strategy is EditingStrategy {
   return modeOf(strategy).edits;
 }
 
-/** Whether the view is found by replaying the array. */
-export function isReplayed(strategy: MemoryStrategy): strategy is ReplayedStrategy {
-  return modeOf(strategy).replayed !== undefined;
+/** Whether its view is planned around a memory, which has to be recalled before. */
+export function recalls(strategy: MemoryStrategy): strategy is RecallingStrategy {
+  return modeOf(strategy).recalled !== undefined;
 }
 
 /** Whether a model writes its summaries. */
@@ -135,15 +137,6 @@ export function wholeSummary(strategy: MemoryStrategy): SummarizeStrategy {
   if (!summarizes(strategy)) return whole;
   const { summarizer_model, summary_focus, summary_max_tokens } = strategy;
   return { ...whole, summarizer_model, summary_focus, summary_max_tokens };
-}
-
-/** Budgets in tokens for a model. */
-export interface Budgets {
-  /** Over this, all phases may run. Absent if only a soft budget is set. */
-  readonly hard?: number;
-  /** Over this, only the reversible phases run. */
-  readonly soft?: number;
-  readonly window: number;
 }
 
 /**

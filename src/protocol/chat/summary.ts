@@ -1,6 +1,6 @@
 /** Messages added to a chat body: a summary, and cross-session memory after the preamble. */
 import { SHADOW_LINE } from '../../memory/conversation/session-summary.ts';
-import type { ShownSummary } from '../../memory/plan/view.ts';
+import type { ShownSummary } from '../../memory/plan/shown-summary.ts';
 import type { Splice } from '../json/spans.ts';
 import type { InjectedMessage } from '../model-request.ts';
 import type { ChatMessage } from './message.ts';

@@ -1,11 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { Boundaries } from '../../../src/memory/conversation/boundaries.ts';
-import { readHistory } from '../../../src/memory/conversation/history.ts';
-import { planRolling } from '../../../src/memory/plan/rolling.ts';
-import { render } from '../../../src/memory/plan/view.ts';
-import { parseStrategy } from '../../../src/memory/strategy/strategy.ts';
-import { tokenSums } from '../../../src/memory/tokens/sums.ts';
-import { sha256Hex } from '../../../src/tenant/identity.ts';
 import type { UpstreamAnswer } from '../../../src/upstream/fetch.ts';
 import {
   type LearnedLimit,
@@ -17,8 +10,8 @@ import {
 } from '../../../src/upstream/learned-limits.ts';
 import { openAnswer } from '../../../src/upstream/opening.ts';
 import { readTooLong, type TooLong } from '../../../src/upstream/too-long.ts';
-import { assistant, lines, read, step, system, user } from '../../support/chat.ts';
-import { counter } from '../../support/view-of.ts';
+import { assistant, body, lines, step, system, user } from '../../support/chat.ts';
+import { viewOf } from '../../support/view-of.ts';
 
 /** An error in OpenAI's shape. */
 const openai = (message: string, code: string | number | null = null, more: object = {}): string =>
@@ -757,15 +750,8 @@ describe('rolling memory within a learned limit', () => {
     fields: object = {},
     end?: number,
   ) {
-    const parsed = parseStrategy({ mode: 'rolling_summary', ...fields });
-    if (!parsed.ok || parsed.value.mode !== 'rolling_summary') throw new Error('not a rolling strategy');
-    const history = readHistory(read(messages));
-    const { rounds: found } = new Boundaries(history, sha256Hex);
     const memory = end === undefined ? undefined : { end, text: 'What was.', ref: undefined, moved: false };
-    const sums = tokenSums(history, 0, counter);
-    const outcome = planRolling(parsed.value, history, found, 'gpt-4.1', sums, memory, counter, limit);
-    if ('budget' in outcome) throw new Error('refused');
-    return { plan: outcome.plan, view: render(outcome.plan, () => true, outcome.shown) };
+    return viewOf(body(messages), { mode: 'rolling_summary', ...fields }, { memory, limit });
   }
 
   it('without a memory leaves out the oldest rounds, whole, and stays within the limit', () => {

@@ -2,21 +2,16 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Boundaries } from '../../../../src/memory/conversation/boundaries.ts';
 import { readHistory } from '../../../../src/memory/conversation/history.ts';
-import {
-  type BudgetExceeded,
-  dueMemory,
-  planRolling,
-  type RollingPlan,
-} from '../../../../src/memory/plan/rolling.ts';
-import { render, type ShownSummary } from '../../../../src/memory/plan/view.ts';
+import { dueMemory } from '../../../../src/memory/plan/due-memory.ts';
+import type { Plan } from '../../../../src/memory/plan/plan.ts';
+import type { ShownSummary } from '../../../../src/memory/plan/shown-summary.ts';
 import { parseStrategy, type RollingStrategy } from '../../../../src/memory/strategy/strategy.ts';
-import { tokenSums } from '../../../../src/memory/tokens/sums.ts';
-import { readChatRequest, writeChatRequest } from '../../../../src/protocol/chat/request.ts';
+import { readChatRequest } from '../../../../src/protocol/chat/request.ts';
 import { sha256Hex } from '../../../../src/tenant/identity.ts';
 import { violations } from '../../../../tools/upstream/strict-chat.ts';
 import { conversation } from '../../../support/arbitrary-conversation.ts';
 import { assistant, body, lines, step, system, user } from '../../../support/chat.ts';
-import { counter } from '../../../support/view-of.ts';
+import { counter, messagesOf, type Viewed, viewOf } from '../../../support/view-of.ts';
 
 type Message = Record<string, unknown>;
 
@@ -45,25 +40,23 @@ function requestOf(messages: Message[]) {
 }
 
 interface Rolled {
-  readonly rolled: RollingPlan;
+  readonly plan: Plan;
   readonly shown: ShownSummary | undefined;
+  /** Messages of the oldest verbatim rounds that have left the view. */
+  readonly trimmed: number;
   readonly sent: Message[];
 }
 
 /** The view of an array whose messages before `end` a memory covers. */
-function outcomeOf(
+function viewedOf(
   messages: Message[],
   strategy: RollingStrategy,
   end: number | undefined,
   text = 'What was.',
-) {
-  const request = requestOf(messages);
-  const history = readHistory(request.messages, strategy.text_observation_prefixes);
-  const { rounds } = new Boundaries(history, sha256Hex);
-  const memory = end === undefined ? undefined : { end, text, ref: undefined, moved: false };
-  const sums = tokenSums(history, 0, counter);
-  const outcome = planRolling(strategy, history, rounds, 'gpt-4.1', sums, memory, counter);
-  return { request, history, outcome };
+  moved = false,
+): Viewed {
+  const memory = end === undefined ? undefined : { end, text, ref: undefined, moved };
+  return viewOf(body(messages), strategy, { memory });
 }
 
 function roll(
@@ -72,12 +65,11 @@ function roll(
   end: number | undefined,
   text?: string,
 ): Rolled {
-  const { request, outcome } = outcomeOf(messages, strategy, end, text);
-  if ('budget' in outcome) throw new Error('the budget is exceeded');
-  const { shown } = outcome;
-  const view = render(outcome.plan, () => true, shown);
-  const sent = JSON.parse(new TextDecoder().decode(writeChatRequest(request, view))).messages;
-  return { rolled: outcome, shown, sent };
+  const viewed = viewedOf(messages, strategy, end, text);
+  const { plan, view, report } = viewed;
+  const trim = report.applied_edits.find(({ type }) => type === 'trim');
+  const trimmed = trim?.type === 'trim' ? trim.messages : 0;
+  return { plan, shown: view.summary, trimmed, sent: messagesOf(viewed) };
 }
 
 describe('a memory', () => {
@@ -122,41 +114,26 @@ describe('a memory', () => {
 describe('a rolling view', () => {
   it('is the raw messages while no memory is ready, however long they are', () => {
     const messages = rounds(40, 60);
-    const { rolled, sent } = roll(
-      messages,
-      rolling({ total_max_tokens: 100, overflow_policy: 'error' }),
-      undefined,
-    );
-    expect(sent).toEqual(messages);
+    const strategy = rolling({ total_max_tokens: 100, overflow_policy: 'error' });
+    const rolled = roll(messages, strategy, undefined);
+    expect(rolled.sent).toEqual(messages);
     expect(rolled).toMatchObject({ shown: undefined, trimmed: 0, plan: { dropped: [] } });
+    expect(rolled.plan.exceeded).toBeUndefined();
   });
 
   it('is the preamble, the memory, and everything after it verbatim', () => {
     const messages = [system('s'), ...rounds(6)];
-    const { sent, rolled } = roll(messages, rolling(), 1 + 2 * ROUND);
+    const { sent, trimmed } = roll(messages, rolling(), 1 + 2 * ROUND);
     expect(sent.map(({ role }) => role).slice(0, 4)).toEqual(['system', 'user', 'assistant', 'user']);
     expect(sent[2]?.content).toBe('<session_summary covers="1-8">\nWhat was.\n</session_summary>');
     expect(sent.slice(3)).toEqual(messages.slice(1 + 2 * ROUND));
-    expect(rolled.trimmed).toBe(0);
+    expect(trimmed).toBe(0);
   });
 
   it('says that the frontier moved when another memory is in use than before', () => {
     const messages = rounds(6);
-    const { history } = outcomeOf(messages, rolling(), undefined);
-    const { rounds: over } = new Boundaries(history, sha256Hex);
-    for (const moved of [true, false]) {
-      const memory = { end: 2 * ROUND, text: 'What was.', ref: undefined, moved };
-      const planned = planRolling(
-        rolling(),
-        history,
-        over,
-        'gpt-4.1',
-        tokenSums(history, 0, counter),
-        memory,
-        counter,
-      );
-      expect('plan' in planned && planned.plan.replay.moved).toBe(moved);
-    }
+    for (const moved of [true, false])
+      expect(viewedOf(messages, rolling(), 2 * ROUND, undefined, moved).plan.replay.moved).toBe(moved);
   });
 
   describe('over its budget', () => {
@@ -169,32 +146,32 @@ describe('a rolling view', () => {
         .reduce((sum, message) => sum + counter.message(message), 0);
 
     it('drops the oldest verbatim rounds, as few as it must', () => {
-      const { sent, rolled } = roll(messages, rolling(tight), end);
-      const { rolled: wider } = roll(messages, rolling({ total_max_tokens: 1_000 }), end);
-      expect(rolled.trimmed % ROUND).toBe(0);
-      expect(rolled.trimmed).toBeGreaterThan(wider.trimmed);
+      const { sent, trimmed } = roll(messages, rolling(tight), end);
+      const wider = roll(messages, rolling({ total_max_tokens: 1_000 }), end);
+      expect(trimmed % ROUND).toBe(0);
+      expect(trimmed).toBeGreaterThan(wider.trimmed);
       expect(wider.trimmed).toBeGreaterThan(0);
-      expect(sent.slice(3)).toEqual(messages.slice(end + rolled.trimmed));
+      expect(sent.slice(3)).toEqual(messages.slice(end + trimmed));
       // One round less would have been too much.
       const memory = counter.text('What was.') + 80;
-      expect(memory + tokens(end + rolled.trimmed)).toBeLessThanOrEqual(700);
-      expect(memory + tokens(end + rolled.trimmed - ROUND)).toBeGreaterThan(700);
+      expect(memory + tokens(end + trimmed)).toBeLessThanOrEqual(700);
+      expect(memory + tokens(end + trimmed - ROUND)).toBeGreaterThan(700);
     });
 
     it('never drops the last round, which is being worked on', () => {
       const { sent } = roll(messages, rolling({ total_max_tokens: 0 }), end);
       expect(sent.at(-1)).toEqual(user('the last question'));
       const working = [...messages, ...step('x', 'f', lines(200))];
-      const { sent: more, rolled } = roll(working, rolling({ total_max_tokens: 0 }), end);
+      const { sent: more, trimmed } = roll(working, rolling({ total_max_tokens: 0 }), end);
       expect(more.slice(3)).toEqual(working.slice(-3));
-      expect(rolled.trimmed).toBe(working.length - 3 - end);
+      expect(trimmed).toBe(working.length - 3 - end);
     });
 
     it('shortens the memory to the lines that fit', () => {
       const text = Array.from({ length: 30 }, (_, at) => `- line ${at}`).join('\n');
       const strategy = rolling({ total_max_tokens: tokens(end) + 150, overflow_policy: 'truncate_summary' });
-      const { rolled, sent } = roll(messages, strategy, end, text);
-      expect(rolled.trimmed).toBe(0);
+      const { trimmed, sent } = roll(messages, strategy, end, text);
+      expect(trimmed).toBe(0);
       expect(sent.slice(3)).toEqual(messages.slice(end));
       const held = String(sent[2]?.content).split('\n').slice(1, -1);
       expect(held.length).toBeGreaterThan(0);
@@ -203,27 +180,25 @@ describe('a rolling view', () => {
     });
 
     it('is refused where that is asked for, with what it has and what it may have', () => {
-      const { outcome } = outcomeOf(messages, rolling({ ...tight, overflow_policy: 'error' }), end);
-      expect(outcome).toEqual({ tokens: expect.any(Number), budget: 700 });
-      expect((outcome as BudgetExceeded).tokens).toBeGreaterThan(700);
+      const { exceeded } = viewedOf(messages, rolling({ ...tight, overflow_policy: 'error' }), end).plan;
+      expect(exceeded).toEqual({ tokens: expect.any(Number), budget: 700 });
+      expect(exceeded?.tokens).toBeGreaterThan(700);
     });
 
     it('counts neither the preamble nor the tools against it', () => {
       const long = [system(lines(300)), ...messages.slice(1)];
-      expect(roll(long, rolling(tight), end).rolled.trimmed).toBe(
-        roll(messages, rolling(tight), end).rolled.trimmed,
-      );
+      expect(roll(long, rolling(tight), end).trimmed).toBe(roll(messages, rolling(tight), end).trimmed);
     });
 
     it('keeps to a token budget too, whichever is smaller', () => {
       const strategy = rolling({ total_max_tokens: 100_000, token_budget: 800 });
-      const { rolled } = roll(messages, strategy, end);
-      expect(rolled.trimmed).toBeGreaterThan(0);
+      const { trimmed } = roll(messages, strategy, end);
+      expect(trimmed).toBeGreaterThan(0);
     });
 
     it('does not say that the memory covers the rounds that were dropped', () => {
-      const { shown, rolled } = roll(messages, rolling(tight), end);
-      expect(rolled.trimmed).toBeGreaterThan(0);
+      const { shown, trimmed } = roll(messages, rolling(tight), end);
+      expect(trimmed).toBeGreaterThan(0);
       expect(shown?.covers).toEqual([1, end - 1]);
     });
 
@@ -233,13 +208,13 @@ describe('a rolling view', () => {
         const text = Array.from({ length: 30 }, (_, at) => `- line ${at}`).join('\n');
         const strategy = rolling({ total_max_tokens: 1_500, overflow_policy });
         const all = [system('s'), ...rounds(12, 20)];
-        const { history } = outcomeOf(all, strategy, undefined);
+        const { history } = viewedOf(all, strategy, undefined).plan;
         let earlier: Message[] | undefined;
         const moves: boolean[] = [];
         for (const point of history.requestPoints) {
           if (point.messages < end) continue;
-          const { sent, rolled } = roll(all.slice(0, point.messages), strategy, end, text);
-          const { moved } = rolled.plan.replay;
+          const { sent, plan } = roll(all.slice(0, point.messages), strategy, end, text);
+          const { moved } = plan.replay;
           if (earlier && !moved) expect(sent.slice(0, earlier.length)).toEqual(earlier);
           if (earlier && moved) expect(sent.slice(0, earlier.length)).not.toEqual(earlier);
           moves.push(moved);
@@ -268,9 +243,9 @@ describe('a rolling view', () => {
           const history = readHistory(request.messages, strategy.text_observation_prefixes);
           const over = new Boundaries(history, sha256Hex).betweenRounds();
           const end = over[place % Math.max(1, over.length)]?.end;
-          const { rolled, sent } = roll(messages, strategy, end, text.join('\n'));
+          const { plan, shown, sent } = roll(messages, strategy, end, text.join('\n'));
           expect(violations({ model: 'm', messages: sent }, { lenientFields: true })).toEqual([]);
-          const dropped = new Set(rolled.plan.dropped);
+          const dropped = new Set(plan.dropped);
           const last = history.units[history.turns.at(-1) ?? 0]?.first ?? 0;
           // A round that is over may be covered; one that is being worked on may not.
           const open = Math.max(last, end ?? 0);
@@ -279,7 +254,7 @@ describe('a rolling view', () => {
             expect(request.messages[index]?.role).not.toBe('preamble');
           }
           const kept = messages.filter((_, index) => !dropped.has(index));
-          const put = rolled.shown ? { pair: 2, alone: 1, request: 0 }[rolled.shown.form] : 0;
+          const put = shown ? { pair: 2, alone: 1, request: 0 }[shown.form] : 0;
           expect(sent).toHaveLength(kept.length + put);
           const own = new Set(kept.map((message) => JSON.stringify(message)));
           expect(sent.filter((message) => own.has(JSON.stringify(message)))).toHaveLength(kept.length);
@@ -309,20 +284,15 @@ describe('a rolling view', () => {
             overflow_policy,
             text_observation_prefixes: prefixes,
           });
-          const { history } = outcomeOf(messages, strategy, undefined);
+          const { history } = viewedOf(messages, strategy, undefined).plan;
           const over = new Boundaries(history, sha256Hex).betweenRounds();
           const end = over[place % Math.max(1, over.length)]?.end ?? 0;
           let earlier: Message[] | undefined;
           for (const point of history.requestPoints) {
             if (point.messages < end) continue;
             const text = 'a line of it\n'.repeat(20);
-            const { sent, rolled } = roll(
-              messages.slice(0, point.messages),
-              strategy,
-              end || undefined,
-              text,
-            );
-            if (earlier && !rolled.plan.replay.moved) expect(sent.slice(0, earlier.length)).toEqual(earlier);
+            const { sent, plan } = roll(messages.slice(0, point.messages), strategy, end || undefined, text);
+            if (earlier && !plan.replay.moved) expect(sent.slice(0, earlier.length)).toEqual(earlier);
             earlier = sent;
           }
         },
