@@ -18,6 +18,8 @@ const ERROR_LIMIT_MS = 5_000;
 export interface ReasoningWish {
   /** Whether we ask, and not the caller. The reasoning is then removed from the caller's answer. */
   readonly isAsked: boolean;
+  /** Whether the request asks the upstream not to store the answer. */
+  readonly isUnstored: boolean;
   /** Sends the request, and once more without the wish if the upstream refuses it. */
   ask(send: () => Promise<UpstreamAnswer>): Promise<UpstreamAnswer>;
   /** Remembers whether the upstream stores its answers. */
@@ -26,12 +28,13 @@ export interface ReasoningWish {
 
 /** @param offersTools whether the model is given tools of ours */
 export function reasoningWish(
-  { asksReasoning, model }: ModelRequest,
+  request: ModelRequest,
   offersTools: boolean,
   { services, caller }: RequestScope,
 ): ReasoningWish {
+  const { asksReasoning, model } = request;
   const tenant = caller.tenant?.id;
-  const { reasoning } = services;
+  const { reasoning, config } = services;
   let isAsked = offersTools && !asksReasoning && tenant !== undefined && reasoning.mayBeLost(tenant, model);
   const note = (isLost: boolean): void => {
     if (tenant !== undefined) reasoning.note(tenant, model, isLost);
@@ -40,6 +43,8 @@ export function reasoningWish(
     get isAsked() {
       return isAsked;
     },
+    // With the deployer's key nothing may be stored.
+    isUnstored: config.access !== undefined || request.field('store') === false,
     async ask(send) {
       const answer = await send();
       if (!isAsked || answer.response.status !== 400) return answer;

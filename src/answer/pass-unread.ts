@@ -6,6 +6,7 @@ import { idleReport } from '../memory/plan/report.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { AnswerFormat } from '../protocol/answer-format.ts';
 import { OWN_FIELDS } from '../protocol/body.ts';
+import { REASONING_MARK } from '../protocol/responses/reasoning.ts';
 import { refused, type UnreadBody } from '../request/body.ts';
 import { chosenByHeaders } from '../request/choose-strategy.ts';
 import type { RequestScope } from '../request/scope.ts';
@@ -58,8 +59,11 @@ interface Watched {
   found(): boolean;
 }
 
-/** As JSON keys. In a JSON string the quotes would be escaped, so these can't match there. */
-const NAMES = OWN_FIELDS.map((name) => `"${name}"`);
+/**
+ * Our fields as JSON keys, and the mark of reasoning. In a JSON string the quotes would be escaped,
+ * so these can't match there.
+ */
+const NAMES = [...OWN_FIELDS, REASONING_MARK].map((name) => `"${name}"`);
 /** In bytes, with every letter escaped. */
 const LONGEST_NAME = 6 * Math.max(...NAMES.map((name) => name.length));
 

@@ -34,7 +34,7 @@ export interface Retrieval {
   readonly tools: OfferedTools;
   readonly rounds: Rounds;
   /** Absent where the caller decides about reasoning itself. */
-  readonly wish?: Pick<ReasoningWish, 'isAsked' | 'learn'>;
+  readonly wish?: Pick<ReasoningWish, 'isAsked' | 'isUnstored' | 'learn'>;
 }
 
 /** How an answer is relayed. */
@@ -219,7 +219,8 @@ async function readRounds(
 
 /** @param join from the protocol */
 function joining<Joined>({ tools, rounds, wish }: Retrieval, join: Joining<Joined>): Joined {
-  return join(tools.names, () => rounds.isOpen, wish?.isAsked);
+  const { isAsked: isHidden, isUnstored } = wish ?? {};
+  return join(tools.names, () => rounds.isOpen, { isHidden, isUnstored });
 }
 
 /** Status and headers of the answer, with those of the report. */

@@ -100,18 +100,27 @@ export interface JoinedStreams extends JoinedAnswers {
   keepalive?(): Uint8Array[];
 }
 
+/** How the caller sees the model's reasoning. */
+export interface ReasoningForm {
+  /** Whether its encrypted form is hidden from the caller, who has not asked for it. */
+  readonly isHidden?: boolean | undefined;
+  /**
+   * Whether the request asks the upstream to store nothing, as far as its answer does not say
+   * otherwise.
+   */
+  readonly isUnstored?: boolean | undefined;
+}
+
 /**
  * Whose tools are called.
  *
  * @param names of our tools
  * @param mayAnswer whether calls are answered still; else they are dropped
- * @param hidesReasoning whether reasoning in encrypted form is hidden from the caller, who has not
- *   asked for it
  */
 export type Joining<Joined> = (
   names: ReadonlySet<string>,
   mayAnswer: () => boolean,
-  hidesReasoning?: boolean,
+  reasoning?: ReasoningForm,
 ) => Joined;
 
 export interface AnswerFormat {

@@ -1,11 +1,12 @@
 /**
- * Our compaction items in a caller's body, and their replacement when they are opened. The
- * upstream's own items are left alone.
+ * Our items in a caller's body: compaction items, which are replaced by their contents, and marked
+ * reasoning, which is removed. The upstream's own items are left alone.
  */
 import { Buffer } from 'node:buffer';
 import { asObject, asString, parseJson } from '../lib/json.ts';
-import { fieldOf, type JsonSpan, jsonOf, type Splice, scanObject, splice } from './json/spans.ts';
+import { cutMembers, fieldOf, type JsonSpan, jsonOf, type Splice, scanObject, splice } from './json/spans.ts';
 import type { ModelRequest } from './model-request.ts';
+import { isMarked } from './responses/reasoning.ts';
 
 /** A message or item with an opaque text of ours. */
 export interface Sealed {
@@ -17,6 +18,13 @@ export interface Sealed {
   readonly beside: readonly object[];
 }
 
+/** Our items in a body. */
+export interface OwnItems {
+  readonly sealed: readonly Sealed[];
+  /** Remove the marked reasoning. */
+  readonly cuts: readonly Splice[];
+}
+
 /** Types of compaction items, over several generations of clients. */
 export const COMPACTIONS: ReadonlySet<string> = new Set([
   'compaction',
@@ -26,7 +34,7 @@ export const COMPACTIONS: ReadonlySet<string> = new Set([
 
 /** How to recognise our opaque texts. */
 export interface SealedForm {
-  /** Their prefix. */
+  /** Their prefix, which the mark of reasoning has too. */
   readonly prefix: string;
   /**
    * Whether a text is one of ours, of any owner. A user's text may happen to begin with the prefix.
@@ -35,41 +43,46 @@ export interface SealedForm {
 }
 
 /**
- * The opaque texts of ours in a body; empty if the body can't be read, which is reported elsewhere.
+ * Our items in a body; empty if the body can't be read, which is reported elsewhere.
  *
  * @param most longest list that is searched
  */
-export function sealedIn(
+export function ownItemsIn(
   bytes: Uint8Array,
   field: ModelRequest['conversationField'],
   form: SealedForm,
   most: number,
-): Sealed[] {
+): OwnItems {
   const { prefix } = form;
   // Almost no body has one.
-  if (!includes(bytes, prefix)) return [];
-  return itemsOf(bytes, field, most).flatMap((span, index) => {
+  if (!includes(bytes, prefix)) return { sealed: [], cuts: [] };
+  const marked = new Set<number>();
+  const items = itemsOf(bytes, field, most);
+  const sealed = items.flatMap((span, index) => {
     if (!includes(bytes.subarray(span.start, span.end), prefix)) return [];
-    const found = readSealed(asObject(jsonOf(bytes, span)), form);
+    const item = asObject(jsonOf(bytes, span));
+    if (isMarked(item)) marked.add(index);
+    const found = readSealed(item, form);
     return found ? [{ span, ...found, param: `${field}[${index}].${found.param}` }] : [];
   });
+  return { sealed, cuts: cutMembers(items, (index) => marked.has(index)) };
 }
 
 /**
- * The body with sealed messages and items replaced.
+ * The body with sealed messages and items replaced, and marked reasoning removed.
  *
  * @param contents in the same order: JSON, separated by commas
  */
 export function openedBody(
   bytes: Uint8Array,
-  sealed: readonly Sealed[],
+  { sealed, cuts }: OwnItems,
   contents: readonly string[],
 ): Uint8Array {
-  const splices = sealed.map(({ span, beside }, index): Splice => {
-    const opened = [contents[index] ?? '', ...beside.map((message) => JSON.stringify(message))];
-    return { start: span.start, end: span.end, with: opened.join(',') };
+  const opened = sealed.map(({ span, beside }, index): Splice => {
+    const messages = [contents[index] ?? '', ...beside.map((message) => JSON.stringify(message))];
+    return { start: span.start, end: span.end, with: messages.join(',') };
   });
-  return splice(bytes, { start: 0, end: bytes.length }, splices);
+  return splice(bytes, { start: 0, end: bytes.length }, [...opened, ...cuts]);
 }
 
 /** Fields, roles and part types that only chat messages have. */

@@ -1,18 +1,20 @@
 /**
- * Opens our compaction items before anything else is read. From then on their contents are ordinary
- * messages (docs/design.md#8-summaries).
+ * Looks for our items before anything else is read. Compaction items are opened: from then on their
+ * contents are ordinary messages (docs/design.md#8-summaries). Marked reasoning is removed, as if it
+ * had never been there.
  */
 import { MOST_MESSAGES } from '../protocol/model-body.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
-import { isOfOtherProtocol, openedBody, type Sealed, sealedIn } from '../protocol/sealed.ts';
+import { isOfOtherProtocol, openedBody, ownItemsIn, type Sealed } from '../protocol/sealed.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import { type ItemOwner, isSealed, openCompaction, SEALED_PREFIX } from '../tenant/sealed-item.ts';
 import { ApiError } from './errors.ts';
 
 /**
- * The body with its compaction items replaced by their contents; undefined if it has none.
+ * The body with its compaction items replaced by their contents and its marked reasoning removed;
+ * undefined if it has neither.
  *
- * @param owner the request's owner; called only if there is an item
+ * @param owner the request's owner; called only if there is a compaction item
  * @throws ApiError `invalid_encrypted_content` for an item that can't be opened
  */
 export async function openSealed(
@@ -21,14 +23,15 @@ export async function openSealed(
   owner: () => ItemOwner,
 ): Promise<Uint8Array | undefined> {
   const ours = { prefix: SEALED_PREFIX, isWhole: isSealed };
-  const sealed = sealedIn(bytes, conversationField, ours, MOST_MESSAGES);
-  if (sealed.length === 0) return undefined;
+  const own = ownItemsIn(bytes, conversationField, ours, MOST_MESSAGES);
+  const { sealed, cuts } = own;
+  if (sealed.length === 0) return cuts.length === 0 ? undefined : openedBody(bytes, own, []);
   const of = owner();
   const contents = await Promise.all(sealed.map((item) => opened(item, tenant, of)));
   for (const [index, { param }] of sealed.entries())
     if (isOfOtherProtocol(contents[index] ?? '', conversationField))
       throw otherProtocol(param, conversationField);
-  return openedBody(bytes, sealed, contents);
+  return openedBody(bytes, own, contents);
 }
 
 function otherProtocol(param: string, field: ModelRequest['conversationField']): ApiError {

@@ -19,7 +19,8 @@ import { dataFrame, dataOf, eventFrame, FrameSplitter, KEEPALIVE } from '../sse.
 import { type Begun, FirstFrames } from '../stream-beginning.ts';
 import { goOnResponses, waitsForCaller } from './calls.ts';
 import { ResponsesBodies } from './joined-bodies.ts';
-import { OPENS, ResponsesStreams } from './joined-streams.ts';
+import { ResponsesStreams } from './joined-streams.ts';
+import { OPENS } from './stream-items.ts';
 
 /**
  * Events that end a stream (https://platform.openai.com/docs/api-reference/responses-streaming);

@@ -2,7 +2,7 @@
 
 import { asObject, isObject } from '../../lib/json.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
-import type { JoinedBodies } from '../answer-format.ts';
+import type { JoinedBodies, ReasoningForm } from '../answer-format.ts';
 import { fieldOf, jsonOf, scanObject, splice } from '../json/spans.ts';
 import type { ToolTurn } from '../tool-turn.ts';
 import { RESPONSES_USAGE, UsageTally } from '../usage.ts';
@@ -21,10 +21,10 @@ export class ResponsesBodies implements JoinedBodies {
   private readonly tally = new UsageTally(RESPONSES_USAGE);
 
   /** See `Joining`. */
-  constructor(names: ReadonlySet<string>, mayAnswer: () => boolean, hidesReasoning = false) {
+  constructor(names: ReadonlySet<string>, mayAnswer: () => boolean, { isHidden }: ReasoningForm = {}) {
     this.names = names;
     this.mayAnswer = mayAnswer;
-    this.hidesReasoning = hidesReasoning;
+    this.hidesReasoning = isHidden === true;
   }
 
   get usage(): TokenUsage | undefined {

@@ -8,48 +8,34 @@
  * answer of nothing but our calls leaves no trace. A response has one id, that of its first event,
  * since clients refuse a second one. A caller for whom nothing comes is sent the opening, and later
  * `response.in_progress` again: clients count events, and no comments, as signs of life.
+ *
+ * Where the upstream stores nothing, clients send reasoning back as whole items. There reasoning
+ * flows at once, and only the event that ends it waits: where it has led to nothing but a call of
+ * ours, the item ends with a mark (`REASONING_MARK`), by which it is known when it comes back.
  */
 
 import { asObject, asString, parseJson } from '../../lib/json.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
-import type { JoinedStreams } from '../answer-format.ts';
+import type { JoinedStreams, ReasoningForm } from '../answer-format.ts';
 import { eventFrame } from '../sse.ts';
 import type { ToolTurn } from '../tool-turn.ts';
 import { RESPONSES_USAGE, UsageTally } from '../usage.ts';
-import { type Fate, ItemSorter, turnOf } from './calls.ts';
-import { isEncrypted, withoutEncrypted } from './reasoning.ts';
+import { ItemSorter, turnOf } from './calls.ts';
+import { withMark, withoutEncrypted } from './reasoning.ts';
 import { type Changes, changedEvent } from './splices.ts';
+import {
+  IN_PROGRESS,
+  indexOf,
+  OF_CALL,
+  OPENS,
+  type Place,
+  type StreamEvent,
+  StreamItems,
+} from './stream-items.ts';
 
 type Json = Record<string, unknown>;
 
-interface StreamEvent {
-  readonly type: string;
-  readonly fields: Json;
-  readonly data: string;
-  readonly frame: Uint8Array;
-}
-
-/** An item of the answer that is coming. */
-interface Place {
-  /** Unknown where the upstream has not said how the item begins, until it says how it ends. */
-  fate: Fate | 'unknown';
-  /** As it began. */
-  begun: Json;
-  /** The index that the caller sees. */
-  shown: number | undefined;
-  /** As it ended; undefined as long as it has not. */
-  item: Json | undefined;
-  /** What is held back of it. */
-  readonly held: StreamEvent[];
-}
-
-const IN_PROGRESS = 'response.in_progress';
-/** Events that open a response. */
-export const OPENS: ReadonlySet<string> = new Set(['response.created', 'response.queued', IN_PROGRESS]);
 const ENDS = new Set(['response.completed', 'response.incomplete', 'response.failed']);
-
-/** Events of a call, whose name they may not tell. */
-const OF_CALL = /^response\.(?:function_call_arguments|custom_tool_call_input)\./;
 const ARGUMENTS_DONE = 'response.function_call_arguments.done';
 
 /** Events of a text. Upstreams that name no item send them too, and a text is never a call. */
@@ -58,7 +44,9 @@ const OF_TEXT = /^response\.(?:output_text|content_part|refusal)\./;
 export class ResponsesStreams implements JoinedStreams {
   isThrough = false;
   isUnstored: boolean | undefined;
-  private readonly hidesReasoning: boolean;
+  private readonly reasoning: ReasoningForm;
+  /** What the upstream has said of storing the answer that is coming. */
+  private store: unknown;
   private readonly names: ReadonlySet<string>;
   private readonly mayAnswer: () => boolean;
   private sorter: ItemSorter;
@@ -68,12 +56,8 @@ export class ResponsesStreams implements JoinedStreams {
   private opened: StreamEvent | undefined;
   private isOpen = false;
   private isLater = false;
-  /**
-   * The items of the answer that is coming, as they have begun, and the last one under each index
-   * that the upstream gives.
-   */
-  private places: Place[] = [];
-  private placed = new Map<number, Place>();
+  /** Of the answer that is coming. */
+  private items = new StreamItems();
   /** The id of the last answer, where the upstream has stored it. */
   private storedId: string | undefined;
   /** The items of all answers so far that the caller has seen whole. */
@@ -84,8 +68,8 @@ export class ResponsesStreams implements JoinedStreams {
   private readonly tally = new UsageTally(RESPONSES_USAGE);
 
   /** See `Joining`. */
-  constructor(names: ReadonlySet<string>, mayAnswer: () => boolean, hidesReasoning = false) {
-    this.hidesReasoning = hidesReasoning;
+  constructor(names: ReadonlySet<string>, mayAnswer: () => boolean, reasoning: ReasoningForm = {}) {
+    this.reasoning = reasoning;
     this.names = names;
     this.mayAnswer = mayAnswer;
     this.sorter = new ItemSorter(names, mayAnswer);
@@ -96,7 +80,7 @@ export class ResponsesStreams implements JoinedStreams {
   }
 
   get turn(): ToolTurn | undefined {
-    return this.isThrough ? turnOf(this.items(), this.sorter, this.isUnstored) : undefined;
+    return this.isThrough ? turnOf(this.items.ended, this.sorter, this.isUnstored) : undefined;
   }
 
   get lastId(): string | undefined {
@@ -112,16 +96,17 @@ export class ResponsesStreams implements JoinedStreams {
 
   keepalive(): Uint8Array[] {
     if (!this.isOpen) return this.opening.some(({ fields }) => fields.response) ? this.open() : [];
-    const { opened, places } = this;
+    const { opened } = this;
     // Clients take the response in the event for all that there is so far, and half an item can't
     // be told.
-    const isWhole = places.every(({ fate, item }) => fate !== 'shown' || item);
+    const items = this.items.places.filter(({ fate }) => fate === 'shown').map((place) => this.told(place));
+    const isWhole = items.every((item) => item !== undefined);
     if (!opened || !isWhole || !Array.isArray(asObject(opened.fields.response).output)) return [];
     const changes = {
       type: IN_PROGRESS,
       sequence_number: this.nextNumber(opened.fields.sequence_number),
     };
-    const output = [...this.shown, ...this.shownItems()];
+    const output = [...this.shown, ...items];
     const data = changedEvent(opened.data, this.names, changes, { output });
     return data === undefined ? [] : [eventFrame(IN_PROGRESS, data)];
   }
@@ -132,8 +117,7 @@ export class ResponsesStreams implements JoinedStreams {
     this.isThrough = false;
     this.isLater = true;
     this.opening = [];
-    this.places = [];
-    this.placed = new Map();
+    this.items = new StreamItems();
     this.sorter = new ItemSorter(this.names, this.mayAnswer);
   }
 
@@ -141,10 +125,13 @@ export class ResponsesStreams implements JoinedStreams {
     const event = eventOf(data, frame);
     if (!event) return [frame];
     const { response } = event.fields;
-    if (response) this.isUnstored = asObject(response).store === false;
+    if (response) {
+      this.store = asObject(response).store;
+      this.isUnstored = this.store === false;
+    }
     if (OPENS.has(event.type) && this.isLater && this.isOpen) return [];
     if (ENDS.has(event.type)) return this.last(event);
-    if (this.isOfItem(event)) return this.ofItem(event, indexOf(event));
+    if (this.items.isAbout(event)) return this.ofItem(event);
     // An error ends the stream: what opened it comes first. All else that belongs to no item waits
     // with what opens it.
     if (event.type === 'error') return [...this.open(), this.shownEvent(event)];
@@ -154,36 +141,54 @@ export class ResponsesStreams implements JoinedStreams {
     return [];
   }
 
-  /**
-   * Some upstreams, such as llama.cpp, number no items, and some name none: then the events of one
-   * follow each other.
-   */
-  private isOfItem(event: StreamEvent): boolean {
-    const { output_index, item, item_id } = event.fields;
-    if (typeof output_index === 'number' || typeof item_id === 'string') return true;
-    if ((typeof item === 'object' && item !== null) || OF_CALL.test(event.type)) return true;
-    return event.type.startsWith('response.') && !OPENS.has(event.type) && this.places.length > 0;
-  }
-
-  private ofItem(event: StreamEvent, index: number | undefined): Uint8Array[] {
+  private ofItem(event: StreamEvent): Uint8Array[] {
     const item = asObject(event.fields.item);
     const begins = event.type === 'response.output_item.added';
     const ends = event.type === 'response.output_item.done';
-    const found = begins ? undefined : this.known(index, event.fields.item_id, item);
-    const known = found && isNoCallFor(event, found) ? undefined : found;
+    const known = begins ? undefined : this.items.find(event, item);
     const place = known ?? (item.type === undefined ? this.unknown(event) : this.begun(item));
     if (ends) place.item = item;
     if (event.type === ARGUMENTS_DONE && !place.item)
       place.begun = { ...place.begun, arguments: event.fields.arguments };
-    const before = known ? this.decide(place, item) : this.place(index, place);
+    const before = known ? this.decide(place, item) : this.place(indexOf(event), place);
+    if (this.mayFlow(place)) before.push(...this.flow(place));
     if (place.fate === 'hidden') return before;
-    if (place.fate === 'shown') return [...before, this.shownEvent(event, place)];
-    place.held.push(event);
-    return before;
+    if (place.fate !== 'shown' || (place.pending && ends)) {
+      place.held.push(event);
+      return before;
+    }
+    if (place.pending && !begins) place.pending = 'inside';
+    return [...before, this.shownEvent(event, place)];
   }
 
   private begun(item: Json): Place {
-    return { fate: this.sorter.next(item), begun: item, shown: undefined, item: undefined, held: [] };
+    const fate = this.sorter.next(item);
+    return {
+      fate,
+      begun: item,
+      shown: undefined,
+      item: undefined,
+      held: [],
+      pending: undefined,
+      isMarked: false,
+    };
+  }
+
+  /** Only whole items come back from the caller then, and none by its id. */
+  private mayFlow(place: Place): boolean {
+    const isUnstored = typeof this.store === 'boolean' ? !this.store : this.reasoning.isUnstored;
+    if (!isUnstored || place.fate !== 'held' || place.item) return false;
+    // What began before it has its index before it.
+    return this.items.places.every(
+      (other) => other === place || other.fate === 'shown' || other.fate === 'hidden',
+    );
+  }
+
+  private flow(place: Place): Uint8Array[] {
+    place.fate = 'shown';
+    place.shown = this.shownCount++;
+    place.pending = place.held.length === 0 ? 'begun' : 'inside';
+    return [...this.open(), ...this.flush(place)];
   }
 
   /** Of an item whose beginning the upstream has not told. */
@@ -206,54 +211,16 @@ export class ResponsesStreams implements JoinedStreams {
     return frames;
   }
 
-  /**
-   * Some upstreams give several items one index, others give one item several ids, and some give
-   * neither: then the order tells.
-   *
-   * @param id in an event without an item
-   * @param item in an event with one, else empty
-   */
-  private known(index: number | undefined, id: unknown, item: Json): Place | undefined {
-    const itemId = id ?? item.id;
-    const last = index === undefined ? undefined : this.placed.get(index);
-    if (index !== undefined && (itemId === undefined || last?.begun.id === itemId)) return last;
-    const named = this.named(itemId, item);
-    if (named || index !== undefined) return named ?? last;
-    if (item.type === undefined) return this.places.at(-1);
-    return this.places.find(({ begun, item: ended }) => !ended && begun.type === item.type);
-  }
-
-  private named(id: unknown, item: Json): Place | undefined {
-    const isItem = ({ id: known, call_id, type }: Json): boolean =>
-      (id !== undefined && known === id) ||
-      (item.call_id !== undefined && call_id === item.call_id && type === item.type);
-    const named = this.places.find(({ begun, item: ended }) => isItem(begun) || (ended && isItem(ended)));
-    // llama.cpp names calls that have no id of their own by their call's.
-    return named ?? this.places.find(({ begun }) => id !== undefined && begun.call_id === id);
-  }
-
-  /**
-   * The same for an item in the event that ends an answer.
-   *
-   * @param index of the item in the response
-   */
-  private knownInOutput(index: number, item: Json): Place | undefined {
-    if (this.placed.size > 0) return this.known(index, undefined, item);
-    const at = this.places[index];
-    return this.named(item.id, item) ?? (at?.begun.type === item.type ? at : undefined);
-  }
-
   /** An item begins: what was held before it is seen with it, or not at all. */
   private place(index: number | undefined, place: Place): Uint8Array[] {
-    this.places.push(place);
-    if (index !== undefined) this.placed.set(index, place);
+    this.items.add(place, index);
     return this.settle(place);
   }
 
   /** What the fate of an item means for what was held before it. */
   private settle(place: Place): Uint8Array[] {
     const frames = place.fate === 'shown' ? this.release() : [];
-    if (place.fate === 'hidden') this.drop();
+    if (place.fate === 'hidden') frames.push(...this.drop());
     if (place.fate === 'shown') place.shown = this.shownCount++;
     return frames;
   }
@@ -261,17 +228,30 @@ export class ResponsesStreams implements JoinedStreams {
   /** All that is held is shown. */
   private release(): Uint8Array[] {
     const frames = this.open();
-    for (const place of this.places) {
-      if (place.fate !== 'held') continue;
-      place.fate = 'shown';
-      place.shown = this.shownCount++;
-      for (const event of place.held.splice(0)) frames.push(this.shownEvent(event, place));
+    for (const place of this.items.places) {
+      if (place.fate === 'held') {
+        place.fate = 'shown';
+        place.shown = this.shownCount++;
+      } else if (!place.pending) continue;
+      place.pending = undefined;
+      frames.push(...this.flush(place));
     }
     return frames;
   }
 
-  private drop(): void {
-    for (const place of this.places) if (place.fate === 'held') place.fate = 'hidden';
+  /** All that is held is hidden; of what has flowed the end is shown. */
+  private drop(): Uint8Array[] {
+    return this.items.places.flatMap((place) => {
+      if (place.fate === 'held') place.fate = 'hidden';
+      if (!place.pending) return [];
+      place.pending = undefined;
+      place.isMarked = true;
+      return this.flush(place);
+    });
+  }
+
+  private flush(place: Place): Uint8Array[] {
+    return place.held.splice(0).map((event) => this.shownEvent(event, place));
   }
 
   private open(): Uint8Array[] {
@@ -288,24 +268,27 @@ export class ResponsesStreams implements JoinedStreams {
     const output = Array.isArray(response.output) ? response.output.map(asObject) : [];
     const held: Uint8Array[] = [];
     for (const [index, item] of output.entries()) {
-      const known = this.knownInOutput(index, item);
+      const known = this.items.findInOutput(index, item);
       const place = known ?? this.begun(item);
       place.item ??= item;
       // No event has told of it: it is seen here for the first time.
       held.push(...(known ? this.decide(place, item) : this.place(undefined, place)));
     }
-    for (const place of this.places) {
+    for (const place of this.items.places) {
       if (place.fate === 'unknown') place.fate = 'held';
       // Nothing has said that it has ended, but the answer has.
       if (!place.item && this.sorter.calls(place.begun)) place.item = place.begun;
     }
     if (this.sorter.isOurs && event.type === 'response.completed') {
       this.isThrough = true;
-      return held;
+      return [...held, ...this.drop()];
     }
     held.push(...this.release());
     const isSame =
-      !this.isLater && this.places.every((place) => place.fate === 'shown' && !this.hides(place.item));
+      !this.isLater &&
+      this.items.places.every(
+        (place) => place.fate === 'shown' && this.itemFor(place, place.item) === place.item,
+      );
     const { id, created_at } = asObject(this.opened?.fields.response);
     this.storedId = response.store === true ? asString(response.id) : undefined;
     const changes = {
@@ -315,18 +298,23 @@ export class ResponsesStreams implements JoinedStreams {
     return [...held, this.shownEvent(event, undefined, changes)];
   }
 
-  /** Of the answer that is coming, in order, as far as they have ended. */
-  private items(): Json[] {
-    return this.places.flatMap(({ item }) => (item ? [item] : []));
-  }
-
   private shownItems(): Json[] {
-    const items = this.places.flatMap(({ fate, item }) => (fate === 'shown' && item ? [item] : []));
-    return this.hidesReasoning ? items.map(withoutEncrypted) : items;
+    return this.items.places.flatMap((place) =>
+      place.fate === 'shown' && place.item ? [this.itemFor(place, place.item)] : [],
+    );
   }
 
-  private hides(item: unknown): boolean {
-    return this.hidesReasoning && isEncrypted(item);
+  /** What the caller knows of an item; undefined in the middle of it. */
+  private told(place: Place): Json | undefined {
+    const { pending, begun, item } = place;
+    const known = pending === 'begun' ? begun : pending ? undefined : item;
+    return known && this.itemFor(place, known);
+  }
+
+  /** An item as its caller sees it. */
+  private itemFor<Told>(place: Place | undefined, item: Told): Told | Json {
+    if (place?.isMarked && item) return withMark(item);
+    return this.reasoning.isHidden ? withoutEncrypted(item) : item;
   }
 
   /** An event under the numbers of the whole. */
@@ -338,7 +326,7 @@ export class ResponsesStreams implements JoinedStreams {
         typeof fields.output_index === 'number' && place
           ? changed(fields.output_index, place.shown)
           : undefined,
-      item: this.hides(fields.item) ? withoutEncrypted(fields.item) : undefined,
+      item: changed(fields.item, this.itemFor(place, fields.item)),
     };
     const isSame = Object.values(changes).every((value) => value === undefined);
     if (isSame && fields.response === undefined) return frame;
@@ -353,20 +341,6 @@ export class ResponsesStreams implements JoinedStreams {
     this.sequence = number + 1;
     return number;
   }
-}
-
-function indexOf({ fields }: StreamEvent): number | undefined {
-  return typeof fields.output_index === 'number' ? fields.output_index : undefined;
-}
-
-/**
- * Whether an event is of a call, and what is known under its index, or before it, is none or is
- * over.
- */
-function isNoCallFor({ type, fields }: StreamEvent, { begun, item }: Place): boolean {
-  if (!OF_CALL.test(type)) return false;
-  const isOver = item && fields.item_id !== undefined && ![item.id, item.call_id].includes(fields.item_id);
-  return isOver === true || !asString(begun.type).endsWith('_call');
 }
 
 function changed<Value>(before: unknown, now: Value): Value | undefined {

@@ -7,6 +7,24 @@ import { asObject } from '../../lib/json.ts';
 const ENCRYPTED = 'reasoning.encrypted_content';
 
 /**
+ * Replaces the `encrypted_content` of reasoning that was shown and led only to a call of ours. The
+ * caller never sees that call, and upstreams refuse reasoning without the item that follows it. So
+ * an item with this mark is removed from a request before it goes up.
+ */
+export const REASONING_MARK = 'precis1_reasoning';
+
+/** The item as the caller gets it. */
+export function withMark(item: object): Record<string, unknown> {
+  return { ...item, encrypted_content: REASONING_MARK };
+}
+
+/** Whether an item has the mark. */
+export function isMarked(item: unknown): boolean {
+  const { type, encrypted_content } = asObject(item);
+  return type === 'reasoning' && encrypted_content === REASONING_MARK;
+}
+
+/**
  * A request's `include` with encrypted reasoning added, as JSON. Undefined if the caller already
  * asks for it, or if the field is not a list.
  */

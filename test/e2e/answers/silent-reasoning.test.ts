@@ -4,15 +4,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Behaviour } from '../../../tools/upstream/behaviours.ts';
-import { eventsOf } from '../../../tools/upstream/response.ts';
+import { eventsOf as upstreamEvents } from '../../../tools/upstream/response.ts';
 import { agentsLoop, aiSdkLoop, MODEL, type Setting } from '../../support/client-loops.ts';
 import { deploy } from '../../support/deployment.ts';
-import { OPENAI_VERSIONS, openaiOf } from '../../support/openai-versions.ts';
+import { OPENAI_VERSIONS, type OpenAIVersion, openaiOf } from '../../support/openai-versions.ts';
 
 type Json = Record<string, unknown>;
 
 /** A little longer than the silence after which a stream is kept alive. */
 const THINKS_MS = 17_000;
+
+const QUIET = 'gpt-5-quiet';
 
 const RETRIEVAL = { mode: 'compact', token_budget: 100_000, compact_retrieval: 'tool' };
 
@@ -20,15 +22,19 @@ let answers = 0;
 
 /** Thinks, and calls for a content of ours; when it has that, it thinks again, and answers. */
 const thinking: Behaviour = async (_, response, { body }) => {
-  const reasoning = { encrypted: 'sealed', summary: 'I think for a long while about it.' };
+  // What is not stored flows; a model without a summary says nothing of it until its end.
+  const summary = body.model === QUIET ? {} : { summary: 'I think for a long while about it.' };
+  const reasoning = { encrypted: 'sealed', ...summary };
+  const isLong =
+    body.model === QUIET ? /output_item\.done.*"reasoning"/ : /"response\.reasoning_summary_text\.done"/;
   const hasResult = JSON.stringify(body.input).includes('function_call_output');
   const fetches = { id: `call_${++answers}`, name: 'retrieve_ref', arguments: '{"ref":"ref_none"}' };
   // An agent of @openai/agents takes the last message for the whole of what was said.
   const before = body.model === MODEL ? {} : { content: 'Wait. ' };
   const said = hasResult ? { content: 'So.' } : { ...before, toolCalls: [fetches] };
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  for (const event of eventsOf(body, { id: `${answers}`, ...said, reasoning })) {
-    if (event.includes('"response.reasoning_summary_text.done"')) await sleep(THINKS_MS);
+  for (const event of upstreamEvents(body, { id: `${answers}`, ...said, reasoning })) {
+    if (isLong.test(event)) await sleep(THINKS_MS);
     response.write(event);
   }
   response.end();
@@ -41,27 +47,32 @@ describe('F24: while reasoning is held back', () => {
     const baseURL = `${deployment.url}/v1`;
     const headers = { 'x-memory-strategy': JSON.stringify(RETRIEVAL) };
     const setting: Setting = { baseURL, headers, fetch, book: 'silent', stream: true };
-    const openai = OPENAI_VERSIONS.map(async (version) => {
+    const askOf = (fields: { model: string; store?: boolean }) => async (version: OpenAIVersion) => {
       const client = await openaiOf(version, { baseURL, defaultHeaders: headers });
-      const { output } = await client.responses.stream({ model: 'gpt-5', input: 'Hello.' }).finalResponse();
+      const { output } = await client.responses.stream({ ...fields, input: 'Hello.' }).finalResponse();
       return output.map((item) => (item.type === 'message' ? item.content[0] : item.type));
-    });
+    };
+    const openai = [{ model: 'gpt-5' }, { model: QUIET, store: false }].flatMap((fields) =>
+      OPENAI_VERSIONS.map(askOf(fields)),
+    );
     const others = [agentsLoop(false), aiSdkLoop(false)].map((loop) => loop(setting));
-    const raw = deployment
-      .fetch('/v1/responses', {
+    const eventsOf = async (fields: object): Promise<Json[]> => {
+      const response = await deployment.fetch('/v1/responses', {
         method: 'POST',
         headers: { 'content-type': 'application/json', ...headers },
-        body: JSON.stringify({ model: 'gpt-5', input: 'Hello.', stream: true }),
-      })
-      .then((response) => response.text());
+        body: JSON.stringify({ input: 'Hello.', stream: true, ...fields }),
+      });
+      const data = (await response.text()).matchAll(/^data: (.*)$/gm);
+      return [...data].map(([, json = '']) => JSON.parse(json) as Json);
+    };
+    const raw = eventsOf({ model: 'gpt-5' });
+    const quiet = eventsOf({ model: QUIET, store: false });
 
     for (const output of await Promise.all(openai))
       expect(output).toMatchObject(['reasoning', { text: 'Wait. ' }, 'reasoning', { text: 'So.' }]);
     expect(await Promise.all(others)).toEqual(['So.', 'So.']);
 
-    const events = [...(await raw).matchAll(/^data: (.*)$/gm)].map(
-      ([, data = '']) => JSON.parse(data) as Json,
-    );
+    const events = await raw;
     expect(events.map(({ sequence_number }) => sequence_number)).toEqual([...events.keys()]);
     const types = events.map(({ type }) => type);
     expect(types.slice(0, 3)).toEqual([
@@ -74,5 +85,10 @@ describe('F24: while reasoning is held back', () => {
     expect(again).toBeGreaterThan(types.indexOf('response.output_text.done'));
     const { response } = events[again] ?? {};
     expect(((response as Json).output as Json[]).map(({ type }) => type)).toEqual(['reasoning', 'message']);
+
+    // Of reasoning that flows the beginning is shown, and said again.
+    const alive = (await quiet).filter(({ type }) => type === 'response.in_progress').slice(1);
+    const outputs = alive.map((event) => ((event.response as Json).output as Json[]).map(({ type }) => type));
+    expect(outputs).toEqual([['reasoning'], ['reasoning', 'message', 'reasoning']]);
   });
 });

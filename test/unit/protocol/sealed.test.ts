@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { openedBody, sealedIn } from '../../../src/protocol/sealed.ts';
+import { REASONING_MARK } from '../../../src/protocol/responses/reasoning.ts';
+import { openedBody, ownItemsIn } from '../../../src/protocol/sealed.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { isSealed, openCompaction, SEALED_PREFIX, sealCompaction } from '../../../src/tenant/sealed-item.ts';
 import { tenant } from '../../support/view-of.ts';
@@ -15,7 +16,7 @@ const nobody = { user: undefined, conversation: undefined };
 const text = await sealCompaction(tenant, nobody, '{}');
 const form = { prefix: SEALED_PREFIX, isWhole: isSealed };
 const found = (body: string, field: 'messages' | 'input') =>
-  sealedIn(encoder.encode(body), field, form, 100).map(({ text, param }) => [text, param]);
+  ownItemsIn(encoder.encode(body), field, form, 100).sealed.map(({ text, param }) => [text, param]);
 
 describe('a sealed item', () => {
   it('gives back exactly what was put in, to its tenant alone', () =>
@@ -117,10 +118,46 @@ describe('a body', () => {
 
   it('has what they hold in their place, and keeps every other byte', () => {
     const body = encoder.encode(`{"n":1.0, "input":[{"x":12345678901234567890}, ${item} ,{"y":1.0}]}`);
-    const sealed = sealedIn(body, 'input', form, 100);
+    const sealed = ownItemsIn(body, 'input', form, 100);
     expect(decoder.decode(openedBody(body, sealed, ['{"z":1.0},{"w":2.0}']))).toBe(
       '{"n":1.0, "input":[{"x":12345678901234567890}, {"z":1.0},{"w":2.0} ,{"y":1.0}]}',
     );
+  });
+
+  const REASONING = `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"${REASONING_MARK}"}`;
+  const withoutMarked = (body: string): string => {
+    const bytes = encoder.encode(body);
+    return decoder.decode(openedBody(bytes, ownItemsIn(bytes, 'input', form, 100), []));
+  };
+
+  it.each([
+    ['the only one', `{"input":[${REASONING}]}`, '{"input":[]}'],
+    ['first', `{"input":[${REASONING}, {"n":1.0}]}`, '{"input":[{"n":1.0}]}'],
+    ['last', `{"input":[{"n":1.0} ,${REASONING}],"x":1}`, '{"input":[{"n":1.0}],"x":1}'],
+    [
+      'between others, and twice',
+      `{"input":[{"n":1.0}, ${REASONING},${REASONING} ,{"m":2.0},${REASONING}]}`,
+      '{"input":[{"n":1.0}, {"m":2.0}]}',
+    ],
+  ])('F24: has marked reasoning cut out where it is %s', (_, body, cut) => {
+    expect(withoutMarked(body)).toBe(cut);
+  });
+
+  it('F24: has marked reasoning cut out beside an item that is opened', () => {
+    const body = encoder.encode(`{"input":[${REASONING},${item},${REASONING},{"n":1.0}]}`);
+    const opened = openedBody(body, ownItemsIn(body, 'input', form, 100), ['{"z":1.0}']);
+    expect(decoder.decode(opened)).toBe('{"input":[{"z":1.0},{"n":1.0}]}');
+  });
+
+  it.each([
+    ['reasoning of the upstream’s', REASONING.replace(REASONING_MARK, `gAAA${REASONING_MARK}`)],
+    ['reasoning with more than the mark', REASONING.replace(REASONING_MARK, `${REASONING_MARK}_`)],
+    ['a text about it', `{"role":"user","content":${JSON.stringify(REASONING)}}`],
+    ['an item of another kind', REASONING.replace('"reasoning"', '"message"')],
+  ])('F24: keeps %s', (_, kept) => {
+    const body = `{"input":[{"role":"user","content":"Hi"},${kept}]}`;
+    expect(withoutMarked(body)).toBe(body);
+    expect(found(body, 'input')).toEqual([]);
   });
 
   it('keeps what a client has put into the same message', () => {
@@ -129,7 +166,7 @@ describe('a body', () => {
       { type: 'text', text: 'Go on.' },
     ];
     const body = encoder.encode(JSON.stringify({ messages: [{ role: 'user', name: 'x', content: parts }] }));
-    const opened = openedBody(body, sealedIn(body, 'messages', form, 100), ['{"role":"user"}']);
+    const opened = openedBody(body, ownItemsIn(body, 'messages', form, 100), ['{"role":"user"}']);
     expect(JSON.parse(decoder.decode(opened))).toEqual({
       messages: [{ role: 'user' }, { role: 'user', name: 'x', content: [parts[1]] }],
     });

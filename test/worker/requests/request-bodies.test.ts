@@ -130,6 +130,13 @@ describe.each(['/v1/chat/completions', '/v1/responses'])('F4: a body over the li
     expect([behind.status, behind.sent.length]).toEqual([413, 0]);
   });
 
+  it('F24: is refused where marked reasoning stands in it, which no upstream must get', async () => {
+    const marked = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'precis1_reasoning' };
+    const { status, error, sent } = await ask(path, textOf(path, 17, { x: marked }));
+
+    expect([status, error?.code, sent.length]).toEqual([413, 'body_too_large', 0]);
+  });
+
   it.each<[string, Partial<Asking>]>([
     ['a strategy of the deployment', { variables: { DEFAULT_MEMORY_STRATEGY: 'auto' } }],
     ['an agent', { headers: { 'x-agent-type': 'coding' } }],

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { JoinedBodies, JoinedStreams } from '../../../../src/protocol/answer-format.ts';
+import type { JoinedBodies, JoinedStreams, ReasoningForm } from '../../../../src/protocol/answer-format.ts';
 import { responsesFormat } from '../../../../src/protocol/responses/format.ts';
+import { isMarked, REASONING_MARK } from '../../../../src/protocol/responses/reasoning.ts';
 import type { ToolTurn } from '../../../../src/protocol/tool-turn.ts';
 import { eventsOf, type ResponseAnswer, responseOf } from '../../../../tools/upstream/response.ts';
 
@@ -27,9 +28,10 @@ function join<Kind extends JoinedBodies | JoinedStreams>(
   kind: 'joinBodies' | 'joinStreams',
   most: number,
   step: (joined: Kind, count: number) => ToolTurn | undefined,
+  reasoning: ReasoningForm = {},
 ): { turns: ToolTurn[]; usage: unknown; lastId: string | undefined } {
   const turns: ToolTurn[] = [];
-  const joined = responsesFormat[kind](OURS, () => turns.length < most) as Kind;
+  const joined = responsesFormat[kind](OURS, () => turns.length < most, reasoning) as Kind;
   for (;;) {
     const turn = step(joined, turns.length);
     if (!turn) return { turns, usage: joined.usage, lastId: joined.lastId };
@@ -56,27 +58,34 @@ function whole(answers: readonly ResponseAnswer[], most = 3): Joined {
 interface Streamed extends Joined {
   readonly events: readonly Json[];
   readonly text: string;
+  /** What came of each of the upstream's events. */
+  readonly steps: readonly { readonly event: Json; readonly shown: string }[];
 }
+
+const jsonIn = (frame: string): Json => JSON.parse(/^data: (.*)$/m.exec(frame)?.[1] ?? '');
 
 function streamed(
   answers: readonly ResponseAnswer[],
   most = 3,
   changed: (event: string) => string = (event) => event,
+  reasoning: ReasoningForm = {},
 ): Streamed {
-  let text = '';
-  const joined = join<JoinedStreams>('joinStreams', most, (streams, at) => {
+  const steps: { event: Json; shown: string }[] = [];
+  const step = (streams: JoinedStreams, at: number): ToolTurn | undefined => {
     if (at > 0) streams.begin();
-    for (const event of [...eventsOf(request, answerAt(answers, at))].map(changed))
-      for (const frame of streams.take(/^data: (.*)$/m.exec(event)?.[1] ?? '', encoder.encode(event)))
-        text += decoder.decode(frame);
+    for (const event of [...eventsOf(request, answerAt(answers, at))].map(changed)) {
+      const [, data = ''] = /^data: (.*)$/m.exec(event) ?? [];
+      const frames = streams.take(data, encoder.encode(event));
+      const shown = frames.map((frame) => decoder.decode(frame)).join('');
+      steps.push({ event: data === '' ? {} : JSON.parse(data), shown });
+    }
     streams.end();
     return streams.isThrough ? streams.turn : undefined;
-  });
-  const events = text
-    .split('\n\n')
-    .slice(0, -1)
-    .map((frame) => JSON.parse(/^data: (.*)$/m.exec(frame)?.[1] ?? '') as Json);
-  return { ...joined, events, text, response: (events.at(-1)?.response ?? {}) as Json };
+  };
+  const joined = join('joinStreams', most, step, reasoning);
+  const text = steps.map(({ shown }) => shown).join('');
+  const events = text.split('\n\n').slice(0, -1).map(jsonIn);
+  return { ...joined, events, text, steps, response: (events.at(-1)?.response ?? {}) as Json };
 }
 
 let ids = 0;
@@ -230,6 +239,105 @@ describe('whatever the answers', () => {
       }),
       { numRuns: 300 },
     );
+  });
+});
+
+const UNSTORED: ReasoningForm = { isUnstored: true };
+const asItCame = (event: string): string => event;
+
+describe('an answer that the upstream does not store', () => {
+  it('F24: is the same as when its reasoning waits, but for what led to calls of ours', () => {
+    fc.assert(
+      fc.property(fc.array(anyAnswer, { minLength: 1, maxLength: 4 }), fc.nat(3), (answers, most) => {
+        const waits = streamed(answers, most);
+        const flows = streamed(answers, most, asItCame, UNSTORED);
+        expect(flows.turns).toEqual(waits.turns);
+        expect(flows.usage).toEqual(waits.usage);
+        const output = flows.response.output as Json[];
+        const rest = output.filter((item) => !isMarked(item));
+        expect({ ...flows.response, id: '', output: rest }).toEqual({ ...waits.response, id: '' });
+        if (rest.length === output.length && flows.response.id === waits.response.id)
+          expect(flows.text).toBe(waits.text);
+
+        const { events } = flows;
+        expect(events.map(({ sequence_number }) => sequence_number)).toEqual([...events.keys()]);
+        const ended = events.filter(({ type }) => type === 'response.output_item.done');
+        expect(ended.map(({ item }) => item)).toEqual(output);
+        const begun = events.filter(({ type }) => type === 'response.output_item.added');
+        expect(begun.map(({ output_index }) => output_index)).toEqual([...output.keys()]);
+        for (const { output_index, item_id } of events)
+          if (item_id !== undefined) expect(output[output_index as number]?.id).toBe(item_id);
+
+        for (const [index, item] of rest.entries())
+          if (item.type === 'reasoning') expect(rest[index + 1]?.type).not.toBe('reasoning');
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('F24: shows each event of its reasoning at once, but for the last one', () => {
+    const answers = [
+      { reasoning, toolCalls: [call('retrieve_ref')] },
+      { reasoning, content: 'Wait.', toolCalls: [call('search_memory')] },
+      { reasoning, content: 'So.' },
+    ];
+    const { steps, response } = streamed(answers, 3, asItCame, UNSTORED);
+    const told = steps.filter(({ event }) => JSON.stringify(event).includes('reasoning'));
+    const ofReasoning = told.filter(({ event }) => !event.response);
+    expect(ofReasoning).toHaveLength(3 * 6);
+    for (const { event, shown } of ofReasoning) {
+      const isEnd = event.type === 'response.output_item.done';
+      expect([event.type, shown.includes(`"type":"${event.type}"`)]).toEqual([event.type, !isEnd]);
+    }
+    const types = (response.output as Json[]).map((item) => (isMarked(item) ? 'marked' : item.type));
+    expect(types).toEqual(['marked', 'reasoning', 'message', 'reasoning', 'message']);
+  });
+
+  it('F24: marks reasoning behind which nothing of an answer comes that goes on', () => {
+    const behind = { type: 'reasoning', id: 'rs_behind', summary: [], encrypted_content: 'sealed' };
+    const hosted = [{ ...call('retrieve_ref'), type: 'function_call', call_id: 'call_1' }, behind];
+    const { response, turns, events } = streamed([{ hosted }, { content: 'So.' }], 3, asItCame, UNSTORED);
+    expect(turns[0]?.said).toHaveLength(1);
+    const marked = { ...behind, encrypted_content: REASONING_MARK };
+    expect(response.output).toMatchObject([marked, { type: 'message' }]);
+    expect(events.filter(({ type }) => type === 'response.output_item.done')).toMatchObject([
+      { item: marked },
+      { item: { type: 'message' } },
+    ]);
+  });
+
+  it('F24: leaves reasoning behind which its caller’s answer ends as it came', () => {
+    const hosted = [{ type: 'reasoning', id: 'rs_last', summary: [], encrypted_content: 'sealed' }];
+    const { response } = streamed([{ hosted }], 3, asItCame, UNSTORED);
+    expect(response.output).toEqual(hosted);
+  });
+
+  it('F24: has the mark where the caller has not asked for encrypted reasoning', () => {
+    const answers = [
+      { reasoning, toolCalls: [call('retrieve_ref')] },
+      { reasoning, content: 'So.' },
+    ];
+    const { response, events } = streamed(answers, 3, asItCame, { ...UNSTORED, isHidden: true });
+    expect(JSON.stringify(events)).not.toContain('"sealed"');
+    const ended = events.filter(({ type }) => type === 'response.output_item.done');
+    for (const items of [response.output as Json[], ended.map(({ item }) => item as Json)])
+      expect(items.map(({ encrypted_content }) => encrypted_content)).toEqual([
+        REASONING_MARK,
+        undefined,
+        undefined,
+      ]);
+  });
+
+  it.each<[string, string, ReasoningForm, number]>([
+    ['says so itself', '"store":false', {}, 1],
+    ['says that it is stored, whatever it was told', '"store":true', UNSTORED, 0],
+    ['says that it is stored', '"store":true', {}, 0],
+  ])('F24: is known by what the upstream says: it %s', (_, store, form, marked) => {
+    const answers = [{ reasoning, toolCalls: [call('retrieve_ref')] }, { content: 'So.' }];
+    const says = (event: string) => event.replaceAll('"parallel_tool_calls":true', store);
+    const output = streamed(answers, 3, says, form).response.output as Json[];
+    expect(output.filter(isMarked)).toHaveLength(marked);
+    expect(output).toHaveLength(1 + marked);
   });
 });
 
@@ -494,8 +602,9 @@ describe('an upstream that numbers no items', () => {
         { reasoning, toolCalls: [ours] },
         { reasoning, content: 'Wait.', toolCalls: [ours, call('look_up')] },
       ];
-      for (const first of beginnings) {
-        const seen = streamed([first, { reasoning, content: 'So.' }], 1, changed);
+      const forms = [{}, UNSTORED].flatMap((form) => beginnings.map((first) => [first, form] as const));
+      for (const [first, form] of forms) {
+        const seen = streamed([first, { reasoning, content: 'So.' }], 1, changed, form);
         expect(seen.turns).toMatchObject([{ calls: [{ id: ours.id, arguments: '{"ref":"ref_1"}' }] }]);
         expect(seen.text).not.toContain('retrieve_ref');
         expect(seen.text).toContain('"delta":"So."');
@@ -579,6 +688,19 @@ describe('a caller for whom nothing comes', () => {
       if (event.type === 'response.in_progress') expect((event.response as Json).output).toEqual(ended);
       expect(JSON.stringify(event)).not.toContain('retrieve_ref');
     }
+  });
+
+  it('F24: is told of reasoning that has only begun as it began', () => {
+    const streams = responsesFormat.joinStreams(OURS, () => true, UNSTORED);
+    const answer = { ...answers[0], reasoning: { encrypted: 'sealed' } };
+    const told: number[] = [];
+    for (const event of eventsOf(request, answer)) {
+      streams.take(/^data: (.*)$/m.exec(event)?.[1] ?? '', encoder.encode(event));
+      const [alive] = jsonOf(streams.keepalive?.() ?? []);
+      told.push(((alive?.response as Json)?.output as Json[])?.length ?? -1);
+    }
+    // Opened by hand, then its reasoning, which ends with what follows; then a text and its end.
+    expect(told).toEqual([0, 0, 1, 1, ...Array(5).fill(-1), 2, 2, 2, 2, 2, 2]);
   });
 
   it('F24: is sent none in the middle of an item', () => {
