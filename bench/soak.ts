@@ -14,9 +14,9 @@ import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { printTable, thousands } from './figures.ts';
+import { type Memory, type Runtime, startRuntime } from './runtime.ts';
 import { soakClient, soakedTraces, type Tally } from './soak/clients.ts';
 import { SUMMARIZER_KEY, startSoakUpstream } from './soak/upstream.ts';
-import { type Memory, type SoakedWorker, startSoaked } from './soak/workers.ts';
 
 const CLIENTS = 8;
 const THIRDS = 3;
@@ -39,10 +39,10 @@ if (!(minutes > 0)) throw new Error('--minutes must be a number over 0');
 
 const { source, traces } = soakedTraces();
 const upstream = await startSoakUpstream();
-const workers: SoakedWorker[] = [];
+const workers: Runtime[] = [];
 try {
   workers.push(
-    await startSoaked('precis', {
+    await startRuntime('precis', {
       PRECIS_SECRET: 'the secret of the benchmarks',
       UPSTREAM_BASE_URL: `${upstream.url}/v1`,
       SUMMARIZER_BASE_URL: `${upstream.url}/summarizer/v1`,
@@ -51,7 +51,7 @@ try {
       VERIFY_KEYS: 'false',
       LOG_LEVEL: 'error',
     }),
-    await startSoaked('bare', { BARE_UPSTREAM: upstream.url }, 'bench/bare-worker.ts'),
+    await startRuntime('bare', { BARE_UPSTREAM: upstream.url }, 'bench/bare-worker.ts'),
   );
   const tallies = workers.map(newTally);
   const marks = await soak(tallies);

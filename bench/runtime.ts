@@ -1,10 +1,14 @@
-/** The Workers that are soaked, each in a runtime of its own, and what they hold of memory. */
+/**
+ * Workers in a runtime of their own, reached by a socket straight into it, and the memory and CPU
+ * time that they take.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
-import { buildWorker } from '../../tools/worker-build.ts';
+import { buildWorker } from '../tools/worker-build.ts';
+import { rssOf } from './process.ts';
 
 /**
  * How long the inspector may take to answer, in milliseconds: a collection of garbage stops the
@@ -21,9 +25,11 @@ export interface Memory {
   readonly heap: number;
 }
 
-export interface SoakedWorker {
-  /** Without `/v1`. */
+export interface Runtime {
+  /** Of a socket of the Worker's own, without `/v1`. */
   readonly url: string;
+  /** Of the process; undefined where the system does not list it. */
+  readonly pid: number | undefined;
   memory(): Promise<Memory>;
   /** Lines that it has logged as errors. */
   readonly errors: readonly string[];
@@ -31,12 +37,12 @@ export interface SoakedWorker {
 }
 
 /** @param entry a Worker other than Precis, as a path */
-export async function startSoaked(
+export async function startRuntime(
   name: string,
   vars: Readonly<Record<string, string>>,
   entry?: string,
-): Promise<SoakedWorker> {
-  const home = await mkdtemp(join(tmpdir(), 'precis-soak-'));
+): Promise<Runtime> {
+  const home = await mkdtemp(join(tmpdir(), 'precis-bench-'));
   const { module, options } = await buildWorker(join(home, 'built'), entry);
   const before = new Set(runtimes());
   const errors: string[] = [];
@@ -56,25 +62,28 @@ export async function startSoaked(
         {
           ...options,
           name,
+          unsafeDirectSockets: [{ host: '127.0.0.1', port: 0 }],
           bindings: { ...(options.bindings as object), ...vars },
           modules: [{ type: 'ESModule', path: basename(module), contents: await readFile(module, 'utf8') }],
         },
       ],
     }),
   );
-  const url = (await miniflare.ready).origin;
-  const [runtime] = runtimes().filter((pid) => !before.has(pid));
+  await miniflare.ready;
+  const url = (await miniflare.unsafeGetDirectURL(name)).origin;
+  const [pid] = runtimes().filter((pid) => !before.has(pid));
   const wake = () => fetch(`${url}/healthz`).catch(() => undefined);
   const inspector = await connect(await miniflare.getInspectorURL(), name, wake);
   await inspector.ask('HeapProfiler.enable');
   return {
     url,
+    pid,
     errors,
     async memory() {
       await inspector.ask('HeapProfiler.collectGarbage');
       const { usedSize, backingStorageSize } = await inspector.ask<HeapUsage>('Runtime.getHeapUsage');
       const heap = usedSize + backingStorageSize;
-      return { rss: runtime === undefined ? Number.NaN : rssOf(runtime), heap };
+      return { rss: pid === undefined ? Number.NaN : rssOf(pid), heap };
     },
     async close() {
       inspector.close();
@@ -108,11 +117,6 @@ function listed(): string[] {
   } catch {
     return [];
   }
-}
-
-function rssOf(pid: number): number {
-  const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return Number(kilobytes) * 1024;
 }
 
 /** In bytes: objects, and the buffers that they own outside of the heap. */

@@ -1,0 +1,143 @@
+/** Rounds of requests to the proxies in turn: each is compared with the bare one beside it. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { medianInterval, quantile } from '../figures.ts';
+import { cpuOf } from '../process.ts';
+import { Random } from '../random.ts';
+import { type Answer, ask } from './client.ts';
+import { Load, type Mode, type Situation, strategyOf } from './loads.ts';
+import type { Subject } from './subjects.ts';
+import { RECEIVED_HEADER, streamOf } from './upstream.ts';
+
+export interface Case {
+  /** About how long the bodies are. */
+  readonly bytes: number;
+  readonly mode: Mode;
+  readonly situation: Situation;
+  /** Text deltas of the answer; 0 for a JSON answer. */
+  readonly deltas: number;
+  /** Requests at the same time, each of a client of its own. */
+  readonly connections: number;
+}
+
+export interface Figures {
+  readonly subject: Subject['name'];
+  /** Milliseconds to the first byte of the body, of a stream to its first text. */
+  readonly p50: number;
+  readonly p95: number;
+  /** The time of a round relative to the bare Worker's beside it, with 95 % confidence. */
+  readonly ratio: { readonly median: number; readonly low: number; readonly high: number };
+  /** To the last byte, while this subject alone is asked. */
+  readonly requestsPerSecond: number;
+  /** CPU milliseconds of its process by request, work behind the answers included. */
+  readonly cpu: number;
+  /** Of the last body, as the upstream got it. */
+  readonly bytesUp: number;
+}
+
+export interface Cell extends Case {
+  readonly rounds: number;
+  readonly figures: readonly Figures[];
+}
+
+const PATH = '/v1/chat/completions';
+
+/** Rounds before those that count: compilers, caches, refs that are written at first sight. */
+const WARM_UP = 8;
+
+/** For work behind the answers, in milliseconds. */
+const SETTLING_MS = 300;
+
+/** Of one subject in one case. */
+interface Spent {
+  readonly first: number[];
+  readonly rounds: number[];
+  cpu: number;
+  bytesUp: number;
+}
+
+/** @throws Error if Precis did not do what the case says */
+export async function measure(
+  subjects: readonly Subject[],
+  subject: Case,
+  rounds: number,
+  seed: number,
+): Promise<Cell> {
+  const { bytes, connections, deltas, situation } = subject;
+  const fields = deltas > 0 ? streamOf(deltas) : {};
+  const loads = Array.from(
+    { length: connections },
+    (_, client) => new Load(bytes, situation, fields, seed + client),
+  );
+  const all = subjects.map((): Spent => ({ first: [], rounds: [], cpu: 0, bytesUp: 0 }));
+  const random = new Random(seed);
+  for (let round = -WARM_UP; round < rounds; round++) {
+    if (round === 0) await settled(subjects, all, -1);
+    const bodies = loads.map((load) => load.next());
+    for (const index of random.shuffle([...subjects.keys()])) {
+      const [target, spent] = [subjects[index], all[index]];
+      if (!target || !spent) continue;
+      const start = performance.now();
+      const answers = await Promise.all(
+        bodies.map((body, client) => ask(target.url + PATH, headersOf(target, subject, client), body)),
+      );
+      const time = performance.now() - start;
+      if (round < 0) continue;
+      check(target, subject, answers);
+      spent.first.push(...answers.map(({ first }) => first));
+      spent.rounds.push(connections === 1 ? (answers[0]?.first ?? Number.NaN) : time);
+      spent.bytesUp = Number(answers.at(-1)?.headers[RECEIVED_HEADER]);
+    }
+  }
+  await settled(subjects, all, 1);
+  const bare = all[subjects.findIndex(({ name }) => name === 'bare')];
+  const requests = rounds * connections;
+  const figures = subjects.flatMap(({ name }, index): Figures[] => {
+    const spent = all[index];
+    if (!spent) return [];
+    const ratios = spent.rounds.map((time, round) => time / (bare?.rounds[round] ?? Number.NaN));
+    const seconds = spent.rounds.reduce((sum, time) => sum + time, 0) / 1_000;
+    return [
+      {
+        subject: name,
+        p50: quantile(spent.first, 0.5),
+        p95: quantile(spent.first, 0.95),
+        ratio: medianInterval(ratios),
+        requestsPerSecond: requests / seconds,
+        cpu: spent.cpu / requests,
+        bytesUp: spent.bytesUp,
+      },
+    ];
+  });
+  return { ...subject, rounds, figures };
+}
+
+/** Adds the CPU time so far, by a sign: what lies between two calls is left. */
+async function settled(subjects: readonly Subject[], all: readonly Spent[], sign: number): Promise<void> {
+  await sleep(SETTLING_MS);
+  for (const [index, { pid }] of subjects.entries()) {
+    const spent = all[index];
+    if (spent) spent.cpu += pid === undefined ? Number.NaN : sign * cpuOf(pid);
+  }
+}
+
+/** Each client has a key of its own in each mode: what an isolate remembers is kept by tenant. */
+function headersOf(target: Subject, { mode, bytes }: Case, client: number): Readonly<Record<string, string>> {
+  const strategy = strategyOf(mode, bytes);
+  return {
+    authorization: `Bearer sk-client-${client}-of-the-benchmark-in-mode-${mode}`,
+    ...(target.name === 'precis' && strategy ? { 'x-memory-strategy': JSON.stringify(strategy) } : {}),
+    ...target.headers,
+  };
+}
+
+function check({ name }: Subject, { mode, situation }: Case, answers: readonly Answer[]): void {
+  if (name !== 'precis') return;
+  for (const { headers } of answers) {
+    const acts = mode !== 'none' && mode !== 'rolling_summary' && situation !== 'unseen';
+    const isSo =
+      headers['x-memory-mode'] === mode &&
+      (!acts || headers['x-memory-applied'] !== 'none') &&
+      !headers['x-memory-warning']?.includes('store_failed');
+    if (!isSo) throw new Error(`${mode}, ${situation}: it did not. ${JSON.stringify(headers)}`);
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * An upstream that costs next to nothing: it reads the body and answers the same to everything,
+ * streamed if it is asked to. It runs in a thread of its own, so that it does not wait for its
+ * client.
+ */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { isMainThread, parentPort, Worker } from 'node:worker_threads';
+import { HEADINGS, writeSections } from '../../src/summary/text/headings.ts';
+
+export interface Upstream {
+  /** `http://127.0.0.1:PORT`, without `/v1`. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Set on every answer: the length of the body that arrived. */
+export const RECEIVED_HEADER = 'x-received-bytes';
+
+/** Requests below this path are of the summarizer. */
+export const SUMMARIZER_PATH = '/summarizer';
+
+/** The first text delta of a stream, as it stands in its frame. */
+export const FIRST_TEXT = '"content":"It "';
+
+/** The fields of a body by which it asks for a stream of so many deltas. */
+export const streamOf = (deltas: number): object => ({ stream: true, seed: deltas });
+
+const STREAM = /"stream":true,"seed":(\d+)/;
+
+/** The benchmark's bodies name these fields first: no need to look through a megabyte. */
+const HEAD_BYTES = 100;
+
+/** Deltas that are written at once. */
+const BATCH = 50;
+
+const identity = { id: 'chatcmpl-0', created: 1_772_600_000, model: 'gpt-4.1' };
+
+const ANSWER = answerOf('Done.');
+const SUMMARY = answerOf(writeSections(new Map(HEADINGS.map((heading) => [heading, 'What has been done.']))));
+
+const FIRST = chunkOf({ role: 'assistant', content: '' }) + chunkOf({ content: 'It ' });
+const NEXT = chunkOf({ content: 'is ' });
+const LAST = `${chunkOf({}, 'stop')}data: [DONE]\n\n`;
+
+/** Starts the thread, and waits until it listens. */
+export async function startUpstream(): Promise<Upstream> {
+  const thread = new Worker(fileURLToPath(import.meta.url));
+  const port = await new Promise<number>((resolve, reject) => {
+    thread.once('message', resolve);
+    thread.once('error', reject);
+  });
+  return { url: `http://127.0.0.1:${port}`, close: async () => void (await thread.terminate()) };
+}
+
+function listen(): void {
+  const server = createServer((request, response) => {
+    let received = 0;
+    let head = '';
+    request.on('data', (chunk: Buffer) => {
+      received += chunk.length;
+      if (head.length < HEAD_BYTES) head += chunk.toString('latin1', 0, HEAD_BYTES);
+    });
+    request.on('end', () => {
+      const [, deltas] = STREAM.exec(head) ?? [];
+      response.writeHead(200, {
+        'content-type': deltas ? 'text/event-stream' : 'application/json',
+        [RECEIVED_HEADER]: `${received}`,
+      });
+      if (!deltas) return response.end(request.url?.startsWith(SUMMARIZER_PATH) ? SUMMARY : ANSWER);
+      response.write(FIRST);
+      for (let left = Number(deltas) - 1; left > 0; left -= BATCH)
+        response.write(NEXT.repeat(Math.min(left, BATCH)));
+      return response.end(LAST);
+    });
+  });
+  server.listen(0, '127.0.0.1', () => parentPort?.postMessage((server.address() as AddressInfo).port));
+}
+
+function answerOf(content: string): string {
+  return JSON.stringify({
+    ...identity,
+    object: 'chat.completion',
+    choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+  });
+}
+
+function chunkOf(delta: object, finish: 'stop' | null = null): string {
+  const choices = [{ index: 0, delta, finish_reason: finish }];
+  return `data: ${JSON.stringify({ ...identity, object: 'chat.completion.chunk', choices })}\n\n`;
+}
+
+if (!isMainThread) listen();
