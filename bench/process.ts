@@ -14,7 +14,7 @@ export function peakOf(pid: number): number {
   return statusOf(pid, 'VmHWM');
 }
 
-/** Milliseconds that all threads of a process have run; those of threads that have ended are lost. */
+/** Milliseconds that the threads of a process have run, without those that have ended. */
 export function cpuOf(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`);
   const ran = threads.map((thread) => {

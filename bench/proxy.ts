@@ -1,7 +1,7 @@
 /**
  * What Precis costs, against a bare Worker that only forwards, in the same run
- * (`npm run bench:proxy -- [--rounds N] [--bytes N,…] [--modes M,…] [--situations S,…] [--portkey]
- * [--json]`).
+ * (`npm run bench:proxy -- [--rounds N] [--bytes N,…] [--modes M,…] [--situations S,…]
+ * [--portkey] [--json]`).
  *
  * Each proxy runs in a process of its own and is reached by a socket straight into it. They take
  * turns round by round with the same bodies; a ratio is the median of all rounds. `--portkey`
