@@ -1,7 +1,7 @@
 /**
  * Looks for our items before anything else is read. Compaction items are opened: from then on their
- * contents are ordinary messages (docs/design.md#8-summaries). Marked reasoning is removed, as if it
- * had never been there.
+ * contents are ordinary messages (docs/design.md#8-summaries). Marked reasoning is removed, as if
+ * it had never been there.
  */
 import { MOST_MESSAGES } from '../protocol/model-body.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
