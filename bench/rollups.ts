@@ -103,7 +103,7 @@ function strategyFor(request: ChatRequest): SummarizeStrategy {
     (sum, message) => sum + (message.role === 'preamble' ? counter.message(message) : 0),
     fixed,
   );
-  const spoken = (sums.at(-1) ?? 0) - preamble;
+  const spoken = sums.total - preamble;
   let best: { strategy: SummarizeStrategy; moves: number } | undefined;
   for (const share of SHARES) {
     const strategy = strategyOf({

@@ -7,6 +7,7 @@
  * that has left brings its call back. Nobody can know in advance that it will come, and upstreams
  * refuse it alone.
  */
+import { ChangingSums } from '../../lib/prefix-sums.ts';
 import { type Bond, type History, messagesOf } from './history.ts';
 
 /** Messages before a unit that stay when all others before it leave. */
@@ -28,16 +29,20 @@ export function heldMessages(history: History, unit: number): ReadonlySet<number
 interface GrowingBond {
   /** The last unit that it waits for. */
   last: number;
-  readonly members: Set<number>;
+  /** Its units, and the tokens that each has as it stands in the view. */
+  readonly members: Map<number, number>;
 }
 
 /**
  * Tokens of held units at successive request points. Updates and sums take logarithmic time in the
- * number of units (a Fenwick tree); without bonds they are free.
+ * number of units; without bonds they are free.
  */
 export class HeldTokens {
-  private readonly tree: Float64Array;
-  private readonly weights = new Map<number, number>();
+  /**
+   * By the unit that the frontier stands at, what more is held there than at the one before.
+   * Undefined where nothing can be held.
+   */
+  private readonly sums: ChangingSums | undefined;
   private readonly bondOf = new Map<number, GrowingBond>();
   private readonly tokensOf: (unit: number) => number;
   /** Further results, latest first. */
@@ -46,7 +51,7 @@ export class HeldTokens {
   /** @param tokensOf the weight of a unit as it came */
   constructor({ bonds, units }: History, tokensOf: (unit: number) => number) {
     this.tokensOf = tokensOf;
-    this.tree = new Float64Array(bonds.length === 0 ? 0 : units.length + 2);
+    this.sums = bonds.length === 0 ? undefined : new ChangingSums(units.length + 1);
     this.toCome = bonds
       .flatMap((bond) => this.begin(bond, units.length))
       .sort((a, b) => b.message - a.message);
@@ -54,7 +59,7 @@ export class HeldTokens {
 
   /** Whether nothing can be held. */
   get isEmpty(): boolean {
-    return this.tree.length === 0;
+    return this.sums === undefined;
   }
 
   /** Adds the results before a message index. Call it for request points in order. */
@@ -63,7 +68,7 @@ export class HeldTokens {
       this.toCome.pop();
       const { unit, bond } = next;
       if (unit > bond.last) {
-        for (const member of bond.members) this.add(bond.last + 1, unit, this.weights.get(member) ?? 0);
+        for (const tokens of bond.members.values()) this.add(bond.last + 1, unit, tokens);
         bond.last = unit;
       }
       this.join(unit, bond);
@@ -72,45 +77,38 @@ export class HeldTokens {
 
   /** Tokens of the units before one that stay when all others before it leave. */
   before(unit: number): number {
-    let tokens = 0;
-    if (!this.isEmpty) for (let at = unit + 1; at > 0; at -= at & -at) tokens += this.tree[at] ?? 0;
-    return tokens;
+    return this.sums?.before(unit + 1) ?? 0;
   }
 
   /** Changes the weight of a unit in the view by `more` tokens. */
   weigh(unit: number, more: number): void {
     const bond = this.bondOf.get(unit);
-    if (!bond) return;
-    this.weights.set(unit, (this.weights.get(unit) ?? 0) + more);
+    const tokens = bond?.members.get(unit);
+    if (!bond || tokens === undefined) return;
+    bond.members.set(unit, tokens + more);
     this.add(unit + 1, bond.last, more);
   }
 
   /** First results are expected: the frontier does not pass their calls before they come. */
   private begin({ caller, results, open }: Bond, end: number): (typeof this.toCome)[number][] {
     const expected = results.filter(({ further }) => !further).map(({ unit }) => unit);
-    const bond = { last: open ? end : Math.max(caller, ...expected), members: new Set<number>() };
+    const bond = { last: open ? end : Math.max(caller, ...expected), members: new Map<number, number>() };
     for (const unit of [caller, ...expected]) this.join(unit, bond);
     return results.filter(({ further }) => further).map(({ unit, message }) => ({ unit, message, bond }));
   }
 
   private join(unit: number, bond: GrowingBond): void {
     if (bond.members.has(unit)) return;
-    bond.members.add(unit);
-    this.bondOf.set(unit, bond);
     const tokens = this.tokensOf(unit);
-    this.weights.set(unit, tokens);
+    bond.members.set(unit, tokens);
+    this.bondOf.set(unit, bond);
     this.add(unit + 1, bond.last, tokens);
   }
 
   /** Adds tokens that stay before any frontier between two units, inclusive. */
   private add(from: number, to: number, tokens: number): void {
     if (to < from) return;
-    this.raise(from, tokens);
-    this.raise(to + 1, -tokens);
-  }
-
-  private raise(unit: number, tokens: number): void {
-    for (let at = unit + 1; at < this.tree.length; at += at & -at)
-      this.tree[at] = (this.tree[at] ?? 0) + tokens;
+    this.sums?.add(from, tokens);
+    this.sums?.add(to + 1, -tokens);
   }
 }

@@ -3,6 +3,7 @@
  * user message and 2(r−1)+1 for the assistant message that closes it. Tool steps have none; they
  * belong to their round.
  */
+import { elementAt } from '../../lib/elements.ts';
 import type { History } from './history.ts';
 
 export interface Round {
@@ -18,7 +19,7 @@ export interface Round {
 /** The rounds of a conversation, oldest first. */
 export function roundsOf(history: History): readonly Round[] {
   const { messages, turns, units } = history;
-  const starts = turns.map((unit) => units[unit]?.first ?? 0);
+  const starts = turns.map((unit) => elementAt(units, unit).first);
   return starts.map((start, round) => {
     const end = starts[round + 1] ?? messages.length;
     return { first: round === 0 ? 0 : start, end, answer: answerIn(history, start, end) };
@@ -29,8 +30,8 @@ export function roundsOf(history: History): readonly Round[] {
 export function sequenceNumbers(history: History, rounds: readonly Round[]): Int32Array {
   const numbers = new Int32Array(history.messages.length + 1).fill(-1);
   for (const [index, unit] of history.turns.entries()) {
-    const asked = history.units[unit]?.first ?? 0;
-    const { end = 0, answer } = rounds[index] ?? {};
+    const asked = elementAt(history.units, unit).first;
+    const { end, answer } = elementAt(rounds, index);
     numbers.fill(2 * index, asked + 1, end + 1);
     // A round with another one after it is over, answered or not.
     if (answer !== undefined) numbers.fill(2 * index + 1, answer + 1, end + 1);

@@ -9,6 +9,7 @@
  * No literal holds white space, so that a space parts them: a comma would cost one token for each.
  */
 import { copyOf, textBytes } from '../../lib/copy.ts';
+import { elementAt } from '../../lib/elements.ts';
 import { type Bound, type Cache, Lru } from '../../lib/lru.ts';
 import type { Message } from '../conversation/message.ts';
 import { mostFitting } from '../tokens/fitting.ts';
@@ -110,8 +111,8 @@ export function createPreviewWriter(
   const chain: string[] = [];
   const chainAt = (index: number): string => {
     for (let next = chain.length; next <= index; next++)
-      chain.push(digest(`${chain[next - 1] ?? ''} ${messages[next]?.digest}`));
-    return chain[index] ?? '';
+      chain.push(digest(`${chain[next - 1] ?? ''} ${elementAt(messages, next).digest}`));
+    return elementAt(chain, index);
   };
 
   /** The literals of an output that stand nowhere before it, nor in what stays of it. */

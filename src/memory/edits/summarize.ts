@@ -1,11 +1,11 @@
 /** Summarising: everything before one cut leaves the view, and a summary stands in its place. */
 
+import { PrefixSums } from '../../lib/prefix-sums.ts';
 import { HeldTokens, heldMessages } from '../conversation/bonds.ts';
-import { type History, messagesOf } from '../conversation/history.ts';
+import type { History } from '../conversation/history.ts';
 import type { CountedEcho } from '../conversation/session-summary.ts';
 import { AT_START, type Cursor } from '../replay/frontier.ts';
-import type { TokenSums } from '../tokens/sums.ts';
-import { tokensIn } from '../tokens/sums.ts';
+import { type TokenSums, unitSums } from '../tokens/sums.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 
 /**
@@ -84,11 +84,10 @@ export function askedBy(history: History): readonly (number | undefined)[] {
 export class Prefixes {
   private readonly history: History;
   private readonly sums: TokenSums;
+  private readonly units: PrefixSums;
   private readonly maxTokens: number;
   /** A summary that came back is condensed already: its tokens count in full. */
   private readonly echo: CountedEcho | undefined;
-  /** `ofUnits[u]`: tokens of all units before u. */
-  private readonly ofUnits: readonly number[];
   /** For each unit, the user unit of its turn. */
   private readonly asked: readonly (number | undefined)[];
   /** What stays although it is covered. */
@@ -99,34 +98,26 @@ export class Prefixes {
     this.sums = sums;
     this.maxTokens = maxTokens;
     this.echo = echo;
-    const ofUnits = [0];
-    for (const [index, unit] of history.units.entries()) {
-      const tokens = messagesOf(history, unit).reduce((sum, at) => sum + this.tokensOf(at), 0);
-      ofUnits.push((ofUnits[index] ?? 0) + tokens);
-    }
-    this.ofUnits = ofUnits;
+    const units = unitSums(history, sums);
+    this.units = units;
     this.asked = askedBy(history);
-    this.held = new HeldTokens(history, (unit) => (ofUnits[unit + 1] ?? 0) - (ofUnits[unit] ?? 0));
+    this.held = new HeldTokens(history, (unit) => units.at(unit));
   }
 
   /** Tokens of all units before one that leave the view. */
   covered(unit: number): number {
-    return (this.ofUnits[unit] ?? 0) - this.held.before(unit);
+    return this.units.before(unit) - this.held.before(unit);
   }
 
   /** The prefix before a unit. */
   at(unit: number): SummarizedPrefix {
     const { history, asked, maxTokens, echo } = this;
     const weights = {
-      covered: this.ofUnits[unit] ?? 0,
-      of: (message: number) => this.tokensOf(message),
+      covered: this.units.before(unit),
+      of: (message: number) => this.sums.at(message),
       held: this.held.before(unit),
     };
     return summarizedPrefix(history, unit, asked[unit - 1], weights, maxTokens, echo);
-  }
-
-  private tokensOf(message: number): number {
-    return tokensIn(this.sums, message);
   }
 }
 
@@ -140,16 +131,13 @@ export class PrefixCursor implements Cursor {
   readonly rewrites = true;
   private readonly history: History;
   private readonly prefixes: Prefixes;
-  /** `turnsUpTo[u]`: turns that begin before unit u. */
-  private readonly turnsUpTo: readonly number[];
+  /** Of each unit, whether a turn begins with it: 1 or 0. */
+  private readonly turns: PrefixSums;
 
   constructor(history: History, prefixes: Prefixes) {
     this.history = history;
     this.prefixes = prefixes;
-    const turnsUpTo = [0];
-    for (const unit of history.units)
-      turnsUpTo.push((turnsUpTo.at(-1) ?? 0) + (unit.kind === 'user' ? 1 : 0));
-    this.turnsUpTo = turnsUpTo;
+    this.turns = new PrefixSums(history.units.map(({ kind }) => (kind === 'user' ? 1 : 0)));
   }
 
   arrive(messages: number): boolean {
@@ -195,7 +183,7 @@ export class PrefixCursor implements Cursor {
       cuts: { turn: unit, step: unit },
       freed,
       // A turn whose request stays is still in the view.
-      turnsBefore: (this.turnsUpTo[unit] ?? 0) - (request === undefined ? 0 : 1),
+      turnsBefore: this.turns.before(unit) - (request === undefined ? 0 : 1),
     };
   }
 }

@@ -4,6 +4,7 @@
  */
 
 import { z } from 'zod';
+import { PrefixSums } from '../../lib/prefix-sums.ts';
 import type { History, Output } from '../conversation/history.ts';
 import { type CompactContext, compactInputs, compactOutput } from '../edits/compact.ts';
 import { removeMedia } from '../edits/media.ts';
@@ -30,7 +31,7 @@ import {
   summarizing,
 } from '../strategy/fields.ts';
 import type { TokenSums } from '../tokens/sums.ts';
-import { tokensBefore, tokensOfAll } from '../tokens/sums.ts';
+
 import { compactContext } from './compact.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
 import { compactionDue, unitTail } from './tails.ts';
@@ -124,18 +125,18 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
     summaryTokens: strategy.summary_max_tokens,
     echo: countedEcho(history, context.counter),
   };
-  const mover = new PhaseMover(history, sent, settings, new Floor(cachedShare, tokensBefore(sums, 0)), edits);
+  const mover = new PhaseMover(history, sent, settings, new Floor(cachedShare, sums.before(0)), edits);
   const result = replay(history, rule, sent, mover);
   const { prefix } = mover.position;
   const trimmed = mover.trimmedSpan();
   const near = result.next !== result.cuts;
   const upcoming = near ? edits.between(mover.position.passed.heavy, frontierUnit(result.next)) : [];
   // Placeholders alone will hardly bring the view of a next request under its budget.
-  const growth = (REQUESTS_AHEAD * (result.before - tokensBefore(sent, 0))) / history.requestPoints.length;
+  const growth = (REQUESTS_AHEAD * (result.before - sent.before(0))) / history.requestPoints.length;
   const left = upcoming.reduce((sum, { freed }) => sum - freed, result.after);
   const next = left + growth > Math.min(rule.hard ?? rule.window, rule.window) ? mover.next() : undefined;
   return {
-    replay: { ...result, before: tokensOfAll(sums) },
+    replay: { ...result, before: sums.total },
     segments: [...mover.removed(), ...(edits.atSight.length > 0 ? [edits.atSight] : [])],
     upcoming,
     dropped: prefix ? coveredMessages(history, prefix) : [],
@@ -226,11 +227,7 @@ class AutoEdits implements PhaseEdits {
 function sumsWithout(sums: TokenSums, removals: readonly Removal[]): TokenSums {
   if (removals.length === 0) return sums;
   const freed = new Map(removals.map((removal) => [removal.message, removal.freed]));
-  const rest = new Float64Array(sums.length);
-  let sum = 0;
-  for (const [index, tokens] of sums.entries()) {
-    sum += freed.get(index - 1) ?? 0;
-    rest[index] = tokens - sum;
-  }
+  const rest = new PrefixSums([], sums.before(0));
+  for (let at = 0; at < sums.length; at++) rest.push(sums.at(at) - (freed.get(at) ?? 0));
   return rest;
 }

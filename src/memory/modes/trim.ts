@@ -2,14 +2,13 @@
 
 import { z } from 'zod';
 import { HeldTokens } from '../conversation/bonds.ts';
-import { type History, messagesOf } from '../conversation/history.ts';
+import type { History } from '../conversation/history.ts';
 import { goesWithSteps, trimmedMessages } from '../edits/trim.ts';
 import type { Planned } from '../plan/planned.ts';
 import { CursorMover, type Effect, replay } from '../replay/frontier.ts';
 import { UnitCursor } from '../replay/unit-cursor.ts';
 import { count, editing, keptTurnsFault } from '../strategy/fields.ts';
-import type { TokenSums } from '../tokens/sums.ts';
-import { tokensIn } from '../tokens/sums.ts';
+import { type TokenSums, unitSums } from '../tokens/sums.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
 import { turnTail } from './tails.ts';
 
@@ -42,11 +41,8 @@ function planTrim(_: TrimStrategy, { history, rule, sums }: ReplayRequest): Plan
 }
 
 function trimEffect(history: History, sums: TokenSums): Effect {
-  const whole = (index: number): number => {
-    const unit = history.units[index];
-    if (!unit) return 0;
-    return messagesOf(history, unit).reduce((sum, at) => sum + tokensIn(sums, at), 0);
-  };
+  const units = unitSums(history, sums);
+  const whole = (index: number): number => units.at(index);
   const step = (index: number): number => {
     const unit = history.units[index];
     return unit && goesWithSteps(unit) ? whole(index) : 0;

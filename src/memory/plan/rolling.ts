@@ -11,7 +11,6 @@ import { BLOCK_TOKENS, coveredMessages, prefixesOf, type SummarizedPrefix } from
 import type { RecalledPlan, RecallRequest } from '../modes/mode.ts';
 import type { Replay } from '../replay/frontier.ts';
 import type { TokenSums } from '../tokens/sums.ts';
-import { tokensIn, tokensOfAll } from '../tokens/sums.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import type { Budgets, PlanContext } from './planned.ts';
 import { showSummary } from './shown-summary.ts';
@@ -35,7 +34,7 @@ export function planRolling(
 ): RecalledPlan {
   const { history, memory, sums } = request;
   const limit = strategy.overflow_policy === 'error' ? undefined : request.limit;
-  const before = tokensOfAll(sums);
+  const before = sums.total;
   const fixed = before - tokensBetween(history, sums, 0, history.messages.length);
   const prefixBefore = (end: number) => prefixAt(history, sums, end, strategy.summary_max_tokens, counter);
   const covered = memory && prefixBefore(memory.end);
@@ -138,7 +137,7 @@ function rawView(
   sums: TokenSums,
   allowed: number | undefined,
 ): Pick<RecalledPlan, 'replay' | 'dropped'> {
-  const before = tokensOfAll(sums);
+  const before = sums.total;
   if (allowed === undefined || overflow_policy !== 'truncate_oldest')
     return { replay: still(before), dropped: [] };
   const from = behindEcho(history);
@@ -197,14 +196,13 @@ function heldTokens(history: History, sums: TokenSums, end: number, from = 0): n
   const unit = history.units.findIndex(({ first }) => first >= end);
   let tokens = 0;
   for (const message of heldMessages(history, unit < 0 ? history.units.length : unit))
-    if (message >= from) tokens += tokensIn(sums, message);
+    if (message >= from) tokens += sums.at(message);
   return tokens;
 }
 
 function preambleBetween(history: History, sums: TokenSums, from: number, to: number): number {
   let tokens = 0;
-  for (let at = from; at < to; at++)
-    if (history.messages[at]?.role === 'preamble') tokens += tokensIn(sums, at);
+  for (let at = from; at < to; at++) if (history.messages[at]?.role === 'preamble') tokens += sums.at(at);
   return tokens;
 }
 
@@ -224,7 +222,7 @@ function truncated(text: string, most: number, counter: TokenCounter): string {
 }
 
 function tokensBetween(history: History, sums: TokenSums, from: number, to: number): number {
-  return tokensIn(sums, from, to) - preambleBetween(history, sums, from, to);
+  return sums.between(from, to) - preambleBetween(history, sums, from, to);
 }
 
 function still(tokens: number): Replay {

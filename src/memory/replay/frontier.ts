@@ -10,7 +10,7 @@
  */
 
 import type { History, RequestPoint } from '../conversation/history.ts';
-import { type TokenSums, tokensBefore } from '../tokens/sums.ts';
+import type { TokenSums } from '../tokens/sums.ts';
 import { type Cuts, frontierUnit, type ReplayRule, type Trigger } from './rule.ts';
 import { Tails } from './tails.ts';
 
@@ -118,7 +118,7 @@ export function replay(history: History, rule: ReplayRule, sums: TokenSums, move
 
   const end = history.requestPoints.length - 1;
   for (const [index, point] of history.requestPoints.entries()) {
-    before = tokensBefore(sums, point.messages);
+    before = sums.before(point.messages);
     const tail = tails.at(point);
     const last = index === end;
     const cameBack = mover.arrive(point.messages);

@@ -2,6 +2,7 @@
  * What a replay has removed so far, unit by unit: sums of what it frees before any unit, and the
  * way back.
  */
+import { ChangingSums } from '../../lib/prefix-sums.ts';
 import type { Removal } from '../edits/removal.ts';
 
 /** The removals of one unit by one phase. */
@@ -11,13 +12,10 @@ export interface JournalEntry {
   readonly freed: number;
 }
 
-/**
- * Appending, taking back and summing up to a unit cost the logarithm of the number of units (a
- * Fenwick tree).
- */
+/** Appending, taking back and summing up to a unit cost the logarithm of the number of units. */
 export class Journal {
   private readonly list: JournalEntry[] = [];
-  private readonly tree: Float64Array;
+  private readonly sums: ChangingSums;
   private readonly freesOf: (unit: number, tokens: number) => void;
   private sum = 0;
 
@@ -26,7 +24,7 @@ export class Journal {
    *   back
    */
   constructor(units: number, freesOf: (unit: number, tokens: number) => void = () => {}) {
-    this.tree = new Float64Array(units + 1);
+    this.sums = new ChangingSums(units);
     this.freesOf = freesOf;
   }
 
@@ -41,9 +39,7 @@ export class Journal {
 
   /** Tokens that the entries of the units before one free. */
   freedBefore(unit: number): number {
-    let freed = 0;
-    for (let at = unit; at > 0; at -= at & -at) freed += this.tree[at] ?? 0;
-    return freed;
+    return this.sums.before(unit);
   }
 
   /** Nothing is noted of a unit that nothing is removed of. */
@@ -69,7 +65,6 @@ export class Journal {
   private count(unit: number, freed: number): void {
     this.sum += freed;
     this.freesOf(unit, freed);
-    for (let at = unit + 1; at < this.tree.length; at += at & -at)
-      this.tree[at] = (this.tree[at] ?? 0) + freed;
+    this.sums.add(unit, freed);
   }
 }

@@ -8,8 +8,9 @@
  * Each phase passes every unit once, so a replay takes time linear in the array.
  */
 
+import type { PrefixSums } from '../../lib/prefix-sums.ts';
 import { HeldTokens } from '../conversation/bonds.ts';
-import { type History, messagesOf, type RequestPoint } from '../conversation/history.ts';
+import type { History, RequestPoint } from '../conversation/history.ts';
 import type { CountedEcho } from '../conversation/session-summary.ts';
 import type { Removal } from '../edits/removal.ts';
 import {
@@ -20,8 +21,7 @@ import {
   summarizedPrefix,
 } from '../edits/summarize.ts';
 import { TRIM_LINE_TOKENS, type TrimmedSpan } from '../edits/trim.ts';
-import type { TokenSums } from '../tokens/sums.ts';
-import { tokensBefore, tokensIn } from '../tokens/sums.ts';
+import { type TokenSums, unitSums } from '../tokens/sums.ts';
 import type { Floor, Stakes } from './floor.ts';
 import type { Due, Mover, Standing } from './frontier.ts';
 import { Journal } from './journal.ts';
@@ -108,8 +108,8 @@ export class PhaseMover implements Mover {
   /** Tokens of units that stay before those that leave. */
   private readonly held: HeldTokens;
   private readonly asked: readonly (number | undefined)[];
-  /** `tokens[u]`: tokens of all units before u, nothing removed. */
-  private readonly tokens: readonly number[];
+  /** Tokens of the units, nothing removed. */
+  private readonly units: PrefixSums;
   private readonly lightOf: (readonly Removal[])[] = [];
   /** The number of units from which on a move is tried again. */
   private retryFrom = 0;
@@ -123,11 +123,9 @@ export class PhaseMover implements Mover {
     this.floor = floor;
     this.edits = edits;
     this.asked = askedBy(history);
-    const tokens = [0];
-    for (const unit of history.units)
-      tokens.push(messagesOf(history, unit).reduce((sum, at) => sum + this.tokensOf(at), tokens.at(-1) ?? 0));
-    this.tokens = tokens;
-    this.held = new HeldTokens(history, (unit) => (tokens[unit + 1] ?? 0) - (tokens[unit] ?? 0));
+    const units = unitSums(history, sums);
+    this.units = units;
+    this.held = new HeldTokens(history, (unit) => units.at(unit));
     this.journal = new Journal(history.units.length, (unit, freed) => this.held.weigh(unit, -freed));
   }
 
@@ -185,12 +183,12 @@ export class PhaseMover implements Mover {
   arrive(messages: number): boolean {
     if (this.held.isEmpty) return false;
     const { prefix, trims, freed, leftOut } = this.standing;
-    const units = [trims.at(-1) ?? prefix?.unit ?? 0, prefix?.unit ?? 0] as const;
-    const before = units.map((unit) => this.held.before(unit));
+    const covered = prefix?.unit ?? 0;
+    const gone = trims.at(-1) ?? covered;
+    const heldBefore = { gone: this.held.before(gone), covered: this.held.before(covered) };
     this.held.arrive(messages);
-    const [back = 0, ofPrefix = 0] = units.map(
-      (unit, index) => this.held.before(unit) - (before[index] ?? 0),
-    );
+    const back = this.held.before(gone) - heldBefore.gone;
+    const ofPrefix = this.held.before(covered) - heldBefore.covered;
     if (back <= 0) return false;
     const rest = { freed: freed - back, leftOut: leftOut - back };
     const changed = prefix && {
@@ -396,22 +394,17 @@ export class PhaseMover implements Mover {
    */
   private viewBefore(unit: number): number {
     const first = this.history.units[unit]?.first ?? this.history.messages.length;
-    const before = tokensBefore(this.sums, first);
+    const before = this.sums.before(first);
     return unit === 0 ? before : before - this.journal.freedBefore(unit) - this.standing.leftOut;
   }
 
   /** Tokens of the units before one, as they stand in the view while no summary stands for them. */
   private coveredView(unit: number): number {
-    return (this.tokens[unit] ?? 0) - this.journal.freedBefore(unit);
+    return this.units.before(unit) - this.journal.freedBefore(unit);
   }
 
   /** Tokens of a unit as it stands in the view. */
   private viewOf(unit: number): number {
-    const whole = (this.tokens[unit + 1] ?? 0) - (this.tokens[unit] ?? 0);
-    return whole - this.journal.freedBefore(unit + 1) + this.journal.freedBefore(unit);
-  }
-
-  private tokensOf(message: number): number {
-    return tokensIn(this.sums, message);
+    return this.units.at(unit) - this.journal.freedBefore(unit + 1) + this.journal.freedBefore(unit);
   }
 }

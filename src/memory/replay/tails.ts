@@ -1,5 +1,6 @@
 /** The tail: the recent units that no edit reaches. */
 
+import { elementAt } from '../../lib/elements.ts';
 import type { History, RequestPoint } from '../conversation/history.ts';
 import type { Cuts, ReplayRule } from './rule.ts';
 
@@ -54,21 +55,23 @@ export class Tails {
   /** Where whole turns go, the cut stands at the beginning of one. */
   private stopBefore(unit: number): number {
     if (this.rule.stops === 'unit' || unit === 0) return unit;
-    let turn = this.point.turns - 1;
-    while (turn >= 0 && (this.history.turns[turn] ?? 0) > unit) turn--;
-    return this.history.turns[turn] ?? 0;
+    for (let turn = this.point.turns - 1; turn >= 0; turn--) {
+      const first = elementAt(this.history.turns, turn);
+      if (first <= unit) return first;
+    }
+    return 0;
   }
 
   private turnLimit(keep: number): number {
     const { turns, units } = this.point;
     if (keep === 0) return units;
-    return turns <= keep ? 0 : (this.history.turns[turns - keep] ?? 0);
+    return turns <= keep ? 0 : elementAt(this.history.turns, turns - keep);
   }
 
   private stepLimit(keep: number | undefined): number {
     if (keep === undefined) return 0;
     if (keep === 0) return this.point.units;
-    return this.stepsSeen <= keep ? 0 : (this.steps[this.stepsSeen - keep] ?? 0);
+    return this.stepsSeen <= keep ? 0 : elementAt(this.steps, this.stepsSeen - keep);
   }
 
   /**

@@ -1,4 +1,5 @@
 /** The cuts of edits that free tokens unit by unit, and how far they are. */
+import { PrefixSums } from '../../lib/prefix-sums.ts';
 import type { HeldTokens } from '../conversation/bonds.ts';
 import type { History } from '../conversation/history.ts';
 import { AT_START, type Cursor, type Effect } from './frontier.ts';
@@ -9,8 +10,8 @@ export class UnitCursor implements Cursor {
   position = AT_START;
   turnsCut = 0;
   readonly rewrites = false;
-  /** `sums[u]`: what all units before u would free. */
-  private readonly sums: number[] = [0];
+  /** What units would free as whole ones, as far as that was asked for. */
+  private readonly sums = new PrefixSums();
   private readonly history: History;
   private readonly stops: ReplayRule['stops'];
   private readonly effect: Effect;
@@ -36,11 +37,11 @@ export class UnitCursor implements Cursor {
 
   /** Sums are kept, so that asking at every request point costs one pass in all. */
   mostFreed(unit: number): number {
-    for (let next = this.sums.length; next <= unit; next++)
-      this.sums.push((this.sums[next - 1] ?? 0) + this.effect.whole(next - 1));
     const { cuts } = this.position;
+    for (let next = this.sums.length; next < Math.max(unit, cuts.turn); next++)
+      this.sums.push(this.effect.whole(next));
     const held = this.heldBefore(frontierUnit(cuts)) - this.heldBefore(unit);
-    return (this.sums[unit] ?? 0) - (this.sums[cuts.turn] ?? 0) + held;
+    return this.sums.between(cuts.turn, unit) + held;
   }
 
   turnTo(limit: number, enough: number): void {

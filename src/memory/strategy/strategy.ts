@@ -5,6 +5,7 @@
  * one: a setting that is silently ignored would cost its caller money until somebody notices.
  */
 import type { z } from 'zod';
+import { elementAt } from '../../lib/elements.ts';
 import type { Result } from '../../lib/result.ts';
 import { type SummarizeStrategy, summarize } from '../modes/summarize.ts';
 import {
@@ -229,15 +230,17 @@ function nearest(word: string, fields: readonly string[]): string {
 
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const substitute = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(substitute, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+  for (let i = 0; i < a.length; i++) {
+    let left = i + 1;
+    const next = [left];
+    for (let j = 0; j < b.length; j++) {
+      const substitute = elementAt(row, j) + (a[i] === b[j] ? 0 : 1);
+      left = Math.min(substitute, elementAt(row, j + 1) + 1, left + 1);
+      next.push(left);
     }
     row = next;
   }
-  return row[b.length] ?? 0;
+  return elementAt(row, b.length);
 }
 
 function shareOf(window: number, remaining: number | undefined): number | undefined {
