@@ -1,6 +1,6 @@
 /**
- * `auto`: edits in phases (docs/design.md#6-edits-in-the-order-of-auto), and the replay that
- * decides how far each goes.
+ * `auto`: the settings of its phases (docs/design.md#6-edits-in-the-order-of-auto), and its plan by
+ * replay.
  */
 
 import { z } from 'zod';
@@ -36,25 +36,22 @@ import { compactContext } from './compact.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
 import { compactionDue, unitTail } from './tails.ts';
 
-/** Arguments with more tokens than this are cleared (docs/design.md#3-what-the-caller-says). */
+/** Tokens over which arguments are cleared (docs/design.md#3-what-the-caller-says). */
 const LARGE_INPUT = 500;
 
-/** So many requests ahead the next summary is prepared. */
+/** How many requests ahead the next summary is prepared. */
 const REQUESTS_AHEAD = 2;
 
-/**
- * Where a jump of `auto` stops, as a share of the budget (docs/design.md#3-what-the-caller-says).
- */
+/** Where a jump stops, as a share of the budget (docs/design.md#3-what-the-caller-says). */
 const WATERMARK = 0.6;
 /**
- * What `auto` compacts, and what it shows of it, in tokens (docs/design.md#3-what-the-caller-says).
+ * Defaults in tokens: the smallest compacted output, the longest preview
+ * (docs/design.md#3-what-the-caller-says).
  */
 const MIN_TOKENS = 500;
 const PREVIEW_TOKENS = 48;
 const OFFLOAD_TOKENS = 8_000;
-/**
- * An output is offloaded to a few hundred tokens: what is not much larger would hardly be smaller.
- */
+/** An offloaded output still has a few hundred tokens, so smaller ones would save little. */
 const SMALLEST_OFFLOAD = 1_000;
 
 const schema = z.strictObject({
@@ -69,7 +66,7 @@ const schema = z.strictObject({
   compact_clear_tool_inputs: z.boolean().default(true),
   compact_min_tokens: count.default(MIN_TOKENS),
   compact_preview_tokens: count.max(LONGEST_PREVIEW).default(PREVIEW_TOKENS),
-  /** Absent: `tool` for a request with tools. */
+  /** Absent: `tool` for requests with tools. */
   compact_retrieval: retrieval.optional(),
   offload_min_tokens: z.int().min(SMALLEST_OFFLOAD).default(OFFLOAD_TOKENS),
 });
@@ -97,20 +94,17 @@ export const auto = {
   },
 } as const satisfies MemoryMode<AutoStrategy>;
 
-/** The turns that a caller has asked to keep, in either field for that. */
+/** The turns that a caller asks to keep, in either field. */
 function keptTurns({ keep_last_n_turns, compact_keep }: AutoStrategy): number | undefined {
   if (keep_last_n_turns === undefined) return compact_keep;
   return Math.max(keep_last_n_turns, compact_keep ?? 0);
 }
 
-/**
- * The price of cached input for a model that nobody knows (docs/design.md#3-what-the-caller-says).
- */
+/** The price of cached input for an unknown model (docs/design.md#3-what-the-caller-says). */
 const DEFAULT_CACHED_SHARE = 0.1;
 
 function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanContext): Planned {
-  // Where the model can fetch what is removed, large outputs are offloaded before it has ever seen
-  // them.
+  // If the model can fetch removed content, large outputs are offloaded before it first sees them.
   const { history, rule, sums, retrieval = false, cachedShare = DEFAULT_CACHED_SHARE } = request;
   const edits = new AutoEdits(
     history,
@@ -146,9 +140,9 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
   };
 }
 
-/** What may be removed of each unit, found when first asked for. */
+/** The possible removals of each unit, computed on demand. */
 class AutoEdits implements PhaseEdits {
-  /** What is removed wherever it stands. */
+  /** Removed wherever the frontier is. */
   readonly atSight: readonly Removal[];
   private readonly history: History;
   private readonly strategy: AutoStrategy;
@@ -191,7 +185,7 @@ class AutoEdits implements PhaseEdits {
     return unit ? removeMedia(this.history, unit, this.strategy, this.context) : [];
   };
 
-  /** What the next move would remove of these units. */
+  /** What the next move would remove in these units. */
   between(from: number, to: number): Removal[] {
     const units = Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index);
     return units.flatMap((unit) => {
@@ -223,7 +217,7 @@ class AutoEdits implements PhaseEdits {
   }
 }
 
-/** The sums of an array of which something is removed. */
+/** The prefix sums of an array with removals. */
 function sumsWithout(sums: TokenSums, removals: readonly Removal[]): TokenSums {
   if (removals.length === 0) return sums;
   const freed = new Map(removals.map((removal) => [removal.message, removal.freed]));

@@ -1,4 +1,4 @@
-/** `compact`: old tool outputs become placeholders, and on request the arguments of old calls. */
+/** `compact`: replaces old tool outputs, and optionally old arguments, by placeholders. */
 import { z } from 'zod';
 import type { History } from '../conversation/history.ts';
 import { type CompactContext, compactUnit } from '../edits/compact.ts';
@@ -35,7 +35,7 @@ export const compact = {
   },
 } as const satisfies MemoryMode<CompactStrategy>;
 
-/** A turn trigger alone slides. */
+/** A turn trigger without a budget slides. */
 function slidesByDefault(strategy: CompactStrategy): boolean {
   const budget =
     strategy.token_budget ??
@@ -67,15 +67,15 @@ function planCompact(
 }
 
 /**
- * What compaction takes from its isolate.
+ * The services of compaction.
  *
- * @param keep whether what is removed is kept under a ref
+ * @param keep whether removed content is stored under a ref
  */
 export function compactContext(keep: boolean, { messages }: History, context: PlanContext): CompactContext {
   return { ...context, keep, writer: createPreviewWriter(messages, context) };
 }
 
-/** The removals of each unit, found when first asked for. */
+/** The removals of each unit, computed on demand. */
 function removalsBy(
   history: History,
   strategy: CompactStrategy,

@@ -1,43 +1,40 @@
-/**
- * What a mode says of itself: its fields, and what is asked of it by the plan and by the rooms
- * above.
- */
+/** The interface of a mode: its fields, and the answers that the plan and the other rooms need. */
 import type { z } from 'zod';
 import type { Budgets, PlanContext, Planned, PlanRequest } from '../plan/planned.ts';
 import type { ReplayRule } from '../replay/rule.ts';
 import type { StrategyFault } from '../strategy/fields.ts';
 import type { TokenSums } from '../tokens/sums.ts';
 
-/** @typeParam Acting what the strategy may stand for */
+/** @typeParam Acting the strategies that may stand in for this one */
 export interface MemoryMode<Strategy, Acting = unknown> {
-  /** Strict: a field that it does not name is refused. */
+  /** Strict: unknown fields are refused. */
   readonly schema: z.ZodObject;
-  /** Whether a view is edited. Such a mode has the fields `editing`. */
+  /** Whether the mode edits views. Such a mode has the fields `editing`. */
   readonly edits: boolean;
-  /** Whether requests go up as they came, whatever the upstream is. */
+  /** Whether requests are forwarded unchanged, whatever the upstream. */
   readonly passesThrough?: true;
-  /** Fields that contradict each other. */
+  /** Finds fields that contradict each other. */
   contradiction?(strategy: Strategy): StrategyFault | undefined;
-  /** The strategy that acts in the place of this one. */
+  /** The strategy that stands in for this one. */
   actsAs?(strategy: Strategy, upstreamCompacts: boolean): Acting;
-  /** The compaction that the upstream is asked for. */
+  /** The compaction to ask the upstream for. */
   upstreamCompaction?(strategy: Strategy): { readonly threshold: number | undefined };
-  /** Whether what leaves the view is kept. Absent: it is not. */
+  /** Whether removed content is stored. Absent: it is not. */
   keepsContents?(strategy: Strategy): boolean;
   /**
-   * Whether the model is given a tool to fetch what was removed.
+   * Whether the model gets a tool to fetch removed content.
    *
    * @param hasTools whether the request has tools
    */
   retrieves?(strategy: Strategy, hasTools: boolean): boolean;
   /**
-   * Present where a model writes summaries: what makes two of the same messages differ, beside the
-   * fields of all such modes.
+   * Present if a model writes summaries: settings that change their text, beside those that all
+   * such modes share.
    */
   summaryFacts?(strategy: Strategy): readonly unknown[];
-  /** The newest turns that no summary ever covers. Absent: what is not covered is recent. */
+  /** The newest turns that no summary ever covers. Absent: every uncovered turn is recent. */
   verbatimTurns?(strategy: Strategy): number;
-  /** Present where the view is found by replaying the array. */
+  /** Present if the view is found by replaying the array. */
   readonly replayed?: ReplayedMode<Strategy>;
   /** Present where the view is planned around a memory, which is recalled before. */
   readonly recalled?: RecalledMode<Strategy>;
@@ -45,7 +42,7 @@ export interface MemoryMode<Strategy, Acting = unknown> {
 
 /** A mode whose frontier is found by replaying the array. */
 export interface ReplayedMode<Strategy> {
-  /** Whether the frontier slides where the strategy does not say how it moves. Absent: it jumps. */
+  /** Whether the frontier slides by default. Absent: it jumps. */
   slides?(strategy: Strategy): boolean;
   /** See `ReplayRule`. */
   turnsDue(strategy: Strategy): number | undefined;
@@ -53,19 +50,19 @@ export interface ReplayedMode<Strategy> {
   turnsLossy?(strategy: Strategy): number | undefined;
   tail(strategy: Strategy): Tail;
   /**
-   * Whether it loses nothing where contents can be kept; only then it acts on a soft budget.
-   * Absent: it does lose something.
+   * Whether it loses nothing if contents can be stored. Only then does it act on a soft budget.
+   * Absent: it loses something.
    */
   isReversible?(strategy: Strategy): boolean;
-  /** Whether it may remove something before any trigger is met. It counts no tokens. */
+  /** Whether it may remove something before a trigger is met. Must not count tokens. */
   mayActEarly?(strategy: Strategy, request: PlanRequest): boolean;
   plan(strategy: Strategy, request: ReplayRequest, context: PlanContext): Planned;
 }
 
-/** The recent units that no edit reaches. */
+/** The recent units that no edit touches. */
 export type Tail = Pick<ReplayRule, 'keepTurns' | 'keepSteps' | 'stops'>;
 
-/** A request that is about to be replayed. */
+/** A request to replay. */
 export interface ReplayRequest extends PlanRequest {
   readonly rule: ReplayRule;
   readonly sums: TokenSums;

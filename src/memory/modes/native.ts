@@ -1,6 +1,4 @@
-/**
- * `native`: the upstream compacts by itself; for one that can't, a summary of the prefix stands in.
- */
+/** `native`: the upstream's own compaction. If it has none, a summary of the prefix stands in. */
 import { z } from 'zod';
 import type { MemoryMode } from './mode.ts';
 import type { NoneStrategy } from './none.ts';

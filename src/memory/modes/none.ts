@@ -1,4 +1,4 @@
-/** `none`: requests go up as they came. */
+/** `none`: requests are forwarded unchanged. */
 import { z } from 'zod';
 import type { MemoryMode } from './mode.ts';
 

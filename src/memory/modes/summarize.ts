@@ -1,4 +1,4 @@
-/** `summarize`: a summary stands for the oldest turns. */
+/** `summarize`: a summary replaces the oldest turns. */
 import { z } from 'zod';
 import { coveredMessages, PrefixCursor, prefixesOf } from '../edits/summarize.ts';
 import type { PlanContext, Planned } from '../plan/planned.ts';

@@ -1,4 +1,4 @@
-/** The modes that exist, and what follows from the table for the types of strategies. */
+/** The table of all modes, and the strategy types derived from it. */
 import type { z } from 'zod';
 import { auto } from './auto.ts';
 import { compact } from './compact.ts';
@@ -9,7 +9,7 @@ import { rollingSummary } from './rolling-summary.ts';
 import { summarize } from './summarize.ts';
 import { trim } from './trim.ts';
 
-/** By the name that a caller writes. */
+/** By the name that callers write. */
 export const modes = {
   none,
   trim,
@@ -22,13 +22,13 @@ export const modes = {
 
 export type Mode = keyof typeof modes;
 type StrategyOf<Name extends Mode> = z.output<(typeof modes)[Name]['schema']>;
-/** The strategies of the modes that have something. */
+/** The strategies of the modes with a trait. */
 type StrategyWith<Trait> = {
   [Name in Mode]: (typeof modes)[Name] extends Trait ? StrategyOf<Name> : never;
 }[Mode];
 
 export type MemoryStrategy = { [Name in Mode]: StrategyOf<Name> }[Mode];
-/** A strategy that says how a view is edited. */
+/** A strategy that edits views. */
 export type EditingStrategy = StrategyWith<{ readonly edits: true }>;
 /** A strategy whose view is found by replaying the array. */
 export type ReplayedStrategy = StrategyWith<{ readonly replayed: unknown }>;
@@ -36,15 +36,15 @@ export type ReplayedStrategy = StrategyWith<{ readonly replayed: unknown }>;
 export type RecallingStrategy = StrategyWith<{ readonly recalled: unknown }>;
 /** A strategy that has a model write. */
 export type SummarizingStrategy = StrategyWith<{ readonly summaryFacts: unknown }>;
-/** A strategy that may have the model fetch what was removed. */
+/** A strategy that may let the model fetch removed content. */
 export type RetrievingStrategy = StrategyWith<{ readonly retrieves: unknown }>;
-/** What is done to a view. */
+/** A strategy that is not stood in for by another. */
 export type ActingStrategy = Exclude<MemoryStrategy, StrategyWith<{ readonly actsAs: unknown }>>;
 
-/** A strategy as a caller writes it, defaults left out. */
+/** A strategy as callers write it, without defaults. */
 export type MemoryStrategyRequest = { [Name in Mode]: z.input<(typeof modes)[Name]['schema']> }[Mode];
 
-/** The mode of a strategy. Its functions take that strategy alone. */
+/** The mode of a strategy. Its functions only take that strategy. */
 export function modeOf({ mode }: { readonly mode: Mode }): MemoryMode<MemoryStrategy, ActingStrategy> {
   return modes[mode];
 }

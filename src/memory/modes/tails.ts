@@ -1,20 +1,17 @@
-/**
- * The tails of the modes, and when their turn triggers are met
- * (docs/design.md#3-what-the-caller-says).
- */
+/** The tails of the modes, and their turn triggers (docs/design.md#3-what-the-caller-says). */
 import type { CompactSettings } from '../strategy/fields.ts';
 import type { Tail } from './mode.ts';
 
-/** Turns in the tail, and steps, where a strategy does not name them. */
+/** Default turns and steps in the tail. */
 const COMPACT_KEEP = 2;
 const KEEP_TURNS = 3;
 const KEEP_STEPS = 3;
 
 /**
- * The tail of a mode that edits contents. A caller who sets the turns and not the steps forbids
- * that it shrinks.
+ * The tail of a mode that edits contents. It must not shrink if the caller sets the turns but not
+ * the steps.
  *
- * @param kept the turns that the caller has asked to keep
+ * @param kept the turns that the caller asks to keep
  */
 export function unitTail(kept: number | undefined, { compact_keep_steps }: CompactSettings): Tail {
   return {
@@ -25,8 +22,8 @@ export function unitTail(kept: number | undefined, { compact_keep_steps }: Compa
 }
 
 /**
- * The tail of a mode that leaves out turns. The one that is being worked on always stays: a view
- * without it would ask for nothing.
+ * The tail of a mode that drops turns. The current turn always stays, since a view without it would
+ * ask nothing.
  */
 export function turnTail(kept: number | undefined, turnsDue: number | undefined): Tail {
   return {
@@ -36,7 +33,7 @@ export function turnTail(kept: number | undefined, turnsDue: number | undefined)
   };
 }
 
-/** Compaction acts over its trigger; trimming and summaries act at theirs. */
+/** Compaction acts above its trigger; trimming and summaries act at theirs. */
 export function compactionDue({ compact_trigger_turns: turns }: CompactSettings): number | undefined {
   return turns === undefined ? undefined : turns + 1;
 }

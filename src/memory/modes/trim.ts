@@ -1,4 +1,4 @@
-/** `trim`: the oldest turns leave the view, and nothing is kept of them. */
+/** `trim`: drops the oldest turns, and stores nothing. */
 
 import { z } from 'zod';
 import { HeldTokens } from '../conversation/bonds.ts';
