@@ -1,4 +1,7 @@
-/** Compaction: old tool outputs, and on request the arguments of old calls, become placeholders. */
+/**
+ * Compaction: replaces old tool outputs, and optionally the arguments of old calls, by
+ * placeholders.
+ */
 import { copyOf, textBytes } from '../../lib/copy.ts';
 import { type Bound, type Cache, Lru } from '../../lib/lru.ts';
 import type { History, Output, Unit } from '../conversation/history.ts';
@@ -22,26 +25,26 @@ import {
 import type { PreviewWriter } from './preview.ts';
 import type { Removal } from './removal.ts';
 
-/** What the compactor needs from outside of the array. */
+/** Services that compaction needs. */
 export interface CompactContext {
   readonly counter: TokenCounter;
-  /** The tenant's refs; absent without a tenant. */
+  /** The tenant's refs; undefined without a tenant. */
   readonly refs: RefNamer | undefined;
-  /** Whether what is removed is kept under a ref. */
+  /** Whether removed content is stored under a ref. */
   readonly keep: boolean;
   readonly digest: Digest;
   readonly writer: PreviewWriter;
   readonly facts: ContentFacts;
 }
 
-/** What is known of a removable content without reading it again. */
+/** Cached facts about a removable content. */
 export interface Facts {
   readonly tokens: number;
   readonly bytes: number;
   readonly length: number;
   /** See `Content.room`. */
   readonly room: number;
-  /** The marker that it begins with, when it has the form of one. */
+  /** The marker at its beginning, if it has a marker's form. */
   readonly marker: Marker | undefined;
   /** For arguments: whether they are a JSON object. */
   readonly object: boolean;
@@ -49,17 +52,17 @@ export interface Facts {
   readonly storable: boolean;
   /** Equal contents have equal names. */
   readonly name: string;
-  /** Where its head ends and its tail begins, once it was offloaded. */
+  /** End of its head and start of its tail, if it was offloaded. */
   ends?: { readonly head: number; readonly tail: number };
 }
 
 /** Facts by digest, for one owner and encoding. */
 export type ContentFacts = Cache<Facts>;
 
-/** Numbers and flags of facts. */
+/** Bytes of the numbers and flags in `Facts`. */
 const FACTS_BYTES = 160;
 
-/** Of about 20 000 contents. */
+/** About 20 000 contents. */
 export const CONTENT_FACTS: Bound<Facts> = {
   bytes: 8 * 1024 * 1024,
   sizeOf: ({ name, marker }) =>
@@ -73,11 +76,11 @@ export function createContentFacts(): ContentFacts {
 const utf8 = new TextEncoder();
 
 /**
- * The removals that compaction would make in a unit, whatever side of the frontier it stands on. A
- * function of the unit and of what stands before it.
+ * The removals that compaction would make in a unit, wherever the frontier is. A function of the
+ * unit and of the messages before it.
  *
- * Nothing is removed for something longer, nothing twice, and nothing of a tool that the caller
- * excluded.
+ * No replacement is longer than the original, nothing is removed twice, and tools that the caller
+ * excluded are left alone.
  */
 export function compactUnit(
   history: History,
@@ -91,16 +94,16 @@ export function compactUnit(
   );
 }
 
-/** Something that may be removed, and what could stand in its place. */
+/** Something that may be removed, and its possible replacements. */
 export interface Candidate
   extends Pick<Removal, 'kind' | 'reason' | 'message' | 'call' | 'tool' | 'callId' | 'content'> {
-  /** Names the content. */
+  /** Identifies the content. */
   readonly key: string;
-  /** What has fewer tokens stays. */
+  /** Contents with fewer tokens stay. */
   readonly least: number;
   /** Its tokens. */
   readonly count: () => number;
-  /** What could stand there, best first. */
+  /** Possible replacements, best first. */
   readonly replacements: (marker: MarkerStart, facts: Facts) => readonly string[];
 }
 
@@ -129,7 +132,7 @@ export function compactOutput(
     replacements: (marker, facts) => {
       const line = outputLine(marker, facts);
       if (previewTokens === 0) return [line];
-      // A preview that makes the placeholder too long is left out before the removal is given up.
+      // If the preview makes the placeholder too long, try without it.
       const preview = context.writer.write(output.message, () => content().text, previewTokens);
       return preview === '' ? [line] : [`${line}\n${preview}`, line];
     },
@@ -137,7 +140,7 @@ export function compactOutput(
   return remove(candidate, strategy, context);
 }
 
-/** What every removal of a tool output says of it. */
+/** The fields that all removals of a tool output share. */
 export function candidateOf(
   output: Output,
   message: Message,
@@ -155,12 +158,12 @@ export function candidateOf(
   };
 }
 
-/** The line that stands for a tool output. Tokens stand only beside a ref. */
+/** The marker line for a tool output. Tokens are only given with a ref. */
 export function outputLine(marker: MarkerStart, { tokens }: Pick<Facts, 'tokens'>): string {
   return writeMarker({ ...marker, kind: 'tool output', ...(marker.ref === undefined ? {} : { tokens }) });
 }
 
-/** Names the content of a tool output: equal contents, equal names. */
+/** A name of the output's content: equal contents have equal names. */
 export function contentName(message: Message, { counter, digest, facts }: CompactContext): string {
   const read = () => readFacts(message.content(), counter.content(message), digest);
   return facts.remember(outputKey(message), read).name;
@@ -171,7 +174,7 @@ function outputKey(message: Message): string {
 }
 
 /**
- * The removals of the arguments that a unit calls tools with, where the strategy clears them.
+ * The removals of a unit's call arguments, if the strategy clears them.
  *
  * @param least tokens of the smallest arguments that are removed
  */
@@ -201,7 +204,7 @@ export function compactInputs(
       }),
       key: `${message.digest}:input:${index}`,
       count: () => context.counter.text(input),
-      // Arguments that were no JSON object to begin with are the model's own, and stay as they are.
+      // Arguments that never were a JSON object stay as the model wrote them.
       replacements: (marker, { object }) =>
         object ? [writeClearedInput({ ...marker, kind: 'tool input' })] : [],
     };
@@ -209,10 +212,7 @@ export function compactInputs(
   });
 }
 
-/**
- * The removal of a candidate; undefined where it must stay, or where nothing shorter could stand in
- * its place.
- */
+/** The removal of a candidate; undefined if it must stay, or if no replacement is shorter. */
 export function remove(
   candidate: Candidate,
   strategy: CompactSettings,
@@ -220,7 +220,7 @@ export function remove(
 ): Removal | undefined {
   const { counter, digest, refs } = context;
   const { key, count, replacements, least, ...removed } = candidate;
-  // Nobody has called a tool for what a user has sent.
+  // Tool lists don't apply to content that users sent.
   if (removed.kind !== 'part' && !mayCompact(removed.tool, strategy)) return undefined;
   const facts = context.facts.remember(key, () => readFacts(removed.content(), count(), digest));
   if (!facts.storable || facts.tokens < least) return undefined;
@@ -242,7 +242,10 @@ export function remove(
   };
 }
 
-/** Include wins over exclude; an empty list is none (docs/design.md#3-what-the-caller-says). */
+/**
+ * `compact_include_tools` takes precedence; an empty list means no list
+ * (docs/design.md#3-what-the-caller-says).
+ */
 function mayCompact(tool: string, strategy: CompactSettings): boolean {
   if (strategy.compact_include_tools.length > 0) return strategy.compact_include_tools.includes(tool);
   return !strategy.compact_exclude_tools.includes(tool);
@@ -262,20 +265,17 @@ function readFacts(content: Content, tokens: number, digest: Digest): Facts {
   };
 }
 
-/**
- * Parsing more values than this takes more memory than a request may have: such arguments stay as
- * they are.
- */
+/** Parsing more values would take more memory than a request may have, so such arguments stay. */
 const MOST_VALUES = 300_000;
 
-/** Whether a text is JSON of an object with a bounded number of values. */
+/** Whether a text is a JSON object with a bounded number of values. */
 function isSmallObject(text: string): boolean {
   return text.trimStart().startsWith('{') && mayParse(text) && parseObject(text) !== undefined;
 }
 
 /**
- * Counts what begins values or parts them, also in strings: values are never more than that, and
- * one.
+ * Counts characters that begin or separate values, also in strings. There is at most one value more
+ * than that.
  */
 function mayParse(text: string): boolean {
   if (text.length <= MOST_VALUES) return true;
@@ -284,7 +284,7 @@ function mayParse(text: string): boolean {
   return true;
 }
 
-/** A marker that does not keep alive the text in which it stands. */
+/** A marker with copied strings, so that it does not keep its text alive. */
 function ownMarker(marker: Marker | undefined): Marker | undefined {
   return (
     marker && {
@@ -296,20 +296,18 @@ function ownMarker(marker: Marker | undefined): Marker | undefined {
   );
 }
 
-/**
- * What follows a marker at greater length than any preview is something else. In tokens; previews
- * may have LONGEST_PREVIEW.
- */
+/** In tokens. A marker with more text after it than twice the longest preview is not ours. */
 const LONGEST_ECHO = 2 * LONGEST_PREVIEW;
 /**
- * Likewise of an offloaded output, whose preview may be four times as long, beside head and tail.
+ * The same for an offloaded output, with its head, its tail and a preview of up to four times the
+ * length.
  */
 const LONGEST_OFFLOADED = 5 * LONGEST_PREVIEW;
 
 /**
- * Whether the content is a placeholder of ours that has come back: for this call, and under a ref
- * of this tenant. Where nobody can check a ref, since there is no tenant or the strategy writes
- * none, it is enough that it has the form of one for this call.
+ * Whether the content is one of our placeholders, sent back: for this call, and with a ref of this
+ * tenant. If no ref can be checked, because there is no tenant or the strategy writes none, the
+ * form and the call are enough.
  */
 function isEcho(
   facts: Facts,
@@ -326,7 +324,7 @@ function isEcho(
   return marker.ref === undefined && !writesRefs && preview <= strategy.compact_preview_tokens;
 }
 
-/** Shorter by every measure that anybody could take: characters, bytes on the wire, tokens. */
+/** Shorter by every measure: characters, bytes on the wire, tokens. */
 function isShorter(text: string, facts: Facts, counter: TokenCounter): boolean {
   return text.length < facts.length && jsonBytes(text) < facts.room && counter.marker(text) < facts.tokens;
 }

@@ -1,27 +1,26 @@
 /**
  * The literals of previews: how much each tells, and which tell most.
  *
- * A text of 16 MB holds millions of them, so none of these functions keeps more than a bounded
- * number.
+ * A text of 16 MB holds millions of literals, so all functions here keep a bounded number.
  */
 import { type LiteralRules, scanLiterals } from './literal-scanner.ts';
 
 export interface Literal {
   readonly text: string;
-  /** How much it tells, by its form: 0–1. */
+  /** How distinctive its form is: 0–1. */
   readonly weight: number;
 }
 
-/** Names one thing of the world, which nothing else gives back. */
+/** Identifies one thing, and can't be found elsewhere. */
 const NAME = 1;
-/** Stands in many texts: quantities, years, numbers of lines. */
+/** Occurs in many texts: quantities, years, line numbers. */
 const COMMON = 0.3;
-/** Names a part of a program, which stands in its file too: comes last. */
+/** Part of a program, which is also in its file; ranks last. */
 const SYMBOL = 0.01;
 
 /**
- * The first that fits. What may follow a repeated part can't begin it, so that no form tries a word
- * in more than a few ways.
+ * The first matching form counts. After a repeated part comes something that can't begin it, so
+ * that no form backtracks far.
  */
 const FORMS: readonly (readonly [weight: number, form: RegExp])[] = [
   [NAME, /^[a-z][a-z\d+.-]{1,15}:\/\/\/?[^/]/i], // URLs
@@ -55,19 +54,18 @@ const PREVIEW_LITERALS: LiteralRules<number> = {
 };
 
 /**
- * The literals of a text, in the order in which they stand there. One that stands there again may
- * come again, where many thousand other words stand between the two. Linear in the text's length.
+ * The literals of a text, in order. A repeated literal may come again, after many thousand other
+ * words. Linear in the text's length.
  */
 export function* literalsIn(text: string): Generator<Literal> {
   for (const { value, form } of scanLiterals(text, PREVIEW_LITERALS)) yield { text: value, weight: form };
 }
 
 /**
- * Most distinctive for its length first; equals in the order in which they stand.
+ * The most distinctive literals for their tokens; ties keep the order of the text.
  *
- * @param tokensOf tokens that a literal takes where it is named
- * @param most so many are counted and returned: those that are best for their characters, since a
- *   count costs more than all else
+ * @param tokensOf tokens of a literal in a preview
+ * @param most how many to count and return, chosen by characters, since counting is expensive
  */
 export function byDistinction(
   literals: Iterable<Literal>,
@@ -80,7 +78,7 @@ export function byDistinction(
     .map(({ literal }) => literal);
 }
 
-/** A literal among others. Equals stay in their order, since sorting is stable. */
+/** Sorting is stable, so ties keep their order. */
 interface Scored {
   readonly literal: Literal;
   readonly score: number;
@@ -89,12 +87,12 @@ interface Scored {
 const higherFirst = (a: Scored, b: Scored): number => b.score - a.score;
 
 /**
- * Those that are best for their characters, each once, in the order in which they stand. Never
- * holds more than twice as many.
+ * The best literals for their characters, without duplicates, in the order of the text. Holds at
+ * most twice as many.
  */
 function bestFor(literals: Iterable<Literal>, most: number): Literal[] {
   let held = new Map<string, Scored>();
-  // Whatever scores no higher than one that had to go comes behind it.
+  // Literals that score no higher than a dropped one are ignored.
   let least = 0;
   const prune = (): void => {
     const scored = [...held.values()].sort(higherFirst);

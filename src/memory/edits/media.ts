@@ -1,5 +1,6 @@
 /**
- * Inline images and files of user messages: data URLs that cost their flat price on every request.
+ * Removes inline images and files of user messages: data URLs, which cost their flat price on every
+ * request.
  */
 import type { History, Unit } from '../conversation/history.ts';
 import type { CompactSettings } from '../strategy/fields.ts';
@@ -7,12 +8,12 @@ import { type CompactContext, messageAt, remove } from './compact.ts';
 import { writeMarker } from './placeholder.ts';
 import type { Removal } from './removal.ts';
 
-/** What stands in a marker for the tool: nobody has called one. */
+/** The tool name in their markers. */
 const NO_TOOL = 'user_message';
 
 /**
- * The removals of what a user message holds inline. What it names by a URL costs as much, but can't
- * be given back by a ref.
+ * The removals of a user message's inline media. References by URL cost as much, but no ref could
+ * give them back.
  */
 export function removeMedia(
   history: History,

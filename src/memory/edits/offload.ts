@@ -1,4 +1,4 @@
-/** Offload: a huge tool output is replaced by its head and its tail, and a ref between the two. */
+/** Offload: replaces a huge tool output by its head, a marker with a ref, and its tail. */
 import { withoutHalfAtEnd, withoutHalfAtStart } from '../../lib/characters.ts';
 import type { History, Output } from '../conversation/history.ts';
 import type { CompactSettings } from '../strategy/fields.ts';
@@ -6,41 +6,36 @@ import type { TokenCounter } from '../tokens/tokens.ts';
 import { type CompactContext, candidateOf, messageAt, outputLine, remove } from './compact.ts';
 import type { Removal } from './removal.ts';
 
-/** What an output is offloaded by. */
+/** The settings of offloading. */
 export interface OffloadSettings extends CompactSettings {
-  /** What has no more tokens than this stays. */
+  /** Outputs of up to this many tokens stay. */
   readonly offload_min_tokens: number;
 }
 
-/** What stays of an offloaded output, in tokens. */
+/** Tokens of head and tail. */
 const HEAD_TOKENS = 160;
 const TAIL_TOKENS = 80;
 
 /**
- * An offloaded output may have so many times the preview of a compacted one: it is at least that
- * much larger.
+ * The preview may be this much longer than that of a compacted output, since the output is much
+ * larger.
  */
 const PREVIEW_FACTOR = 4;
 
-/**
- * Where a line ends within this share of a head, or begins within that of a tail, it is cut there.
- */
+/** Cut at a line break if one is within this share of the head or tail. */
 const LINE_SHARE = 0.5;
 
-/**
- * The offloading of a tool output; undefined where it is not large enough, or where nothing keeps
- * it.
- */
+/** The offloading of a tool output; undefined if it is too small, or if nothing can store it. */
 export function offloadOutput(
   history: History,
   output: Output,
   strategy: OffloadSettings,
   context: CompactContext,
 ): Removal | undefined {
-  // What can't be fetched again is not taken from a model that has yet to see it.
+  // The model may not have seen it yet, so it must be possible to fetch it.
   if (!context.keep || !context.refs) return undefined;
   const message = messageAt(history, output.message);
-  // Bytes are never fewer than tokens.
+  // Tokens are never more than bytes.
   if (message.bytes <= strategy.offload_min_tokens) return undefined;
   const { texts, flat } = message.content().weight;
   if (flat > 0) return undefined;
@@ -70,17 +65,14 @@ function endsOf(text: string, counter: TokenCounter): { head: number; tail: numb
   return { head, tail: text.length - tailOf(text.slice(head), TAIL_TOKENS, counter).length };
 }
 
-/**
- * The beginning of a text, at most so many tokens, cut behind a line or at least between two
- * characters.
- */
+/** The beginning of a text with at most so many tokens, cut after a line break if possible. */
 export function headOf(text: string, tokens: number, counter: TokenCounter): string {
   const head = withoutHalfAtEnd(fitting((length) => text.slice(0, length), text.length, tokens, counter));
   const line = head.lastIndexOf('\n') + 1;
   return head.length < text.length && line >= head.length * LINE_SHARE ? head.slice(0, line) : head;
 }
 
-/** The end of a text, likewise, cut before a line. */
+/** The end of a text, likewise, cut before a line if possible. */
 export function tailOf(text: string, tokens: number, counter: TokenCounter): string {
   const tail = fitting((length) => text.slice(text.length - length), text.length, tokens, counter);
   const whole = withoutHalfAtStart(tail);
@@ -90,7 +82,7 @@ export function tailOf(text: string, tokens: number, counter: TokenCounter): str
     : whole;
 }
 
-/** The longest cut that has at most so many tokens, to within a tenth. */
+/** The longest cut with at most so many tokens, to within a tenth. */
 function fitting(
   cut: (length: number) => string,
   longest: number,

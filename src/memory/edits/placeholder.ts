@@ -1,18 +1,18 @@
 /**
- * Markers: the line that stands where something was removed (docs/design.md#markers).
+ * Markers: the line in the place of removed content (docs/design.md#markers).
  *
  *     ⟦removed: tool output for search (call_id=call_1); reason=context_compaction; ref=ref_…; tokens=5012⟧
  *
- * A marker that comes back in the caller's array is recognised by the check characters of its ref,
- * which only Precis can make. Text that merely looks like a marker is ordinary content.
+ * A marker in the caller's array is recognised by the check characters of its ref, which only
+ * Precis can make. Text that merely looks like a marker is ordinary content.
  */
 
-/** What a marker may stand for. */
+/** The kinds of content that a marker replaces. */
 export type MarkerKind = 'tool output' | 'tool input' | 'image' | 'file';
 
 /**
- * Why it stands there: its content was old; large; identical to a later one; or the same call was
- * made again later.
+ * Why content was removed: it was old, large, identical to a later one, or replaced by a later
+ * result of the same call.
  */
 export type MarkerReason = (typeof REASONS)[number];
 
@@ -20,38 +20,38 @@ const REASONS = ['context_compaction', 'offloaded', 'duplicate', 'superseded'] a
 
 export interface Marker {
   readonly kind: MarkerKind;
-  /** Name of the tool and id of the call, as labels (see `label`). */
+  /** The tool's name and the call's id, as labels (see `label`). */
   readonly tool: string;
   readonly call: string;
   readonly reason: MarkerReason;
   readonly ref?: string;
-  /** Tokens of what was removed. Stands only in markers of outputs, and only beside a ref. */
+  /** Tokens of the removed content. Only in markers of outputs with a ref. */
   readonly tokens?: number;
 }
 
-/** Names refs for one tenant. */
+/** Makes and checks the refs of one tenant. */
 export interface RefNamer {
   /**
-   * The ref of a content: equal contents have one ref. `key` names the content, so that it need not
-   * be read again.
+   * The ref of a content. Equal contents have equal refs. `key` identifies the content, so that it
+   * is read only once.
    */
   name(key: string, content: () => string): string;
-  /** Whether the check characters are those of this tenant. Needs no I/O. */
+  /** Whether the check characters are this tenant's. Needs no I/O. */
   owns(ref: string): boolean;
 }
 
-/** A short digest of a text, for labels. */
+/** A digest of a text, for labels. */
 export type Digest = (text: string) => string;
 
-/** A ref as written: 20 characters of content, 6 of check (docs/design.md#7-storage). */
+/** A ref: 20 characters for the content, 6 check characters (docs/design.md#7-storage). */
 export const REF_PATTERN = /^ref_[a-z2-7]{26}$/;
 
 const ANY_REF = new RegExp(REF_PATTERN.source.replace(/[$^]/g, ''), 'g');
 
 /**
- * What in a text has the form of a ref, each once, in its order.
+ * The refs in a text by their form, in order, without duplicates.
  *
- * @param most where the search ends
+ * @param most maximum to find
  */
 export function refsIn(text: string, most = Number.POSITIVE_INFINITY): string[] {
   const found = new Set<string>();
@@ -67,15 +67,15 @@ const SAFE_LABEL = /^[A-Za-z0-9_.:-]{1,64}$/;
 const MARKER_LINE =
   /^⟦removed: (tool output|tool input) for ([A-Za-z0-9_.:-]{1,64}) \(call_id=([A-Za-z0-9_.:-]{1,64})\); reason=([a-z_]+)(?:; ref=(ref_[a-z2-7]{26}))?(?:; tokens=(\d+))?⟧$/;
 
-/** Where every marker begins; a content that begins otherwise need not be parsed. */
+/** Every marker begins like this; other contents need no parsing. */
 export const MARKER_START = '⟦removed: ';
 
-/** The key of the object that stands for cleared arguments. */
+/** The key in cleared arguments. */
 const REMOVED_KEY = '_removed';
 
 /**
- * A tool's name or a call's id as it may stand in a marker: itself when it is short and plain, else
- * its digest, since a name is the caller's text and must not be able to end the marker.
+ * A tool's name or a call's id in a marker. If it is long or has special characters, its digest is
+ * used, since the caller's text must not be able to end the marker.
  */
 export function label(text: string, digest: Digest): string {
   return SAFE_LABEL.test(text) ? text : `hash_${digest(text).slice(0, 16)}`;
@@ -92,10 +92,7 @@ export function writeMarker(marker: Marker): string {
 const TRIM_LINE =
   /^⟦removed: messages \d+-\d+; reason=trimmed(?:; ref=(ref_[a-z2-7]{26}); tokens=\d+)?⟧(?:\n\n|$)/;
 
-/**
- * The line that stands for messages which left the view. Without a ref it says no more than that
- * they did.
- */
+/** The line in the place of trimmed messages, with a ref if they are stored. */
 export function writeTrimLine(
   [first, last]: readonly [number, number],
   kept?: { readonly ref: string; readonly tokens: number },
@@ -105,15 +102,15 @@ export function writeTrimLine(
 }
 
 /**
- * The ref in such a line at the beginning of a text, unchecked, and the line's length with what
- * parts it from the rest.
+ * The ref in a trim line at the beginning of a text, not yet checked, and the line's length with
+ * the blank line after it.
  */
 export function parseTrimLine(text: string): { readonly ref: string; readonly length: number } | undefined {
   const [whole, ref] = TRIM_LINE.exec(text) ?? [];
   return whole === undefined || ref === undefined ? undefined : { ref, length: whole.length };
 }
 
-/** The marker on the first line of a text. It is only well-formed: nobody has checked its ref. */
+/** The marker on the first line of a text. Its ref is not checked. */
 export function parseMarker(text: string): Marker | undefined {
   if (!text.startsWith(MARKER_START)) return undefined;
   const end = text.indexOf('\n');
@@ -132,23 +129,21 @@ export function parseMarker(text: string): Marker | undefined {
   };
 }
 
-/** The marker of an offloaded output, which stands between its head and its tail; unchecked. */
+/** The marker between head and tail of an offloaded output. Its ref is not checked. */
 export function parseOffloaded(text: string): Marker | undefined {
   const found = new RegExp(`^${MARKER_START}.{0,300}; reason=offloaded;.{0,100}⟧$`, 'm').exec(text);
   return found ? parseMarker(found[0]) : undefined;
 }
 
-/**
- * Arguments that stand for cleared ones: always a JSON object, since that is what upstreams parse.
- */
+/** The arguments in the place of cleared ones: a JSON object, since upstreams parse arguments. */
 export function writeClearedInput(marker: Marker): string {
   return JSON.stringify({ [REMOVED_KEY]: writeMarker(marker) });
 }
 
-/** Cleared arguments are shorter than this, whatever their labels, in characters. */
+/** In characters. Cleared arguments are shorter, whatever their labels. */
 const LONGEST_CLEARED = 1_000;
 
-/** The marker in cleared arguments, unchecked. */
+/** The marker in cleared arguments. Its ref is not checked. */
 export function parseClearedInput(input: string): Marker | undefined {
   if (input.length > LONGEST_CLEARED || !input.includes(MARKER_START)) return undefined;
   const value = parseObject(input);
@@ -158,7 +153,7 @@ export function parseClearedInput(input: string): Marker | undefined {
     : undefined;
 }
 
-/** The object that a text of JSON holds; undefined when it is not JSON, or not an object. */
+/** The object in a JSON text; undefined if it is not JSON or not an object. */
 export function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);

@@ -1,12 +1,12 @@
 /**
- * Previews: what a placeholder says, beyond its line, of the output that it stands for. Its shape,
- * and the literals that no earlier message holds, most distinctive for their length first. A
- * function of the message and of what stands before it, so that it never changes later.
+ * Previews: what a placeholder says about an output, below its marker. First the output's shape,
+ * then the literals that no earlier message holds, the most distinctive for their length first. A
+ * preview depends only on the message and those before it, so it never changes.
  *
  *     JSON object {id items}, 82 lines
  *     held: ORD-4711 src/pay/charge.ts $1,204.50
  *
- * No literal holds white space, so that a space parts them: a comma would cost one token for each.
+ * Literals have no white space and are separated by spaces, since a comma would cost a token each.
  */
 import { copyOf, textBytes } from '../../lib/copy.ts';
 import { elementAt } from '../../lib/elements.ts';
@@ -17,46 +17,43 @@ import type { TokenCounter } from '../tokens/tokens.ts';
 import { byDistinction, type Literal, literalsIn } from './literals.ts';
 import { type Digest, parseObject } from './placeholder.ts';
 
-/** What parts the literals from the shape. */
+/** Separates the shape from the literals. */
 const HELD = '\nheld:';
 
 /** Tokens of the shortest literal with its space. */
 const SMALLEST_LITERAL = 2;
 
 /**
- * So many literals are counted at least; for longer previews as many as they have tokens, which is
- * more than they can name.
+ * Literals that are counted at least. A longer preview counts one per token, which is more than it
+ * can name.
  */
 const LEAST_COUNTED = 200;
 
-/**
- * The share of a preview that the keys of JSON may have before its literals; what these leave, they
- * have too.
- */
+/** Share of a preview for JSON keys, before the literals. The keys also get what these leave. */
 const KEYS_SHARE = 1 / 8;
 const MOST_KEYS = 12;
 const LONGEST_KEY = 32;
 
 /**
- * Of so many literals of an array it is known where they stand first. Beyond that a preview may
- * name one that an earlier message holds: a few tokens too many, where remembering more would take
- * the memory of other requests.
+ * Literals whose first occurrence is remembered. With more, a preview may repeat a literal of an
+ * earlier message: that wastes a few tokens, while remembering more would take other requests'
+ * memory.
  */
 const MOST_ORIGINS = 150_000;
 
 /**
- * JSON larger than this is described by its lines alone: parsing it would cost more than its keys
- * are worth.
+ * In characters. Parsing larger JSON would cost more than its keys are worth; only its lines are
+ * counted.
  */
 const LARGEST_JSON = 1_000_000;
 
 /**
- * A ref, also within a URL or a key. In a tool's output it is a claim: a view names only refs that
- * it can keep.
+ * A ref, also inside a URL or key. Refs in a tool's output are not verified, and a view must only
+ * name refs that can be fetched.
  */
 const REF = /ref_[a-z2-7]{26}/;
 
-/** A part of an output: its characters from `from` up to and without `to`. */
+/** A part of an output: its characters from `from` up to, but not including, `to`. */
 export interface Part {
   readonly from: number;
   readonly to: number;
@@ -65,22 +62,21 @@ export interface Part {
 /** Writes previews for the messages of one array. */
 export interface PreviewWriter {
   /**
-   * @param index the message that holds the output
-   * @param text the output, whole: always the same one for a message and part
-   * @param most tokens that the preview may have, with the line break before it: a placeholder that
-   *   comes back is recognised by what it has beyond its line
-   * @param removed the part that leaves the view, where the rest of the output stays: literals that
-   *   stand in the rest are left out, and one that the cut would go through is named whole; the
-   *   shape is still that of the whole output
-   * @returns lines, without a line break around them; empty when nothing fits
+   * @param index the message with the output
+   * @param text the whole output: always the same for a message and part
+   * @param most tokens of the preview, with the line break before it: a placeholder that comes back
+   *   is recognised by the length of what follows its line
+   * @param removed the part that is removed, if the rest stays: literals in the rest are left out,
+   *   and a literal at the cut is named whole; the shape is that of the whole output
+   * @returns lines, without a line break around them; empty if nothing fits
    */
   write(index: number, text: () => string, most: number, removed?: Part): string;
 }
 
-/** Previews that were written before, by message, what stands before it, size and part. */
+/** Cached previews, by message, the messages before it, size and part. */
 export type WrittenPreviews = Cache<string>;
 
-/** Of about 10 000 short ones. */
+/** About 10 000 short previews. */
 export const PREVIEWS: Bound<string> = { bytes: 6 * 1024 * 1024, sizeOf: textBytes };
 
 export function createWrittenPreviews(): WrittenPreviews {
@@ -91,9 +87,7 @@ export function createPreviewWriter(
   messages: readonly Message[],
   { counter, digest, previews }: { counter: TokenCounter; digest: Digest; previews: WrittenPreviews },
 ): PreviewWriter {
-  /**
-   * For each literal, the first message that holds it. Filled up to the message that is asked for.
-   */
+  /** The first message with each literal, filled up to the requested message. */
   const origins = new Map<string, number>();
   let read = 0;
 
@@ -107,7 +101,7 @@ export function createPreviewWriter(
     }
   };
 
-  /** Names the messages up to each index, itself included. */
+  /** Identifies the messages up to and including each index. */
   const chain: string[] = [];
   const chainAt = (index: number): string => {
     for (let next = chain.length; next <= index; next++)
@@ -115,11 +109,11 @@ export function createPreviewWriter(
     return elementAt(chain, index);
   };
 
-  /** The literals of an output that stand nowhere before it, nor in what stays of it. */
+  /** An output's literals that occur neither in earlier messages nor in the rest that stays. */
   const freshIn = function* (index: number, text: string, removed: Part | undefined): Generator<Literal> {
     readUpTo(index);
     const rest = removed ? [text.slice(0, removed.from), text.slice(removed.to)] : [];
-    // Head and tail of an offloaded output are a few hundred tokens.
+    // Head and tail of an offloaded output are only a few hundred tokens.
     const kept = new Set(rest.flatMap((part) => [...literalsIn(part)].map((literal) => literal.text)));
     for (const literal of literalsIn(text)) {
       const origin = origins.get(literal.text) ?? index;
@@ -129,7 +123,7 @@ export function createPreviewWriter(
 
   const write = (index: number, text: string, most: number, removed: Part | undefined): string => {
     const shapes = shapesOf(text);
-    /** The fullest shape of so many tokens; the barest when none is as short. */
+    /** The fullest shape within so many tokens, else the barest. */
     const shapeWithin = (tokens: number): string =>
       shapes.find((shape) => counter.marker(shape) <= tokens) ?? shapes.at(-1) ?? '';
     const bare = counter.marker(shapes.at(-1) ?? '');
@@ -139,29 +133,29 @@ export function createPreviewWriter(
 
     const tokensOf = (literal: string): number => counter.marker(` ${literal}`);
     const counted = Math.max(LEAST_COUNTED, Math.floor(most));
-    const held: string[] = [];
+    const chosen: string[] = [];
     let room = left - counter.marker(HELD);
     for (const literal of byDistinction(freshIn(index, text, removed), tokensOf, counted)) {
       if (room < SMALLEST_LITERAL) break;
       const tokens = tokensOf(literal.text);
       if (tokens > room) continue;
-      held.push(literal.text);
+      chosen.push(literal.text);
       room -= tokens;
     }
-    const unused = held.length === 0 ? left : room;
-    return within([shapeWithin(counter.marker(shape) + unused), shape], held, most);
+    const unused = chosen.length === 0 ? left : room;
+    return within([shapeWithin(counter.marker(shape) + unused), shape], chosen, most);
   };
 
   /**
-   * Tokens of parts need not add up to those of the whole: what is too much goes, the least
-   * distinctive first.
+   * Tokens of parts may not add up to those of the whole, so the least distinctive literals are
+   * dropped until the whole fits.
    */
-  const within = (shapes: readonly string[], held: readonly string[], most: number): string => {
+  const within = (shapes: readonly string[], chosen: readonly string[], most: number): string => {
     const textOf = (named: number): string | undefined =>
       shapes
-        .map((shape) => (named === 0 ? shape : `${shape}${HELD} ${held.slice(0, named).join(' ')}`))
+        .map((shape) => (named === 0 ? shape : `${shape}${HELD} ${chosen.slice(0, named).join(' ')}`))
         .find((text) => counter.text(`\n${text}`) <= most);
-    return textOf(mostFitting(held.length, (named) => textOf(named) !== undefined)) ?? '';
+    return textOf(mostFitting(chosen.length, (named) => textOf(named) !== undefined)) ?? '';
   };
 
   return {
@@ -180,8 +174,8 @@ function textsOf(message: Message | undefined): readonly string[] {
 
 /**
  * The shape of an output, fullest first: the keys of a JSON object, or the length of a JSON array
- * and the keys of its first item; and the number of lines. Each has a key less than the one before;
- * the last has none.
+ * and the keys of its first item; then the number of lines. Each variant has one key less than the
+ * one before, the last one none.
  */
 function shapesOf(text: string): readonly string[] {
   const lines = countLines(text);

@@ -1,19 +1,19 @@
 /**
- * Dedupe: which tool outputs are said again later, word for word or by a later call that asks for
- * the same.
+ * Dedupe: finds tool outputs that are repeated later, literally or by a later call with the same
+ * arguments.
  */
 import type { History } from '../conversation/history.ts';
 import { type CompactContext, contentName, messageAt } from './compact.ts';
 import type { MarkerReason } from './placeholder.ts';
 
-/** That an output is said again. */
+/** A later repetition of an output. */
 export interface Repeat {
   readonly reason: Extract<MarkerReason, 'duplicate' | 'superseded'>;
-  /** The message that says it again, the nearest one. */
+  /** The nearest message that repeats it. */
   readonly by: number;
 }
 
-/** The outputs that are said again, by message. Linear in their number. */
+/** The repeated outputs, by message. Linear in their number. */
 export function repeatsIn(history: History, context: CompactContext): ReadonlyMap<number, Repeat> {
   const repeats = new Map<number, Repeat>();
   const contents = new Map<string, number>();
@@ -24,7 +24,7 @@ export function repeatsIn(history: History, context: CompactContext): ReadonlyMa
       const asked = call && JSON.stringify([call.name, call.input]);
       const same = contents.get(name);
       const newer = asked === undefined ? undefined : calls.get(asked);
-      // Of the two reasons the one that comes first, so that a longer array never knows another.
+      // The nearer repetition decides, so that a longer array never changes the reason.
       if (same !== undefined && same <= (newer ?? same))
         repeats.set(message, { reason: 'duplicate', by: same });
       else if (newer !== undefined) repeats.set(message, { reason: 'superseded', by: newer });

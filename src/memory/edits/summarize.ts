@@ -1,4 +1,4 @@
-/** Summarising: everything before one cut leaves the view, and a summary stands in its place. */
+/** Summarising: a summary replaces everything before one cut. */
 
 import { PrefixSums } from '../../lib/prefix-sums.ts';
 import { HeldTokens, heldMessages } from '../conversation/bonds.ts';
@@ -9,36 +9,33 @@ import { type TokenSums, unitSums } from '../tokens/sums.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 
 /**
- * Tokens of what stands around a summary's text: the shadow line, the block's tags, and the
- * overhead of both messages.
+ * Tokens around a summary's text: the shadow line, the block's tags, and the overhead of both
+ * messages.
  */
 export const BLOCK_TOKENS = 80;
 
-/** A prefix that a summary can stand for. */
+/** A prefix that a summary can replace. */
 export interface SummarizedPrefix {
   /** The first unit that stays. */
   readonly unit: number;
-  /** The messages before this index are covered, the preamble left out. */
+  /** The messages before this index are covered, except the preamble. */
   readonly end: number;
-  /** The user message that stays although it is covered, since its turn is being worked on. */
+  /** The covered user message that stays, because its turn is still in progress. */
   readonly request: number | undefined;
-  /** Tokens of what is covered, as the caller sends it, without what stays for its bonds. */
+  /** Tokens of the covered messages as the caller sends them, without those held by bonds. */
   readonly covered: number;
-  /**
-   * Tokens that the summary may have at the most: a summary longer than half of what it stands for
-   * is none.
-   */
+  /** Maximum of tokens of the summary. It must not exceed half of what it covers. */
   readonly limit: number;
-  /** Tokens that the view has less than the array, if the summary is as long as it may be. */
+  /** Tokens that the view saves if the summary is as long as allowed. */
   readonly freed: number;
 }
 
 /**
  * The prefix before a unit.
  *
- * @param asked the user unit of the turn in which the unit stands
- * @param tokens what is covered has, as it stands in the view, what each message of it has, and
- *   what stays for its bonds
+ * @param asked the user unit of the turn that the unit is in
+ * @param tokens of the covered messages as they are in the view, of each message, and of those held
+ *   by bonds
  */
 export function summarizedPrefix(
   history: History,
@@ -59,7 +56,7 @@ export function summarizedPrefix(
   return { unit, end, request, covered: covered - held, limit, freed };
 }
 
-/** The messages that a summary takes the place of, ascending. */
+/** The messages that the summary replaces, ascending. */
 export function coveredMessages(
   history: History,
   { unit, end, request }: Pick<SummarizedPrefix, 'unit' | 'end' | 'request'>,
@@ -72,7 +69,7 @@ export function coveredMessages(
   return covered;
 }
 
-/** For each unit, the user unit of its turn. */
+/** The user unit of each unit's turn. */
 export function askedBy(history: History): readonly (number | undefined)[] {
   const asked: (number | undefined)[] = [];
   for (const [index, unit] of history.units.entries())
@@ -80,17 +77,17 @@ export function askedBy(history: History): readonly (number | undefined)[] {
   return asked;
 }
 
-/** Weighs prefixes. */
+/** Computes the token weights of prefixes. */
 export class Prefixes {
   private readonly history: History;
   private readonly sums: TokenSums;
   private readonly units: PrefixSums;
   private readonly maxTokens: number;
-  /** A summary that came back is condensed already: its tokens count in full. */
+  /** A summary that came back. It is condensed already, so its tokens count in full. */
   private readonly echo: CountedEcho | undefined;
   /** For each unit, the user unit of its turn. */
   private readonly asked: readonly (number | undefined)[];
-  /** What stays although it is covered. */
+  /** Units held by bonds. */
   readonly held: HeldTokens;
 
   constructor(history: History, sums: TokenSums, maxTokens: number, echo: CountedEcho | undefined) {
@@ -104,7 +101,7 @@ export class Prefixes {
     this.held = new HeldTokens(history, (unit) => units.at(unit));
   }
 
-  /** Tokens of all units before one that leave the view. */
+  /** Tokens of the units before one that leave the view. */
   covered(unit: number): number {
     return this.units.before(unit) - this.held.before(unit);
   }
@@ -122,8 +119,8 @@ export class Prefixes {
 }
 
 /**
- * The cursor of a prefix: its two cuts differ only in where they may stand, at the beginning of a
- * turn or inside of one.
+ * The cursor of a prefix. Both cuts are the same unit; the turn cut only stops at the beginning of
+ * a turn.
  */
 export class PrefixCursor implements Cursor {
   position = AT_START;
@@ -149,7 +146,7 @@ export class PrefixCursor implements Cursor {
     if (back <= 0) return false;
     const freed = this.position.freed - back;
     this.position = { ...this.position, freed };
-    // A summary that is longer than what it still stands for gives way to it.
+    // If the summary is longer than what it still replaces, restore the messages.
     if (freed <= 0) {
       this.position = AT_START;
       this.turnsCut = 0;
@@ -188,7 +185,7 @@ export class PrefixCursor implements Cursor {
   }
 }
 
-/** Weighs the prefixes of a history; a summary that came back among them counts as it is. */
+/** The prefixes of a history. A summary among them that came back counts as it is. */
 export function prefixesOf(
   history: History,
   sums: TokenSums,
@@ -198,7 +195,7 @@ export function prefixesOf(
   return new Prefixes(history, sums, maxTokens, countedEcho(history, counter));
 }
 
-/** A summary that came back, with its tokens. */
+/** The summary that came back, with its token count. */
 export function countedEcho({ echo }: History, counter: TokenCounter): CountedEcho | undefined {
   return echo && { ...echo, tokens: counter.text(echo.text) };
 }

@@ -1,42 +1,39 @@
 /**
- * Trimming: the oldest turns leave the view; where the tail had to shrink, the oldest steps of the
- * turns that stay.
+ * Trimming: the oldest turns leave the view. If the tail has shrunk, the oldest steps of the
+ * remaining turns leave too.
  */
 import { heldMessages } from '../conversation/bonds.ts';
 import { type History, messagesOf, type Unit } from '../conversation/history.ts';
 import { type Cuts, frontierUnit } from '../replay/rule.ts';
 import type { SummarizedPrefix } from './summarize.ts';
 
-/** Tokens of the line that stands for trimmed messages, at the most. */
+/** Maximum of tokens of the line in place of trimmed messages. */
 export const TRIM_LINE_TOKENS = 64;
 
 /**
- * What `auto` trims: the messages between those that a summary stands for and the first unit that
+ * The messages that `auto` trims: those between the summarised prefix and the first unit that
  * stays.
  */
 export interface TrimmedSpan {
-  /** The first message, and where each segment ends: every move that trims adds one. */
+  /** The first message, and the end of each segment. Every trimming move adds one. */
   readonly from: number;
   readonly ends: readonly number[];
-  /** The user message that stays first, and opens with the line that stands for them. */
+  /** The first user message that stays; the trim line goes to its beginning. */
   readonly opens: number;
-  /** All that leaves the view, with what the summary stands for, ascending. */
+  /** All messages that leave the view, including those of the summary, ascending. */
   readonly dropped: readonly number[];
-  /** The prefix of the summary, its form as the first unit that stays asks for it. */
+  /** The prefix of the summary, in the form for the first unit that stays. */
   readonly prefix: SummarizedPrefix | undefined;
-  /** Tokens that the view has less, without what the summary takes out. */
+  /** Tokens that the view saves, without those saved by the summary. */
   readonly freed: number;
 }
 
-/** Whether a unit goes with the steps of a turn that stays. */
+/** Whether a unit is trimmed as a step of a turn that stays. */
 export function goesWithSteps({ step, kind }: Unit): boolean {
   return step || kind === 'late';
 }
 
-/**
- * The messages that the cuts drop, ascending. Preamble messages stay wherever they stand, and so
- * does whatever a bond holds.
- */
+/** The messages that the cuts drop, ascending. Preamble messages and those held by bonds stay. */
 export function trimmedMessages(history: History, cuts: Cuts): number[] {
   const dropped: number[] = [];
   for (const [index, unit] of history.units.entries()) {
