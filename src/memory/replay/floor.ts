@@ -1,43 +1,43 @@
 /**
- * Whether a jump pays. Every jump lets what stands behind the old frontier be sent anew, uncached,
- * so that each later request is smaller. Two rules keep that from costing more than it saves; both
- * are arithmetic on the array, so that a replay finds the same answer again.
+ * Whether a jump pays off. After a jump, everything behind the old frontier is sent again uncached,
+ * but each later request is smaller. Two rules keep a jump from costing more than it saves. Both
+ * only use the array, so that a replay gives the same answer again.
  *
  * The *floor* (docs/design.md#3-what-the-caller-says): a jump must free M = √(2·(1 − a)·P·g / a)
- * tokens. P is what is sent anew, g the mean growth per request point, a the price of cached input
- * relative to fresh. It is the least of the sum of both costs per request: (1 − a)·P·g/M for the
- * jumps, a·M/2 for what is carried until the next one.
+ * tokens. P is the number of tokens sent again, g the mean growth per request point, and a the
+ * price of cached input relative to fresh. M minimises the sum of both costs per request: (1 −
+ * a)·P·g/M for the jumps, and a·M/2 for the tokens carried until the next one.
  *
- * The *regret*: five requests after a jump, a conversation may have cost at most 3 % more than one
- * that nothing was done to. The floor is right on the average; the regret holds for the single
- * conversation, whose end nobody knows. Asked at the jump itself, conversations of 50 000 tokens
- * could hardly ever make one; asked much later, too many would end while they are dearer.
+ * The *regret*: five requests after a jump, the conversation may have cost at most 3 % more than
+ * without any edit. The floor is right on average; the regret protects a single conversation, whose
+ * end nobody knows. Measured right at the jump, conversations of 50 000 tokens could hardly ever
+ * make one; measured much later, too many would end before the jump has paid off.
  */
 
-/** What a conversation may cost beyond one that nothing was done to, as a share. */
+/** Extra cost that a conversation may have over one without edits, as a share. */
 const REGRET = 0.03;
 
-/** So many requests behind a jump, of mean growth. */
+/** When the regret is measured: so many requests of mean growth after a jump. */
 const REQUESTS_AHEAD = 5;
 
 /**
- * A jump that is made goes on until it has freed so many times the floor: how far it goes adds
- * nothing to its price.
+ * A jump continues until it has freed this multiple of the floor, since going further does not
+ * raise its cost.
  */
 const GENEROSITY = 4;
 
-/** What a move has to do with: all in tokens. */
+/** The state before a move, in tokens. */
 export interface Stakes {
   /** The array and the view before the move. */
   readonly array: number;
   readonly view: number;
-  /** How much of the view stands before the first byte that changes. */
+  /** The part of the view before the first byte that changes. */
   readonly kept: number;
-  /** What a summarizer takes for the move. */
+  /** What the move's summarizer costs. */
   readonly spent: number;
 }
 
-/** The two rules, along one array. */
+/** Applies both rules along one array. */
 export class Floor {
   private readonly cached: number;
   /** Tokens of the array before its first message. */
@@ -59,16 +59,16 @@ export class Floor {
     return Math.max(1, this.freedFor(stakes, 1), this.freedWithoutRegret(stakes));
   }
 
-  /** What a move that is made should free, if it can. */
+  /** What a move should free, if it can. */
   goal(stakes: Stakes): number {
     return Math.max(this.least(stakes), this.freedFor(stakes, GENEROSITY));
   }
 
   /**
-   * A request was made.
+   * Accounts for a request.
    *
-   * @param kept how much of the view stood before the first byte that changed; undefined when none
-   *   did
+   * @param kept the part of the view before the first byte that changed; undefined if nothing
+   *   changed
    */
   settle(array: number, view: number, kept: number | undefined, spent: number): void {
     this.billed += spent + view - (1 - this.cached) * this.reused(kept ?? this.lastView);
@@ -78,7 +78,7 @@ export class Floor {
     this.lastArray = array;
   }
 
-  /** The x with x = times·√(2·(1 − a)/a·(view − kept − x)·g): what is freed is not sent anew. */
+  /** Solves x = times·√(2·(1 − a)/a·(view − kept − x)·g) for x: freed tokens are not sent again. */
   private freedFor({ array, view, kept }: Stakes, times: number): number {
     const growth = this.growth(array);
     const half = ((times ** 2 * (1 - this.cached)) / this.cached) * growth;
@@ -89,7 +89,7 @@ export class Floor {
     const later = (tokens: number): number => REQUESTS_AHEAD * (this.cached * tokens + this.growth(array));
     const unedited = this.billedUnedited + array - (1 - this.cached) * this.lastArray + later(array);
     const edited = this.billed + spent + view - (1 - this.cached) * this.reused(kept) + later(view);
-    // What is freed is spared now in full, and later at the price of cached input.
+    // A freed token saves its full price now, and the cached price later.
     return (edited - (1 + REGRET) * unedited) / (1 + REQUESTS_AHEAD * this.cached);
   }
 
@@ -98,7 +98,7 @@ export class Floor {
     return (array - this.fixed) / (this.points + 1);
   }
 
-  /** Only what the request before has sent is cached. */
+  /** Only what the previous request sent is cached. */
   private reused(kept: number): number {
     return Math.min(kept, this.lastView);
   }

@@ -1,12 +1,12 @@
 /**
- * Where the frontier stands, found by replaying the array from its beginning
+ * Finds the frontier by replaying the array from its beginning
  * (docs/design.md#3-what-the-caller-says).
  *
- * Nothing is remembered between requests: at each request point the same rule is applied that was
- * applied when that request was made. So any isolate finds the same frontier, a longer array finds
+ * Nothing is remembered between requests. The replay applies the same rule at each request point as
+ * it did when that request was made. So any isolate finds the same frontier, a longer array finds
  * the same one or a later one, and between two moves nothing that was sent changes.
  *
- * One pass over the request points, and one of each cut over the units.
+ * It takes one pass over the request points, and one pass of each cut over the units.
  */
 
 import type { History, RequestPoint } from '../conversation/history.ts';
@@ -14,25 +14,25 @@ import type { TokenSums } from '../tokens/sums.ts';
 import { type Cuts, frontierUnit, type ReplayRule, type Trigger } from './rule.ts';
 import { Tails } from './tails.ts';
 
-/** The cuts while a replay moves them, and what they free. */
+/** The cuts during a replay, and the tokens that they free. */
 export interface Cursor {
-  /** Where it stands; assigning one that was read before takes a move back. */
+  /** Current position. Assign an earlier one to undo moves. */
   position: Position;
-  /** Turns that the turn trigger does not count any more. */
+  /** Turns that the turn trigger no longer counts. */
   turnsCut: number;
   /** See `Mover`. */
   readonly rewrites: boolean;
   /** See `Mover`. */
   arrive(messages: number): boolean;
-  /** What a move to this unit could free at the most. */
+  /** An upper bound of what a move to this unit frees. */
   mostFreed(unit: number): number;
-  /** Moves the turn cut towards `limit`, until `enough` tokens are freed in all. */
+  /** Moves the turn cut towards `limit`, until `enough` tokens are freed in total. */
   turnTo(limit: number, enough: number): void;
-  /** Moves the step cut towards `limit`, likewise. */
+  /** Moves the step cut likewise. */
   stepTo(limit: number, enough: number): void;
 }
 
-/** A cursor's place. */
+/** The position of a cursor. */
 export interface Position extends Standing {
   /** Turns that begin before the turn cut. */
   readonly turnsBefore: number;
@@ -41,80 +41,77 @@ export interface Position extends Standing {
 /** Before the first unit. */
 export const AT_START: Position = { cuts: { turn: 0, step: 0 }, freed: 0, turnsBefore: 0 };
 
-/** How many tokens an edit frees, by unit. */
+/** Tokens that an edit frees in a unit. */
 export interface Effect {
-  /** Of a unit before the turn cut. */
+  /** In a unit before the turn cut. */
   whole(unit: number): number;
-  /** Of a unit that lies only before the step cut. */
+  /** In a unit that is only before the step cut. */
   step(unit: number): number;
 }
 
-/** Whatever a replay moves. */
+/** Anything that a replay moves: a cursor, or the phases of `auto`. */
 export interface Mover {
-  /** Where it stands; assigning one that was read before takes moves back. */
+  /** Current position. Assign an earlier one to undo moves. */
   position: Standing;
-  /** Turns that the turn trigger does not count any more. */
+  /** Turns that the turn trigger no longer counts. */
   turnsCut: number;
   /** Turns that have left the view. */
   readonly turnsLeftOut: number;
-  /** Whether a move changes bytes even where it frees nothing. */
+  /** Whether a move changes bytes even if it frees nothing. */
   readonly rewrites: boolean;
   /**
-   * The messages before this index have come. Whether a result among them brings back what had left
-   * the view.
+   * Adds the messages before an index. Returns whether a result among them brings something back
+   * into the view.
    */
   arrive(messages: number): boolean;
   /**
-   * Moves as far as it must; does nothing where that frees too little.
+   * Moves as far as necessary. Does nothing if that frees too little.
    *
-   * @param tail how far each cut may go
+   * @param tail the limit of each cut
    * @param arrayTokens tokens of the array up to this request point
    */
   move(tail: Cuts, due: Due, arrayTokens: number, point: RequestPoint): void;
-  /** A request point is over, its moves made. */
+  /** Ends a request point, after its moves. */
   settle(arrayTokens: number): void;
 }
 
-/** Where a mover stands. */
+/** The position of a mover. */
 export interface Standing {
   readonly cuts: Cuts;
   /** Tokens that the view has less than the caller's array. */
   readonly freed: number;
   /**
-   * The part of them that is left out, with nothing but words in its place, where that is not told
-   * by the cuts.
+   * The part of `freed` from messages that left the view, for movers whose cuts don't determine it.
    */
   readonly leftOut?: number;
 }
 
 export interface Replay {
   readonly cuts: Cuts;
-  /** The cuts after each move, oldest first; between two of them lies a segment. */
+  /** The cuts after each move, oldest first. Between two of them is a segment. */
   readonly moves: readonly Cuts[];
   /** Whether the last request point moved the frontier. */
   readonly moved: boolean;
-  /** What caused the last move. */
+  /** The trigger of the last move. */
   readonly trigger: Trigger;
-  /** Tokens of the caller's array, and of the view. */
+  /** Tokens of the caller's array and of the view. */
   readonly before: number;
   readonly after: number;
-  /** What the next move would edit, when it is near enough to prepare for; else equal to `cuts`. */
+  /** The cuts of the next move if it is near enough to prepare for; otherwise equal to `cuts`. */
   readonly next: Cuts;
 }
 
-/**
- * From this share of the budget on the next move is prepared, where a strategy sets no watermark.
- */
+/** Share of the budget from which the next move is prepared, without a watermark. */
 const PREPARE_FROM = 0.6;
 
-/** Finds the frontier. @param mover a new one, which knows what the strategy's edits free */
+/** Finds the frontier. @param mover a new one, for the strategy's edits */
 export function replay(history: History, rule: ReplayRule, sums: TokenSums, mover: Mover): Replay {
   const tails = new Tails(history, rule);
   const moves: Cuts[] = [];
   let trigger: Trigger = 'none';
   let moved = false;
   let before = 0;
-  let shown: Standing | undefined;
+  let previous: Standing | undefined;
 
   const end = history.requestPoints.length - 1;
   for (const [index, point] of history.requestPoints.entries()) {
@@ -125,21 +122,20 @@ export function replay(history: History, rule: ReplayRule, sums: TokenSums, move
     const { freed } = mover.position;
     const due = dueAt(point, rule, mover, before, last);
     if (due) mover.move(tail, due, before, point);
-    // The answer's room is looked at when all else is done, so that the rule above is the same one
-    // at every request.
-    const tight = last ? dueByAnswer(rule, before - mover.position.freed) : undefined;
-    if (tight) mover.move(tail, tight, before, point);
-    if (index === end - 1) shown = cutByAnswer(mover, rule, tail, before, point);
+    // The answer's room is checked last, so that the rule above is the same at every request.
+    const dueForAnswer = last ? dueByAnswer(rule, before - mover.position.freed) : undefined;
+    if (dueForAnswer) mover.move(tail, dueForAnswer, before, point);
+    if (index === end - 1) previous = cutByAnswer(mover, rule, tail, before, point);
     const isMove = mover.position.freed > freed;
     moved = isMove || cameBack;
     mover.settle(before);
     if (!isMove) continue;
     moves.push(mover.position.cuts);
-    trigger = (due ?? tight)?.trigger ?? trigger;
+    trigger = (due ?? dueForAnswer)?.trigger ?? trigger;
   }
-  // What the answer's room moved at the request before does not stay moved, and a summary would
-  // have to be unwritten.
-  moved ||= mover.rewrites && shown !== undefined && !isSame(shown, mover.position);
+  // A move for the answer's room of the previous request is not kept, and a summary that it showed
+  // would disappear.
+  moved ||= mover.rewrites && previous !== undefined && !isSame(previous, mover.position);
 
   const { cuts, freed } = mover.position;
   const after = before - freed;
@@ -147,7 +143,7 @@ export function replay(history: History, rule: ReplayRule, sums: TokenSums, move
   return { cuts, moves, moved, trigger, before, after, next };
 }
 
-/** Where a mover stood for a request that is not the last one, its answer's room included. */
+/** The position for a request that is not the last one, including its answer's room. */
 function cutByAnswer(
   mover: Mover,
   rule: ReplayRule,
@@ -156,33 +152,30 @@ function cutByAnswer(
   point: RequestPoint,
 ): Standing {
   const { position, turnsCut } = mover;
-  const tight = dueByAnswer(rule, arrayTokens - position.freed);
-  if (tight) mover.move(tail, tight, arrayTokens, point);
-  const shown = mover.position;
+  const due = dueByAnswer(rule, arrayTokens - position.freed);
+  if (due) mover.move(tail, due, arrayTokens, point);
+  const moved = mover.position;
   mover.position = position;
   mover.turnsCut = turnsCut;
-  return shown;
+  return moved;
 }
 
 function isSame(one: Standing, other: Standing): boolean {
   return frontierUnit(one.cuts) === frontierUnit(other.cuts) && one.leftOut === other.leftOut;
 }
 
-/** A trigger that is met, and where the move is to stop. */
+/** A trigger that is met, and the goals of its move. */
 export interface Due {
   readonly trigger: Trigger;
-  /**
-   * Tokens of the view over which a summary may take the place of messages; infinite where none
-   * may.
-   */
+  /** Tokens of the view over which a summary may replace messages; infinite if none may. */
   readonly lossyOver: number;
-  /** Tokens of the view over which messages may go for a line; infinite where none may. */
+  /** Tokens of the view over which messages may be trimmed; infinite if none may. */
   readonly trimOver: number;
-  /** Whether the move is made however little it frees. */
-  readonly must: boolean;
-  /** Tokens at which the move stops; 0 is the tail. */
+  /** Whether to move however little it frees. */
+  readonly unconditional: boolean;
+  /** Tokens at which the move stops; 0 means at the tail. */
   readonly target: number;
-  /** Tokens over which the tail shrinks to steps; undefined where it must not. */
+  /** Tokens over which the tail shrinks to steps; undefined if it must not. */
   readonly shrinkOver: number | undefined;
 }
 
@@ -193,15 +186,15 @@ function dueAt(
   arrayTokens: number,
   last: boolean,
 ): Due | undefined {
-  // Slide measures the caller's array, jump the view: the one edits on every request, the other
-  // once in a while.
+  // Slide measures the array and edits on every request; jump measures the view and edits
+  // occasionally.
   const slides = rule.frontier === 'slide';
   const tokens = slides ? arrayTokens : arrayTokens - mover.position.freed;
   const turns = slides ? point.turns : point.turns - mover.turnsCut;
   const leftTurns = rule.turnsLossy === undefined || slides ? point.turns : point.turns - mover.turnsLeftOut;
   const overflows = tokens > rule.window;
   const forced = rule.force && last;
-  const must = overflows || slides || forced;
+  const unconditional = overflows || slides || forced;
 
   const over = tokens > (rule.hard ?? Number.POSITIVE_INFINITY);
   const overSoft = tokens > (rule.soft ?? Number.POSITIVE_INFINITY);
@@ -214,7 +207,7 @@ function dueAt(
       trigger: triggerOf(rule, over, overSoft),
       lossyOver,
       trimOver: lossyOver,
-      must,
+      unconditional,
       target,
       shrinkOver: target > 0 ? target : limit,
     };
@@ -222,14 +215,14 @@ function dueAt(
   const summarizes = rule.turnsLossy !== undefined && leftTurns >= rule.turnsLossy;
   if (summarizes || (rule.turnsDue !== undefined && turns >= rule.turnsDue)) {
     const lossyOver = summarizes ? 0 : Number.POSITIVE_INFINITY;
-    return { trigger: 'turns', lossyOver, trimOver: budget, must, target: 0, shrinkOver: undefined };
+    return { trigger: 'turns', lossyOver, trimOver: budget, unconditional, target: 0, shrinkOver: undefined };
   }
   if (forced)
     return {
       trigger: 'force',
       lossyOver: 0,
       trimOver: budget,
-      must: true,
+      unconditional: true,
       target: 0,
       shrinkOver: tokens - 1,
     };
@@ -242,7 +235,7 @@ function triggerOf(rule: ReplayRule, over: boolean, overSoft: boolean): Trigger 
   return rule.learned ? 'upstream_limit' : 'token_budget';
 }
 
-/** Due when the view would leave too little of the window for the answer. */
+/** Due if the view leaves too little of the window for the answer. */
 function dueByAnswer(rule: ReplayRule, view: number): Due | undefined {
   const limit = rule.window - rule.answer;
   if (view <= limit) return undefined;
@@ -252,7 +245,7 @@ function dueByAnswer(rule: ReplayRule, view: number): Due | undefined {
     trigger,
     lossyOver: limit,
     trimOver: limit,
-    must: true,
+    unconditional: true,
     target,
     shrinkOver: target > 0 ? target : limit,
   };
@@ -304,12 +297,12 @@ export class CursorMover implements Mover {
 }
 
 /**
- * Moves the cuts as far as they must go; takes the move back when it frees too little. One that
- * frees nothing at all stays: it changes no byte, and a view that comes back as the array then
- * replays in step with the array that it was made of.
+ * Moves the cuts as far as necessary, and undoes the move if it frees too little. A move that frees
+ * nothing at all stays: it changes no byte, and if the view comes back as an array, the replay
+ * stays in step with the one of the original array.
  */
 function move(cursor: Cursor, rule: ReplayRule, tail: Cuts, due: Due, arrayTokens: number): void {
-  const leastFreed = due.must ? 0 : rule.minReclaim;
+  const leastFreed = due.unconditional ? 0 : rule.minReclaim;
   if (leastFreed > 0 && cursor.mostFreed(frontierUnit(tail)) < leastFreed) return;
   const before = cursor.position;
   cursor.turnTo(tail.turn, arrayTokens - due.target);
@@ -320,14 +313,13 @@ function move(cursor: Cursor, rule: ReplayRule, tail: Cuts, due: Due, arrayToken
     arrayTokens - cursor.position.freed > due.shrinkOver
   )
     cursor.stepTo(tail.step, arrayTokens - due.target);
-  // A user's request that stays may weigh more than the steps that go.
+  // A request that stays may weigh more than the steps that leave.
   if (cursor.rewrites && cursor.position.freed <= turned.freed) cursor.position = turned;
   const freed = cursor.position.freed - before.freed;
   const least = cursor.rewrites ? Math.max(1, leastFreed) : leastFreed;
   if (freed < least && (freed > 0 || cursor.rewrites)) cursor.position = before;
-  // Where turns leave the view, whatever dropped them counts. Where they stay, the turn trigger
-  // counts from its own last move: tokens that are gone from an array which comes back would
-  // otherwise shift it.
+  // If turns leave the view, any move resets the turn trigger. Otherwise only its own moves do:
+  // tokens missing from an array that came back would shift the count.
   else if (rule.stops === 'turn' || due.trigger === 'turns') cursor.turnsCut = cursor.position.turnsBefore;
 }
 

@@ -5,7 +5,7 @@
 import { ChangingSums } from '../../lib/prefix-sums.ts';
 import type { Removal } from '../edits/removal.ts';
 
-/** The removals of one unit by one phase. */
+/** One phase's removals in one unit. */
 export interface JournalEntry {
   readonly unit: number;
   readonly removals: readonly Removal[];
@@ -19,10 +19,7 @@ export class Journal {
   private readonly freesOf: (unit: number, tokens: number) => void;
   private sum = 0;
 
-  /**
-   * @param freesOf is called with what a unit has less, or with less than 0 where that is taken
-   *   back
-   */
+  /** @param freesOf called with the tokens that a unit loses; negative when a removal is undone */
   constructor(units: number, freesOf: (unit: number, tokens: number) => void = () => {}) {
     this.sums = new ChangingSums(units);
     this.freesOf = freesOf;
@@ -37,12 +34,12 @@ export class Journal {
     return this.sum;
   }
 
-  /** Tokens that the entries of the units before one free. */
+  /** Tokens that entries of units before one free. */
   freedBefore(unit: number): number {
     return this.sums.before(unit);
   }
 
-  /** Nothing is noted of a unit that nothing is removed of. */
+  /** Adds the removals of a unit, if there are any. */
   add(unit: number, removals: readonly Removal[]): void {
     if (removals.length === 0) return;
     const freed = removals.reduce((sum, removal) => sum + removal.freed, 0);
@@ -50,7 +47,7 @@ export class Journal {
     this.count(unit, freed);
   }
 
-  /** Takes back what was added last. */
+  /** Undoes the latest entries down to a length. */
   truncate(length: number): void {
     while (this.list.length > length) {
       const entry = this.list.pop();

@@ -2,7 +2,7 @@
 import type { Removal } from '../edits/removal.ts';
 import type { Journal } from './journal.ts';
 
-/** How far each phase has come: the first unit that it has not passed. */
+/** The first unit that each phase has not passed. */
 export interface Passed {
   readonly light: number;
   readonly heavy: number;
@@ -14,7 +14,7 @@ export class Pass {
   passed: Passed;
   /** The first unit that it has changed. */
   first: number | undefined;
-  /** How many units the phases have looked at. */
+  /** Number of units that the phases have looked at. */
   tried = 0;
   private readonly journal: Journal;
   private readonly before: number;

@@ -1,11 +1,10 @@
 /**
- * The phases of `auto` (docs/design.md#6-edits-in-the-order-of-auto), as one mover of the replay:
- * offload and dedupe; compact; summarize; trim. Each runs only where the one before has not freed
- * enough. What loses words runs only where all that can be fetched again has not brought the view
- * under its budget: a summary that is not needed would cost more than the tokens between budget and
- * watermark.
+ * The phases of `auto` (docs/design.md#6-edits-in-the-order-of-auto) as one mover of the replay:
+ * offload and dedupe; compact; summarize; trim. Each runs only if the ones before have not freed
+ * enough. Lossy phases run only if the reversible ones leave the view over its budget: an unneeded
+ * summary costs more than the tokens between budget and watermark.
  *
- * Each phase passes every unit once, so a replay takes time linear in the array.
+ * Each phase passes every unit once, so a replay is linear in the array.
  */
 
 import type { PrefixSums } from '../../lib/prefix-sums.ts';
@@ -28,56 +27,56 @@ import { Journal } from './journal.ts';
 import { Pass, type Passed } from './phase-pass.ts';
 import { type Cuts, frontierUnit } from './rule.ts';
 
-/** Tokens of a summarizer's prompt around what it reads. */
+/** Tokens of a summarizer's prompt, without its input. */
 const PROMPT_TOKENS = 600;
 /**
- * The price of a token that a summarizer writes, relative to fresh input: 4 for all of OpenAI's
- * models since GPT-4o.
+ * The price of a summarizer's output relative to fresh input: 4 for all of OpenAI's models since
+ * GPT-4o.
  */
 const OUTPUT_PRICE = 4;
 
 /**
- * For so many units that were passed in vain, one more must come before the next try: a replay
- * stays linear in the array.
+ * After a failed move, one more unit must come per so many units tried, before the next try. This
+ * keeps a replay linear in the array.
  */
 const TRIED_PER_UNIT = 512;
 
-/** What the phases may remove of a unit. */
+/** The possible removals of a unit. */
 export interface PhaseEdits {
-  /** Of what is large, or said again among the messages before `until`. */
+  /** Of outputs that are large, or repeated among the messages before `until`. */
   light(unit: number, until: number): readonly Removal[];
-  /** Of everything else, where nothing of it is removed yet. */
+  /** Of everything else that `light` has not removed. */
   heavy(unit: number, light: readonly Removal[]): readonly Removal[];
-  /** Of a user message, which stays while its turn does. */
+  /** Of a user message that stays as long as its turn does. */
   media(unit: number): readonly Removal[];
 }
 
 export interface PhaseSettings {
   /** Whether the tail may shrink to steps. */
   readonly shrinks: boolean;
-  /** The least that a move must free, where the caller has set it. */
+  /** The caller's minimum of freed tokens per move, if set. */
   readonly minReclaim: number | undefined;
-  /** Tokens that a summary may have. */
+  /** Maximum of tokens of a summary. */
   readonly summaryTokens: number;
   readonly echo: CountedEcho | undefined;
 }
 
-/** Where all phases stand. */
+/** The position of all phases. */
 export interface PhaseStanding extends Standing {
   readonly passed: Passed;
-  /** How far compaction had come with the last move. */
+  /** How far compaction had come at the last move. */
   readonly frontier: number;
-  /** The prefix that a summary stands for. */
+  /** The prefix that a summary replaces. */
   readonly prefix: SummarizedPrefix | undefined;
-  /** The first unit that stays, for each move that has trimmed since that prefix. */
+  /** For each trimming move since that prefix, the first unit that stays. */
   readonly trims: readonly number[];
-  /** Tokens that the view has less by what is left out. */
+  /** Tokens saved by messages that left the view. */
   readonly leftOut: number;
   /** The journal's length at each move. */
   readonly moves: readonly number[];
   /**
-   * How much of the view stood before the first byte that the last move has changed, and what its
-   * summary has cost.
+   * The part of the view before the first byte that the last move changed, and the cost of its
+   * summary.
    */
   readonly kept: number;
   readonly spent: number;
@@ -105,13 +104,13 @@ export class PhaseMover implements Mover {
   private readonly floor: Floor;
   private readonly edits: PhaseEdits;
   private readonly journal: Journal;
-  /** Tokens of units that stay before those that leave. */
+  /** Tokens of held units. */
   private readonly held: HeldTokens;
   private readonly asked: readonly (number | undefined)[];
   /** Tokens of the units, nothing removed. */
   private readonly units: PrefixSums;
   private readonly lightOf: (readonly Removal[])[] = [];
-  /** The number of units from which on a move is tried again. */
+  /** The number of units from which a move is tried again. */
   private retryFrom = 0;
   private standing = NOWHERE;
   private settled = NOWHERE;
@@ -144,7 +143,7 @@ export class PhaseMover implements Mover {
     this.standing = standing;
   }
 
-  /** What each move has removed, oldest first. */
+  /** The removals of each move, oldest first. */
   removed(): readonly (readonly Removal[])[] {
     const { moves } = this.standing;
     return moves.map((length, index) =>
@@ -152,14 +151,14 @@ export class PhaseMover implements Mover {
     );
   }
 
-  /** What the next move would have a summary stand for: known since the last one. */
+  /** The prefix that the next move would summarise; fixed since the last move. */
   next(): SummarizedPrefix | undefined {
     const { frontier, prefix, leftOut } = this.standing;
     const next = frontier > 0 ? this.prefixBefore(frontier, prefix) : undefined;
     return next && next.freed > leftOut ? next : undefined;
   }
 
-  /** What is trimmed, if anything is. */
+  /** The trimmed messages, if any. */
   trimmedSpan(): TrimmedSpan | undefined {
     const { trims, prefix } = this.standing;
     const unit = trims.at(-1);
@@ -196,7 +195,7 @@ export class PhaseMover implements Mover {
       covered: prefix.covered - ofPrefix,
       freed: prefix.freed - ofPrefix,
     };
-    // Words that are longer than what they still stand for give way to it.
+    // If the replacements are longer than what they still replace, restore the messages.
     const { journal } = this;
     this.standing =
       rest.leftOut > 0
@@ -208,7 +207,7 @@ export class PhaseMover implements Mover {
   move(tail: Cuts, due: Due, arrayTokens: number, point: RequestPoint): void {
     const start = this.standing;
     const stakes = { array: arrayTokens, view: arrayTokens - start.freed };
-    if (!due.must && point.units < this.retryFrom) return;
+    if (!due.unconditional && point.units < this.retryFrom) return;
     const limits = [tail.turn];
     if (this.settings.shrinks && due.shrinkOver !== undefined) limits.push(Math.max(tail.turn, tail.step));
 
@@ -218,7 +217,7 @@ export class PhaseMover implements Mover {
         this.lightOf[unit] = this.edits.light(unit, point.messages);
         return this.lightOf[unit];
       });
-      // The request that is being worked on keeps its images.
+      // The current request keeps its images.
       const asking = this.history.turns[point.turns - 1] ?? 0;
       if (index === 0) pass.run('media', Math.min(limit, asking), (unit) => this.edits.media(unit));
       pass.run('heavy', limit, (unit) => this.edits.heavy(unit, this.lightOf[unit] ?? []));
@@ -233,12 +232,12 @@ export class PhaseMover implements Mover {
       (standing) => standing.freed - start.freed >= this.least(standing, due, stakes),
     );
     if (!made && this.journal.length === (start.moves.at(-1) ?? 0)) {
-      // Nothing could be removed of what was passed, so it need not be passed again.
+      // Nothing could be removed in these units, so don't pass them again.
       this.standing = { ...start, passed: reversible.passed };
       return;
     }
     this.position = made ? { ...made, frontier: made.passed.heavy } : start;
-    if (!due.must) this.retryFrom = made ? 0 : point.units + pass.tried / TRIED_PER_UNIT;
+    if (!due.unconditional) this.retryFrom = made ? 0 : point.units + pass.tried / TRIED_PER_UNIT;
     if (made && due.trigger === 'turns')
       this.turnsCut = this.history.turns.filter((unit) => unit < tail.turn).length;
   }
@@ -256,19 +255,19 @@ export class PhaseMover implements Mover {
     due: Due,
     stakes: Pick<Stakes, 'array' | 'view'>,
   ): number {
-    if (due.must) return 1;
+    if (due.unconditional) return 1;
     return Math.max(1, this.settings.minReclaim ?? this.floor.least({ ...stakes, kept, spent }));
   }
 
   /** Where a move may stop. @param first the first unit that it has changed */
   private goal(first: number, due: Due, stakes: Pick<Stakes, 'array' | 'view'>): number {
     const enough = stakes.view - due.target;
-    if (due.must) return Math.max(1, enough);
+    if (due.unconditional) return Math.max(1, enough);
     const kept = this.viewBefore(first);
     return Math.max(enough, this.settings.minReclaim ?? this.floor.goal({ ...stakes, kept, spent: 0 }));
   }
 
-  /** What loses words, where all that can be fetched again has not sufficed; the best first. */
+  /** The lossy positions to try if the reversible edits were not enough, best first. */
   private lossy(
     start: PhaseStanding,
     reversible: PhaseStanding,
@@ -279,22 +278,21 @@ export class PhaseMover implements Mover {
   ): PhaseStanding[] {
     if (viewOf(reversible) <= due.lossyOver) return [];
     const { heavy } = reversible.passed;
-    // What lay before the frontier of the move before; at the first move, what lies before the new
-    // one.
+    // Summarise up to the frontier of the previous move; at the first move, up to the new one.
     const summarized = this.summarized(start, reversible, start.frontier > 0 ? start.frontier : heavy);
     const whole = summarized ?? reversible;
     const shorter =
       viewOf(whole) > due.trimOver ? this.trimmed(whole, arrayTokens - due.target, point) : undefined;
-    // What would leave the view over its budget all the same is not worth its words, unless the
-    // window asks for it.
-    const trimmed = shorter && (due.must || viewOf(shorter) <= due.trimOver) ? shorter : undefined;
-    // Where that does not do, and trimming does not help, the summary goes on to the new frontier.
+    // If trimming would still leave the view over its budget, it is not worth the loss, unless the
+    // window demands it.
+    const trimmed = shorter && (due.unconditional || viewOf(shorter) <= due.trimOver) ? shorter : undefined;
+    // If that is not enough and trimming does not help, summarise up to the new frontier.
     const further = trimmed ? undefined : this.summarized(start, reversible, heavy);
     return [trimmed, summarized, further].filter((standing) => standing !== undefined);
   }
 
   /**
-   * The standing with a summary of what lies before a unit; undefined where it would not make the
+   * The position with a summary of everything before a unit; undefined if it would not make the
    * view smaller.
    */
   private summarized(
@@ -315,9 +313,8 @@ export class PhaseMover implements Mover {
   }
 
   /**
-   * The standing without the oldest units, until so many tokens are freed in all or the tail is
-   * met. Undefined where no user message is left that could name what is gone, or where it frees
-   * nothing.
+   * Drops the oldest units until `enough` tokens are freed or the tail is reached. Undefined if it
+   * frees nothing, or if no user message is left for the trim line.
    */
   private trimmed(
     standing: PhaseStanding,
@@ -339,7 +336,7 @@ export class PhaseMover implements Mover {
     return { ...standing, ...trim, kept: this.viewBefore(0) };
   }
 
-  /** Tokens that the view has less without the units before one. */
+  /** Tokens saved without the units before one. */
   private leftOutBy(unit: number, prefix: SummarizedPrefix | undefined): number {
     const request = this.requestAt(unit);
     const stays = request === undefined ? 0 : this.viewOf(request);
@@ -347,18 +344,18 @@ export class PhaseMover implements Mover {
     return this.coveredView(unit) - this.held.before(unit) - stays - summary - TRIM_LINE_TOKENS;
   }
 
-  /** The user unit that stays although it stands before this one, since its turn goes on. */
+  /** The user unit before this one that stays, since its turn continues. */
   private requestAt(unit: number): number | undefined {
     return this.history.units[unit]?.kind === 'user' ? undefined : this.asked[unit - 1];
   }
 
-  /** The user message that would stay first. */
+  /** The user message that would be the first to stay. */
   private opens(unit: number): number | undefined {
     const user = this.requestAt(unit) ?? this.history.turns.find((turn) => turn >= unit);
     return user === undefined ? undefined : this.history.units[user]?.first;
   }
 
-  /** The prefix before a unit; undefined where the one before reaches as far. */
+  /** The prefix before a unit; undefined if the earlier one already reaches that far. */
   private prefixBefore(unit: number, earlier: SummarizedPrefix | undefined): SummarizedPrefix | undefined {
     if (unit <= (earlier?.unit ?? 0)) return undefined;
     const { summaryTokens, echo } = this.settings;
@@ -388,22 +385,19 @@ export class PhaseMover implements Mover {
     };
   }
 
-  /**
-   * Tokens of the view before a unit that no summary stands for; before the first one, of what is
-   * never edited.
-   */
+  /** Tokens of the view before a unit after the summary; for the first unit, of the preamble. */
   private viewBefore(unit: number): number {
     const first = this.history.units[unit]?.first ?? this.history.messages.length;
     const before = this.sums.before(first);
     return unit === 0 ? before : before - this.journal.freedBefore(unit) - this.standing.leftOut;
   }
 
-  /** Tokens of the units before one, as they stand in the view while no summary stands for them. */
+  /** Tokens of the units before one, as they are in the view without a summary. */
   private coveredView(unit: number): number {
     return this.units.before(unit) - this.journal.freedBefore(unit);
   }
 
-  /** Tokens of a unit as it stands in the view. */
+  /** Tokens of a unit as it is in the view. */
   private viewOf(unit: number): number {
     return this.units.at(unit) - this.journal.freedBefore(unit + 1) + this.journal.freedBefore(unit);
   }

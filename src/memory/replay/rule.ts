@@ -1,11 +1,11 @@
-/** What a replay goes by, and the cuts that it moves. */
+/** The rule of a replay, and the cuts that it moves. */
 
-/** Why units are edited, in the words of `x-memory-trigger`. */
+/** Why units are edited, in the terms of `x-memory-trigger`. */
 export type Trigger = 'turns' | 'token_budget' | 'token_soft_budget' | 'upstream_limit' | 'force' | 'none';
 
 /**
- * Which units are edited: all before `turn`, and the steps before `step`. The second is the larger
- * one after the tail had to shrink from turns to steps; the user messages between the two stay.
+ * Which units are edited: all before `turn`, and the steps before `step`. `step` is larger if the
+ * tail had to shrink from turns to steps; user messages between the two stay.
  */
 export interface Cuts {
   readonly turn: number;
@@ -17,34 +17,31 @@ export function frontierUnit(cuts: Cuts): number {
   return Math.max(cuts.turn, cuts.step);
 }
 
-/** A strategy as the replay sees it. */
+/** The rule that a strategy sets for its replay. */
 export interface ReplayRule {
   readonly frontier: 'jump' | 'slide';
   /** Turns in the tail. */
   readonly keepTurns: number;
-  /**
-   * Steps to which the tail may shrink under a token trigger; undefined where the caller forbade
-   * that.
-   */
+  /** Steps to which the tail may shrink under a token trigger; undefined if it must not. */
   readonly keepSteps: number | undefined;
-  /** The number of turns from which on the turn trigger is met. */
+  /** Turns from which the turn trigger is met. */
   readonly turnsDue: number | undefined;
-  /** The number of turns from which on that trigger lets run what loses something too. */
+  /** Turns from which that trigger also allows lossy edits. */
   readonly turnsLossy?: number | undefined;
   /** Budgets in tokens. */
   readonly hard: number | undefined;
   readonly soft: number | undefined;
-  /** Where a jump stops, as a share of the budget; 0 is the tail itself. */
+  /** Where a jump stops, as a share of the budget; 0 means at the tail. */
   readonly watermark: number;
-  /** A jump that frees less is not made, unless the view would not fit the window. */
+  /** Minimum of freed tokens for a jump, unless the view would not fit the window. */
   readonly minReclaim: number;
   readonly window: number;
-  /** Whether the window is what the upstream has said by refusing a request. */
+  /** Whether the window was learned from an upstream's refusal. */
   readonly learned: boolean;
-  /** Tokens that the answer may take. They count only at the last request point. */
+  /** Tokens reserved for the answer. They only count at the last request point. */
   readonly answer: number;
-  /** Whether the turn cut may stand inside a turn. */
+  /** Whether the turn cut may be inside a turn. */
   readonly stops: 'unit' | 'turn';
-  /** Triggers count as met at the last request point. */
+  /** Whether triggers count as met at the last request point. */
   readonly force: boolean;
 }

@@ -1,10 +1,10 @@
-/** The tail: the recent units that no edit reaches. */
+/** The tail: the recent units that no edit touches. */
 
 import { elementAt } from '../../lib/elements.ts';
 import type { History, RequestPoint } from '../conversation/history.ts';
 import type { Cuts, ReplayRule } from './rule.ts';
 
-/** The protected recent units, at one request point after the other. */
+/** The tail at successive request points. */
 export class Tails {
   private readonly history: History;
   private readonly rule: ReplayRule;
@@ -22,7 +22,7 @@ export class Tails {
     this.steps = history.units.flatMap((unit, index) => (unit.step ? [index] : []));
   }
 
-  /** How far each cut may go at this request point. Points must be asked for in their order. */
+  /** The limit of each cut at a request point. Call it for request points in order. */
   at(point: RequestPoint): Cuts {
     this.point = point;
     while ((this.steps[this.stepsSeen] ?? Number.POSITIVE_INFINITY) < point.units) this.stepsSeen++;
@@ -43,7 +43,7 @@ export class Tails {
     } else if (kind === 'late' || kind === 'orphan') this.results ??= unit;
   }
 
-  /** How far they could go at the next request, which begins a turn or a step. */
+  /** The limits at the next request, which begins a turn or a step. */
   beyond(): Cuts {
     const { keepTurns, keepSteps } = this.rule;
     return {
@@ -52,7 +52,7 @@ export class Tails {
     };
   }
 
-  /** Where whole turns go, the cut stands at the beginning of one. */
+  /** The cut for a limit; at the beginning of a turn if whole turns are dropped. */
   private stopBefore(unit: number): number {
     if (this.rule.stops === 'unit' || unit === 0) return unit;
     for (let turn = this.point.turns - 1; turn >= 0; turn--) {
@@ -75,9 +75,8 @@ export class Tails {
   }
 
   /**
-   * The first unit whose results are fresh: the model has not seen them, so nothing may remove
-   * them. Of an assistant message the last one, open or not; after that the results of earlier
-   * calls, and those of no call.
+   * The first unit with fresh results, which the model has not seen and which nothing may remove:
+   * those of the last assistant message, or after it those of earlier calls and of no call.
    */
   private freshUnit(): number {
     const unit = this.lastAssistant;

@@ -17,7 +17,7 @@ export class UnitCursor implements Cursor {
   private readonly effect: Effect;
   private readonly held: HeldTokens | undefined;
 
-  /** @param held for edits that let units leave the view */
+  /** @param held for edits that drop units */
   constructor(history: History, { stops }: Pick<ReplayRule, 'stops'>, effect: Effect, held?: HeldTokens) {
     this.history = history;
     this.stops = stops;
@@ -35,7 +35,7 @@ export class UnitCursor implements Cursor {
     return back > 0;
   }
 
-  /** Sums are kept, so that asking at every request point costs one pass in all. */
+  /** Sums are cached, so that all request points together take one pass. */
   mostFreed(unit: number): number {
     const { cuts } = this.position;
     for (let next = this.sums.length; next < Math.max(unit, cuts.turn); next++)
