@@ -1,5 +1,5 @@
 /**
- * The literals of previews: how much each tells, and which tell most.
+ * The literals of previews: how distinctive each is, and which to choose.
  *
  * A text of 16 MB holds millions of literals, so all functions here keep a bounded number.
  */

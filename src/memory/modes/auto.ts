@@ -125,7 +125,7 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
   const trimmed = mover.trimmedSpan();
   const near = result.next !== result.cuts;
   const upcoming = near ? edits.between(mover.position.passed.heavy, frontierUnit(result.next)) : [];
-  // Placeholders alone will hardly bring the view of a next request under its budget.
+  // Prepare a summary if placeholders alone won't bring the next views under the budget.
   const growth = (REQUESTS_AHEAD * (result.before - sent.before(0))) / history.requestPoints.length;
   const left = upcoming.reduce((sum, { freed }) => sum - freed, result.after);
   const next = left + growth > Math.min(rule.hard ?? rule.window, rule.window) ? mover.next() : undefined;

@@ -32,9 +32,9 @@ export type MemoryStrategy = { [Name in Mode]: StrategyOf<Name> }[Mode];
 export type EditingStrategy = StrategyWith<{ readonly edits: true }>;
 /** A strategy whose view is found by replaying the array. */
 export type ReplayedStrategy = StrategyWith<{ readonly replayed: unknown }>;
-/** A strategy whose view is planned around a memory. */
+/** A strategy whose view is planned around a memory that is ready. */
 export type RecallingStrategy = StrategyWith<{ readonly recalled: unknown }>;
-/** A strategy that has a model write. */
+/** A strategy whose summaries a model writes. */
 export type SummarizingStrategy = StrategyWith<{ readonly summaryFacts: unknown }>;
 /** A strategy that may let the model fetch removed content. */
 export type RetrievingStrategy = StrategyWith<{ readonly retrieves: unknown }>;

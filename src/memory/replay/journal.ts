@@ -1,7 +1,4 @@
-/**
- * What a replay has removed so far, unit by unit: sums of what it frees before any unit, and the
- * way back.
- */
+/** The removals of a replay so far, with prefix sums of the tokens they free, and undo. */
 import { ChangingSums } from '../../lib/prefix-sums.ts';
 import type { Removal } from '../edits/removal.ts';
 
@@ -12,7 +9,7 @@ export interface JournalEntry {
   readonly freed: number;
 }
 
-/** Appending, taking back and summing up to a unit cost the logarithm of the number of units. */
+/** Adding, undoing and summing take logarithmic time in the number of units. */
 export class Journal {
   private readonly list: JournalEntry[] = [];
   private readonly sums: ChangingSums;

@@ -107,7 +107,7 @@ export class PhaseMover implements Mover {
   /** Tokens of held units. */
   private readonly held: HeldTokens;
   private readonly asked: readonly (number | undefined)[];
-  /** Tokens of the units, nothing removed. */
+  /** Tokens of the units, without removals. */
   private readonly units: PrefixSums;
   private readonly lightOf: (readonly Removal[])[] = [];
   /** The number of units from which a move is tried again. */

@@ -1,4 +1,4 @@
-/** The cuts of edits that free tokens unit by unit, and how far they are. */
+/** The cursor of edits that free tokens unit by unit. */
 import { PrefixSums } from '../../lib/prefix-sums.ts';
 import type { HeldTokens } from '../conversation/bonds.ts';
 import type { History } from '../conversation/history.ts';
@@ -10,7 +10,7 @@ export class UnitCursor implements Cursor {
   position = AT_START;
   turnsCut = 0;
   readonly rewrites = false;
-  /** What units would free as whole ones, as far as that was asked for. */
+  /** Tokens that whole units would free, computed on demand. */
   private readonly sums = new PrefixSums();
   private readonly history: History;
   private readonly stops: ReplayRule['stops'];
