@@ -3,7 +3,7 @@
  * can't fill the bucket (docs/design.md#10-upstream-and-access). An answered request is proof;
  * without one the upstream is asked for its models.
  */
-import { Lru } from '../lib/lru.ts';
+import { ExpiringLru } from '../lib/expiring-lru.ts';
 
 /** How long an acceptance holds, in milliseconds (docs/design.md#10-upstream-and-access). */
 const HOLDS_MS = 10 * 60_000;
@@ -12,22 +12,21 @@ const HOLDS_MS = 10 * 60_000;
 const REFUSAL_HOLDS_MS = 30_000;
 
 /** About 5 000 tenants. */
-const REMEMBERED = { bytes: 1024 * 1024, sizeOf: () => 32 };
+const REMEMBERED = { bytes: 1024 * 1024 };
 
 /** The upstream's verdict on a key; `unknown` if it can't be asked, or does not say. */
 export type Verdict = 'accepted' | 'refused' | 'unknown';
 
 export class AcceptedKeys {
-  private readonly verdicts = new Lru<{ readonly verdict: Verdict; readonly at: number }>(REMEMBERED);
-  private readonly now: () => number;
+  private readonly verdicts: ExpiringLru<'accepted' | 'refused'>;
 
   constructor(now: () => number = Date.now) {
-    this.now = now;
+    this.verdicts = new ExpiringLru(REMEMBERED, now);
   }
 
   /** Notes that the upstream has answered this tenant. */
   accept(tenant: string): void {
-    this.verdicts.set(tenant, { verdict: 'accepted', at: this.now() });
+    this.verdicts.set(tenant, 'accepted', HOLDS_MS);
   }
 
   /** Forgets that a tenant's key was accepted, so that the upstream is asked again. */
@@ -45,7 +44,7 @@ export class AcceptedKeys {
     if (known !== 'unknown') return known;
     try {
       const verdict = (await ask()) ? 'accepted' : 'refused';
-      this.verdicts.set(tenant, { verdict, at: this.now() });
+      this.verdicts.set(tenant, verdict, verdict === 'accepted' ? HOLDS_MS : REFUSAL_HOLDS_MS);
       return verdict;
     } catch {
       return 'unknown';
@@ -59,9 +58,6 @@ export class AcceptedKeys {
 
   /** The latest verdict that still holds. */
   known(tenant: string): Verdict {
-    const last = this.verdicts.get(tenant);
-    if (!last) return 'unknown';
-    const holds = last.verdict === 'accepted' ? HOLDS_MS : REFUSAL_HOLDS_MS;
-    return this.now() - last.at < holds ? last.verdict : 'unknown';
+    return this.verdicts.get(tenant) ?? 'unknown';
   }
 }

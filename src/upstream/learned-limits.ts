@@ -1,18 +1,6 @@
-/**
- * Token limits learned from upstreams' refusals (docs/design.md#10-upstream-and-access). Each is
- * remembered for an hour per tenant and model, since the upstream behind a model's name can change
- * over time and differ between accounts.
- */
-import { Lru } from '../lib/lru.ts';
+/** Token limits learned from upstreams' refusals (docs/design.md#10-upstream-and-access). */
+import { ModelFacts } from './model-facts.ts';
 import type { TooLong } from './too-long.ts';
-
-/** How long a limit holds, in milliseconds (docs/design.md#10-upstream-and-access). */
-const HOLDS_MS = 60 * 60_000;
-
-/** About 3 000 limits. */
-const REMEMBERED = { bytes: 1024 * 1024, sizeOf: () => 96 };
-/** In characters. Longer model names are not remembered. */
-const LONGEST_MODEL = 256;
 
 /** In tokens. Views are never cut below this, and no lower limit is believed. */
 const LEAST = 1_000;
@@ -107,7 +95,7 @@ function readLimit(refusal: TooLong, { tokens, beside, answerTokens }: Refused):
   const aside = refusal.withAnswer ? Math.max(answer, answerTokens) : 0;
   const withAnswer = refusal.withAnswer && aside < limit;
   const counted = prompt === undefined ? 1 : (tokens + beside) / prompt;
-  const ours = within(1 / MOST_APART, counted, MOST_APART);
+  const ours = clamp(1 / MOST_APART, counted, MOST_APART);
   const room = (limit - (withAnswer ? aside : 0)) * ours * TAKEN - beside;
   return { room, withAnswer, comparable: ours === counted };
 }
@@ -121,17 +109,15 @@ export function roomIn({ tokens, withAnswer }: LearnedLimit, answerTokens: numbe
 }
 
 export class LearnedLimits {
-  private readonly limits = new Lru<{ readonly limit: LearnedLimit; readonly at: number }>(REMEMBERED);
-  private readonly now: () => number;
+  private readonly limits: ModelFacts<LearnedLimit>;
 
   constructor(now: () => number = Date.now) {
-    this.now = now;
+    this.limits = new ModelFacts(now);
   }
 
   /** The known limit of a tenant's model; undefined without a recent refusal. */
   of(tenant: string, model: string | undefined): LearnedLimit | undefined {
-    const known = this.limits.get(keyOf(tenant, model));
-    return known && this.now() - known.at < HOLDS_MS ? known.limit : undefined;
+    return this.limits.of(tenant, model);
   }
 
   /**
@@ -142,16 +128,11 @@ export class LearnedLimits {
   learn(tenant: string, model: string | undefined, limit: LearnedLimit, answerTokens: number): void {
     const known = this.of(tenant, model);
     if (known && roomIn(known, answerTokens) <= roomIn(limit, answerTokens)) return;
-    if (model === undefined || model.length <= LONGEST_MODEL)
-      this.limits.set(keyOf(tenant, model), { limit, at: this.now() });
+    this.limits.note(tenant, model, limit);
   }
 }
 
-function keyOf(tenant: string, model = ''): string {
-  return `${tenant}:${model}`;
-}
-
-function within(least: number, value: number, most: number): number {
+function clamp(least: number, value: number, most: number): number {
   return Math.min(Math.max(value, least), most);
 }
 
