@@ -2,9 +2,11 @@
  * Reads variables and secrets into a typed, validated configuration, once per isolate. A mistake
  * fails every request, with a message that names the variable.
  */
+
 import { z } from 'zod';
 import { type Access, readAccess } from './access-keys.ts';
 import { ConfigError } from './config-error.ts';
+import { parseJson } from './lib/json.ts';
 import type { Price } from './memory/strategy/prices.ts';
 import { type MemoryStrategy, parseStrategy } from './memory/strategy/strategy.ts';
 
@@ -234,14 +236,8 @@ function readModelPrices(text: string): readonly Price[] {
 }
 
 function readDefaultStrategy(text: string): MemoryStrategy {
-  let input: unknown = text.trim();
-  if (text.trim().startsWith('{')) {
-    try {
-      input = JSON.parse(text);
-    } catch {
-      throw new ConfigError('DEFAULT_MEMORY_STRATEGY is not valid JSON.');
-    }
-  }
+  const input = text.trim().startsWith('{') ? parseJson(text) : text.trim();
+  if (input === undefined) throw new ConfigError('DEFAULT_MEMORY_STRATEGY is not valid JSON.');
   const strategy = parseStrategy(input);
   if (!strategy.ok) throw new ConfigError(`DEFAULT_MEMORY_STRATEGY: ${strategy.reason.message}`);
   return strategy.value;

@@ -3,7 +3,7 @@
  * upstream has accepted the request (docs/design.md#7-storage).
  */
 
-import { soon } from '../lib/time-limit.ts';
+import { pause, soon } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { type ArchiveKey, archiveKeys } from '../memory/conversation/archive-keys.ts';
 import type { Hashed } from '../memory/conversation/prefix-hash.ts';
@@ -35,7 +35,7 @@ export function archiverOf(call: Call): ArchiveRequest | undefined {
     return undefined;
   return async (answer) => {
     // Yield, so that the answer's last bytes go out first.
-    await new Promise((resolve) => setTimeout(resolve, 0));
+    await pause(0);
     try {
       const archived = archiveOf(call, answer);
       await archived?.archive.add(archived.entries);

@@ -15,6 +15,12 @@ export function asString(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
+/** Parses an object. Undefined if the text is not JSON, or no object. */
+export function parseObject(text: string): Record<string, unknown> | undefined {
+  const value = parseJson(text);
+  return isObject(value) ? value : undefined;
+}
+
 /** Parses JSON; undefined if it is invalid. */
 export function parseJson(text: string): unknown {
   try {

@@ -1,4 +1,8 @@
-/** Time limits. */
+/** Pauses and limits of time. */
+
+export function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
 
 /** A promise that resolves after some time. Clear it when the race is over. */
 export interface TimeLimit {

@@ -1,4 +1,5 @@
 /** The turn of a model's answer, in the form in which it is sent back. */
+import { parseObject } from '../lib/json.ts';
 
 /** A function call. */
 export interface ToolCall {
@@ -22,10 +23,5 @@ export interface ToolTurn {
  * else.
  */
 export function isObjectJson(json: string): boolean {
-  try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
-  } catch {
-    return false;
-  }
+  return parseObject(json) !== undefined;
 }

@@ -2,6 +2,7 @@
  * Chooses a request's strategy: request > conversation > agent > deployment default. The first one
  * present applies as a whole.
  */
+import { parseJson } from '../lib/json.ts';
 import { logCaught } from '../log.ts';
 import type { StrategySource, Warning } from '../memory/plan/report.ts';
 import { type Injection, parseInjection } from '../memory/strategy/injection.ts';
@@ -137,15 +138,13 @@ export function parsedInjection(input: unknown): Injection | 'off' {
 
 function jsonOrWord(header: string, name: string): unknown {
   if (/^\w+$/.test(header)) return header;
-  try {
-    return JSON.parse(header);
-  } catch {
-    throw new ApiError(
-      'invalid_memory_strategy',
-      `The header ${name} is not valid JSON; it must be a JSON object as in the body's field, or one word.`,
-      name,
-    );
-  }
+  const value = parseJson(header);
+  if (value !== undefined) return value;
+  throw new ApiError(
+    'invalid_memory_strategy',
+    `The header ${name} is not valid JSON; it must be a JSON object as in the body's field, or one word.`,
+    name,
+  );
 }
 
 /**

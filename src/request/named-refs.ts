@@ -4,6 +4,7 @@
  */
 
 import { Buffer } from 'node:buffer';
+import { pause } from '../lib/time-limit.ts';
 import { refsIn } from '../memory/edits/placeholder.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import type { Call } from './call.ts';
@@ -24,7 +25,7 @@ export async function noteNamed(
   const { tenant } = scope.caller;
   if (!tenant || !Buffer.from(body.buffer, body.byteOffset, body.length).includes('ref_')) return;
   // Yield, so that the answer goes out first.
-  await new Promise((resolve) => setTimeout(resolve, 0));
+  await pause(0);
   const refs = namedBy(body, tenant);
   // A dry run under an invented key may name refs too.
   if (refs.length === 0 || !(await scope.mayStore(tenant))) return;

@@ -1,5 +1,7 @@
 /** The arguments of a tool call, as a model writes them. */
+
 import { z } from 'zod';
+import { parseJson } from '../lib/json.ts';
 import type { Result } from '../lib/result.ts';
 
 /** An optional string. Models send null or an empty string for it, too. */
@@ -20,12 +22,8 @@ export function parseArguments<Schema extends z.ZodType>(
   form: string,
 ): Result<z.output<Schema>, string> {
   const again = `Call again with ${form}.`;
-  let given: unknown;
-  try {
-    given = JSON.parse(json);
-  } catch {
-    return { ok: false, reason: `The arguments are not JSON. ${again}` };
-  }
+  const given = parseJson(json);
+  if (given === undefined) return { ok: false, reason: `The arguments are not JSON. ${again}` };
   const parsed = schema.safeParse(given);
   if (parsed.success) return { ok: true, value: parsed.data };
   const field = parsed.error.issues[0]?.path.join('.') || 'arguments';

@@ -3,7 +3,7 @@
  * (docs/design.md#5-routes).
  */
 import type { Context } from 'hono';
-import { parseObject } from '../memory/edits/placeholder.ts';
+import { parseObject } from '../lib/json.ts';
 import { readBody } from '../request/body.ts';
 import { parsedInjection, parsedStrategy } from '../request/choose-strategy.ts';
 import { storedConversation } from '../request/conversation.ts';

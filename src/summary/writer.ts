@@ -5,6 +5,7 @@
  */
 
 import type { Result } from '../lib/result.ts';
+import { pause } from '../lib/time-limit.ts';
 import type { Boundary, Piece } from '../memory/conversation/passage.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
@@ -264,8 +265,4 @@ function sum(a: TokenUsage, b: TokenUsage): TokenUsage {
     completion_tokens: a.completion_tokens + b.completion_tokens,
     total_tokens: a.total_tokens + b.total_tokens,
   };
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }

@@ -2,6 +2,7 @@
  * Reads the beginning of an answer that may still be passed on. Its body stays the same, byte for
  * byte.
  */
+import { after } from '../lib/time-limit.ts';
 import type { UpstreamAnswer } from './fetch.ts';
 
 export interface Opened {
@@ -61,15 +62,12 @@ export async function openStream(
   if (!response.body) return answer;
   const reader = response.body.getReader();
   const chunks: Uint8Array[] = [];
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), limitMs);
-  });
+  const limit = after(limitMs);
   /** A read whose chunk the caller has yet to get. */
   let pending: Promise<ReadableStreamReadResult<Uint8Array>> | undefined;
   for (let isEnough = false; !isEnough; ) {
     pending = reader.read();
-    const read = await Promise.race([pending.catch(() => undefined), late]);
+    const read = await Promise.race([pending.catch(() => undefined), limit.over]);
     if (!read) break;
     if (read.done) {
       looker.end();
@@ -79,7 +77,7 @@ export async function openStream(
     pending = undefined;
     isEnough = looker.push(read.value);
   }
-  clearTimeout(timer);
+  limit.clear();
 
   const body = new ReadableStream<Uint8Array>(
     {
@@ -112,10 +110,7 @@ async function readWithin(
   limitMs: number,
 ): Promise<Read | undefined> {
   const reader = body.getReader();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), limitMs);
-  });
+  const limit = after(limitMs);
   const chunks: Uint8Array[] = [];
   let size = 0;
   const read = async (isWhole: boolean): Promise<Read> => ({
@@ -124,7 +119,7 @@ async function readWithin(
   });
   try {
     for (;;) {
-      const next = await Promise.race([reader.read(), late]);
+      const next = await Promise.race([reader.read(), limit.over]);
       if (!next || size > most) return undefined;
       if (next.done) return await read(true);
       chunks.push(next.value);
@@ -133,7 +128,7 @@ async function readWithin(
   } catch {
     return await read(false);
   } finally {
-    clearTimeout(timer);
+    limit.clear();
     reader.cancel().catch(() => undefined);
   }
 }

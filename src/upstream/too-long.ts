@@ -7,6 +7,7 @@
  * for something else outweighs all words, and text that is quoted or may be part of a URL does not
  * count. Numbers are the upstream's own tokens.
  */
+import { parseJson } from '../lib/json.ts';
 
 /** In bytes. No server needs more for such an error. */
 export const LONGEST_ERROR = 64 * 1024;
@@ -217,7 +218,7 @@ export function readTooLong(status: number, body: string): TooLong | undefined {
 
 /** Like `readTooLong`, for an error event in a stream, which may hold its status as a field. */
 export function readTooLongEvent(json: string): TooLong | undefined {
-  const event = parsed(json) as { status?: unknown; code?: unknown; error?: unknown } | undefined;
+  const event = parseJson(json) as { status?: unknown; code?: unknown; error?: unknown } | undefined;
   const error = (event?.error ?? event) as typeof event;
   const status = [error?.status, error?.code].find((value) => typeof value === 'number');
   return readTooLong(typeof status === 'number' ? status : 400, json);
@@ -244,7 +245,7 @@ const MOST_ITEMS = 4;
 
 function statementIn(body: string): Statement | undefined {
   const statement: Statement = { text: '', echoing: '', codes: new Set() };
-  const root = parsed(body);
+  const root = parseJson(body);
   if (typeof root !== 'object' || root === null) return undefined;
   collect(root, statement, DEEPEST);
   return statement;
@@ -284,7 +285,7 @@ function split(value: string): { words: string; inner?: unknown } {
   const words = value.slice(0, Math.max(0, start));
   // A quoted error comes from the request, not from a server.
   if (start < 0 || words.length > LONGEST_TEXT || withoutEcho(words) !== words) return { words: value };
-  const inner = parsed(value.slice(start, value.lastIndexOf('}') + 1));
+  const inner = parseJson(value.slice(start, value.lastIndexOf('}') + 1));
   return inner === undefined ? { words: value } : { words, inner };
 }
 
@@ -321,14 +322,6 @@ function nameOf(code: string): string {
 
 function namesOf(...codes: string[]): ReadonlySet<string> {
   return new Set(codes.map(nameOf));
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }
 
 function numberIn(text: string, places: readonly RegExp[]): number | undefined {

@@ -3,6 +3,7 @@
  * for a model.
  */
 
+import { pause } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { Boundaries } from '../memory/conversation/boundaries.ts';
 import { planView } from '../memory/plan/plan-view.ts';
@@ -185,7 +186,7 @@ class RollingRequest {
   /** After an answered round; what fails here is tried again after the next one. */
   private async remember(text: string | undefined): Promise<void> {
     // The answer's last bytes go out first: what follows takes time.
-    await new Promise((resolve) => setTimeout(resolve, 0));
+    await pause(0);
     const { scope, options } = this.prepared;
     const { tenant } = scope.caller;
     const { found } = this;

@@ -3,6 +3,7 @@
  * placeholders.
  */
 import { copyOf, textBytes } from '../../lib/copy.ts';
+import { parseObject } from '../../lib/json.ts';
 import { type Bound, type Cache, Lru } from '../../lib/lru.ts';
 import type { History, Output, Unit } from '../conversation/history.ts';
 import { TEXT_OBSERVATION } from '../conversation/history.ts';
@@ -16,7 +17,6 @@ import {
   type MarkerReason,
   parseClearedInput,
   parseMarker,
-  parseObject,
   parseOffloaded,
   type RefNamer,
   writeClearedInput,

@@ -6,6 +6,7 @@
  * A marker in the caller's array is recognised by the check characters of its ref, which only
  * Precis can make. Text that merely looks like a marker is ordinary content.
  */
+import { parseObject } from '../../lib/json.ts';
 
 /** The kinds of content that a marker replaces. */
 export type MarkerKind = 'tool output' | 'tool input' | 'image' | 'file';
@@ -151,16 +152,4 @@ export function parseClearedInput(input: string): Marker | undefined {
   return typeof marker === 'string' && Object.keys(value ?? {}).length === 1
     ? parseMarker(marker)
     : undefined;
-}
-
-/** The object in a JSON text; undefined if it is not JSON or not an object. */
-export function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
-  } catch {
-    return undefined;
-  }
 }

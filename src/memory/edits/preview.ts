@@ -10,12 +10,13 @@
  */
 import { copyOf, textBytes } from '../../lib/copy.ts';
 import { elementAt } from '../../lib/elements.ts';
+import { isObject, parseJson, parseObject } from '../../lib/json.ts';
 import { type Bound, type Cache, Lru } from '../../lib/lru.ts';
 import type { Message } from '../conversation/message.ts';
 import { mostFitting } from '../tokens/fitting.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import { byDistinction, type Literal, literalsIn } from './literals.ts';
-import { type Digest, parseObject } from './placeholder.ts';
+import type { Digest } from './placeholder.ts';
 
 /** Separates the shape from the literals. */
 const HELD = '\nheld:';
@@ -186,11 +187,9 @@ function shapesOf(text: string): readonly string[] {
     if (keys.length > 0) return withKeys('JSON object', keys, size);
   }
   if (trimmed.startsWith('[')) {
-    const items = parseArray(trimmed);
-    const first = items?.[0];
-    if (items) {
-      const keys =
-        typeof first === 'object' && first !== null && !Array.isArray(first) ? Object.keys(first) : [];
+    const items = parseJson(trimmed);
+    if (Array.isArray(items)) {
+      const keys = isObject(items[0]) ? Object.keys(items[0]) : [];
       return withKeys(`JSON array, ${items.length} ${items.length === 1 ? 'item' : 'items'}`, keys, size);
     }
   }
@@ -208,15 +207,6 @@ function withKeys(what: string, keys: readonly string[], size: string): string[]
     shapes.push(`${what} {${names.slice(0, named).join(' ')}${more}}, ${size}`);
   }
   return [...shapes, `${what}, ${size}`];
-}
-
-function parseArray(text: string): unknown[] | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function countLines(text: string): number {
