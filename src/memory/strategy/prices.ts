@@ -29,75 +29,42 @@ const UNKNOWN_SHARE = 0.1;
 /** The floor divides by the share, so free cached input must not make it 0. */
 const SMALLEST_SHARE = 0.01;
 
-/** Both prices are equal where a vendor gives no discount for cached input. */
+/**
+ * Families whose share differs from that of the family that their name extends, or from a tenth
+ * where it extends none: OpenAI since GPT-5, Anthropic and Google take a tenth of most models. Both
+ * prices are equal where a vendor gives no discount for cached input.
+ */
 export const PUBLISHED_PRICES: readonly PublishedPrice[] = [
-  ...page('https://developers.openai.com/api/docs/pricing', '2026-10-07', [
-    ['gpt-6-astra', 10, 1],
-    ['gpt-6.1-sol', 2, 0.1],
-    ['gpt-6-sol', 2, 0.2],
-    ['gpt-6-luna', 0.1, 0.01],
-    ['gpt-5.6-sol', 4, 0.4],
-    ['gpt-5.6-terra', 2, 0.2],
-    ['gpt-5.6-luna', 0.2, 0.02],
-    ['gpt-5.5', 5, 0.5],
-  ]),
+  ...page('https://developers.openai.com/api/docs/pricing', '2026-10-07', [['gpt-6.1-sol', 2, 0.1]]),
   ...page('https://developers.openai.com/api/docs/pricing', '2026-10-03', [
-    ['gpt-5.4', 2.5, 0.25],
-    ['gpt-5.4-mini', 0.75, 0.075],
-    ['gpt-5.4-nano', 0.2, 0.02],
-    ['gpt-5', 1.25, 0.125],
-    ['gpt-5-mini', 0.25, 0.025],
-    ['gpt-5-nano', 0.05, 0.005],
     ['gpt-4.1', 2, 0.5],
-    ['gpt-4.1-mini', 0.4, 0.1],
     ['gpt-4o', 2.5, 1.25],
-    ['gpt-4o-mini', 0.15, 0.075],
     ['o3', 2, 0.5],
     ['o4-mini', 1.1, 0.275],
   ]),
   ...page('https://developers.openai.com/api/docs/pricing', '2026-09-22', [
     ['gpt-5.5-pro', 30, 30],
     ['gpt-5.4-pro', 30, 30],
-    ['gpt-5.2', 1.75, 0.175],
     ['gpt-5.2-pro', 21, 21],
-    ['gpt-5.1', 1.25, 0.125],
     ['gpt-5-pro', 15, 15],
-    ['gpt-4.1-nano', 0.1, 0.025],
     ['gpt-4o-2024-05-13', 5, 5],
     ['o1', 15, 7.5],
     ['o1-pro', 150, 150],
     ['o3-pro', 20, 20],
     ['o3-mini', 1.1, 0.55],
-    ['gpt-4-turbo', 10, 10],
     ['gpt-4', 30, 30],
     ['gpt-3.5-turbo', 0.5, 0.5],
   ]),
   ...page('https://platform.claude.com/docs/en/about-claude/pricing', '2026-10-09', [
     ['claude-sonnet-5.5', 2, 0.1],
-    ['claude-haiku-5.5', 0.1, 0.01],
     ['claude-opus-5.5', 4, 0.2],
   ]),
   ...page('https://platform.claude.com/docs/en/about-claude/pricing', '2026-10-07', [
     ['claude-fable-5.1', 10, 0.25],
-    ['claude-fable-5', 10, 1],
-    ['claude-opus-5', 5, 0.5],
-    ['claude-opus-4.6', 5, 0.5],
-    ['claude-sonnet-5', 2, 0.2],
-    ['claude-haiku-4.5', 1, 0.1],
-    ['claude', 3, 0.3], // Sonnet 4.6; “all other models use the standard 0.1x multiplier”
   ]),
   ...page('https://platform.claude.com/docs/en/about-claude/pricing', '2026-09-25', [
     ['claude-mythos-5.1', 10, 0.25],
   ]),
-  ...page('https://ai.google.dev/gemini-api/docs/pricing', '2026-10-01', [
-    ['gemini-3.8-flash', 0.75, 0.075],
-    ['gemini-3.7-flash', 0.75, 0.075],
-    ['gemini-3.6-flash', 0.75, 0.075],
-    ['gemini-3.1-pro', 2, 0.2],
-    ['gemini-2.5-pro', 1.25, 0.125],
-    ['gemini-2.5-flash-lite', 0.1, 0.01],
-  ]),
-  ...page('https://ai.google.dev/gemini-api/docs/pricing', '2026-09-23', [['gemini-2.5-flash', 0.3, 0.03]]),
   // Off-peak.
   ...page('https://api-docs.deepseek.com/quick_start/pricing', '2026-10-06', [
     ['deepseek-flash', 0.15, 0.003],
@@ -115,12 +82,8 @@ export const PUBLISHED_PRICES: readonly PublishedPrice[] = [
   ]),
   ...page('https://docs.x.ai/developers/models/grok-4.20-0309.md', '2026-08-19', [['grok-4.20', 1.25, 0.2]]),
   ...page('https://docs.x.ai/developers/models.md', '2026-03-09', [['grok-4.1-fast', 0.2, 0.05]]),
-  ...page('https://archive.fo/dYUtw', '2025-06-02', [
-    ['grok-3', 3, 0.75],
-    ['grok-3-mini', 0.3, 0.075],
-  ]),
+  ...page('https://archive.fo/dYUtw', '2025-06-02', [['grok-3', 3, 0.75]]),
   ...page('https://platform.kimi.ai/docs/pricing/chat', '2026-09-24', [['kimi-k2.6', 0.95, 0.16]]),
-  ...page('https://platform.kimi.ai/docs/pricing/chat-k3', '2026-08-19', [['kimi-k3', 3, 0.3]]),
   ...page('https://platform.kimi.ai/docs/pricing/chat-k27-code', '2026-06-23', [
     ['kimi-k2.7-code', 0.95, 0.19],
   ]),
@@ -134,7 +97,6 @@ export const PUBLISHED_PRICES: readonly PublishedPrice[] = [
     ['glm-4.7-flashx', 0.07, 0.01],
   ]),
   ...page('https://docs.z.ai/guides/overview/pricing', '2026-07-31', [
-    ['glm-5-turbo', 1.2, 0.24],
     ['glm-4.6', 0.6, 0.11],
     ['glm-4.5', 0.6, 0.11],
     ['glm-4.5-air', 0.2, 0.03],
