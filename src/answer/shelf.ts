@@ -31,13 +31,13 @@ async function noteRead(
   uploaded: number,
   store: RefStore,
   tenant: Tenant,
-  { retention, told, tenant: openTenant, log }: Services,
+  { retention, reportedUses, tenant: openTenant, log }: Services,
 ): Promise<void> {
   const reads = `${tenant.id}:read`;
   const renewed = retention.isDue(uploaded)
     ? store.renew(ref, (age) => retention.isDue(age))
     : Promise.resolve(uploaded);
-  const noted = told.has(reads, ref)
+  const noted = reportedUses.has(reads, ref)
     ? Promise.resolve()
     : callObject(
         () => openTenant(tenant.id),
@@ -47,5 +47,5 @@ async function noteRead(
   for (const work of settled)
     if (work.status === 'rejected') logCaught(log, 'warn', 'a use of a ref could not be noted', work.reason);
   const [, note] = settled;
-  if (note.status === 'fulfilled') told.add(reads, ref);
+  if (note.status === 'fulfilled') reportedUses.add(reads, ref);
 }

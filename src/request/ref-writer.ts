@@ -32,7 +32,10 @@ function createWriter(
     tenant: tenant.id,
     known: services.known,
     waitUntil,
-    uses: name === undefined ? undefined : new RefUses(name, () => services.tenant(tenant.id), services.told),
+    uses:
+      name === undefined
+        ? undefined
+        : new RefUses(name, () => services.tenant(tenant.id), services.reportedUses),
     retention: services.retention,
     log: services.log,
   });

@@ -39,7 +39,7 @@ export interface Services {
   readonly retention: Retention;
   readonly known: KnownRefs;
   /** Uses of refs that the tenants' objects already know of. */
-  readonly told: KnownRefs;
+  readonly reportedUses: KnownRefs;
   readonly accepted: AcceptedKeys;
   readonly limits: LearnedLimits;
   readonly reasoning: LostReasoning;
@@ -83,7 +83,7 @@ function createServices(env: Env): Services {
     tenants: new Tenants(config.secret, config.previousSecret),
     retention: new Retention(config.retentionDays),
     known: new KnownRefs(),
-    told: new KnownRefs(),
+    reportedUses: new KnownRefs(),
     accepted: new AcceptedKeys(),
     limits: new LearnedLimits(),
     reasoning: new LostReasoning(),

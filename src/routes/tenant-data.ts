@@ -22,7 +22,7 @@ export async function deleteTenantData(c: Context<AppEnv>): Promise<Response> {
   const gone = await stored(c, () => Promise.all(selves.map(erase)));
   for (const { id } of selves) {
     services.known.forget(id);
-    services.told.forget(id);
+    services.reportedUses.forget(id);
   }
   return deleted(c, { object: 'memory.deleted' }, !gone.includes(false));
 }

@@ -1,6 +1,6 @@
 /**
- * The methods of a Durable Object as another isolate sees them. Arguments and results are copied,
- * so they are plain data.
+ * The methods of a Durable Object as other isolates see them. Arguments and results are copied, so
+ * they must be plain data.
  *
  * @param Api the interface that the object's class implements
  */

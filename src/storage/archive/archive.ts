@@ -1,11 +1,11 @@
 /**
- * One conversation's archive: its messages as they came, in packs in R2, and their index in the
+ * One conversation's archive: its messages as they came, in packs in R2, and an index in the
  * conversation's Durable Object.
  *
- * A message is known by its key (see `ArchiveKey`). Only what the index does not have is sent
- * and written; a pack is noted in the index before it is written, and its messages are in the index
- * only afterwards. What was made from an answer gives way to the message that comes back with the
- * next array, which may have more fields.
+ * Messages are identified by key (see `ArchiveKey`); only those missing in the index are written. A
+ * pack is noted in the index before it is written, and its messages are indexed afterwards. A
+ * message made from an answer is replaced by the one that comes back with the next array, which may
+ * have more fields.
  */
 import { createHash } from 'node:crypto';
 import { AT_ONCE, fewAtOnce } from '../../lib/slots.ts';
@@ -17,27 +17,29 @@ import { ArchivePacks } from './packs.ts';
 import type { ArchivedRow, ArchiveHit, ArchiveRow, SearchPlace } from './rows.ts';
 import { matchAll, readable } from './text.ts';
 
-/** The conversation that an archive belongs to. */
+/** The conversation of an archive. */
 export interface ArchivedConversation {
   readonly tenant: Tenant;
   /** See `conversationName`. */
   readonly name: string;
-  /** Opens the Durable Object; a new stub each time, since one that has thrown may be broken. */
+  /**
+   * Opens the Durable Object. Makes a new stub each time, since one that has thrown may be broken.
+   */
   memory(): ConversationMemoryStub;
 }
 
-/** A message of a caller's array. */
+/** A message of a caller's array, or an answer. */
 export interface ArchiveEntry {
   readonly key: string;
   /** See `ArchiveKey`. */
   readonly chained: boolean;
   readonly position: number;
   readonly role: string;
-  /** Whether it was made from an answer, and is not of the array. */
+  /** Whether it was made from an answer and is not part of the array yet. */
   readonly isAnswer: boolean;
   /** The message as it came. */
   readonly json: Uint8Array;
-  /** What can be searched of it (see `searchable`); null: nothing. */
+  /** The text to search (see `searchable`); null if it is not searched. */
   text(): string | null;
 }
 
@@ -46,40 +48,37 @@ export interface ArchivedMessage {
   readonly position: number;
   /** When it was archived, in seconds since the epoch. */
   readonly created: number;
-  /** As it came; undefined when its pack is lost or damaged. */
+  /** The message as it came; undefined if its pack is lost or damaged. */
   readonly json: Uint8Array | undefined;
-  /** Of what a search has found: the words around. */
+  /** In a search result, the text around the words. */
   readonly snippet: string | undefined;
 }
 
 export interface ArchivedMessages<Next> {
   readonly messages: readonly ArchivedMessage[];
-  /** What the next page is asked for with; null when there is none. */
+  /** Cursor of the next page; null on the last one. */
   readonly next: Next | null;
 }
 
-/**
- * A conversation goes on where the last request ended: so many of the newest messages are asked for
- * first.
- */
+/** Messages to look up first. A conversation usually goes on where the last request ended. */
 const NEWEST = 64;
 
-/** What one call to the object may carry, in characters: a call takes 32 MiB at the most. */
+/** In characters. A call to an object takes at most 32 MiB. */
 const LARGEST_CALL = 4_000_000;
 
-/** Of a row without its text and its role, in characters: its names and numbers. */
+/** Characters of a row other than its text and role. */
 const ROW_LENGTH = 400;
 
-/** Of a role in the index, in characters: a caller may write anything there. */
+/** In characters. Callers can use any role. */
 const LONGEST_ROLE = 64;
 
 /**
- * Of messages on one page. A page may be shorter than it was asked for; what is read at once has to
- * fit an isolate.
+ * Bytes of messages on a page, which must fit an isolate. A page may have fewer messages than asked
+ * for.
  */
 const LARGEST_PAGE = 8 * 1024 * 1024;
 
-/** What the index does not have of a message: all of it, or what an answer has not told of it. */
+/** What the index lacks: the whole message, or only its fields beside the answer's text. */
 type Lack = 'message' | 'fields';
 
 export class Archive {
@@ -94,10 +93,10 @@ export class Archive {
   }
 
   /**
-   * Adds the messages of an array that are not there yet.
+   * Adds the messages of an array that are missing.
    *
-   * @param entries all messages of the array, in their order
-   * @throws when R2 or the object fails; what was added before stays
+   * @param entries all messages of the array, in order
+   * @throws if R2 or the object fails; messages added before that stay
    */
   async add(entries: readonly ArchiveEntry[]): Promise<void> {
     const lacking = await this.lacking(entries);
@@ -107,7 +106,7 @@ export class Archive {
     const packs = packMessages(missing);
     const beginnings = packs.map((pack) => this.packs.nameOf(this.conversation.name, packBytes(pack)));
     const noted = await this.call((stub) => stub.notePacks(before?.key ?? null, beginnings));
-    // The conversation was deleted since it was asked: its next request brings all of it.
+    // The conversation was deleted after the lookup. Its next request adds everything.
     if (!noted) return;
     const { generation, names } = noted;
     const named = packs.map((pack, index) => ({ pack, name: names[index] ?? '' }));
@@ -116,17 +115,16 @@ export class Archive {
       await Promise.all(some.map(({ pack, name }) => this.packs.put(name, packBytes(pack))));
       const rows = some.flatMap(({ pack, name }) => rowsOf(pack, name));
       if (await this.index(generation, rows)) continue;
-      // Deleted meanwhile: what was written since is known to nobody else.
+      // Deleted meanwhile: nothing else refers to these packs.
       await this.packs.delete(names);
       return;
     }
   }
 
   /**
-   * Messages in the order in which they were archived; null when nothing is kept of the
-   * conversation.
+   * Messages in the order they were archived; null if nothing is stored of the conversation.
    *
-   * @throws when R2 or the object fails
+   * @throws if R2 or the object fails
    */
   async list(limit: number, after = 0): Promise<ArchivedMessages<number> | null> {
     const page = await this.call((stub) => stub.archived(after, { rows: limit, bytes: LARGEST_PAGE }));
@@ -134,11 +132,11 @@ export class Archive {
   }
 
   /**
-   * Messages that hold all of these words, the best match first; null when nothing is kept of the
+   * Messages with all of these words, best match first; null if nothing is stored of the
    * conversation.
    *
-   * @param place where the page begins; null: with the best match
-   * @throws when R2 or the object fails
+   * @param place where the page begins; null for the first page
+   * @throws if R2 or the object fails
    */
   async search(
     words: string,
@@ -151,10 +149,10 @@ export class Archive {
   }
 
   /**
-   * The same by the index alone: what stands around the words.
+   * Like `search`, but from the index alone: excerpts instead of messages.
    *
-   * @param keys of the messages that may be found; null: all
-   * @throws when the object fails
+   * @param keys of the messages to search; null for all
+   * @throws if the object fails
    */
   hits(
     words: string,
@@ -164,7 +162,7 @@ export class Archive {
     return this.call((stub) => stub.archiveHits(matchOf(words), limit, keys));
   }
 
-  /** What the index does not have. */
+  /** The messages, or fields of them, that the index lacks. */
   private async lacking(entries: readonly ArchiveEntry[]): Promise<ReadonlyMap<ArchiveEntry, Lack>> {
     const chain = entries.filter(({ chained }) => chained);
     const newest = new Set(chain.slice(-NEWEST));
@@ -189,9 +187,9 @@ export class Archive {
   }
 
   /**
-   * Adds written messages to the index, in their order.
+   * Adds written messages to the index, in order.
    *
-   * @returns false when the conversation was deleted
+   * @returns false if the conversation was deleted
    */
   private async index(generation: string, rows: readonly ArchiveRow[]): Promise<boolean> {
     for (const some of callsOf(rows))
@@ -210,7 +208,7 @@ export class Archive {
           error: plain.name,
         });
       else if (plain)
-        // A copy: a part of the pack would keep all of it.
+        // A copy, since a slice would keep the whole pack in memory.
         for (const row of rows.filter(({ pack }) => pack === name))
           read.set(row, plain.slice(row.start, row.start + row.bytes));
     });
@@ -227,7 +225,7 @@ export class Archive {
   }
 }
 
-/** Without any word nothing matches; the object still says whether it knows the conversation. */
+/** An empty phrase matches nothing, but the object still says whether it knows the conversation. */
 function matchOf(words: string): string {
   return matchAll(words) ?? '""';
 }
@@ -245,7 +243,7 @@ function rowsOf(pack: Pack<ArchiveEntry>, name: string): ArchiveRow[] {
   }));
 }
 
-/** Rows in portions that a call can carry. */
+/** Rows in portions for one call each. */
 function callsOf(rows: readonly ArchiveRow[]): ArchiveRow[][] {
   const calls: ArchiveRow[][] = [];
   let size = LARGEST_CALL;

@@ -1,22 +1,21 @@
-/** What is shown of a message that a search has found: its text around the words. Pure. */
+/** Excerpts of messages in search results: the text around the words. Pure. */
 import { cutAfter, cutBefore } from '../../lib/characters.ts';
 import { MARK, readable } from './text.ts';
 
-/** Of an excerpt, in characters. */
+/** In characters. */
 const LONGEST_EXCERPT = 1_200;
 
-/** How many of them stand before the first word that was found. */
+/** Characters before the first matching word. */
 const LEAD = 400;
 
-/** How far from where an excerpt may end white space is looked for. */
+/** How far from the limit to look for white space, in characters. */
 const SLACK = 100;
 
 /**
- * A text, as far as it is not too long, else what stands around a part of it; cut at white space
- * where there is some.
+ * A short text as it is, or an excerpt of a long one, cut at white space if possible.
  *
  * @param text see `searchable`
- * @param found a part of the text, with `MARK` before each word that was found
+ * @param found a part of the text, with `MARK` before each matching word
  */
 export function excerptOf(text: string, found: string): string {
   const whole = readable(text);

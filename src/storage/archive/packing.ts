@@ -1,29 +1,26 @@
-/**
- * How messages are packed: one object of R2 for all that a request brings, as long as that is not
- * large.
- */
+/** Packs messages: one R2 object for all new messages of a request, up to a size limit. */
 
 /**
- * A pack's plaintext, in bytes: a request's new messages are one write, and a page of the archive
- * reads little in vain.
+ * Plaintext bytes. Large enough for most requests, small enough that reading a few messages of a
+ * pack wastes little.
  */
 export const LARGEST_PACK = 256 * 1024;
 
-/** The parts of a pack, which is a JSON array of its messages. */
+/** A pack is a JSON array of messages. */
 const OPEN = 0x5b;
 const COMMA = 0x2c;
 const CLOSE = 0x5d;
 
 export interface Packed<Message> {
   readonly message: Message;
-  /** Where it begins in its pack, in bytes. */
+  /** Offset in the pack, in bytes. */
   readonly start: number;
 }
 
-/** Messages that are stored together, in their order. */
+/** Messages stored together, in order. */
 export type Pack<Message> = readonly Packed<Message>[];
 
-/** Packs messages in their order; a message that is too large for any pack is one of its own. */
+/** Packs messages in order. One that is larger than a pack gets its own. */
 export function packMessages<Message extends { readonly json: Uint8Array }>(
   messages: readonly Message[],
 ): readonly Pack<Message>[] {
@@ -31,7 +28,7 @@ export function packMessages<Message extends { readonly json: Uint8Array }>(
   let end = LARGEST_PACK;
   for (const message of messages) {
     const last = packs.at(-1);
-    // Behind it stands a comma, or the end of the array.
+    // Each message is followed by a comma or the closing bracket.
     const length = message.json.length + 1;
     if (last && end + length <= LARGEST_PACK) last.push({ message, start: end });
     else {
@@ -43,7 +40,7 @@ export function packMessages<Message extends { readonly json: Uint8Array }>(
   return packs;
 }
 
-/** The bytes of a pack: a JSON array of its messages, as they came. */
+/** The bytes of a pack: a JSON array of the original messages. */
 export function packBytes(pack: Pack<{ readonly json: Uint8Array }>): Uint8Array<ArrayBuffer> {
   const last = pack.at(-1);
   const bytes = new Uint8Array(last ? last.start + last.message.json.length + 1 : 2);

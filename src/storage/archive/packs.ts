@@ -1,11 +1,11 @@
-/** Packs of archived messages in R2, encrypted, under `{tenant}/archive_…`. */
+/** Encrypted packs of archived messages in R2, under `{tenant}/archive_…`. */
 import { createHash } from 'node:crypto';
 import { isFault } from '../../log.ts';
 import { openBytes, sealBytes } from '../../tenant/envelope.ts';
 import type { Tenant } from '../../tenant/identity.ts';
 import { TenantBucket } from '../tenant/bucket.ts';
 
-/** One tenant's packs. Every method but `nameOf` throws when R2 fails. */
+/** One tenant's packs. All methods but `nameOf` throw if R2 fails. */
 export class ArchivePacks {
   private readonly bucket: TenantBucket;
   private readonly tenant: Tenant;
@@ -16,23 +16,20 @@ export class ArchivePacks {
   }
 
   /**
-   * The beginning of a pack's name. The conversation is part of it, so no other one has the pack,
-   * and it can go with its conversation.
+   * The beginning of a pack's name. It includes the conversation, so that conversations share no
+   * packs and each can be deleted with its own.
    */
   nameOf(conversation: string, plain: Uint8Array): string {
     const digest = createHash('sha256').update(plain).digest('hex');
     return `archive_${this.tenant.seal(`archive:${digest}:${conversation}`)}`;
   }
 
-  /** Writes a pack, unless it is there already. */
+  /** Writes a pack, unless it exists. */
   async put(name: string, plain: Uint8Array<ArrayBuffer>): Promise<void> {
     await this.bucket.create(name, await sealBytes(this.tenant, 'archive', name, plain));
   }
 
-  /**
-   * A pack's plaintext; undefined when there is none, and an error when there is one that does not
-   * open.
-   */
+  /** A pack's plaintext; undefined if it does not exist, and an error if it does not decrypt. */
   async get(name: string): Promise<Uint8Array | Error | undefined> {
     const pack = await this.bucket.get(name);
     if (!pack) return undefined;

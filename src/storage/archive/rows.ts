@@ -1,56 +1,54 @@
 /**
- * The index of one conversation's archive, in the SQLite of its Durable Object: which messages are
- * kept, where they lie in R2, and what can be searched of them.
+ * The index of one conversation's archive, in the SQLite of its Durable Object: its messages, their
+ * places in R2, and their searchable text.
  *
- * Rows are added in the order of the array and never moved, so whoever knows a message knows all
- * before it (see `ArchiveKey.chained`). The tables have a generation, which the names of their
- * packs end with. When they are deleted and made again they have another one: a writer that comes
- * late is refused, and its packs are nobody else's.
+ * Rows are added in the array's order and never moved, so if a message is indexed, so are all
+ * before it (see `ArchiveKey.chained`). The tables have a random generation, which pack names end
+ * with. Tables made again after a deletion get a new one, so a late writer is refused, and its
+ * packs belong to nobody else.
  */
 
 import type { MemoryTables } from '../conversation/tables.ts';
 import { excerptOf } from './excerpt.ts';
 import { MARK } from './text.ts';
 
-/** A message that is to be added. */
+/** A message to add. */
 export interface ArchiveRow {
   readonly key: string;
   /** Its index in the array that it came with. */
   readonly position: number;
-  /** As the message says it; empty when it says none. */
+  /** The role in the message; empty without one. */
   readonly role: string;
-  /** One that was noted. */
+  /** A pack noted by `notePacks`. */
   readonly pack: string;
-  /** Where it lies in the pack, in bytes. */
+  /** Offset in the pack, in bytes. */
   readonly start: number;
   readonly bytes: number;
-  /**
-   * Of a message that was made from an answer: the digest of its bytes. Null: it came in an array.
-   */
+  /** For a message made from an answer, the digest of its bytes. Null: it came in an array. */
   readonly answerDigest: string | null;
-  /** See `searchable`; null: it is not searched. */
+  /** See `searchable`; null if it is not searched. */
   readonly text: string | null;
 }
 
-/** A message that is not there as it came. */
+/** A message that the index lacks, at least in its final form. */
 export interface Lacking {
-  /** Of its key, among those that were asked for. */
+  /** Index of its key in the request. */
   readonly index: number;
-  /** See `ArchiveRow`; null where the message is not there at all. */
+  /** See `ArchiveRow`; null if the message is missing. */
   readonly answerDigest: string | null;
 }
 
 /** Packs that may be written. */
 export interface NotedPacks {
-  /** To be shown when their messages are added. */
+  /** To be passed to `add`. */
   readonly generation: string;
-  /** The packs' names, in the order in which they were noted. */
+  /** The packs' names, in the order of the request. */
   readonly names: readonly string[];
 }
 
 /** A message of the archive. */
 export interface ArchivedRow {
-  /** Ascending in the order in which messages were archived. */
+  /** Ascending in the order of archiving. */
   readonly archived_id: number;
   readonly position: number;
   readonly pack: string;
@@ -58,28 +56,25 @@ export interface ArchivedRow {
   readonly bytes: number;
   /** Seconds since the epoch. */
   readonly created: number;
-  /** Of what a search has found: the words around. */
+  /** In a search result, the text around the words. */
   readonly snippet: string | null;
 }
 
 export interface ArchivePage<Next> {
   readonly rows: readonly ArchivedRow[];
-  /** What the next page is asked for with; null when there is none. */
+  /** Cursor of the next page; null on the last one. */
   readonly next: Next | null;
 }
 
-/** Where a page of what was found begins. */
+/** Where a page of search results begins. */
 export interface SearchPlace {
-  /**
-   * The newest message of the archive when the first page was made: newer ones would move the
-   * others.
-   */
+  /** The newest message at the time of the first page. Newer ones would shift the results. */
   readonly upTo: number;
-  /** How many messages the pages before have had. */
+  /** Number of results on earlier pages. */
   readonly after: number;
 }
 
-/** A message that a search has found, by the index alone. */
+/** A search result from the index alone. */
 export interface ArchiveHit {
   readonly position: number;
   readonly role: string;
@@ -87,17 +82,19 @@ export interface ArchiveHit {
   readonly excerpt: string;
 }
 
-/** A page ends at whichever is met first; it has one message at least. */
+/** A page ends at the first limit, but has at least one message. */
 export interface PageLimits {
   readonly rows: number;
   readonly bytes: number;
 }
 
-/** Tokens of a snippet (FTS5 allows 64), and its characters: a token may be a page of base64. */
+/**
+ * Tokens of a snippet (FTS5 allows 64), and its characters, since a token may be a page of base64.
+ */
 const SNIPPET_TOKENS = 32;
 const LONGEST_SNIPPET = 1_000;
 
-/** Tokens of the part of a text that an excerpt is made around: as many as there may be. */
+/** Tokens of the passage that an excerpt is made around: the maximum of FTS5. */
 const FOUND_TOKENS = 64;
 
 const SCHEMA = `
@@ -119,7 +116,7 @@ const SCHEMA = `
 
 const COLUMNS = 'm.archived_id, m.position, m.pack, m.start, m.bytes, m.created';
 
-/** `ArchivedRow` as a type of its own, since an interface is no row. */
+/** `ArchivedRow` as a type alias, since an interface is not assignable to a row. */
 type Row = Pick<ArchivedRow, keyof ArchivedRow>;
 
 export class ArchiveRows {
@@ -128,7 +125,7 @@ export class ArchiveRows {
   private readonly atOnce: (work: () => void) => void;
   private known: boolean | undefined;
 
-  /** @param atOnce does work that is undone when it throws */
+  /** @param atOnce runs work in a transaction */
   constructor(tables: MemoryTables, atOnce: (work: () => void) => void) {
     this.sql = tables.sql;
     this.tables = tables;
@@ -143,8 +140,8 @@ export class ArchiveRows {
   }
 
   /**
-   * Which of these messages are not there, or only as they were made from answers. All keys go in
-   * one query, as one parameter.
+   * The messages that are missing, or only known from answers. All keys are one parameter of one
+   * query.
    */
   lacking(keys: readonly string[]): Lacking[] {
     if (!this.exists()) return keys.map((_, index) => ({ index, answerDigest: null }));
@@ -159,12 +156,12 @@ export class ArchiveRows {
   }
 
   /**
-   * Remembers that packs are about to be written, so that they go with the conversation.
+   * Notes packs that are about to be written, so that they are deleted with the conversation.
    *
-   * @param after the key of the message behind which they stand; null: at the array's beginning
+   * @param after the key of the message before them; null at the array's beginning
    * @param packs the beginnings of their names
-   * @returns null when that message is not there any more: then nothing is noted, and nothing
-   *   should be written
+   * @returns null if that message no longer exists; nothing is noted then, and nothing should be
+   *   written
    */
   notePacks(after: string | null, packs: readonly string[]): NotedPacks | null {
     if (after !== null && !this.has(after)) return null;
@@ -175,13 +172,13 @@ export class ArchiveRows {
   }
 
   /**
-   * Adds messages whose packs are written, all of them or none. One that is there already stays,
-   * unless it was made from an answer and comes as it is now.
+   * Adds messages of written packs, all or none. An existing message stays, unless it was made from
+   * an answer and now comes in an array.
    *
    * @param generation see `NotedPacks`
    * @param now seconds since the epoch
-   * @returns false when the packs are not noted any more: then nothing is added, and what was
-   *   written should go
+   * @returns false if the packs are no longer noted; nothing is added then, and the packs should be
+   *   deleted
    */
   add(generation: string, rows: readonly ArchiveRow[], now: number): boolean {
     if (generation !== this.generation()) return false;
@@ -192,9 +189,9 @@ export class ArchiveRows {
   }
 
   /**
-   * Messages in the order in which they were archived.
+   * Messages in the order of archiving.
    *
-   * @param after the id of the last one of the page before, else 0
+   * @param after the id of the last one on the page before, or 0
    */
   page(after: number, limits: PageLimits): ArchivePage<number> {
     if (!this.exists()) return { rows: [], next: null };
@@ -211,10 +208,10 @@ export class ArchiveRows {
   }
 
   /**
-   * Messages that match, the best first (bm25), of equal ones the oldest.
+   * Matching messages, best first (bm25), ties oldest first.
    *
    * @param match see `matchAll`
-   * @param place null: the first page
+   * @param place null for the first page
    */
   search(match: string, place: SearchPlace | null, limits: PageLimits): ArchivePage<SearchPlace> {
     if (!this.exists()) return { rows: [], next: null };
@@ -236,9 +233,9 @@ export class ArchiveRows {
   }
 
   /**
-   * Messages that match, in the same order, without a look at their packs.
+   * Matching messages in the same order, with excerpts and without their packs.
    *
-   * @param keys of the messages that may be found, in one query, as one parameter; null: all
+   * @param keys of the messages to search, one parameter of one query; null for all
    */
   hits(match: string, limit: number, keys: readonly string[] | null): ArchiveHit[] {
     if (!this.exists()) return [];
@@ -246,7 +243,7 @@ export class ArchiveRows {
       keys === null
         ? ''
         : 'AND rowid IN (SELECT m.archived_id FROM json_each(?) k CROSS JOIN archive_messages m ON m.message_key = k.value)';
-    // Texts may be long: those that are not among the best are not read.
+    // Texts may be long, so only those of the best matches are read.
     return this.sql
       .exec<{ position: number; role: string; text: string; found: string }>(
         `WITH best AS MATERIALIZED (
@@ -267,10 +264,10 @@ export class ArchiveRows {
   }
 
   /**
-   * Deletes everything but the names of the packs, which are still in R2 (see `forgetPacks`). To be
-   * called when the conversation has tables.
+   * Deletes everything but the names of the packs, which are still in R2 (see `forgetPacks`). The
+   * conversation must have tables.
    *
-   * @returns these names, those that an earlier deletion has left included
+   * @returns these names, including those of an earlier unfinished deletion
    */
   leave(): string[] {
     this.sql.exec('CREATE TABLE IF NOT EXISTS archive_leaving (pack TEXT PRIMARY KEY) WITHOUT ROWID');
@@ -283,7 +280,7 @@ export class ArchiveRows {
     return this.leaving();
   }
 
-  /** Forgets packs that were left and are gone from R2. @returns whether anything is left */
+  /** Forgets packs that are deleted from R2. @returns whether anything is left */
   forgetPacks(packs: readonly string[]): boolean {
     this.sql.exec(
       'DELETE FROM archive_leaving WHERE pack IN (SELECT value FROM json_each(?))',
@@ -292,12 +289,12 @@ export class ArchiveRows {
     return this.holds();
   }
 
-  /** Whether there is an archive, or a name of a pack that a deletion has left in R2. */
+  /** Whether there is an archive, or a pack whose deletion is unfinished. */
   holds(): boolean {
     return this.exists() || this.leaving().length > 0;
   }
 
-  /** To be called when the tables were deleted from outside. */
+  /** Call this after the tables were deleted elsewhere. */
   forgetTables(): void {
     this.known = undefined;
   }
@@ -353,9 +350,9 @@ export class ArchiveRows {
   }
 
   /**
-   * The conversation's own tables too: by them it is known that something is kept.
+   * Makes the archive's tables, and those of the conversation, which show that something is stored.
    *
-   * @returns their generation
+   * @returns the generation
    */
   private make(): string {
     const generation = crypto.randomUUID();

@@ -1,45 +1,42 @@
 /**
- * What is searched in an archive, and how a caller asks for it, in terms of SQLite's full text
- * search (https://www.sqlite.org/fts5.html).
+ * The searchable text of an archive and its queries, for SQLite's full text search
+ * (https://www.sqlite.org/fts5.html).
  *
- * Its tokens are runs of letters and digits. In scripts that put no space between words such a run
- * is a whole sentence, so there each character is made a token of its own, and a word is found as
- * the characters that follow each other.
+ * FTS5's tokens are runs of letters and digits. In scripts without spaces such a run would be a
+ * whole sentence, so there each character becomes a token, and a word matches as a sequence of
+ * characters.
  */
 
-/** Of a query, in characters. */
+/** In characters. */
 export const LONGEST_QUERY = 256;
 
-/**
- * Of one message, in characters: at most 600 KB of UTF-8, well under what a row may have (2 MB).
- */
+/** Per message, in characters: at most 600 KB of UTF-8, well below the 2 MB limit of a row. */
 const LONGEST_TEXT = 200_000;
 
 const SPACELESS =
   /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]+/gu;
 
-/** Parts tokens, and is not seen (zero width space). */
+/** Separates tokens invisibly (zero width space). */
 const SEPARATOR = '\u200b';
 
-/** Stands before a word that was found. No searchable text holds it. */
+/** Marks matching words. No searchable text contains it. */
 export const MARK = '\u0002';
 
-/** The text of a message as it is searched, from its beginning on as much as is kept. */
+/** A message's text for the index, cut to the longest length. */
 export function searchable(texts: readonly string[]): string {
-  // What is cut off behind this would be cut off anyway.
+  // Cut before separating too, so that a long text costs little.
   const text = texts.join('\n').slice(0, LONGEST_TEXT);
   return separated(text).slice(0, LONGEST_TEXT).replaceAll('\0', ' ').replaceAll(MARK, ' ').toWellFormed();
 }
 
 /**
- * The query for messages that hold all of these words, in any order. Each word is a string of the
- * query language, so that none of its operators is one; what stands between two signs in a word
- * (`src/a.ts`) must follow each other in the message too.
+ * The query for messages with all of these words, in any order. Each word is quoted, so it is no
+ * operator. Parts of a word with punctuation (`src/a.ts`) must be adjacent in the message too.
  *
- * @returns an expression for MATCH; undefined when there is no word
+ * @returns an expression for MATCH; undefined without any word
  */
 export function matchAll(words: string): string | undefined {
-  // A string of SQLite's query language ends at a NUL.
+  // A string of FTS5's query language ends at a NUL.
   const quoted = separated(words.toWellFormed())
     .split(/[\s\0]+/)
     .filter((word) => word !== '')
@@ -47,14 +44,12 @@ export function matchAll(words: string): string | undefined {
   return quoted.length === 0 ? undefined : quoted.join(' ');
 }
 
-/** A piece of a searchable text as it is shown. */
+/** A piece of searchable text for display. */
 export function readable(snippet: string): string {
   return snippet.replaceAll(SEPARATOR, '');
 }
 
-/**
- * A word of another script may stand right beside such characters, so they are parted from it too.
- */
+/** Separates characters of these scripts, also from adjacent words of other scripts. */
 function separated(text: string): string {
   return text.replace(SPACELESS, (run) => ['', ...run, ''].join(SEPARATOR));
 }

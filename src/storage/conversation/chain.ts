@@ -1,10 +1,9 @@
 /**
- * The version chain of one conversation's summaries, over the SQLite of its Durable Object: who may
- * write, what then stands, and which version serves.
+ * The version chain of one conversation's summaries, in the SQLite of its Durable Object: who may
+ * write, which version is valid, which one to serve.
  *
- * Every method is one synchronous decision: nothing awaits between what it reads and what it
- * writes, since input gates don't cover `fetch` or R2. What is read is in `rows.ts`, what is
- * written in `writer.ts`.
+ * Every method is one synchronous decision without `await` between reading and writing, since input
+ * gates don't cover `fetch` or R2. `rows.ts` has the reads, `writer.ts` the writes.
  */
 
 import { Lineages } from './lineages.ts';
@@ -32,20 +31,19 @@ import { ConversationState } from './state.ts';
 import { MemoryTables } from './tables.ts';
 import { MemoryWriter, type WriterPorts } from './writer.ts';
 
-/** What the chain needs from outside. */
+/** Services that the chain needs. */
 export interface ChainPorts extends WriterPorts {
   /** A new name that nobody can guess. */
   readonly newLease: () => string;
 }
 
 /**
- * After so many attempts, those of writers that were given up included, one that is given up counts
- * as a failure.
+ * After so many attempts, including those of lost writers, another lost writer counts as a failure.
  */
 const MOST_TAKEOVERS = 5;
 
 export class MemoryChain {
-  /** Settings and the frozen injection, in which the chain takes no part. */
+  /** Settings and the frozen injection, which the chain does not use. */
   readonly state: ConversationState;
   readonly tables: MemoryTables;
   private readonly ports: ChainPorts;
@@ -66,14 +64,14 @@ export class MemoryChain {
   }
 
   /**
-   * Makes one caller the writer of a summary. A digest counts as ready: a text once used is not
-   * replaced.
+   * Makes one caller the writer of a summary. A digest counts as ready, since a text that was used
+   * is not replaced.
    */
   claim(request: ClaimRequest): Claim {
     const lineage = this.lineages.of(request);
     const claim = this.decide(request, lineage);
     if (this.tables.exists()) this.lineages.use(lineage, request.round, this.ports.now());
-    // Only a round that found no rows at all is not pinned yet.
+    // Only a round that found no rows is not pinned yet.
     if (request.round) this.pins.pinToNone(request.round.hash, request.strategyHash, lineage);
     return claim;
   }
@@ -86,10 +84,10 @@ export class MemoryChain {
     if ((base?.covers_end ?? 0) < request.from) return { state: 'gone' };
     const now = this.ports.now();
     const inTheMaking = this.rows.inTheMaking(request, lineage);
-    const held = inTheMaking.find((row) => isHeld(row, now));
-    if (held) {
+    const active = inTheMaking.find((row) => isHeld(row, now));
+    if (active) {
       this.ports.log('debug', `Summarization already in progress for ${request.conversation}`);
-      return { state: 'busy', memoryId: held.memory_id, base };
+      return { state: 'busy', memoryId: active.memory_id, base };
     }
     const health = this.lineages.health(lineage);
     if (isResting(health, now)) return { state: 'resting', base, retryAt: health.retryAt };
@@ -99,7 +97,7 @@ export class MemoryChain {
     for (const { memory_id } of inTheMaking) this.writer.close(memory_id, 'lease_expired');
     const attempts = 1 + Math.max(0, ...inTheMaking.map((row) => row.attempts));
     if (inTheMaking.length > 0 && attempts > MOST_TAKEOVERS) {
-      // A writer that never comes to an end, not even to a failure, would be replaced for ever.
+      // A writer that never ends, not even with a failure, would otherwise be replaced forever.
       const rested = afterFailure(health, now, request.retryIntervalMs);
       this.lineages.saveHealth(lineage, rested);
       return { state: 'resting', base, retryAt: rested.retryAt };
@@ -112,7 +110,7 @@ export class MemoryChain {
   /**
    * Counts another attempt and renews the lease.
    *
-   * @returns false when the lease is lost, and the caller should stop
+   * @returns false if the lease is lost, and the caller should stop
    */
   retrying(memoryId: number, lease: string, error: string): boolean {
     if (!this.rows.holds(memoryId, lease)) return false;
@@ -123,9 +121,9 @@ export class MemoryChain {
   }
 
   /**
-   * Renews the lease, for work that goes on.
+   * Renews the lease of work in progress.
    *
-   * @returns false when it is lost, and the caller should stop
+   * @returns false if it is lost, and the caller should stop
    */
   renew(memoryId: number, lease: string): boolean {
     if (!this.rows.holds(memoryId, lease)) return false;
@@ -134,20 +132,20 @@ export class MemoryChain {
   }
 
   /**
-   * Keeps a part of a long prefix as a version of its own, which the claimed row is then built
-   * upon, and renews the lease. A version that is there already stays.
+   * Stores a part of a long prefix as its own version, makes it the base of the claimed row, and
+   * renews the lease. An existing version stays.
    *
-   * @returns the version; null when the lease is lost
-   * @throws RangeError when the text is too long
+   * @returns the version; null if the lease is lost
+   * @throws RangeError if the text is too long
    */
   advance(memoryId: number, lease: string, chunk: Chunk): Memory | null {
     assertFits(chunk.text);
     if (!this.rows.holds(memoryId, lease)) return null;
     const { strategy_hash } = this.rows.row(memoryId);
-    const there = this.rows.longest(strategy_hash, [chunk.boundary], { buildable: true });
-    if (there) {
+    const existing = this.rows.longest(strategy_hash, [chunk.boundary], { buildable: true });
+    if (existing) {
       this.writer.renew(memoryId);
-      return there;
+      return existing;
     }
     const version = this.rows.row(this.writer.branch(memoryId, chunk.boundary, chunk));
     this.writer.rebase(memoryId, version);
@@ -156,9 +154,9 @@ export class MemoryChain {
   }
 
   /**
-   * @returns the version that stands for the boundary: this one, or one that was there before. null
-   *   when the lease is lost and there is none
-   * @throws RangeError when the text is too long
+   * @returns the version for the boundary: this one, or one that existed before. null if the lease
+   *   is lost and there is none
+   * @throws RangeError if the text is too long
    */
   complete(memoryId: number, lease: string, written: Written): Memory | null {
     assertFits(written.text);
@@ -166,13 +164,13 @@ export class MemoryChain {
     this.lineages.saveHealth(this.rows.lineageOf(memoryId), HEALTHY);
     const before = this.rows.instead(memoryId, lease);
     if (before?.model === DIGEST_MODEL) {
-      // The digest is in use and stays so; the summary is what the next one is built upon.
+      // The digest is in use and stays; later summaries build on this one.
       this.writer.complete(memoryId, written);
       return before;
     }
     if (before) {
       // A longer claim has passed through this boundary and its text may be in use, so this one
-      // must not come before it.
+      // must not precede it.
       this.writer.close(memoryId, 'superseded');
       return before;
     }
@@ -183,8 +181,8 @@ export class MemoryChain {
   /**
    * Ends a claim without a summary. Each failure in a row doubles the time until the next attempt.
    *
-   * @returns what stands for the boundary, usually the digest; null when there is none
-   * @throws RangeError when the digest is too long
+   * @returns the version for the boundary, usually the digest; null if there is none
+   * @throws RangeError if the digest is too long
    */
   fail(memoryId: number, lease: string, { error, digest }: Failure): Memory | null {
     if (digest) assertFits(digest.text);
@@ -196,7 +194,7 @@ export class MemoryChain {
     const before = this.rows.instead(memoryId, lease);
     const digested =
       digest && !before ? this.writer.branch(memoryId, null, { ...digest, model: DIGEST_MODEL }) : undefined;
-    // Last: callers that wait for this row must find the digest.
+    // Last, since callers waiting for this row must find the digest.
     this.writer.close(memoryId, error);
     if (digested === undefined) return before;
     this.writer.tell(digested, 'completed');
@@ -204,12 +202,11 @@ export class MemoryChain {
   }
 
   /**
-   * Keeps a digest for a boundary that nobody is to summarise now, so that it stays once it was
-   * used.
+   * Stores a digest for a boundary that is not being summarised, so that it stays once used.
    *
-   * @param baseMemoryId what the digest goes on from
-   * @returns what stands for the boundary: this one, or one that was there before
-   * @throws RangeError when the text is too long
+   * @param baseMemoryId the version that the digest continues
+   * @returns the version for the boundary: this one, or one that existed before
+   * @throws RangeError if the text is too long
    */
   keepDigest(request: ClaimRequest, baseMemoryId: number | null, digest: Omit<Written, 'model'>): Memory {
     assertFits(digest.text);
@@ -222,7 +219,7 @@ export class MemoryChain {
   }
 
   /**
-   * The longest version that may serve. With a round, its first answer holds for all its requests.
+   * The longest version that may serve. The first answer for a round holds for all its requests.
    */
   find(request: FindRequest): Found {
     const { strategyHash, boundaries, round } = request;
@@ -249,13 +246,13 @@ export class MemoryChain {
   }
 
   /**
-   * Decides up to which hash a round's digest reaches, unless that is decided; empty: it has none.
+   * Sets the hash up to which a round's digest reaches, unless it is set; empty means no digest.
    */
   pinDigest(round: string, strategyHash: string, hash: string): void {
     this.pins.pinDigest(round, strategyHash, hash);
   }
 
-  /** Takes a claim back. @returns whether nothing else is stored */
+  /** Undoes a claim. @returns whether nothing else is stored */
   abandon(memoryId: number, lease: string): boolean {
     if (this.rows.holds(memoryId, lease)) this.writer.remove(memoryId);
     return this.isEmpty();
@@ -276,7 +273,7 @@ export class MemoryChain {
   /**
    * Deletes everything. Active writers lose their leases.
    *
-   * @param settings whether the settings stay
+   * @param settings whether to keep the settings
    */
   strip(settings: boolean): void {
     if (this.exists()) this.tables.strip(settings);
@@ -288,12 +285,12 @@ export class MemoryChain {
     return memory_strategy !== null || memory_injection !== null;
   }
 
-  /** Whether there is nothing that would have to be kept. */
+  /** Whether there is nothing worth keeping. */
   isEmpty(): boolean {
     return !this.rows.any() && !this.hasSettings() && this.state.injection() === null;
   }
 
-  /** To be called when the tables were deleted from outside. */
+  /** Call this after the tables were deleted elsewhere. */
   forgetTables(): void {
     this.tables.forget();
   }

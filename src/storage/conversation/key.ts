@@ -1,4 +1,4 @@
-/** Which Durable Object holds what, and how it is called. */
+/** Names and stubs of the Durable Objects. */
 
 import { createHash } from 'node:crypto';
 import type { Env } from '../../config.ts';
@@ -6,23 +6,23 @@ import type { Remote } from '../remote.ts';
 import type { TenantApi, UserApi } from '../tenant/remote.ts';
 import type { ConversationApi } from './remote.ts';
 
-/** A conversation's id: the caller's own, or made by code from a hash of its first messages. */
+/** A conversation's id: the caller's own, or a hash of its first messages. */
 export type Session = { readonly id: string } | { readonly hash: string };
 
-/** @param Material what the background work is given, see `ConversationApi` */
+/** @param Material the input of background summaries, see `ConversationApi` */
 export type ConversationMemoryStub<Material = unknown> = Remote<ConversationApi<Material>>;
 export type UserMemoryStub = Remote<UserApi>;
 export type TenantMemoryStub = Remote<TenantApi>;
 
 /**
- * An object knows its own name up to 1024 bytes
- * (https://developers.cloudflare.com/durable-objects/api/id/). In characters.
+ * In characters. Objects know their own names up to 1024 bytes
+ * (https://developers.cloudflare.com/durable-objects/api/id/).
  */
 const LONGEST_PART = 256;
 
-/** `{tenant}:{user}:{session}`; the user is empty when there is none. */
+/** `{tenant}:{user}:{session}`; the user is empty if there is none. */
 export function conversationName(tenantId: string, user: string | undefined, session: Session): string {
-  // An encoded id holds no `#`: no caller can name a session that code has made.
+  // Encoded ids have no `#`, so no caller can name a session made from a hash.
   const name = 'id' in session ? partOf(session.id) : `#${partOf(session.hash)}`;
   return `${userName(tenantId, user ?? '')}:${name}`;
 }
@@ -32,13 +32,13 @@ export function userName(tenantId: string, user: string): string {
   return `${partOf(tenantId)}:${partOf(user)}`;
 }
 
-/** The id of the tenant whose conversation it is. @param name from `conversationName` */
+/** The id of the conversation's tenant. @param name from `conversationName` */
 export function tenantIn(name: string): string {
   return name.slice(0, name.indexOf(':'));
 }
 
 /**
- * The session as it stands in the name: the conversation's key among those of its user.
+ * The session part of the name, which identifies the conversation among those of its user.
  *
  * @param name from `conversationName`
  */
@@ -47,7 +47,7 @@ export function sessionIn(name: string): string {
 }
 
 /**
- * The hash that a session was made of; undefined where a caller has named it.
+ * The hash that the session is made of; undefined if a caller named it.
  *
  * @param name from `conversationName`
  */
@@ -56,7 +56,7 @@ export function openingIn(name: string): string | undefined {
 }
 
 /**
- * The name of the user whose conversation it is; undefined when it is nobody's.
+ * The name of the conversation's user; undefined without a user.
  *
  * @param name from `conversationName`
  */
@@ -70,7 +70,7 @@ export function conversationMemory<Material>(env: Env, name: string): Conversati
   return stubOf(env.CONVERSATION_MEMORY, name) as unknown as ConversationMemoryStub<Material>;
 }
 
-/** @param id a tenant's */
+/** @param id of the tenant */
 export function tenantMemory(env: Env, id: string): TenantMemoryStub {
   return stubOf(env.TENANT_MEMORY, id) as unknown as TenantMemoryStub;
 }
@@ -81,11 +81,11 @@ export function userMemory(env: Env, name: string): UserMemoryStub {
 }
 
 /**
- * Calls an object, and once more when the platform says that this may help. An overloaded object is
- * left alone: a second call would make it worse
+ * Calls an object, and retries once if the platform says that this may help. An overloaded object
+ * is not called again, which would make it worse
  * (https://developers.cloudflare.com/durable-objects/best-practices/error-handling/).
  *
- * @param open gets the stub: one that has thrown may be broken, so the second call takes a new one
+ * @param open gets a stub. The retry takes a new one, since one that has thrown may be broken.
  */
 export async function callObject<Stub, Result>(
   open: () => Stub,
@@ -108,7 +108,7 @@ function stubOf(namespace: DurableObjectNamespace, name: string): DurableObjectS
   return namespace.get(namespace.idFromName(name));
 }
 
-/** A part of a name. A long one is named by its digest, which begins as no other part does. */
+/** A part of a name. A long one becomes its digest, with a prefix that no other part has. */
 function partOf(text: string): string {
   const encoded = encode(text);
   if (encoded.length <= LONGEST_PART) return encoded;
@@ -116,7 +116,7 @@ function partOf(text: string): string {
 }
 
 /**
- * As a URL component. JSON may hold half of a surrogate pair, which `encodeURIComponent` refuses:
+ * Encodes a URL component. JSON may hold half a surrogate pair, which `encodeURIComponent` refuses;
  * it becomes `%uD83D`.
  */
 function encode(part: string): string {

@@ -1,24 +1,24 @@
 /**
- * Lineages: the conversations that one object holds where its session is the hash of an opening,
- * which all that open alike share. Each has its own health, its own bound on rows and pins, and its
- * own writer. An object whose session a caller has named has one lineage, the empty one.
+ * Lineages: the conversations in one object whose session is the hash of an opening, which all
+ * conversations with that opening share. Each has its own health, writer, and limits of rows and
+ * pins. An object with a session named by a caller has a single lineage, the empty one.
  *
- * Rows belong to the lineage of the newest row among the array's own boundaries. The row of the
- * opening itself belongs to everybody, so what is built upon it begins a lineage. A rolling
- * conversation is known by its last round too: its rows may not reach beyond the opening.
+ * Rows belong to the lineage of the newest row among the array's boundaries. The row of the opening
+ * itself is common to all, so a row built on it begins a lineage. Rolling conversations are also
+ * known by their last round, since their rows may not reach beyond the opening.
  */
 import type { Boundary } from '../../memory/conversation/passage.ts';
 import { type ClaimRequest, HEALTHY, type Health, type Round } from './memories.ts';
 import type { ConversationState } from './state.ts';
 import type { MemoryTables } from './tables.ts';
 
-/** Beyond so many, the one that was used least lately goes, with its rows and its pins. */
+/** With more, the least recently used lineage is deleted with its rows and pins. */
 const KEPT_LINEAGES = 1_000;
 
-/** How often a lineage that is in use says so, in milliseconds. */
+/** How often the use of a lineage is noted, in milliseconds. */
 const TELLING_MS = 60 * 60_000;
 
-/** The only lineage of an object whose session a caller has named. */
+/** The only lineage of an object with a session named by a caller. */
 const NAMED = '';
 
 export class Lineages {
@@ -26,27 +26,27 @@ export class Lineages {
   private readonly state: ConversationState;
   private readonly opening: string | undefined;
 
-  /** @param opening the hash that names the session; undefined where a caller has named it */
+  /** @param opening the hash that names the session; undefined if a caller named it */
   constructor(tables: MemoryTables, state: ConversationState, opening: string | undefined) {
     this.tables = tables;
     this.state = state;
     this.opening = opening;
   }
 
-  /** The lineage of an array; null when nothing is stored of it. */
+  /** The lineage of an array; null if nothing is stored of it. */
   find(boundaries: readonly Boundary[], round: Round | undefined): string | null {
     if (this.opening === undefined) return NAMED;
     if (!this.tables.exists()) return null;
     return this.byRows(boundaries, this.opening) ?? this.byRound(round);
   }
 
-  /** The lineage of a claim, which may begin one. */
+  /** The lineage of a claim, which may begin a new one. */
   of({ bases, boundary, round }: Pick<ClaimRequest, 'bases' | 'boundary' | 'round'>): string {
     return this.find([...bases, boundary], round) ?? ownHash(round) ?? boundary.prefixHash;
   }
 
   /**
-   * Notes that a lineage is in use, by a round if there is one. To be called when there are tables.
+   * Notes that a lineage is in use, by a round if there is one. There must be tables.
    *
    * @param now in milliseconds
    */
@@ -115,7 +115,7 @@ export class Lineages {
     return found?.lineage ?? null;
   }
 
-  /** What is being written stays. */
+  /** Lineages with an active writer stay. */
   private prune(now: number): void {
     const gone = this.tables.sql
       .exec<{ lineage: string }>(
@@ -134,8 +134,8 @@ export class Lineages {
 }
 
 /**
- * The hash of a round by which its conversation is known; undefined for the first one, whose
- * question may be anybody's.
+ * The hash of a round that identifies its conversation; undefined for the first round, whose
+ * question may be common.
  */
 function ownHash(round: Round | undefined): string | undefined {
   return round && round.previous !== null ? round.hash : undefined;

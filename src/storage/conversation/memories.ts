@@ -1,22 +1,19 @@
 /**
- * The version chain of summaries as plain data: what is stored, what is asked and answered, and the
- * two decisions that need no table, who holds a row and how healthy a conversation is.
+ * The version chain of summaries as plain data, and two decisions that need no table: whether a row
+ * has an active writer, and how healthy a conversation is.
  */
 import type { Boundary } from '../../memory/conversation/passage.ts';
 
-/**
- * Rows that code made, not a model, name this as their model. They are served, and never built
- * upon.
- */
+/** The `model` of rows made by code. They are served, but never built on. */
 export const DIGEST_MODEL = 'digest';
 
 /**
- * A row that has been processing for so long is stuck, whatever its lease says, in milliseconds
+ * After this time a processing row counts as stuck, whatever its lease, in milliseconds
  * (docs/design.md#7-storage).
  */
 export const STUCK_MS = 300_000;
 
-/** A rest of nothing would not double. In milliseconds. */
+/** In milliseconds. A rest of 0 would not double. */
 const SHORTEST_REST_MS = 100;
 
 /** The longest rest between two attempts, in milliseconds. */
@@ -25,12 +22,12 @@ const LONGEST_REST_MS = 3_600_000;
 export type MemoryStatus = 'processing' | 'completed' | 'failed';
 
 /**
- * One version: a summary of the messages before a boundary, made, being made, or failed. Times in
- * milliseconds.
+ * One version: a completed, processing or failed summary of the messages before a boundary. Times
+ * are in milliseconds.
  */
 export interface Memory {
   readonly memory_id: number;
-  /** The version that it was built upon. */
+  /** The version that it builds on. */
   readonly base_memory_id: number | null;
   readonly prefix_hash: string;
   readonly strategy_hash: string;
@@ -40,8 +37,8 @@ export interface Memory {
   readonly base_end_seq: number | null;
   readonly window_size: number | null;
   /**
-   * How many messages of the array stand before the boundary; in answers to `claim` and `find`, of
-   * the asking array.
+   * The number of messages before the boundary; in answers to `claim` and `find`, in the asking
+   * array.
    */
   readonly covers_end: number;
   readonly status: MemoryStatus;
@@ -50,15 +47,15 @@ export interface Memory {
   readonly ref: string | null;
   readonly tokens: number | null;
   readonly model: string | null;
-  /** 1 from the claim on, one more with each retry and with each claim that takes over. */
+  /** 1 for the first claim, plus one for each retry and each claim that takes over. */
   readonly attempts: number;
   /** A code, never content. */
   readonly error: string | null;
   readonly created_at: number;
   readonly generation_time_ms: number | null;
   /**
-   * Where the transcript starts: the hash of what stands before it (empty: nothing), and the ref
-   * that it names for that.
+   * Where the transcript starts: the hash of the messages before it (empty: none), and the ref that
+   * it names for those.
    */
   readonly transcript_from: string;
   readonly transcript_earlier: string | null;
@@ -67,40 +64,39 @@ export interface Memory {
 /** A transcript's ref, and where it starts. */
 export type Transcript = Pick<Memory, 'ref' | 'transcript_from' | 'transcript_earlier'>;
 
-/** One round of a conversation. All its requests are to see the same memory. */
+/** One round of a conversation. All its requests must see the same memory. */
 export interface Round {
   readonly hash: string;
-  /** The round before; null in the first one. */
+  /** The hash of the round before; null for the first one. */
   readonly previous: string | null;
 }
 
 export interface ClaimRequest {
-  /** The label for logs. */
+  /** The conversation's label for logs. */
   readonly conversation: string;
   readonly strategyHash: string;
-  /** Of the summary that is wanted. */
+  /** The boundary of the wanted summary. */
   readonly boundary: Boundary;
-  /** Earlier boundaries at which a summary may be taken up, in any order; none: start over. */
+  /** Earlier boundaries whose summaries may be the base, in any order; empty: start over. */
   readonly bases: readonly Boundary[];
   readonly startSequence: number;
   readonly windowSize: number | null;
   readonly leaseMs: number;
-  /** How long a degraded conversation rests at first. */
+  /** How long a degraded conversation first rests. */
   readonly retryIntervalMs: number;
   /**
-   * `boundary`: only a summary of the same boundary in the making keeps this one waiting.
+   * Which unfinished summaries block this claim. `boundary`: those of the same boundary.
    * `conversation`: any of the same strategy.
    */
   readonly exclusive: 'boundary' | 'conversation';
   /**
-   * The message with which the material begins: where no base reaches up to there, nothing is
-   * claimed.
+   * Index of the first message in the material. Without a base that reaches it, nothing is claimed.
    */
   readonly from: number;
   /**
-   * The round that asks, when it has asked `find` before. `find` pins nothing while there are no
-   * rows, so the claim pins such a round to no memory; or its later requests would see the one that
-   * is now being made.
+   * The round that asks, if it has called `find` before. `find` pins nothing while there are no
+   * rows, so the claim pins the round to no memory. Otherwise its later requests would see the one
+   * that is being made now.
    */
   readonly round?: Round;
 }
@@ -116,14 +112,14 @@ export interface Claimed {
 export type Claim =
   | { readonly state: 'ready'; readonly memory: Memory }
   | Claimed
-  /** Another one is the writer, of the row with this id. */
+  /** Another caller is the writer of this row. */
   | { readonly state: 'busy'; readonly memoryId: number; readonly base: Memory | null }
-  /** There is no base that reaches far enough: it was deleted meanwhile. */
+  /** No base reaches far enough: it was deleted meanwhile. */
   | { readonly state: 'gone' }
   /** Degraded: no attempt before `retryAt`. */
   | { readonly state: 'resting'; readonly base: Memory | null; readonly retryAt: number };
 
-/** What was made for a row. */
+/** The summary for a row. */
 export interface Written extends Transcript {
   /** At most 1 MB in UTF-8. */
   readonly text: string;
@@ -133,42 +129,42 @@ export interface Written extends Transcript {
   readonly ms: number;
 }
 
-/** A part of a long prefix, read on the way to the claimed boundary. */
+/** A part of a long prefix, before the claimed boundary. */
 export interface Chunk extends Written {
   readonly boundary: Boundary;
 }
 
 export interface Failure {
-  /** A code of lower-case letters, digits and underscores; anything else is kept as `unknown`. */
+  /** Lower-case letters, digits and underscores; anything else is stored as `unknown`. */
   readonly error: string;
-  /** Takes the place of the summary that could not be made. */
+  /** Used in place of the summary. */
   readonly digest?: Omit<Written, 'model'>;
 }
 
 export interface FindRequest {
   readonly strategyHash: string;
-  /** The boundaries of which any may serve, in any order. */
+  /** The boundaries that may serve, in any order. */
   readonly boundaries: readonly Boundary[];
-  /** With it, the first answer holds for the whole round. */
+  /** Makes the first answer hold for the whole round. */
   readonly round?: Round;
 }
 
 export interface Found {
-  /** The longest that is ready, digests included. */
+  /** The longest version that is ready, digests included. */
   readonly memory: Memory | null;
-  /** Whether this round uses another memory than the round before. */
+  /** Whether this round uses another memory than the previous one. */
   readonly moved: boolean;
   readonly health: HealthState;
   /**
-   * The hashes up to which the digests of this round and of the one before reach; empty: none;
+   * The hashes up to which the digests of this and the previous round reach. Empty: no digest;
    * null: not decided.
    */
   readonly digest: { readonly here: string | null; readonly before: string | null };
-  /** Whether anything is ready for this strategy, of whatever boundary. */
+  /** Whether anything is ready for this strategy, at any boundary. */
   readonly known: boolean;
 }
 
-/** JSON values; null is absent. */
+/** JSON values; null means absent. */
 export interface Settings {
   readonly memory_strategy: unknown;
   readonly memory_injection: unknown;
@@ -184,7 +180,7 @@ export interface Overview {
   /** Newest first. */
   readonly memories: readonly Memory[];
   readonly stats: {
-    /** Whole milliseconds; null when nothing was measured. */
+    /** Whole milliseconds; null if nothing was measured. */
     readonly avg_ms: number | null;
     readonly max_ms: number | null;
     readonly total_summaries: number;
@@ -194,7 +190,7 @@ export interface Overview {
 
 export type HealthState = 'healthy' | 'retry' | 'degraded' | 'recovering';
 
-/** How the making of summaries has gone lately in one conversation. */
+/** How summarising has gone lately in one conversation. */
 export interface Health {
   readonly state: HealthState;
   /** Failures since the last success. */
@@ -220,19 +216,19 @@ export function isResting({ state, retryAt }: Health, now: number): boolean {
   return state === 'degraded' && now < retryAt;
 }
 
-/** Whether the writer of a processing row still has its time. */
+/** Whether the writer of a processing row still has time. */
 export function isHeld(row: { lease_until: number; created_at: number }, now: number): boolean {
   return now < row.lease_until && now - row.created_at < STUCK_MS;
 }
 
 /**
- * SQLite rows and strings end at 2 MB
- * (https://developers.cloudflare.com/durable-objects/platform/limits/), which a local workerd does
- * not enforce.
+ * SQLite limits rows and strings to 2 MB
+ * (https://developers.cloudflare.com/durable-objects/platform/limits/). A local workerd does not
+ * enforce it.
  */
 const LONGEST_TEXT_BYTES = 1_000_000;
 
-/** @throws RangeError when a text is too long to be stored */
+/** @throws RangeError if a text is too long to be stored */
 export function assertFits(text: string): void {
   const bytes = new TextEncoder().encode(text).length;
   if (bytes > LONGEST_TEXT_BYTES) throw new RangeError(`a text of ${bytes} bytes is too long to be stored`);

@@ -1,6 +1,6 @@
 /**
  * The Durable Object of one conversation (docs/design.md#7-storage). The chain decides; this class
- * gives it a clock, a log and waiters, and does the background work under its own `waitUntil`.
+ * adds a clock, a log and waiting callers, and runs background work under its own `waitUntil`.
  */
 
 import { DurableObject } from 'cloudflare:workers';
@@ -35,21 +35,21 @@ import type {
 } from './memories.ts';
 import type { ConversationApi, Left } from './remote.ts';
 
-/** Costs are asked for within seconds. */
+/** Costs are read within seconds. */
 const REMEMBERED_COSTS = { bytes: 32 * 1024, sizeOf: () => 64 };
 
-/** How often a conversation that is in use says so to its tenant's object. In milliseconds. */
+/** How often a conversation in use reports to its tenant's object, in milliseconds. */
 const TELLING_MS = 60 * 60_000;
 
 /**
- * @param Material what a summary is made from. It holds the caller's key: it stays in memory, and
- *   is neither stored nor logged
+ * @param Material the input of a summary. It holds the caller's key, so it stays in memory and is
+ *   neither stored nor logged
  */
 export abstract class ConversationMemoryObject<Material>
   extends DurableObject<Env>
   implements ConversationApi<Material>
 {
-  // Fields, which a remote caller can't reach and a test can replace.
+  // Fields, since remote callers can't reach them and tests can replace them.
   protected now: () => number = Date.now;
   protected newLease: () => string = () => crypto.randomUUID();
   protected log: Log = createObjectLog(this.env);
@@ -72,12 +72,10 @@ export abstract class ConversationMemoryObject<Material>
     this.ctx.storage.transactionSync(work),
   );
 
-  /**
-   * Makes the summary of a claim in the background, and ends the claim with `complete` or `fail`.
-   */
+  /** Makes a claimed summary in the background, and ends the claim with `complete` or `fail`. */
   protected abstract write(material: Material, claim: Claimed, request: ClaimRequest): Promise<void>;
 
-  // What each method does stands in `ConversationApi`.
+  // The methods are documented in `ConversationApi`.
 
   claim(request: ClaimRequest): Promise<Claim> {
     return this.writing(() => this.chain.claim(request));
@@ -151,7 +149,7 @@ export abstract class ConversationMemoryObject<Material>
   }
 
   takeOver(claim: Claimed, request: ClaimRequest, material: Material): void {
-    // A call whose answer was lost is made again.
+    // A call is repeated if its answer was lost.
     if (this.taken.has(claim.lease)) return;
     this.taken.add(claim.lease);
     this.ctx.waitUntil(this.writeOrFail(material, claim, request));
@@ -168,7 +166,7 @@ export abstract class ConversationMemoryObject<Material>
 
   async leave(unusedSince?: number): Promise<Left> {
     if (!this.chain.exists()) return { of: 'nothing', existed: false, packs: [] };
-    const usedAt = this.chain.state.toldAt();
+    const usedAt = this.chain.state.reportedAt();
     if (unusedSince !== undefined && usedAt >= unusedSince) return { of: 'all', usedAt };
     const settings = unusedSince !== undefined && this.chain.hasSettings();
     const packs = this.archive.leave();
@@ -232,21 +230,21 @@ export abstract class ConversationMemoryObject<Material>
   }
 
   /**
-   * Does what may write, and before anything is written tells the tenant's object of this
-   * conversation: it could not be found otherwise.
+   * Runs work that may write. Before the first write it reports the conversation to the tenant's
+   * object, which could not find it otherwise.
    */
   private async writing<Result>(work: () => Result): Promise<Result> {
-    if (this.chain.state.toldAt() === 0) await this.tell();
+    if (this.chain.state.reportedAt() === 0) await this.tell();
     const result = work();
-    // A first write is reported twice: a deletion may have come in between.
+    // The first write is reported twice, since a deletion may have come in between.
     this.reading();
     return result;
   }
 
-  /** Says now and then that the conversation is in use. */
+  /** Reports now and then that the conversation is in use. */
   private reading(): void {
-    if (!this.chain.exists() || this.now() - this.chain.state.toldAt() < TELLING_MS) return;
-    this.chain.state.saveTold(this.now());
+    if (!this.chain.exists() || this.now() - this.chain.state.reportedAt() < TELLING_MS) return;
+    this.chain.state.saveReportedAt(this.now());
     const failed = (error: unknown) => logCaught(this.log, 'warn', 'a use could not be noted', error);
     this.ctx.waitUntil(this.tell().catch(failed));
   }
@@ -263,7 +261,7 @@ export abstract class ConversationMemoryObject<Material>
     this.archive.forgetTables();
   }
 
-  /** A claim that nobody ends would keep others waiting until its lease is over. */
+  /** A claim that is never ended would block others until its lease expires. */
   private async writeOrFail(material: Material, claim: Claimed, request: ClaimRequest): Promise<void> {
     try {
       await this.write(material, claim, request);
@@ -275,7 +273,7 @@ export abstract class ConversationMemoryObject<Material>
   }
 }
 
-/** The callers that wait for a row. In memory only: a waiting call keeps its object alive. */
+/** Callers that wait for a row. In memory only: a waiting call keeps its object alive. */
 class Waiters {
   private readonly byRow = new Map<number, Set<() => void>>();
 

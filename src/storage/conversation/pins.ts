@@ -1,7 +1,6 @@
 /**
- * Which memory, and which digest, each round of a conversation uses, so that all its requests see
- * the same. Nothing is pinned while there are no rows. Each lineage has its own bound (see
- * `lineages.ts`).
+ * The memory and the digest that each round uses, so that all its requests see the same. Nothing is
+ * pinned while there are no rows. Each lineage has its own limit (see `lineages.ts`).
  */
 import type { FindRequest, Memory } from './memories.ts';
 import type { MemoryRows } from './rows.ts';
@@ -19,8 +18,8 @@ export class Pins {
   }
 
   /**
-   * The version that a round uses; the first to ask decides. A pin whose row has gone, or is of
-   * other messages, is decided anew.
+   * The version that a round uses; the first request decides. A pin is decided again if its row is
+   * gone or covers other messages.
    *
    * @param lineage null: nothing is stored of this conversation, and nothing is pinned
    */
@@ -46,9 +45,7 @@ export class Pins {
       .toArray()[0]?.memory_id;
   }
 
-  /**
-   * The hash up to which a round's digest reaches; empty: it has none; null: that is not decided.
-   */
+  /** The hash up to which a round's digest reaches. Empty: no digest; null: not decided. */
   digestOf(round: string, strategyHash: string): string | null {
     if (!this.tables.exists()) return null;
     const [pin] = this.tables.sql
@@ -61,7 +58,7 @@ export class Pins {
     return pin?.digest_hash ?? null;
   }
 
-  /** Decides it, unless it is decided. */
+  /** Sets that hash, unless it is set. */
   pinDigest(round: string, strategyHash: string, hash: string): void {
     if (!this.tables.exists()) return;
     this.tables.sql.exec(

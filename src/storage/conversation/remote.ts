@@ -1,4 +1,4 @@
-/** What other isolates can call on the object of a conversation. */
+/** Methods of a conversation's object that other isolates can call. */
 import type { TokenUsage } from '../../memory/plan/report.ts';
 import type {
   ArchiveHit,
@@ -23,15 +23,13 @@ import type {
   Written,
 } from './memories.ts';
 
-/**
- * What is left of a conversation: nothing, now or before; its settings; or all, since it is in use.
- */
+/** What remains of a conversation: nothing, its settings, or everything because it is in use. */
 export type Left =
   | {
       readonly of: 'nothing' | 'settings';
       /** Whether there was anything. */
       readonly existed: boolean;
-      /** The names of packs that are to be deleted from R2. */
+      /** Names of packs to delete from R2. */
       readonly packs: readonly string[];
     }
   | {
@@ -40,25 +38,23 @@ export type Left =
       readonly usedAt: number;
     };
 
-/**
- * The chain of summaries, as its writer uses it. See `MemoryChain` for what these do and throw.
- */
+/** The part of `MemoryChain` that a summary's writer uses. See there. */
 export interface SummaryChain {
   retrying(memoryId: number, lease: string, error: string): boolean;
   renew(memoryId: number, lease: string): boolean;
   advance(memoryId: number, lease: string, chunk: Chunk): Memory | null;
   complete(memoryId: number, lease: string, written: Written): Memory | null;
   fail(memoryId: number, lease: string, failure: Failure): Memory | null;
-  /** Remembers the cost of a summary, for the request that waits for it. */
+  /** Remembers a summary's cost for the request that waits for it. */
   spend(memoryId: number, usage: TokenUsage): void;
 }
 
 /**
- * @param Material what a summary is made from. It holds the caller's key: it stays in memory, and
- *   is neither stored nor logged
+ * @param Material the input of a summary. It holds the caller's key, so it stays in memory and is
+ *   neither stored nor logged
  */
 export interface ConversationApi<Material> extends SummaryChain {
-  /** See `MemoryChain` and `ConversationState` for what these do and throw. */
+  /** See `MemoryChain` and `ConversationState`. */
   claim(request: ClaimRequest): Promise<Claim>;
   keepDigest(
     request: ClaimRequest,
@@ -73,53 +69,50 @@ export interface ConversationApi<Material> extends SummaryChain {
   injection(): string | null;
   freezeInjection(text: string): Promise<string>;
 
-  /** Claims, and when that succeeds makes the summary in the background. Returns at once. */
+  /** Claims, and on success makes the summary in the background. Returns at once. */
   roll(request: ClaimRequest, material: Material): Promise<Claim['state']>;
   /**
-   * Writes in the background what the caller has claimed: it may take longer than the caller lives.
+   * Makes a claimed summary in the background, since it may take longer than the caller lives.
    * Returns at once.
    */
   takeOver(claim: Claimed, request: ClaimRequest, material: Material): void;
-  /** Takes a claim back, and leaves nothing where there is nothing else. */
+  /** Undoes a claim. Deletes everything if nothing else is stored. */
   abandon(memoryId: number, lease: string): Promise<void>;
   /**
    * Resolves when a row is no longer processing, or after `ms` milliseconds. Never throws.
    *
-   * @returns what was spent on it in the background, as long as the object remembers
+   * @returns the cost of its background work, while the object remembers it
    */
   settled(memoryId: number, ms: number): Promise<TokenUsage | null>;
 
   /**
-   * Deletes everything but the names of the packs. The caller deletes these from R2, then calls
-   * `forgetPacks`. A failed call in between can be repeated. Active writers lose their leases.
+   * Deletes everything but the names of the packs. The caller deletes those from R2, then calls
+   * `forgetPacks`. If a call in between fails, it can be repeated. Active writers lose their
+   * leases.
    *
-   * @param unusedSince where given, only a conversation that was not used since then is deleted,
-   *   and its settings stay; in milliseconds
+   * @param unusedSince if given, the conversation is only deleted if it was not used since, and its
+   *   settings stay; in milliseconds
    */
   leave(unusedSince?: number): Promise<Left>;
   /**
-   * To be called when the packs of `leave` are gone. Leaves nothing where there is nothing else.
+   * Call this when the packs of `leave` are deleted. Deletes everything if nothing else is stored.
    */
   forgetPacks(packs: readonly string[]): Promise<void>;
-  /** Deletes everything, but no packs from R2. Active writers lose their leases. */
+  /** Deletes everything except packs in R2. Active writers lose their leases. */
   clear(): Promise<void>;
 
-  /** See `ArchiveRows` for what these do. */
+  /** See `ArchiveRows`. */
   unarchived(keys: readonly string[]): readonly Lacking[];
   notePacks(after: string | null, packs: readonly string[]): Promise<NotedPacks | null>;
   addToArchive(generation: string, rows: readonly ArchiveRow[]): boolean;
-  /** A page of the archive; null when nothing is kept of the conversation. */
+  /** A page of the archive; null if nothing is stored of the conversation. */
   archived(after: number, limits: PageLimits): ArchivePage<number> | null;
-  /**
-   * A page of what a search of the archive finds; null when nothing is kept of the conversation.
-   */
+  /** A page of search results; null if nothing is stored of the conversation. */
   searchArchive(
     match: string,
     place: SearchPlace | null,
     limits: PageLimits,
   ): ArchivePage<SearchPlace> | null;
-  /**
-   * The best of what a search of the archive finds; null when nothing is kept of the conversation.
-   */
+  /** The best search results; null if nothing is stored of the conversation. */
   archiveHits(match: string, limit: number, keys: readonly string[] | null): readonly ArchiveHit[] | null;
 }

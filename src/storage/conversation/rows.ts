@@ -1,7 +1,7 @@
 /**
- * What can be read of the versions of one conversation. Rows match by the hash of the messages
- * before their boundary, so forks share an object and never see each other. While there are no
- * tables, a search finds nothing.
+ * Reads of one conversation's versions. Rows match by the hash of the messages before their
+ * boundary, so forks can share an object without seeing each other. Without tables nothing is
+ * found.
  */
 import type { Boundary } from '../../memory/conversation/passage.ts';
 import {
@@ -17,8 +17,8 @@ import type { MemoryTables } from './tables.ts';
 const LISTED_MEMORIES = 100;
 
 /**
- * As many as a conversation can have messages (docs/design.md#9-tokens-and-bytes): their hashes
- * stay under the 2 MB that a bound string may have.
+ * The maximum of messages in a conversation (docs/design.md#9-tokens-and-bytes). Their hashes stay
+ * below the 2 MB limit of a bound string.
  */
 const MOST_CANDIDATES = 20_000;
 
@@ -27,15 +27,15 @@ const COLUMNS = `m.memory_id, m.base_memory_id, m.prefix_hash, m.strategy_hash, 
   m.created_at, m.generation_time_ms, m.transcript_from, m.transcript_earlier`;
 
 /**
- * Of several for one boundary the first to be completed stands, a digest before a summary of the
- * same millisecond.
+ * Of several versions of a boundary the first completed counts; in the same millisecond, a digest
+ * before a summary.
  */
 const FIRST = `m.completed_at, m.model <> '${DIGEST_MODEL}', m.memory_id`;
 
-/** `Memory` as a type of its own, since an interface is no row. */
+/** `Memory` as a type alias, since an interface is not assignable to a row. */
 type Row = Pick<Memory, keyof Memory>;
 
-/** What only the chain itself may know of a row. */
+/** Columns that only the chain uses. */
 type Ticket = {
   memory_id: number;
   status: MemoryStatus;
@@ -48,7 +48,7 @@ type Ticket = {
 export interface LongestOptions {
   /** No digests. */
   readonly buildable?: boolean;
-  /** This row or none; null: any. */
+  /** Only this row; null: any. */
   readonly only?: number | null;
 }
 
@@ -59,7 +59,7 @@ export class MemoryRows {
     this.tables = tables;
   }
 
-  /** @throws when there is none */
+  /** @throws if there is none */
   row(memoryId: number): Memory {
     return this.tables.sql
       .exec<Row>(`SELECT ${COLUMNS} FROM memories m WHERE m.memory_id = ?`, memoryId)
@@ -67,9 +67,9 @@ export class MemoryRows {
   }
 
   /**
-   * How long a degraded conversation rests at first, in milliseconds.
+   * How long a degraded conversation first rests, in milliseconds.
    *
-   * @throws when there is no such row
+   * @throws if there is no such row
    */
   retryIntervalMs(memoryId: number): number {
     const { retry_interval_ms } = this.tables.sql
@@ -82,9 +82,8 @@ export class MemoryRows {
   }
 
   /**
-   * The completed version of the longest of these boundaries; of several for one boundary, the
-   * first. All hashes go in one query, as one parameter; the index is named, since the other one
-   * would cost hashes × rows.
+   * The completed version of the longest boundary; of several, the first. All hashes are one
+   * parameter of one query. The index is named, since the other one would cost hashes × rows.
    */
   longest(
     strategyHash: string,
@@ -108,13 +107,13 @@ export class MemoryRows {
       .toArray();
     if (!found) return null;
     const { candidate, ...memory } = found;
-    // The hash leaves the preamble out: another preamble, another count of messages.
+    // The hash leaves out the preamble, so the asking array may have another count of messages.
     return { ...memory, covers_end: candidates[candidate]?.end ?? memory.covers_end };
   }
 
   /**
-   * The completed version of a claim's boundary. The lease is asked for as well as the id: after
-   * `clear`, ids begin anew, and a late writer must not be given the summary of other messages.
+   * The completed version of a claim's boundary. The lease must match too: ids start over after
+   * `clear`, and a late writer must not get a summary of other messages.
    */
   instead(memoryId: number, lease: string): Memory | null {
     if (!this.tables.exists()) return null;
@@ -130,14 +129,14 @@ export class MemoryRows {
     return found ?? null;
   }
 
-  /** The lineage of a row. @throws when there is no such row */
+  /** The lineage of a row. @throws if there is no such row */
   lineageOf(memoryId: number): string {
     return this.tables.sql
       .exec<{ lineage: string }>('SELECT lineage FROM memories WHERE memory_id = ?', memoryId)
       .one().lineage;
   }
 
-  /** The processing rows that keep a claim waiting while they are held. */
+  /** The processing rows that block a claim while they have an active writer. */
   inTheMaking({ strategyHash, boundary, exclusive }: ClaimRequest, lineage: string): Ticket[] {
     if (!this.tables.exists()) return [];
     return this.tables.sql
@@ -154,8 +153,8 @@ export class MemoryRows {
   }
 
   /**
-   * Whether this lease is the one under which the row is being written. Until someone takes over, a
-   * late writer holds it too.
+   * Whether a row is being written under this lease. A late writer keeps it until another takes
+   * over.
    */
   holds(memoryId: number, lease: string): boolean {
     return this.has("memory_id = ? AND lease = ? AND status = 'processing'", memoryId, lease);
@@ -165,18 +164,18 @@ export class MemoryRows {
     return this.has("memory_id = ? AND status = 'processing'", memoryId);
   }
 
-  /** Whether there is any row, of whatever status. */
+  /** Whether there is any row, of any status. */
   any(): boolean {
     return this.has('1');
   }
 
-  /** Whether anything is completed for a strategy in a lineage, of whatever boundary. */
+  /** Whether anything is completed for a strategy in a lineage, at any boundary. */
   anyCompleted(strategyHash: string, lineage: string): boolean {
     return this.has("strategy_hash = ? AND status = 'completed' AND lineage = ?", strategyHash, lineage);
   }
 
   /**
-   * The newest versions and what can be counted of all. To be asked only when there are tables.
+   * The newest versions and their statistics. There must be tables.
    *
    * @param now in milliseconds
    */
@@ -184,7 +183,7 @@ export class MemoryRows {
     const { sql } = this.tables;
     const newest = sql
       .exec<{ memory_text: string }>(
-        // A claimed row is older than the chunks it was built upon, and may be done in the same
+        // A claimed row is older than the chunks it builds on, and may be completed in the same
         // millisecond.
         `SELECT memory_text FROM memories WHERE status = 'completed'
          ORDER BY completed_at DESC, covers_end DESC, memory_id DESC LIMIT 1`,

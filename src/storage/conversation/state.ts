@@ -1,6 +1,6 @@
 /**
- * What one conversation keeps beside its versions, one value each: its health, its settings and its
- * frozen injection.
+ * The values that a conversation keeps beside its versions: health, settings and the frozen
+ * injection.
  */
 import { assertFits, HEALTHY, type Health, type Settings } from './memories.ts';
 import type { MemoryTables } from './tables.ts';
@@ -28,7 +28,7 @@ export class ConversationState {
     };
   }
 
-  /** Replaces both. @throws RangeError when one is too long */
+  /** Replaces both. @throws RangeError if one is too long */
   configure({ memory_strategy, memory_injection }: Settings): void {
     const values = [memory_strategy, memory_injection].map((value) => JSON.stringify(value ?? null));
     for (const value of values) assertFits(value);
@@ -37,25 +37,25 @@ export class ConversationState {
     this.tables.set('memory_injection', values[1] ?? 'null');
   }
 
-  /** What was frozen; the empty text is one. null: nothing yet. */
+  /** The frozen text, which may be empty; null: none yet. */
   injection(): string | null {
     return this.tables.get('frozen_injection');
   }
 
   /** When this conversation was last reported to the tenant's object, in milliseconds; 0: never. */
-  toldAt(): number {
+  reportedAt(): number {
     return Number(this.tables.get('told_at') ?? 0);
   }
 
-  saveTold(at: number): void {
+  saveReportedAt(at: number): void {
     this.tables.set('told_at', String(at));
   }
 
   /**
-   * The first text stays, so that its bytes never change.
+   * Freezes the first text, so that its bytes never change.
    *
-   * @returns the one that stays
-   * @throws RangeError when it is too long
+   * @returns the frozen text
+   * @throws RangeError if it is too long
    */
   freezeInjection(text: string): string {
     const frozen = this.injection();

@@ -1,6 +1,6 @@
 /**
- * The tables of one conversation, in the SQLite of its Durable Object. They are made by the first
- * write: a look at an unknown conversation leaves nothing. See `storage-schema.md`.
+ * The tables of one conversation, in the SQLite of its Durable Object. The first write makes them,
+ * so that reading an unknown conversation leaves no trace. See `storage-schema.md`.
  */
 
 const SCHEMA_VERSION = '2';
@@ -49,7 +49,7 @@ const SCHEMA = `
   );
 `;
 
-/** What came with lineages. */
+/** Tables and indices of version 2. */
 const LINEAGES = `
   CREATE INDEX IF NOT EXISTS memories_by_lineage ON memories (lineage);
   CREATE INDEX IF NOT EXISTS pins_by_lineage ON pins (lineage);
@@ -63,7 +63,7 @@ const LINEAGES = `
   CREATE INDEX IF NOT EXISTS lineages_by_use ON lineages (used_at);
 `;
 
-/** The columns that tables of version 1 lack. */
+/** Columns that version 1 lacks. */
 const FROM_VERSION_1 = `
   ALTER TABLE memories ADD COLUMN lineage TEXT NOT NULL DEFAULT '';
   ALTER TABLE pins ADD COLUMN lineage TEXT NOT NULL DEFAULT '';
@@ -77,9 +77,7 @@ type StateKey =
   | 'frozen_injection'
   | 'told_at';
 
-/**
- * Who reads asks `exists` first, who writes calls `make` first. `get` and `set` do so themselves.
- */
+/** Readers must call `exists` first and writers `make`. `get` and `set` do that themselves. */
 export class MemoryTables {
   readonly sql: SqlStorage;
   private known: boolean | undefined;
@@ -88,7 +86,7 @@ export class MemoryTables {
     this.sql = sql;
   }
 
-  /** Older tables are brought up to date by the first look. */
+  /** Migrates older tables on the first call. */
   exists(): boolean {
     if (this.known !== undefined) return this.known;
     this.known = this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'memories'").toArray().length > 0;
@@ -106,7 +104,7 @@ export class MemoryTables {
     this.set('schema_version', SCHEMA_VERSION);
   }
 
-  /** Deletes all rows. @param settings whether those stay that a caller has set */
+  /** Deletes all rows. @param settings whether to keep the caller's settings */
   strip(settings: boolean): void {
     for (const table of ['memories', 'pins', 'lineages']) this.sql.exec(`DELETE FROM ${table}`);
     const kept = ['schema_version', ...(settings ? ['memory_strategy', 'memory_injection', 'told_at'] : [])];
@@ -116,19 +114,19 @@ export class MemoryTables {
     );
   }
 
-  /** To be called when the tables were deleted from outside. */
+  /** Call this after the tables were deleted elsewhere. */
   forget(): void {
     this.known = undefined;
   }
 
-  /** A value of the table `state`; null when there is none. */
+  /** A value of the table `state`; null if there is none. */
   get(key: StateKey): string | null {
     if (!this.exists()) return null;
     const [row] = this.sql.exec<{ value: string }>('SELECT value FROM state WHERE key = ?', key).toArray();
     return row?.value ?? null;
   }
 
-  /** Puts a value into the table `state`. */
+  /** Sets a value of the table `state`. */
   set(key: StateKey, value: string): void {
     this.make();
     this.sql.exec('INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)', key, value);

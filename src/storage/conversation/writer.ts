@@ -1,7 +1,6 @@
 /**
- * Every change of the versions of one conversation, and the lines of the log that tell of it. It
- * decides nothing: the chain has asked whether the lease is held and made the tables before it
- * calls.
+ * All changes to one conversation's versions, and their log lines. The chain decides; it has
+ * checked the lease and made the tables before it calls.
  */
 import type { LogFields } from '../../log.ts';
 import type { Boundary } from '../../memory/conversation/passage.ts';
@@ -15,7 +14,7 @@ import {
   type Written,
 } from './memories.ts';
 
-/** What the writer needs from outside. */
+/** Services that the writer needs. */
 export interface WriterPorts {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -38,7 +37,7 @@ export class MemoryWriter {
     this.ports = ports;
   }
 
-  /** A new processing row. @returns its id */
+  /** Adds a processing row. @returns its id */
   open(request: ClaimRequest, lineage: string, base: Memory | null, lease: string, attempts: number): number {
     const memoryId = this.insert(lineage, {
       ...this.columnsOf(request),
@@ -71,7 +70,7 @@ export class MemoryWriter {
     );
   }
 
-  /** Takes a row back, as if it had never been claimed. */
+  /** Deletes a claimed row. */
   remove(memoryId: number): void {
     this.sql.exec('DELETE FROM memories WHERE memory_id = ?', memoryId);
     this.ports.ended(memoryId);
@@ -113,7 +112,7 @@ export class MemoryWriter {
     this.tell(memoryId, 'failed', { error: code });
   }
 
-  /** A completed row that nobody has claimed. @returns its id */
+  /** Adds a completed row without a claim. @returns its id */
   keepDigest(
     request: ClaimRequest,
     lineage: string,
@@ -131,10 +130,10 @@ export class MemoryWriter {
   }
 
   /**
-   * A completed row beside a claimed one, with its base and its window. It is not told of yet:
-   * first the claimed row is to follow.
+   * Adds a completed row beside a claimed one, with the same base and window. Does not log or wake
+   * anyone yet, since the claimed row must change first.
    *
-   * @param boundary null: the claimed one's own
+   * @param boundary null for that of the claimed row
    * @returns its id
    */
   branch(memoryId: number, boundary: Boundary | null, written: Written): number {
@@ -157,7 +156,7 @@ export class MemoryWriter {
     });
   }
 
-  /** Tells of a summary: what it spans, how long it took, and what its window has left behind. */
+  /** Logs a completed summary: its span, its time, and what its window has dropped. */
   tellCompleted(memoryId: number): void {
     const { conversation, start, end, ms, before } = this.sql
       .exec<{ conversation: string; start: number; end: number; ms: number; before: number | null }>(
@@ -173,7 +172,7 @@ export class MemoryWriter {
     this.tell(memoryId, 'completed');
   }
 
-  /** Tells of a row's new status. */
+  /** Logs a row's new status, and wakes its waiters. */
   tell(memoryId: number, status: MemoryStatus, fields?: LogFields): void {
     this.ports.log('debug', `Memory ${memoryId} status updated to ${status}`, fields);
     if (status !== 'processing') this.ports.ended(memoryId);
@@ -194,8 +193,8 @@ export class MemoryWriter {
   }
 
   /**
-   * Of a lineage, failed rows go first, then the oldest. What is being written stays, and what it
-   * is built upon. A row whose base is gone is none the worse: its text stands for all that is
+   * Prunes a lineage: failed rows first, then the oldest. Rows with an active writer stay, and so
+   * do their bases. A row without its base is still complete, since its text covers everything
    * before its boundary.
    */
   private prune(lineage: string): void {
@@ -215,7 +214,7 @@ export class MemoryWriter {
     );
   }
 
-  /** The last sequence number of a row; null when there is none. */
+  /** The last sequence number of a row; null without a row. */
   private endOf(memoryId: number | null): number | null {
     const [row] = this.sql
       .exec<{ end_sequence: number }>('SELECT end_sequence FROM memories WHERE memory_id = ?', memoryId)
@@ -258,7 +257,7 @@ function columnsOfBoundary({ prefixHash, end, sequence }: Boundary): Columns {
   return { prefix_hash: prefixHash, covers_end: end, end_sequence: sequence };
 }
 
-/** Only codes are stored: the text of an error may hold content. */
+/** Only codes are stored, since an error's text may hold content. */
 function codeOf(error: string): string {
   return /^[a-z0-9_]{1,64}$/.test(error) ? error : 'unknown';
 }

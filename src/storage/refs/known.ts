@@ -1,18 +1,18 @@
 /** What this isolate knows to be stored. */
 import { Lru, TenantLru } from '../../lib/lru.ts';
 
-/** How long an isolate trusts that what it saw written is still there, in milliseconds. */
+/** How long an isolate trusts what it saw written, in milliseconds. */
 const TRUST_MS = 5 * 60_000;
 
-/** About 20 000 refs, fewer where uses name long conversations. */
+/** About 20 000 refs; fewer if uses have long conversation names. */
 const REMEMBERED = { bytes: 4 * 1024 * 1024 };
 
-/** Tenants of which all was forgotten at once. */
+/** Tenants whose refs were all forgotten at once. */
 const REMEMBERED_TENANTS = { bytes: 256 * 1024 };
 
 /**
- * What this isolate knows to be stored, by tenant: refs, manifests, uses. What another isolate
- * deletes is noticed when its trust ends.
+ * What this isolate knows to be stored, by tenant: refs, manifests, uses. Deletions by other
+ * isolates are noticed when the trust expires.
  */
 export class KnownRefs {
   private readonly seen = new TenantLru<number>(REMEMBERED);
@@ -37,7 +37,7 @@ export class KnownRefs {
     this.seen.of(tenant).delete(ref);
   }
 
-  /** Forgets all of a tenant. */
+  /** Forgets everything of a tenant. */
   forget(tenant: string): void {
     this.forgotten.set(tenant, this.now());
   }

@@ -1,12 +1,12 @@
 /**
- * Refs in R2: removed contents, encrypted, under `{tenant}/{ref}`. See `storage-schema.md` for
- * every key.
+ * Refs in R2: encrypted contents that were removed, under `{tenant}/{ref}`. See `storage-schema.md`
+ * for every key.
  */
 import { type Metadata, type Opened, openEnvelope, sealEnvelope } from '../../tenant/envelope.ts';
 import type { Tenant } from '../../tenant/identity.ts';
 import { TenantBucket } from '../tenant/bucket.ts';
 
-/** A content to be kept. */
+/** A content to store. */
 export interface StoredContent {
   readonly ref: string;
   /** Read only when the content is written. */
@@ -16,7 +16,7 @@ export interface StoredContent {
 
 export interface ListedRef {
   readonly ref: string;
-  /** Length of the stored object in bytes, encryption and metadata included. */
+  /** Length of the stored object in bytes, with encryption and metadata. */
   readonly storedBytes: number;
   readonly created: Date;
 }
@@ -27,19 +27,19 @@ export interface Fetched extends Opened {
   readonly uploaded: number;
 }
 
-/** How the names of manifests and of refs begin. */
+/** Prefixes of the names of manifests and refs. */
 const MANIFEST = 'manifest_';
 const REF = 'ref_';
 
 export const isManifest = (name: string): boolean => name.startsWith(MANIFEST);
 export const isRef = (name: string): boolean => name.startsWith(REF);
 
-/** Deletes all that vouches for any ref. */
+/** Deletes all manifests. */
 export const deleteManifests = (bucket: TenantBucket): Promise<void> => bucket.deleteAll(MANIFEST);
 
 const encoder = new TextEncoder();
 
-/** One tenant's refs. Every method throws when R2 fails. */
+/** One tenant's refs. All methods throw if R2 fails. */
 export class RefStore {
   private readonly bucket: TenantBucket;
   private readonly tenant: Tenant;
@@ -50,26 +50,26 @@ export class RefStore {
   }
 
   /**
-   * Writes a content, unless it is there already. When this returns the ref can be fetched.
+   * Writes a content, unless it exists. When this returns, the ref can be fetched.
    *
-   * @returns whether it was there already
+   * @returns whether it existed
    */
   async put({ ref, metadata, text }: StoredContent): Promise<boolean> {
     const envelope = await sealEnvelope(this.tenant, ref, metadata(), encoder.encode(text()));
     return !(await this.bucket.create(ref, envelope));
   }
 
-  /** Whether a content is there. */
+  /** Whether a content exists. */
   async has(ref: string): Promise<boolean> {
     return (await this.bucket.look(ref)) !== undefined;
   }
 
-  /** When a content was uploaded, in milliseconds; undefined when it is not there. */
+  /** When a content was uploaded, in milliseconds; undefined if it does not exist. */
   async uploaded(ref: string): Promise<number | undefined> {
     return (await this.bucket.look(ref))?.uploaded;
   }
 
-  /** The content, and when it was uploaded; undefined when there is none under this ref. */
+  /** The content and its upload time; undefined if it does not exist. */
   async get(ref: string): Promise<Fetched | undefined> {
     const object = await this.bucket.get(ref);
     if (!object) return undefined;
@@ -82,10 +82,8 @@ export class RefStore {
   }
 
   /**
-   * Deletes contents.
-   *
-   * The tenant's manifests go first, since one of them may say that these refs are written, and
-   * again afterwards, since another request may have written one meanwhile.
+   * Deletes contents. Manifests that vouch for them are deleted before, and again afterwards, since
+   * another request may have written one meanwhile.
    */
   async delete(refs: readonly string[]): Promise<void> {
     if (refs.length === 0) return;
@@ -94,7 +92,7 @@ export class RefStore {
     await deleteManifests(this.bucket);
   }
 
-  /** Refs in the order of their keys. @param after the last ref of the page before */
+  /** Refs in key order. @param after the last ref of the page before */
   async list(limit: number, after: string | undefined): Promise<{ refs: ListedRef[]; more: boolean }> {
     const { objects, more } = await this.bucket.list(REF, limit, after);
     const refs = objects.map(({ name, size, uploaded }) => ({
@@ -105,19 +103,19 @@ export class RefStore {
     return { refs, more };
   }
 
-  /** The name of the object whose being there says that all of these refs are written. */
+  /** The name of the manifest for these refs. If it exists, all of them are written. */
   manifestOf(refs: readonly string[]): string {
     return `${MANIFEST}${this.tenant.seal(refs.join(' '))}`;
   }
 
-  /** @param oldest when the oldest of its refs was uploaded, in milliseconds */
+  /** @param oldest the earliest upload of its refs, in milliseconds */
   async putManifest(manifest: string, oldest: number): Promise<void> {
     await this.bucket.note(manifest, { oldest: String(oldest) });
   }
 
   /**
-   * When the oldest of a manifest's refs was uploaded, in milliseconds; undefined when there is no
-   * such manifest.
+   * The earliest upload of a manifest's refs, in milliseconds; undefined if there is no such
+   * manifest.
    */
   async oldestIn(manifest: string): Promise<number | undefined> {
     const looked = await this.bucket.look(manifest);

@@ -1,51 +1,51 @@
-/** Tells a tenant's object which refs a conversation refers to. */
+/** Reports to a tenant's object which refs a conversation refers to. */
 import { callObject, type TenantMemoryStub, tenantIn } from '../conversation/key.ts';
 import type { KnownRefs } from './known.ts';
 
-/** The uses of one conversation, in one request. */
+/** The uses of one conversation in one request. */
 export class RefUses {
   private readonly conversation: string;
   private readonly tenant: string;
   private readonly open: () => TenantMemoryStub;
-  private readonly told: KnownRefs;
-  /** Reports under way, by ref. */
-  private readonly telling = new Map<string, Promise<void>>();
+  private readonly reported: KnownRefs;
+  /** Pending reports, by ref. */
+  private readonly reporting = new Map<string, Promise<void>>();
 
   /**
    * @param conversation see `conversationName`
-   * @param told the uses that this isolate has reported, by tenant
+   * @param reported the uses that this isolate has reported, by tenant
    */
-  constructor(conversation: string, open: () => TenantMemoryStub, told: KnownRefs) {
+  constructor(conversation: string, open: () => TenantMemoryStub, reported: KnownRefs) {
     this.conversation = conversation;
     this.tenant = tenantIn(conversation);
     this.open = open;
-    this.told = told;
+    this.reported = reported;
   }
 
   /**
    * Resolves when the tenant's object has noted the refs.
    *
    * @param refs that the conversation refers to
-   * @param written refs that are being written: they are always reported
-   * @throws when the object fails
+   * @param written refs that are being written; these are always reported
+   * @throws if the object fails
    */
   async note(refs: readonly string[], written: ReadonlySet<string>): Promise<void> {
-    const untold = [...new Set(refs)].filter(
-      (ref) => written.has(ref) || !this.told.has(this.tenant, this.use(ref)),
+    const unreported = [...new Set(refs)].filter(
+      (ref) => written.has(ref) || !this.reported.has(this.tenant, this.use(ref)),
     );
-    const telling = this.tell(untold.filter((ref) => !this.telling.has(ref)));
-    await Promise.all([telling, ...untold.map((ref) => this.telling.get(ref))]);
+    const reporting = this.report(unreported.filter((ref) => !this.reporting.has(ref)));
+    await Promise.all([reporting, ...unreported.map((ref) => this.reporting.get(ref))]);
   }
 
-  private async tell(refs: readonly string[]): Promise<void> {
+  private async report(refs: readonly string[]): Promise<void> {
     if (refs.length === 0) return;
-    const telling = callObject(this.open, (stub) => stub.note(this.conversation, refs));
-    for (const ref of refs) this.telling.set(ref, telling);
+    const reporting = callObject(this.open, (stub) => stub.note(this.conversation, refs));
+    for (const ref of refs) this.reporting.set(ref, reporting);
     try {
-      await telling;
-      for (const ref of refs) this.told.add(this.tenant, this.use(ref));
+      await reporting;
+      for (const ref of refs) this.reported.add(this.tenant, this.use(ref));
     } finally {
-      for (const ref of refs) this.telling.delete(ref);
+      for (const ref of refs) this.reporting.delete(ref);
     }
   }
 

@@ -1,10 +1,9 @@
 /**
- * Writing ahead of the view: which refs are known to be written, and the writing of those that are
- * not.
+ * Writes refs before a view names them.
  *
- * A view may name a ref only when its write is known to be done. One look at a manifest proves all
- * refs up to a frontier; what it does not prove is written, a few at a time and within a time
- * limit; and what is still not known then stays in full.
+ * A view may only name a ref whose write is known to be complete. One look at a manifest proves all
+ * refs up to a frontier. Refs without proof are written, a few at a time and within a time limit.
+ * If a write is still unknown then, its content stays in the view in full.
  */
 
 import { AT_ONCE, Slots } from '../../lib/slots.ts';
@@ -17,7 +16,7 @@ import type { RefUses } from './uses.ts';
 /** How long a request waits for its writes, in milliseconds (docs/design.md#7-storage). */
 export const WRITE_LIMIT_MS = 1_500;
 
-/** Brings what must outlive the response to its end. */
+/** Keeps the Worker alive for work that outlives the response. */
 export type WaitUntil = (work: Promise<unknown>) => void;
 
 export interface RefWriterPorts {
@@ -26,7 +25,7 @@ export interface RefWriterPorts {
   readonly tenant: string;
   readonly known: KnownRefs;
   readonly waitUntil: WaitUntil;
-  /** Of the conversation that refers to what is written; undefined as long as none is known. */
+  /** The uses of the request's conversation; undefined until it has a name. */
   readonly uses: RefUses | undefined;
   readonly retention: Retention;
   readonly log: Log;
@@ -41,14 +40,14 @@ export class RefWriter {
   private readonly uses: RefUses | undefined;
   private readonly retention: Retention;
   private readonly log: Log;
-  /** What was logged: where storage is down, each ref fails alike. */
+  /** Messages that were logged, since all refs fail alike while storage is down. */
   private readonly logged = new Set<string>();
   private readonly slots = new Slots(AT_ONCE);
   /**
-   * Names that were seen written in this request, and when they were uploaded: of a manifest, the
-   * oldest of its refs.
+   * Upload times of the refs and manifests checked in this request, in milliseconds. For a
+   * manifest, the earliest of its refs.
    */
-  private readonly seen = new Map<string, number>();
+  private readonly uploadTimes = new Map<string, number>();
 
   constructor({ store, tenant, known, waitUntil, uses, retention, log }: RefWriterPorts) {
     this.store = store;
@@ -61,25 +60,25 @@ export class RefWriter {
   }
 
   isKnown(ref: string): boolean {
-    return this.seen.has(ref) || this.known.has(this.tenant, ref);
+    return this.uploadTimes.has(ref) || this.known.has(this.tenant, ref);
   }
 
   /**
-   * Makes sure that the contents of a view are written, as far as that is possible before `limit`.
-   * Never throws: what has failed or is late is simply not known afterwards (see `isKnown`). Late
-   * writes go on in the background.
+   * Makes sure that a view's contents are written, as far as possible before `limit`. Never throws:
+   * contents that fail or are late are simply not known afterwards (see `isKnown`). Late writes go
+   * on in the background.
    *
    * @param segments contents by segment, oldest first
-   * @param limit resolves when waiting is over
+   * @param limit resolves when the time is up
    */
   async ensure(segments: readonly (readonly StoredContent[])[], limit: Promise<void>): Promise<void> {
-    // Both: a deletion of the conversation has to find what its view names.
+    // Wait for both, since deleting the conversation must find what its view names.
     const work = Promise.all([this.noteUses(segments.flat()), this.ensureAll(segments)]);
     this.waitUntil(work);
     await Promise.race([work, limit]);
   }
 
-  /** Whether a ref is there, by what is known or by one look before `limit`. Never throws. */
+  /** Whether a ref exists, as far as known or found by one look before `limit`. Never throws. */
   async isThereBy(ref: string, limit: Promise<void>): Promise<boolean> {
     if (!this.isKnown(ref)) await Promise.race([this.lookAt(ref), limit]);
     this.waitUntil(this.renew([{ ref }]));
@@ -92,8 +91,8 @@ export class RefWriter {
   }
 
   /**
-   * Notes that what a view names is in use, whoever has put it there: an array may hold markers
-   * from before. Never throws.
+   * Notes that the refs in a view are in use, wherever they come from: an array may hold earlier
+   * markers. Never throws.
    */
   async use(refs: readonly string[]): Promise<void> {
     const contents = refs.map((ref) => ({ ref }));
@@ -107,7 +106,7 @@ export class RefWriter {
     await Promise.all(this.unknown(contents).map((content) => this.write(content)));
   }
 
-  /** The next request reports a use that could not be noted. */
+  /** A use that could not be noted is reported by the next request. */
   private async noteUses(contents: readonly Pick<StoredContent, 'ref'>[]): Promise<void> {
     const refs = contents.map(({ ref }) => ref);
     await this.tellUses(refs, new Set(refs.filter((ref) => !this.isKnown(ref))));
@@ -120,8 +119,8 @@ export class RefWriter {
 
   /**
    * A manifest vouches for everything from the array's beginning to a frontier. So one look is
-   * enough while the frontier stays, and after a move one more, at the manifest of the frontier
-   * before.
+   * enough while the frontier stays, and after a move a second one, at the manifest of the previous
+   * frontier.
    */
   private async ensureAll(segments: readonly (readonly StoredContent[])[]): Promise<void> {
     const all = segments.flat();
@@ -133,16 +132,15 @@ export class RefWriter {
     const earlier = segments.slice(0, -1).flat();
     if (earlier.length > 0) await this.isProven(earlier, this.manifestOf(earlier));
     await this.writeUnknown(all);
-    // Only what is wholly written gets its manifest, and nobody waits for it: it spares later
-    // requests their looks.
+    // A manifest is written when all its refs are. Nobody waits for it; it saves later requests
+    // their looks.
     if (manifest !== undefined && all.every(({ ref }) => this.isKnown(ref)))
       this.waitUntil(this.note(manifest, all, earlier));
     this.waitUntil(this.renew(all));
   }
 
   /**
-   * Whether all of these are known to be written, by what this isolate has seen or by one look at
-   * their manifest.
+   * Whether all contents are known to be written, from memory or by one look at their manifest.
    */
   private async isProven(contents: readonly StoredContent[], manifest: string | undefined): Promise<boolean> {
     const missing = this.unknown(contents).length;
@@ -150,32 +148,32 @@ export class RefWriter {
     return manifest !== undefined && this.isVouchedFor(manifest, contents);
   }
 
-  /** A manifest for one ref would cost what it saves. */
+  /** For a single ref, a manifest would cost as much as it saves. */
   private manifestOf(contents: readonly StoredContent[]): string | undefined {
     const refs = [...new Set(contents.map(({ ref }) => ref))];
     return refs.length > 1 ? this.store.manifestOf(refs) : undefined;
   }
 
   /**
-   * Looks whether a manifest vouches for contents. One of contents so old that they may be gone
-   * vouches for nothing.
+   * Whether a manifest vouches for contents. One whose contents are old enough to be deleted does
+   * not.
    */
   private async isVouchedFor(manifest: string, contents: readonly StoredContent[]): Promise<boolean> {
     const looked = this.slots.run(() => this.store.oldestIn(manifest));
     const oldest = await looked.catch(this.failed('a manifest could not be read'));
     if (oldest === undefined || this.retention.mayBeGone(oldest)) return false;
-    for (const name of [manifest, ...contents.map(({ ref }) => ref)]) this.see(name, oldest);
+    for (const name of [manifest, ...contents.map(({ ref }) => ref)]) this.remember(name, oldest);
     return true;
   }
 
   private async lookAt(ref: string): Promise<void> {
     const uploaded = await this.uploaded(ref).catch(this.failed('a ref could not be looked up'));
-    if (uploaded !== undefined) this.see(ref, uploaded);
+    if (uploaded !== undefined) this.remember(ref, uploaded);
   }
 
   /**
-   * When a content was uploaded; one that may be collected at any moment is written again first.
-   * Undefined when it is not there.
+   * When a content was uploaded; undefined if it does not exist. One that may be deleted at any
+   * moment is written again first.
    */
   private uploaded(ref: string): Promise<number | undefined> {
     return this.slots.run(async () => {
@@ -186,9 +184,9 @@ export class RefWriter {
   }
 
   /**
-   * Writes a manifest. It outlives what this isolate remembers, so it vouches only for what was
-   * seen in this request: another isolate may have deleted the rest in the meantime. What is
-   * remembered is looked at, by the manifest of the frontier before if there is one.
+   * Writes a manifest. It outlives this isolate's memory, so it must only vouch for refs checked in
+   * this request; another isolate may have deleted others. Those are looked up, by the manifest of
+   * the previous frontier if there is one.
    */
   private async note(
     manifest: string,
@@ -197,44 +195,46 @@ export class RefWriter {
   ): Promise<void> {
     try {
       const before = this.manifestOf(earlier);
-      const remembered = earlier.some(({ ref }) => !this.seen.has(ref));
+      const remembered = earlier.some(({ ref }) => !this.uploadTimes.has(ref));
       if (remembered && before !== undefined) await this.isVouchedFor(before, earlier);
-      const unseen = all.filter(({ ref }) => !this.seen.has(ref));
-      const looked = await Promise.all(unseen.map(({ ref }) => this.uploaded(ref)));
-      for (const [index, { ref }] of unseen.entries()) {
+      const unchecked = all.filter(({ ref }) => !this.uploadTimes.has(ref));
+      const looked = await Promise.all(unchecked.map(({ ref }) => this.uploaded(ref)));
+      for (const [index, { ref }] of unchecked.entries()) {
         const uploaded = looked[index];
         if (uploaded === undefined) this.forget(ref);
-        else this.see(ref, uploaded);
+        else this.remember(ref, uploaded);
       }
       if (!looked.includes(undefined)) await this.writeManifest(manifest, all);
     } catch (error) {
-      // Without a manifest the next look costs more, and nothing else.
+      // Without a manifest the next request needs more looks; nothing else is lost.
       this.failed('a manifest could not be written')(error);
     }
   }
 
-  /** @param contents all seen in this request */
+  /** @param contents all checked in this request */
   private async writeManifest(
     manifest: string,
     contents: readonly Pick<StoredContent, 'ref'>[],
   ): Promise<void> {
-    const oldest = Math.min(...contents.map(({ ref }) => this.seen.get(ref) ?? 0));
+    const oldest = Math.min(...contents.map(({ ref }) => this.uploadTimes.get(ref) ?? 0));
     await this.slots.run(() => this.store.putManifest(manifest, oldest));
-    this.see(manifest, oldest);
+    this.remember(manifest, oldest);
   }
 
   /**
-   * Writes again what half of its time is over for, of what this request has seen. Never throws:
-   * what fails, or is not done by the end of the request, is tried by a later one.
+   * Writes contents again when half of their retention time is over, if this request has checked
+   * them. Never throws: a later request tries again.
    */
   private async renew(contents: readonly Pick<StoredContent, 'ref'>[], manifest?: string): Promise<void> {
     const isDue = (uploaded: number | undefined) => uploaded !== undefined && this.retention.isDue(uploaded);
-    const due = [...new Set(contents.map(({ ref }) => ref))].filter((ref) => isDue(this.seen.get(ref)));
+    const due = [...new Set(contents.map(({ ref }) => ref))].filter((ref) =>
+      isDue(this.uploadTimes.get(ref)),
+    );
     if (due.length === 0) return;
     const renew = async (ref: string): Promise<boolean> => {
       const uploaded = await this.store.renew(ref, isDue);
       if (uploaded === undefined) this.forget(ref);
-      else this.see(ref, uploaded);
+      else this.remember(ref, uploaded);
       return uploaded !== undefined;
     };
     const failed = this.failed('a ref could not be renewed');
@@ -244,28 +244,28 @@ export class RefWriter {
   }
 
   private forget(ref: string): void {
-    this.seen.delete(ref);
+    this.uploadTimes.delete(ref);
     this.known.delete(this.tenant, ref);
   }
 
-  private see(name: string, uploaded: number): void {
-    this.seen.set(name, uploaded);
+  private remember(name: string, uploaded: number): void {
+    this.uploadTimes.set(name, uploaded);
     this.known.add(this.tenant, name);
   }
 
   private async write(content: StoredContent): Promise<void> {
     try {
       const wasThere = await this.slots.run(() => this.store.put(content));
-      // Only where contents age does it matter when they were written.
+      // The upload time only matters with retention.
       const uploaded = wasThere && this.retention.isOn ? await this.uploaded(content.ref) : Date.now();
-      if (uploaded !== undefined) this.see(content.ref, uploaded);
+      if (uploaded !== undefined) this.remember(content.ref, uploaded);
     } catch (error) {
-      // Not known to be written: the caller of `ensure` sees that, and leaves the content in full.
+      // Not known to be written, so `ensure`'s caller leaves the content in the view.
       this.failed('a content could not be written')(error);
     }
   }
 
-  /** What takes a failure that the request survives. */
+  /** A handler that logs a failure that the request survives. */
   private failed(message: string): (error: unknown) => undefined {
     return (error) => {
       if (!this.logged.has(message)) logCaught(this.log, 'warn', message, error);
@@ -274,7 +274,7 @@ export class RefWriter {
     };
   }
 
-  /** Each content once, without those that are known. */
+  /** Contents that are not known to be written, without duplicates. */
   private unknown(contents: readonly StoredContent[]): StoredContent[] {
     const missing = new Map<string, StoredContent>();
     for (const content of contents) if (!this.isKnown(content.ref)) missing.set(content.ref, content);

@@ -2,27 +2,27 @@
 import type { Tenant } from '../../tenant/identity.ts';
 
 /**
- * R2 creates an object only if there is none
+ * Creates an object only if there is none
  * (https://developers.cloudflare.com/r2/api/workers/workers-api-reference/#conditional-operations).
  */
 const IF_ABSENT: R2PutOptions = { onlyIf: { etagDoesNotMatch: '*' } };
 
-/** R2 deletes at most so many keys in one call, and lists as many. */
+/** R2's maximum of keys per deletion and per listing. */
 const BATCH = 1000;
 
-/** A page of a listing: objects by their names, in the order of their keys. */
+/** A page of a listing: objects by name, in key order. */
 export interface ListedNames {
   readonly objects: readonly { readonly name: string; readonly size: number; readonly uploaded: Date }[];
   readonly more: boolean;
 }
 
-/** In milliseconds since the epoch. */
+/** Times are in milliseconds since the epoch. */
 export interface Looked {
   readonly uploaded: number;
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** Every method throws when R2 fails. */
+/** All methods throw if R2 fails. */
 export class TenantBucket {
   private readonly bucket: R2Bucket;
   private readonly prefix: string;
@@ -32,40 +32,40 @@ export class TenantBucket {
     this.prefix = `${tenant.id}/`;
   }
 
-  /** Writes an object, unless there is one of that name. @returns false when there was one */
+  /** Writes an object, unless one of that name exists. @returns false if it existed */
   async create(name: string, content: Uint8Array): Promise<boolean> {
     try {
       return (await this.bucket.put(this.key(name), content, IF_ABSENT)) !== null;
     } catch (error) {
-      // R2 takes one write per second and key: another request may just have written the same
+      // R2 allows one write per second and key: another request may just have written the same
       // content.
       if (!(await this.look(name))) throw error;
       return false;
     }
   }
 
-  /** Writes an object whose only content is its metadata, in place of the one that is there. */
+  /** Writes an object that only has metadata, replacing any existing one. */
   async note(name: string, metadata: Record<string, string>): Promise<void> {
     await this.bucket.put(this.key(name), '', { customMetadata: metadata });
   }
 
-  /** When an object was uploaded, and its metadata; undefined when there is none. */
+  /** When an object was uploaded, and its metadata; undefined if it does not exist. */
   async look(name: string): Promise<Looked | undefined> {
     const head = await this.bucket.head(this.key(name));
     return head ? { uploaded: head.uploaded.getTime(), metadata: head.customMetadata ?? {} } : undefined;
   }
 
-  /** An object's bytes, and when it was uploaded; undefined when there is none. */
+  /** An object's bytes and upload time; undefined if it does not exist. */
   async get(name: string): Promise<{ bytes: ArrayBuffer; uploaded: number } | undefined> {
     const object = await this.bucket.get(this.key(name));
     return object ? { bytes: await object.arrayBuffer(), uploaded: object.uploaded.getTime() } : undefined;
   }
 
   /**
-   * Writes an object again as it is, where it is due: its age begins anew.
+   * Writes an object again if it is due, so that its age starts over.
    *
-   * @param isDue by when it was uploaded
-   * @returns when what is there now was uploaded; undefined when nothing is
+   * @param isDue decides by the upload time
+   * @returns the upload time of the present object; undefined if there is none
    */
   async renew(name: string, isDue: (uploaded: number) => boolean): Promise<number | undefined> {
     const object = await this.bucket.get(this.key(name));
@@ -75,7 +75,7 @@ export class TenantBucket {
       await object.body.cancel();
       return uploaded;
     }
-    // What was deleted meanwhile does not come back.
+    // Don't restore an object that was deleted meanwhile.
     const onlyIf = { etagMatches: object.etag };
     const written = await this.bucket.put(this.key(name), await object.arrayBuffer(), { onlyIf });
     return written?.uploaded.getTime();
@@ -86,7 +86,7 @@ export class TenantBucket {
       await this.bucket.delete(names.slice(start, start + BATCH).map((name) => this.key(name)));
   }
 
-  /** Deletes all objects whose names begin like this. */
+  /** Deletes all objects with a prefix. */
   async deleteAll(beginning: string): Promise<void> {
     for (;;) {
       const { objects, more } = await this.list(beginning, BATCH);

@@ -1,6 +1,5 @@
 /**
- * Deleting what is kept: of one conversation, and of a whole tenant. In steps, each of which can be
- * made again when it has failed.
+ * Deletes the data of a conversation or a tenant, in steps that can be repeated after a failure.
  */
 import type { Env } from '../../config.ts';
 import {
@@ -18,9 +17,8 @@ import type { Erasure, NotedConversation, TenantRows } from './rows.ts';
 
 /**
  * An invocation may make 50 subrequests
- * (https://developers.cloudflare.com/workers/platform/limits/). One conversation takes four at the
- * most to expire or to be erased; a page of objects two, and the manifests two more for each
- * thousand.
+ * (https://developers.cloudflare.com/workers/platform/limits/). Expiring or erasing a conversation
+ * takes at most four; a page of objects takes two, and manifests two more per thousand.
  */
 const CONVERSATIONS_A_STEP = 8;
 const CALLS_A_STEP = 40;
@@ -28,7 +26,7 @@ const CALLS_A_CONVERSATION = 4;
 const CALLS_A_PAGE = 6;
 const PAGE = 1000;
 
-/** Where a step works. */
+/** The data that a step works on. */
 export interface Ground {
   readonly env: Env;
   readonly bucket: TenantBucket;
@@ -36,10 +34,10 @@ export interface Ground {
 }
 
 /**
- * Deletes what a conversation's object holds, and its archive.
+ * Deletes the data in a conversation's object, and its archive.
  *
  * @param unusedSince see `ConversationApi.leave`
- * @throws when R2 or the object fails; it can then be called again
+ * @throws if R2 or the object fails; the call can be repeated
  */
 export async function clearConversation(
   bucket: TenantBucket,
@@ -54,12 +52,12 @@ export async function clearConversation(
 }
 
 /**
- * Deletes the archives, the summaries and what is told to the user of some conversations that were
- * not used since a time; to their refs they refer no more.
+ * Expires some conversations that were not used since a time: deletes their archives, their
+ * summaries and their entries in the user's memory, and drops their references.
  *
  * @param unusedSince in milliseconds
- * @returns whether there are no more of them
- * @throws when R2 or an object fails
+ * @returns whether all of them are done
+ * @throws if R2 or an object fails
  */
 export async function expireStep({ env, bucket, rows }: Ground, unusedSince: number): Promise<boolean> {
   const unused = rows.unused(unusedSince, CONVERSATIONS_A_STEP);
@@ -77,7 +75,7 @@ export async function expireStep({ env, bucket, rows }: Ground, unusedSince: num
   return unused.length < CONVERSATIONS_A_STEP;
 }
 
-/** Takes a conversation out of what its user's other conversations are told. */
+/** Removes a conversation from its user's memory. */
 async function forgetPublished(env: Env, conversation: string): Promise<void> {
   const user = userNameIn(conversation);
   if (user === undefined) return;
@@ -88,11 +86,11 @@ async function forgetPublished(env: Env, conversation: string): Promise<void> {
 }
 
 /**
- * Deletes some of what a tenant had when its erasure began: first conversations, then what is in
- * R2.
+ * Deletes a part of a tenant's data: first conversations, then objects in R2. Data written after
+ * the erasure began stays.
  *
- * @returns whether that was the last of it
- * @throws when R2 or an object fails
+ * @returns whether everything is deleted
+ * @throws if R2 or an object fails
  */
 export async function eraseStep(ground: Ground): Promise<boolean> {
   const { rows } = ground;
@@ -133,7 +131,7 @@ async function erasePage({ bucket, rows }: Ground, erasure: Erasure): Promise<vo
   await bucket.delete(due.map(({ name }) => name));
   const last = objects.at(-1)?.name;
   if (more && last !== undefined) return rows.erasedUpTo(last, erasure);
-  // A request that has still seen what is deleted may have vouched for it.
+  // A request that saw a deleted ref may have written a manifest for it.
   await deleteManifests(bucket);
   rows.endErasure(erasure);
 }

@@ -1,7 +1,6 @@
 /**
- * The Durable Object of one tenant: which conversations there are and what they refer to, since
- * neither objects nor references can be listed otherwise. By it what nobody uses any more is found,
- * and all of a tenant.
+ * The Durable Object of one tenant: its conversations and the refs that they refer to, since
+ * neither can be listed otherwise. It is used to find unused data, and all data of a tenant.
  */
 
 import { DurableObject } from 'cloudflare:workers';
@@ -14,37 +13,35 @@ import type { TenantApi } from './remote.ts';
 import { Retention } from './retention.ts';
 import { type KnownConversation, type NotedConversation, TenantRows } from './rows.ts';
 
-/** How often an object looks for conversations that nobody uses. In milliseconds. */
+/** How often an object looks for unused conversations, in milliseconds. */
 const LOOKING_MS = 24 * 60 * 60_000;
 
-/** After a failure. In milliseconds. */
+/** Pause after a failure, in milliseconds. */
 const PAUSE_MS = 60_000;
 
-/**
- * How long a caller who erases waits. In milliseconds: less than the route that asks for it does.
- */
+/** How long an erasure's caller waits, in milliseconds: less than the route's own limit. */
 export const ERASE_ANSWER_MS = 8_000;
 
-/** After so long a step is taken for one that has failed. In milliseconds. */
+/** After this time a step counts as failed, in milliseconds. */
 const STEP_LIMIT_MS = 5 * 60_000;
 
-/** By so much the clocks of R2 and of an object may differ. In milliseconds. */
+/** How far the clocks of R2 and an object may differ, in milliseconds. */
 const CLOCKS_MS = 1_000;
 
-/** Named by the tenant's id. */
+/** Its name is the tenant's id. */
 export class TenantMemoryObject extends DurableObject<Env> implements TenantApi {
-  // Fields, which a remote caller can't reach and a test can replace.
+  // Fields, since remote callers can't reach them and tests can replace them.
   protected now: () => number = Date.now;
   protected log: Log = createObjectLog(this.env);
   protected answerMs = ERASE_ANSWER_MS;
   protected stepMs = STEP_LIMIT_MS;
 
   private readonly rows = new TenantRows(this.ctx.storage.sql);
-  /** Whether an alarm is known to be set, or none is needed. */
+  /** Whether an alarm is set, or none is needed. */
   private watches = false;
   private erasing: Promise<boolean> | undefined;
 
-  // What each method does stands in `TenantApi`.
+  // The methods are documented in `TenantApi`.
 
   async note(conversation: string, refs: readonly string[]): Promise<void> {
     this.rows.note(conversation, refs, this.now());
@@ -83,8 +80,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi 
   }
 
   /**
-   * One at a time: a call that comes meanwhile begins an erasure of its own, which the one at work
-   * takes up.
+   * One erasure at a time. A call during one begins a new erasure, which the running one picks up.
    */
   private eraseOn(): Promise<boolean> {
     this.erasing ??= this.eraseSome().finally(() => {
@@ -114,9 +110,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi 
     return true;
   }
 
-  /**
-   * Sees to it that the object looks again for what nobody uses, where anything is ever collected.
-   */
+  /** Sets the alarm for the next look for unused conversations, if there is retention. */
   private async watch(): Promise<void> {
     if (this.watches) return;
     this.watches = true;
@@ -124,7 +118,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi 
     await this.ctx.storage.setAlarm(this.now() + LOOKING_MS);
   }
 
-  /** Lets conversations expire that nobody uses, whether anything of theirs is in R2 or not. */
+  /** Expires unused conversations, with or without objects in R2. */
   private async look(): Promise<void> {
     this.watches = false;
     const unusedSince = this.unusedSince();

@@ -1,8 +1,8 @@
-/** What other isolates can call on the objects of a tenant and of a user. */
+/** Methods of a tenant's and a user's object that other isolates can call. */
 import type { KnownConversation, NotedConversation } from './rows.ts';
 
 export interface TenantApi {
-  /** See `TenantRows` for what these do. */
+  /** See `TenantRows`. */
   note(conversation: string, refs: readonly string[]): Promise<void>;
   noteRead(ref: string): void;
   find(conversation: string): KnownConversation | null;
@@ -11,9 +11,9 @@ export interface TenantApi {
   /** See `expireStep`. */
   expire(unusedSince: number): Promise<boolean>;
   /**
-   * Deletes all that the tenant has, and goes on by itself where that takes long, hangs or fails.
+   * Deletes all of the tenant's data. If that takes long, hangs or fails, it goes on by itself.
    *
-   * @returns whether all is deleted
+   * @returns whether everything is deleted
    */
   erase(): Promise<boolean>;
 }
@@ -30,15 +30,15 @@ export interface UserSummary {
 
 export interface UserApi {
   /**
-   * Keeps a conversation's summary, unless a newer one is there.
+   * Stores a conversation's summary, unless there is a newer one.
    *
-   * @throws RangeError when the text is too long
+   * @throws RangeError if the text is too long
    */
   put(summary: UserSummary): void;
   /**
-   * Newest first.
+   * The latest summaries, newest first.
    *
-   * @param request `except`: a conversation to leave out; `most`: how many at most
+   * @param request `except`: a conversation to leave out; `most`: the maximum
    */
   latest(request: { readonly except: string; readonly most: number }): UserSummary[];
   forget(conversation: string): Promise<void>;

@@ -1,9 +1,9 @@
 /**
- * How long contents are kept when nobody uses them (`RETENTION_DAYS`).
+ * How long unused contents are kept (`RETENTION_DAYS`).
  *
- * R2 knows when an object was uploaded, not when it was used. So what is used when half of its time
- * is over is written again: whatever is in use is younger than its time, for our own sweep and for
- * R2's lifecycle rules alike (https://developers.cloudflare.com/r2/buckets/object-lifecycles/).
+ * R2 knows when an object was uploaded, not when it was used. So an object that is used after half
+ * of its time is written again. Any object in use is then younger than the limit, for our own sweep
+ * and for R2's lifecycle rules (https://developers.cloudflare.com/r2/buckets/object-lifecycles/).
  */
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -18,13 +18,13 @@ export class Retention {
     this.now = now;
   }
 
-  /** Whether anything is ever collected. */
+  /** Whether anything is ever deleted. */
   get isOn(): boolean {
     return this.time !== undefined;
   }
 
   /**
-   * Whether what was uploaded then is to be written again when it is used.
+   * Whether to write an object again when it is used.
    *
    * @param uploaded in milliseconds
    */
@@ -32,12 +32,12 @@ export class Retention {
     return this.time !== undefined && this.now() - uploaded > this.time / 2;
   }
 
-  /** Whether what was uploaded then may have been collected. @param uploaded in milliseconds */
+  /** Whether an object may be deleted by now. @param uploaded in milliseconds */
   mayBeGone(uploaded: number): boolean {
     return this.time !== undefined && this.now() - uploaded > this.time;
   }
 
-  /** What was not used since then is not kept; undefined: everything is. In milliseconds. */
+  /** Data not used since this time is deleted; undefined: never. In milliseconds. */
   get unusedSince(): number | undefined {
     return this.time === undefined ? undefined : this.now() - this.time;
   }

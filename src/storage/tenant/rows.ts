@@ -1,6 +1,6 @@
 /**
- * The tables of a tenant's object: which conversations there are, when each was last used, and
- * which refs it refers to. They are made by the first write. See `storage-schema.md`.
+ * The tables of a tenant's object: its conversations, when each was last used, and the refs that it
+ * refers to. The first write makes them. See `storage-schema.md`.
  */
 
 const SCHEMA = `
@@ -25,12 +25,12 @@ const SCHEMA = `
   );
 `;
 
-/** Of a conversation, the refs that no other one refers to. */
+/** The refs of a conversation that no other one refers to. */
 const SOLE = `
   SELECT u.ref FROM uses u WHERE u.conversation_id = ? AND NOT EXISTS
     (SELECT 1 FROM uses v WHERE v.ref = u.ref AND v.conversation_id <> u.conversation_id)`;
 
-/** A conversation as it was noted so far. */
+/** A conversation, and its state when it was read. */
 export interface NotedConversation {
   readonly name: string;
   /** How often it was noted. A later note may mean that deleted data was written again. */
@@ -42,12 +42,12 @@ export interface KnownConversation extends NotedConversation {
   readonly sole: readonly string[];
 }
 
-/** How far the erasure of a tenant's data has come. */
+/** The progress of erasing a tenant's data. */
 export interface Erasure {
   readonly id: number;
-  /** What was uploaded later is not part of it, in milliseconds since the epoch. */
+  /** Later uploads are not part of it, in milliseconds since the epoch. */
   readonly before: number;
-  /** The name of the last object in R2 that was looked at; empty before the first one. */
+  /** The name of the last object in R2 that was processed; empty before the first one. */
   readonly after: string;
 }
 
@@ -65,7 +65,7 @@ export class TenantRows {
     return this.known;
   }
 
-  /** Notes that a conversation is in use, and what it refers to. @param now in milliseconds */
+  /** Notes that a conversation is in use, and its refs. @param now in milliseconds */
   note(conversation: string, refs: readonly string[], now: number): void {
     this.make();
     const { conversation_id } = this.sql
@@ -85,7 +85,7 @@ export class TenantRows {
   }
 
   /**
-   * Notes that a content was read: whatever conversation refers to it is in use.
+   * Notes that a content was read. All conversations that refer to it are in use.
    *
    * @param now in milliseconds
    */
@@ -99,7 +99,7 @@ export class TenantRows {
     );
   }
 
-  /** Null when the conversation is not known. */
+  /** Null if the conversation is not known. */
   find(conversation: string): KnownConversation | null {
     const id = this.idOf(conversation);
     if (id === undefined) return null;
@@ -107,7 +107,7 @@ export class TenantRows {
     return noted ? { ...noted, sole: this.refs(SOLE, id) } : null;
   }
 
-  /** Of these refs, those to which no conversation refers. */
+  /** The refs among these that no conversation refers to. */
   unreferenced(refs: readonly string[]): string[] {
     if (!this.exists()) return [...refs];
     return this.refs(
@@ -116,7 +116,7 @@ export class TenantRows {
     );
   }
 
-  /** Forgets a conversation that was deleted, unless it was noted again since it was found. */
+  /** Forgets a deleted conversation, unless it was noted again meanwhile. */
   release(conversation: NotedConversation): void {
     const id = this.idOf(conversation.name, conversation.notes);
     if (id === undefined) return;
@@ -125,7 +125,7 @@ export class TenantRows {
   }
 
   /**
-   * Conversations that were last used before a time, the oldest first.
+   * Conversations last used before a time, oldest first.
    *
    * @param before in milliseconds
    */
@@ -139,8 +139,8 @@ export class TenantRows {
   }
 
   /**
-   * The same as `release` of a conversation of which settings are left: it refers to nothing, and
-   * is not unused again until it is used.
+   * Like `release`, for a conversation that keeps its settings: it has no refs, and does not count
+   * as unused before its next use.
    */
   retire(conversation: NotedConversation): void {
     const id = this.idOf(conversation.name, conversation.notes);
@@ -149,7 +149,7 @@ export class TenantRows {
     this.sql.exec('UPDATE conversations SET last_used = NULL WHERE conversation_id = ?', id);
   }
 
-  /** The erasure that is under way. */
+  /** The erasure in progress. */
   erasure(): Erasure | undefined {
     if (!this.exists()) return undefined;
     return this.sql
@@ -161,7 +161,7 @@ export class TenantRows {
   }
 
   /**
-   * Marks all that is there now for erasure, with what an earlier one has left.
+   * Marks all present data for erasure, together with the rest of an earlier one.
    *
    * @param before see `Erasure`
    */
@@ -175,7 +175,7 @@ export class TenantRows {
     );
   }
 
-  /** The next conversation that is to be erased. */
+  /** The next conversation to erase. */
   toErase(): NotedConversation | undefined {
     return this.noted(
       `SELECT name, notes FROM conversations WHERE conversation_id <= (SELECT last_conversation FROM erasure)
@@ -183,22 +183,22 @@ export class TenantRows {
     ).at(0);
   }
 
-  /** Notes how far an erasure has come in R2, unless another one has begun. */
+  /** Notes the progress of an erasure in R2, unless another one has begun. */
   erasedUpTo(after: string, { id }: Erasure): void {
     this.sql.exec('UPDATE erasure SET after = ? WHERE erasure_id = ?', after, id);
   }
 
-  /** Ends an erasure, unless another one has begun; without one, whichever there is. */
+  /** Ends an erasure, unless another one has begun; without an argument, any erasure. */
   endErasure(erasure?: Erasure): void {
     this.sql.exec('DELETE FROM erasure WHERE erasure_id = coalesce(?, erasure_id)', erasure?.id ?? null);
   }
 
-  /** Whether there is nothing that would have to be kept. */
+  /** Whether there is nothing worth keeping. */
   isEmpty(): boolean {
     return !this.exists() || this.noted('SELECT name, notes FROM conversations LIMIT 1').length === 0;
   }
 
-  /** To be called when the tables were deleted from outside. */
+  /** Call this after the tables were deleted elsewhere. */
   forget(): void {
     this.known = undefined;
   }
@@ -209,7 +209,7 @@ export class TenantRows {
     this.known = true;
   }
 
-  /** @param notes where given, the conversation must not have been noted more often */
+  /** @param notes if given, the conversation must not have been noted more often */
   private idOf(conversation: string, notes?: number): number | undefined {
     if (!this.exists()) return undefined;
     return this.sql

@@ -1,7 +1,6 @@
 /**
- * Collects what nobody uses any more: a portion of the bucket at each run, behind the one before.
- * Conversations of a tenant that were not used for the time of retention expire first; then the
- * tenant's contents of that age go to which no conversation refers.
+ * Deletes unused data, a portion of the bucket per run, continuing where the last run ended. A
+ * tenant's unused conversations expire first, then its old contents that no conversation refers to.
  */
 
 import { type Env, readConfig } from '../../config.ts';
@@ -20,19 +19,19 @@ const MOST_CALLS = 40;
 /** A listing and the cursor. */
 const CALLS_A_PAGE = 2;
 
-/** What a tenant's part of a page takes at the most when its conversations have expired. */
+/** Maximum of calls for a tenant's part of a page, once its conversations have expired. */
 const CALLS_A_TENANT = 3;
 
 const PAGE = 1000;
 
-/** The object that says where the last run has ended. It belongs to no tenant. */
+/** The object with the position of the last run. It belongs to no tenant. */
 const CURSOR = 'sweep';
 
 /**
- * One run, of a scheduled handler. Without `RETENTION_DAYS` nothing is collected.
+ * One run of the scheduled handler. Does nothing without `RETENTION_DAYS`.
  *
  * @param now in milliseconds
- * @throws when R2 fails: the next run begins behind the last page of this one
+ * @throws if R2 fails; the next run begins after the last complete page
  */
 export async function collectUnused(env: Env, now: number): Promise<void> {
   const { retentionDays, logLevel } = readConfig(env);
@@ -45,7 +44,7 @@ export async function collectUnused(env: Env, now: number): Promise<void> {
 }
 
 class Run {
-  /** How many contents were deleted, those of expired archives not counted. */
+  /** Number of deleted contents, not counting expired archives. */
   deleted = 0;
   private calls = 0;
   private readonly env: Env;
@@ -59,8 +58,8 @@ class Run {
   }
 
   /**
-   * Page by page, until the bucket ends or the calls do. The cursor is the key behind which the
-   * next page begins; empty: at the beginning.
+   * Works page by page until the bucket or the calls end. The cursor is the key before the next
+   * page; empty at the beginning.
    */
   async go(): Promise<void> {
     this.calls++;
@@ -74,10 +73,7 @@ class Run {
     }
   }
 
-  /**
-   * @returns the key behind which the next page begins, and whether there is nothing more to be
-   *   done
-   */
+  /** @returns the key before the next page, and whether the run is over */
   private async page(after: string): Promise<{ end: string; isLast: boolean }> {
     const { objects, truncated } = await this.env.REFS.list({
       limit: PAGE,
@@ -92,7 +88,7 @@ class Run {
     return truncated ? { end: objects.at(-1)?.key ?? end, isLast: false } : { end: '', isLast: true };
   }
 
-  /** What fails for one tenant is left to the next pass: it must not keep the others waiting. */
+  /** A failure of one tenant is left to the next pass, so that others don't have to wait. */
   private async collectOrGoOn(tenant: string, names: readonly string[]): Promise<boolean> {
     try {
       return await this.collect(tenant, names);
@@ -104,8 +100,7 @@ class Run {
 
   /**
    * @param names of old objects
-   *
-   * @returns false when there are not enough calls left for all of it
+   * @returns false if there are not enough calls left
    */
   private async collect(tenant: string, names: readonly string[]): Promise<boolean> {
     const open = () => tenantMemory(this.env, tenant);
@@ -118,7 +113,7 @@ class Run {
     this.calls += CALLS_A_TENANT - 1;
     const refs = names.filter(isRef);
     const unused = refs.length === 0 ? [] : await callObject(open, (stub) => stub.unreferenced(refs));
-    // A manifest that is in use is written again before it is that old.
+    // A manifest in use is written again before it is that old.
     const collected = [...names.filter(isManifest), ...unused];
     await new TenantBucket(this.env.REFS, { id: tenant }).delete(collected);
     this.deleted += collected.length;
@@ -126,7 +121,7 @@ class Run {
   }
 }
 
-/** The names of tenants' objects, by tenant; the keys of one tenant stand together. */
+/** Object names by tenant. The keys of one tenant are adjacent. */
 function byTenant(keys: readonly string[]): Map<string, string[]> {
   const tenants = new Map<string, string[]>();
   for (const key of keys) {

@@ -1,5 +1,5 @@
 /**
- * The Durable Object of one user: the latest summaries of that user's conversations, for
+ * The Durable Object of one user: the latest summaries of the user's conversations, for
  * `memory_injection` (docs/design.md#7-storage).
  */
 import { DurableObject } from 'cloudflare:workers';
@@ -7,14 +7,14 @@ import type { Env } from '../../config.ts';
 import { assertFits } from '../conversation/memories.ts';
 import type { UserApi, UserSummary } from './remote.ts';
 
-/** So many conversations are remembered, the newest ones. */
+/** Number of conversations kept, the newest ones. */
 const KEPT = 50;
 
-/** The table is made by the first write, so that asking for an unknown user leaves nothing. */
+/** The first write makes the table, so that reading an unknown user leaves no trace. */
 const TABLE =
   'CREATE TABLE IF NOT EXISTS summaries (conversation TEXT PRIMARY KEY, text TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID';
 
-/** What each method does stands in `UserApi`. */
+/** The methods are documented in `UserApi`. */
 export class UserMemoryObject extends DurableObject<Env> implements UserApi {
   private readonly sql = this.ctx.storage.sql;
 
