@@ -5,16 +5,11 @@
 
 import { type ContentFacts, createContentFacts } from '../src/memory/edits/compact.ts';
 import { createWrittenPreviews, type WrittenPreviews } from '../src/memory/edits/preview.ts';
+import type { MemoryStrategy, MemoryStrategyRequest } from '../src/memory/modes/table.ts';
 import { mayAct } from '../src/memory/plan/plan.ts';
 import { outlineOf, planView } from '../src/memory/plan/plan-view.ts';
 import { render } from '../src/memory/plan/view.ts';
-import {
-  edits,
-  type MemoryStrategy,
-  type MemoryStrategyRequest,
-  parseStrategy,
-  retrieves,
-} from '../src/memory/strategy/strategy.ts';
+import { edits, parseStrategy, retrieves } from '../src/memory/strategy/strategy.ts';
 import { createTokenCounter, type TokenCounter, type Tokenize } from '../src/memory/tokens/tokens.ts';
 import { readChatRequest, writeChatRequest } from '../src/protocol/chat/request.ts';
 import { sha256Hex, type Tenant, Tenants } from '../src/tenant/identity.ts';

@@ -11,12 +11,14 @@
  * - new: the isolate has seen no message of this conversation (each run has one of its own) and
  *   counts all of it.
  */
+
 import { spawnSync } from 'node:child_process';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { loadTokenize } from '../src/memory/tokens/tokens.ts';
-import { levels, scanJson } from '../src/protocol/json/spans.ts';
+import { levels } from '../src/protocol/json/outline.ts';
+import { scanJson } from '../src/protocol/json/spans.ts';
 import type { ColdCase, ColdTimes } from './cold-start.ts';
 import { bodyOf, DEFAULT_BYTES, makeConversation, nextStep } from './conversation.ts';
 import { ms, printTable, quantile, summarize, thousands, times } from './figures.ts';

@@ -3,9 +3,9 @@
  * the one before, and what a summary stands for is kept as a transcript that names the one before
  * it.
  */
+import type { EditingStrategy } from '../src/memory/modes/table.ts';
 import type { Plan } from '../src/memory/plan/plan.ts';
 import { outlineOf, planView } from '../src/memory/plan/plan-view.ts';
-import type { EditingStrategy } from '../src/memory/strategy/strategy.ts';
 import type { ChatRequest } from '../src/protocol/chat/request.ts';
 import { transcriptOf } from '../src/summary/kept-transcript.ts';
 import { writeDigest } from '../src/summary/text/digest.ts';

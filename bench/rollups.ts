@@ -8,11 +8,12 @@
  * are the extractive digest's, each on top of the one before: what a deployment shows without any
  * model.
  */
+
 import { parseArgs } from 'node:util';
 import { readHistory } from '../src/memory/conversation/history.ts';
+import type { SummarizeStrategy } from '../src/memory/modes/summarize.ts';
 import type { Plan } from '../src/memory/plan/plan.ts';
 import { render } from '../src/memory/plan/view.ts';
-import type { SummarizeStrategy } from '../src/memory/strategy/strategy.ts';
 import { tokenSums } from '../src/memory/tokens/sums.ts';
 import { loadTokenize, toolTokens } from '../src/memory/tokens/tokens.ts';
 import { type ChatRequest, writeChatRequest } from '../src/protocol/chat/request.ts';

@@ -1,5 +1,5 @@
 /** The strategies that are measured. */
-import type { MemoryStrategyRequest } from '../src/memory/strategy/strategy.ts';
+import type { MemoryStrategyRequest } from '../src/memory/modes/table.ts';
 
 export const STRATEGIES = {
   'compact, 32k': { mode: 'compact', token_budget: 32_000 },

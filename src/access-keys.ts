@@ -1,6 +1,8 @@
 /** `ACCESS_KEYS`: many callers share the deployer's account; what they may send to it. */
+
 import { ConfigError } from './config-error.ts';
-import { jsonOf, levels, scanObject } from './protocol/json/spans.ts';
+import { levels } from './protocol/json/outline.ts';
+import { jsonOf, scanObject } from './protocol/json/spans.ts';
 import type { Opened } from './protocol/stored-names.ts';
 
 /** A caller's access key. */
@@ -22,7 +24,7 @@ export interface Access {
 }
 
 /** The environment variables that `readAccess` takes. */
-export interface AccessVariables {
+interface AccessVariables {
   readonly ACCESS_KEYS?: string | undefined;
   readonly UPSTREAM_API_KEY?: string | undefined;
   readonly FORWARDED_HEADERS?: string | undefined;

@@ -5,9 +5,10 @@
  * `x-agent-type` or the body field `agent_type`. The request's own strategy, or its conversation's,
  * takes precedence over the agent's.
  */
+
 import type { Isolation } from './config.ts';
+import type { MemoryStrategyRequest } from './memory/modes/table.ts';
 import type { MemoryInjectionRequest } from './memory/strategy/injection.ts';
-import type { MemoryStrategyRequest } from './memory/strategy/strategy.ts';
 
 export interface AgentSpec {
   /** Letters, digits, `-` and `_`, since it is part of a URL. */

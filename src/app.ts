@@ -1,7 +1,9 @@
 /** The app: all routes, and the errors they answer with. */
+
 import { Hono } from 'hono';
 import { accessKeysIn } from './access-keys.ts';
-import { ConfigError, type Env } from './config.ts';
+import type { Env } from './config.ts';
+import { ConfigError } from './config-error.ts';
 import { createObjectLog } from './log.ts';
 import { accessKeyIn, callerOf } from './request/caller.ts';
 import { knownAgent } from './request/choose-strategy.ts';

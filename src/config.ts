@@ -7,8 +7,9 @@ import { z } from 'zod';
 import { type Access, readAccess } from './access-keys.ts';
 import { ConfigError } from './config-error.ts';
 import { parseJson } from './lib/json.ts';
+import type { MemoryStrategy } from './memory/modes/table.ts';
 import type { Price } from './memory/strategy/prices.ts';
-import { type MemoryStrategy, parseStrategy } from './memory/strategy/strategy.ts';
+import { parseStrategy } from './memory/strategy/strategy.ts';
 
 /** The Worker's bindings and variables (wrangler.toml). */
 export interface Env {
@@ -42,10 +43,8 @@ export interface Env {
   readonly LOG_LEVEL?: string;
 }
 
-export { ConfigError } from './config-error.ts';
-
 /** The deployment's own summarizer. Callers' keys are never sent to it. */
-export interface Summarizer {
+interface Summarizer {
   readonly baseUrl: string;
   readonly apiKey: string;
   readonly model: string;

@@ -1,5 +1,5 @@
 /** What the clients of the benchmark send: modes, sizes and situations. */
-import type { MemoryStrategyRequest } from '../../src/memory/strategy/strategy.ts';
+import type { MemoryStrategyRequest } from '../../src/memory/modes/table.ts';
 import { bodyOf, type Conversation, makeConversation, nextStep } from '../conversation.ts';
 
 export const MODES = ['none', 'compact', 'auto', 'summarize', 'rolling_summary'] as const;

@@ -4,9 +4,9 @@
  */
 
 import type { Removal } from '../../src/memory/edits/removal.ts';
+import type { EditingStrategy } from '../../src/memory/modes/table.ts';
 import type { Plan } from '../../src/memory/plan/plan.ts';
 import { type View as RenderedView, render } from '../../src/memory/plan/view.ts';
-import type { EditingStrategy } from '../../src/memory/strategy/strategy.ts';
 import { writeChatRequest } from '../../src/protocol/chat/request.ts';
 import { summaryMessages } from '../../src/protocol/chat/summary.ts';
 import { trimmedTranscript } from '../../src/summary/text/trimmed-transcript.ts';

@@ -2,7 +2,7 @@
  * The clients of the soak: each goes through recorded conversations, request by request, in one
  * mode after another.
  */
-import type { MemoryStrategyRequest } from '../../src/memory/strategy/strategy.ts';
+import type { MemoryStrategyRequest } from '../../src/memory/modes/table.ts';
 import { itemsOf, responsesBody, responsesTools } from '../../tools/upstream/items.ts';
 import { makeTraces } from '../replay/generator.ts';
 import { type ReuseTrace, readTraces } from '../reuse.ts';

@@ -39,7 +39,7 @@ const ERROR_LIMIT_MS = 5_000;
 const BEGINNING_LIMIT_MS = 15_000;
 
 /** One request, and the functions that plan and send it. */
-export interface Asking {
+interface Asking {
   readonly request: ModelRequest;
   readonly answers: Pick<AnswerFormat, 'begin'>;
   readonly options: MakeViewOptions;
@@ -51,7 +51,7 @@ export interface Asking {
 }
 
 /** An answer, and the view that was sent for it. */
-export interface Asked {
+interface Asked {
   readonly made: MadeView;
   readonly answer: UpstreamAnswer;
 }

@@ -6,7 +6,7 @@ import { KEEPALIVE } from '../protocol/sse.ts';
 import type { ApiError } from '../request/errors.ts';
 
 /** How to wait for an answer once its stream has begun. */
-export interface LateStream {
+interface LateStream {
   /** Writes the error frame. */
   readonly format: Pick<AnswerStream, 'error'>;
   /** Turns a failure into the error that the caller gets. */

@@ -30,7 +30,7 @@ import { bodyRelay, isEventStream, unreadBody } from './unread-body.ts';
 export const KEEPALIVE_MS = 15_000;
 
 /** Joins the answers of several rounds into one. */
-export interface Retrieval {
+interface Retrieval {
   readonly tools: OfferedTools;
   readonly rounds: Rounds;
   /** Absent where the caller decides about reasoning itself. */

@@ -1,6 +1,7 @@
 /** How many tokens retrieval may add, so that the request still fits the model's window. */
+import type { EditingStrategy } from '../memory/modes/table.ts';
 import type { Report } from '../memory/plan/report.ts';
-import { budgetsOf, type EditingStrategy } from '../memory/strategy/strategy.ts';
+import { budgetsOf } from '../memory/strategy/strategy.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { type LearnedLimit, roomIn } from '../upstream/learned-limits.ts';
 

@@ -5,7 +5,7 @@ export function pause(milliseconds: number): Promise<void> {
 }
 
 /** A promise that resolves after some time. Clear it when the race is over. */
-export interface TimeLimit {
+interface TimeLimit {
   readonly over: Promise<undefined>;
   clear(): void;
 }

@@ -1,6 +1,8 @@
 /** The answers of one protocol, as the routes relay them. */
+
 import type { Report, TokenUsage } from '../memory/plan/report.ts';
-import { levels, memberSplices, scanObject, splice } from './json/spans.ts';
+import { levels } from './json/outline.ts';
+import { memberSplices, scanObject, splice } from './json/spans.ts';
 import type { ToolTurn } from './tool-turn.ts';
 
 /** Who listens to a stream beside its caller. */

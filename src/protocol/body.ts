@@ -1,6 +1,9 @@
 /** Checks of a body that don't depend on its wire format. */
+
 import type { Result } from '../lib/result.ts';
-import { type JsonSpan, JsonSyntaxError, type Outline, scanJson } from './json/spans.ts';
+import type { JsonSpan, Outline } from './json/outline.ts';
+import { JsonSyntaxError } from './json/scanner.ts';
+import { scanJson } from './json/spans.ts';
 
 /**
  * Why a body can't be read: the error's code (docs/design.md#5-routes), the field at fault, and

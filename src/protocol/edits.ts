@@ -2,13 +2,15 @@
  * Edits in the caller's bytes that are the same in every wire format, except for the name of a text
  * part.
  */
+
 import type { Removal } from '../memory/edits/removal.ts';
 import type { View } from '../memory/plan/view.ts';
-import { fieldOf, type JsonSpan, levels, type Splice, textOf, within } from './json/spans.ts';
+import { type JsonSpan, levels } from './json/outline.ts';
+import { fieldOf, type Splice, textOf, within } from './json/spans.ts';
 import { BREAKPOINTS, type TextType } from './parts.ts';
 
 /** A message as far as edits need it. */
-export interface Spoken {
+interface Spoken {
   readonly span: JsonSpan;
   contentSpan(): JsonSpan | undefined;
   /** See `Message`. */

@@ -1,7 +1,9 @@
 /** Top-level fields and tools, which all requests to a model have in common. */
+
 import type { Tools } from '../memory/tokens/tokens.ts';
 import type { OwnField } from './body.ts';
-import { fieldOf, type JsonSpan, jsonOf, type Member, textOf } from './json/spans.ts';
+import type { JsonSpan } from './json/outline.ts';
+import { fieldOf, jsonOf, type Member, textOf } from './json/spans.ts';
 import type { SharedAccount } from './model-request.ts';
 import { findStoredName, type Opened, type StoredName } from './stored-names.ts';
 import { readTools } from './tools.ts';

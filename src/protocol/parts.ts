@@ -2,10 +2,12 @@
  * Contents that are a string or an array of parts: their token weight and their media, in either
  * protocol.
  */
+
 import { Buffer } from 'node:buffer';
 import { asObject, asString } from '../lib/json.ts';
 import { type Content, type InlineMedia, jsonBytes, type Weight } from '../memory/conversation/message.ts';
-import { elementsOf, type JsonSpan, jsonOf, textOf } from './json/spans.ts';
+import type { JsonSpan } from './json/outline.ts';
+import { elementsOf, jsonOf, textOf } from './json/spans.ts';
 
 /**
  * Flat prices in tokens. Images: base and four tiles of GPT-4o's high detail at 1024 × 1024, and

@@ -2,9 +2,11 @@
  * Our items in a caller's body: compaction items, which are replaced by their contents, and marked
  * reasoning, which is removed. The upstream's own items are left alone.
  */
+
 import { Buffer } from 'node:buffer';
 import { asObject, asString, parseJson } from '../lib/json.ts';
-import { cutMembers, fieldOf, type JsonSpan, jsonOf, type Splice, scanObject, splice } from './json/spans.ts';
+import type { JsonSpan } from './json/outline.ts';
+import { cutMembers, fieldOf, jsonOf, type Splice, scanObject, splice } from './json/spans.ts';
 import type { ModelRequest } from './model-request.ts';
 import { isMarked } from './responses/reasoning.ts';
 
@@ -19,7 +21,7 @@ export interface Sealed {
 }
 
 /** Our items in a body. */
-export interface OwnItems {
+interface OwnItems {
   readonly sealed: readonly Sealed[];
   /** Remove the marked reasoning. */
   readonly cuts: readonly Splice[];
@@ -33,7 +35,7 @@ export const COMPACTIONS: ReadonlySet<string> = new Set([
 ]);
 
 /** How to recognise our opaque texts. */
-export interface SealedForm {
+interface SealedForm {
   /** Their prefix, which the mark of reasoning has too. */
   readonly prefix: string;
   /**

@@ -24,8 +24,10 @@
  * keys they take, and some accept `File_ID` for `file_id`, so duplicates and misspellings are
  * refused.
  */
+
 import { isOwnField } from './body.ts';
-import { elementsOf, type JsonSpan, jsonOf, membersOf, textOf } from './json/spans.ts';
+import type { JsonSpan } from './json/outline.ts';
+import { elementsOf, jsonOf, membersOf, textOf } from './json/spans.ts';
 
 /** What the deployer allows beyond the lists below. It is not searched. */
 export interface Opened {

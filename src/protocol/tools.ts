@@ -1,15 +1,9 @@
 /** Our tools beside the caller's, in either protocol, and how rounds append to a body. */
+
 import { createHash } from 'node:crypto';
 import type { Tools } from '../memory/tokens/tokens.ts';
-import {
-  fieldOf,
-  type JsonSpan,
-  type Member,
-  type Splice,
-  scanObject,
-  splice,
-  textOf,
-} from './json/spans.ts';
+import type { JsonSpan } from './json/outline.ts';
+import { fieldOf, type Member, type Splice, scanObject, splice, textOf } from './json/spans.ts';
 
 /**
  * One of our tools, as chat completions define them
@@ -69,7 +63,7 @@ export function toolsWith(tools: Tools | undefined, definitions: readonly string
 }
 
 /** The edits that add our tools to a body. */
-export interface AddedTools {
+interface AddedTools {
   readonly splices: readonly Splice[];
   readonly members: readonly Member[];
 }

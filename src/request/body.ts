@@ -17,9 +17,9 @@ import { ApiError } from './errors.ts';
  * Largest body that is read, before and after decoding, in bytes
  * (docs/design.md#9-tokens-and-bytes).
  */
-export const LARGEST_BODY = 16 * 1024 * 1024;
+const LARGEST_BODY = 16 * 1024 * 1024;
 
-export interface ReadBody {
+interface ReadBody {
   /** Decoded. */
   readonly bytes: Uint8Array;
   /** The encoded bytes, if the body came encoded. */

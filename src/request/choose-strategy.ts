@@ -2,17 +2,14 @@
  * Chooses a request's strategy: request > conversation > agent > deployment default. The first one
  * present applies as a whole.
  */
+
 import { parseJson } from '../lib/json.ts';
 import { logCaught } from '../log.ts';
+import type { MemoryStrategy } from '../memory/modes/table.ts';
 import type { StrategySource, Warning } from '../memory/plan/report.ts';
+import type { StrategyFault } from '../memory/strategy/fields.ts';
 import { type Injection, parseInjection } from '../memory/strategy/injection.ts';
-import {
-  budgetFault,
-  type MemoryStrategy,
-  parseStrategy,
-  quote,
-  type StrategyFault,
-} from '../memory/strategy/strategy.ts';
+import { budgetFault, parseStrategy, quote } from '../memory/strategy/strategy.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Settings } from '../storage/conversation/memories.ts';
 import type { Caller } from './caller.ts';

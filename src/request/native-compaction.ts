@@ -2,8 +2,10 @@
  * Compaction by the upstream (`context_management`), and the mode `native`
  * (docs/design.md#3-what-the-caller-says).
  */
+
 import type { Config } from '../config.ts';
-import { type MemoryStrategy, passesThrough, upstreamCompaction } from '../memory/strategy/strategy.ts';
+import type { MemoryStrategy } from '../memory/modes/table.ts';
+import { passesThrough, upstreamCompaction } from '../memory/strategy/strategy.ts';
 import type { Beside, ModelRequest } from '../protocol/model-request.ts';
 import type { ChosenStrategy } from './choose-strategy.ts';
 

@@ -2,11 +2,13 @@
  * State that an isolate keeps between requests: the configuration and caches. Made once per
  * environment.
  */
+
 import { type AgentSpec, agents } from '../agents.ts';
 import { type Config, type Env, type Isolation, isolationSchema, readConfig } from '../config.ts';
 import { createLog, type Log } from '../log.ts';
+import type { MemoryStrategy } from '../memory/modes/table.ts';
 import { type Injection, parseInjection } from '../memory/strategy/injection.ts';
-import { type MemoryStrategy, parseStrategy } from '../memory/strategy/strategy.ts';
+import { parseStrategy } from '../memory/strategy/strategy.ts';
 import {
   type ConversationMemoryStub,
   conversationMemory,

@@ -3,7 +3,7 @@
  * request, in milliseconds.
  */
 
-export type TimedPart = 'store' | 'summary' | 'upstream';
+type TimedPart = 'store' | 'summary' | 'upstream';
 
 export class Timings {
   private readonly spent = new Map<TimedPart, number>();

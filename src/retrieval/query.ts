@@ -2,9 +2,12 @@
  * Parts of a content: lines, matches of a text, a value inside JSON. Pure; used by clients and
  * models alike.
  */
+
 import { cutBefore } from '../lib/characters.ts';
 import type { Result } from '../lib/result.ts';
-import { fieldOf, JsonSyntaxError, type Outline, scanJson, textOf } from '../protocol/json/spans.ts';
+import type { Outline } from '../protocol/json/outline.ts';
+import { JsonSyntaxError } from '../protocol/json/scanner.ts';
+import { fieldOf, scanJson, textOf } from '../protocol/json/spans.ts';
 import { type Line, linesOf } from './lines.ts';
 import { windowsOf } from './windows.ts';
 

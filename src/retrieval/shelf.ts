@@ -13,7 +13,7 @@ export interface Shelf {
 }
 
 /** How long a model waits for storage, in milliseconds. */
-export const STORAGE_LIMIT_MS = 5_000;
+const STORAGE_LIMIT_MS = 5_000;
 
 /** Bytes of contents kept for further queries. An isolate has 128 MB. */
 const MOST_KEPT = 16 * 1024 * 1024;

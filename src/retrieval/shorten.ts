@@ -5,7 +5,7 @@ import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import { endsLine } from './lines.ts';
 
 /** A text within a limit. */
-export interface Shortened {
+interface Shortened {
   readonly text: string;
   readonly isCut: boolean;
 }

@@ -10,7 +10,7 @@ import { optionalText, parseArguments } from './arguments.ts';
 /** The tool's names. The second is for callers with a tool of the first name. */
 export const RETRIEVE_NAMES = ['retrieve_ref', 'precis_retrieve_ref'] as const;
 
-export type ToolName = (typeof RETRIEVE_NAMES)[number];
+type ToolName = (typeof RETRIEVE_NAMES)[number];
 
 /** Tokens of a result: the default and the maximum. */
 const DEFAULT_TOKENS = 4_000;

@@ -1,6 +1,6 @@
 /** A single byte `Range` (RFC 9110 §14.1.2). */
 
-export interface ByteRange {
+interface ByteRange {
   readonly start: number;
   /** Exclusive. */
   readonly end: number;

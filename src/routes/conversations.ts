@@ -103,7 +103,7 @@ async function deleteConversation(
   return (left.of !== 'all' && left.existed) || found !== null;
 }
 
-export interface Target {
+interface Target {
   readonly id: string;
   readonly user: string | undefined;
   readonly tenant: Tenant;

@@ -3,7 +3,7 @@
  * at the end of the path, and anything before them is dropped (docs/design.md#5-routes).
  */
 
-export interface Route {
+interface Route {
   /** The path as the app's routes are written. */
   readonly path: string;
   /** The agent in the base URL. */

@@ -26,7 +26,7 @@ export interface RollMaterial {
 }
 
 /** A user's memory, and the conversation's key in it (see `sessionIn`). */
-export interface Publication {
+interface Publication {
   /** See `userName`. */
   readonly user: string;
   readonly conversation: string;

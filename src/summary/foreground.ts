@@ -31,7 +31,7 @@ const REST_MS = 30_000;
 /** How long what was handed over once is not handed over again, in milliseconds. */
 const PREPARED_MS = 60_000;
 
-export interface Served {
+interface Served {
   /** Undefined when nothing would be shorter than the messages themselves. */
   readonly summary: ServedSummary | undefined;
   readonly warnings: readonly Warning[];

@@ -52,7 +52,7 @@ export interface SummaryRange {
   readonly retries: Retries;
 }
 
-export interface SummaryWindow {
+interface SummaryWindow {
   /** Its first sequence number. */
   readonly sequence: number;
   /** Its first message. */

@@ -1,10 +1,12 @@
 /** The prefix of an array, as a request needs its summary. */
+
 import type { Cache } from '../lib/lru.ts';
 import type { Boundaries } from '../memory/conversation/boundaries.ts';
 import type { History } from '../memory/conversation/history.ts';
 import type { Removal } from '../memory/edits/removal.ts';
 import type { SummarizedPrefix } from '../memory/edits/summarize.ts';
-import type { AutoStrategy, SummarizeStrategy } from '../memory/strategy/strategy.ts';
+import type { AutoStrategy } from '../memory/modes/auto.ts';
+import type { SummarizeStrategy } from '../memory/modes/summarize.ts';
 import type { UserMemoryStub } from '../storage/conversation/key.ts';
 import type { WaitUntil } from '../storage/refs/writer.ts';
 import type { MaterialPorts, SummaryRange } from './material.ts';

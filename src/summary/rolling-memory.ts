@@ -11,9 +11,9 @@ import type { History } from '../memory/conversation/history.ts';
 import type { Boundary, Entry } from '../memory/conversation/passage.ts';
 import { chained } from '../memory/conversation/prefix-hash.ts';
 import type { Digest } from '../memory/edits/placeholder.ts';
+import type { RollingStrategy } from '../memory/modes/rolling-summary.ts';
 import { type DueMemory, dueMemory } from '../memory/plan/due-memory.ts';
 import { encodingOf } from '../memory/strategy/models.ts';
-import type { RollingStrategy } from '../memory/strategy/strategy.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import { callObject } from '../storage/conversation/key.ts';
 import type { ClaimRequest, Found, Memory, Round } from '../storage/conversation/memories.ts';
@@ -43,13 +43,13 @@ const LONGEST_PAUSE_MS = 60_000;
 const ROOM_OF_THE_FIRST = 256;
 
 /** An answer that the caller has been given, and is about to append. */
-export interface Answer {
+interface Answer {
   readonly text: string;
   /** See `Message.identity`. */
   readonly identity: string;
 }
 
-export interface RollingPorts {
+interface RollingPorts {
   readonly conversation: StoredConversation;
   /** Absent when nothing may be written. */
   readonly refs: RefWriter | undefined;
@@ -65,7 +65,7 @@ export interface RollingPorts {
 }
 
 /** A digest of the rounds that should have been remembered. */
-export interface Backlog extends KnownSummary {
+interface Backlog extends KnownSummary {
   /** The transcript's; undefined when it is not known to be written. */
   readonly ref: string | undefined;
   /** Whether it reaches elsewhere than it did a round before. */

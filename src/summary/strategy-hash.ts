@@ -2,8 +2,10 @@
  * Names what makes two summaries of the same messages differ: focus, size, model, prompt
  * (docs/design.md#7-storage).
  */
+
 import { createHash } from 'node:crypto';
-import { type SummarizingStrategy, summaryFacts } from '../memory/strategy/strategy.ts';
+import type { SummarizingStrategy } from '../memory/modes/table.ts';
+import { summaryFacts } from '../memory/strategy/strategy.ts';
 import { PROMPT_VERSION } from './text/prompt.ts';
 
 /**

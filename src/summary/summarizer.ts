@@ -21,7 +21,7 @@ export interface SummarizerTarget {
   readonly timeoutMs: number;
 }
 
-export interface SummarizerAnswer {
+interface SummarizerAnswer {
   readonly text: string | null;
   readonly finishReason: string | null;
   readonly toolCalls: number;

@@ -87,20 +87,20 @@ export interface Retries {
  * Where the writer tells how far it is. Each may throw, or answer false: then it is not the writer
  * any more, and stops.
  */
-export interface Progress {
+interface Progress {
   retrying(error: string): Promise<boolean>;
   /** Called between the parts of one large piece. */
   renew(): Promise<boolean>;
   advance(chunk: { boundary: Boundary; text: string; tokens: number }): Promise<boolean>;
 }
 
-export interface WrittenSummary {
+interface WrittenSummary {
   readonly text: string;
   readonly tokens: number;
   readonly usage: TokenUsage;
 }
 
-export interface WritingFault {
+interface WritingFault {
   /** A code. */
   readonly error: SummaryFault | SummarizerFault['code'] | 'lease_lost' | 'base_gone' | 'window_too_small';
   readonly usage: TokenUsage;

@@ -13,7 +13,7 @@ import { Lru, TenantLru } from '../lib/lru.ts';
 import { REF_PATTERN, type RefNamer } from '../memory/edits/placeholder.ts';
 
 /** What a derived key is for. Up to 0.5.0, names, checks and seals all used the key `ref`. */
-export type Purpose = 'ref' | 'name' | 'check' | 'seal' | 'content' | 'compaction';
+type Purpose = 'ref' | 'name' | 'check' | 'seal' | 'content' | 'compaction';
 
 export interface Tenant {
   /** 32 hexadecimal characters; the prefix of all the tenant's storage keys. */

@@ -12,7 +12,7 @@ export class UpstreamError extends Error {
   }
 }
 
-export interface UpstreamRequest {
+interface UpstreamRequest {
   readonly url: string;
   readonly method: string;
   readonly headers: Headers;

@@ -5,7 +5,7 @@
 import { after } from '../lib/time-limit.ts';
 import type { UpstreamAnswer } from './fetch.ts';
 
-export interface Opened {
+interface Opened {
   /** The complete body; undefined if it is too long, too slow, or broke off. */
   readonly whole: Uint8Array | undefined;
   /** The answer with its body unread. If the body was read to its end, it comes from memory. */
@@ -39,7 +39,7 @@ export async function openAnswer(answer: UpstreamAnswer, most: number, limitMs: 
 }
 
 /** Looks at the first bytes of a stream. */
-export interface Looker {
+interface Looker {
   /** Returns true once it has seen enough. */
   push(chunk: Uint8Array): boolean;
   /** The stream has ended. */

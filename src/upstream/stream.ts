@@ -10,7 +10,7 @@ import type { UpstreamAnswer, UpstreamFault } from './fetch.ts';
 import { Late, Source } from './source.ts';
 
 /** Why a stream ends before its answer is whole, in OpenAI's shape. */
-export interface StreamError {
+interface StreamError {
   readonly message: string;
   readonly type: string;
   readonly param: string | null;
@@ -51,7 +51,7 @@ export interface EventFormat {
 }
 
 /** Times in milliseconds. */
-export interface StreamTimes {
+interface StreamTimes {
   /** How long the upstream may be silent. */
   readonly idleMs: number;
   /**

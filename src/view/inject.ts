@@ -20,7 +20,7 @@ const MOST_CONVERSATIONS = 5;
 /** Three calls, and the first time a look at the caller's key. In milliseconds. */
 const READ_LIMIT_MS = 3_000;
 
-export interface Injected {
+interface Injected {
   readonly message?: InjectedMessage;
   readonly tokens?: number;
   readonly warnings: readonly Warning[];

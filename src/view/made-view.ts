@@ -1,7 +1,7 @@
 /** A view that is being made, and one that is. */
 
 import type { History } from '../memory/conversation/history.ts';
-import type { PlanRequest } from '../memory/plan/plan.ts';
+import type { PlanRequest } from '../memory/plan/planned.ts';
 import type { Report, Warning } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
 import type { Tools } from '../memory/tokens/tokens.ts';

@@ -2,13 +2,14 @@
  * From a request and its strategy to the view that goes upstream: what all modes have in common.
  */
 
-import { mayAct, type PlanRequest } from '../memory/plan/plan.ts';
+import type { EditingStrategy } from '../memory/modes/table.ts';
+import { mayAct } from '../memory/plan/plan.ts';
 import { outlineOf } from '../memory/plan/plan-view.ts';
+import type { PlanRequest } from '../memory/plan/planned.ts';
 import { idleReport, type Report, type Warning } from '../memory/plan/report.ts';
 import {
   actingStrategy,
   budgetsOf,
-  type EditingStrategy,
   edits,
   keepsContents,
   recalls,

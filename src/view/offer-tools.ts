@@ -2,12 +2,10 @@
  * Which tools of ours a request is given: the one that fetches what was removed, and the one that
  * searches the archive (docs/design.md#3-what-the-caller-says).
  */
-import {
-  type AutoStrategy,
-  type CompactStrategy,
-  type MemoryStrategy,
-  retrieves,
-} from '../memory/strategy/strategy.ts';
+import type { AutoStrategy } from '../memory/modes/auto.ts';
+import type { CompactStrategy } from '../memory/modes/compact.ts';
+import type { MemoryStrategy } from '../memory/modes/table.ts';
+import { retrieves } from '../memory/strategy/strategy.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { SEARCH_NAMES, searchDefinitionOf } from '../retrieval/search-memory.ts';
 import { definitionOf, freeName, RETRIEVE_NAMES } from '../retrieval/tool.ts';

@@ -2,15 +2,17 @@
  * The summary of a plan's prefix: served to the request that needs it, and made ahead for the one
  * that will.
  */
+
 import { logCaught } from '../log.ts';
 import { Boundaries } from '../memory/conversation/boundaries.ts';
 import type { SummarizedPrefix } from '../memory/edits/summarize.ts';
+import type { AutoStrategy } from '../memory/modes/auto.ts';
+import type { SummarizeStrategy } from '../memory/modes/summarize.ts';
 import type { Plan } from '../memory/plan/plan.ts';
 import type { ReportedSummary, Warning } from '../memory/plan/report.ts';
 import type { ShownSummary } from '../memory/plan/shown-summary.ts';
 import { frontierUnit } from '../memory/replay/rule.ts';
 import { encodingOf } from '../memory/strategy/models.ts';
-import type { AutoStrategy, SummarizeStrategy } from '../memory/strategy/strategy.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import { conversationOf, type HeldSummary, heldSummary } from '../request/conversation.ts';
 import { refWriterOf } from '../request/ref-writer.ts';

@@ -2,10 +2,11 @@
  * The view of every mode that is planned by replay: plan, write what the view will name, serve its
  * summary, render.
  */
+import type { ReplayedStrategy } from '../memory/modes/table.ts';
 import { planView } from '../memory/plan/plan-view.ts';
 import { reportOf } from '../memory/plan/report.ts';
 import { render } from '../memory/plan/view.ts';
-import { type ReplayedStrategy, summarizes } from '../memory/strategy/strategy.ts';
+import { summarizes } from '../memory/strategy/strategy.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import type { MadeView, Prepared } from './made-view.ts';
 import { PlanStorage } from './plan-storage.ts';

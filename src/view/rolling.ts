@@ -6,10 +6,10 @@
 import { pause } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { Boundaries } from '../memory/conversation/boundaries.ts';
+import type { RollingStrategy } from '../memory/modes/rolling-summary.ts';
 import { planView } from '../memory/plan/plan-view.ts';
 import { idleReport, reportOf, type Warning } from '../memory/plan/report.ts';
 import { render } from '../memory/plan/view.ts';
-import type { RollingStrategy } from '../memory/strategy/strategy.ts';
 import { answerIdentity } from '../protocol/message-names.ts';
 import { conversationOf } from '../request/conversation.ts';
 import { ApiError } from '../request/errors.ts';

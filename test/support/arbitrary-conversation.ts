@@ -2,8 +2,9 @@
  * Generated conversations for property tests: valid ones, and the odd things that real clients
  * send.
  */
+
 import fc from 'fast-check';
-import type { MemoryStrategyRequest } from '../../src/memory/strategy/strategy.ts';
+import type { MemoryStrategyRequest } from '../../src/memory/modes/table.ts';
 import { lines } from './chat.ts';
 import type { ViewOptions } from './view-of.ts';
 

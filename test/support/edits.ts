@@ -4,11 +4,9 @@ import type { Message } from '../../src/memory/conversation/message.ts';
 import { type CompactContext, createContentFacts } from '../../src/memory/edits/compact.ts';
 import { createPreviewWriter, createWrittenPreviews } from '../../src/memory/edits/preview.ts';
 import type { Removal } from '../../src/memory/edits/removal.ts';
-import {
-  type AutoStrategy,
-  type MemoryStrategyRequest,
-  parseStrategy,
-} from '../../src/memory/strategy/strategy.ts';
+import type { AutoStrategy } from '../../src/memory/modes/auto.ts';
+import type { MemoryStrategyRequest } from '../../src/memory/modes/table.ts';
+import { parseStrategy } from '../../src/memory/strategy/strategy.ts';
 import { sha256Hex } from '../../src/tenant/identity.ts';
 import { counter, tenant } from './view-of.ts';
 

@@ -8,7 +8,8 @@ import { type History, messagesOf as unitMessages } from '../../src/memory/conve
 import { MARKER_START } from '../../src/memory/edits/placeholder.ts';
 import type { Removal } from '../../src/memory/edits/removal.ts';
 import { summarizes } from '../../src/memory/strategy/strategy.ts';
-import { levels, textOf, within } from '../../src/protocol/json/spans.ts';
+import { levels } from '../../src/protocol/json/outline.ts';
+import { textOf, within } from '../../src/protocol/json/spans.ts';
 import { violations } from '../../tools/upstream/strict-chat.ts';
 import { counter, messagesOf, type Viewed } from './view-of.ts';
 

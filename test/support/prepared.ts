@@ -1,7 +1,7 @@
 /**
  * What the next move would have a summary stand for, and waiting until the background has made it.
  */
-import type { MemoryStrategyRequest } from '../../src/memory/strategy/strategy.ts';
+import type { MemoryStrategyRequest } from '../../src/memory/modes/table.ts';
 import { Tenants } from '../../src/tenant/identity.ts';
 import type { Sent } from './agent-caller.ts';
 import { type Deployment, KEY } from './deployment.ts';

@@ -6,17 +6,13 @@
 import { prefixHashes } from '../../src/memory/conversation/prefix-hash.ts';
 import { createContentFacts } from '../../src/memory/edits/compact.ts';
 import { createWrittenPreviews } from '../../src/memory/edits/preview.ts';
+import type { EditingStrategy, MemoryStrategyRequest } from '../../src/memory/modes/table.ts';
 import type { Plan } from '../../src/memory/plan/plan.ts';
 import { outlineOf, planView } from '../../src/memory/plan/plan-view.ts';
 import type { UsedMemory } from '../../src/memory/plan/planned.ts';
 import { type Report, reportOf } from '../../src/memory/plan/report.ts';
 import { render, type ShownTrim, type View, type ViewWords } from '../../src/memory/plan/view.ts';
-import {
-  type EditingStrategy,
-  edits,
-  type MemoryStrategyRequest,
-  parseStrategy,
-} from '../../src/memory/strategy/strategy.ts';
+import { edits, parseStrategy } from '../../src/memory/strategy/strategy.ts';
 import { createTokenCounter, loadTokenize } from '../../src/memory/tokens/tokens.ts';
 import { type ChatRequest, readChatRequest } from '../../src/protocol/chat/request.ts';
 import type { ModelRequest } from '../../src/protocol/model-request.ts';

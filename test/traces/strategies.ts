@@ -1,5 +1,5 @@
 /** Settings under which recorded conversations are replayed. */
-import type { MemoryStrategyRequest } from '../../src/memory/strategy/strategy.ts';
+import type { MemoryStrategyRequest } from '../../src/memory/modes/table.ts';
 import type { ViewOptions } from '../support/view-of.ts';
 
 export const STRATEGIES: Readonly<Record<string, MemoryStrategyRequest>> = {

@@ -8,13 +8,13 @@ import type { History } from './history.ts';
 import type { Message } from './message.ts';
 import { roundsOf } from './sequence.ts';
 
-export interface PlainTurn {
+interface PlainTurn {
   readonly user: string;
   /** Null until the turn is answered. */
   readonly assistant: string | null;
 }
 
-export interface ConversationTurns {
+interface ConversationTurns {
   /** The newest turns in full. */
   readonly recent_turns: readonly PlainTurn[];
   /** Earlier turns that no summary covers yet. */

@@ -41,7 +41,7 @@ export interface Bond {
   readonly open: boolean;
 }
 
-export interface LateResult {
+interface LateResult {
   /** The index of its unit. */
   readonly unit: number;
   readonly message: number;

@@ -38,7 +38,7 @@ export interface CompactContext {
 }
 
 /** Cached facts about a removable content. */
-export interface Facts {
+interface Facts {
   readonly tokens: number;
   readonly bytes: number;
   readonly length: number;
@@ -95,7 +95,7 @@ export function compactUnit(
 }
 
 /** Something that may be removed, and its possible replacements. */
-export interface Candidate
+interface Candidate
   extends Pick<Removal, 'kind' | 'reason' | 'message' | 'call' | 'tool' | 'callId' | 'content'> {
   /** Identifies the content. */
   readonly key: string;
@@ -107,7 +107,7 @@ export interface Candidate
   readonly replacements: (marker: MarkerStart, facts: Facts) => readonly string[];
 }
 
-export type MarkerStart = Pick<Marker, 'tool' | 'call' | 'reason' | 'ref'>;
+type MarkerStart = Pick<Marker, 'tool' | 'call' | 'reason' | 'ref'>;
 
 /**
  * The removal of a tool output.

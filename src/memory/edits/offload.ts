@@ -7,7 +7,7 @@ import { type CompactContext, candidateOf, messageAt, outputLine, remove } from 
 import type { Removal } from './removal.ts';
 
 /** The settings of offloading. */
-export interface OffloadSettings extends CompactSettings {
+interface OffloadSettings extends CompactSettings {
   /** Outputs of up to this many tokens stay. */
   readonly offload_min_tokens: number;
 }

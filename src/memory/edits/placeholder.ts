@@ -9,7 +9,7 @@
 import { parseObject } from '../../lib/json.ts';
 
 /** The kinds of content that a marker replaces. */
-export type MarkerKind = 'tool output' | 'tool input' | 'image' | 'file';
+type MarkerKind = 'tool output' | 'tool input' | 'image' | 'file';
 
 /**
  * Why content was removed: it was old, large, identical to a later one, or replaced by a later

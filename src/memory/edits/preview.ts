@@ -55,7 +55,7 @@ const LARGEST_JSON = 1_000_000;
 const REF = /ref_[a-z2-7]{26}/;
 
 /** A part of an output: its characters from `from` up to, but not including, `to`. */
-export interface Part {
+interface Part {
   readonly from: number;
   readonly to: number;
 }

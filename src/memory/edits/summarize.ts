@@ -78,7 +78,7 @@ export function askedBy(history: History): readonly (number | undefined)[] {
 }
 
 /** Computes the token weights of prefixes. */
-export class Prefixes {
+class Prefixes {
   private readonly history: History;
   private readonly sums: TokenSums;
   private readonly units: PrefixSums;

@@ -72,7 +72,7 @@ export interface ReplayRequest extends PlanRequest {
  * A mode that needs storage before it can plan: its boundary is the memory that is ready. All else
  * is a function of the array and of that memory.
  */
-export interface RecalledMode<Strategy> {
+interface RecalledMode<Strategy> {
   plan(strategy: Strategy, request: RecallRequest, context: PlanContext): RecalledPlan;
 }
 

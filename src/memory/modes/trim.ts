@@ -19,7 +19,7 @@ const schema = z.strictObject({
   keep_last_n_turns: count.optional(),
 });
 
-export type TrimStrategy = z.output<typeof schema>;
+type TrimStrategy = z.output<typeof schema>;
 
 export const trim = {
   schema,

@@ -2,17 +2,20 @@
  * From a request to its plan, in two steps: what can be said of it without a token counted, and the
  * plan itself. Both are pure; the Worker, the tests and the benchmarks call the same two.
  */
+
 import { readHistory } from '../conversation/history.ts';
 import type { Message } from '../conversation/message.ts';
 import { findEcho } from '../conversation/session-summary.ts';
 import type { RefNamer } from '../edits/placeholder.ts';
+import type { EditingStrategy } from '../modes/table.ts';
 import { cachedShare, type Price } from '../strategy/prices.ts';
-import { type EditingStrategy, summarizes } from '../strategy/strategy.ts';
+import { summarizes } from '../strategy/strategy.ts';
 import { type TokenCounter, type Tools, toolTokens } from '../tokens/tokens.ts';
-import { type Plan, type PlanContext, type PlanRequest, plan } from './plan.ts';
+import { type Plan, plan } from './plan.ts';
+import type { PlanContext, PlanRequest } from './planned.ts';
 
 /** A request as its plan sees it, whatever its protocol. */
-export interface ViewRequest {
+interface ViewRequest {
   readonly messages: readonly Message[];
   readonly model: string | undefined;
   /** The caller's limit of the answer, in tokens; 0 without one. */
@@ -20,7 +23,7 @@ export interface ViewRequest {
 }
 
 /** What else decides; see `PlanRequest`. */
-export type ViewOptions = Partial<
+type ViewOptions = Partial<
   Pick<PlanRequest, 'force' | 'whole' | 'limit' | 'retrieval' | 'cachedShare' | 'memory'>
 >;
 
@@ -43,7 +46,7 @@ export function outlineOf(
 }
 
 /** What a plan takes from its isolate beside its context. */
-export interface ViewContext extends PlanContext {
+interface ViewContext extends PlanContext {
   readonly counter: TokenCounter;
   /** The deployer's own prices. */
   readonly modelPrices?: readonly Price[];

@@ -10,14 +10,12 @@
 
 import type { History } from '../conversation/history.ts';
 import type { ReplayedMode, Tail } from '../modes/mode.ts';
-import { modeOf } from '../modes/table.ts';
+import { type EditingStrategy, modeOf } from '../modes/table.ts';
 import type { ReplayRule } from '../replay/rule.ts';
-import { budgetsOf, type EditingStrategy, frontierOf } from '../strategy/strategy.ts';
+import { budgetsOf, frontierOf } from '../strategy/strategy.ts';
 import { tokenSums } from '../tokens/sums.ts';
 import { ANSWER_OVERHEAD } from '../tokens/tokens.ts';
 import type { Budgets, PlanContext, Planned, PlanRequest } from './planned.ts';
-
-export type { PlanContext, PlanRequest } from './planned.ts';
 
 export interface Plan extends Planned {
   readonly strategy: EditingStrategy;

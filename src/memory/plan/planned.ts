@@ -77,13 +77,13 @@ export interface Planned extends ViewNeeds {
 }
 
 /** A view that its strategy wants to be refused. In tokens. */
-export interface BudgetExceeded {
+interface BudgetExceeded {
   readonly tokens: number;
   readonly budget: number;
 }
 
 /** What a plan needs of storage: for its view, and ready for the next move. */
-export interface ViewNeeds {
+interface ViewNeeds {
   /**
    * Contents to be written: what becomes a placeholder, by segment, the units between two
    * frontiers.

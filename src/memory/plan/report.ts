@@ -5,8 +5,8 @@
 
 import type { MarkerReason } from '../edits/placeholder.ts';
 import type { Removal } from '../edits/removal.ts';
+import type { Mode } from '../modes/table.ts';
 import { frontierUnit, type Trigger } from '../replay/rule.ts';
-import type { Mode } from '../strategy/strategy.ts';
 import type { Plan } from './plan.ts';
 import type { View } from './view.ts';
 
@@ -29,7 +29,7 @@ export type Warning =
   | 'upstream_state'
   | 'limit_learned';
 
-export type AppliedEdit =
+type AppliedEdit =
   | {
       readonly type: 'offload' | 'dedupe';
       readonly cleared_tool_results: number;
@@ -85,7 +85,7 @@ export interface TokenUsage {
 }
 
 /** What the model has fetched on the way to its answer. */
-export interface ReportedRetrieval {
+interface ReportedRetrieval {
   /** How often the upstream was asked again. */
   readonly rounds: number;
   /** The refs that were given out, each once, in order. */
@@ -96,7 +96,7 @@ export interface ReportedRetrieval {
   readonly response_id?: string;
 }
 
-export interface ReportedRef {
+interface ReportedRef {
   readonly ref: string;
   readonly tool_name: string;
   readonly tool_call_id: string;

@@ -16,7 +16,7 @@ import type { Budgets, PlanContext } from './planned.ts';
 import { showSummary } from './shown-summary.ts';
 
 /** The fields of `rolling_summary` that decide on its view. */
-export interface RollingFields {
+interface RollingFields {
   readonly overflow_policy: 'truncate_oldest' | 'truncate_summary' | 'error';
   readonly total_max_tokens: number;
   readonly summary_max_tokens: number;

@@ -33,7 +33,7 @@ export interface Cursor {
 }
 
 /** The position of a cursor. */
-export interface Position extends Standing {
+interface Position extends Standing {
   /** Turns that begin before the turn cut. */
   readonly turnsBefore: number;
 }

@@ -3,7 +3,7 @@ import { ChangingSums } from '../../lib/prefix-sums.ts';
 import type { Removal } from '../edits/removal.ts';
 
 /** One phase's removals in one unit. */
-export interface JournalEntry {
+interface JournalEntry {
   readonly unit: number;
   readonly removals: readonly Removal[];
   readonly freed: number;

@@ -51,7 +51,7 @@ export interface PhaseEdits {
   media(unit: number): readonly Removal[];
 }
 
-export interface PhaseSettings {
+interface PhaseSettings {
   /** Whether the tail may shrink to steps. */
   readonly shrinks: boolean;
   /** The caller's minimum of freed tokens per move, if set. */
@@ -62,7 +62,7 @@ export interface PhaseSettings {
 }
 
 /** The position of all phases. */
-export interface PhaseStanding extends Standing {
+interface PhaseStanding extends Standing {
   readonly passed: Passed;
   /** How far compaction had come at the last move. */
   readonly frontier: number;

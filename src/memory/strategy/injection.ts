@@ -2,11 +2,13 @@
  * `memory_injection`: the settings of cross-session memory, and the injected block
  * (docs/design.md#7-storage).
  */
+
 import { z } from 'zod';
 import type { Result } from '../../lib/result.ts';
 import { mostFitting } from '../tokens/fitting.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
-import { quote, type StrategyFault } from './strategy.ts';
+import type { StrategyFault } from './fields.ts';
+import { quote } from './strategy.ts';
 
 /** Tokens of the largest block (docs/design.md#7-storage). */
 const MOST_TOKENS = 800;

@@ -23,24 +23,6 @@ import type { Budgets } from '../plan/planned.ts';
 import type { StrategyFault } from './fields.ts';
 import { windowOf } from './models.ts';
 
-export type { AutoStrategy } from '../modes/auto.ts';
-export type { CompactStrategy } from '../modes/compact.ts';
-export type { NativeStrategy } from '../modes/native.ts';
-export type { RollingStrategy } from '../modes/rolling-summary.ts';
-export type { SummarizeStrategy } from '../modes/summarize.ts';
-export type {
-  ActingStrategy,
-  EditingStrategy,
-  MemoryStrategy,
-  MemoryStrategyRequest,
-  Mode,
-  RecallingStrategy,
-  ReplayedStrategy,
-  RetrievingStrategy,
-  SummarizingStrategy,
-} from '../modes/table.ts';
-export type { StrategyFault } from './fields.ts';
-
 /** The names of all modes. */
 export const MODES = Object.keys(modes) as Mode[];
 

@@ -10,7 +10,7 @@ import { cutAfter } from '../../lib/characters.ts';
 import { copyOf } from '../../lib/copy.ts';
 
 /** In characters. */
-export const BLOCK_LENGTH = 4_096;
+const BLOCK_LENGTH = 4_096;
 
 /** The blocks of a text in order, as copies. */
 export function* blocksOf(text: string): Generator<string> {

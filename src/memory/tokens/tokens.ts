@@ -58,13 +58,13 @@ const REMEMBERED_CHARACTERS = 1_000_000;
 export type Tokenize = (text: string, owner?: unknown) => number;
 
 /** Cached counts of one message, by its digest. */
-export interface MessageTokens {
+interface MessageTokens {
   content?: number;
   whole?: number;
 }
 
 /** The caches of a counter. */
-export interface RememberedCounts {
+interface RememberedCounts {
   readonly messages: Cache<MessageTokens>;
   /** Short texts by the text itself, and other counts by their key. */
   readonly texts: Cache<number>;

@@ -11,7 +11,8 @@ import {
   type Role,
   type ToolCall,
 } from '../../memory/conversation/message.ts';
-import { fieldOf, type JsonSpan, jsonOf, textOf } from '../json/spans.ts';
+import type { JsonSpan } from '../json/outline.ts';
+import { fieldOf, jsonOf, textOf } from '../json/spans.ts';
 import { KeptContents } from '../kept-contents.ts';
 import { NamedMessage } from '../message-names.ts';
 import type { WireMessage } from '../model-request.ts';

@@ -11,18 +11,8 @@ import type { Report } from '../../memory/plan/report.ts';
 import type { View } from '../../memory/plan/view.ts';
 import { type BodyFault, isOwnField, scanBody } from '../body.ts';
 import { openingOf, openingSplice, outputSplice, partSplices } from '../edits.ts';
-import {
-  cutMembers,
-  fieldOf,
-  type JsonSpan,
-  levels,
-  memberSplices,
-  type Outline,
-  type Splice,
-  splice,
-  textOf,
-  within,
-} from '../json/spans.ts';
+import { type JsonSpan, levels, type Outline } from '../json/outline.ts';
+import { cutMembers, fieldOf, memberSplices, type Splice, splice, textOf, within } from '../json/spans.ts';
 import { KeptContents } from '../kept-contents.ts';
 import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
 import type { Beside, InjectedMessage, ModelRequest, SharedAccount } from '../model-request.ts';

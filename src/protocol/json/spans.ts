@@ -9,9 +9,6 @@ import { isUtf8 } from 'node:buffer';
 import type { FieldSpan, JsonSpan, Outline, Span } from './outline.ts';
 import { JsonSyntaxError, type Limits, Scanner } from './scanner.ts';
 
-export { type FieldSpan, type JsonSpan, levels, type Outline, type Span } from './outline.ts';
-export { JsonSyntaxError } from './scanner.ts';
-
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
 

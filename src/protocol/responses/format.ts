@@ -13,7 +13,8 @@ import type {
   AnswerStream,
   Retell,
 } from '../answer-format.ts';
-import { fieldOf, levels, memberSplices, type Outline, scanJson, splice } from '../json/spans.ts';
+import { levels, type Outline } from '../json/outline.ts';
+import { fieldOf, memberSplices, scanJson, splice } from '../json/spans.ts';
 import { retold } from '../retold.ts';
 import { dataFrame, dataOf, eventFrame, FrameSplitter, KEEPALIVE } from '../sse.ts';
 import { type Begun, FirstFrames } from '../stream-beginning.ts';

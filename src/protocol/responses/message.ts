@@ -8,7 +8,8 @@
 
 import { asObject, asString } from '../../lib/json.ts';
 import type { Content, InlineMedia, Role, ToolCall, Weight } from '../../memory/conversation/message.ts';
-import { fieldOf, type JsonSpan, jsonOf, textOf } from '../json/spans.ts';
+import type { JsonSpan } from '../json/outline.ts';
+import { fieldOf, jsonOf, textOf } from '../json/spans.ts';
 import { KeptContents } from '../kept-contents.ts';
 import { NamedMessage } from '../message-names.ts';
 import type { WireMessage } from '../model-request.ts';
@@ -91,7 +92,7 @@ const PARTS: PartFormat = {
 };
 
 /** One item in the caller's bytes. */
-export class Item {
+class Item {
   readonly span: JsonSpan;
   readonly type: string;
   private readonly body: Uint8Array;

@@ -14,14 +14,13 @@ import type { View } from '../../memory/plan/view.ts';
 import { type BodyFault, isOwnField, scanBody } from '../body.ts';
 import { summaryMessages } from '../chat/summary.ts';
 import { openingOf, openingSplice, outputSplice, partSplices } from '../edits.ts';
+import type { JsonSpan, Outline } from '../json/outline.ts';
 import {
   cutMembers,
   fieldOf,
-  type JsonSpan,
   jsonOf,
   type Member,
   memberSplices,
-  type Outline,
   type Splice,
   splice,
   textOf,

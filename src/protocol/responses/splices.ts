@@ -1,16 +1,8 @@
 /** Edits of the upstream's `response` objects and of events with one, in their original bytes. */
+
 import { asString } from '../../lib/json.ts';
-import {
-  cutMembers,
-  fieldOf,
-  type JsonSpan,
-  jsonOf,
-  levels,
-  type Outline,
-  type Splice,
-  scanObject,
-  splice,
-} from '../json/spans.ts';
+import { type JsonSpan, levels, type Outline } from '../json/outline.ts';
+import { cutMembers, fieldOf, jsonOf, type Splice, scanObject, splice } from '../json/spans.ts';
 
 const MOST_FIELDS = 1_000;
 

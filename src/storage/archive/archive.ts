@@ -18,7 +18,7 @@ import type { ArchivedRow, ArchiveHit, ArchiveRow, SearchPlace } from './rows.ts
 import { matchAll, readable } from './text.ts';
 
 /** The conversation of an archive. */
-export interface ArchivedConversation {
+interface ArchivedConversation {
   readonly tenant: Tenant;
   /** See `conversationName`. */
   readonly name: string;
@@ -54,7 +54,7 @@ export interface ArchivedMessage {
   readonly snippet: string | undefined;
 }
 
-export interface ArchivedMessages<Next> {
+interface ArchivedMessages<Next> {
   readonly messages: readonly ArchivedMessage[];
   /** Cursor of the next page; null on the last one. */
   readonly next: Next | null;

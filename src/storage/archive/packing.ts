@@ -11,7 +11,7 @@ const OPEN = 0x5b;
 const COMMA = 0x2c;
 const CLOSE = 0x5d;
 
-export interface Packed<Message> {
+interface Packed<Message> {
   readonly message: Message;
   /** Offset in the pack, in bytes. */
   readonly start: number;

@@ -32,7 +32,7 @@ import { MemoryTables } from './tables.ts';
 import { MemoryWriter, type WriterPorts } from './writer.ts';
 
 /** Services that the chain needs. */
-export interface ChainPorts extends WriterPorts {
+interface ChainPorts extends WriterPorts {
   /** A new name that nobody can guess. */
   readonly newLease: () => string;
 }

@@ -188,7 +188,7 @@ export interface Overview {
   readonly stuck: boolean;
 }
 
-export type HealthState = 'healthy' | 'retry' | 'degraded' | 'recovering';
+type HealthState = 'healthy' | 'retry' | 'degraded' | 'recovering';
 
 /** How summarising has gone lately in one conversation. */
 export interface Health {

@@ -45,7 +45,7 @@ type Ticket = {
 };
 
 /** Which versions `longest` may choose. */
-export interface LongestOptions {
+interface LongestOptions {
   /** No digests. */
   readonly buildable?: boolean;
   /** Only this row; null: any. */

@@ -14,7 +14,7 @@ export interface StoredContent {
   readonly text: () => string;
 }
 
-export interface ListedRef {
+interface ListedRef {
   readonly ref: string;
   /** Length of the stored object in bytes, with encryption and metadata. */
   readonly storedBytes: number;
@@ -22,7 +22,7 @@ export interface ListedRef {
 }
 
 /** A content that was read. */
-export interface Fetched extends Opened {
+interface Fetched extends Opened {
   /** In milliseconds. */
   readonly uploaded: number;
 }

@@ -19,7 +19,7 @@ export const WRITE_LIMIT_MS = 1_500;
 /** Keeps the Worker alive for work that outlives the response. */
 export type WaitUntil = (work: Promise<unknown>) => void;
 
-export interface RefWriterPorts {
+interface RefWriterPorts {
   readonly store: RefStore;
   /** The tenant's id. */
   readonly tenant: string;

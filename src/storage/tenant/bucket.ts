@@ -11,13 +11,13 @@ const IF_ABSENT: R2PutOptions = { onlyIf: { etagDoesNotMatch: '*' } };
 const BATCH = 1000;
 
 /** A page of a listing: objects by name, in key order. */
-export interface ListedNames {
+interface ListedNames {
   readonly objects: readonly { readonly name: string; readonly size: number; readonly uploaded: Date }[];
   readonly more: boolean;
 }
 
 /** Times are in milliseconds since the epoch. */
-export interface Looked {
+interface Looked {
   readonly uploaded: number;
   readonly metadata: Readonly<Record<string, string>>;
 }

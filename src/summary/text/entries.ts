@@ -9,7 +9,7 @@ import type { KnownSummary } from '../writer.ts';
 /**
  * How much of a message an entry has: what a model reads, or everything, image data included.
  */
-export type Detail = 'readable' | 'whole';
+type Detail = 'readable' | 'whole';
 
 /** The messages `[from, to)`, without the preamble and without a summary that came back. */
 export function entriesOf(history: History, from: number, to: number, detail: Detail): Entry[] {

@@ -12,7 +12,7 @@ import type { StoredContent } from '../../storage/refs/store.ts';
 import type { Tenant } from '../../tenant/identity.ts';
 import { transcriptOf } from '../kept-transcript.ts';
 
-export interface TrimmedTranscript {
+interface TrimmedTranscript {
   /** To be written before the line is shown; none without a tenant. */
   readonly segments: readonly StoredContent[];
   readonly shown: ShownTrim;

@@ -25,7 +25,7 @@ export interface SummaryAnswer {
   readonly toolCalls: number;
 }
 
-export interface SummaryLimits {
+interface SummaryLimits {
   readonly maxTokens: number;
   readonly counter: TokenCounter;
   /**

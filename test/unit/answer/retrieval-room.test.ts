@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { retrievalRoom } from '../../../src/answer/retrieval-room.ts';
+import type { EditingStrategy } from '../../../src/memory/modes/table.ts';
 import { idleReport, type Report } from '../../../src/memory/plan/report.ts';
-import { type EditingStrategy, edits, parseStrategy } from '../../../src/memory/strategy/strategy.ts';
+import { edits, parseStrategy } from '../../../src/memory/strategy/strategy.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import { type OfferedTools, offerTools } from '../../../src/view/offer-tools.ts';
 import { tenant } from '../../support/view-of.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { MemoryStrategyRequest } from '../../../src/memory/strategy/strategy.ts';
+import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
 import { readResponsesRequest } from '../../../src/protocol/responses/request.ts';
 import { asResponses, chatBody, itemsOf, messagesOf } from '../../../tools/upstream/items.ts';
 import {

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isOwnField } from '../../../src/protocol/body.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
-import { levels, memberSplices, scanJson, splice } from '../../../src/protocol/json/spans.ts';
+import { levels } from '../../../src/protocol/json/outline.ts';
+import { memberSplices, scanJson, splice } from '../../../src/protocol/json/spans.ts';
 import type { Beside } from '../../../src/protocol/model-request.ts';
 import { readResponsesRequest } from '../../../src/protocol/responses/request.ts';
 

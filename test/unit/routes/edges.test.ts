@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ConfigError, type Env, readConfig } from '../../../src/config.ts';
+import { type Env, readConfig } from '../../../src/config.ts';
+import { ConfigError } from '../../../src/config-error.ts';
 import { Lru } from '../../../src/lib/lru.ts';
 import { label, parseMarker, writeMarker } from '../../../src/memory/edits/placeholder.ts';
 import { climbs, routeOf } from '../../../src/routes/routing.ts';

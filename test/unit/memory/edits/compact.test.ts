@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { MemoryStrategyRequest } from '../../../../src/memory/strategy/strategy.ts';
+import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import { assistant, body, calls, lines, result, step, user } from '../../../support/chat.ts';
 import { counter, messagesOf, stranger, tenant, viewOf } from '../../../support/view-of.ts';
 

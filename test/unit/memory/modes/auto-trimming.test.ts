@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { MemoryStrategyRequest } from '../../../../src/memory/strategy/strategy.ts';
+import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import { assistant, body, lines, step, system, user } from '../../../support/chat.ts';
 import { brokenLaws, brokenPrefix } from '../../../support/laws.ts';
 import {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import { mayAct } from '../../../../src/memory/plan/plan.ts';
 import { frontierUnit } from '../../../../src/memory/replay/rule.ts';
-import type { MemoryStrategyRequest } from '../../../../src/memory/strategy/strategy.ts';
 import { autoStrategy, conversation, richConversation } from '../../../support/arbitrary-conversation.ts';
 import { assistant, body, calls, lines, result, step, user } from '../../../support/chat.ts';
 import { brokenPrefix } from '../../../support/laws.ts';

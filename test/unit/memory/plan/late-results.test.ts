@@ -2,13 +2,14 @@
  * Results that come after the model was asked again: what a view once left out does not return, and
  * pairs stay whole.
  */
+
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { messagesOf as messagesIn, readHistory } from '../../../../src/memory/conversation/history.ts';
 import { createContentFacts } from '../../../../src/memory/edits/compact.ts';
 import { createWrittenPreviews } from '../../../../src/memory/edits/preview.ts';
+import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import { plan } from '../../../../src/memory/plan/plan.ts';
-import type { MemoryStrategyRequest } from '../../../../src/memory/strategy/strategy.ts';
 import {
   type AutoRequest,
   autoOptions,

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { MemoryStrategyRequest } from '../../../../src/memory/strategy/strategy.ts';
+import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import {
   type AutoRequest,
   autoOptions,

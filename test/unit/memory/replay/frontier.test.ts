@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { MemoryStrategyRequest } from '../../../../src/memory/strategy/strategy.ts';
+import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import { assistant, body, calls, lines, result, step, system, user } from '../../../support/chat.ts';
 import { brokenPrefix } from '../../../support/laws.ts';
 import { messagesOf, type Viewed, viewOf } from '../../../support/view-of.ts';

@@ -1,14 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  cutMembers,
-  fieldOf,
-  type JsonSpan,
-  jsonOf,
-  levels,
-  scanJson,
-  splice,
-} from '../../../../src/protocol/json/spans.ts';
+import { type JsonSpan, levels } from '../../../../src/protocol/json/outline.ts';
+import { cutMembers, fieldOf, jsonOf, scanJson, splice } from '../../../../src/protocol/json/spans.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
