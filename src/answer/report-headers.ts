@@ -2,8 +2,9 @@
  * The report as headers (docs/design.md#4-what-the-caller-gets). They hold only closed codes and
  * numbers, never a caller's text.
  */
+
+import type { Timings } from '../lib/server-timing.ts';
 import type { Report } from '../memory/plan/report.ts';
-import type { Timings } from '../request/timings.ts';
 
 /** Sets the report's headers on an answer. */
 export function setReportHeaders(headers: Headers, report: Report, timings: Timings): void {

@@ -1,4 +1,7 @@
-/** Request bodies: read and decoded (RFC 9110, section 8.4) within a size limit. */
+/**
+ * Request bodies: their charset and encoding (RFC 9110, section 8.4), read and decoded within a
+ * size limit.
+ */
 
 import {
   brotliDecompressSync,
@@ -10,7 +13,6 @@ import {
 } from 'node:zlib';
 import { concat } from '../protocol/json/spans.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
-import { checkCharset } from './body-type.ts';
 import { ApiError } from './errors.ts';
 
 /**
@@ -197,5 +199,42 @@ export function checkSize({ bytes, conversationField }: ModelRequest): void {
     'body_too_large',
     `The request body has ${bytes.length} bytes; with a memory_strategy other than none, or into a compaction item, at most ${LARGEST_BODY} are taken.`,
     conversationField,
+  );
+}
+
+/** JSON is UTF-8 (RFC 8259, section 8.1), which includes ASCII. */
+const CHARSETS = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii']);
+
+/**
+ * Checks that Precis reads a body as the upstream will. Servers go by the charset, and bytes that
+ * are text in one charset may be different JSON in another. Every charset in the header is checked,
+ * however it is written.
+ *
+ * @throws ApiError `unsupported_media_type`
+ */
+export function checkCharset(headers: Headers): void {
+  const type = headers.get('content-type') ?? '';
+  const named = [...type.matchAll(/charset\W*([^\s";,]*)/gi)].map(([, charset = '']) => charset);
+  if (named.every((charset) => CHARSETS.has(charset.toLowerCase()))) return;
+  throw new ApiError(
+    'unsupported_media_type',
+    'The header content-type names a charset that is not read; the body must be JSON in UTF-8.',
+    'content-type',
+  );
+}
+
+/**
+ * Checks that a body that is forwarded unread is not encoded, since its `content-encoding` is not
+ * forwarded.
+ *
+ * @throws ApiError `unsupported_media_type`
+ */
+export function checkUnencoded(headers: Headers): void {
+  const encoding = headers.get('content-encoding')?.trim().toLowerCase() ?? '';
+  if (encoding === '' || encoding === 'identity') return;
+  throw new ApiError(
+    'unsupported_media_type',
+    'The body of this request is taken without a content-encoding only.',
+    'content-encoding',
   );
 }

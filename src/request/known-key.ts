@@ -6,11 +6,11 @@ import type { Context } from 'hono';
 import type { Report } from '../memory/plan/report.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { SHORTEST_TOKEN, type Tenant } from '../tenant/identity.ts';
+import { verdictOn } from '../upstream/key-verdict.ts';
 import { tenantOf } from './caller.ts';
 import { ApiError } from './errors.ts';
 import type { RequestScope } from './scope.ts';
 import type { AppEnv } from './services.ts';
-import { verdictOn } from './verdict.ts';
 
 /**
  * In bytes. Bodies up to this size are planned under any key; counting a larger one takes seconds.

@@ -1,13 +1,13 @@
 /** The context of one request, whatever it asks for. */
 import type { Context } from 'hono';
+import { Timings } from '../lib/server-timing.ts';
 import type { WaitUntil } from '../storage/refs/writer.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import type { Verdict } from '../upstream/acceptance.ts';
+import { verdictOn } from '../upstream/key-verdict.ts';
 import { type Caller, callerOf } from './caller.ts';
 import type { Learned } from './learned.ts';
 import type { AppEnv, Services } from './services.ts';
-import { Timings } from './timings.ts';
-import { verdictOn } from './verdict.ts';
 
 /** The context of one request. */
 export interface RequestScope {

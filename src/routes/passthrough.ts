@@ -5,7 +5,7 @@
 import type { Context } from 'hono';
 import { askUpstream } from '../answer/ask-upstream.ts';
 import { unread } from '../answer/unread-body.ts';
-import { checkCharset, checkUnencoded } from '../request/body-type.ts';
+import { checkCharset, checkUnencoded } from '../request/body.ts';
 import { ApiError } from '../request/errors.ts';
 import { scopeOf } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';

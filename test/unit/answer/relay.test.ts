@@ -1,11 +1,11 @@
 import { describe, expect, it, vi } from 'vitest';
 import { type Relayed, relay } from '../../../src/answer/relay.ts';
+import { Timings } from '../../../src/lib/server-timing.ts';
 import { idleReport } from '../../../src/memory/plan/report.ts';
 import { goOnChat } from '../../../src/protocol/chat/calls.ts';
 import { chatFormat } from '../../../src/protocol/chat/format.ts';
 import { ApiError } from '../../../src/request/errors.ts';
 import type { RequestScope } from '../../../src/request/scope.ts';
-import { Timings } from '../../../src/request/timings.ts';
 import { Rounds } from '../../../src/retrieval/rounds.ts';
 import { LONGEST_ANSWER } from '../../../src/upstream/body.ts';
 import type { UpstreamAnswer } from '../../../src/upstream/fetch.ts';

@@ -1,9 +1,10 @@
 /** Asks the upstream whether it accepts a caller's key. */
+import type { Config } from '../config.ts';
+import type { Log } from '../log.ts';
 import type { Tenant } from '../tenant/identity.ts';
-import type { Verdict } from '../upstream/acceptance.ts';
-import { fetchUpstream } from '../upstream/fetch.ts';
-import { requestHeaders, upstreamUrl } from '../upstream/request.ts';
-import type { Services } from './services.ts';
+import type { AcceptedKeys, Verdict } from './acceptance.ts';
+import { fetchUpstream } from './fetch.ts';
+import { requestHeaders, upstreamUrl } from './request.ts';
 
 /** How long the upstream may take for its verdict, in milliseconds. */
 const MODELS_LIMIT_MS = 5_000;
@@ -15,7 +16,7 @@ const ACCOUNT = ['authorization', 'openai-organization', 'openai-project'];
 export async function verdictOn(
   tenant: Tenant,
   incoming: Headers,
-  { config, accepted, log }: Services,
+  { config, accepted, log }: { config: Config; accepted: AcceptedKeys; log: Log },
 ): Promise<Verdict> {
   if (config.access || !config.verifyKeys) return 'accepted';
   const ask = async (): Promise<boolean> => {
