@@ -1,10 +1,9 @@
 /**
- * A Worker that only forwards: what any proxy on this platform costs. Precis is measured against
- * it.
+ * A Worker that only forwards, as a baseline for Precis: the cost of any proxy on this platform.
  */
 import { DurableObject } from 'cloudflare:workers';
 
-/** wrangler.toml binds these, and wrangler starts no Worker without them. */
+/** wrangler.toml binds these classes, and wrangler starts no Worker without them. */
 export class ConversationMemory extends DurableObject {}
 export class UserMemory extends DurableObject {}
 export class TenantMemory extends DurableObject {}

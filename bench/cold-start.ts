@@ -1,6 +1,6 @@
 /**
- * One thing done for the first time in a process, for `bench/plan.ts`. The body comes on stdin;
- * times go to stdout as JSON, in milliseconds.
+ * Measures one operation in a fresh process, for `bench/plan.ts`. Reads the body from stdin, and
+ * prints times in milliseconds as JSON.
  */
 import { buffer } from 'node:stream/consumers';
 import { loadTokenize, type Tokenize } from '../src/memory/tokens/tokens.ts';
@@ -10,9 +10,9 @@ import { NONE, STRATEGIES } from './strategies.ts';
 export type ColdCase = 'json' | 'none' | 'compact';
 
 export interface ColdTimes {
-  /** Loading the tokenizer's tables and counting one word; absent where none is needed. */
+  /** Loading the tokenizer's tables and counting one word; absent if no tokenizer is needed. */
   readonly tokenizer?: number;
-  /** The work itself. */
+  /** The operation itself. */
   readonly first: number;
 }
 

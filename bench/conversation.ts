@@ -1,6 +1,6 @@
 /**
- * A long conversation of a coding agent, made from a seed: turns of some steps, and tool outputs of
- * every kind and length.
+ * Generates the long conversation of a coding agent from a seed: turns of several steps, with tool
+ * outputs of all kinds and lengths.
  */
 import { Random } from './random.ts';
 import { identifier, pathOf, type Tool, tools, word } from './tools.ts';
@@ -21,40 +21,34 @@ type Message =
 export interface Conversation {
   readonly model: string;
   readonly tools: readonly object[];
-  /** Ends with the results of a step: a request for the next one. */
+  /** Ends with the results of a step, so it is a request for the next one. */
   readonly messages: readonly Message[];
 }
 
 const MODEL = 'gpt-4.1';
 
-/** Outputs in characters: half of them are shorter than this, one in ten is ten times as long. */
+/** Characters of an output: the median; one in ten is ten times as long. */
 const MEDIAN_OUTPUT = 1_500;
 const SPREAD = 1.8;
 const LONGEST_OUTPUT = 60_000;
 
-/** No output is more than this share of the body, so that small bodies have steps too. */
+/** An output's largest share of the body, so that small bodies have several steps. */
 const LARGEST_SHARE = 1 / 6;
 const LEAST_OUTPUT = 200;
 
-/**
- * A body smaller than this is of an agent with one tool, whose definition leaves room for messages.
- */
+/** In bytes. Below this an agent has only one tool, to leave room for messages. */
 const SMALL_BODY = 10_000;
 
-/**
- * Bytes in a body for each character of an output: quotes and line breaks are escaped there, and a
- * call goes with it.
- */
+/** Bytes of a body per character of an output, including escapes and the call. */
 const BYTES_PER_CHARACTER = 1.25;
 
-/** What little is missing at the end is left out. */
+/** A conversation ends when it has this share of its bytes. */
 const CLOSE_ENOUGH = 0.98;
 
 /**
- * Makes a conversation.
+ * Generates a conversation.
  *
- * @param bytes about how long its body is to be, from 2 000 on; the body is up to a tenth longer or
- *   shorter
+ * @param bytes length of the body, to within a tenth; at least 2 000
  */
 export function makeConversation(bytes: number = DEFAULT_BYTES, seed = 1): Conversation {
   const random = new Random(seed);
@@ -83,8 +77,7 @@ export function makeConversation(bytes: number = DEFAULT_BYTES, seed = 1): Conve
 }
 
 /**
- * One step more, as an agent's next request has it: a file that is read, which nobody has seen
- * before.
+ * The next step of an agent: it reads a file that has not come up before.
  *
  * @param characters of the output
  */
@@ -97,7 +90,7 @@ export function nextStep(characters: number, seed: number): Message[] {
  * The body of the request.
  *
  * @param more messages after those of the conversation
- * @param fields that stand before all others
+ * @param fields put before all others
  */
 export function bodyOf(
   conversation: Conversation,
@@ -127,7 +120,7 @@ function userMessage(random: Random): Message {
   };
 }
 
-/** Mostly one call, sometimes two or three at once. */
+/** Mostly one call, sometimes two or three. */
 function step(random: Random, usable: typeof tools, limit: number): Message[] {
   const count = random.chance(0.85) ? 1 : random.int(2, 3);
   const called = Array.from({ length: count }, () => random.pick(usable));

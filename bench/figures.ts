@@ -1,4 +1,4 @@
-/** Figures, and the tables that they are printed in. */
+/** Statistics, and tables to print them in. */
 
 export interface Summary {
   readonly median: number;
@@ -10,7 +10,7 @@ export function summarize(values: readonly number[]): Summary {
   return { median: quantile(values, 0.5), p95: quantile(values, 0.95), runs: values.length };
 }
 
-/** Between two values the way is interpolated. */
+/** A quantile, with linear interpolation. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (sorted.length - 1) * share;
@@ -20,8 +20,8 @@ export function quantile(values: readonly number[], share: number): number {
 }
 
 /**
- * The median and where that of all possible values lies with 95 % confidence, by ranks (Hahn &
- * Meeker, Statistical Intervals, 5.2).
+ * The median with its 95 % confidence interval, by ranks (Hahn & Meeker, Statistical Intervals,
+ * 5.2).
  */
 export function medianInterval(values: readonly number[]): { median: number; low: number; high: number } {
   const sorted = values.toSorted((a, b) => a - b);
@@ -35,7 +35,7 @@ export function medianInterval(values: readonly number[]): { median: number; low
   };
 }
 
-/** Milliseconds, with as many digits as they deserve. */
+/** Milliseconds with a suitable number of digits. */
 export function ms(value: number): string {
   return value.toFixed(Math.abs(value) < 10 ? 2 : 1);
 }
@@ -48,12 +48,12 @@ export function thousands(value: number): string {
   return value.toLocaleString('en-US');
 }
 
-/** A share, or a dash where there is nothing to share. */
+/** A share, or a dash if the whole is 0. */
 export function percent(part: number, whole: number): string {
   return whole === 0 ? '–' : `${((100 * part) / whole).toFixed(1)} %`;
 }
 
-/** The first column stands left, all others right. */
+/** The first column is left-aligned, all others right-aligned. */
 export function printTable(head: readonly string[], rows: readonly (readonly string[])[]): void {
   const widths = head.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)),

@@ -1,6 +1,5 @@
 /**
- * What Precis does with a body before it goes upstream, without HTTP and storage: the steps of
- * `src/view/make-view.ts`, with every ref taken as written.
+ * The pipeline of `src/view/make-view.ts` without HTTP and storage. Every ref counts as written.
  */
 
 import { type ContentFacts, createContentFacts } from '../src/memory/edits/compact.ts';
@@ -14,7 +13,7 @@ import { createTokenCounter, type TokenCounter, type Tokenize } from '../src/mem
 import { readChatRequest, writeChatRequest } from '../src/protocol/chat/request.ts';
 import { sha256Hex, type Tenant, Tenants } from '../src/tenant/identity.ts';
 
-/** What an isolate remembers between requests. */
+/** The caches of an isolate. */
 export interface Isolate {
   readonly counter: TokenCounter;
   readonly facts: ContentFacts;
@@ -22,7 +21,7 @@ export interface Isolate {
   readonly tenant: Tenant;
 }
 
-/** An isolate that has seen nothing yet. */
+/** A new isolate with empty caches. */
 export function createIsolate(tokenize: Tokenize): Isolate {
   return {
     counter: createTokenCounter(tokenize),
@@ -38,7 +37,7 @@ export function strategyOf(input: MemoryStrategyRequest): MemoryStrategy {
   return strategy.value;
 }
 
-/** From the caller's bytes to those that go upstream. */
+/** From the caller's body to the one that goes upstream. */
 export function viewBytes(
   body: Uint8Array,
   strategy: MemoryStrategy,

@@ -1,15 +1,15 @@
 /**
- * What a view costs: from the bytes of a body to the bytes that go upstream, against `JSON.parse` +
- * `JSON.stringify` of the same text (`npm run bench:plan -- [bytes] [--runs N] [--json]`).
+ * The cost of a view: from the bytes of a body to the bytes that go upstream, compared with
+ * `JSON.parse` + `JSON.stringify` of the same text (`npm run bench:plan -- [bytes] [--runs N]
+ * [--json]`).
  *
- * All is measured in turn, once a round, so that what disturbs the machine disturbs all alike. An
- * agent sends its conversation again and again, so an editing strategy is measured in the three
- * ways in which a warm isolate meets one:
+ * Each round measures every case once, so that disturbances affect all of them alike. Agents send
+ * their conversation again and again, so an editing strategy is measured in three states of a warm
+ * isolate:
  *
- * - known: the same body as before; all of its counts are remembered.
- * - one step more: as before, with a new call and its output at the end. The usual case.
- * - new: the isolate has seen no message of this conversation (each run has one of its own) and
- *   counts all of it.
+ * - known: the same body as before; all counts are cached.
+ * - one step more: the body before, with a new call and its output at the end. The usual case.
+ * - new: a new conversation in each run; everything is counted.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -28,19 +28,19 @@ import { NONE, STRATEGIES } from './strategies.ts';
 const WARM_UP = 10;
 const COLD_RUNS = 5;
 
-/** Characters of the output in a step more. */
+/** Characters of the output in the extra step. */
 const STEP_OUTPUT = 4_000;
 
-/** What a scan keeps as spans: the body's fields, the messages, and their fields. */
+/** Spans that the scan keeps: the body's fields, the messages, and their fields. */
 const OUTLINE = levels(3);
 
-/** What the figures are expected to stay under, for a conversation that the isolate knows. */
+/** The expected maximum for a conversation that the isolate knows. */
 const EXPECTED_RATIO = 3;
 
 interface Case {
   readonly name: string;
   readonly seen: '' | 'known' | 'one step more' | 'new';
-  /** Makes what is measured, ready to be run; the making is not measured. */
+  /** Prepares the work to measure; the preparation is not measured. */
   prepare(run: number): () => unknown;
 }
 
@@ -114,7 +114,7 @@ function measureWarm(cases: readonly Case[]) {
   return cases.map(({ name, seen }, index) => ({ name, seen, ...summarize(spent[index] ?? []) }));
 }
 
-/** The first time in a process of its own, for some processes. */
+/** The first run in a fresh process, repeated in several processes. */
 function measureCold(name: ColdCase) {
   const script = join(import.meta.dirname, 'cold-start.ts');
   const measured = Array.from({ length: COLD_RUNS }, (): ColdTimes => {

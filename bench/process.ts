@@ -1,4 +1,4 @@
-/** The CPU time and the memory of another process, as Linux tells them in `/proc`. */
+/** CPU time and memory of another process, from Linux's `/proc`. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 const NANOSECONDS = 1e6;
@@ -9,12 +9,12 @@ export function rssOf(pid: number): number {
   return statusOf(pid, 'VmRSS');
 }
 
-/** The most bytes that a process has ever had in memory. */
+/** The most bytes that a process has had in memory. */
 export function peakOf(pid: number): number {
   return statusOf(pid, 'VmHWM');
 }
 
-/** Milliseconds that the threads of a process have run, without those that have ended. */
+/** Milliseconds that the threads of a process have run, not counting ended threads. */
 export function cpuOf(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`);
   const ran = threads.map((thread) => {

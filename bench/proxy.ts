@@ -1,11 +1,10 @@
 /**
- * What Precis costs, against a bare Worker that only forwards, in the same run
- * (`npm run bench:proxy -- [--rounds N] [--bytes N,…] [--modes M,…] [--situations S,…]
- * [--portkey] [--json]`).
+ * The cost of Precis compared with a bare Worker that only forwards (`npm run bench:proxy --
+ * [--rounds N] [--bytes N,…] [--modes M,…] [--situations S,…] [--portkey] [--json]`).
  *
- * Each proxy runs in a process of its own and is reached by a socket straight into it. They take
- * turns round by round with the same bodies; a ratio is the median of all rounds. `--portkey`
- * installs a gateway in Node beside them, which forwards the same bodies.
+ * Each proxy runs in its own process and is reached by a socket straight into it. They take turns
+ * with the same bodies; a ratio is the median of all rounds. `--portkey` also measures a gateway in
+ * Node, which forwards the same bodies.
  */
 import { cpus } from 'node:os';
 import { join } from 'node:path';
@@ -23,13 +22,13 @@ const CONNECTIONS = [1, 8];
 const SHORT_STREAM = 4;
 const LONG_STREAM = 40_000;
 
-/** Rounds of a stream that takes a second. */
+/** Rounds for a stream that takes a second. */
 const LONG_ROUNDS = 5;
 
-/** Below this length there is nothing to edit, and no step to add. In bytes. */
+/** In bytes. Shorter bodies have nothing to edit, and no step to add. */
 const EDITED_FROM = 10_000;
 
-/** Of unseen conversations a round takes this much longer. */
+/** A round of unseen conversations takes this many times longer. */
 const UNSEEN_SHARE = 3;
 
 const MEGABYTE = 1024 * 1024;
@@ -100,7 +99,7 @@ function chosen<Name extends Mode | Situation>(list: string, names: readonly Nam
   });
 }
 
-/** What forwards is compared with what forwards. */
+/** The gateway only forwards, so it is only compared in mode `none`. */
 function subjectsOf({ mode }: Case): Subject[] {
   return subjects.filter(({ name }) => name !== 'portkey' || mode === 'none');
 }
@@ -118,8 +117,8 @@ function print(
   console.log(`Node ${about.node}, ${about.cpu}.`);
   for (const deltas of [0, SHORT_STREAM, LONG_STREAM])
     for (const connections of CONNECTIONS) {
-      const shown = cells.filter((cell) => cell.deltas === deltas && cell.connections === connections);
-      if (shown.length === 0) continue;
+      const rows = cells.filter((cell) => cell.deltas === deltas && cell.connections === connections);
+      if (rows.length === 0) continue;
       const answers = deltas === 0 ? 'JSON' : `a stream of ${thousands(deltas)} deltas`;
       console.log(`\n${answers}, ${connections === 1 ? 'one connection' : `${connections} connections`}\n`);
       printTable(
@@ -134,7 +133,7 @@ function print(
           'CPU ms',
           'bytes up',
         ],
-        shown.flatMap(rowsOf),
+        rows.flatMap(rowsOf),
       );
     }
   const memory = peaks.map(({ name, peak }) => `${name} ${(peak / MEGABYTE).toFixed(0)} MB`);

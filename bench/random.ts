@@ -1,4 +1,4 @@
-/** Random numbers from a seed: the same seed, the same conversation. */
+/** Random numbers from a seed, so that conversations are reproducible. */
 
 export class Random {
   private state: number;
@@ -24,8 +24,8 @@ export class Random {
   }
 
   /**
-   * Lengths as tools produce them: most are short, a few are very long. `median` times e to the
-   * power of a normal variable.
+   * A log-normal length, like those of tool outputs: most are short, a few very long. `spread` is
+   * the standard deviation of the logarithm.
    */
   length(median: number, spread: number): number {
     const normal = Math.sqrt(-2 * Math.log(1 - this.next())) * Math.cos(2 * Math.PI * this.next());
@@ -40,7 +40,7 @@ export class Random {
     return items[this.int(0, items.length - 1)] ?? items[0];
   }
 
-  /** The same items in another order (Fisher and Yates). */
+  /** The items in random order (Fisher and Yates). */
   shuffle<Item>(items: readonly Item[]): Item[] {
     const left = [...items];
     const shuffled: Item[] = [];

@@ -1,11 +1,11 @@
 /**
- * What a policy costs and what it keeps (`npm run bench:replay -- [--json] [--svg FILE]`):
- * conversations are replayed request by request under Precis' strategies and under the policies of
- * others. For each: how much is sent, what it costs with an upstream that caches prompts, and
- * whether what the agent needs again after a long while is still in its view, or can be fetched.
+ * The costs and benefits of policies (`npm run bench:replay -- [--json] [--svg FILE]`).
+ * Conversations are replayed request by request under Precis' strategies and under the policies of
+ * other tools. For each: how much is sent, what it costs with an upstream that caches prompts, and
+ * whether a value that the agent needs again much later is still in its view, or can be fetched.
  *
- * The conversations are those under TRACES_DIR; without it, some that are made from a seed. What a
- * model would fetch by a ref, and what that would cost, no replay can know: it is not in the bill.
+ * The conversations are those under TRACES_DIR, or generated ones without it. No replay can know
+ * what a model would fetch by a ref, so that is not in the bill.
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -48,7 +48,7 @@ if (options.svg !== undefined) writeFileSync(options.svg, drawPicture(total));
 
 function replay(name: string, traces: readonly ReuseTrace[]): DataSet {
   const policies = [none, ...others];
-  // Conversation by conversation, so that what is known of its messages serves all policies.
+  // Conversation by conversation, so that all policies share the cached counts.
   const outcomes = traces.map((trace) => {
     const conversation = new Conversation(trace, isolate.counter);
     return policies.map((policy) => replayUnder(policy, conversation));

@@ -1,16 +1,16 @@
 /**
- * Recorded conversations with values that their agent needed again: data under their own licences,
- * and no part of this repository.
+ * Recorded conversations with values that their agent needed again. The recordings have their own
+ * licences and are not part of this repository.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { type ChatRequest, readChatRequest } from '../src/protocol/chat/request.ts';
 
-/** A value that a message writes again although none has held it for a while. */
+/** A value that a message writes again although no recent message holds it. */
 export interface Reuse {
   readonly value: string;
-  /** The message that writes it; the request before it needed it. */
+  /** The message that writes it. The request before it needed it. */
   readonly used: number;
 }
 
@@ -21,7 +21,7 @@ export interface ReuseTrace {
   readonly reuse: readonly Reuse[];
 }
 
-/** All that TRACES_DIR holds; undefined when it names no directory. */
+/** All traces under TRACES_DIR; undefined if it names no directory. */
 export function readTraces(): ReuseTrace[] | undefined {
   const dir = process.env.TRACES_DIR;
   if (dir === undefined || !existsSync(dir)) return undefined;
@@ -41,7 +41,7 @@ export function readTraces(): ReuseTrace[] | undefined {
   });
 }
 
-/** Those of them whose agent needed a value again. */
+/** The traces whose agent needed a value again. */
 export function readReuse(): ReuseTrace[] | undefined {
   return readTraces()?.filter(({ reuse }) => reuse.length > 0);
 }
@@ -54,7 +54,7 @@ export function requestOf({ messages, tools }: ReuseTrace, count = messages.leng
   return read.value;
 }
 
-/** All texts in a value, and those in texts that are JSON themselves, one below the other. */
+/** All texts in a value, including those inside JSON texts, one per line. */
 export function textsOf(value: unknown): string {
   const texts: string[] = [];
   const gather = (value: unknown): void => {
@@ -72,14 +72,14 @@ export function textsOf(value: unknown): string {
     try {
       gather(JSON.parse(text));
     } catch {
-      // Text that only begins like JSON is text.
+      // It only begins like JSON.
     }
   };
   gather(value);
   return texts.join('\n');
 }
 
-/** Whether a value stands in a text by itself: `41` does not stand in `4711`, nor in `$1,410`. */
+/** Whether a text holds a value as a separate word: `41` is not in `4711`, nor in `$1,410`. */
 export function holds(text: string, value: string): boolean {
   const isWord = (character: string | undefined): boolean =>
     character !== undefined && /[\p{L}\p{N}]/u.test(character);

@@ -1,7 +1,6 @@
 /**
- * Summaries in a replay, without any model: the words are the extractive digest's, each on top of
- * the one before, and what a summary stands for is kept as a transcript that names the one before
- * it.
+ * Summaries for a replay, without a model: each text is an extractive digest on top of the previous
+ * one, and its source is kept as a transcript that links to the previous transcript.
  */
 import type { EditingStrategy } from '../src/memory/modes/table.ts';
 import type { Plan } from '../src/memory/plan/plan.ts';
@@ -14,7 +13,7 @@ import { collectLedger } from '../src/summary/text/ledger.ts';
 import { sha256Hex } from '../src/tenant/identity.ts';
 import type { Isolate } from './pipeline.ts';
 
-/** A summary that is in use. */
+/** The summary in use. */
 export interface RollUp {
   /** The messages before this index are covered. */
   readonly end: number;
@@ -24,13 +23,13 @@ export interface RollUp {
   readonly transcript: string;
 }
 
-/** The bills of the replay are made with it. */
+/** Used for the bills of the replay. */
 const CACHED_SHARE = 0.1;
 
 /**
- * Plans a request that ends before a message, and whose caller sets no limit of the answer.
+ * Plans a request that ends before a message, without a limit of the answer.
  *
- * @param retrieval whether the model can fetch what a ref names
+ * @param retrieval whether the model can fetch refs
  */
 export function planOf(
   strategy: EditingStrategy,
@@ -45,7 +44,7 @@ export function planOf(
   return planView(strategy, outline, tools, { ...isolate, refs, digest: sha256Hex });
 }
 
-/** The digest of a plan's prefix on top of the one before, and its transcript. */
+/** The digest of a plan's prefix on top of the previous one, and its transcript. */
 export function rollUp(
   { prefix, history }: Plan,
   before: RollUp | undefined,
@@ -67,9 +66,9 @@ export function rollUp(
 }
 
 /**
- * What can be fetched by a ref: the text under it, and those that it links to.
+ * The text under a ref, and those that it links to.
  *
- * @param kept the texts by their refs
+ * @param kept the texts by ref
  */
 export function textsUnder(ref: string, kept: ReadonlyMap<string, string>): string[] {
   const texts: string[] = [];

@@ -1,12 +1,10 @@
 /**
- * What is left of a conversation after five roll-ups (`npm run bench:rollups -- [--json]`): of the
- * values that its agent wrote again after a long while (`reuse` in the recorded conversations under
- * TRACES_DIR), how many does the view still hold when they are needed, and how many can be fetched
- * by the ref that the view names?
+ * How much of a conversation survives five roll-ups (`npm run bench:rollups -- [--json]`). Of the
+ * values that the agent wrote again after a long time (`reuse` in the recordings under TRACES_DIR),
+ * how many are in the view when they are needed, and how many can be fetched by a ref in it?
  *
- * Each conversation is replayed request by request through the planner. The words of the summaries
- * are the extractive digest's, each on top of the one before: what a deployment shows without any
- * model.
+ * Each conversation is replayed request by request through the planner. The summaries are
+ * extractive digests, each on top of the previous one, as in a deployment without any model.
  */
 
 import { parseArgs } from 'node:util';
@@ -22,10 +20,10 @@ import { createIsolate, strategyOf } from './pipeline.ts';
 import { holds, type ReuseTrace, readReuse, requestOf, textsOf } from './reuse.ts';
 import { planOf, type RollUp, rollUp, textsUnder } from './roll-up.ts';
 
-/** So many roll-ups over a conversation. */
+/** Roll-ups per conversation. */
 const ROLL_UPS = 5;
 const SUMMARY_TOKENS = 2_048;
-/** Shares of a conversation's tokens that are tried as its budget, the largest first. */
+/** Budgets to try, as shares of a conversation's tokens, largest first. */
 const SHARES = Array.from({ length: 30 }, (_, index) => (90 - 3 * index) / 100);
 
 interface Outcome {
@@ -37,7 +35,7 @@ interface Outcome {
 interface ValueOutcome {
   /** How often the conversation had been rolled up when the value was needed. */
   readonly after: number;
-  /** Whether no message that stands in the view in full holds it. */
+  /** Whether no message that is in the view in full holds it. */
   readonly covered: boolean;
   readonly inView: boolean;
   readonly inRef: boolean;
@@ -93,8 +91,8 @@ function measure(trace: ReuseTrace): Outcome {
 }
 
 /**
- * The largest of the budgets tried under which the conversation is rolled up five times; else the
- * one with the most roll-ups.
+ * The largest budget that rolls the conversation up five times, else the one with the most
+ * roll-ups.
  */
 function strategyFor(request: ChatRequest): SummarizeStrategy {
   const history = readHistory(request.messages);

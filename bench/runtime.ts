@@ -1,6 +1,6 @@
 /**
- * Workers in a runtime of their own, reached by a socket straight into it, and the memory and CPU
- * time that they take.
+ * Starts Workers in their own runtime, reached by a socket straight into it, and reads their memory
+ * and CPU time.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -11,32 +11,31 @@ import { buildWorker } from '../tools/worker-build.ts';
 import { rssOf } from './process.ts';
 
 /**
- * How long the inspector may take to answer, in milliseconds: a collection of garbage stops the
- * isolate.
+ * How long the inspector may take to answer, in milliseconds: garbage collection stops the isolate.
  */
 const INSPECTOR_LIMIT_MS = 30_000;
 const INSPECTOR_NEXT_MS = 200;
 
 /** In bytes. */
 export interface Memory {
-  /** Of the whole runtime: isolates, buffers of connections, and the storage that it simulates. */
+  /** Of the whole runtime: isolates, connection buffers, and the simulated storage. */
   readonly rss: number;
-  /** Of the Worker's isolate, buffers included, after a collection of garbage. */
+  /** Of the Worker's isolate with its buffers, after a garbage collection. */
   readonly heap: number;
 }
 
 export interface Runtime {
-  /** Of a socket of the Worker's own, without `/v1`. */
+  /** A socket straight into the Worker, without `/v1`. */
   readonly url: string;
-  /** Of the process; undefined where the system does not list it. */
+  /** The process's id; undefined if the system does not list it. */
   readonly pid: number | undefined;
   memory(): Promise<Memory>;
-  /** Lines that it has logged as errors. */
+  /** Lines logged as errors. */
   readonly errors: readonly string[];
   close(): Promise<void>;
 }
 
-/** @param entry a Worker other than Precis, as a path */
+/** @param entry the path of a Worker other than Precis */
 export async function startRuntime(
   name: string,
   vars: Readonly<Record<string, string>>,
@@ -52,8 +51,8 @@ export async function startRuntime(
       port: 0,
       inspectorPort: 0,
       cf: false,
-      // On disk, as far as it is not the runtime's own: what is stored is not what an isolate
-      // holds.
+      // On disk, where the runtime allows it, so that stored data does not count as the isolate's
+      // memory.
       defaultPersistRoot: join(home, 'state'),
       handleStructuredLogs: ({ level, message }) => {
         if (level === 'error') errors.push(message);
@@ -94,7 +93,7 @@ export async function startRuntime(
 }
 
 /**
- * The runtimes that this process has started, as the system lists them; none where it has no
+ * The runtimes that this process has started, from the system's process list; empty without
  * `/proc`.
  */
 function runtimes(): number[] {
@@ -105,7 +104,7 @@ function runtimes(): number[] {
       const isOurs = new RegExp(`^PPid:\\s+${process.pid}$`, 'm').test(status);
       return isOurs && /^Name:\s+workerd$/m.test(status) ? [Number(pid)] : [];
     } catch {
-      // It has ended meanwhile.
+      // The process has ended meanwhile.
       return [];
     }
   });
@@ -119,7 +118,7 @@ function listed(): string[] {
   }
 }
 
-/** In bytes: objects, and the buffers that they own outside of the heap. */
+/** In bytes: objects, and the buffers they own outside of the heap. */
 interface HeapUsage {
   readonly usedSize: number;
   readonly backingStorageSize: number;
@@ -131,7 +130,7 @@ interface Inspector {
 }
 
 /**
- * https://chromedevtools.github.io/devtools-protocol/.
+ * Connects to the inspector (https://chromedevtools.github.io/devtools-protocol/).
  *
  * @param wake gives the isolate something to do
  */
@@ -157,7 +156,7 @@ async function connect(url: URL, worker: string, wake: () => unknown): Promise<I
     ask: (method) =>
       new Promise((resolve, reject) => {
         const id = ++asked;
-        // A collection of garbage is answered when the isolate is next at work.
+        // The isolate answers about a garbage collection only when it runs next.
         const next = setInterval(wake, INSPECTOR_NEXT_MS);
         const end = (work: () => void): void => {
           clearInterval(next);

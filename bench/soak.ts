@@ -1,14 +1,12 @@
 /**
- * Whether Precis stays level under load: recorded conversations from eight clients, through all
- * modes, in both protocols (`npm run bench:soak -- [--minutes N] [--json]`; ten minutes unless told
- * otherwise). Each request goes to Precis and to a bare Worker that only forwards, in turn, so that
- * both are measured in the same minutes. Memory is read at the start and at the end of each third:
- * of the runtime's process, which simulates the storage too, and of the Worker's isolate after a
- * collection of garbage.
+ * A load test: recorded conversations of eight clients, through all modes, in both protocols (`npm
+ * run bench:soak -- [--minutes N] [--json]`; default: ten minutes). Each request goes to Precis and
+ * to a bare Worker in turn, so that both are measured in the same minutes. Memory is read at the
+ * start and after each third: that of the runtime's process, which includes the simulated storage,
+ * and that of the Worker's isolate after a garbage collection.
  *
- * The conversations are those under TRACES_DIR; without it, some that are made from a seed. It
- * fails on any error, on a text that comes to another tenant, and on a byte that mode `none` has
- * changed.
+ * The conversations are those under TRACES_DIR, or generated ones without it. The test fails on any
+ * error, on a text that reaches another tenant, and on a byte that mode `none` has changed.
  */
 import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -23,10 +21,10 @@ const THIRDS = 3;
 const MOST_MINUTES = 60;
 const MOST_REQUESTS = 500_000;
 
-/** What is left behind the answers may still be at work. In milliseconds. */
+/** Time for work after the answers, in milliseconds. */
 const SETTLING_MS = 3_000;
 
-/** Of what goes wrong so much is printed. */
+/** Maximum of problems to print. */
 const MOST_SHOWN = 10;
 
 const MEGABYTE = 1024 * 1024;
@@ -65,7 +63,7 @@ try {
   await upstream.close();
 }
 
-/** @returns the memory of each Worker, at the start and at the end of each third */
+/** @returns the memory of each Worker, at the start and after each third */
 async function soak(tallies: readonly Tally[]): Promise<Memory[][]> {
   const marks = [await memories()];
   const urls = workers.map(({ url }) => url);
@@ -74,7 +72,7 @@ async function soak(tallies: readonly Tally[]): Promise<Memory[][]> {
     const isOver = () => Date.now() >= end || requestsIn(tallies) >= MOST_REQUESTS;
     await Promise.all(
       Array.from({ length: CLIENTS }, (_, client) =>
-        // Another part of the conversations in each third.
+        // Start at another part of the conversations in each third.
         soakClient(client, traces.slice(third).concat(traces.slice(0, third)), urls, tallies, isOver),
       ),
     );
@@ -96,7 +94,7 @@ function requestsIn(tallies: readonly Tally[]): number {
   return tallies.reduce((sum, { requests }) => sum + requests, 0);
 }
 
-/** What must not be. */
+/** The problems found. */
 function foundIn(tallies: readonly Tally[]): string[] {
   const [precis, bare] = tallies;
   const named = (what: string, lines: readonly string[] = []): string[] =>

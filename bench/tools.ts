@@ -1,4 +1,4 @@
-/** The tools of the generated agent: how they are called, and what they print. */
+/** The tools of the generated agent: their arguments and outputs. */
 import type { Random } from './random.ts';
 
 export interface Tool {
@@ -7,7 +7,7 @@ export interface Tool {
   readonly parameters: object;
   /** The arguments of a call. */
   input(random: Random): object;
-  /** What the tool prints: about as many characters as asked for. */
+  /** The tool's output, with about as many characters as asked for. */
   output(random: Random, characters: number): string;
 }
 
@@ -111,7 +111,7 @@ function parametersOf(...names: string[]): object {
   return { type: 'object', properties, required: names, additionalProperties: false };
 }
 
-/** Pieces until there is enough. */
+/** Joins pieces until they are long enough. */
 function fill(characters: number, between: string, piece: () => string): string {
   const pieces = [piece()];
   for (let length = pieces[0]?.length ?? 0; length < characters; ) {
@@ -163,7 +163,7 @@ function logLine(random: Random): string {
   return `${timestamp(random)} ${level} ${word(random)}[${random.int(100, 32_000)}] trace=${random.hex(32)} POST /v2/${word(random)}s/${random.int(1, 999_999)} ${random.pick([200, 201, 404, 503])} ${random.int(1, 4_000)}ms`;
 }
 
-/** Whole JSON: as many rows as fit, with line breaks or without, as services differ. */
+/** Complete JSON: as many rows as fit, with or without line breaks, as services differ. */
 function jsonOutput(random: Random, characters: number): string {
   const indent = random.chance(0.5) ? 2 : 0;
   const rows: object[] = [];

@@ -4,16 +4,16 @@ import { FIRST_TEXT } from './upstream.ts';
 
 export interface Answer {
   readonly headers: IncomingHttpHeaders;
-  /** To the first byte of the body, of a stream to its first text, in milliseconds. */
+  /** Time to the first byte of the body, or to a stream's first text, in milliseconds. */
   readonly first: number;
-  /** To the last byte. */
+  /** Time to the last byte. */
   readonly whole: number;
 }
 
-/** Keeps one connection for each request that is under way. */
+/** Keeps one connection per parallel request. */
 export const agent = new Agent({ keepAlive: true });
 
-/** @throws Error if the answer's status is another than 200 */
+/** @throws Error if the status is not 200 */
 export function ask(
   url: string,
   headers: Readonly<Record<string, string>>,

@@ -7,19 +7,19 @@ export type Mode = (typeof MODES)[number];
 
 /**
  * - again: the same array as before.
- * - growing: the array before, and one step more. The usual load.
- * - unseen: an array of which nobody has seen a message.
+ * - growing: the previous array plus one step. The usual load.
+ * - unseen: an array without any message seen before.
  */
 export const SITUATIONS = ['again', 'growing', 'unseen'] as const;
 export type Situation = (typeof SITUATIONS)[number];
 
-/** Of a budget that a body of so many bytes exceeds several times. */
+/** Tokens of the budget per byte of the body, so that the body exceeds it several times. */
 const TOKENS_PER_BYTE = 1 / 20;
 
-/** Of the output of a step, relative to the body. */
+/** Length of a step's output relative to the body. */
 const STEP_SHARE = 1 / 100;
 
-/** Bodies up to this length, in bytes, are of one message or two. */
+/** In bytes. Shorter bodies have one or two messages. */
 const SMALL = 2_000;
 
 export function strategyOf(mode: Mode, bytes: number): MemoryStrategyRequest | undefined {
@@ -34,7 +34,7 @@ export function strategyOf(mode: Mode, bytes: number): MemoryStrategyRequest | u
   }
 }
 
-/** One client: its conversation as it goes on, from request to request. */
+/** One client and its conversation, from request to request. */
 export class Load {
   private readonly bytes: number;
   private readonly situation: Situation;
@@ -43,7 +43,7 @@ export class Load {
   private conversation: Conversation;
   private steps: ReturnType<typeof nextStep> = [];
 
-  /** @param bytes of the body @param fields that stand before all others @param seed its own */
+  /** @param bytes of the body @param fields put before all others @param seed of this client */
   constructor(bytes: number, situation: Situation, fields: object, seed: number) {
     this.bytes = bytes;
     this.situation = situation;

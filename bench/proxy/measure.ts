@@ -1,4 +1,6 @@
-/** Rounds of requests to the proxies in turn: each is compared with the bare one beside it. */
+/**
+ * Sends requests to the proxies in turn, and compares each with the bare Worker of the same round.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { medianInterval, quantile } from '../figures.ts';
 import { cpuOf } from '../process.ts';
@@ -9,28 +11,28 @@ import type { Subject } from './subjects.ts';
 import { RECEIVED_HEADER, streamOf } from './upstream.ts';
 
 export interface Case {
-  /** About how long the bodies are. */
+  /** Approximate length of the bodies. */
   readonly bytes: number;
   readonly mode: Mode;
   readonly situation: Situation;
   /** Text deltas of the answer; 0 for a JSON answer. */
   readonly deltas: number;
-  /** Requests at the same time, each of a client of its own. */
+  /** Parallel requests, each of another client. */
   readonly connections: number;
 }
 
 export interface Figures {
   readonly subject: Subject['name'];
-  /** Milliseconds to the first byte of the body, of a stream to its first text. */
+  /** Milliseconds to the first byte of the body, or to a stream's first text. */
   readonly p50: number;
   readonly p95: number;
-  /** The time of a round relative to the bare Worker's beside it, with 95 % confidence. */
+  /** Time of a round relative to the bare Worker's, with its 95 % confidence interval. */
   readonly ratio: { readonly median: number; readonly low: number; readonly high: number };
-  /** To the last byte, while this subject alone is asked. */
+  /** To the last byte, while only this subject is asked. */
   readonly requestsPerSecond: number;
-  /** CPU milliseconds of its process by request, work behind the answers included. */
+  /** CPU milliseconds of its process per request, including work after the answers. */
   readonly cpu: number;
-  /** Of the last body, as the upstream got it. */
+  /** Length of the last body as the upstream got it. */
   readonly bytesUp: number;
 }
 
@@ -41,13 +43,13 @@ export interface Cell extends Case {
 
 const PATH = '/v1/chat/completions';
 
-/** Rounds before those that count: compilers, caches, refs that are written at first sight. */
+/** Rounds before measuring, for compilers, caches, and refs written at first sight. */
 const WARM_UP = 8;
 
-/** For work behind the answers, in milliseconds. */
+/** Time for work after the answers, in milliseconds. */
 const SETTLING_MS = 300;
 
-/** Of one subject in one case. */
+/** Measurements of one subject in one case. */
 interface Spent {
   readonly first: number[];
   readonly rounds: number[];
@@ -111,7 +113,7 @@ export async function measure(
   return { ...subject, rounds, figures };
 }
 
-/** Adds the CPU time so far, by a sign: what lies between two calls is left. */
+/** Adds the CPU time so far with a sign; a pair of calls leaves the difference. */
 async function settled(subjects: readonly Subject[], all: readonly Spent[], sign: number): Promise<void> {
   await sleep(SETTLING_MS);
   for (const [index, { pid }] of subjects.entries()) {
@@ -120,7 +122,7 @@ async function settled(subjects: readonly Subject[], all: readonly Spent[], sign
   }
 }
 
-/** Each client has a key of its own in each mode: what an isolate remembers is kept by tenant. */
+/** Each client has its own key in each mode, since caches are kept by tenant. */
 function headersOf(target: Subject, { mode, bytes }: Case, client: number): Readonly<Record<string, string>> {
   const strategy = strategyOf(mode, bytes);
   return {

@@ -1,4 +1,4 @@
-/** The proxies that are measured, each in a process of its own. */
+/** The measured proxies, each in its own process. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,7 +11,7 @@ export interface Subject {
   /** `http://127.0.0.1:PORT`, without `/v1`. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Of its process; undefined where the system does not list it. */
+  /** The process's id; undefined if the system does not list it. */
   readonly pid: number | undefined;
   close(): Promise<void>;
 }
@@ -39,7 +39,7 @@ const PORTKEY_VERSION = '1.15.2';
 const PORTKEY_PORT = 8_787;
 const START_LIMIT_MS = 30_000;
 
-/** A gateway in Node that forwards. @param cache the folder that it is installed in, once */
+/** A gateway in Node that forwards. @param cache the folder to install it in, once */
 export async function startPortkey(upstream: string, cache: string): Promise<Subject> {
   const install = ['install', '--prefix', cache, '--no-audit', '--no-fund', `${PORTKEY}@${PORTKEY_VERSION}`];
   await promisify(execFile)('npm', install);

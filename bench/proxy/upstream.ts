@@ -1,7 +1,7 @@
 /**
- * An upstream that costs next to nothing: it reads the body and answers the same to everything,
- * streamed if it is asked to. It runs in a thread of its own, so that it does not wait for its
- * client.
+ * An upstream that costs next to nothing: it reads the body and gives every request the same
+ * answer, streamed if the request asks for that. It runs in its own thread, so that its client does
+ * not delay it.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,24 +15,24 @@ export interface Upstream {
   close(): Promise<void>;
 }
 
-/** Set on every answer: the length of the body that arrived. */
+/** Response header with the length of the body that arrived. */
 export const RECEIVED_HEADER = 'x-received-bytes';
 
-/** Requests below this path are of the summarizer. */
+/** Path prefix of the summarizer's requests. */
 export const SUMMARIZER_PATH = '/summarizer';
 
-/** The first text delta of a stream, as it stands in its frame. */
+/** The first text delta of a stream, as it appears in its frame. */
 export const FIRST_TEXT = '"content":"It "';
 
-/** The fields of a body by which it asks for a stream of so many deltas. */
+/** The fields of a body that ask for a stream of so many deltas. */
 export const streamOf = (deltas: number): object => ({ stream: true, seed: deltas });
 
 const STREAM = /"stream":true,"seed":(\d+)/;
 
-/** The benchmark's bodies name these fields first: no need to look through a megabyte. */
+/** The benchmark's bodies begin with these fields, so there is no need to search a megabyte. */
 const HEAD_BYTES = 100;
 
-/** Deltas that are written at once. */
+/** Deltas per write. */
 const BATCH = 50;
 
 const identity = { id: 'chatcmpl-0', created: 1_772_600_000, model: 'gpt-4.1' };

@@ -1,51 +1,49 @@
 /**
- * What the requests of a conversation cost, in tokens of fresh input. An upstream that caches
- * prompts charges little for the beginning that a request has in common with the one before it; so
- * what counts is not only how much is sent, but also how much of it stays as it was
+ * The cost of a conversation's requests, in tokens of fresh input. An upstream that caches prompts
+ * charges little for the beginning that a request shares with the previous one. So it matters not
+ * only how much is sent, but also how much of it stays the same
  * (https://platform.openai.com/docs/guides/prompt-caching).
  */
 
-/** A message as it goes up. */
+/** A message as it is sent. */
 export interface PricedMessage {
-  /** Its JSON: equal bytes, equal message. */
+  /** Its JSON; equal bytes mean equal messages. */
   readonly bytes: string;
   readonly tokens: number;
 }
 
-/** A request as it goes up. */
+/** A request as it is sent. */
 export interface PricedRequest {
-  /** Tokens of what stands before all messages: the tools, and what every request costs. */
+  /** Tokens before the messages: tools, and the overhead of every request. */
   readonly overhead: number;
   readonly messages: readonly PricedMessage[];
-  /** What summaries that were made for it have cost, in tokens of fresh input. */
+  /** Cost of summaries made for this request, in tokens of fresh input. */
   readonly summaries: number;
 }
 
 export interface Bill {
   readonly requests: number;
-  /** Tokens sent, those of summarizers not among them. */
+  /** Tokens sent, without those of summarizers. */
   readonly tokens: number;
-  /** How many of them came from the cache. */
+  /** Tokens that came from the cache. */
   readonly cached: number;
-  /** All that is paid for, in tokens of fresh input. */
+  /** The total cost in tokens of fresh input. */
   readonly paid: number;
-  /** The part of it that summaries have cost. */
+  /** The part of the cost from summaries. */
   readonly summaries: number;
   /** Tokens of the largest request. */
   readonly peak: number;
-  /** Requests whose messages are no continuation of those of the request before. */
+  /** Requests that don't continue the messages of the previous request. */
   readonly broken: number;
 }
 
 /** The price of cached input relative to fresh. */
 export const CACHED_PRICE = 0.1;
-/** Fewer tokens are never cached, and more of them in steps (same source). */
+/** The fewest tokens that are cached, and the step above that (same source). */
 const LEAST_CACHED = 1_024;
 const CACHE_STEP = 128;
 
-/**
- * The bill of a conversation's requests, in their order. The first one finds nothing in the cache.
- */
+/** The bill of a conversation's requests, in order. Nothing is cached for the first one. */
 export function billOf(requests: Iterable<PricedRequest>): Bill {
   let bill: Bill = { requests: 0, tokens: 0, cached: 0, paid: 0, summaries: 0, peak: 0, broken: 0 };
   let before: PricedRequest | undefined;
@@ -84,8 +82,8 @@ export function sumOfBills(bills: readonly Bill[]): Bill {
 }
 
 /**
- * How many messages two requests begin with alike. Tools and overhead of a conversation do not
- * change.
+ * The number of messages that two requests have in common at the beginning. Tools and overhead
+ * don't change within a conversation.
  */
 function commonMessages(one: PricedRequest, other: PricedRequest): number {
   const most = Math.min(one.messages.length, other.messages.length);

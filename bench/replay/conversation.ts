@@ -1,7 +1,4 @@
-/**
- * A conversation that is replayed, and its messages as they go up: counted once, read once,
- * whatever policy sends them.
- */
+/** A replayed conversation and its messages, each counted and parsed once for all policies. */
 import type { Message } from '../../src/memory/conversation/message.ts';
 import { ANSWER_OVERHEAD, type TokenCounter, toolTokens } from '../../src/memory/tokens/tokens.ts';
 import { type ChatRequest, readChatRequest } from '../../src/protocol/chat/request.ts';
@@ -13,7 +10,7 @@ export type ChatJson = Readonly<Record<string, unknown>>;
 
 const REFS = /\bref_[a-z2-7]{26}\b/g;
 
-/** A message that goes up. */
+/** A message that is sent. */
 export class SentMessage implements PricedMessage {
   readonly bytes: string;
   readonly tokens: number;
@@ -24,12 +21,12 @@ export class SentMessage implements PricedMessage {
     this.tokens = tokens;
   }
 
-  /** All that can be read in it (see `textsOf`). */
+  /** All text in it (see `textsOf`). */
   get text(): string {
     return this.read().text;
   }
 
-  /** What looks like a ref in it. */
+  /** Refs in it, by their form. */
   get refs(): readonly string[] {
     return this.read().refs;
   }
@@ -43,16 +40,16 @@ export class SentMessage implements PricedMessage {
   }
 }
 
-/** A conversation with all that its replays have in common. */
+/** A conversation, with what all its replays share. */
 export class Conversation {
   readonly trace: ReuseTrace;
-  /** The request of the whole array; each message of it is one of its bytes' own. */
+  /** The request with the whole array. Each message has bytes of its own. */
   readonly request: ChatRequest;
   /** The caller's messages. */
   readonly messages: readonly SentMessage[];
-  /** Where requests were made: before the message of each index. */
+  /** Indices of messages before which requests were made. */
   readonly points: readonly number[];
-  /** Tokens of tools, and of what primes the answer. */
+  /** Tokens of the tools, and of the answer's overhead. */
   readonly overhead: number;
   private readonly counter: TokenCounter;
   private readonly byBytes = new Map<string, SentMessage>();
@@ -67,7 +64,7 @@ export class Conversation {
     this.overhead = toolTokens(this.request.tools, counter) + ANSWER_OVERHEAD;
   }
 
-  /** A message that a policy sends. One that is the caller's own object is looked up by it. */
+  /** A message that a policy sends. The caller's own objects are looked up by identity. */
   sent(message: ChatJson): SentMessage {
     const known = this.byValue.get(message);
     if (known) return known;
@@ -76,7 +73,7 @@ export class Conversation {
     return sent;
   }
 
-  /** The same, of a message's JSON. */
+  /** Likewise, for a message's JSON. */
   sentBytes(bytes: string): SentMessage {
     const known = this.byBytes.get(bytes);
     if (known) return known;
@@ -86,7 +83,7 @@ export class Conversation {
   }
 }
 
-/** A body with one message. */
+/** A body with a single message. */
 export function requestOfOne(message: string): ChatRequest {
   const read = readChatRequest(new TextEncoder().encode(`{"messages":[${message}]}`));
   if (!read.ok) throw new Error(read.reason.message);
@@ -100,7 +97,7 @@ function readMessage(bytes: string): Message {
 }
 
 /**
- * Before each assistant message that follows a user or tool message; and the end, when the last
+ * Before each assistant message that follows a user or tool message; and at the end, if the last
  * message asks for an answer.
  */
 export function requestPoints(messages: readonly ChatJson[]): number[] {

@@ -1,27 +1,24 @@
 /**
- * Finds the values that an agent needed again: written in a call although no message had held them
- * for a while.
+ * Finds values that an agent needed again: written in a call although no recent message holds them.
  */
 import { holds, type Reuse, textsOf } from '../reuse.ts';
 import type { ChatJson } from './conversation.ts';
 
-/** For at least this many messages nothing has held the value. */
+/** The number of messages before that which don't hold the value. */
 const SILENT_MESSAGES = 12;
 
 /**
- * What the generated tools print and an agent can't guess: ids, hashes, paths, addresses, amounts.
+ * Values in generated outputs that an agent can't guess: ids, hashes, paths, addresses, amounts.
  */
 const LITERAL =
   /\bord_[0-9a-f]{16}\b|\b[0-9a-f]{32}\b|\bsrc(?:\/[\w.-]+)+\.ts\b|\b[\w.]+@[\w.]+\.com\b|\b\d{3,}\.\d{2}\b/g;
 
-/** The literals of a text, in the order in which it names them first. */
+/** The literals of a text, in order of first occurrence. */
 export function literalsIn(text: string): Set<string> {
   return new Set(text.match(LITERAL) ?? []);
 }
 
-/**
- * The reuse of a conversation: values that stood in a tool's output, and that a call writes again.
- */
+/** The reuse in a conversation: values of tool outputs that a later call writes again. */
 export function findReuse(messages: readonly ChatJson[]): Reuse[] {
   const texts = messages.map((message) => textsOf(message));
   return messages.flatMap(({ role, tool_calls }, used) => {

@@ -1,7 +1,7 @@
 /**
- * Conversations for whoever has none that were recorded: made from a seed, with what makes replays
- * differ. Outputs of very different lengths, calls in parallel, images, and an agent that goes back
- * to what it has seen: to the id of an order, to a path, to a trace.
+ * Generates conversations for use without recordings. They differ in what matters to replays:
+ * outputs of very different lengths, parallel calls, images, and an agent that returns to earlier
+ * values such as an order's id, a path or a trace.
  */
 import { Random } from '../random.ts';
 import type { ReuseTrace } from '../reuse.ts';
@@ -13,8 +13,7 @@ import { KINDS, type Kind } from './kinds.ts';
 const CONVERSATIONS = 6;
 
 /**
- * How many messages back an agent goes: half of the time this many, one time in forty seven times
- * as many.
+ * How many messages back an agent goes: the median; one time in forty it is seven times as far.
  */
 const MEDIAN_DISTANCE = 20;
 const DISTANCE_SPREAD = 1;
@@ -45,12 +44,12 @@ function makeTrace(kind: Kind, size: number, random: Random): ReuseTrace {
 }
 
 /**
- * How likely it is that an agent comes back to what it has named itself, rather than to what it has
+ * Probability that an agent returns to a value it has named itself, rather than to one that it has
  * only read.
  */
 const OWN_WORDS = 0.5;
 
-/** Something that a tool has printed, or the agent has named, and that it may come back to. */
+/** A value that the agent may return to, from a tool's output or its own words. */
 interface Seen {
   readonly message: number;
   readonly literals: readonly string[];
@@ -82,7 +81,7 @@ class Maker {
     if (kind.preamble > 0) messages.push({ role: 'system', content: rules(random, kind.preamble) });
     for (let turn = 0; turn < turns; turn++) {
       messages.push(this.userMessage(turn === 0));
-      // Steps are spread over the turns.
+      // Spread the steps over the turns.
       const until = Math.round((steps * (turn + 1)) / turns);
       for (let step = Math.round((steps * turn) / turns); step < until; step++) this.step();
       messages.push({ role: 'assistant', content: remark(random) });
@@ -146,14 +145,14 @@ class Maker {
     return { tool, input: tool.input(random) };
   }
 
-  /** Something that the last output has printed, in the agent's own words. */
+  /** A value from the last output, in the agent's own words. */
   private nameSomething(): string | undefined {
     const literal = this.oneOf(this.printed.at(-1));
     if (literal !== undefined) this.named.push({ message: this.messages.length, literals: [literal] });
     return literal;
   }
 
-  /** Something that lies a while back. */
+  /** An older value. */
   private remembered(): string | undefined {
     const { random, messages } = this;
     const from = random.chance(OWN_WORDS) ? this.named : this.printed;
@@ -161,14 +160,14 @@ class Maker {
     return this.oneOf(from.findLast(({ message }) => message <= at));
   }
 
-  /** What a text says first is likelier than what it says last. */
+  /** Prefers the values at the beginning of a text. */
   private oneOf(seen: Seen | undefined): string | undefined {
     const literals = seen?.literals ?? [];
     return literals[Math.floor(literals.length * this.random.next() ** 1.5)];
   }
 }
 
-/** A call that asks about something known. */
+/** A call that asks about a known value. */
 function lookUp(literal: string, random: Random): PlannedCall {
   if (literal.startsWith('src/')) return { tool: toolOf('read_file'), input: { path: literal } };
   if (/^[0-9a-f]{32}$/.test(literal))
@@ -177,7 +176,7 @@ function lookUp(literal: string, random: Random): PlannedCall {
   return { tool: toolOf('query_orders'), input: { filter: `${field} = '${literal}'`, limit: '1' } };
 }
 
-/** Steps of a conversation: sizes in between grow by a factor, not by a sum. */
+/** Interpolates geometrically. */
 function between([least, most]: readonly [number, number], share: number): number {
   return Math.round(least * (most / least) ** share);
 }

@@ -1,31 +1,28 @@
 /**
- * The kinds of conversation that are made: how long they are, how much their tools print, how often
- * their agent goes back to what it has seen. The numbers follow what recorded agents do.
+ * The kinds of generated conversations: their length, the size of their outputs, and how often
+ * their agents return to earlier values. The numbers follow recorded agents.
  */
 import type { Random } from '../random.ts';
 
 export interface Kind {
   readonly name: string;
-  /** Names of the tools (see `tools.ts`), one picked for each call. */
+  /** Names of the tools (see `tools.ts`); each call picks one. */
   readonly tools: readonly [string, ...string[]];
   /** Characters of the preamble. */
   readonly preamble: number;
   /** The fewest and the most turns. */
   readonly turns: readonly [number, number];
-  /** The fewest and the most steps of a conversation, over all turns. */
+  /** The fewest and the most steps in all turns together. */
   readonly steps: readonly [number, number];
-  /** Calls of a step. */
+  /** Number of calls in a step. */
   calls(random: Random): number;
-  /** Characters that a tool prints. */
+  /** Characters of a tool's output. */
   output(random: Random): number;
-  /** Characters of a file that is written in a call's arguments; 0 for none. */
+  /** Characters of a file in a call's arguments; 0 for none. */
   written(random: Random): number;
-  /** How likely it is that a step goes back to something that was printed before. */
+  /** Probability that a step returns to an earlier value. */
   readonly recall: number;
-  /**
-   * How likely it is that a user message comes with an image; the first one always has one, unless
-   * this is 0.
-   */
+  /** Probability of an image in a user message. The first one always has one, unless this is 0. */
   readonly images: number;
 }
 

@@ -1,4 +1,4 @@
-/** Finds places for the names of points so that no name covers another, or a point. */
+/** Places the names of points so that no name covers another name or a point. */
 
 interface Dot {
   readonly name: string;
@@ -6,7 +6,7 @@ interface Dot {
   readonly y: number;
 }
 
-/** The room that labels have, and how large they are written. */
+/** The space for labels, and their font size. */
 export interface LabelRoom {
   readonly fontSize: number;
   readonly width: number;
@@ -14,9 +14,9 @@ export interface LabelRoom {
   readonly height: number;
 }
 
-/** A name with the place where its first letter begins, on the line that it stands on. */
+/** A name, and the start of its baseline. */
 export type Label<Point extends Dot> = Point & {
-  /** From the point to the name, where it stands too far off to be taken for it. */
+  /** A line from the point to the name, if the distance is large. */
   readonly leader?: readonly (readonly [number, number])[];
 };
 
@@ -27,25 +27,25 @@ interface Box {
   readonly bottom: number;
 }
 
-/** How far from its point a label may stand, nearest first. */
+/** Distances between point and label to try, nearest first. */
 const DISTANCES = [11, 18, 28, 40, 54, 70, 90, 115];
 const DIRECTIONS = 16;
-/** From this distance on a line leads to the label. */
+/** From this distance a line leads to the label. */
 const LEADER_FROM = 28;
 const DOT_RADIUS = 8;
 const GAP = 2;
 
-/** Width of a letter relative to its height: a little more than most fonts have. */
+/** Width of a letter relative to its height, a little more than in most fonts. */
 const LETTER = 0.56;
 
-/** About how wide a text is written. */
+/** Approximate width of a text. */
 export function widthOf(text: string, fontSize: number): number {
   return text.length * fontSize * LETTER;
 }
 
 export function placeLabels<Point extends Dot>(dots: readonly Point[], room: LabelRoom): Label<Point>[] {
   const taken = dots.map(({ x, y }): Box => around(x, y, DOT_RADIUS));
-  // Where points stand close together there is least choice: these come first.
+  // Crowded points have the least choice, so they come first.
   const order = dots.toSorted((a, b) => crowd(a, dots) - crowd(b, dots));
   const placed = new Map<Point, Label<Point>>();
   for (const dot of order) {
@@ -62,7 +62,7 @@ export function placeLabels<Point extends Dot>(dots: readonly Point[], room: Lab
   return dots.flatMap((dot) => placed.get(dot) ?? []);
 }
 
-/** The nearest place that is free; the last one tried if there is none. */
+/** The nearest free place, or the last one tried. */
 function placeOf(dot: Dot, taken: readonly Box[], room: LabelRoom): { box: Box; distance: number } {
   const width = widthOf(dot.name, room.fontSize) + 2 * GAP;
   const height = room.fontSize + 2 * GAP;
@@ -71,7 +71,7 @@ function placeOf(dot: Dot, taken: readonly Box[], room: LabelRoom): { box: Box; 
     for (let turn = 0; turn < DIRECTIONS; turn++) {
       const angle = (2 * Math.PI * turn) / DIRECTIONS;
       const [x, y] = [dot.x + distance * Math.cos(angle), dot.y + distance * Math.sin(angle)];
-      // The edge of the label that is nearest to the point touches the circle around it.
+      // The label's edge nearest to the point touches the circle around it.
       const left = x - (width * (1 - Math.cos(angle))) / 2;
       const top = y - (height * (1 - Math.sin(angle))) / 2;
       const box = { left, right: left + width, top, bottom: top + height };

@@ -4,7 +4,7 @@ import { type Bill, billOf } from './bill.ts';
 import type { Conversation } from './conversation.ts';
 import type { Policy, Replay, View } from './policy.ts';
 
-/** What became of one conversation under one policy. */
+/** The result of one conversation under one policy. */
 export interface Outcome {
   readonly bill: Bill;
   readonly values: readonly ValueOutcome[];
@@ -14,7 +14,7 @@ export interface Outcome {
 export interface ValueOutcome {
   /** In the view. */
   readonly visible: boolean;
-  /** In the view, or to be fetched by a ref that the view names. */
+  /** In the view, or available by a ref in it. */
   readonly reachable: boolean;
 }
 

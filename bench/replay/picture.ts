@@ -1,7 +1,7 @@
 /**
- * The picture: for all conversations together, what a policy costs (to the right: more) against how
- * many of the values that the agent needs again it leaves in the view (up: more). An SVG with a
- * background of its own, so that it reads the same on light and dark pages.
+ * The picture for all conversations together. To the right: a policy's cost. Up: how many of the
+ * values that the agent needs again are in the view. An SVG with its own background, so that it
+ * looks the same on light and dark pages.
  */
 import { placeLabels, widthOf } from './labels.ts';
 import type { Maker } from './policy.ts';
@@ -21,7 +21,7 @@ const PALE_INK = '#59636e';
 const LINES = '#d8dee4';
 const PAPER = '#ffffff';
 
-/** Keeps lines of the grid away from letters. */
+/** Keeps grid lines away from letters. */
 const HALO = `stroke="${PAPER}" stroke-width="4" stroke-linejoin="round" paint-order="stroke"`;
 
 const TICKS = 6;
@@ -103,7 +103,7 @@ export function drawPicture({ conversations, requests, values, policies }: DataS
           ]
         : [],
     ),
-    // None comes first among the policies, and lies on top of what equals it.
+    // None comes first, and covers points that equal it.
     ...dots.toReversed().map(({ x, y, maker }) => dot(x, y, maker)),
     ...labels.map(({ x, y, name, maker }) => text(x, y, name, `fill="${COLOURS[maker]}" ${HALO}`)),
     '</svg>',
@@ -111,7 +111,7 @@ export function drawPicture({ conversations, requests, values, policies }: DataS
   ].join('\n');
 }
 
-/** The makers in a row, up to the right edge. */
+/** The makers in a row, right-aligned. */
 function legend(): string[] {
   const makers = Object.keys(NAMES) as Maker[];
   let end = WIDTH - FRAME.right;
@@ -122,7 +122,7 @@ function legend(): string[] {
   });
 }
 
-/** Peers are diamonds, so that colour is not all that tells them apart. */
+/** Peers are diamonds, so that colour is not the only difference. */
 function dot(x: number, y: number, maker: Maker): string {
   const [left, top] = [round(x), round(y)];
   const look = `fill="${COLOURS[maker]}" stroke="${PAPER}" stroke-width="1.5"`;
@@ -143,7 +143,7 @@ function text(x: number, y: number, content: string, attributes: string): string
   return `<text x="${round(x)}" y="${round(y)}" ${attributes}>${escaped(content)}</text>`;
 }
 
-/** An axis that has room for all values, with ticks at round numbers. */
+/** An axis with room for all values and ticks at round numbers. */
 function axisOf(values: readonly number[], start: number, end: number): Axis {
   const least = Math.min(...values);
   const most = Math.max(...values);

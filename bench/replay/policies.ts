@@ -1,4 +1,4 @@
-/** The policies that are compared. */
+/** The policies to compare. */
 import { edits, parseStrategy, recalls } from '../../src/memory/strategy/strategy.ts';
 import type { Isolate } from '../pipeline.ts';
 import { clearToolUses } from './peers/clear-tool-uses.ts';
@@ -12,7 +12,7 @@ import { precis } from './precis.ts';
 interface Setting {
   readonly name: string;
   readonly strategy: object;
-  /** Whether the model can fetch what a ref names. */
+  /** Whether the model can fetch refs. */
   readonly retrieval: boolean;
 }
 
@@ -35,10 +35,10 @@ const SETTINGS: readonly Setting[] = [
 ];
 
 export interface Policies {
-  /** All sends are compared with those of this one. */
+  /** The baseline of all figures. */
   readonly none: Policy;
   readonly others: readonly Policy[];
-  /** A sentence for each policy that there is no way to follow yet. */
+  /** A sentence for each policy that can't be run. */
   readonly skipped: readonly string[];
 }
 

@@ -1,7 +1,7 @@
-/** What a policy is: a way to choose what goes up. */
+/** Policies: ways to choose what is sent. */
 import type { ChatJson, Conversation, SentMessage } from './conversation.ts';
 
-/** Whose it is: nobody's, Precis' own, or another's. */
+/** Who made it: nobody, Precis, or another tool. */
 export type Maker = 'none' | 'precis' | 'peer';
 
 export interface Policy {
@@ -13,29 +13,26 @@ export interface Policy {
 
 /** The replay of a conversation under a policy. */
 export interface Replay {
-  /**
-   * What goes up when the first `count` messages are sent. Asked for in the order of the requests.
-   */
+  /** What is sent for the first `count` messages. Called in the order of the requests. */
   view(count: number): View;
-  /** What can be fetched by a ref that stands in a view: texts. Nothing without refs. */
+  /** The texts that a ref in a view can fetch; empty without refs. */
   fetch(ref: string): readonly string[];
 }
 
 export interface View {
   readonly messages: readonly SentMessage[];
-  /** What summaries that were made for this view have cost, in tokens of fresh input. */
+  /** Cost of summaries made for this view, in tokens of fresh input. */
   readonly summaries: number;
 }
 
-/** What a request's array weighs. */
+/** The token count of a request's array. */
 export interface Weighed {
   /** Tokens of all messages, with tools. */
   readonly tokens: number;
 }
 
 /**
- * From the caller's messages to those that go up. Messages that stay as they are must stay the same
- * objects.
+ * Maps the caller's messages to those that are sent. Unchanged messages must stay the same objects.
  */
 export type Rewrite = (messages: readonly ChatJson[], weighed: Weighed) => readonly ChatJson[];
 

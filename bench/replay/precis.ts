@@ -1,7 +1,4 @@
-/**
- * Precis itself as a policy: planned and rendered as for a request, with every ref taken as
- * written.
- */
+/** Precis as a policy: planned and rendered as for a request. Every ref counts as written. */
 
 import type { Removal } from '../../src/memory/edits/removal.ts';
 import type { EditingStrategy } from '../../src/memory/modes/table.ts';
@@ -16,15 +13,15 @@ import { planOf, type RollUp, rollUp, textsUnder } from '../roll-up.ts';
 import { type Conversation, requestOfOne, type SentMessage } from './conversation.ts';
 import type { Policy, Replay, View } from './policy.ts';
 
-/** Tokens of the instructions that a summarizer reads. */
+/** Tokens of a summarizer's instructions. */
 const PROMPT_TOKENS = 600;
 /**
- * The price of output relative to fresh input: gpt-4.1 is 8 $ to 2 $
+ * The price of output relative to fresh input: $8 to $2 for gpt-4.1
  * (https://platform.openai.com/docs/pricing).
  */
 const OUTPUT_PRICE = 4;
 
-/** @param retrieval whether a model that has tools can fetch what a ref names */
+/** @param retrieval whether a model with tools can fetch refs */
 export function precis(
   name: string,
   strategy: EditingStrategy,
@@ -46,7 +43,7 @@ class PrecisReplay implements Replay {
   private readonly removed = new Map<string, Removal>();
   private readonly fetched = new Map<string, string>();
   private readonly transcripts = new Map<string, string>();
-  /** Messages by their index and what is done to them. */
+  /** Edited messages, by index and edit. */
   private readonly edited = new Map<string, SentMessage>();
   private rolled: RollUp | undefined;
   private removals: RenderedView['removals'] = new Map();
@@ -72,8 +69,8 @@ class PrecisReplay implements Replay {
     const words = { isWritten: () => true, summary: this.rolled, line: trimmed?.shown };
     const rendered = render(planned, words, isolate.counter);
     const messages = this.messagesOf(rendered, count);
-    // What is spliced message by message is what goes up: looked at where it is edited first, and
-    // where it is edited most.
+    // Check that splicing message by message gives the real body: at the first edit and at the last
+    // request.
     const edits = rendered.removals.size > 0 || rendered.dropped.size > 0;
     if ((edits && !this.compared) || count === points.at(-1)) this.compare(messages, rendered, count);
     this.compared ||= edits;
@@ -91,7 +88,7 @@ class PrecisReplay implements Replay {
     return [text];
   }
 
-  /** Makes the summary that a plan asks for, if it is a new one. @returns what it has cost */
+  /** Makes the summary of a plan, if it is new. @returns its cost */
   private summarize(planned: Plan): number {
     const { prefix } = planned;
     const before = this.rolled;
@@ -127,9 +124,9 @@ class PrecisReplay implements Replay {
   }
 
   /**
-   * One of the caller's messages with what is done to it.
+   * One of the caller's messages with its edits.
    *
-   * @param opening what it opens with, were it the only message
+   * @param opening the text at its beginning, as if it were the only message
    */
   private edit(
     index: number,
@@ -164,7 +161,7 @@ class PrecisReplay implements Replay {
   }
 }
 
-/** The message of a body that `requestOfOne` has made. */
+/** The message in a body from `requestOfOne`. */
 function onlyMessage(body: Uint8Array): string {
   return new TextDecoder().decode(body).slice('{"messages":['.length, -']}'.length);
 }

@@ -3,10 +3,10 @@ import { type Bill, sumOfBills } from './bill.ts';
 import type { Outcome } from './measure.ts';
 import type { Maker } from './policy.ts';
 
-/** A conversation that costs more than this, relative to none, counts as dearer. */
+/** A conversation is dearer if it costs more than this, relative to none. */
 export const DEARER = 1.05;
 
-/** A policy's outcomes, one for each conversation, in the same order for all policies. */
+/** A policy's outcomes, one per conversation, in the same order for all policies. */
 export interface PolicyOutcomes {
   readonly name: string;
   readonly maker: Maker;
@@ -22,14 +22,14 @@ export interface DataSet {
 export interface PolicyFigures extends Bill {
   readonly name: string;
   readonly maker: Maker;
-  /** Tokens sent, and all that is paid for, relative to none. */
+  /** Tokens sent, and total cost, relative to none. */
   readonly tokensToNone: number;
   readonly paidToNone: number;
   /** Cached tokens as a share of those sent. */
   readonly hitRate: number;
-  /** Conversations that cost more than `DEARER` times what they cost without a policy. */
+  /** Conversations that cost more than `DEARER` times their cost without a policy. */
   readonly dearer: number;
-  /** How many of the values stood in the view, and in the view or under a ref that it names. */
+  /** How many values were in the view, and in the view or available by a ref in it. */
   readonly visible: number;
   readonly reachable: number;
 }
@@ -39,7 +39,7 @@ export interface DataSetFigures {
   readonly conversations: number;
   readonly requests: number;
   readonly values: number;
-  /** None first. */
+  /** None comes first. */
   readonly policies: readonly PolicyFigures[];
 }
 
@@ -54,7 +54,7 @@ export function figuresOf({ name, none, others }: DataSet): DataSetFigures {
   };
 }
 
-/** All data sets as one. */
+/** Merges all data sets. */
 export function together(sets: readonly DataSet[]): DataSet {
   const join = (policies: readonly PolicyOutcomes[]): PolicyOutcomes => {
     const [first] = policies;

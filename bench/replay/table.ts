@@ -1,4 +1,4 @@
-/** The figures in the terminal: a table for each data set, and what its columns mean. */
+/** Prints the figures: a table per data set, and a legend of its columns. */
 import { percent, printTable, thousands } from '../figures.ts';
 import { CACHED_PRICE } from './bill.ts';
 import { type DataSetFigures, DEARER, type PolicyFigures } from './results.ts';

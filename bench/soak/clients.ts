@@ -1,6 +1,6 @@
 /**
- * The clients of the soak: each goes through recorded conversations, request by request, in one
- * mode after another.
+ * The clients of the load test. Each replays recorded conversations request by request, in one mode
+ * after another.
  */
 import type { MemoryStrategyRequest } from '../../src/memory/modes/table.ts';
 import { itemsOf, responsesBody, responsesTools } from '../../tools/upstream/items.ts';
@@ -8,16 +8,16 @@ import { makeTraces } from '../replay/generator.ts';
 import { type ReuseTrace, readTraces } from '../reuse.ts';
 import { ANSWERED_HEADER, ARRIVED_HEADER, digestOf, keyOf, ownerOf, ownersIn } from './upstream.ts';
 
-/** Characters of a conversation: a longer one would be all that a client has time for. */
+/** In characters. A longer conversation would take all of a client's time. */
 const LONGEST_CONVERSATION = 400_000;
 
-/** Requests of one conversation, evenly spread over it. */
+/** Requests per conversation, evenly spread over it. */
 const MOST_REQUESTS = 12;
 
 /** How long one request may take, in milliseconds. */
 const LIMIT_MS = 60_000;
 
-/** Every mode, with budgets that recorded conversations exceed. */
+/** Every mode, with budgets that the conversations exceed. */
 const MODES: readonly MemoryStrategyRequest[] = [
   { mode: 'none' },
   { mode: 'trim', max_turns: 4, keep_last_n_turns: 2 },
@@ -31,11 +31,11 @@ const MODES: readonly MemoryStrategyRequest[] = [
 export interface Tally {
   requests: number;
   readonly byMode: Map<string, number>;
-  /** Answers that were not what they had to be, in words. */
+  /** Wrong answers, described in words. */
   readonly errors: string[];
-  /** Answers with a text of somebody else's. */
+  /** Answers with another client's text. */
   readonly crossings: string[];
-  /** Of mode `none`: bodies that came to the other side as others. */
+  /** In mode `none`: bodies that arrived changed. */
   readonly changed: string[];
 }
 
@@ -48,7 +48,7 @@ interface Prepared {
   readonly owner: string;
 }
 
-/** Conversations of a length that a client gets through. */
+/** Conversations short enough for a client. */
 export function soakedTraces(): { source: string; traces: readonly ReuseTrace[] } {
   const recorded = readTraces();
   const traces = recorded ?? makeTraces();
@@ -59,8 +59,8 @@ export function soakedTraces(): { source: string; traces: readonly ReuseTrace[] 
 /**
  * Sends requests until the time is over, each to every Worker in turn.
  *
- * @param isOver asked before each request
- * @param tallies of the Workers, in their order; the first one is Precis
+ * @param isOver called before each request
+ * @param tallies of the Workers, in order; the first one is Precis
  */
 export async function soakClient(
   client: number,
@@ -115,7 +115,7 @@ function* requestsOf(trace: ReuseTrace, client: number, round: number): Generato
   }
 }
 
-/** A message whose text says whose it is. */
+/** A message with a mark of its owner. */
 function marked(message: Readonly<Record<string, unknown>>, owner: string): Record<string, unknown> {
   const { content } = message;
   const text = (words: unknown) => `${words}\n[${owner}]`;
@@ -125,7 +125,7 @@ function marked(message: Readonly<Record<string, unknown>>, owner: string): Reco
   return { ...message, content: parts };
 }
 
-/** @param isPrecis whether what the other side says of its bytes is held against them */
+/** @param isPrecis whether a changed body counts as a fault */
 async function send(url: string, prepared: Prepared, tally: Tally, isPrecis: boolean): Promise<void> {
   const { path, mode, body, headers, owner } = prepared;
   tally.requests++;
@@ -147,7 +147,7 @@ async function send(url: string, prepared: Prepared, tally: Tally, isPrecis: boo
   }
 }
 
-/** Whether an answer has come to its end, and has no error in it. */
+/** Whether an answer is complete and without an error. */
 function isWhole(text: string): boolean {
   if (/^(?:event: error|data: \{"error")/m.test(text)) return false;
   if (text.startsWith('{')) return /"(?:choices|output)":/.test(text);

@@ -1,6 +1,6 @@
 /**
- * The upstream of the soak, on loopback: it answers in both protocols, calls for what was removed
- * now and then, and looks whether what it gets is one tenant's alone.
+ * The upstream of the load test, on loopback. It answers in both protocols, sometimes calls our
+ * retrieval tool, and checks that each request has texts of a single tenant.
  */
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -10,29 +10,29 @@ import { HEADINGS, writeSections } from '../../src/summary/text/headings.ts';
 import { type Answer, chunks, completion, DONE, usageOf } from '../../tools/upstream/completion.ts';
 import { eventsOf, responseOf } from '../../tools/upstream/response.ts';
 
-/** Set on every answer: the digests of the body that arrived, and of the body that is sent back. */
+/** Response headers: the digests of the body that arrived, and of the body that is sent back. */
 export const ARRIVED_HEADER = 'x-arrived-sha256';
 export const ANSWERED_HEADER = 'x-answered-sha256';
 
 export const SUMMARIZER_KEY = 'sk-the-key-of-the-summarizer';
 
-/** Of so many requests that may fetch one does. */
+/** One in so many eligible requests calls the retrieval tool. */
 const FETCHES_EVERY = 3;
 
 const REF = /ref_[a-z2-7]{26}/;
 const OWNER = /owner-\d+-of-the-soak/g;
 
-/** How each text of a client's is marked. */
+/** The mark in each text of a client. */
 export const ownerOf = (client: number): string => `owner-${client}-of-the-soak`;
 export const keyOf = (client: number): string => `sk-the-key-of-client-${client}-of-the-soak`;
 
-/** The owners whose texts stand in a text. */
+/** The owners whose texts are in a text. */
 export const ownersIn = (text: string): string[] => [...new Set(text.match(OWNER))];
 
 export interface SoakUpstream {
   /** `http://127.0.0.1:PORT`, without `/v1`. */
   readonly url: string;
-  /** Requests in which texts of somebody else stood. */
+  /** Requests with another client's texts. */
   readonly crossings: readonly string[];
   readonly counts: { requests: number; summaries: number; fetches: number };
   close(): Promise<void>;
@@ -84,7 +84,7 @@ function summaryFor(owner: string): Answer {
   return { content };
 }
 
-/** Text, or now and then the call of our tool for a ref that stands in the view. */
+/** Text, or sometimes a call of our tool for a ref in the view. */
 function answerFor(text: string, owner: string, counts: SoakUpstream['counts']): Answer {
   const [ref] = REF.exec(text) ?? [];
   const mayFetch = ref !== undefined && text.includes('"retrieve_ref"') && !text.includes('call_of_the_soak');

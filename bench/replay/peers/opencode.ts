@@ -3,18 +3,18 @@ import type { ChatJson } from '../conversation.ts';
 import { type Policy, rewriting } from '../policy.ts';
 import { cleared } from './clear-outputs.ts';
 
-/** Tokens of the newest outputs, those of protected turns not among them, that stay. */
+/** Tokens of the newest outputs that stay, beside those of protected turns. */
 const PROTECTED_TOKENS = 40_000;
-/** No more than these tokens to go: nothing goes. */
+/** Nothing is pruned unless it is more than this. */
 const LEAST_PRUNED = 20_000;
 const PROTECTED_TURNS = 2;
-/** Outputs are not counted but estimated. */
+/** Outputs are estimated, not counted. */
 const CHARACTERS_PER_TOKEN = 4;
 
 /**
- * OpenCode's prune (`compaction.prune`, off unless it is set): whenever a turn of the user is over,
- * the outputs before the last two turns are gone through from the newest to the oldest; those
- * beyond the first 40 000 tokens are cleared for good, if they come to more than 20 000
+ * OpenCode's prune (`compaction.prune`, off by default). At the end of each user turn, outputs
+ * before the last two turns are visited from newest to oldest; those beyond the first 40 000 tokens
+ * are cleared for good, if they add up to more than 20 000
  * (https://github.com/sst/opencode/blob/dev/packages/opencode/src/session/compaction.ts,
  * https://deepwiki.com/anomalyco/opencode/4.3-context-management-and-compaction).
  */
@@ -30,7 +30,7 @@ export function opencodePrune(): Policy {
   return rewriting('OpenCode prune', 'peer', (messages) => cleared(messages, prunedOf(messages, sizeOf)));
 }
 
-/** What has been pruned by now: each turn that is over has had its prune. */
+/** Everything pruned so far: each finished turn has had its prune. */
 function prunedOf(messages: readonly ChatJson[], sizeOf: (message: ChatJson) => number): Set<number> {
   const pruned = new Set<number>();
   for (const [index, { role }] of messages.entries())
@@ -39,7 +39,7 @@ function prunedOf(messages: readonly ChatJson[], sizeOf: (message: ChatJson) => 
   return pruned;
 }
 
-/** What goes at the end of a turn. Nothing older than what has gone before is looked at. */
+/** What to prune at the end of a turn. Stops at the first output that is already pruned. */
 function toPrune(
   messages: readonly ChatJson[],
   pruned: ReadonlySet<number>,

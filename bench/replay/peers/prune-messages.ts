@@ -3,15 +3,15 @@ import { type Policy, rewriting } from '../policy.ts';
 
 /** Messages at the end whose calls and results stay. */
 const KEPT_MESSAGES = 2;
-/** The fields in which reasoning comes along. */
+/** Fields that hold reasoning. */
 const REASONING = ['reasoning', 'reasoning_content'];
 
 /**
  * The AI SDK's `pruneMessages` with the values of its documented example: `toolCalls:
  * 'before-last-2-messages'`, `reasoning: 'before-last-message'`, `emptyMessages: 'remove'`
- * (https://ai-sdk.dev/docs/reference/ai-sdk-ui/prune-messages). Calls and results leave together,
- * those of the last two messages stay together. A message of that SDK holds all results of a step,
- * so tool messages that follow each other count as one.
+ * (https://ai-sdk.dev/docs/reference/ai-sdk-ui/prune-messages). Calls and results are removed
+ * together, except those of the last two messages. In that SDK one message holds all results of a
+ * step, so consecutive tool messages count as one.
  */
 export function pruneMessages(): Policy {
   return rewriting('AI SDK pruneMessages', 'peer', prune);
@@ -28,7 +28,7 @@ function prune(messages: readonly ChatJson[]): ChatJson[] {
   });
 }
 
-/** Where the last messages begin, results of one step taken as one message. */
+/** The index of the last `count` messages, with the results of a step as one message. */
 function startOfLast(messages: readonly ChatJson[], count: number): number {
   let start = messages.length;
   for (let left = count; left > 0 && start > 0; left--) {
@@ -46,14 +46,14 @@ function callsOf({ tool_calls }: ChatJson): readonly Call[] {
   return Array.isArray(tool_calls) ? tool_calls : [];
 }
 
-/** The ids of the calls that a message makes, or of the one that it answers. */
+/** The ids of a message's calls, or of the call that it answers. */
 function idsOf(message: ChatJson): unknown[] {
   return message.role === 'tool' ? [message.tool_call_id] : callsOf(message).map(({ id }) => id);
 }
 
 /**
- * A message without calls and results, but for those of the given ids; undefined when it was
- * nothing else.
+ * A message without calls and results, except those with the given ids; undefined if nothing is
+ * left.
  */
 function withoutCalls(message: ChatJson, ids: ReadonlySet<unknown>): ChatJson | undefined {
   if (message.role === 'tool') return ids.has(message.tool_call_id) ? message : undefined;
