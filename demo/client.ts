@@ -1,6 +1,5 @@
 /**
- * One request of the demo's agent through Precis, streamed or not, with the OpenAI client as
- * everybody uses it.
+ * One request of the demo's agent through Precis, streamed or not, with the ordinary OpenAI client.
  */
 
 import type OpenAI from 'openai';
@@ -10,7 +9,7 @@ import { type Call, type Message, recording } from '../fixtures/recording.ts';
 export interface Agent {
   client: OpenAI;
   model: string;
-  /** What goes into the body as `memory_strategy`. */
+  /** Sent as `memory_strategy` in the body. */
   strategy: object;
   maxCompletionTokens?: number;
 }
@@ -33,11 +32,11 @@ export interface Reply {
   frontier: string;
   refs: number;
   warning: string | null;
-  /** `memory.refs` of the report: everything that this request's view names. */
+  /** `memory.refs` of the report: all refs in this request's view. */
   reportedRefs: ReportedRef[];
 }
 
-/** What Precis adds to a completion, or to the last chunk of a stream. */
+/** What Precis adds to a completion, or to a stream's last chunk. */
 interface WithMemory {
   memory?: { refs: ReportedRef[] };
 }

@@ -1,10 +1,10 @@
 /**
- * `npm run demo`: a recorded agent run goes through Precis with the real OpenAI client. Every
- * request carries the whole conversation, and the table shows what went upstream. In the end a
- * removed tool output is fetched back and compared with the original, byte by byte.
+ * `npm run demo`: runs a recorded agent through Precis with the OpenAI client. Every request
+ * carries the whole conversation, and the table shows what went upstream. At the end a removed tool
+ * output is fetched back and compared with the original, byte by byte.
  *
- * Without OPENAI_API_KEY the model is played by demo/upstream.ts, and no key is needed. With it,
- * every prefix of the recording that ends where the agent asked its model is sent to OpenAI
+ * Without OPENAI_API_KEY, demo/upstream.ts plays the model, and no key is needed. With it, every
+ * prefix of the recording that ends where the agent asked its model is sent to OpenAI
  * (OPENAI_MODEL, default gpt-4.1-mini).
  */
 
@@ -18,7 +18,7 @@ import { startDemoUpstream } from './upstream.ts';
 const liveKey = process.env.OPENAI_API_KEY;
 const apiKey = liveKey ?? 'sk-demo-0123456789abcdefghij';
 
-// The Worker is ended by the handler of `exit`, which a signal alone does not reach.
+// The handler of `exit` stops the Worker; a signal alone does not run it.
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => process.exit(1));
 
 const upstream = liveKey ? undefined : await startDemoUpstream();
@@ -52,10 +52,7 @@ try {
   await upstream?.close();
 }
 
-/**
- * The agent's loop: ask, run the tools that were called, ask again, until the model has nothing to
- * call.
- */
+/** The agent's loop: ask, run the called tools, ask again, until the model calls none. */
 async function play(agent: Agent): Promise<Reply[]> {
   const replies: Reply[] = [];
   const history: Message[] = recording.messages.slice(0, 1);
@@ -66,7 +63,7 @@ async function play(agent: Agent): Promise<Reply[]> {
       const reply = await ask(agent, history, replies.length % 2 === 1);
       replies.push(reply);
       printRow(replies.length, history.length, reply);
-      // A live model may take another way; the conversation goes on as it was recorded.
+      // A live model may answer differently; the conversation continues as recorded.
       const message = liveKey ? recordedAssistant(history.length) : reply.message;
       history.push(message);
       const calls = message.tool_calls ?? [];
@@ -85,8 +82,8 @@ function recordedAssistant(at: number): Message & { role: 'assistant' } {
 }
 
 /**
- * Takes the removed output that the last question is about from Precis; false if it is not what the
- * tool had printed.
+ * Fetches the removed output that the last question is about from Precis. False if it differs from
+ * what the tool printed.
  */
 async function fetchBack(workerUrl: string, last: Reply | undefined): Promise<boolean> {
   const question = recording.messages.findLast((message) => message.role === 'user')?.content ?? '';

@@ -1,4 +1,4 @@
-/** How the demo prints: a row a request, at most 100 columns wide. */
+/** The demo's output: one row per request, at most 100 columns wide. */
 
 import type { Reply } from './client.ts';
 
@@ -37,7 +37,7 @@ export function printTotals(replies: Reply[], counted: number | undefined): void
   if (counted !== undefined) console.log(`   as the upstream counted   ${thousands(counted).padStart(9)}`);
 }
 
-/** A title, and under it a text broken at spaces and commas, and indented. */
+/** A title, and below it a wrapped and indented text. */
 export function printBlock(title: string, text: string): void {
   console.log(`\n${title}`);
   for (const line of text.split('\n')) {
@@ -46,7 +46,7 @@ export function printBlock(title: string, text: string): void {
   }
 }
 
-/** The first lines of a text as they are, cut at the right. */
+/** The first lines of a text, truncated on the right. */
 export function printHead(text: string, lines: number): void {
   const all = text.trimEnd().split('\n');
   for (const line of all.slice(0, lines))

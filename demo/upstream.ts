@@ -1,7 +1,7 @@
 /**
- * The model of the demo: it has read the recording and plays the agent. It checks what it is sent
- * as OpenAI's API would, finds its place by the last message, and answers with the recorded next
- * one. Only the last question it answers from what it can see.
+ * The demo's model, which plays the recorded agent. It validates requests as OpenAI's API would,
+ * finds its place by the last message, and gives the next recorded answer. Only the last question
+ * is answered from the messages that it sees.
  */
 
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
@@ -19,7 +19,7 @@ export interface SeenRequest {
 export interface DemoUpstream {
   /** `http://127.0.0.1:PORT/v1` */
   url: string;
-  /** Every chat completion that arrived and was valid, in order. */
+  /** Every valid chat completion request, in order. */
   seen: SeenRequest[];
   close(): Promise<void>;
 }
@@ -60,7 +60,7 @@ function answerTo({ messages }: ChatBody): Answer {
   };
 }
 
-/** The index in the recording of the message that was sent last; -1 when it is not there. */
+/** The index of the last message in the recording; -1 if it is not in it. */
 function placeOf(last: Message | undefined): number {
   return recording.messages.findIndex((message) => {
     if (message.role === 'tool') return last?.role === 'tool' && last.tool_call_id === message.tool_call_id;
@@ -81,7 +81,7 @@ function answerFromView(messages: Message[]): Answer {
   };
 }
 
-/** As OpenAI counts: three tokens around every message, three before the answer. */
+/** As OpenAI counts: three tokens around every message, and three before the answer. */
 function promptTokensOf({ messages, tools = [] }: ChatBody): number {
   let sum = 3;
   for (const message of messages) {
@@ -98,7 +98,7 @@ function tokens(text: string): number {
   return countTokens(text, { disallowedSpecial: new Set() });
 }
 
-/** Content may also be an array of parts, of which text alone counts here. */
+/** Content may be an array of parts; only text counts here. */
 function textOf({ content }: { content: Message['content'] | { text?: string }[] }): string {
   if (Array.isArray(content)) return content.map((part) => part.text ?? '').join('\n');
   return content ?? '';
