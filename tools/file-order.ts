@@ -1,7 +1,7 @@
 /** The order in which vitest runs files. */
 import { BaseSequencer, type TestSequencerConstructor, type TestSpecification } from 'vitest/node';
 
-/** Files whose paths match come first. */
+/** Runs files with matching paths first. */
 export function matchingFirst(pattern: RegExp): TestSequencerConstructor {
   return class extends BaseSequencer {
     override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

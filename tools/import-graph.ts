@@ -1,12 +1,12 @@
 /**
  * The import graph of `src/` (`npm run graph`): files, lines and imports of each room, the arrows
- * that point up, and the circles of files. The order of the rooms is that of ARCHITECTURE.md.
+ * that point up, and the import cycles. The order of the rooms is that of ARCHITECTURE.md.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { printTable } from '../bench/figures.ts';
 
-/** The rooms from top to bottom. Rooms of one floor may not import each other. */
+/** The rooms from top to bottom. Rooms of one floor must not import each other. */
 const FLOORS: readonly (readonly string[])[] = [
   ['routes'],
   ['answer'],
@@ -20,18 +20,18 @@ const FLOORS: readonly (readonly string[])[] = [
   ['lib'],
 ];
 
-/** An import of another file of the tree, of types or of values, at the start or later. */
+/** An import of another file in the tree, of types or values, static or dynamic. */
 const IMPORT = /(?:\bfrom|\bimport\() ?'(\.[^']+\.ts)'/g;
 
 export interface ImportGraph {
-  /** The files that each file imports, by their paths from the tree's root. */
+  /** The imports of each file, by path from the tree's root. */
   readonly imports: ReadonlyMap<string, readonly string[]>;
   readonly sizes: ReadonlyMap<string, FileSize>;
 }
 
 export interface FileSize {
   readonly lines: number;
-  /** Lines that are neither empty nor comment. */
+  /** Lines that are neither empty nor comments. */
   readonly code: number;
 }
 
@@ -52,7 +52,7 @@ export function readImportGraph(root: string): ImportGraph {
   return { imports, sizes };
 }
 
-/** Circles of files, each from one file back to itself; one for each import that closes one. */
+/** Import cycles, one for each import that closes one, as a path from a file back to itself. */
 export function circlesOf({ imports }: ImportGraph): string[][] {
   const circles: string[][] = [];
   const visited = new Set<string>();
@@ -67,7 +67,7 @@ export function circlesOf({ imports }: ImportGraph): string[][] {
   return circles;
 }
 
-/** Imports from a room that is not below, as `from → to`. Files outside all rooms are free. */
+/** Imports from a room that is not below, as `from → to`. Files outside of all rooms are free. */
 export function upwardArrowsOf({ imports }: ImportGraph): string[] {
   const floor = (file: string): number => FLOORS.findIndex((rooms) => rooms.includes(roomOf(file)));
   return [...imports].flatMap(([file, targets]) =>
@@ -78,7 +78,7 @@ export function upwardArrowsOf({ imports }: ImportGraph): string[] {
   );
 }
 
-/** The first folder; '' for a file of the root. */
+/** The first folder; '' for a file in the root. */
 function roomOf(file: string): string {
   return file.includes('/') ? (file.split('/')[0] ?? '') : '';
 }

@@ -1,4 +1,4 @@
-/** Builds the Worker once for all end-to-end files, and reads from wrangler.toml how it is run. */
+/** Builds the Worker once for all end-to-end files, and reads its settings from wrangler.toml. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,31 +12,31 @@ import { ROOT, WRANGLER } from './worker-server.ts';
 declare module 'vitest' {
   interface ProvidedContext {
     builtWorker: {
-      /** Of the one module, a path. */
+      /** Path of the single module. */
       readonly module: string;
-      /** What Miniflare runs it with: bindings, compatibility, classes. */
+      /** Miniflare's options: bindings, compatibility, classes. */
       readonly options: Unstable_MiniflareWorkerOptions['workerOptions'];
     };
   }
 }
 
-/** A Worker as one module, and how wrangler.toml has it run. */
+/** A Worker as one module, with its settings from wrangler.toml. */
 export type BuiltWorker = ProvidedContext['builtWorker'];
 
-/** Called by vitest before the first file; what it returns, after the last one. */
+/** Called by vitest before the first file; the returned function runs after the last one. */
 export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const built = await mkdtemp(join(tmpdir(), 'precis-built-'));
   provide('builtWorker', await buildWorker(built));
   return () => rm(built, { recursive: true, force: true });
 }
 
-/** @param into a directory @param entry a Worker other than Precis, as a path */
+/** @param into a directory @param entry the path of a Worker other than Precis */
 export async function buildWorker(into: string, entry?: string): Promise<BuiltWorker> {
   const named = entry === undefined ? [] : [entry];
   const args = [WRANGLER, 'deploy', ...named, '--dry-run', '--minify', '--outdir', into];
   await promisify(execFile)(process.execPath, args, { cwd: ROOT, env: { ...process.env, CI: '1' } });
   const module = join(into, `${entry === undefined ? 'index' : basename(entry, '.ts')}.js`);
-  // The map of the sources is twice as long as the code, and would be read at every start.
+  // The source map is twice as long as the code, and would be read at every start.
   const code = await readFile(module, 'utf8');
   await writeFile(module, code.replace(/^\/\/# sourceMappingURL=.*$/m, ''));
   const { workerOptions } = unstable_getMiniflareWorkerOptions(join(ROOT, 'wrangler.toml'));

@@ -1,6 +1,6 @@
 /**
- * The Worker as `wrangler dev` runs it, on a free port and with storage of its own that goes when
- * it is closed. For the demo and the benchmarks; end-to-end tests have theirs from built-worker.ts.
+ * Runs the Worker with `wrangler dev` on a free port, with temporary storage. For the demo and the
+ * benchmarks; end-to-end tests use built-worker.ts.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -17,18 +17,18 @@ const STOP_TIMEOUT_MS = 5_000;
 export interface WorkerServer {
   /** `http://127.0.0.1:PORT`, without `/v1`. */
   url: string;
-  /** All that the Worker, and what runs it, have printed so far. */
+  /** Everything that the Worker and wrangler have printed so far. */
   output(): string;
   close(): Promise<void>;
 }
 
 export interface WorkerOptions {
   readonly vars?: Readonly<Record<string, string>>;
-  /** A Worker other than Precis, as a path. */
+  /** The path of a Worker other than Precis. */
   readonly entry?: string;
 }
 
-/** Resolves when `/healthz` answers 200; rejects with what was printed if it never does. */
+/** Resolves when `/healthz` answers 200; rejects with the output if it never does. */
 export async function startWorker(options: WorkerOptions = {}): Promise<WorkerServer> {
   const state = await mkdtemp(join(tmpdir(), 'precis-worker-'));
   const entry = options.entry ? [options.entry] : [];
@@ -39,7 +39,7 @@ export async function startWorker(options: WorkerOptions = {}): Promise<WorkerSe
       WRANGLER,
       'dev',
       ...entry,
-      // Ports that are free: one chosen here could be another's by the time that it is used.
+      // Free ports: one chosen here could be taken by the time it is used.
       ...['--ip', '127.0.0.1', '--port', '0', '--inspector-port', '0'],
       ...['--persist-to', state, '--show-interactive-dev-session=false'],
       ...vars,
@@ -51,11 +51,11 @@ export async function startWorker(options: WorkerOptions = {}): Promise<WorkerSe
         CI: '1',
         WRANGLER_SEND_METRICS: 'false',
         WRANGLER_LOG_PATH: join(state, 'logs'),
-        // `request.cf` is not used: do not ask the network for one.
+        // `request.cf` is not used, so don't fetch it from the network.
         CLOUDFLARE_CF_FETCH_ENABLED: 'false',
       },
       stdio: ['ignore', 'pipe', 'pipe'],
-      // A process group of its own: wrangler's children (workerd, esbuild) end with it.
+      // Its own process group, so that wrangler's children (workerd, esbuild) end with it.
       detached: true,
     },
   );
@@ -83,7 +83,7 @@ export async function startWorker(options: WorkerOptions = {}): Promise<WorkerSe
   return { url, output: () => printed, close };
 }
 
-/** Where the Worker answers, once it does; undefined when it never does. */
+/** The Worker's URL once it answers; undefined if it never does. */
 async function healthyUrl(child: ChildProcess, printed: () => string): Promise<string | undefined> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (Date.now() < deadline && isRunning(child)) {
@@ -109,7 +109,7 @@ async function stop(child: ChildProcess): Promise<void> {
   const timer = setTimeout(() => signal(child, 'SIGKILL'), STOP_TIMEOUT_MS);
   await ended;
   clearTimeout(timer);
-  // Whatever of the group outlived its leader.
+  // Kill anything in the group that outlived its leader.
   signal(child, 'SIGKILL');
 }
 
@@ -117,7 +117,7 @@ function isRunning(child: ChildProcess): boolean {
   return child.exitCode === null && child.signalCode === null;
 }
 
-/** To the whole group; nothing happens when it is gone already. */
+/** Signals the whole group. Does nothing if it is gone. */
 function signal(child: ChildProcess, name: NodeJS.Signals): void {
   if (child.pid === undefined) return;
   try {

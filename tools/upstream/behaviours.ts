@@ -1,6 +1,6 @@
 /**
- * What the test upstream does with one request: answers of every form, and every way in which an
- * upstream can fail.
+ * The behaviours of the test upstream for one request: all forms of answers, and all the ways in
+ * which an upstream can fail.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -15,23 +15,23 @@ export type Behaviour =
   | { type: 'error'; status: number; body?: object | string; headers?: Record<string, string> }
   | { type: 'redirect'; location: string; status?: number }
   /**
-   * A model that takes so many tokens: a body with more of them is refused in OpenAI's words, a
-   * shorter one is answered.
+   * A model with a limited context: longer bodies are refused in OpenAI's words, shorter ones are
+   * answered.
    */
   | { type: 'window'; tokens: number }
-  /** A stream up to its second word, and then the socket is destroyed. */
+  /** A stream up to its second word, then a destroyed socket. */
   | { type: 'die-mid-stream' }
-  /** The same, and then silence on an open socket. */
+  /** The same, then silence on an open socket. */
   | { type: 'hang-mid-stream' }
-  /** The same, and a clean end with neither finish_reason nor [DONE]. */
+  /** The same, then a clean end with neither finish_reason nor [DONE]. */
   | { type: 'end-without-done' }
   | { type: 'slow-stream'; chunks: number; intervalMs: number }
   | { type: 'gzip' }
   /** No response at all. */
   | { type: 'hang' }
-  /** No response, and the socket is destroyed. */
+  /** No response, and a destroyed socket. */
   | { type: 'drop' }
-  /** A body that is announced to be longer than what is sent until the socket is destroyed. */
+  /** A body that announces more bytes than it sends before the socket is destroyed. */
   | { type: 'break-off'; status: number; body: string }
   | ((request: IncomingMessage, response: ServerResponse, recorded: RecordedRequest) => void);
 
@@ -124,21 +124,21 @@ export async function behave(
   }
 }
 
-/** Answers as the request asked for it, streaming or not. */
+/** Answers as the request asks, streamed or not. */
 function answer(of: Answer, response: ServerResponse, recorded: RecordedRequest): void {
   const frame = frameOf(recorded, of);
   if (isResponses(recorded)) respond(response, recorded.body, { ...of, usage: frame.usage });
   else sendAnswer(response, recorded.body ?? {}, of, frame);
 }
 
-/** Sends all events up to the second word, and waits until they have left. */
+/** Sends all events up to the second word, and waits until they are flushed. */
 async function beginStream(response: ServerResponse, recorded: RecordedRequest): Promise<void> {
   openStream(response);
   const begun = [...framesOf(DEFAULT_ANSWER, recorded)].slice(0, isResponses(recorded) ? 6 : 3);
   await new Promise<void>((resolve) => response.write(begun.join(''), () => resolve()));
 }
 
-/** A whole stream. */
+/** The frames of a whole stream. */
 function* framesOf(of: Answer, recorded: RecordedRequest): Generator<string> {
   if (isResponses(recorded)) return yield* eventsOf(recorded.body, of);
   yield* chunks(of, frameOf(recorded, of), includesUsage(recorded.body));
@@ -157,8 +157,8 @@ function openStream(response: ServerResponse): void {
 }
 
 /**
- * Sends an error in OpenAI's shape. `param` is the field that the message begins with, as OpenAI
- * gives it.
+ * Sends an error in OpenAI's format. As with OpenAI, `param` is the field at the message's
+ * beginning.
  */
 export function refuse(
   response: ServerResponse,
@@ -175,7 +175,7 @@ export function sendJson(response: ServerResponse, body: object, status = 200): 
   response.end(JSON.stringify(body));
 }
 
-/** Sends one answer as the request asked for it: as a stream or whole. */
+/** Sends one answer as the request asks, streamed or not. */
 export function sendAnswer(
   response: ServerResponse,
   body: RecordedRequest['body'],
@@ -191,7 +191,7 @@ export function sendAnswer(
   response.end(DONE);
 }
 
-/** The same for a request of the Responses API. */
+/** Likewise for a request of the Responses API. */
 export function respond(
   response: ServerResponse,
   body: RecordedRequest['body'],
@@ -206,7 +206,7 @@ export function respond(
   response.end();
 }
 
-/** Four bytes count as a token. */
+/** An estimate of four bytes per token. */
 export function tokensOf({ rawBody }: RecordedRequest): number {
   return Math.ceil(rawBody.length / 4);
 }

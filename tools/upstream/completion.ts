@@ -1,12 +1,12 @@
 /**
- * One answer of a model in the two forms in which OpenAI's API sends it: a `chat.completion`, or
- * the chunks of a stream. https://platform.openai.com/docs/api-reference/chat-streaming
+ * A model's answer in both forms of OpenAI's chat API: a `chat.completion`, or the chunks of a
+ * stream. https://platform.openai.com/docs/api-reference/chat-streaming
  */
 
 export interface ToolCall {
   id: string;
   name: string;
-  /** A string of JSON, as the model writes it. */
+  /** A JSON string, as the model writes it. */
   arguments: string;
 }
 
@@ -28,7 +28,7 @@ export interface Frame {
   usage: Usage;
 }
 
-/** A fixed clock: equal requests get equal bytes. */
+/** A fixed time, so that equal requests get equal bytes. */
 const CREATED = 1_760_000_000;
 
 export const DONE = 'data: [DONE]\n\n';
@@ -73,8 +73,8 @@ export function completion(answer: Answer, frame: Frame): object {
 
 /**
  * The answer as the events of a stream, without `[DONE]`: the role, the content word by word, each
- * call's id and name and then its arguments in pieces, the finish reason, and the usage on a chunk
- * with no choices if it was asked for.
+ * call's id and name followed by its arguments in pieces, the finish reason, and the usage on a
+ * chunk without choices if the request asks for it.
  */
 export function* chunks(answer: Answer, frame: Frame, includeUsage: boolean): Generator<string> {
   const chunk = (choices: object[], usage: Usage | null = null) =>
@@ -110,7 +110,7 @@ function words(text: string): string[] {
   return text.match(/\s*\S+\s*$|\s*\S+|\s+/g) ?? [];
 }
 
-/** By code points: half of a surrogate pair never stands in a chunk. */
+/** By code points, so that no chunk has half a surrogate pair. */
 function pieces(text: string): string[] {
   return text.match(/.{1,12}/gsu) ?? [];
 }

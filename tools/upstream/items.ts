@@ -1,4 +1,4 @@
-/** Chat messages as items of the Responses API that say the same, and back. */
+/** Converts between chat messages and items of the Responses API. */
 
 type Json = Record<string, unknown>;
 
@@ -12,14 +12,14 @@ interface Call {
 const encoder = new TextEncoder();
 
 /**
- * A chat body as a body of `POST /v1/responses`; its tools stay as they are, so that they weigh the
- * same.
+ * A chat body as a body of `POST /v1/responses`. Tools stay as they are, so that they have the same
+ * weight.
  */
 export function asResponses(body: Uint8Array): Uint8Array {
   return encoder.encode(JSON.stringify(responsesBody(JSON.parse(new TextDecoder().decode(body)))));
 }
 
-/** The same of a body that is read. The items stand last in it, whatever they are. */
+/** The same for a parsed body. The items come last. */
 export function responsesBody({ messages, max_tokens, max_completion_tokens, ...body }: Json): Json {
   const { stream_options: _, ...rest } = body;
   const limit = max_completion_tokens ?? max_tokens;
@@ -31,15 +31,15 @@ export function responsesBody({ messages, max_tokens, max_completion_tokens, ...
   return { ...fields, ...(isInstruction ? { instructions: first.content } : {}), input };
 }
 
-/** The tools of chat as those of the Responses API. */
+/** Chat's tools as those of the Responses API. */
 export function responsesTools(tools: unknown): unknown {
   if (!Array.isArray(tools)) return tools;
   return tools.map(({ type, ...tool }: Json) => ({ type, ...(tool[String(type)] as Json) }));
 }
 
 /**
- * What a body of `POST /v1/responses` says, as a chat body; the messages stand last in it, and the
- * tools weigh what they weigh on the wire.
+ * A body of `POST /v1/responses` as a chat body. The messages come last; tools stay as they are on
+ * the wire.
  */
 export function chatBody({ instructions, input, max_output_tokens, ...rest }: Json): Json {
   const limit = max_output_tokens === undefined ? {} : { max_completion_tokens: max_output_tokens };
@@ -54,9 +54,7 @@ export function itemsOf(messages: readonly Json[]): Json[] {
   return messages.flatMap((message) => itemsOfOne(message, custom));
 }
 
-/**
- * @param custom the calls of custom tools so far, by id: their results are items of another type
- */
+/** @param custom ids of custom tool calls so far; their results have another item type */
 function itemsOfOne(message: Json, custom: Set<string>): Json[] {
   const { role, content, tool_calls, tool_call_id, ...more } = message;
   if (role === 'tool') {
@@ -95,7 +93,7 @@ export function partOf(part: unknown): unknown {
 /** Items as messages. */
 export function messagesOf(items: readonly Json[]): Json[] {
   const messages: Json[] = [];
-  /** What the model says in one go: its text, and the calls behind it. */
+  /** The current assistant message: its text, and the calls after it. */
   let said: (Json & { tool_calls?: Json[] }) | undefined;
   for (const { type = 'message', call_id, output, role, content, ...more } of items) {
     if (type === 'function_call' || type === 'custom_tool_call') {

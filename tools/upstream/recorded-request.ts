@@ -1,15 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** A request as the upstream stub has received it. */
+/** A request that the test upstream has received. */
 export interface RecordedRequest {
   method: string;
   /** Path and query, as they came. */
   path: string;
   headers: IncomingHttpHeaders;
   rawBody: Buffer;
-  /** The parsed body; undefined when it is not JSON. */
+  /** The parsed body; undefined if it is not JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
   body: any;
-  /** The client's socket closed before the response was finished. */
+  /** Whether the client's socket closed before the response was finished. */
   closed: boolean;
 }

@@ -1,6 +1,6 @@
 /**
- * One answer of a model in the two forms in which the Responses API sends it: a `response`, or the
- * events of a stream. https://platform.openai.com/docs/api-reference/responses-streaming
+ * A model's answer in both forms of the Responses API: a `response`, or the events of a stream.
+ * https://platform.openai.com/docs/api-reference/responses-streaming
  */
 import { createHash } from 'node:crypto';
 import type { Answer, ToolCall, Usage } from './completion.ts';
@@ -9,27 +9,22 @@ type Json = Record<string, unknown>;
 
 const ANSWERED = 'This is what the upstream has to say.';
 
-/** What only this protocol can say. */
+/** An answer, with what only this protocol has. */
 export interface ResponseAnswer extends Answer {
   /**
-   * The end of the response's id and of its items' ids; the ids of a conversation's items must
-   * differ.
+   * The end of the response's id and its items' ids. Item ids must differ within a conversation.
    */
   readonly id?: string;
   /**
-   * Reasoning that stands before all else: encrypted where the request asks for that, and with a
-   * summary where it has words.
+   * Reasoning at the beginning: encrypted if the request asks for that, with an optional summary.
    */
   readonly reasoning?: { readonly encrypted: string; readonly summary?: string };
-  /**
-   * Items of tools that the upstream hosts, or of others that nothing here writes; they stand
-   * before the calls.
-   */
+  /** Items of hosted tools or of unknown types, placed before the calls. */
   readonly hosted?: readonly Json[];
-  /** Calls of custom tools; their arguments are any text. */
+  /** Calls of custom tools; their arguments are free text. */
   readonly customCalls?: readonly ToolCall[];
   readonly usage?: Usage;
-  /** What else the upstream says of the response, such as whether it is stored. */
+  /** Other fields of the response, such as `store`. */
   readonly fields?: Json;
 }
 
@@ -77,7 +72,7 @@ export function* eventsOf(body: Json, answer: ResponseAnswer = {}): Generator<st
 
 const CALLS = new Set(['function_call', 'custom_tool_call']);
 
-/** What an item has less when it begins. */
+/** The fields that an item lacks when it begins. */
 function opening({ type }: Json): Json {
   if (type === 'reasoning') return { summary: [] };
   if (type === 'message') return { status: 'in_progress', content: [] };
@@ -85,7 +80,7 @@ function opening({ type }: Json): Json {
   return { status: 'in_progress', ...(type === 'custom_tool_call' ? { input: '' } : { arguments: '' }) };
 }
 
-/** The events between an item's beginning and its end, without what all of them say. */
+/** The events between an item's beginning and end, without their common fields. */
 function* within(item: Json): Generator<[type: string, fields: Json]> {
   if (item.type === 'reasoning') {
     for (const [summary_index, part] of (item.summary as Json[]).entries()) {
@@ -112,7 +107,7 @@ function* within(item: Json): Generator<[type: string, fields: Json]> {
   }
 }
 
-/** No two requests of a conversation are alike, and equal ones get equal bytes. */
+/** Requests of a conversation all differ, and equal ones get equal bytes. */
 function idFor(body: Json): string {
   return createHash('sha256').update(JSON.stringify(body)).digest('hex').slice(0, 16);
 }

@@ -2,18 +2,18 @@
  * The chat-completions request body as OpenAI's API accepts it, no more and no less.
  * https://platform.openai.com/docs/api-reference/chat/create
  *
- * Upstreams forgive different things; a body without violations is one that none of them refuses
- * for its shape. Two things stay allowed that look wrong: an empty string as content (tools do
- * print nothing), and the same tool_call_id in different turns (real traffic repeats ids).
+ * Upstreams differ in what they tolerate; a body without violations is refused by none of them. Two
+ * unusual things are allowed: an empty string as content, since tools may print nothing, and the
+ * same tool_call_id in different turns, since real traffic repeats ids.
  */
 
 export interface StrictOptions {
   /**
-   * Also ask that the `arguments` of every function call are valid JSON. Off: real traffic holds
-   * arguments that are not.
+   * Also require valid JSON in the `arguments` of function calls. Off by default, since real
+   * traffic has others.
    */
   jsonArguments?: boolean;
-  /** Let unknown fields of messages pass. */
+  /** Allow unknown fields in messages. */
   lenientFields?: boolean;
 }
 
@@ -43,7 +43,7 @@ const ROLES = new Map<unknown, { fields: Set<string>; parts: Set<string> }>([
   ['function', role(['content', 'name'], [])],
 ]);
 
-/** Every part may also carry `cache_control`, which gateways to other models read. */
+/** All parts may also have `cache_control`, which gateways to other models read. */
 const PARTS: Record<string, (part: Fields) => boolean> = {
   text: (part) => typeof part.text === 'string',
   refusal: (part) => typeof part.refusal === 'string',
@@ -54,8 +54,8 @@ const PARTS: Record<string, (part: Fields) => boolean> = {
 };
 
 /**
- * All that OpenAI's API would hold against this body: one sentence each, beginning with the field
- * (`messages[3].tool_calls[0].id: …`). Empty when it would be accepted.
+ * Everything that OpenAI's API would refuse in this body: one sentence each, beginning with the
+ * field (`messages[3].tool_calls[0].id: …`). Empty if the body is accepted.
  */
 export function violations(body: unknown, options: StrictOptions = {}): string[] {
   const found: string[] = [];
@@ -211,7 +211,7 @@ function checkFunction(call: unknown, path: string, options: StrictOptions, repo
 }
 
 /**
- * By position, never by a map over the whole array: an id is answered in the run of tool messages
+ * Pairs by position, not by id over the whole array: an id is answered in the run of tool messages
  * right after its call.
  */
 function checkPairing(messages: unknown[], report: Report): void {
@@ -254,8 +254,7 @@ function callIds(message: Fields): string[] {
 
 function checkSurrogates(value: unknown, path: string, report: Report): void {
   if (typeof value === 'string') {
-    // A regular expression in unicode mode sees pairs as one character: what it still finds in the
-    // range stands alone.
+    // In unicode mode a pair is one character, so any surrogate that matches is a lone one.
     if (/\p{Surrogate}/u.test(value)) report(`${path}: holds a lone surrogate`);
   } else if (Array.isArray(value)) {
     value.forEach((item, at) => {
@@ -276,7 +275,7 @@ function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A string that names something: an id, a model, a tool. */
+/** A non-empty string that identifies something: an id, a model, a tool. */
 function isName(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }

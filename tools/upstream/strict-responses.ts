@@ -5,9 +5,7 @@
 import type { StrictOptions } from './strict-chat.ts';
 
 export interface StrictResponsesOptions extends StrictOptions {
-  /**
-   * Items that the upstream has stored, by id: what an `item_reference` to one of them stands for.
-   */
+  /** Items stored by the upstream, by id, which `item_reference` items refer to. */
   readonly stored?: ReadonlyMap<string, object>;
 }
 
@@ -19,7 +17,7 @@ const BODY_FIELDS = new Set(
     'max_output_tokens max_tool_calls user safety_identifier prompt_cache_key metadata store service_tier text',
     'reasoning include truncation previous_response_id conversation background top_logprobs context_management prompt',
     'prompt_cache_retention prompt_cache_options moderation',
-    // OpenAI's own Codex sends it, though the reference does not know it.
+    // Sent by OpenAI's own Codex, though not in the reference.
     'client_metadata',
   ]
     .join(' ')
@@ -59,10 +57,10 @@ const ITEM_FIELDS: Readonly<Record<string, string>> = {
   compaction_trigger: 'type',
 };
 
-/** Results that are a text or parts; those of other tools have shapes of their own. */
+/** Results that are text or parts; those of other tools have their own forms. */
 const TEXT_OUTPUTS = new Set(['function_call_output', 'custom_tool_call_output']);
 
-/** Calls that the client answers; the upstream answers those of its own tools. */
+/** Calls that the client answers; the upstream answers its own tools. */
 const ANSWERED = new Set([
   'function_call',
   'custom_tool_call',
@@ -103,8 +101,8 @@ const PART_FIELDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * All that OpenAI's API would hold against this body: one sentence each, beginning with the field.
- * Empty when it would be accepted.
+ * Everything that OpenAI's API would refuse in this body: one sentence each, beginning with the
+ * field. Empty if the body is accepted.
  */
 export function responsesViolations(body: unknown, options: StrictResponsesOptions = {}): string[] {
   if (typeof body !== 'object' || body === null) return ['body: not a JSON object'];
@@ -180,8 +178,8 @@ function unknownFields(value: Fields, known: ReadonlySet<string>, at: string): s
 }
 
 /**
- * A result answers an earlier call, every call has a result, and reasoning is followed by what it
- * has led to.
+ * Each result answers an earlier call, each call has a result, and reasoning is followed by its
+ * output.
  */
 function pairViolations(input: readonly Fields[]): string[] {
   const found: string[] = [];
@@ -196,7 +194,7 @@ function pairViolations(input: readonly Fields[]): string[] {
     if (ANSWERED.has(String(type))) open.push(id);
     if (RESULTS.has(String(type))) {
       const call = open.lastIndexOf(id);
-      // What a custom tool of Codex tells while it runs comes as a further output of its call.
+      // Codex' custom tools may report progress as further outputs of a call.
       const isFurther = type === 'custom_tool_call_output' && answered.has(id);
       answered.add(id);
       if (call < 0 && !isFurther)
@@ -214,9 +212,7 @@ function pairViolations(input: readonly Fields[]): string[] {
   return [...found, ...open.map((id) => `input: no tool output found for function call ${id}`)];
 }
 
-/**
- * Of a conversation that is not stored, the upstream knows reasoning only by what it has encrypted.
- */
+/** In a conversation that is not stored, the upstream only knows reasoning in encrypted form. */
 function unstoredViolations(input: readonly Fields[]): string[] {
   return input.flatMap(({ type, encrypted_content }, index) =>
     type === 'reasoning' && typeof encrypted_content !== 'string'

@@ -1,7 +1,7 @@
 /**
  * An OpenAI-compatible server for tests. It refuses what OpenAI would refuse (strict-chat.ts),
- * records every request, and misbehaves on demand: `next()` queues what is done to the coming
- * requests, and with an empty queue it answers.
+ * records every request, and misbehaves on demand: `next()` queues behaviours for the coming
+ * requests; with an empty queue it answers.
  */
 
 import { createHash } from 'node:crypto';
@@ -15,16 +15,13 @@ import { responsesViolations, type StrictResponsesOptions } from './strict-respo
 
 export interface UpstreamOptions {
   port?: number;
-  /**
-   * False: bodies are not checked, for tests of what is forwarded although OpenAI would refuse it.
-   */
+  /** False: bodies are not checked, for tests that forward bodies OpenAI would refuse. */
   strict?: StrictResponsesOptions | false;
   /**
-   * What is done to a request for an answer, of either protocol, when nothing is queued. Default: a
-   * short answer.
+   * The behaviour for requests of either protocol when the queue is empty. Default: a short answer.
    */
   chat?: Behaviour;
-  /** The same for a request of the Responses API, where it is another. */
+  /** The behaviour for Responses API requests, if it differs. */
   responses?: Behaviour;
 }
 
@@ -33,8 +30,8 @@ export interface Upstream {
   url: string;
   requests: RecordedRequest[];
   /**
-   * Queues what is done to the coming requests. GET /models never takes one: the proxy asks it on
-   * its own account.
+   * Queues behaviours for the coming requests. GET /models never takes one, since the proxy sends
+   * it on its own.
    */
   next(...behaviours: Behaviour[]): void;
   close(): Promise<void>;
@@ -97,7 +94,7 @@ export async function startUpstream(options: UpstreamOptions = {}): Promise<Upst
   };
 }
 
-/** Undefined when the client went away while it was still sending. */
+/** Undefined if the client leaves while it is still sending. */
 async function record(
   request: IncomingMessage,
   response: ServerResponse,
