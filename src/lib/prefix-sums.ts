@@ -1,11 +1,11 @@
-/** Sums of the beginnings of a list: the sum of any part is the difference of two of them. */
+/** Prefix sums of a list: the sum of any part is one subtraction. */
 import { elementAt } from './elements.ts';
 
-/** Sums of a list that may grow at its end. */
+/** Prefix sums of a list that may grow at its end. */
 export class PrefixSums {
   private readonly sums: number[];
 
-  /** @param start what is added to the sum of every beginning, the empty one included */
+  /** @param start added to the sum of every prefix, the empty one included */
   constructor(values: Iterable<number> = [], start = 0) {
     this.sums = [start];
     for (const value of values) this.push(value);
@@ -15,35 +15,35 @@ export class PrefixSums {
     this.sums.push(this.total + value);
   }
 
-  /** How many values there are. */
+  /** The number of values. */
   get length(): number {
     return this.sums.length - 1;
   }
 
-  /** The sum of all values, with the start. */
+  /** The sum of all values, plus the start. */
   get total(): number {
     return this.before(this.length);
   }
 
-  /** The sum of the values before an index, with the start. @throws RangeError beyond the end */
+  /** The sum of the values before an index, plus the start. @throws RangeError beyond the end */
   before(index: number): number {
     return elementAt(this.sums, index);
   }
 
-  /** The sum of the values from one index up to and without another. @throws RangeError likewise */
+  /** The sum of the values from one index up to another, exclusive. @throws RangeError likewise */
   between(from: number, to: number): number {
     return this.before(to) - this.before(from);
   }
 
-  /** The value at an index. @throws RangeError where there is none */
+  /** The value at an index. @throws RangeError if there is none */
   at(index: number): number {
     return this.between(index, index + 1);
   }
 }
 
 /**
- * Sums of a list of fixed length whose values change, all 0 at first. A change and a sum cost the
- * logarithm of the length (a Fenwick tree).
+ * Prefix sums of a list of fixed length whose values change; all are 0 at first. Updates and sums
+ * take logarithmic time (a Fenwick tree).
  */
 export class ChangingSums {
   private readonly tree: Float64Array;
@@ -52,7 +52,7 @@ export class ChangingSums {
     this.tree = new Float64Array(length + 1);
   }
 
-  /** Adds to the value at an index; behind the end there is nothing to add to. */
+  /** Adds to the value at an index; ignored beyond the end. */
   add(index: number, value: number): void {
     for (let at = index + 1; at < this.tree.length; at += at & -at)
       this.tree[at] = elementAt(this.tree, at) + value;

@@ -29,7 +29,7 @@ export function heldMessages(history: History, unit: number): ReadonlySet<number
 interface GrowingBond {
   /** The last unit that it waits for. */
   last: number;
-  /** Its units, and the tokens that each has as it stands in the view. */
+  /** Its units, and their tokens in the view. */
   readonly members: Map<number, number>;
 }
 
@@ -39,8 +39,8 @@ interface GrowingBond {
  */
 export class HeldTokens {
   /**
-   * By the unit that the frontier stands at, what more is held there than at the one before.
-   * Undefined where nothing can be held.
+   * For each unit, the tokens held before it, relative to the unit before. Undefined if nothing can
+   * be held.
    */
   private readonly sums: ChangingSums | undefined;
   private readonly bondOf = new Map<number, GrowingBond>();

@@ -1,33 +1,31 @@
 /**
- * Literals: the parts of a text that can't be guessed again once they are gone. Ids, paths, URLs,
- * hashes, amounts, names of symbols. Found by their form alone, so that the same text always yields
- * the same list.
+ * Literals: the parts of a text that can't be guessed, such as ids, paths, URLs, hashes, amounts
+ * and symbol names. They are found by form alone, so the same text always gives the same list.
  *
- * A text is cut into words first, by one pass that never goes back; only short words are then tried
- * against the forms. A single expression for all forms would take the square of a long run's
- * length.
+ * The text is split into words in one pass without backtracking, and only short words are matched
+ * against the forms. A single expression for all forms would be quadratic in the length of a run.
  */
 
-/** How a text is cut into words, and which words are literals. */
+/** How to split a text into words, and which words are literals. */
 export interface LiteralRules<Form> {
   /**
-   * A URL, a run without white space, quotes and brackets, or what is no word: an escape in a JSON
-   * string inside a text, and the name that closes an element.
+   * A URL; a run without white space, quotes and brackets; or something that is no word, such as an
+   * escape in a JSON string or the name of a closing tag.
    */
   readonly word: RegExp;
-  /** What every form has, and few words: the others need not be tried. */
+  /** All literals match this, and few other words do. */
   readonly telling: RegExp;
-  /** Words that a comma does not part: numbers and URLs, with the punctuation around them. */
+  /** Words that may contain commas: numbers and URLs, with the punctuation around them. */
   readonly withComma: RegExp;
-  /** What is cut off around a word. A full stop stays in front of one. */
+  /** Characters to trim off a word. A full stop at its beginning stays. */
   readonly punctuation: string;
-  /** Whether a line that a search has found is parted from its place, the file and the number. */
+  /** Whether to split the place off a search result: its file and line number. */
   readonly partsMatches: boolean;
-  /** Characters that a literal may have. */
+  /** Maximum length in characters. */
   readonly longest: number;
   /**
-   * The first that fits is the literal's form. What may follow a repeated part can't begin it, so
-   * that no form tries a word in more than a few ways.
+   * The first matching form counts. After a repeated part comes something that can't begin it, so
+   * that no form backtracks far.
    */
   readonly forms: readonly (readonly [form: Form, expression: RegExp])[];
 }
@@ -37,21 +35,18 @@ export interface ScannedLiteral<Form> {
   readonly form: Form;
 }
 
-/**
- * What a search writes before the line that it has found: its number; or its file, with or without
- * the number.
- */
+/** Prefixes of a search result: a line number, or a file name with or without a line number. */
 const NUMBER_BEFORE = /^\d{1,6}:(?=\D)/;
 const FILE_BEFORE = /^([^:]*[./][^:]*:\d+(?::\d+)?)[:-]\D|^([^:]*\/[^:/]*\.\w{1,8}):\D/;
 
 const SHORTEST = 4;
 
-/** So many words are remembered, so that few are tried twice. */
+/** Words remembered to avoid matching them twice. */
 const REMEMBERED_WORDS = 20_000;
 
 /**
- * The literals of a text, in the order in which they stand there. One that stands there again may
- * come again, where many thousand other words stand between the two. Linear in the text's length.
+ * The literals of a text, in order. A repeated literal may come again, after many thousand other
+ * words. Linear in the text's length.
  */
 export function* scanLiterals<Form>(
   text: string,
@@ -76,7 +71,7 @@ export function* scanLiterals<Form>(
   }
 }
 
-/** A comma parts words, unless it stands in a number or a URL. */
+/** Splits at commas, except in numbers and URLs. */
 function* partsOf<Form>(word: string, rules: LiteralRules<Form>): Generator<string> {
   const { partsMatches, punctuation, withComma, longest } = rules;
   const match = partsMatches ? word.replace(NUMBER_BEFORE, '') : word;
@@ -90,7 +85,7 @@ function* partsOf<Form>(word: string, rules: LiteralRules<Form>): Generator<stri
     yield whole;
     return;
   }
-  // One after another: a table without white space is a single word.
+  // A loop, since a table without white space is a single word.
   for (let from = 0; from <= whole.length; ) {
     const comma = whole.indexOf(',', from);
     const to = comma < 0 ? whole.length : comma;

@@ -1,9 +1,9 @@
-/** Tokens of an array of messages, added up once so that any part of it is one subtraction. */
+/** Tokens of an array of messages as prefix sums. */
 import { PrefixSums } from '../../lib/prefix-sums.ts';
 import { type History, messagesOf } from '../conversation/history.ts';
 import { ANSWER_OVERHEAD, type TokenCounter } from './tokens.ts';
 
-/** Of the messages; the start is what tools and the answer's overhead have. */
+/** One value per message; the start holds the tools and the answer's overhead. */
 export type TokenSums = PrefixSums;
 
 export function tokenSums({ messages }: History, toolTokens: number, counter: TokenCounter): TokenSums {
@@ -13,7 +13,7 @@ export function tokenSums({ messages }: History, toolTokens: number, counter: To
   );
 }
 
-/** Tokens of the units, which no preamble belongs to. */
+/** Tokens of the units, without the preamble. */
 export function unitSums(history: History, sums: TokenSums): PrefixSums {
   return new PrefixSums(
     history.units.map((unit) =>
