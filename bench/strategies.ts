@@ -1,4 +1,4 @@
-/** The strategies that are measured. */
+/** The strategies to measure. */
 import type { MemoryStrategyRequest } from '../src/memory/modes/table.ts';
 
 export const STRATEGIES = {

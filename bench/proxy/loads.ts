@@ -1,4 +1,4 @@
-/** What the clients of the benchmark send: modes, sizes and situations. */
+/** The requests of the benchmark's clients: modes, sizes and situations. */
 import type { MemoryStrategyRequest } from '../../src/memory/modes/table.ts';
 import { bodyOf, type Conversation, makeConversation, nextStep } from '../conversation.ts';
 
