@@ -6,7 +6,7 @@ const text = fc.string({ unit: fc.constantFrom('a', '\n', 'é', '転', '😀', '
 const place = fc.nat({ max: 40 });
 const cutText = fc.tuple(text, place).map(([text, place]) => ({ text, at: Math.min(place, text.length) }));
 
-describe('a cut', () => {
+describe('a cut between characters', () => {
   it('parts no pair, and lies beside its place only where that is inside of one', () => {
     fc.assert(
       fc.property(cutText, ({ text, at }) => {

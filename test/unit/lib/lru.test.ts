@@ -2,6 +2,19 @@ import { describe, expect, it } from 'vitest';
 import { Lru, TenantLru } from '../../../src/lib/lru.ts';
 
 describe('a cache under a bound in bytes', () => {
+  it('forgets what was not used for long, and holds no more than it may', () => {
+    const lru = new Lru<number>({ bytes: 45_000, sizeOf: () => 10_000 });
+    for (const [index, key] of ['a', 'b', 'c', 'd', 'e'].entries()) {
+      lru.set(key, index);
+      lru.get('a');
+    }
+    const kept = ['a', 'b', 'c', 'd', 'e'].filter((key) => lru.get(key) !== undefined);
+    expect(kept).toContain('a');
+    expect(kept).toContain('e');
+    expect(kept).not.toContain('b');
+    expect(kept.length).toBeLessThanOrEqual(4);
+  });
+
   const keys = (count: number) => Array.from({ length: count }, (_, index) => `key ${index}`);
 
   it('F3: holds few large values and many small ones', () => {

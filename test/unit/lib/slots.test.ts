@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { AT_ONCE, fewAtOnce, Slots } from '../../../src/lib/slots.ts';
 
-describe('a few at once', () => {
+describe('work in slots', () => {
   it('is as many as are allowed, with the results in order', async () => {
     let running = 0;
     let most = 0;

@@ -8,7 +8,7 @@ const TEXT = 'x'.repeat(1_000_000);
 const said = Array.from({ length: 6 }, () => ({ role: 'user', content: TEXT }));
 const encoder = new TextEncoder();
 
-describe('contents', () => {
+describe('the contents that a request keeps decoded', () => {
   it.each([
     { api: 'chat', read: () => readChatRequest(encoder.encode(JSON.stringify({ messages: said }))) },
     { api: 'responses', read: () => readResponsesRequest(encoder.encode(JSON.stringify({ input: said }))) },

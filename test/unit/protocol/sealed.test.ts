@@ -75,7 +75,7 @@ describe('a sealed item', () => {
   });
 });
 
-describe('a body', () => {
+describe('a body with sealed items', () => {
   const item = JSON.stringify({ type: 'compaction', id: 'cmp_1', encrypted_content: text });
   const message = JSON.stringify({
     role: 'user',

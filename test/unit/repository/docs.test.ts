@@ -46,7 +46,7 @@ const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf
   .map((path) => read(join('src', path)))
   .join('\n');
 
-describe('the variables', () => {
+describe('the documented variables', () => {
   it('are those of the configuration', () => {
     const env = /export interface Env \{([\s\S]*?)\n\}/.exec(read('src/config.ts'))?.[1] ?? '';
     const known = [...env.matchAll(/readonly ([A-Z_]+)\?: string/g)].map(([, name]) => name ?? '');
@@ -57,7 +57,7 @@ describe('the variables', () => {
   });
 });
 
-describe('the errors', () => {
+describe('the documented errors', () => {
   it('are those that are answered, each with its status', () => {
     const wire = /const WIRE[^{]*\{([\s\S]*?)\n\};/.exec(sources)?.[1] ?? '';
     const known = [...wire.matchAll(/^ {2}(\w+): \[(\d+),/gm)].map(([, code, status]) => [code, status]);
@@ -70,7 +70,7 @@ describe('the errors', () => {
   });
 });
 
-describe('the warnings', () => {
+describe('the documented warnings', () => {
   it('are those of the report', () => {
     const union = /export type Warning =([\s\S]*?);/.exec(sources)?.[1] ?? '';
     const known = [...union.matchAll(/'(\w+)'/g)].map(([, code]) => code);
@@ -81,7 +81,7 @@ describe('the warnings', () => {
   });
 });
 
-describe('the headers', () => {
+describe('the documented headers', () => {
   const written = new Set([...sources.matchAll(/'(x-memory-[a-z-]*[a-z])'/g)].map(([, name]) => name ?? ''));
 
   it('are all on some page', () => {
@@ -108,7 +108,7 @@ describe('the headers', () => {
   });
 });
 
-describe('the routes', () => {
+describe('the documented routes', () => {
   it('are those of the app', () => {
     const routes = [...read('src/app.ts').matchAll(/app\.(get|post|patch|delete)\('([^']+)'/g)].map(
       ([, method = '', path = '']) => `${method.toUpperCase()} ${path.replace(/:(\w+)/g, '{$1}')}`,
@@ -131,7 +131,7 @@ function expanded(text: string): string[] {
   return methods && path ? methods.split(', ').map((method) => `${method} ${path}`) : [];
 }
 
-describe('the fields of a strategy', () => {
+describe('the documented fields of a strategy', () => {
   const page = 'docs/strategy-reference.md';
   const COMMON = '## Fields of every mode but `none` and `native`';
   const own = (heading: string): string[] => rowsOf(page, heading).map(([field]) => codesIn(field)[0] ?? '');

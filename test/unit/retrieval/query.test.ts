@@ -12,7 +12,7 @@ const ask = (content: string, parameters: Record<string, string>) => {
 
 const text = 'one\ntwo\r\nthree\nfour\nfive\n';
 
-describe('lines', () => {
+describe('a query for lines', () => {
   it.each([
     ['2-3', 'two\nthree'],
     ['4-', 'four\nfive'],
@@ -28,7 +28,7 @@ describe('lines', () => {
   });
 });
 
-describe('grep', () => {
+describe('a query for matches', () => {
   it('names the numbers of the lines that hold a text', () => {
     expect(ask(text, { grep: 'o' })).toBe('1:one\n2:two\n--\n4:four');
   });
@@ -78,7 +78,7 @@ describe('grep', () => {
   });
 });
 
-describe('path', () => {
+describe('a query for a path', () => {
   const json = '{"items":[{"id":1},{"id":12345678901234567890,"odd key":[1.0, {"a":null}]}]}';
 
   it.each([
@@ -103,7 +103,7 @@ describe('path', () => {
   });
 });
 
-describe('answers', () => {
+describe('the answer to a query', () => {
   it('are cut between characters, and say so', () => {
     const query = parseQuery((name) => (name === 'lines' ? '1' : undefined));
     if (!query.ok || !query.value) throw new Error('a query was written');

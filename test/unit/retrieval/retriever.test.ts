@@ -242,7 +242,7 @@ describe('what somebody without a view asks for', () => {
   });
 });
 
-describe('arguments', () => {
+describe('the arguments of retrieve_ref', () => {
   const defaults = { lines: undefined, grep: undefined, path: undefined, maxTokens: 4_000 };
 
   it.each<[string, object]>([

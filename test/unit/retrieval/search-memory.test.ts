@@ -37,7 +37,7 @@ describe('what a search has found', () => {
   });
 });
 
-describe('the definition', () => {
+describe('the definition of search_memory', () => {
   it('asks a model for words alone, and somebody without a conversation for that too', () => {
     const { parameters, ...model } = searchMemoryDefinition.function;
     const { parameters: more, ...anybody } = searchConversationDefinition.function;

@@ -19,7 +19,7 @@ const textOf = ({ json }: { json: Uint8Array }): string => decoder.decode(json);
 const sizesOf = (...bytes: number[]): number[][] =>
   packMessages(bytes.map(ofBytes)).map((pack) => pack.map(({ message }) => message.json.length));
 
-describe('packing', () => {
+describe('the packing of archived messages', () => {
   it('puts everything into one pack as long as that is not too large', () => {
     expect(sizesOf()).toEqual([]);
     expect(sizesOf(10, 20, 30)).toEqual([[10, 20, 30]]);
@@ -59,7 +59,7 @@ describe('packing', () => {
   });
 });
 
-describe('a query', () => {
+describe('the query of a search', () => {
   it.each([
     ['blue whale', '"blue" "whale"'],
     ['  blue\n\twhale ', '"blue" "whale"'],
@@ -89,7 +89,7 @@ describe('a query', () => {
   });
 });
 
-describe('a searchable text', () => {
+describe('the searchable text of a message', () => {
   it('has the characters of scripts without spaces apart, unseen', () => {
     const text = searchable(['我喜欢苹果 and apples', 'ฉันกิน', 'Python入門の本']);
     expect(text).toContain('苹\u200b果\u200b and apples\n');
@@ -108,7 +108,7 @@ describe('a searchable text', () => {
   });
 });
 
-describe('an excerpt', () => {
+describe('the excerpt of a hit', () => {
   const words = Array.from({ length: 1_000 }, (_, n) => `word${n}`);
   const around = (n: number) =>
     excerptOf(

@@ -39,7 +39,7 @@ const searching = { memory_strategy: { mode: 'trim', archive: true }, conversati
 
 const failure = (text: unknown) => ({ content: [{ type: 'text', text }], isError: true });
 
-describe('a tool', () => {
+describe('a tool of the MCP server', () => {
   it('says that R2 fails, and works when it works again', async () => {
     const { call, bucketFailing } = tools();
     const logged = vi.spyOn(console, 'warn').mockImplementation(() => undefined);

@@ -666,7 +666,7 @@ describe.each([
   });
 });
 
-describe('the overview', () => {
+describe('the overview of a conversation’s memory', () => {
   it('lists the newest first, without leases, and sums up what was measured', async () => {
     const { claimed, complete, fail, overview } = conversation();
     await complete(await claimed(2), 'two', { ms: 10 });
@@ -723,7 +723,7 @@ describe('a look at many candidates', () => {
   });
 });
 
-describe('what is kept', () => {
+describe('the rows that a conversation’s object keeps', () => {
   const count = (storage: DurableObjectStorage, table: string, condition = '1') =>
     storage.sql.exec<{ n: number }>(`SELECT count(*) AS n FROM ${table} WHERE ${condition}`).one().n;
 
@@ -929,7 +929,7 @@ const material: RollMaterial = {
   transcript: NO_TRANSCRIPT,
 };
 
-describe('rolling', () => {
+describe('a rolling memory in its object', () => {
   const rolling = { exclusive: 'conversation' } as const;
 
   it('writes in the background, and returns at once', async () => {
@@ -991,7 +991,7 @@ describe('rolling', () => {
   });
 });
 
-describe('the log', () => {
+describe('the log of a conversation’s object', () => {
   it('tells of a summary, its row and its window', async () => {
     const { call, make } = conversation();
     await make(14, 'first', { windowSize: 14 });

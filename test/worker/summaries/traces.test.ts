@@ -52,7 +52,7 @@ describe('a key that the upstream refuses', () => {
   });
 });
 
-describe('the log', () => {
+describe('the log of a summary', () => {
   const sentences = () => logged.map(({ level, message }) => `${level} ${message.replace(/\d+ms/, '_ms')}`);
 
   it('tells what was summarised, dropped and already there', async () => {

@@ -7,7 +7,7 @@ const history = (messages: Record<string, unknown>[], prefixes: string[] = []) =
 const ranges = (messages: Record<string, unknown>[], prefixes: string[] = []) =>
   history(messages, prefixes).units.map(({ kind, first, last }) => [kind, first, last]);
 
-describe('units', () => {
+describe('the units of a history', () => {
   it('are one user message, or one assistant message with the results of its calls', () => {
     const messages = [
       user('a'),
@@ -109,7 +109,7 @@ describe('units', () => {
   });
 });
 
-describe('pairing', () => {
+describe('the pairing of calls and results', () => {
   it('gives a result to the nearest earlier call of its id that has none yet', () => {
     const messages = [
       user('a'),
@@ -174,7 +174,7 @@ describe('calls without a result', () => {
   });
 });
 
-describe('turns', () => {
+describe('the turns of a history', () => {
   it('begin at each user message, two in a row being two', () => {
     expect(history([user('a'), user('b'), assistant('c'), user('d')]).turns).toEqual([0, 1, 3]);
   });
@@ -184,7 +184,7 @@ describe('turns', () => {
   });
 });
 
-describe('text observations', () => {
+describe('text observations in a history', () => {
   const messages = [
     user('solve'),
     assistant('run ls'),
@@ -208,7 +208,7 @@ describe('text observations', () => {
   });
 });
 
-describe('request points', () => {
+describe('the request points of a history', () => {
   const points = (messages: Record<string, unknown>[]) =>
     history(messages).requestPoints.map(({ messages, units, turns }) => [messages, units, turns]);
 

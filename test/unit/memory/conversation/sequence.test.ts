@@ -14,7 +14,7 @@ const numbers = (...messages: Record<string, unknown>[]) => {
   return [...sequenceNumbers(history, roundsOf(history))];
 };
 
-describe('a round', () => {
+describe('a round of a conversation', () => {
   it('is a user message and all that follows it up to the next, closed by an answer that calls nothing', () => {
     expect(rounds(user('a'), ...step('1', 'f', 'x'), assistant('done'), user('b'), assistant('yes'))).toEqual(
       [
@@ -65,7 +65,7 @@ describe('a round', () => {
   });
 });
 
-describe('sequence numbers', () => {
+describe('the sequence numbers of messages', () => {
   it('count user messages and closing answers, and no steps', () => {
     expect(
       numbers(user('a'), ...step('1', 'f', 'x'), assistant('done'), user('b'), assistant('yes')),
@@ -146,7 +146,7 @@ describe('a rolling window', () => {
   });
 });
 
-describe('boundaries', () => {
+describe('the boundaries of prefixes', () => {
   const messages = [
     system('s'),
     user('a'),
@@ -201,7 +201,7 @@ describe('boundaries', () => {
   });
 });
 
-describe('a late result', () => {
+describe('the round of a late result', () => {
   it('F25: belongs to the round in which it comes, and leaves those before it as they were', () => {
     expect(
       rounds(user('a'), calls(['1', 'f']), user('wait'), assistant('yes'), result('1', 'x'), user('b')),

@@ -21,7 +21,7 @@ function view(
 
 const contentOf = (messages: Message[], index = 1): string => String(messages[index]?.content);
 
-describe('placeholders', () => {
+describe('the placeholders of compact', () => {
   it('name tool, call, reason, ref and tokens, and nothing else', () => {
     const ref = tenant.refs.name(OUTPUT, () => OUTPUT);
     expect(contentOf(view(step('call_12345', 'weather_api', OUTPUT)))).toBe(
@@ -71,7 +71,7 @@ describe('placeholders', () => {
   });
 });
 
-describe('what is chosen', () => {
+describe('the choice of compact', () => {
   const both = [...step('1', 'a', OUTPUT), ...step('2', 'b', OUTPUT)];
   const cleared = (more: Parameters<typeof view>[1]): boolean[] => {
     const messages = view(both, more);
@@ -136,7 +136,7 @@ describe('what is chosen', () => {
   });
 });
 
-describe('cleared inputs', () => {
+describe('the inputs that compact clears', () => {
   const input = JSON.stringify({ path: '/a/b.ts', text: OUTPUT });
   const made = (text: string): Message[] => [calls(['1', 'write', text]), result('1', 'ok')];
   const argumentsOf = (messages: Message[]): string => {
@@ -231,7 +231,7 @@ describe('placeholders that come back', () => {
   });
 });
 
-describe('text observations', () => {
+describe('text observations in compact', () => {
   const messages = [
     user('go'),
     assistant('ls'),

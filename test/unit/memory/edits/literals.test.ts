@@ -9,7 +9,7 @@ const tokensOf = (text: string): number => counter.marker(` ${text}`);
 const ordered = (text: string, most = 200): string[] =>
   byDistinction(literalsOf(text), tokensOf, most).map((literal) => literal.text);
 
-describe('literals', () => {
+describe('the literals of a text', () => {
   it('are ids, paths, URLs, hashes, amounts and names of symbols', () => {
     const text =
       'Order ORD-4711 (user_id usr_9f3) at https://shop.test/o?id=7 failed in src/pay/charge.ts, commit 3f2a9bc, total $1,204.50, see chargeCustomer.';

@@ -202,7 +202,7 @@ describe('what is offloaded', () => {
   });
 });
 
-describe('with retrieval', () => {
+describe('offloading with retrieval', () => {
   it('is done at first sight, wherever the output stands, and stays', () => {
     const messages = [user('go'), ...step('1', 'f', LARGE), ...step('2', 'f', 'ok'), ...step('3', 'f', 'ok')];
     const first = contentsOf(sent(messages.slice(0, 3)))[2];

@@ -148,7 +148,7 @@ describe('each phase of auto', () => {
   });
 });
 
-describe('a summary', () => {
+describe('a summary in auto', () => {
   /** Views of a conversation of so many turns. */
   const story = (n: number, input: AutoInput): Viewed[] =>
     viewsOf(body(turns(n)), { mode: 'auto', ...EXACT, ...input });
@@ -341,7 +341,7 @@ describe('triggers of auto', () => {
   });
 });
 
-describe('the window', () => {
+describe('the window in auto', () => {
   const messages = [user('go'), ...steps(12)];
 
   it('overrides the floor, and what the caller asks to reclaim', () => {

@@ -73,7 +73,7 @@ function roll(
   return { plan, shown: view.summary, trimmed, sent: messagesOf(viewed) };
 }
 
-describe('a memory', () => {
+describe('a rolling memory', () => {
   const over = (count: number) =>
     Array.from({ length: count }, (_, round) => ({
       prefixHash: `${round}`,

@@ -36,7 +36,7 @@ const story = (input: MemoryStrategyRequest, most: number): string[] =>
     return `${index + 1}: ${report.frontier.moved ? 'moved' : 'kept'} ${viewOf(body([...turns(index), user('next')]), input).plan.segments.flat().length}`;
   });
 
-describe('slide', () => {
+describe('a frontier that slides', () => {
   const input = { mode: 'compact', compact_trigger_turns: 3, compact_keep: 2 } as const;
 
   it('is what compact does under a turn trigger alone: from the trigger on, all that is older than the tail', () => {
@@ -59,7 +59,7 @@ describe('slide', () => {
   });
 });
 
-describe('jump', () => {
+describe('a frontier that jumps', () => {
   it('edits turns in a sawtooth: once in a while, and nothing between', () => {
     const input = { mode: 'compact', compact_trigger_turns: 4, compact_keep: 1, frontier: 'jump' } as const;
     expect(story(input, 10)).toEqual([
@@ -159,7 +159,7 @@ describe('a result that comes late', () => {
   });
 });
 
-describe('the tail', () => {
+describe('the tail after the frontier', () => {
   it('is the last compact_keep turns', () => {
     const input = { mode: 'compact', token_budget: 100, compact_keep: 1, compact_keep_steps: 9 } as const;
     expect(compacted([...turns(3), user('next')], input)).toEqual([2, 6, 10]);
@@ -214,7 +214,7 @@ describe('the tail', () => {
   });
 });
 
-describe('triggers', () => {
+describe('the triggers of the frontier', () => {
   const messages = steps(10);
 
   it('of tokens are the soft budget first, which compact may act on since it loses nothing', () => {

@@ -11,7 +11,7 @@ import { counter } from '../../../support/view-of.ts';
 
 type Message = Record<string, unknown>;
 
-describe('the phases', () => {
+describe('the phases of auto', () => {
   const RULE: ReplayRule = {
     frontier: 'jump',
     keepTurns: 2,

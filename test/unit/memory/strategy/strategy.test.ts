@@ -121,7 +121,7 @@ describe('a strategy', () => {
   });
 });
 
-describe('budgets', () => {
+describe('the budgets of a strategy', () => {
   const budgets = (input: Parameters<typeof strategyOf>[0], model = 'gpt-4o') =>
     budgetsOf(strategyOf(input), model);
 
@@ -160,7 +160,7 @@ describe('budgets', () => {
   });
 });
 
-describe('the frontier', () => {
+describe('the frontier of a strategy', () => {
   it.each([
     [{ mode: 'compact' }, 'jump'],
     [{ mode: 'compact', compact_trigger_turns: 3 }, 'slide'],

@@ -8,7 +8,7 @@ const tokenize = await loadTokenize('o200k_base');
 const counter = createTokenCounter(tokenize);
 const bytes = (text: string): number => new TextEncoder().encode(text).length;
 
-describe('counting', () => {
+describe('the token counter', () => {
   it('never finds more tokens than bytes', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (text) => {
@@ -130,7 +130,7 @@ describe('counting', () => {
   });
 });
 
-describe('models', () => {
+describe('the encoding of a model', () => {
   it.each([
     ['gpt-4o', 128_000],
     ['openai/gpt-4o', 128_000],

@@ -21,7 +21,7 @@ function taken(answers: ChatAnswers, body: Uint8Array) {
   return took instanceof Uint8Array ? JSON.parse(new TextDecoder().decode(took)) : undefined;
 }
 
-describe('a whole answer', () => {
+describe('the joined bodies of chat', () => {
   it('keeps the caller’s calls where none of ours is answered any more', () => {
     const last = new ChatAnswers(OURS, () => false);
     const [choice] = taken(last, bodyOf([ours, search])).choices;

@@ -20,7 +20,7 @@ function readText(text: string) {
 
 const forwarded = (text: string): string => decode(writeChatRequest(readText(text), undefined));
 
-describe('a body without edits', () => {
+describe('a chat body without edits', () => {
   it('goes up as the bytes that came', () => {
     const text =
       ' {"messages" : [ {"content":"\\u0041\\/", "role":"user", "n":12345678901234567890} ],\n"seed":1.0, "model":"m"} ';
@@ -63,7 +63,7 @@ describe('a body without edits', () => {
   });
 });
 
-describe('a body that can’t be read', () => {
+describe('a chat body that can’t be read', () => {
   it.each([
     ['', 'invalid_json', null],
     ['{"messages":', 'invalid_json', null],
@@ -78,7 +78,7 @@ describe('a body that can’t be read', () => {
   });
 });
 
-describe('what a message weighs', () => {
+describe('the weight of a chat message', () => {
   it('is a flat rate for an image, by its detail, never its text', () => {
     const image = (detail?: string) => ({
       type: 'image_url',
@@ -108,7 +108,7 @@ describe('what a message weighs', () => {
   });
 });
 
-describe('an edited body', () => {
+describe('an edited chat body', () => {
   it('keeps the bytes of every message that is not edited', () => {
     const odd = '{"role":"user", "content":"caf\\u00e9", "big":12345678901234567890, "one":1.0}';
     const old = JSON.stringify(lines(60));
@@ -138,7 +138,7 @@ describe('an edited body', () => {
   });
 });
 
-describe('the report in an answer', () => {
+describe('the report in a chat answer', () => {
   const report = idleReport('none', 'default');
 
   it('is the last member of the object, all else being as it came', () => {

@@ -29,7 +29,7 @@ function run(stream: ChatStream, pieces: readonly Uint8Array[]): { text: string;
 
 const lineEnd = fc.constantFrom('\n', '\r\n', '\r');
 
-describe('frames', () => {
+describe('the frames of a stream', () => {
   it('are whole whatever the pieces in which the bytes come, and no byte is lost', () => {
     fc.assert(
       fc.property(

@@ -37,7 +37,7 @@ function rebuild(bytes: Uint8Array, span: JsonSpan): unknown {
   return jsonOf(bytes, span);
 }
 
-describe('scanning', () => {
+describe('the JSON scanner', () => {
   it('finds the same values as JSON.parse, at every depth', () => {
     fc.assert(
       fc.property(spaced, fc.integer({ min: 0, max: 4 }), (text, depth) => {
@@ -125,7 +125,7 @@ describe('scanning', () => {
   });
 });
 
-describe('cutting members', () => {
+describe('cutting members out of JSON', () => {
   it('leaves the other members of an object, in their bytes', () => {
     const object = fc.uniqueArray(fc.tuple(fc.string(), fc.jsonValue()), {
       maxLength: 6,
@@ -156,7 +156,7 @@ describe('cutting members', () => {
   });
 });
 
-describe('splicing', () => {
+describe('splicing JSON', () => {
   it('copies nothing when nothing is spliced', () => {
     const bytes = encode('{"a":1}');
     expect(splice(bytes, { start: 0, end: 7 }, []).buffer).toBe(bytes.buffer);

@@ -101,7 +101,7 @@ const HELD: [name: string, items: Json[], images: number][] = [
   ],
 ];
 
-describe('an item', () => {
+describe('the weight of an item', () => {
   it.each(HELD)('F27: with %s weighs that at the flat price', (_, items, images) => {
     const tokens = tokensOf(items);
     expect(tokens).toBeGreaterThanOrEqual(images * IMAGE);

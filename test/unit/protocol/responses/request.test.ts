@@ -61,7 +61,7 @@ const reasoning = (id: string) => ({ type: 'reasoning', id, summary: [], encrypt
 const called = (id: string) => ({ type: 'function_call', call_id: id, name: 'search', arguments: '{"q":1}' });
 const output = (id: string, text = 'found') => ({ type: 'function_call_output', call_id: id, output: text });
 
-describe('a body', () => {
+describe('a body of the Responses API', () => {
   const value = fc.oneof(
     fc.jsonValue(),
     fc.constantFrom('word '.repeat(300), '{"a":1}', [{ type: 'input_text', text: 'word '.repeat(300) }]),
@@ -102,7 +102,7 @@ describe('a body', () => {
   });
 });
 
-describe('items', () => {
+describe('items as messages', () => {
   const groupsOf = (...input: object[]) =>
     requestOf({ model: 'm', input }).messages.map(({ role, calls, json }) => [
       role,
@@ -227,7 +227,7 @@ describe('items', () => {
   });
 });
 
-describe('tools of ours', () => {
+describe('tools of ours in the Responses API', () => {
   const tools = [{ type: 'function', name: 'search', parameters: {} }];
   const takes = (body: object) => requestOf({ model: 'gpt-5', input: 'Hello', tools, ...body }).takesTools;
 
@@ -284,7 +284,7 @@ describe('tools of ours', () => {
   });
 });
 
-describe('a stream', () => {
+describe('a stream of the Responses API', () => {
   const encoder = new TextEncoder();
   const completed = { id: 'resp_1', status: 'completed', output: [] };
 
@@ -313,7 +313,7 @@ describe('a stream', () => {
   });
 });
 
-describe('the text of an answer', () => {
+describe('the text of an answer of the Responses API', () => {
   const textOf = (...before: object[]) => {
     const response = { id: 'resp_1', status: 'completed', output: [...before, said('Found.')] };
     return responsesFormat.text(new TextEncoder().encode(JSON.stringify(response)));

@@ -25,7 +25,7 @@ const accepted = (...args: Parameters<typeof check>): string => {
   return result.value;
 };
 
-describe('a summary', () => {
+describe('the validation of a summary', () => {
   it('is taken as it is when nothing is wrong with it', () => {
     expect(accepted(summary())).toBe(summary());
   });

@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import { type Env, readConfig } from '../../src/config.ts';
+import { ConfigError } from '../../src/config-error.ts';
+
+describe('the configuration', () => {
+  const bindings = { REFS: {}, CONVERSATION_MEMORY: {}, USER_MEMORY: {}, TENANT_MEMORY: {} };
+  const env = (more: object): Env =>
+    ({ PRECIS_SECRET: 'long enough for a secret', ...bindings, ...more }) as unknown as Env;
+
+  it('reads access keys as pairs or as JSON', () => {
+    const [k1, k2] = ['key-of-alice-0123456789', 'key=of-bob-0123456789ab'];
+    const keys = [
+      { name: 'alice', key: k1 },
+      { name: 'bob', key: k2 },
+    ];
+    for (const ACCESS_KEYS of [
+      `alice=${k1}, bob=${k2}`,
+      `alice:${k1}\nbob:${k2}`,
+      `{"alice":"${k1}","bob":"${k2}"}`,
+    ])
+      expect(readConfig(env({ ACCESS_KEYS, UPSTREAM_API_KEY: 'u' })).access).toEqual({
+        keys,
+        apiKey: 'u',
+        forwardedHeaders: [],
+        opened: { items: new Set(), tools: new Set() },
+      });
+  });
+
+  const strong = 'secret-key-0123456789';
+
+  it.each([
+    ['a short key', 'alice=secret'],
+    ['a key of 19 characters', `alice=${'s'.repeat(19)}`],
+    ['a short key in JSON', '{"alice":"secret"}'],
+    ['the same key twice', `alice=${strong},bob=${strong}`],
+    ['the same name twice', `alice=${strong},alice=${strong}2`],
+    ['the same name twice in JSON', `{"alice":"${strong}","al\\u0069ce":"${strong}2"}`],
+    ['the key of the upstream', 'alice=secret-of-the-upstream-1'],
+    ['a key with a space', '{"alice":"secret 0123456789 0123456789"}'],
+    ['a key that is no text', '{"alice":12345678901234567890}'],
+  ])('F15: refuses access keys with %s, without their value', (_, ACCESS_KEYS) => {
+    const read = () => readConfig(env({ ACCESS_KEYS, UPSTREAM_API_KEY: 'secret-of-the-upstream-1' }));
+    expect(read).toThrow(ConfigError);
+    expect(read).toThrow('ACCESS_KEYS');
+    expect(read).not.toThrow(/secret/);
+  });
+
+  it('takes the deployer’s prices, of which there are none by default', () => {
+    expect(readConfig(env({})).modelPrices).toEqual([]);
+    const prices = [
+      { family: 'my-model', fresh: 2, cached: 0.5 },
+      { family: 'x'.repeat(100), fresh: 0.01, cached: 0 },
+      { family: 'whole', fresh: 3, cached: 3 },
+    ];
+    expect(readConfig(env({ MODEL_PRICES: JSON.stringify(prices) })).modelPrices).toEqual(prices);
+    const many = JSON.stringify(Array(200).fill(prices[0]));
+    expect(readConfig(env({ MODEL_PRICES: many })).modelPrices).toHaveLength(200);
+  });
+
+  it.each([
+    ['no JSON', ''],
+    ['no array', '{"family":"secret","fresh":2,"cached":1}'],
+    ['no object', '["secret"]'],
+    ['a price missing', '[{"family":"secret","fresh":2}]'],
+    ['the family missing', '[{"fresh":2,"cached":1}]'],
+    ['an unknown field', '[{"family":"secret","fresh":2,"cached":1,"output":8}]'],
+    ['a price as text', '[{"family":"secret","fresh":"2","cached":1}]'],
+    ['free fresh input', '[{"family":"secret","fresh":0,"cached":0}]'],
+    ['infinite fresh input', '[{"family":"secret","fresh":1e999,"cached":0}]'],
+    ['a negative price', '[{"family":"secret","fresh":2,"cached":-1}]'],
+    ['cached over fresh', '[{"family":"secret","fresh":2,"cached":2.1}]'],
+    ['an empty family', '[{"family":"","fresh":2,"cached":1}]'],
+    ['a vendor’s prefix', '[{"family":"openai/secret","fresh":2,"cached":1}]'],
+    ['a long family', `[{"family":"${'x'.repeat(101)}","fresh":2,"cached":1}]`],
+    ['too many', JSON.stringify(Array(201).fill({ family: 'secret', fresh: 2, cached: 1 }))],
+  ])('refuses prices with %s', (_, MODEL_PRICES) => {
+    const read = () => readConfig(env({ MODEL_PRICES }));
+    expect(read).toThrow(ConfigError);
+    expect(read).toThrow('MODEL_PRICES');
+    expect(read).not.toThrow(/secret['" ]/);
+  });
+
+  it.each([
+    [{ PRECIS_SECRET: 'short' }, 'PRECIS_SECRET'],
+    [{ UPSTREAM_BASE_URL: 'ftp://x' }, 'UPSTREAM_BASE_URL'],
+    [{ ACCESS_KEYS: 'alice=secret' }, 'UPSTREAM_API_KEY'],
+    [{ FORWARDED_ITEMS: 'a,b*' }, 'FORWARDED_ITEMS'],
+    [{ FORWARDED_TOOLS: '?' }, 'FORWARDED_TOOLS'],
+    [{ FORWARDED_HEADERS: '*' }, 'FORWARDED_HEADERS'],
+    [{ FORWARDED_HEADERS: 'x-a, x b:c' }, 'FORWARDED_HEADERS'],
+    [{ ACCESS_KEYS: 'secret', UPSTREAM_API_KEY: 'u' }, 'ACCESS_KEYS'],
+    [{ ACCESS_KEYS: '{"secret', UPSTREAM_API_KEY: 'u' }, 'ACCESS_KEYS'],
+    [{ DEFAULT_MEMORY_STRATEGY: '{"mode":"compct"}' }, 'DEFAULT_MEMORY_STRATEGY'],
+    [{ DEFAULT_MEMORY_STRATEGY: '{' }, 'DEFAULT_MEMORY_STRATEGY'],
+    [{ VERIFY_KEYS: 'maybe' }, 'VERIFY_KEYS'],
+    [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL'],
+    [{ RETENTION_DAYS: '0' }, 'RETENTION_DAYS'],
+    [{ RETENTION_DAYS: '1.5' }, 'RETENTION_DAYS'],
+    [{ TENANT_MEMORY: undefined }, 'TENANT_MEMORY'],
+    [{ UPSTREAM_IDLE_TIMEOUT_MS: '-1' }, 'UPSTREAM_IDLE_TIMEOUT_MS'],
+  ])('%j is refused by the variable’s name, without its value', (more, variable) => {
+    const read = () => readConfig(env(more));
+    expect(read).toThrow(ConfigError);
+    expect(read).toThrow(variable);
+    expect(read).not.toThrow(/secret['" ]/);
+  });
+});

@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import { climbs, routeOf } from '../../../src/routes/routing.ts';
+
+describe('the route of a path', () => {
+  it.each([
+    ['/v1/chat/completions', '/v1/chat/completions', undefined],
+    ['/chat/completions', '/v1/chat/completions', undefined],
+    ['/any/prefix/v1/chat/completions/', '/v1/chat/completions', undefined],
+    ['/openai/deployments/m/chat/completions', '/v1/chat/completions', undefined],
+    ['/agents/coding/v1/chat/completions', '/v1/chat/completions', 'coding'],
+    ['/x/agents/a%20b/chat/completions', '/v1/chat/completions', 'a b'],
+    ['/agents/coding/v1/models', '/v1/models', 'coding'],
+    ['/refs/ref_abc', '/v1/refs/ref_abc', undefined],
+    ['/v1/compact', '/v1/compact', undefined],
+    ['/v1/responses/compact', '/v1/responses/compact', undefined],
+    ['/prefix/responses/compact', '/v1/responses/compact', undefined],
+    ['/v1/batches/b1/responses', '/v1/batches/b1/responses', undefined],
+    ['/v1/responses/resp_1/cancel', '/v1/responses/resp_1/cancel', undefined],
+    ['/v1/files/refs', '/v1/files/refs', undefined],
+    ['/v1/agents/abc/versions', '/v1/agents/abc/versions', undefined],
+    ['/v1/files/v1/content', '/v1/files/v1/content', undefined],
+    ['/v1/files/', '/v1/files/', undefined],
+    ['/v1/compact/', '/v1/compact', undefined],
+    ['/x/v1/refs/', '/v1/refs', undefined],
+    ['/mcp', '/v1/mcp', undefined],
+    ['/any/prefix/v1/mcp', '/v1/mcp', undefined],
+    ['/v1/files/mcp', '/v1/files/mcp', undefined],
+    ['/.well-known/oauth-protected-resource/mcp', '/.well-known/oauth-protected-resource/mcp', undefined],
+    ['/healthz', '/healthz', undefined],
+  ])('%s is %s', (pathname, path, agent) => {
+    expect(routeOf(pathname)).toEqual(agent === undefined ? { path } : { path, agent });
+  });
+});
+
+describe('paths that climb', () => {
+  it.each([
+    '/v1/models/..%2Ffiles',
+    '/v1/models/..%5Cfiles',
+    '/v1/models/%252e%252e%252ffiles',
+    '/v1/models/%ff%2f..%2f..%2ffiles',
+    `/v1/models/%${'25'.repeat(9)}2e%2e`,
+    '/v1/./files',
+  ])('%s', (path) => {
+    expect(climbs(path)).toBe(true);
+  });
+
+  it.each(['/v1/models/lab%2Fmodel', '/v1/models/gpt-4.1', '/v1/files/a..b', '/v1/models/%zz'])(
+    'not %s',
+    (path) => {
+      expect(climbs(path)).toBe(false);
+    },
+  );
+});
+
+describe('F16: paths that another server may read otherwise', () => {
+  it.each([
+    ['a parameter behind dots', '/v1/files/..;/models'],
+    ['a parameter with a value', '/v1/files/..;a=b/models'],
+    ['an escaped parameter', '/v1/files/..%3b/models'],
+    ['all of it escaped', '/v1/files/%2e%2e%3B/models'],
+    ['a parameter behind one dot', '/v1/.;/models'],
+    ['a dot of two bytes', '/v1/files/%c0%ae%c0%ae/models'],
+    ['a slash of two bytes', '/v1/files/x%c0%afmodels'],
+    ['a dot of three bytes', '/v1/files/%e0%80%ae%e0%80%ae/models'],
+    ['a surrogate', '/v1/files/%ed%a0%80'],
+    ['a byte that is no text', '/v1/files/%ff'],
+    ['a byte that is no text, escaped twice', '/v1/files/%25ff'],
+    ['an end of text', '/v1/files/a%00b'],
+    ['an end of text, escaped twice', '/v1/files/a%2500b'],
+    ['an end of line', '/v1/files/a%0d%0ab'],
+    ['a backslash', '/v1/files/a%5cb'],
+    ['dots and white space', '/v1/files/..%20/models'],
+    ['full-width dots', '/v1/files/%EF%BC%8E%EF%BC%8E/models'],
+    ['a full-width slash', '/v1/files/..%EF%BC%8Fmodels'],
+    ['two dots in one', '/v1/files/%E2%80%A5/models'],
+    ['a dot in the way of an old server', '/v1/files/%u002e%u002e/models'],
+  ])('%s', (_, path) => {
+    expect(climbs(path)).toBe(true);
+  });
+
+  it.each([
+    '/v1/files/a;b',
+    '/v1/files/...',
+    '/v1/files/%C3%A9',
+    '/v1/files/100%25',
+    '/v1/files/a%20b',
+    '/v1/models/lab%2Fmodel',
+  ])('not %s', (path) => {
+    expect(climbs(path)).toBe(false);
+  });
+});

@@ -1,0 +1,95 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { requestHeaders, responseHeaders, upstreamUrl } from '../../../src/upstream/request.ts';
+
+describe('the upstream’s URL', () => {
+  it('is base and path, one behind the other, with both queries', () => {
+    expect(upstreamUrl('https://up.test/v1', '/models', '')).toBe('https://up.test/v1/models');
+    expect(upstreamUrl('https://up.test/v1/', '/files', '?a=1')).toBe('https://up.test/v1/files?a=1');
+    expect(upstreamUrl('https://up.test/o?api-version=2', '/x', '?a=1')).toBe(
+      'https://up.test/o/x?api-version=2&a=1',
+    );
+  });
+
+  it('never leaves the base, whatever the path', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.webPath(),
+          fc.string(),
+          fc.constantFrom('/../../x', '//evil.test/', '/%2e%2e/%2e%2e/', '/..\\..\\'),
+        ),
+        (path) => {
+          let url: string;
+          try {
+            url = upstreamUrl('https://up.test/v1', path.startsWith('/') ? path : `/${path}`, '');
+          } catch {
+            return;
+          }
+          expect(new URL(url).origin).toBe('https://up.test');
+          expect(new URL(url).pathname.startsWith('/v1/')).toBe(true);
+        },
+      ),
+    );
+  });
+});
+
+describe('the headers of a request and of its answer', () => {
+  const incoming = new Headers({
+    authorization: 'Bearer theirs',
+    'x-memory-strategy': 'compact',
+    'x-agent-type': 'a',
+    'x-conversation-id': 'c',
+    'accept-encoding': 'gzip',
+    connection: 'close',
+    'cf-ray': '1',
+    'x-forwarded-for': '1.2.3.4',
+    cookie: 'c=1',
+    'openai-organization': 'org',
+    'x-stainless-lang': 'js',
+    'x-session-id': 's',
+  });
+
+  it('go up without those of the connection, of the edge and of Precis', () => {
+    expect([...requestHeaders(incoming, {}).keys()].toSorted()).toEqual(
+      ['authorization', 'cookie', 'openai-organization', 'x-session-id', 'x-stainless-lang'].toSorted(),
+    );
+  });
+
+  it('go up with the deployer’s key in place of the caller’s, and with nothing of the caller’s account', () => {
+    const headers = requestHeaders(incoming, { apiKey: 'ours' });
+    expect(Object.fromEntries(headers)).toEqual({
+      authorization: 'Bearer ours',
+      'x-stainless-lang': 'js',
+    });
+  });
+
+  it('F12: go up with the deployer’s key where they are listed, and as JSON', () => {
+    const account = {
+      apiKey: 'ours',
+      forwardedHeaders: ['x-session-*', 'authorization', 'content-type', 'x-*'],
+    };
+    const sent = new Headers([
+      ...incoming,
+      ['content-type', 'text/plain; charset=utf-7'],
+      ['x-memory-mode', 'x'],
+    ]);
+    expect(Object.fromEntries(requestHeaders(sent, account, true))).toEqual({
+      authorization: 'Bearer ours',
+      'content-type': 'application/json',
+      'x-stainless-lang': 'js',
+      'x-session-id': 's',
+    });
+  });
+
+  it('come back without a length that does not hold any more', () => {
+    const encoded = new Headers({
+      'content-encoding': 'gzip',
+      'content-length': '9',
+      'x-request-id': 'r',
+      'x-memory-mode': 'x',
+    });
+    expect(Object.fromEntries(responseHeaders(encoded, {}))).toEqual({ 'x-request-id': 'r' });
+    expect(responseHeaders(new Headers({ 'content-length': '9' }), {}).get('content-length')).toBe('9');
+  });
+});
