@@ -3,12 +3,15 @@
  * summaries are published.
  */
 
+import type { Cache } from '../lib/lru.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
 import type { EncodingName } from '../memory/strategy/models.ts';
+import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { ConversationMemoryStub, UserMemoryStub } from '../storage/conversation/key.ts';
-import type { Transcript } from '../storage/conversation/memories.ts';
+import { DIGEST_MODEL, type Memory, type Transcript } from '../storage/conversation/memories.ts';
+import type { RefWriter, WaitUntil } from '../storage/refs/writer.ts';
 import type { Tenant } from '../tenant/identity.ts';
-import type { SummarizerTarget } from './summarizer.ts';
+import { NO_USAGE, type SummarizerTarget } from './summarizer.ts';
 import { splitLedger } from './text/headings.ts';
 import type { SummaryTask } from './writer.ts';
 
@@ -45,6 +48,31 @@ export interface StoredConversation {
   readonly publishTo: Publication | undefined;
 }
 
+/** What one request has for its summaries. */
+export interface SummaryPorts {
+  /** Absent without a tenant. */
+  readonly tenant: Tenant | undefined;
+  /** Absent when there is no place to keep anything. */
+  readonly conversation: StoredConversation | undefined;
+  /** Absent without a tenant. */
+  readonly refs: RefWriter | undefined;
+  readonly target: SummarizerTarget;
+  readonly encoding: EncodingName;
+  readonly waitUntil: WaitUntil;
+  /** Digests that were written before. */
+  readonly digests: Cache<string>;
+  /**
+   * When a summary was last handed over to be made ahead, by what it is, in milliseconds since the
+   * epoch.
+   */
+  readonly prepared: Cache<number>;
+  /** Loads the tokenizer, which a summary that is only looked up does not need. */
+  counting(): Promise<{ readonly counter: TokenCounter }>;
+  openUser(name: string): UserMemoryStub;
+  /** Logs a failure that the request survives. */
+  failed(message: string, error: unknown): void;
+}
+
 /**
  * Tells a user's memory what a conversation has come to. The ledger is of use only within the
  * conversation.
@@ -66,4 +94,18 @@ export interface ServedSummary {
   readonly memoryId?: number;
   readonly baseMemoryId?: number | null;
   readonly usage: TokenUsage;
+}
+
+/** A stored version as it is served. @param ref of its transcript, when that can be fetched */
+export function servedOf(
+  { memory_text, memory_id, base_memory_id }: Memory,
+  ref: string | undefined,
+  status: ServedSummary['status'],
+): ServedSummary {
+  const ids = { memoryId: memory_id, baseMemoryId: base_memory_id };
+  return { text: memory_text ?? '', ref, status, ...ids, usage: NO_USAGE };
+}
+
+export function statusOf({ model }: Memory): ServedSummary['status'] {
+  return model === DIGEST_MODEL ? 'degraded' : 'completed';
 }

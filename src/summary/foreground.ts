@@ -1,11 +1,12 @@
 /**
- * A summary for a request that waits for it. Looked up by the hash of exactly the messages that it
- * covers; made when nobody has made it, by one request while the others wait; and when it can't be
- * made, replaced by the extractive digest, which then stays in its place until the frontier moves.
+ * A summary for a request that waits for it. It is looked up by the hash of exactly the messages
+ * that it covers. If nobody has made it, one request makes it while the others wait. If it can't be
+ * made, the extractive digest replaces it, and stays in its place until the frontier moves.
  */
 
 import { soon, within } from '../lib/time-limit.ts';
-import type { Warning } from '../memory/plan/report.ts';
+import type { TokenUsage, Warning } from '../memory/plan/report.ts';
+import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import { callObject } from '../storage/conversation/key.ts';
 import {
   type Claimed,
@@ -13,20 +14,24 @@ import {
   DIGEST_MODEL,
   type Memory,
 } from '../storage/conversation/memories.ts';
-import { publish, type RollMaterial, type ServedSummary, type StoredConversation } from './conversation.ts';
-import { fetchableRef, isThere, NO_TRANSCRIPT } from './kept-transcript.ts';
+import { ask, chainOf, claimRequest, roll, rollMaterial, type SummaryOrder, writeClaimed } from './claim.ts';
+import {
+  publish,
+  type ServedSummary,
+  type StoredConversation,
+  type SummaryPorts,
+  servedOf,
+  statusOf,
+} from './conversation.ts';
+import { fetchableRef, isThere, ownRef } from './kept-transcript.ts';
 import { Material } from './material.ts';
-import { heldBase, prefixRange, RETRIES, type SummaryNeed, type SummaryPorts } from './prefix.ts';
-import { strategyHash } from './strategy-hash.ts';
+import { type PrefixNeed, prefixOrder } from './prefix.ts';
 import { NO_USAGE } from './summarizer.ts';
 import type { TranscriptChunk } from './text/transcript.ts';
-import { knownOf, LEASE_MARGIN_MS, partsOf, type SummaryTask, writeSummary } from './writer.ts';
+import { knownOf, partsOf, type SummaryTask, writeSummary } from './writer.ts';
 
-/** An object decides in microseconds; one that takes longer is in trouble. In milliseconds. */
+/** An object that waits for a summary answers at most so long after the wait. In milliseconds. */
 const CALL_MS = 5_000;
-
-/** How long a conversation whose summarizer has failed rests at first, in milliseconds. */
-const REST_MS = 30_000;
 
 /** How long what was handed over once is not handed over again, in milliseconds. */
 const PREPARED_MS = 60_000;
@@ -37,21 +42,24 @@ interface Served {
   readonly warnings: readonly Warning[];
 }
 
-export async function serveSummary(need: SummaryNeed, ports: SummaryPorts): Promise<Served> {
+export async function serveSummary(need: PrefixNeed, ports: SummaryPorts): Promise<Served> {
   const { held, prefix, how, boundaries } = need;
-  if (held && boundaries.at(held.end).prefixHash === boundaries.at(prefix.end).prefixHash)
-    return shown({ text: held.text, ref: held.ref, status: 'completed', usage: NO_USAGE });
-  const making = new Making(need, ports);
-  if (how === 'once') return making.once();
+  if (held && boundaries.at(held.end).prefixHash === boundaries.at(prefix.end).prefixHash) {
+    const ref = await ownRef(held.ref, ports);
+    return shown({ text: held.text, ref, status: 'completed', usage: NO_USAGE });
+  }
+  const serving = new Serving(need, ports, (await ports.counting()).counter);
+  if (how === 'once') return serving.once();
   const status = how === 'find' ? 'pending' : 'degraded';
-  if (!ports.conversation) return making.degraded(undefined, status);
+  const { conversation } = ports;
+  if (!conversation) return serving.degraded(undefined, status);
   try {
-    return await (how === 'find' ? making.find(ports.conversation) : making.make(ports.conversation));
+    return await (how === 'find' ? serving.find(conversation) : serving.make(conversation));
   } catch (error) {
     ports.failed('a summary could not be asked for', error);
     // Without the chain nobody would know of a summary that is made now, and each request would pay
     // for it again.
-    return withWarning(await making.degraded(undefined, 'degraded'), 'store_failed');
+    return withWarning(await serving.degraded(undefined, 'degraded'), 'store_failed');
   }
 }
 
@@ -61,8 +69,24 @@ export async function serveSummary(need: SummaryNeed, ports: SummaryPorts): Prom
  *
  * @throws when it does not
  */
-export async function prepareSummary(need: SummaryNeed, ports: SummaryPorts): Promise<void> {
-  if (ports.conversation) await new Making(need, ports).prepare(ports.conversation);
+export async function prepareSummary(need: PrefixNeed, ports: SummaryPorts): Promise<void> {
+  const { conversation, prepared, target } = ports;
+  if (!conversation) return;
+  const order = prefixOrder(need, target.model);
+  const { strategyHash, bases } = order.terms;
+  const { boundary } = order.range;
+  const key = [conversation.name, strategyHash, boundary.prefixHash].join(' ');
+  // Every request until the next move asks for the same.
+  if (Date.now() - (prepared.get(key) ?? 0) < PREPARED_MS) return;
+  prepared.set(key, Date.now());
+  const boundaries = [...bases, boundary];
+  const { memory, health } = await ask(conversation, (stub) => stub.find({ strategyHash, boundaries }));
+  // A summarizer that has failed lately is left to requests that need it now.
+  if (memory?.prefix_hash === boundary.prefixHash || health === 'degraded') return;
+  // A digest is never built upon.
+  const base = memory?.model === DIGEST_MODEL ? null : memory;
+  const material = new Material(order.range, ports, (await ports.counting()).counter);
+  await roll(order, material.task(base), await material.keepTranscript(base), conversation, ports);
 }
 
 function shown(summary: ServedSummary | undefined, ...warnings: Warning[]): Served {
@@ -73,31 +97,35 @@ function withWarning({ summary, warnings }: Served, warning: Warning): Served {
   return { summary, warnings: [...warnings, warning] };
 }
 
-/** The making of one summary. */
-class Making {
-  private readonly need: SummaryNeed;
+/** One summary that a request waits for. */
+class Serving {
+  private readonly need: PrefixNeed;
   private readonly ports: SummaryPorts;
+  private readonly counter: TokenCounter;
+  private readonly order: SummaryOrder;
   private readonly material: Material;
 
-  constructor(need: SummaryNeed, ports: SummaryPorts) {
+  constructor(need: PrefixNeed, ports: SummaryPorts, counter: TokenCounter) {
     this.need = need;
     this.ports = ports;
-    this.material = new Material(prefixRange(need), ports);
+    this.counter = counter;
+    this.order = prefixOrder(need, ports.target.model);
+    this.material = new Material(this.order.range, ports, counter, need.how === 'make');
   }
 
   /** Only looks. */
   async find(conversation: StoredConversation): Promise<Served> {
-    const request = { strategyHash: this.strategyHash, boundaries: [this.boundary] };
+    const { terms, range } = this.order;
+    const request = { strategyHash: terms.strategyHash, boundaries: [range.boundary] };
     const { memory } = await ask(conversation, (stub) => stub.find(request));
     return memory ? this.ready(memory) : this.degraded(undefined, 'pending');
   }
 
   /** Made for nobody else, and stored nowhere. */
   async once(): Promise<Served> {
-    const { target, counter } = this.ports;
     const goesOn = async () => Date.now() < this.need.late;
     const progress = { retrying: goesOn, renew: goesOn, advance: goesOn };
-    const work = writeSummary(this.material.task(), undefined, target, counter, progress);
+    const work = writeSummary(this.material.task(), undefined, this.ports.target, this.counter, progress);
     const written = await soon(this.need.late - Date.now(), work);
     if (!written) return this.degraded(undefined, 'pending');
     if (!written.ok) return this.degraded(undefined, 'degraded', written.reason.usage);
@@ -105,28 +133,9 @@ class Making {
     return shown({ text, ref: undefined, status: 'completed', usage });
   }
 
-  async prepare(conversation: StoredConversation): Promise<void> {
-    const request = this.claimRequest(conversation.label);
-    const { strategyHash, bases, boundary } = request;
-    const { prepared } = this.ports;
-    const key = [conversation.name, strategyHash, boundary.prefixHash].join(' ');
-    // Every request until the next move asks for the same.
-    if (Date.now() - (prepared.get(key) ?? 0) < PREPARED_MS) return;
-    prepared.set(key, Date.now());
-    const boundaries = [...bases, boundary];
-    const { memory, health } = await ask(conversation, (stub) => stub.find({ strategyHash, boundaries }));
-    // A summarizer that has failed lately is left to requests that need it now.
-    if (memory?.prefix_hash === boundary.prefixHash || health === 'degraded') return;
-    // A digest is never built upon.
-    const base = memory?.model === DIGEST_MODEL ? null : memory;
-    const task = this.material.task(base);
-    const material = await this.materialFor(conversation, task, base);
-    await ask(conversation, (stub) => stub.roll({ ...request, from: task.from }, material));
-  }
-
   async make(conversation: StoredConversation): Promise<Served> {
     const { late } = this.need;
-    const request = this.claimRequest(conversation.label);
+    const request = claimRequest(this.order, conversation, this.ports.target);
     let mine: number | undefined;
     let usage = NO_USAGE;
     for (;;) {
@@ -165,28 +174,21 @@ class Making {
   ): Promise<Served> {
     const text = this.material.digest(base);
     if (text === '') return shown(undefined, WARNING_OF[status]);
-    const transcript = this.need.how === 'make' ? await this.material.keepTranscript(base) : NO_TRANSCRIPT;
-    return this.withRef({ text, ref: transcript.ref ?? undefined, status, usage }, WARNING_OF[status]);
+    const { ref } = await this.material.keepTranscript(base);
+    return this.withRef({ text, ref: ref ?? undefined, status, usage }, WARNING_OF[status]);
   }
 
-  private async ready(memory: Memory, status: ServedSummary['status'] = statusOf(memory)): Promise<Served> {
-    const summary: ServedSummary = {
-      text: memory.memory_text ?? '',
-      ref: await this.refOf(memory),
-      status,
-      memoryId: memory.memory_id,
-      baseMemoryId: memory.base_memory_id,
-      usage: NO_USAGE,
-    };
+  private async ready(memory: Memory, status = statusOf(memory)): Promise<Served> {
+    const summary = servedOf(memory, await this.refOf(memory), status);
     return status === 'completed' ? this.withRef(summary) : this.withRef(summary, WARNING_OF[status]);
   }
 
   /** The ref of a version's transcript; undefined when it can't be fetched. */
   private async refOf(memory: Memory): Promise<string | undefined> {
     const { place } = this.material;
-    if (!place) return undefined;
-    if (this.need.how === 'make') return fetchableRef(memory, place);
-    return memory.ref !== null && (await isThere(memory.ref, place.refs)) ? memory.ref : undefined;
+    if (place) return fetchableRef(memory, place);
+    const { refs } = this.ports;
+    return refs && memory.ref !== null && (await isThere(memory.ref, refs)) ? memory.ref : undefined;
   }
 
   /**
@@ -202,7 +204,7 @@ class Making {
     const text = this.material.digest(base);
     if (text === '') return shown(undefined, WARNING_OF[status]);
     const transcript = await this.material.keepTranscript(base);
-    const written = { text, tokens: this.ports.counter.text(text), ms: 0, ...transcript };
+    const written = { text, tokens: this.counter.text(text), ms: 0, ...transcript };
     const memory = await ask(conversation, (stub) =>
       stub.keepDigest(request, base?.memory_id ?? null, written),
     );
@@ -216,40 +218,19 @@ class Making {
     claim: Claimed,
     late: number,
   ): Promise<Served | undefined> {
-    const { target, counter, waitUntil } = this.ports;
-    const task = this.material.task(claim.base);
-    const chunks = partsOf(task, knownOf(claim.base), target, counter);
+    const { ports, material } = this;
+    const task = material.task(claim.base);
+    const chunks = partsOf(task, knownOf(claim.base), ports.target, this.counter);
     if (chunks && chunks.length > 1) {
       // It may take longer than a Worker lives behind its answer.
-      await this.handOver(conversation, request, claim, task);
+      const transcript = await material.keepTranscript(claim.base);
+      const handedOver = rollMaterial(task, transcript, conversation, ports);
+      await ask(conversation, (stub) => stub.takeOver(claim, request, handedOver));
       return undefined;
     }
     const work = this.finish(conversation, claim, task, chunks);
-    waitUntil(work.catch((error: unknown) => this.ports.failed('a summary could not be finished', error)));
+    ports.waitUntil(work.catch((error: unknown) => ports.failed('a summary could not be finished', error)));
     return soon(late - Date.now(), work);
-  }
-
-  private async handOver(
-    conversation: StoredConversation,
-    request: ClaimRequest,
-    claim: Claimed,
-    task: SummaryTask,
-  ): Promise<void> {
-    const material = await this.materialFor(conversation, task, claim.base);
-    await ask(conversation, (stub) => stub.takeOver(claim, request, material));
-  }
-
-  /** What the object needs to write by itself. */
-  private async materialFor(
-    { publishTo }: StoredConversation,
-    task: SummaryTask,
-    base: Memory | null,
-  ): Promise<RollMaterial> {
-    const { target, encoding } = this.ports;
-    const transcript = await this.material.keepTranscript(base);
-    // Nobody waits for what is written there, so it may be tried again for longer.
-    const { withinMs: _, ...retries } = task.retries;
-    return { task: { ...task, retries }, target, encoding, transcript, ...(publishTo ? { publishTo } : {}) };
   }
 
   private async finish(
@@ -258,41 +239,27 @@ class Making {
     task: SummaryTask,
     chunks: TranscriptChunk[] | undefined,
   ): Promise<Served> {
-    const { target, counter, waitUntil, openUser } = this.ports;
-    const { memoryId, lease, base } = claim;
-    const start = Date.now();
-    const progress = {
-      retrying: (error: string) => ask(conversation, (stub) => stub.retrying(memoryId, lease, error)),
-      renew: () => ask(conversation, (stub) => stub.renew(memoryId, lease)),
-      advance: async () => false,
-    };
-    const [written, transcript] = await Promise.all([
-      writeSummary(task, knownOf(base), target, counter, progress, chunks),
-      this.material.keepTranscript(base),
-    ]);
-    const ms = Date.now() - start;
-    if (!written.ok) {
-      const text = this.material.digest(base);
-      const digest = text === '' ? {} : { digest: { text, tokens: counter.text(text), ms, ...transcript } };
-      const failure = { error: written.reason.error, ...digest };
-      const memory = await ask(conversation, (stub) => stub.fail(memoryId, lease, failure));
-      const served = memory ? await this.ready(memory) : await this.degraded(base, 'degraded');
-      return withUsage(served, written.reason.usage);
-    }
-    const { text, tokens, usage } = written.value;
-    const made = { text, tokens, model: target.model, ms, ...transcript };
-    const memory = await ask(conversation, (stub) => stub.complete(memoryId, lease, made));
-    // Another's text is another's to publish, and a conversation that was deleted meanwhile has
-    // none.
-    if (memory && (memory.memory_id === memoryId || memory.model === DIGEST_MODEL) && conversation.publishTo)
-      waitUntil(
-        publish(openUser, conversation.publishTo, text).catch((error: unknown) =>
-          this.ports.failed('a summary could not be published', error),
-        ),
-      );
-    // The lease is lost: another has taken over, or the conversation was deleted, and is not to be
-    // made anew by this request.
-    return withUsage(memory ? await this.ready(memory) : await this.find(conversation), usage);
+    const { base } = claim;
+    const { target, waitUntil, openUser, failed } = this.ports;
+    const { publishTo } = conversation;
+    const { memory, isWritten, usage } = await writeClaimed(chainOf(conversation), claim, {
+      task,
+      target,
+      counter: this.counter,
+      chunks,
+      transcript: this.material.keepTranscript(base),
+      digest: () => this.material.digest(base),
+      publish: async (text) => {
+        if (!publishTo) return;
+        const published = publish(openUser, publishTo, text);
+        waitUntil(published.catch((error: unknown) => failed('a summary could not be published', error)));
+      },
+    });
+    if (memory) return withUsage(await this.ready(memory), usage);
+    // Without a version the lease is lost: another has taken over, or the conversation was deleted,
+    // and is not to be made anew by this request.
+    const served = isWritten ? this.find(conversation) : this.degraded(base, 'degraded');
+    return withUsage(await served, usage);
   }
 
   private withRef(summary: ServedSummary, ...warnings: Warning[]): Served {
@@ -303,46 +270,10 @@ class Making {
       ...(keeps && summary.ref === undefined ? ['store_failed' as const] : []),
     );
   }
-
-  private claimRequest(label: string): ClaimRequest {
-    const { boundaries, moves, prefix, strategy } = this.need;
-    return {
-      conversation: label,
-      strategyHash: this.strategyHash,
-      boundary: this.boundary,
-      bases: strategy.incremental ? boundaries.basesBefore(prefix.end, moves) : [],
-      startSequence: 0,
-      windowSize: null,
-      leaseMs: this.ports.target.timeoutMs + RETRIES.longestPauseMs + LEASE_MARGIN_MS,
-      retryIntervalMs: REST_MS,
-      exclusive: 'boundary',
-      from: 0,
-    };
-  }
-
-  private get boundary(): ClaimRequest['boundary'] {
-    return this.need.boundaries.at(this.need.prefix.end);
-  }
-
-  private get strategyHash(): string {
-    return strategyHash(this.need.strategy, this.ports.target.model, heldBase(this.need)?.text);
-  }
 }
 
 const WARNING_OF = { degraded: 'summary_degraded', pending: 'summary_pending' } as const;
 
-function statusOf({ model }: Memory): 'completed' | 'degraded' {
-  return model === DIGEST_MODEL ? 'degraded' : 'completed';
-}
-
-/** Asks the object, which answers at once or not at all. @throws when it does not */
-function ask<Result>(
-  { memory }: StoredConversation,
-  call: (stub: ReturnType<StoredConversation['memory']>) => Promise<Result>,
-): Promise<Result> {
-  return within(CALL_MS, callObject(memory, call));
-}
-
-function withUsage({ summary, warnings }: Served, usage: ServedSummary['usage']): Served {
+function withUsage({ summary, warnings }: Served, usage: TokenUsage): Served {
   return { summary: summary && { ...summary, usage }, warnings };
 }

@@ -122,6 +122,15 @@ export async function isThere(ref: string, refs: RefWriter): Promise<boolean> {
   return there;
 }
 
+/** A ref that a caller has sent, when it is this tenant's and can be fetched. */
+export async function ownRef(
+  ref: string | undefined,
+  { tenant, refs }: { readonly tenant: Tenant | undefined; readonly refs: RefWriter | undefined },
+): Promise<string | undefined> {
+  if (ref === undefined || !refs || !tenant?.refs.owns(ref)) return undefined;
+  return (await isThere(ref, refs)) ? ref : undefined;
+}
+
 /**
  * The ref under which what a version covers can be fetched. A transcript that is gone is written
  * again, and one that was never written is made: the caller's array still holds all that it is made

@@ -2,17 +2,14 @@
  * What a summary of a prefix or of a window of rounds is made of: the task for the summarizer, the
  * digest that may stand in for it, and the transcript.
  */
-import type { Cache } from '../lib/lru.ts';
 import type { Boundaries } from '../memory/conversation/boundaries.ts';
 import type { History } from '../memory/conversation/history.ts';
 import type { Boundary, Entry, Piece } from '../memory/conversation/passage.ts';
 import type { Removal } from '../memory/edits/removal.ts';
-import type { EncodingName } from '../memory/strategy/models.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { Memory, Transcript } from '../storage/conversation/memories.ts';
-import type { RefWriter } from '../storage/refs/writer.ts';
 import { sha256Hex } from '../tenant/identity.ts';
-import type { StoredConversation } from './conversation.ts';
+import type { SummaryPorts } from './conversation.ts';
 import {
   fetchableRef,
   keep,
@@ -59,25 +56,20 @@ interface SummaryWindow {
   readonly message: number;
 }
 
-export interface MaterialPorts {
-  /** Absent when there is no place to keep anything. */
-  readonly conversation: StoredConversation | undefined;
-  readonly refs: RefWriter | undefined;
-  readonly counter: TokenCounter;
-  readonly encoding: EncodingName;
-  /** Digests that were written before. */
-  readonly digests: Cache<string>;
-}
-
 /** The material of one summary. Each part is made when it is first asked for. */
 export class Material {
   private readonly range: SummaryRange;
-  private readonly ports: MaterialPorts;
+  private readonly ports: SummaryPorts;
+  private readonly counter: TokenCounter;
+  private readonly keeps: boolean;
   private knownFacts: LedgerFacts | undefined;
 
-  constructor(range: SummaryRange, ports: MaterialPorts) {
+  /** @param keeps whether transcripts may be written */
+  constructor(range: SummaryRange, ports: SummaryPorts, counter: TokenCounter, keeps = true) {
     this.range = range;
     this.ports = ports;
+    this.counter = counter;
+    this.keeps = keeps;
   }
 
   /** @param base the version to build upon */
@@ -103,7 +95,8 @@ export class Material {
   /** The extractive digest; empty when not even that would be short enough. */
   digest(base: Memory | null | undefined): string {
     const { boundary, prior, limit, includeTrajectory } = this.range;
-    const { counter, encoding, digests } = this.ports;
+    const { counter } = this;
+    const { encoding, digests } = this.ports;
     const start = newest(knownOf(base), prior);
     const from = start?.end ?? 0;
     const { prefixHash, end } = boundary;
@@ -144,9 +137,10 @@ export class Material {
 
   /** Where the transcript is kept; undefined when nothing is kept. */
   get place(): TranscriptPlace | undefined {
-    const { conversation, refs, counter } = this.ports;
+    const { conversation, refs } = this.ports;
     const { history, boundaries } = this.range;
-    return conversation && refs && { history, boundaries, conversation, refs, counter };
+    if (!this.keeps || !conversation || !refs) return undefined;
+    return { history, boundaries, conversation, refs, counter: this.counter };
   }
 
   private facts(): LedgerFacts {

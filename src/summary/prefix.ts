@@ -1,16 +1,12 @@
-/** The prefix of an array, as a request needs its summary. */
-
-import type { Cache } from '../lib/lru.ts';
+/** The summary of a prefix, as a request needs it. */
 import type { Boundaries } from '../memory/conversation/boundaries.ts';
 import type { History } from '../memory/conversation/history.ts';
 import type { Removal } from '../memory/edits/removal.ts';
 import type { SummarizedPrefix } from '../memory/edits/summarize.ts';
 import type { AutoStrategy } from '../memory/modes/auto.ts';
 import type { SummarizeStrategy } from '../memory/modes/summarize.ts';
-import type { UserMemoryStub } from '../storage/conversation/key.ts';
-import type { WaitUntil } from '../storage/refs/writer.ts';
-import type { MaterialPorts, SummaryRange } from './material.ts';
-import type { SummarizerTarget } from './summarizer.ts';
+import type { SummaryOrder } from './claim.ts';
+import { strategyHash } from './strategy-hash.ts';
 import { echoOf } from './text/entries.ts';
 import { type KnownSummary, newest } from './writer.ts';
 
@@ -28,10 +24,13 @@ export const WHOLE_WAIT_MS = 120_000;
 export const WHOLE_CALL_MS = 60_000;
 
 /** Of a request that waits: quick attempts, and none after the wait is over. */
-export const RETRIES = { attempts: 3, backoffMs: 500, longestPauseMs: 4_000, withinMs: WAIT_MS };
+const RETRIES = { attempts: 3, backoffMs: 500, longestPauseMs: 4_000, withinMs: WAIT_MS };
+
+/** How long a conversation whose summarizer has failed rests at first, in milliseconds. */
+const REST_MS = 30_000;
 
 /** What is to be served. */
-export interface SummaryNeed {
+export interface PrefixNeed {
   readonly history: History;
   readonly prefix: SummarizedPrefix;
   readonly boundaries: Boundaries;
@@ -45,51 +44,43 @@ export interface SummaryNeed {
   /** When the request has waited long enough, in milliseconds since the epoch. */
   readonly late: number;
   /**
-   * `make`: as above. `find`: nothing is made or stored. `once`: made for this request alone, by
-   * whoever asks for it expressly.
+   * `make`: it is made where it is not there. `find`: nothing is made or stored. `once`: made for
+   * this request alone, which asks for it expressly.
    */
   readonly how: 'make' | 'find' | 'once';
 }
 
-export interface SummaryPorts extends MaterialPorts {
-  readonly target: SummarizerTarget;
-  readonly waitUntil: WaitUntil;
-  /**
-   * When a summary was last handed over to be made ahead, by what it is, in milliseconds since the
-   * epoch.
-   */
-  readonly prepared: Cache<number>;
-  openUser(name: string): UserMemoryStub;
-  /** Takes a failure that the request survives, for the log. */
-  failed(message: string, error: unknown): void;
-}
-
-/** What the summary of a prefix is made of. */
-export function prefixRange(need: SummaryNeed): SummaryRange {
-  const { history, prefix, boundaries, strategy, removals } = need;
+/** @param model the summarizer's */
+export function prefixOrder(need: PrefixNeed, model: string): SummaryOrder {
+  const { history, prefix, boundaries, strategy, removals, moves, held } = need;
   const prior = priorOf(need);
+  // A summary that is built upon the caller's own text is found by that caller alone.
+  const base = held !== undefined && prior === held ? held.text : undefined;
   return {
-    history,
-    boundaries,
-    pieceEnds: () => boundaries.upTo(prefix.end),
-    boundary: boundaries.at(prefix.end),
-    removals,
-    ...(prior ? { prior } : {}),
-    limit: prefix.limit,
-    ...(strategy.summary_focus === undefined ? {} : { focus: strategy.summary_focus }),
-    includeTrajectory: true,
-    retries: RETRIES,
+    range: {
+      history,
+      boundaries,
+      pieceEnds: () => boundaries.upTo(prefix.end),
+      boundary: boundaries.at(prefix.end),
+      removals,
+      ...(prior ? { prior } : {}),
+      limit: prefix.limit,
+      ...(strategy.summary_focus === undefined ? {} : { focus: strategy.summary_focus }),
+      includeTrajectory: true,
+      retries: RETRIES,
+    },
+    terms: {
+      strategyHash: strategyHash(strategy, model, base),
+      bases: strategy.incremental ? boundaries.basesBefore(prefix.end, moves) : [],
+      windowSize: null,
+      retryIntervalMs: REST_MS,
+      exclusive: 'boundary',
+    },
   };
 }
 
-/** The summary that the caller holds, where the next one is built upon it. */
-export function heldBase(need: SummaryNeed): KnownSummary | undefined {
-  const { held } = need;
-  return held !== undefined && priorOf(need) === held ? held : undefined;
-}
-
 /** What the caller brings along: a summary that it holds, or one that stands in the array. */
-function priorOf({ history, held, strategy, prefix }: SummaryNeed): KnownSummary | undefined {
+function priorOf({ history, held, strategy, prefix }: PrefixNeed): KnownSummary | undefined {
   const echoed = echoOf(history);
   if (!strategy.incremental) return echoed;
   return newest(held && held.end < prefix.end ? held : undefined, echoed);

@@ -1,12 +1,9 @@
 /** A view that is being made, and one that is. */
 
 import type { History } from '../memory/conversation/history.ts';
-import type { PlanRequest } from '../memory/plan/planned.ts';
-import type { Report, Warning } from '../memory/plan/report.ts';
+import type { Report } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
-import type { Tools } from '../memory/tokens/tokens.ts';
 import type { Call } from '../request/call.ts';
-import type { Counting } from '../request/learned.ts';
 import type { LearnedLimit } from '../upstream/learned-limits.ts';
 import type { OfferedTools } from './offer-tools.ts';
 
@@ -53,14 +50,8 @@ export interface MakeViewOptions {
   readonly limit?: LearnedLimit;
 }
 
-/** A request that is about to be planned. */
-export interface Prepared extends Call {
+/** A call whose view is being made. */
+export interface ViewCall extends Call {
   readonly history: History;
-  /** Without the tokens of the tools, which cost a tokenizer. */
-  readonly outline: PlanRequest;
   readonly options: MakeViewOptions;
-  readonly warnings: readonly Warning[];
-  /** All that go up, ours among them. */
-  readonly allTools: Tools | undefined;
-  counting(): Promise<Counting>;
 }

@@ -1,12 +1,14 @@
 /**
- * From a request and its strategy to the view that goes upstream: what all modes have in common.
+ * From a call to the view that goes upstream: guards → outline → plan → fulfil → render → report.
+ * A mode that is planned around a memory recalls it before the plan.
  */
 
 import type { EditingStrategy } from '../memory/modes/table.ts';
 import { mayAct } from '../memory/plan/plan.ts';
-import { outlineOf } from '../memory/plan/plan-view.ts';
-import type { PlanRequest } from '../memory/plan/planned.ts';
-import { idleReport, type Report, type Warning } from '../memory/plan/report.ts';
+import { outlineOf, planView } from '../memory/plan/plan-view.ts';
+import type { BudgetExceeded, PlanRequest } from '../memory/plan/planned.ts';
+import { idleReport, type Report, reportOf, type Warning } from '../memory/plan/report.ts';
+import { render } from '../memory/plan/view.ts';
 import {
   actingStrategy,
   budgetsOf,
@@ -18,69 +20,105 @@ import {
 import { toolsWith } from '../protocol/tools.ts';
 import { checkSize } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
-import type { Caller } from '../request/caller.ts';
+import type { ChosenStrategy } from '../request/choose-strategy.ts';
 import { sentSummary } from '../request/conversation.ts';
+import { ApiError } from '../request/errors.ts';
 import { mayPlan } from '../request/known-key.ts';
 import { upstreamCompacts } from '../request/native-compaction.ts';
 import { summarizerTarget } from '../request/summarizer-target.ts';
+import { sha256Hex } from '../tenant/identity.ts';
 import { type LearnedLimit, roomIn } from '../upstream/learned-limits.ts';
-import type { MadeView, MakeViewOptions, Prepared } from './made-view.ts';
+import { fulfil, recall } from './fulfil.ts';
+import type { MadeView, MakeViewOptions, ViewCall } from './made-view.ts';
 import { offerTools } from './offer-tools.ts';
-import { replayedView } from './replayed.ts';
-import { rollingView } from './rolling.ts';
+import { reportedSummary } from './summaries.ts';
 
 /** @throws ApiError `body_too_large`, and what the mode itself refuses */
 export async function makeView(call: Call, options: MakeViewOptions): Promise<MadeView> {
   const { request, chosen, owner, scope } = call;
-  const { source } = chosen;
-  const { mode } = chosen.strategy;
+  const { tenant } = scope.caller;
   const strategy = actingStrategy(chosen.strategy, upstreamCompacts(request, scope.services.config));
-  const untouched = (...warnings: Warning[]): MadeView => ({
-    view: undefined,
-    report: idleReport(mode, source, [...chosen.warnings, ...warnings]),
-  });
-  if (owner.off.length > 0) return untouched(...owner.off);
-  if (!edits(strategy)) return untouched();
-  checkSize(request);
-  if (request.tooManyMessages) return untouched('too_many_messages');
-  if (request.upstreamState !== undefined) return untouched('upstream_state');
-  if (!options.isAnswered && !(await mayPlan(request, scope))) return untouched('unverified_key');
-  const offered = offerTools(request, strategy, scope.caller.tenant);
+  if (owner.off.length > 0) return untouched(chosen, owner.off);
+  if (!edits(strategy)) return untouched(chosen, []);
+  const obstacle = await obstacleTo(call, options);
+  if (obstacle) return untouched(chosen, [obstacle]);
+  const offered = offerTools(request, strategy, tenant);
   const tools = offered === 'off' ? undefined : offered;
   if (summarizes(strategy)) {
-    // What is wrong is told at the first request, not when the conversation has grown.
+    // A fault is reported at the first request, not when the conversation has grown.
     summarizerTarget(strategy, request, scope);
     sentSummary(request);
   }
-
-  const { caller, services } = scope;
-  const { model } = request;
-  const limit = options.limit ?? (caller.tenant && services.limits.of(caller.tenant.id, model));
-  const asked = outlineOf(strategy, request, caller.tenant?.refs, {
-    force: options.force,
-    whole: options.whole ?? false,
-    retrieval: tools !== undefined,
-  });
-  const outline = limit ? withinLimit(strategy, asked, limit) : asked;
-  const warnings = warningsOf(strategy, caller);
-  if (offered === 'off') warnings.push('retrieval_off');
   const allTools = tools ? toolsWith(request.tools, tools.definitions) : request.tools;
-  if (!options.count && !recalls(strategy) && !mayAct(strategy, outline, allTools?.bytes ?? 0))
-    return { ...untouched(...warnings), tools };
+  const warnings: Warning[] = keepsContents(strategy) && !tenant ? ['no_tenant'] : [];
+  if (offered === 'off') warnings.push('retrieval_off');
 
-  const prepared: Prepared = {
-    ...call,
-    history: outline.history,
-    outline,
-    options,
-    warnings: [...chosen.warnings, ...warnings],
-    counting: () => scope.learned.counting(model),
-    allTools,
+  const asked = limitedOutline(strategy, call, options, tools !== undefined);
+  const { history, limit } = asked;
+  const viewCall: ViewCall = { ...call, history, options };
+  const recalled = recalls(strategy) ? await recall(strategy, viewCall) : undefined;
+  const outline = { ...asked, memory: recalled?.memory };
+  warnings.push(...(recalled?.warnings ?? []));
+  const made = { tools, ...(recalled ? { remember: recalled.remember } : {}) };
+  if (!options.count && !mayAct(strategy, outline, allTools?.bytes ?? 0))
+    return { ...untouched(chosen, warnings), ...made };
+
+  const counting = await scope.learned.counting(request.model);
+  const { modelPrices } = scope.services.config;
+  const isolate = { ...counting, refs: tenant?.refs, digest: sha256Hex, modelPrices };
+  const plan = planView(strategy, outline, allTools, isolate);
+  if (plan.exceeded) throw budgetExceeded(plan.exceeded);
+  const { words, prepareNext, ...fulfilled } = await fulfil(plan, viewCall, counting.counter);
+  const view = render(plan, words, counting.counter);
+  const shown = recalled?.memory ?? words.summary;
+  const summary = shown && view.summary && reportedSummary(shown, view.summary.covers);
+  const allWarnings = [...chosen.warnings, ...warnings, ...fulfilled.warnings];
+  const report = reportOf(plan, view, chosen.source, allWarnings, summary);
+  return {
+    ...made,
+    view,
+    history,
+    report: { ...withLimit(report, limit), mode: chosen.strategy.mode },
+    prepareNext,
   };
-  const made = recalls(strategy)
-    ? await rollingView(strategy, prepared)
-    : await replayedView(strategy, prepared);
-  return { ...made, tools, report: { ...withLimit(made.report, outline.limit), mode } };
+}
+
+/** A request that goes up as it came. */
+function untouched({ strategy, source, ...chosen }: ChosenStrategy, warnings: readonly Warning[]): MadeView {
+  const report = idleReport(strategy.mode, source, [...chosen.warnings, ...warnings]);
+  return { view: undefined, report };
+}
+
+/** Why no view can be made of a request. @throws ApiError `body_too_large` */
+async function obstacleTo(
+  { request, scope }: Call,
+  { isAnswered }: MakeViewOptions,
+): Promise<Warning | undefined> {
+  checkSize(request);
+  if (request.tooManyMessages) return 'too_many_messages';
+  if (request.upstreamState !== undefined) return 'upstream_state';
+  return isAnswered || (await mayPlan(request, scope)) ? undefined : 'unverified_key';
+}
+
+/** A request as far as no tokens are needed, within the limit that the upstream has stated. */
+function limitedOutline(
+  strategy: EditingStrategy,
+  { request, scope }: Call,
+  { force, whole = false, ...options }: MakeViewOptions,
+  retrieval: boolean,
+): PlanRequest {
+  const { caller, services } = scope;
+  const outline = outlineOf(strategy, request, caller.tenant?.refs, { force, whole, retrieval });
+  const limit = options.limit ?? (caller.tenant && services.limits.of(caller.tenant.id, request.model));
+  return limit ? withinLimit(strategy, outline, limit) : outline;
+}
+
+function budgetExceeded({ tokens, budget }: BudgetExceeded): ApiError {
+  return new ApiError(
+    'memory_budget_exceeded',
+    `Memory and verbatim messages have ${tokens} tokens, over the ${budget} that total_max_tokens and the budget leave them; raise total_max_tokens, or choose another overflow_policy than 'error'.`,
+    'memory_strategy.total_max_tokens',
+  );
 }
 
 /**
@@ -103,9 +141,4 @@ function withLimit(report: Report, limit: number | undefined): Report {
   const { before = 0, window } = report.tokens ?? {};
   if (window !== limit || limit === undefined || before <= limit) return report;
   return { ...report, warnings: [...new Set([...report.warnings, 'limit_learned' as const])] };
-}
-
-/** Without a tenant, placeholders name no ref, and no summary is kept. */
-function warningsOf(strategy: EditingStrategy, { tenant }: Caller): Warning[] {
-  return keepsContents(strategy) && !tenant ? ['no_tenant'] : [];
 }

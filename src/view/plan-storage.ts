@@ -8,7 +8,7 @@ import type { RequestScope } from '../request/scope.ts';
 import type { StoredContent } from '../storage/refs/store.ts';
 import { type RefWriter, WRITE_LIMIT_MS } from '../storage/refs/writer.ts';
 import type { Tenant } from '../tenant/identity.ts';
-import type { Prepared } from './made-view.ts';
+import type { ViewCall } from './made-view.ts';
 
 /** A session's name is kept up to this length, in characters. */
 const LONGEST_SESSION = 256;
@@ -20,12 +20,12 @@ export class PlanStorage {
   private readonly writer: RefWriter;
   private readonly conversation: string | undefined;
 
-  constructor(plan: Plan, tenant: Tenant, prepared: Prepared) {
-    const { scope, owner } = prepared;
+  constructor(plan: Plan, tenant: Tenant, call: ViewCall) {
+    const { scope, owner } = call;
     this.plan = plan;
     this.tenant = tenant;
     this.scope = scope;
-    this.writer = refWriterOf(tenant, prepared);
+    this.writer = refWriterOf(tenant, call);
     this.conversation = (owner.conversation ?? scope.session)?.slice(0, LONGEST_SESSION);
   }
 

@@ -1,21 +1,21 @@
 /** Keeps what `auto` trims, before the view says so. */
-import type { Plan } from '../memory/plan/plan.ts';
+import type { History } from '../memory/conversation/history.ts';
+import type { TrimmedSpan } from '../memory/edits/trim.ts';
 import type { ShownTrim } from '../memory/plan/view.ts';
+import type { TokenCounter } from '../memory/tokens/tokens.ts';
+import type { SummaryPorts } from '../summary/conversation.ts';
 import { keepContent } from '../summary/kept-transcript.ts';
-import type { SummaryPorts } from '../summary/prefix.ts';
 import { trimmedTranscript } from '../summary/text/trimmed-transcript.ts';
-import type { Prepared } from './made-view.ts';
+import type { ViewCall } from './made-view.ts';
 
-/**
- * The line for what a plan trims; undefined where nothing is trimmed, or where it is not known to
- * be kept.
- */
+/** The line for trimmed messages; undefined where they are not known to be kept. */
 export async function keepTrimmed(
-  { history, trimmed }: Plan,
-  { scope, options }: Prepared,
-  { conversation, refs, counter }: SummaryPorts,
+  history: History,
+  trimmed: TrimmedSpan,
+  { scope, options }: ViewCall,
+  { conversation, refs }: SummaryPorts,
+  counter: TokenCounter,
 ): Promise<ShownTrim | undefined> {
-  if (!trimmed) return undefined;
   const { tenant, label } = conversation ?? {};
   const { segments, shown } = trimmedTranscript(history, trimmed, tenant, label, counter);
   if (!conversation || !refs || options.dryRun) return shown;

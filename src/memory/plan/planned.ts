@@ -77,7 +77,7 @@ export interface Planned extends ViewNeeds {
 }
 
 /** A view that its strategy wants to be refused. In tokens. */
-interface BudgetExceeded {
+export interface BudgetExceeded {
   readonly tokens: number;
   readonly budget: number;
 }

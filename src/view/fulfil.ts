@@ -1,0 +1,97 @@
+/**
+ * All I/O of a view: what its plan has to know beforehand, what it needs before it can be rendered,
+ * and what is made ready for the requests after it.
+ */
+import { pause } from '../lib/time-limit.ts';
+import { logCaught } from '../log.ts';
+import type { RecallingStrategy } from '../memory/modes/table.ts';
+import type { Plan } from '../memory/plan/plan.ts';
+import type { Warning } from '../memory/plan/report.ts';
+import type { ViewWords } from '../memory/plan/view.ts';
+import { recalls, summarizes } from '../memory/strategy/strategy.ts';
+import type { TokenCounter } from '../memory/tokens/tokens.ts';
+import { answerIdentity } from '../protocol/message-names.ts';
+import type { Found } from '../storage/conversation/memories.ts';
+import type { SummaryPorts } from '../summary/conversation.ts';
+import { type MemoryNeed, type RecalledMemory, recallMemory, rollMemory } from '../summary/rolling-memory.ts';
+import type { ViewCall } from './made-view.ts';
+import { PlanStorage } from './plan-storage.ts';
+import { PrefixSummary } from './prefix-summary.ts';
+import { type NamedSummary, summariesOf } from './summaries.ts';
+import { keepTrimmed } from './trimmed-messages.ts';
+
+/** The answer to the need of a mode that is planned around a memory. It comes before the plan. */
+interface Recalled {
+  /** Undefined when none is ready. */
+  readonly memory: (RecalledMemory & NamedSummary) | undefined;
+  readonly warnings: readonly Warning[];
+  /** See `MadeView`. */
+  remember(answer: string | undefined): Promise<void>;
+}
+
+/** @throws see `summariesOf` */
+export async function recall(strategy: RecallingStrategy, call: ViewCall): Promise<Recalled> {
+  const { scope, options, history } = call;
+  const { boundaries, held, ports } = summariesOf(strategy, call);
+  const need = { strategy, history, boundaries, held, dryRun: options.dryRun };
+  const recalled = await scope.timings.measure('summary', () => recallMemory(need, ports));
+  const { memory, found, warnings } = recalled;
+  return {
+    memory: memory && { ...memory, prefixHash: boundaries.at(memory.end).prefixHash },
+    warnings,
+    remember: (answer) => remember(answer, need, found, call, ports),
+  };
+}
+
+/** The answer to the needs of a plan. */
+interface Fulfilled {
+  readonly words: ViewWords & { readonly summary: NamedSummary | undefined };
+  readonly warnings: readonly Warning[];
+  /** See `MadeView`. */
+  prepareNext(): Promise<void>;
+}
+
+/** @throws see `summariesOf` */
+export async function fulfil(plan: Plan, call: ViewCall, counter: TokenCounter): Promise<Fulfilled> {
+  const { strategy, trimmed } = plan;
+  const { tenant } = call.scope.caller;
+  const storage = tenant && !call.options.dryRun ? new PlanStorage(plan, tenant, call) : undefined;
+  const isWritten = (ref: string): boolean => storage?.isWritten(ref) ?? true;
+  const prefix =
+    summarizes(strategy) && !recalls(strategy)
+      ? new PrefixSummary(strategy, plan, call, isWritten)
+      : undefined;
+  // The summarizer reads what the model reads: it must be known before what is a placeholder.
+  await storage?.write();
+  const [summary, line] = await Promise.all([
+    prefix?.serve(),
+    trimmed && prefix && keepTrimmed(plan.history, trimmed, call, prefix.summaries.ports, counter),
+  ]);
+  return {
+    words: { isWritten, summary, line },
+    warnings: prefix?.warnings ?? [],
+    prepareNext: async () => {
+      await Promise.all([storage?.prepareNext(), prefix?.prepareNext()]);
+    },
+  };
+}
+
+/** After an answered round. A round that could not be remembered is, after the next one. */
+async function remember(
+  text: string | undefined,
+  need: MemoryNeed,
+  found: Found | undefined,
+  { scope, options }: ViewCall,
+  ports: SummaryPorts,
+): Promise<void> {
+  // The answer's last bytes go out first: what follows takes time.
+  await pause(0);
+  const { tenant } = scope.caller;
+  if (!tenant || !found || !(await scope.mayStore(tenant))) return;
+  const answer = text === undefined ? undefined : { text, identity: answerIdentity(text) };
+  try {
+    await rollMemory(need, answer, found, options.force, ports);
+  } catch (error) {
+    logCaught(scope.services.log, 'warn', 'a round could not be remembered', error);
+  }
+}

@@ -1,0 +1,67 @@
+/** What a request has for its summaries, and what its report says of the one in its view. */
+import { logCaught } from '../log.ts';
+import { Boundaries } from '../memory/conversation/boundaries.ts';
+import type { SummarizingStrategy } from '../memory/modes/table.ts';
+import type { ReportedSummary } from '../memory/plan/report.ts';
+import { encodingOf } from '../memory/strategy/models.ts';
+import { conversationOf, type HeldSummary, heldSummary } from '../request/conversation.ts';
+import { refWriterOf } from '../request/ref-writer.ts';
+import { summarizerTarget } from '../request/summarizer-target.ts';
+import type { ServedSummary, SummaryPorts } from '../summary/conversation.ts';
+import { WHOLE_CALL_MS } from '../summary/prefix.ts';
+import { sha256Hex } from '../tenant/identity.ts';
+import type { ViewCall } from './made-view.ts';
+
+export interface RequestSummaries {
+  readonly boundaries: Boundaries;
+  /** The summary that the caller has sent along; stale when it is of other messages. */
+  readonly held: HeldSummary | 'stale' | undefined;
+  readonly ports: SummaryPorts;
+}
+
+/** @throws ApiError when the summarizer's model, or the summary that the caller holds, is none */
+export function summariesOf(strategy: SummarizingStrategy, call: ViewCall): RequestSummaries {
+  const { request, owner, scope, options, history } = call;
+  const { services, learned, waitUntil } = scope;
+  const { tenant } = scope.caller;
+  const boundaries = new Boundaries(history, sha256Hex);
+  const target = summarizerTarget(strategy, request, scope);
+  const timeoutMs = Math.max(target.timeoutMs, options.whole ? WHOLE_CALL_MS : 0);
+  return {
+    boundaries,
+    held: heldSummary(request, boundaries),
+    ports: {
+      tenant,
+      conversation: tenant && conversationOf(owner, history, boundaries, tenant, services),
+      refs: tenant && refWriterOf(tenant, call),
+      target: { ...target, timeoutMs },
+      encoding: encodingOf(request.model),
+      waitUntil,
+      digests: learned.digests,
+      prepared: learned.prepared,
+      counting: () => learned.counting(request.model),
+      openUser: services.user,
+      failed: (message, error) => logCaught(services.log, 'warn', message, error),
+    },
+  };
+}
+
+/** A summary in a view, and the hash of the messages that it stands for. */
+export interface NamedSummary extends ServedSummary {
+  readonly prefixHash: string;
+}
+
+export function reportedSummary(
+  { text, ref, status, memoryId, baseMemoryId, usage, prefixHash }: NamedSummary,
+  covers: ReportedSummary['covers'],
+): ReportedSummary {
+  return {
+    text,
+    covers,
+    prefix_hash: prefixHash,
+    ...(ref === undefined ? {} : { ref }),
+    status,
+    ...(memoryId === undefined ? {} : { memory_id: memoryId, base_memory_id: baseMemoryId ?? null }),
+    usage,
+  };
+}
