@@ -4,7 +4,6 @@
 import { logCaught } from '../log.ts';
 import type { Services } from '../request/services.ts';
 import type { Shelf } from '../retrieval/shelf.ts';
-import { callObject } from '../storage/conversation/key.ts';
 import { RefStore } from '../storage/refs/store.ts';
 import type { WaitUntil } from '../storage/refs/writer.ts';
 import { fromEither, type Tenant } from '../tenant/identity.ts';
@@ -39,10 +38,7 @@ async function noteRead(
     : Promise.resolve(uploaded);
   const noted = reportedUses.has(reads, ref)
     ? Promise.resolve()
-    : callObject(
-        () => openTenant(tenant.id),
-        (stub) => stub.noteRead(ref),
-      );
+    : openTenant(tenant.id)((stub) => stub.noteRead(ref));
   const settled = await Promise.allSettled([renewed, noted]);
   for (const work of settled)
     if (work.status === 'rejected') logCaught(log, 'warn', 'a use of a ref could not be noted', work.reason);

@@ -7,13 +7,7 @@ import type { Boundaries } from '../memory/conversation/boundaries.ts';
 import type { History } from '../memory/conversation/history.ts';
 import { type Hashed, prefixHashes } from '../memory/conversation/prefix-hash.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
-import {
-  callObject,
-  conversationName,
-  type Session,
-  sessionIn,
-  userName,
-} from '../storage/conversation/key.ts';
+import { conversationName, type Session, sessionIn, userName } from '../storage/conversation/key.ts';
 import type { Settings } from '../storage/conversation/memories.ts';
 import { WRITE_LIMIT_MS } from '../storage/refs/writer.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
@@ -86,7 +80,7 @@ export function storedConversation(
     tenant,
     name,
     label: named ?? ('hash' in session ? session.hash : ''),
-    memory: () => services.conversation(name),
+    memory: services.conversation(name),
     publishTo:
       named === undefined || user === undefined
         ? undefined
@@ -104,7 +98,7 @@ export async function settingsOf(
   const { tenant } = caller;
   const settings = (self: Tenant) => {
     const { memory } = storedConversation(owner.user, session, self, services);
-    return callObject(memory, (stub) => stub.settings());
+    return memory((stub) => stub.settings());
   };
   try {
     return await timings.measure('store', () =>

@@ -33,9 +33,7 @@ function createWriter(
     known: services.known,
     waitUntil,
     uses:
-      name === undefined
-        ? undefined
-        : new RefUses(name, () => services.tenant(tenant.id), services.reportedUses),
+      name === undefined ? undefined : new RefUses(name, services.tenant(tenant.id), services.reportedUses),
     retention: services.retention,
     log: services.log,
   });

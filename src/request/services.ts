@@ -12,6 +12,8 @@ import { parseStrategy } from '../memory/strategy/strategy.ts';
 import {
   type ConversationMemoryStub,
   conversationMemory,
+  type ObjectCaller,
+  objectCaller,
   type TenantMemoryStub,
   tenantMemory,
   type UserMemoryStub,
@@ -47,9 +49,9 @@ export interface Services {
   readonly reasoning: LostReasoning;
   readonly agents: ReadonlyMap<string, Agent>;
   /** The Durable Objects, by `conversationName`, `userName` and the tenant's id. */
-  conversation(name: string): ConversationMemoryStub<RollMaterial>;
-  user(name: string): UserMemoryStub;
-  tenant(id: string): TenantMemoryStub;
+  conversation(name: string): ObjectCaller<ConversationMemoryStub<RollMaterial>>;
+  user(name: string): ObjectCaller<UserMemoryStub>;
+  tenant(id: string): ObjectCaller<TenantMemoryStub>;
   /** The caches for a tenant's contents; without a tenant, new ones for a single request. */
   learned(tenant: Tenant | undefined): Learned;
 }
@@ -78,9 +80,10 @@ export function servicesOf(env: Env): Services {
 function createServices(env: Env): Services {
   const config = readConfig(env);
   const learned = new TenantsLearned();
+  const log = createLog(config.logLevel);
   return {
     config,
-    log: createLog(config.logLevel),
+    log,
     bucket: env.REFS,
     tenants: new Tenants(config.secret, config.previousSecret),
     retention: new Retention(config.retentionDays),
@@ -90,9 +93,9 @@ function createServices(env: Env): Services {
     limits: new LearnedLimits(),
     reasoning: new LostReasoning(),
     agents: new Map(agents.map((spec) => [spec.key, readAgent(spec)])),
-    conversation: (name) => conversationMemory(env, name),
-    user: (name) => userMemory(env, name),
-    tenant: (id) => tenantMemory(env, id),
+    conversation: (name) => objectCaller(() => conversationMemory<RollMaterial>(env, name), log),
+    user: (name) => objectCaller(() => userMemory(env, name), log),
+    tenant: (id) => objectCaller(() => tenantMemory(env, id), log),
     learned: (tenant) => (tenant ? learned.of(tenant.id) : TenantsLearned.ofRequest()),
   };
 }

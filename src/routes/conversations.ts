@@ -12,16 +12,11 @@ import { verifiedTenant } from '../request/known-key.ts';
 import { checked } from '../request/owner.ts';
 import type { AppEnv, Services } from '../request/services.ts';
 import { checkSummarizerModel } from '../request/summarizer-target.ts';
-import {
-  type ConversationMemoryStub,
-  callObject,
-  type TenantMemoryStub,
-} from '../storage/conversation/key.ts';
 import type { Overview, Settings } from '../storage/conversation/memories.ts';
 import { RefStore } from '../storage/refs/store.ts';
 import { TenantBucket } from '../storage/tenant/bucket.ts';
 import { clearConversation } from '../storage/tenant/deletion.ts';
-import type { RollMaterial, StoredConversation } from '../summary/conversation.ts';
+import type { StoredConversation } from '../summary/conversation.ts';
 import { fromEither, selvesOf, type Tenant } from '../tenant/identity.ts';
 import { deleted, deletion, stored } from './stored.ts';
 
@@ -33,7 +28,7 @@ export async function getMemory(c: Context<AppEnv>): Promise<Response> {
   const { id, user, tenant, services } = await target(c, 'read');
   const overviewOf = (self: Tenant) => {
     const { memory } = storedConversation(user, { id }, self, services);
-    return callObject(memory, (stub) => stub.overview());
+    return memory((stub) => stub.overview());
   };
   const overview = await stored(c, () => fromEither(tenant, overviewOf, ({ exists }) => !exists));
   if (!overview.exists) throw notFound(id);
@@ -48,8 +43,8 @@ export async function patchMemory(c: Context<AppEnv>): Promise<Response> {
   const { id, memory, services } = await target(c, 'change');
   const settings = await readSettings(c.req.raw, services);
   const overview = await stored(c, async () => {
-    await callObject(memory, (stub) => stub.configure(settings));
-    return callObject(memory, (stub) => stub.overview());
+    await memory((stub) => stub.configure(settings));
+    return memory((stub) => stub.overview());
   });
   return c.json(overviewJson(id, overview));
 }
@@ -81,12 +76,9 @@ async function deleteConversation(
   begin: () => void,
 ): Promise<boolean> {
   const store = new RefStore(services.bucket, tenant);
-  const uses = <Result>(call: (stub: TenantMemoryStub) => Promise<Result>): Promise<Result> =>
-    callObject(() => services.tenant(tenant.id), call);
+  const uses = services.tenant(tenant.id);
   const forget = async (): Promise<void> => {
-    if (!publishTo) return;
-    const open = () => services.user(publishTo.user);
-    await callObject(open, (stub) => stub.forget(publishTo.conversation));
+    if (publishTo) await services.user(publishTo.user)((stub) => stub.forget(publishTo.conversation));
   };
   const found = await uses((stub) => stub.find(name));
   begin();
@@ -109,7 +101,7 @@ interface Target {
   readonly tenant: Tenant;
   readonly services: Services;
   readonly conversation: StoredConversation;
-  memory(): ConversationMemoryStub<RollMaterial>;
+  readonly memory: StoredConversation['memory'];
 }
 
 /** The user is named by the header, or by the query where a client can't set headers. */

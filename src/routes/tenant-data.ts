@@ -2,7 +2,6 @@
 import type { Context } from 'hono';
 import { verifiedTenant } from '../request/known-key.ts';
 import type { AppEnv } from '../request/services.ts';
-import { callObject } from '../storage/conversation/key.ts';
 import { selvesOf, type Tenant } from '../tenant/identity.ts';
 import { deleted, stored } from './stored.ts';
 
@@ -13,11 +12,7 @@ import { deleted, stored } from './stored.ts';
 export async function deleteTenantData(c: Context<AppEnv>): Promise<Response> {
   const services = c.get('services');
   const selves = selvesOf(await verifiedTenant(c, 'change'));
-  const erase = ({ id }: Tenant) =>
-    callObject(
-      () => services.tenant(id),
-      (stub) => stub.erase(),
-    );
+  const erase = ({ id }: Tenant) => services.tenant(id)((stub) => stub.erase());
   // The object answers in time even if its deletion takes longer.
   const gone = await stored(c, () => Promise.all(selves.map(erase)));
   for (const { id } of selves) {

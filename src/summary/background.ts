@@ -1,6 +1,6 @@
 /** The Durable Object's part: it writes in the background what it, or a request, has claimed. */
 import { createTokenCounter, loadTokenize } from '../memory/tokens/tokens.ts';
-import type { UserMemoryStub } from '../storage/conversation/key.ts';
+import type { ObjectCaller, UserMemoryStub } from '../storage/conversation/key.ts';
 import type { Claimed } from '../storage/conversation/memories.ts';
 import type { SummaryChain } from '../storage/conversation/remote.ts';
 import { writeClaimed } from './claim.ts';
@@ -12,7 +12,7 @@ import { publish, type RollMaterial } from './conversation.ts';
  */
 export async function writeInBackground(
   chain: SummaryChain,
-  openUser: (name: string) => UserMemoryStub,
+  openUser: (name: string) => ObjectCaller<UserMemoryStub>,
   { publishTo, encoding, ...material }: RollMaterial,
   claim: Claimed,
 ): Promise<void> {

@@ -6,7 +6,7 @@
 import { within } from '../lib/time-limit.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
-import { callObject } from '../storage/conversation/key.ts';
+import type { ConversationMemoryStub } from '../storage/conversation/key.ts';
 import {
   type Claim,
   type Claimed,
@@ -61,10 +61,10 @@ function baseEnd({ from, prior }: SummaryTask): number {
 /** Asks the object, which answers at once or not at all. @throws when it does not answer in time */
 export function ask<Result>(
   { memory }: StoredConversation,
-  call: (stub: ReturnType<StoredConversation['memory']>) => Promise<Result>,
+  call: (stub: ConversationMemoryStub<RollMaterial>) => Promise<Result>,
   limitMs = CALL_MS,
 ): Promise<Result> {
-  return within(limitMs, callObject(memory, call));
+  return within(limitMs, memory(call));
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Cache } from '../lib/lru.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
 import type { EncodingName } from '../memory/strategy/models.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
-import type { ConversationMemoryStub, UserMemoryStub } from '../storage/conversation/key.ts';
+import type { ConversationMemoryStub, ObjectCaller, UserMemoryStub } from '../storage/conversation/key.ts';
 import { DIGEST_MODEL, type Memory, type Transcript } from '../storage/conversation/memories.ts';
 import type { RefWriter, WaitUntil } from '../storage/refs/writer.ts';
 import type { Tenant } from '../tenant/identity.ts';
@@ -42,8 +42,7 @@ export interface StoredConversation {
   readonly name: string;
   /** The caller's id, or a hash; for logs and metadata. */
   readonly label: string;
-  /** Opens the Durable Object; a new stub each time, since one that has thrown may be broken. */
-  memory(): ConversationMemoryStub<RollMaterial>;
+  readonly memory: ObjectCaller<ConversationMemoryStub<RollMaterial>>;
   /** Present when both conversation and user are named. */
   readonly publishTo: Publication | undefined;
 }
@@ -68,7 +67,7 @@ export interface SummaryPorts {
   readonly prepared: Cache<number>;
   /** Loads the tokenizer, which a summary that is only looked up does not need. */
   counting(): Promise<{ readonly counter: TokenCounter }>;
-  openUser(name: string): UserMemoryStub;
+  openUser(name: string): ObjectCaller<UserMemoryStub>;
   /** Logs a failure that the request survives. */
   failed(message: string, error: unknown): void;
 }
@@ -78,11 +77,12 @@ export interface SummaryPorts {
  * conversation.
  */
 export async function publish(
-  openUser: (name: string) => UserMemoryStub,
+  openUser: (name: string) => ObjectCaller<UserMemoryStub>,
   { user, conversation }: Publication,
   text: string,
 ): Promise<void> {
-  await openUser(user).put({ conversation, text: splitLedger(text).body, at: Date.now() });
+  const entry = { conversation, text: splitLedger(text).body, at: Date.now() };
+  await openUser(user)((stub) => stub.put(entry));
 }
 
 /** A summary as it is shown and reported. */

@@ -7,7 +7,6 @@
 import { soon, within } from '../lib/time-limit.ts';
 import type { TokenUsage, Warning } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
-import { callObject } from '../storage/conversation/key.ts';
 import {
   type Claimed,
   type ClaimRequest,
@@ -159,7 +158,7 @@ class Serving {
       // Another writes, or the object does.
       const left = late - Date.now();
       if (left <= 0) return this.digestInstead(conversation, request, claim.base, 'pending');
-      const settled = callObject(conversation.memory, (stub) => stub.settled(claim.memoryId, left));
+      const settled = conversation.memory((stub) => stub.settled(claim.memoryId, left));
       const spent = await within(left + CALL_MS, settled);
       // What another request has had made is on its account.
       if (spent && claim.memoryId === mine) usage = spent;

@@ -21,7 +21,6 @@ import {
 import type { UsedMemory } from '../memory/plan/planned.ts';
 import type { Warning } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
-import { callObject } from '../storage/conversation/key.ts';
 import type { Found, Memory } from '../storage/conversation/memories.ts';
 import { WRITE_LIMIT_MS } from '../storage/refs/writer.ts';
 import { sha256Hex } from '../tenant/identity.ts';
@@ -208,7 +207,7 @@ class Recall {
     const boundary = isDown ? digestBoundary(strategy, over) : undefined;
     const round = roundOf(history, boundaries);
     if (conversation && round && !dryRun && (boundary || digest.before)) {
-      const pinned = callObject(conversation.memory, (stub) =>
+      const pinned = conversation.memory((stub) =>
         stub.pinDigest(round.hash, strategyHash(strategy, target.model), boundary?.prefixHash ?? ''),
       );
       await soon(

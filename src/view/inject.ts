@@ -12,7 +12,6 @@ import type { InjectedMessage } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
 import { storedConversation } from '../request/conversation.ts';
 import { ApiError } from '../request/errors.ts';
-import { callObject } from '../storage/conversation/key.ts';
 
 /** Of so many conversations at the most; 800 tokens hold no more. */
 const MOST_CONVERSATIONS = 5;
@@ -46,18 +45,17 @@ export async function injectionFor({ request, chosen, owner, scope }: Call): Pro
   try {
     const { counter } = await scope.learned.counting(model);
     const find = async (): Promise<string> => {
-      const frozen = await callObject(stored.memory, (stub) => stub.injection());
+      const frozen = await stored.memory((stub) => stub.injection());
       if (frozen !== null) return frozen;
       // Nothing can be frozen yet, and what is not frozen would come and go.
       if (!(await scope.mayStore(tenant)))
         throw new ApiError('invalid_api_key', 'The key is not known to be accepted.');
-      const latest = await callObject(
-        () => services.user(publishTo.user),
-        (stub) => stub.latest({ except: publishTo.conversation, most: MOST_CONVERSATIONS }),
+      const latest = await services.user(publishTo.user)((stub) =>
+        stub.latest({ except: publishTo.conversation, most: MOST_CONVERSATIONS }),
       );
       const texts = latest.map(({ text }) => text);
       const written = writeInjection(texts, injection.max_tokens, counter);
-      return callObject(stored.memory, (stub) => stub.freezeInjection(written));
+      return stored.memory((stub) => stub.freezeInjection(written));
     };
     const block = await timings.measure('store', () => within(READ_LIMIT_MS, find()));
     if (block === '') return NOTHING;

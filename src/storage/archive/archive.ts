@@ -11,7 +11,7 @@ import { createHash } from 'node:crypto';
 import { AT_ONCE, fewAtOnce } from '../../lib/slots.ts';
 import type { Log } from '../../log.ts';
 import type { Tenant } from '../../tenant/identity.ts';
-import { type ConversationMemoryStub, callObject } from '../conversation/key.ts';
+import type { ConversationMemoryStub, ObjectCaller } from '../conversation/key.ts';
 import { type Pack, packBytes, packMessages } from './packing.ts';
 import { ArchivePacks } from './packs.ts';
 import type { ArchivedRow, ArchiveHit, ArchiveRow, SearchPlace } from './rows.ts';
@@ -22,10 +22,7 @@ interface ArchivedConversation {
   readonly tenant: Tenant;
   /** See `conversationName`. */
   readonly name: string;
-  /**
-   * Opens the Durable Object. Makes a new stub each time, since one that has thrown may be broken.
-   */
-  memory(): ConversationMemoryStub;
+  readonly memory: ObjectCaller<ConversationMemoryStub>;
 }
 
 /** A message of a caller's array, or an answer. */
@@ -105,14 +102,14 @@ export class Archive {
     const before = entries.findLast((entry) => entry.chained && lacking.get(entry) !== 'message');
     const packs = packMessages(missing);
     const beginnings = packs.map((pack) => this.packs.nameOf(this.conversation.name, packBytes(pack)));
-    const noted = await this.call((stub) => stub.notePacks(before?.key ?? null, beginnings));
+    const noted = await this.conversation.memory((stub) => stub.notePacks(before?.key ?? null, beginnings));
     // The conversation was deleted after the lookup. Its next request adds everything.
     if (!noted) return;
     const { generation, names } = noted;
     const named = packs.map((pack, index) => ({ pack, name: names[index] ?? '' }));
     for (let start = 0; start < named.length; start += AT_ONCE) {
       const some = named.slice(start, start + AT_ONCE);
-      await Promise.all(some.map(({ pack, name }) => this.packs.put(name, packBytes(pack))));
+      await Promise.all(some.map(({ pack, name }) => this.packs.put(name, packBytes(pack), this.log)));
       const rows = some.flatMap(({ pack, name }) => rowsOf(pack, name));
       if (await this.index(generation, rows)) continue;
       // Deleted meanwhile: nothing else refers to these packs.
@@ -127,7 +124,9 @@ export class Archive {
    * @throws if R2 or the object fails
    */
   async list(limit: number, after = 0): Promise<ArchivedMessages<number> | null> {
-    const page = await this.call((stub) => stub.archived(after, { rows: limit, bytes: LARGEST_PAGE }));
+    const page = await this.conversation.memory((stub) =>
+      stub.archived(after, { rows: limit, bytes: LARGEST_PAGE }),
+    );
     return page && { messages: await this.read(page.rows), next: page.next };
   }
 
@@ -144,7 +143,7 @@ export class Archive {
     place: SearchPlace | null = null,
   ): Promise<ArchivedMessages<SearchPlace> | null> {
     const limits = { rows: limit, bytes: LARGEST_PAGE };
-    const page = await this.call((stub) => stub.searchArchive(matchOf(words), place, limits));
+    const page = await this.conversation.memory((stub) => stub.searchArchive(matchOf(words), place, limits));
     return page && { messages: await this.read(page.rows), next: page.next };
   }
 
@@ -159,7 +158,7 @@ export class Archive {
     limit: number,
     keys: readonly string[] | null = null,
   ): Promise<readonly ArchiveHit[] | null> {
-    return this.call((stub) => stub.archiveHits(matchOf(words), limit, keys));
+    return this.conversation.memory((stub) => stub.archiveHits(matchOf(words), limit, keys));
   }
 
   /** The messages, or fields of them, that the index lacks. */
@@ -177,7 +176,7 @@ export class Archive {
   private async ask(entries: readonly ArchiveEntry[]): Promise<ReadonlyMap<ArchiveEntry, Lack>> {
     const keys = entries.map(({ key }) => key);
     const lacking = new Map<ArchiveEntry, Lack>();
-    for (const { index, answerDigest } of await this.call((stub) => stub.unarchived(keys))) {
+    for (const { index, answerDigest } of await this.conversation.memory((stub) => stub.unarchived(keys))) {
       const entry = entries[index];
       if (!entry) continue;
       if (answerDigest === null) lacking.set(entry, 'message');
@@ -193,7 +192,7 @@ export class Archive {
    */
   private async index(generation: string, rows: readonly ArchiveRow[]): Promise<boolean> {
     for (const some of callsOf(rows))
-      if (!(await this.call((stub) => stub.addToArchive(generation, some)))) return false;
+      if (!(await this.conversation.memory((stub) => stub.addToArchive(generation, some)))) return false;
     return true;
   }
 
@@ -218,10 +217,6 @@ export class Archive {
       json: read.get(row),
       snippet: row.snippet === null ? undefined : readable(row.snippet),
     }));
-  }
-
-  private call<Result>(call: (stub: ConversationMemoryStub) => Promise<Result>): Promise<Result> {
-    return callObject(() => this.conversation.memory(), call);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Encrypted packs of archived messages in R2, under `{tenant}/archive_…`. */
 import { createHash } from 'node:crypto';
-import { isFault } from '../../log.ts';
+import { isFault, type Log } from '../../log.ts';
 import { openBytes, sealBytes } from '../../tenant/envelope.ts';
 import type { Tenant } from '../../tenant/identity.ts';
 import { TenantBucket } from '../tenant/bucket.ts';
@@ -25,8 +25,8 @@ export class ArchivePacks {
   }
 
   /** Writes a pack, unless it exists. */
-  async put(name: string, plain: Uint8Array<ArrayBuffer>): Promise<void> {
-    await this.bucket.create(name, await sealBytes(this.tenant, 'archive', name, plain));
+  async put(name: string, plain: Uint8Array<ArrayBuffer>, log: Log): Promise<void> {
+    await this.bucket.create(name, await sealBytes(this.tenant, 'archive', name, plain), log);
   }
 
   /** A pack's plaintext; undefined if it does not exist, and an error if it does not decrypt. */

@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { Env } from '../../config.ts';
+import { type Log, logCaught } from '../../log.ts';
 import type { Remote } from '../remote.ts';
 import type { TenantApi, UserApi } from '../tenant/remote.ts';
 import type { ConversationApi } from './remote.ts';
@@ -80,23 +81,26 @@ export function userMemory(env: Env, name: string): UserMemoryStub {
   return stubOf(env.USER_MEMORY, name) as unknown as UserMemoryStub;
 }
 
+/** Calls a Durable Object. */
+export type ObjectCaller<Stub> = <Result>(call: (stub: Stub) => Promise<Result>) => Promise<Result>;
+
 /**
- * Calls an object, and retries once if the platform says that this may help. An overloaded object
- * is not called again, which would make it worse
+ * A caller that retries once if the platform says that this may help. An overloaded object is not
+ * called again, which would make it worse
  * (https://developers.cloudflare.com/durable-objects/best-practices/error-handling/).
  *
  * @param open gets a stub. The retry takes a new one, since one that has thrown may be broken.
  */
-export async function callObject<Stub, Result>(
-  open: () => Stub,
-  call: (stub: Stub) => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await call(open());
-  } catch (error) {
-    if (!isWorthRetrying(error)) throw error;
-    return call(open());
-  }
+export function objectCaller<Stub>(open: () => Stub, log: Log): ObjectCaller<Stub> {
+  return async (call) => {
+    try {
+      return await call(open());
+    } catch (error) {
+      if (!isWorthRetrying(error)) throw error;
+      logCaught(log, 'warn', 'an object is called again', error);
+      return call(open());
+    }
+  };
 }
 
 function isWorthRetrying(error: unknown): boolean {

@@ -19,7 +19,7 @@ import {
   type SearchPlace,
 } from '../archive/rows.ts';
 import { MemoryChain } from './chain.ts';
-import { callObject, openingIn, tenantIn, tenantMemory } from './key.ts';
+import { objectCaller, openingIn, tenantIn, tenantMemory } from './key.ts';
 import type {
   Chunk,
   Claim,
@@ -252,8 +252,8 @@ export abstract class ConversationMemoryObject<Material>
   private async tell(): Promise<void> {
     const { name } = this.ctx.id;
     if (name === undefined) throw new Error('the object of a conversation is opened by its name');
-    const open = () => tenantMemory(this.env, tenantIn(name));
-    await callObject(open, (stub) => stub.note(name, []));
+    const call = objectCaller(() => tenantMemory(this.env, tenantIn(name)), this.log);
+    await call((stub) => stub.note(name, []));
   }
 
   private forgetTables(): void {

@@ -2,6 +2,7 @@
  * Refs in R2: encrypted contents that were removed, under `{tenant}/{ref}`. See `storage-schema.md`
  * for every key.
  */
+import type { Log } from '../../log.ts';
 import { type Metadata, type Opened, openEnvelope, sealEnvelope } from '../../tenant/envelope.ts';
 import type { Tenant } from '../../tenant/identity.ts';
 import { TenantBucket } from '../tenant/bucket.ts';
@@ -54,9 +55,9 @@ export class RefStore {
    *
    * @returns whether it existed
    */
-  async put({ ref, metadata, text }: StoredContent): Promise<boolean> {
+  async put({ ref, metadata, text }: StoredContent, log: Log): Promise<boolean> {
     const envelope = await sealEnvelope(this.tenant, ref, metadata(), encoder.encode(text()));
-    return !(await this.bucket.create(ref, envelope));
+    return !(await this.bucket.create(ref, envelope, log));
   }
 
   /** Whether a content exists. */

@@ -1,12 +1,12 @@
 /** Reports to a tenant's object which refs a conversation refers to. */
-import { callObject, type TenantMemoryStub, tenantIn } from '../conversation/key.ts';
+import { type ObjectCaller, type TenantMemoryStub, tenantIn } from '../conversation/key.ts';
 import type { KnownRefs } from './known.ts';
 
 /** The uses of one conversation in one request. */
 export class RefUses {
   private readonly conversation: string;
   private readonly tenant: string;
-  private readonly open: () => TenantMemoryStub;
+  private readonly call: ObjectCaller<TenantMemoryStub>;
   private readonly reported: KnownRefs;
   /** Pending reports, by ref. */
   private readonly reporting = new Map<string, Promise<void>>();
@@ -15,10 +15,10 @@ export class RefUses {
    * @param conversation see `conversationName`
    * @param reported the uses that this isolate has reported, by tenant
    */
-  constructor(conversation: string, open: () => TenantMemoryStub, reported: KnownRefs) {
+  constructor(conversation: string, call: ObjectCaller<TenantMemoryStub>, reported: KnownRefs) {
     this.conversation = conversation;
     this.tenant = tenantIn(conversation);
-    this.open = open;
+    this.call = call;
     this.reported = reported;
   }
 
@@ -39,7 +39,7 @@ export class RefUses {
 
   private async report(refs: readonly string[]): Promise<void> {
     if (refs.length === 0) return;
-    const reporting = callObject(this.open, (stub) => stub.note(this.conversation, refs));
+    const reporting = this.call((stub) => stub.note(this.conversation, refs));
     for (const ref of refs) this.reporting.set(ref, reporting);
     try {
       await reporting;

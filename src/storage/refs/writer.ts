@@ -255,7 +255,7 @@ export class RefWriter {
 
   private async write(content: StoredContent): Promise<void> {
     try {
-      const wasThere = await this.slots.run(() => this.store.put(content));
+      const wasThere = await this.slots.run(() => this.store.put(content, this.log));
       // The upload time only matters with retention.
       const uploaded = wasThere && this.retention.isOn ? await this.uploaded(content.ref) : Date.now();
       if (uploaded !== undefined) this.remember(content.ref, uploaded);

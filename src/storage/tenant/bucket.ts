@@ -1,4 +1,5 @@
 /** One tenant's part of the bucket: every key is `{tenant}/{name}`. */
+import { type Log, logCaught } from '../../log.ts';
 import type { Tenant } from '../../tenant/identity.ts';
 
 /**
@@ -33,13 +34,14 @@ export class TenantBucket {
   }
 
   /** Writes an object, unless one of that name exists. @returns false if it existed */
-  async create(name: string, content: Uint8Array): Promise<boolean> {
+  async create(name: string, content: Uint8Array, log: Log): Promise<boolean> {
     try {
       return (await this.bucket.put(this.key(name), content, IF_ABSENT)) !== null;
     } catch (error) {
       // R2 allows one write per second and key: another request may just have written the same
       // content.
       if (!(await this.look(name))) throw error;
+      logCaught(log, 'debug', 'an object was there before it could be written', error);
       return false;
     }
   }

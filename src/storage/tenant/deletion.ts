@@ -2,10 +2,12 @@
  * Deletes the data of a conversation or a tenant, in steps that can be repeated after a failure.
  */
 import type { Env } from '../../config.ts';
+import type { Log } from '../../log.ts';
 import {
   type ConversationMemoryStub,
-  callObject,
   conversationMemory,
+  type ObjectCaller,
+  objectCaller,
   sessionIn,
   userMemory,
   userNameIn,
@@ -31,7 +33,13 @@ export interface Ground {
   readonly env: Env;
   readonly bucket: TenantBucket;
   readonly rows: TenantRows;
+  readonly log: Log;
 }
+
+const conversationIn = ({ env, log }: Ground, name: string) =>
+  objectCaller(() => conversationMemory(env, name), log);
+
+const userIn = ({ env, log }: Ground, name: string) => objectCaller(() => userMemory(env, name), log);
 
 /**
  * Deletes the data in a conversation's object, and its archive.
@@ -41,13 +49,13 @@ export interface Ground {
  */
 export async function clearConversation(
   bucket: TenantBucket,
-  open: () => ConversationMemoryStub,
+  call: ObjectCaller<ConversationMemoryStub>,
   unusedSince?: number,
 ): Promise<Left> {
-  const left = await callObject(open, (stub) => stub.leave(unusedSince));
+  const left = await call((stub) => stub.leave(unusedSince));
   if (left.of === 'all' || left.packs.length === 0) return left;
   await bucket.delete(left.packs);
-  await callObject(open, (stub) => stub.forgetPacks(left.packs));
+  await call((stub) => stub.forgetPacks(left.packs));
   return left;
 }
 
@@ -59,16 +67,17 @@ export async function clearConversation(
  * @returns whether all of them are done
  * @throws if R2 or an object fails
  */
-export async function expireStep({ env, bucket, rows }: Ground, unusedSince: number): Promise<boolean> {
+export async function expireStep(ground: Ground, unusedSince: number): Promise<boolean> {
+  const { rows } = ground;
   const unused = rows.unused(unusedSince, CONVERSATIONS_A_STEP);
   for (const conversation of unused) {
     const { name } = conversation;
-    const left = await clearConversation(bucket, () => conversationMemory(env, name), unusedSince);
+    const left = await clearConversation(ground.bucket, conversationIn(ground, name), unusedSince);
     if (left.of === 'all') {
       rows.note(name, [], left.usedAt);
       continue;
     }
-    await forgetPublished(env, name);
+    await forgetPublished(ground, name);
     if (left.of === 'settings') rows.retire(conversation);
     else rows.release(conversation);
   }
@@ -76,13 +85,10 @@ export async function expireStep({ env, bucket, rows }: Ground, unusedSince: num
 }
 
 /** Removes a conversation from its user's memory. */
-async function forgetPublished(env: Env, conversation: string): Promise<void> {
+async function forgetPublished(ground: Ground, conversation: string): Promise<void> {
   const user = userNameIn(conversation);
   if (user === undefined) return;
-  await callObject(
-    () => userMemory(env, user),
-    (stub) => stub.forget(sessionIn(conversation)),
-  );
+  await userIn(ground, user)((stub) => stub.forget(sessionIn(conversation)));
 }
 
 /**
@@ -109,20 +115,13 @@ export async function eraseStep(ground: Ground): Promise<boolean> {
   return rows.erasure() === undefined;
 }
 
-async function eraseConversation(
-  { env, bucket, rows }: Ground,
-  conversation: NotedConversation,
-): Promise<void> {
+async function eraseConversation(ground: Ground, conversation: NotedConversation): Promise<void> {
   const { name } = conversation;
-  await clearConversation(bucket, () => conversationMemory(env, name));
+  await clearConversation(ground.bucket, conversationIn(ground, name));
   // Last: by now the writers of summaries have lost their leases and publish nothing more.
   const user = userNameIn(name);
-  if (user !== undefined)
-    await callObject(
-      () => userMemory(env, user),
-      (stub) => stub.clear(),
-    );
-  rows.release(conversation);
+  if (user !== undefined) await userIn(ground, user)((stub) => stub.clear());
+  ground.rows.release(conversation);
 }
 
 async function erasePage({ bucket, rows }: Ground, erasure: Erasure): Promise<void> {

@@ -139,6 +139,6 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi 
   private ground(): Ground {
     const id = this.ctx.id.name;
     if (id === undefined) throw new Error('the object of a tenant is opened by its name');
-    return { env: this.env, bucket: new TenantBucket(this.env.REFS, { id }), rows: this.rows };
+    return { env: this.env, bucket: new TenantBucket(this.env.REFS, { id }), rows: this.rows, log: this.log };
   }
 }

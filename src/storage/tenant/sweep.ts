@@ -5,7 +5,7 @@
 
 import { type Env, readConfig } from '../../config.ts';
 import { createLog, type Log, logCaught } from '../../log.ts';
-import { callObject, tenantMemory } from '../conversation/key.ts';
+import { objectCaller, tenantMemory } from '../conversation/key.ts';
 import { isManifest, isRef } from '../refs/store.ts';
 import { TenantBucket } from './bucket.ts';
 import { Retention } from './retention.ts';
@@ -103,16 +103,16 @@ class Run {
    * @returns false if there are not enough calls left
    */
   private async collect(tenant: string, names: readonly string[]): Promise<boolean> {
-    const open = () => tenantMemory(this.env, tenant);
+    const call = objectCaller(() => tenantMemory(this.env, tenant), this.log);
     let expired = false;
     while (!expired) {
       if (this.calls + CALLS_A_TENANT > MOST_CALLS) return false;
       this.calls++;
-      expired = await callObject(open, (stub) => stub.expire(this.unusedSince));
+      expired = await call((stub) => stub.expire(this.unusedSince));
     }
     this.calls += CALLS_A_TENANT - 1;
     const refs = names.filter(isRef);
-    const unused = refs.length === 0 ? [] : await callObject(open, (stub) => stub.unreferenced(refs));
+    const unused = refs.length === 0 ? [] : await call((stub) => stub.unreferenced(refs));
     // A manifest in use is written again before it is that old.
     const collected = [...names.filter(isManifest), ...unused];
     await new TenantBucket(this.env.REFS, { id: tenant }).delete(collected);

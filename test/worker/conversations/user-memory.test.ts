@@ -2,7 +2,13 @@ import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
 import type { UserMemory } from '../../../src/index.ts';
-import { callObject, conversationName, userMemory, userName } from '../../../src/storage/conversation/key.ts';
+import type { LogFields } from '../../../src/log.ts';
+import {
+  conversationName,
+  objectCaller,
+  userMemory,
+  userName,
+} from '../../../src/storage/conversation/key.ts';
 import type { UserSummary } from '../../../src/storage/tenant/remote.ts';
 
 let made = 0;
@@ -126,23 +132,26 @@ describe('calling an object', () => {
   /** Throws these, one after the other, then answers. */
   function calls(...thrown: object[]) {
     const opened: number[] = [];
-    const answer = callObject(
+    const logged: (LogFields | undefined)[] = [];
+    const call = objectCaller(
       () => opened.push(opened.length),
-      async () => {
-        const error = thrown.shift();
-        if (error) throw error;
-        return 'answer';
-      },
-    ).catch((error: unknown) => error);
-    return { opened, answer };
+      (_level, _message, fields) => logged.push(fields),
+    );
+    const answer = call(async () => {
+      const error = thrown.shift();
+      if (error) throw error;
+      return 'answer';
+    }).catch((error: unknown) => error);
+    return { opened, answer, logged };
   }
   const retryable = Object.assign(new Error('moved'), { retryable: true });
   const overloaded = Object.assign(new Error('overloaded'), { retryable: true, overloaded: true });
 
   it('is tried once more on a new stub when the platform says so', async () => {
-    const { opened, answer } = calls(retryable);
+    const { opened, answer, logged } = calls(retryable);
     expect(await answer).toBe('answer');
     expect(opened).toHaveLength(2);
+    expect(logged).toEqual([{ code: 'store_failed', error: 'Error' }]);
   });
 
   it('is not tried a third time', async () => {

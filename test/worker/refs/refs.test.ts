@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
+import type { LogFields } from '../../../src/log.ts';
 import type { TenantMemoryStub } from '../../../src/storage/conversation/key.ts';
 import { KnownRefs } from '../../../src/storage/refs/known.ts';
 import { RefStore } from '../../../src/storage/refs/store.ts';
@@ -14,6 +15,8 @@ let made = 0;
 
 /** A tenant that no other test has. */
 const newTenant = () => tenants.ofName(`tenant ${made++}`);
+
+const unheard = () => {};
 
 const never = new Promise<void>(() => undefined);
 
@@ -44,7 +47,7 @@ function writerOf(
     waitUntil: (work) => background.push(work),
     uses,
     retention,
-    log: () => {},
+    log: unheard,
   });
   const settled = async (): Promise<void> => {
     for (const work of background) await work;
@@ -57,7 +60,7 @@ describe('a kept content', () => {
     const tenant = newTenant();
     const store = new RefStore(env.REFS, tenant);
     const content = contentOf(tenant, 'Grüße 😀\n');
-    await store.put(content);
+    await store.put(content, unheard);
     const opened = await store.get(content.ref);
     expect(new TextDecoder().decode(opened?.content)).toBe('Grüße 😀\n');
     expect(opened?.metadata).toEqual(content.metadata());
@@ -66,7 +69,7 @@ describe('a kept content', () => {
   it('is not to be read in the bucket', async () => {
     const tenant = newTenant();
     const content = contentOf(tenant, 'a secret that a tool has printed');
-    await new RefStore(env.REFS, tenant).put(content);
+    await new RefStore(env.REFS, tenant).put(content, unheard);
     const object = await env.REFS.get(`${tenant.id}/${content.ref}`);
     expect(await object?.text()).not.toContain('secret');
     expect(JSON.stringify(object?.customMetadata)).toBe('{}');
@@ -76,16 +79,16 @@ describe('a kept content', () => {
     const tenant = newTenant();
     const store = new RefStore(env.REFS, tenant);
     const content = contentOf(tenant, 'the same');
-    await store.put(content);
+    await store.put(content, unheard);
     const first = await env.REFS.head(`${tenant.id}/${content.ref}`);
-    await store.put({ ...content, metadata: () => ({ ...content.metadata(), tool_name: 'later' }) });
+    await store.put({ ...content, metadata: () => ({ ...content.metadata(), tool_name: 'later' }) }, unheard);
     expect((await env.REFS.head(`${tenant.id}/${content.ref}`))?.etag).toBe(first?.etag);
   });
 
   it('does not open under another tenant, another ref, or when it is damaged', async () => {
     const [tenant, stranger] = [newTenant(), newTenant()];
     const content = contentOf(tenant, 'mine');
-    await new RefStore(env.REFS, tenant).put(content);
+    await new RefStore(env.REFS, tenant).put(content, unheard);
     const envelope = (await (await env.REFS.get(`${tenant.id}/${content.ref}`))?.bytes()) ?? new Uint8Array();
     const other = contentOf(tenant, 'other').ref;
     await env.REFS.put(`${stranger.id}/${content.ref}`, envelope);
@@ -101,7 +104,7 @@ describe('a kept content', () => {
     const tenant = newTenant();
     const store = new RefStore(env.REFS, tenant);
     const contents = Array.from({ length: 5 }, (_, index) => contentOf(tenant, `content ${index}`));
-    await Promise.all(contents.map((content) => store.put(content)));
+    await Promise.all(contents.map((content) => store.put(content, unheard)));
     await store.putManifest(store.manifestOf(contents.map(({ ref }) => ref)), 0);
     const listed: string[] = [];
     for (let after: string | undefined, more = true; more; after = listed.at(-1)) {
@@ -112,11 +115,25 @@ describe('a kept content', () => {
     expect(listed).toEqual(contents.map(({ ref }) => ref).toSorted());
   });
 
+  it('are there although their write fails, where another request has just written them; the failure is logged', async () => {
+    const tenant = newTenant();
+    const content = contentOf(tenant, 'text');
+    await new RefStore(env.REFS, tenant).put(content, unheard);
+    const { bucket, failing } = watchedBucket();
+    failing.add('put');
+    const logged: (LogFields | undefined)[] = [];
+    const wasThere = await new RefStore(bucket, tenant).put(content, (_level, _message, fields) =>
+      logged.push(fields),
+    );
+    expect(wasThere).toBe(true);
+    expect(logged).toEqual([{ code: 'store_failed', error: 'Error' }]);
+  });
+
   it('takes the manifests with it when it is deleted, since one of them may vouch for it', async () => {
     const tenant = newTenant();
     const store = new RefStore(env.REFS, tenant);
     const [a, b] = [contentOf(tenant, 'a'), contentOf(tenant, 'b')];
-    await Promise.all([store.put(a), store.put(b)]);
+    await Promise.all([store.put(a, unheard), store.put(b, unheard)]);
     const manifest = store.manifestOf([a.ref, b.ref]);
     await store.putManifest(manifest, 0);
     await store.delete([a.ref]);
@@ -429,7 +446,7 @@ describe('what a conversation refers to', () => {
         noted.push([...refs]);
       },
     } as unknown as TenantMemoryStub;
-    return { noted, of: (name: string) => new RefUses(name, () => stub, told) };
+    return { noted, of: (name: string) => new RefUses(name, (call) => call(stub), told) };
   }
 
   it('is told once by an isolate, and again when it is written again', async () => {
