@@ -24,7 +24,7 @@ const FAULTS = new Set(['TypeError', 'RangeError', 'ReferenceError', 'SyntaxErro
  * @returns the code
  */
 export function logCaught(log: Log, level: LogLevel, message: string, error: unknown): string {
-  const name = nameOf(error);
+  const name = errorName(error);
   const { code: own } = Object(error) as { code?: unknown };
   const isForCaller = name === 'ApiError' && typeof own === 'string';
   const code = isForCaller ? own : isFault(error) ? 'internal_error' : 'store_failed';
@@ -34,10 +34,10 @@ export function logCaught(log: Log, level: LogLevel, message: string, error: unk
 
 /** Whether an error is a bug in our code. */
 export function isFault(error: unknown): boolean {
-  return FAULTS.has(nameOf(error));
+  return FAULTS.has(errorName(error));
 }
 
-function nameOf(error: unknown): string {
+function errorName(error: unknown): string {
   const { name } = Object(error) as { name?: unknown };
   return typeof name === 'string' ? name : 'unknown';
 }

@@ -1,13 +1,15 @@
 /** Helpers for JSON of unknown origin and shape. */
 
+export type JsonObject = Record<string, unknown>;
+
 /** Whether it is an object and not an array. */
-export function isObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The value if it is an object or array, else an empty object. */
-export function asObject(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+export function asObject(value: unknown): JsonObject {
+  return typeof value === 'object' && value !== null ? (value as JsonObject) : {};
 }
 
 /** The value if it is a string, else the empty string. */
@@ -16,7 +18,7 @@ export function asString(value: unknown): string {
 }
 
 /** Parses an object. Undefined if the text is not JSON, or no object. */
-export function parseObject(text: string): Record<string, unknown> | undefined {
+export function parseObject(text: string): JsonObject | undefined {
   const value = parseJson(text);
   return isObject(value) ? value : undefined;
 }

@@ -47,7 +47,7 @@ const decoder = new TextDecoder();
  * Kind of plaintext: a ref's content, a pack of archived messages, or a compaction item, which has
  * its own key.
  */
-type Purpose = 'content' | 'archive' | 'compaction';
+type EnvelopePurpose = 'content' | 'archive' | 'compaction';
 
 export async function sealEnvelope(
   tenant: Tenant,
@@ -77,7 +77,7 @@ export async function openEnvelope(tenant: Tenant, ref: string, envelope: ArrayB
 /** Encrypts an object of this name. */
 export async function sealBytes(
   tenant: Tenant,
-  purpose: Purpose,
+  purpose: EnvelopePurpose,
   name: string,
   plain: Uint8Array<ArrayBuffer>,
 ): Promise<Uint8Array<ArrayBuffer>> {
@@ -108,7 +108,7 @@ export function isEnvelope(bytes: Uint8Array): boolean {
  */
 export async function openBytes(
   tenant: Tenant,
-  purpose: Purpose,
+  purpose: EnvelopePurpose,
   name: string,
   envelope: ArrayBuffer,
 ): Promise<ArrayBuffer> {
@@ -125,7 +125,7 @@ export async function openBytes(
   return crypto.subtle.decrypt(algorithm(additional, nonce), key, bytes.subarray(head + NONCE_BYTES));
 }
 
-function keyOf(purpose: Purpose): 'content' | 'compaction' {
+function keyOf(purpose: EnvelopePurpose): 'content' | 'compaction' {
   return purpose === 'compaction' ? 'compaction' : 'content';
 }
 

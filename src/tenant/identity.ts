@@ -13,7 +13,7 @@ import { Lru, TenantLru } from '../lib/lru.ts';
 import { REF_PATTERN, type RefNamer } from '../memory/edits/placeholder.ts';
 
 /** What a derived key is for. Up to 0.5.0, names, checks and seals all used the key `ref`. */
-type Purpose = 'ref' | 'name' | 'check' | 'seal' | 'content' | 'compaction';
+type KeyPurpose = 'ref' | 'name' | 'check' | 'seal' | 'content' | 'compaction';
 
 export interface Tenant {
   /** 32 hexadecimal characters; the prefix of all the tenant's storage keys. */
@@ -93,13 +93,13 @@ export class Tenants {
   }
 
   private make(id: string, previous: Tenant | undefined): Tenant {
-    const derived = new Map<Purpose, Uint8Array<ArrayBuffer>>();
-    const keyFor = (purpose: Purpose): Uint8Array<ArrayBuffer> => {
+    const derived = new Map<KeyPurpose, Uint8Array<ArrayBuffer>>();
+    const keyFor = (purpose: KeyPurpose): Uint8Array<ArrayBuffer> => {
       const key = derived.get(purpose) ?? derive(this.secret, id, purpose);
       derived.set(purpose, key);
       return key;
     };
-    const keys = new Map<Purpose, Promise<CryptoKey>>();
+    const keys = new Map<KeyPurpose, Promise<CryptoKey>>();
     const names = this.names.of(id);
     return {
       id,
@@ -126,7 +126,7 @@ export class Tenants {
 function derive(
   secret: string,
   tenant: string,
-  purpose: Purpose | 'id',
+  purpose: KeyPurpose | 'id',
   bytes = 32,
 ): Uint8Array<ArrayBuffer> {
   return new Uint8Array(hkdfSync('sha256', secret, tenant, `precis:${purpose}`, bytes));

@@ -32,7 +32,7 @@ const FIRST_NAME = 'item';
  */
 export async function sealCompaction(tenant: Tenant, owner: ItemOwner, content: string): Promise<string> {
   const plain = new Uint8Array(Buffer.from(content));
-  const envelope = await sealBytes(tenant, 'compaction', nameOf(owner), plain);
+  const envelope = await sealBytes(tenant, 'compaction', itemName(owner), plain);
   return `${SEALED_PREFIX}${Buffer.from(envelope).toString('base64url')}`;
 }
 
@@ -87,7 +87,7 @@ function envelopeOf(sealed: string): Uint8Array<ArrayBuffer> {
 }
 
 /** JSON, so that no two owners share a name. */
-function nameOf({ user, conversation }: ItemOwner): string {
+function itemName({ user, conversation }: ItemOwner): string {
   return `${FIRST_NAME}:${JSON.stringify([user ?? null, conversation ?? null])}`;
 }
 
@@ -99,5 +99,5 @@ function namesFor({ user, conversation }: ItemOwner): string[] {
     { user: undefined, conversation },
     { user: undefined, conversation: undefined },
   ];
-  return [...new Set(owners.map(nameOf)), FIRST_NAME];
+  return [...new Set(owners.map(itemName)), FIRST_NAME];
 }

@@ -34,7 +34,7 @@ export function mayBeTooLong(status: number): boolean {
  * Codes and types for it, of OpenAI and compatible servers, z.ai, llama.cpp, GitHub Copilot and
  * LiteLLM.
  */
-const CODES = namesOf(
+const CODES = codeNames(
   'context_length_exceeded',
   'model_context_window_exceeded',
   'exceed_context_size_error',
@@ -43,14 +43,14 @@ const CODES = namesOf(
 );
 
 /** The body is too large, possibly in bytes (https://platform.claude.com/docs/en/api/errors). */
-const LARGE_CODE = nameOf('request_too_large');
+const LARGE_CODE = codeName('request_too_large');
 const OF_TOKENS = /\btokens?\b|\bcontext\b/i;
 
 /**
  * Codes and types that only say that something is wrong. With them, with numeric codes and with
  * none, the words decide.
  */
-const GENERIC = namesOf(
+const GENERIC = codeNames(
   'error',
   'None', // LiteLLM
   'null',
@@ -124,7 +124,7 @@ const OTHERWISE = [
   /['"]loc['"]:/,
 ].map(anyCase);
 
-const RATE_CODE = nameOf('rate_limit_exceeded');
+const RATE_CODE = codeName('rate_limit_exceeded');
 
 /** Patterns with the limit. */
 const LIMITS = [
@@ -229,7 +229,7 @@ interface Statement {
   text: string;
   /** The words including quotes. */
   echoing: string;
-  /** In the form of `nameOf`. */
+  /** In the form of `codeName`. */
   readonly codes: Set<string>;
   limit?: number;
   prompt?: number;
@@ -269,7 +269,7 @@ function collect(value: unknown, statement: Statement, depth: number): void {
   const fields = value as Record<string, unknown>;
   for (const name of ['code', 'type'] as const) {
     const code = fields[name];
-    if (typeof code === 'string') statement.codes.add(nameOf(code));
+    if (typeof code === 'string') statement.codes.add(codeName(code));
   }
   // llama.cpp puts both numbers beside the message.
   if (typeof fields.n_ctx === 'number') statement.limit = fields.n_ctx;
@@ -316,12 +316,12 @@ function isGeneric(code: string): boolean {
 }
 
 /** A code in lower case, letters and digits only, since servers spell it differently. */
-function nameOf(code: string): string {
+function codeName(code: string): string {
   return code.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 }
 
-function namesOf(...codes: string[]): ReadonlySet<string> {
-  return new Set(codes.map(nameOf));
+function codeNames(...codes: string[]): ReadonlySet<string> {
+  return new Set(codes.map(codeName));
 }
 
 function numberIn(text: string, places: readonly RegExp[]): number | undefined {

@@ -38,9 +38,9 @@ export function conversationTurns(
         user: [
           // Callers without an array can see the trimmed messages nowhere else.
           ...(view?.trim?.message === question ? [view.trim.line] : []),
-          textOf(messages[question], openingTaken(view, echo, question)),
+          plainText(messages[question], openingTaken(view, echo, question)),
         ].join('\n\n'),
-        assistant: answer === undefined ? null : textOf(messages[answer]),
+        assistant: answer === undefined ? null : plainText(messages[answer]),
       },
     ];
   });
@@ -63,7 +63,7 @@ function openingTaken(view: View | undefined, echo: History['echo'], question: n
 }
 
 /** @param skipped characters of the opening to leave out */
-function textOf(message: Message | undefined, skipped = 0): string {
+function plainText(message: Message | undefined, skipped = 0): string {
   const [opening = '', ...others] = message?.content().weight.texts ?? [];
   return [opening.slice(skipped), ...others].filter(Boolean).join('\n');
 }

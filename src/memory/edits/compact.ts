@@ -95,7 +95,7 @@ export function compactUnit(
 }
 
 /** Something that may be removed, and its possible replacements. */
-interface Candidate
+interface RemovalCandidate
   extends Pick<Removal, 'kind' | 'reason' | 'message' | 'call' | 'tool' | 'callId' | 'content'> {
   /** Identifies the content. */
   readonly key: string;
@@ -125,7 +125,7 @@ export function compactOutput(
   const message = messageAt(history, output.message);
   const content = () => message.content();
   const previewTokens = strategy.compact_preview_tokens;
-  const candidate: Candidate = {
+  const candidate: RemovalCandidate = {
     ...candidateOf(output, message, context),
     reason,
     least,
@@ -145,7 +145,7 @@ export function candidateOf(
   output: Output,
   message: Message,
   { counter }: CompactContext,
-): Omit<Candidate, 'reason' | 'least' | 'replacements'> {
+): Omit<RemovalCandidate, 'reason' | 'least' | 'replacements'> {
   return {
     kind: 'output',
     message: output.message,
@@ -188,7 +188,7 @@ export function compactInputs(
   if (!strategy.compact_clear_tool_inputs || unit.kind !== 'assistant') return [];
   const message = messageAt(history, unit.first);
   return message.calls.flatMap(({ id, name, input }, index) => {
-    const candidate: Candidate = {
+    const candidate: RemovalCandidate = {
       kind: 'input',
       reason: 'context_compaction',
       least,
@@ -214,7 +214,7 @@ export function compactInputs(
 
 /** The removal of a candidate; undefined if it must stay, or if no replacement is shorter. */
 export function remove(
-  candidate: Candidate,
+  candidate: RemovalCandidate,
   strategy: CompactSettings,
   context: CompactContext,
 ): Removal | undefined {

@@ -144,14 +144,14 @@ export function createPreviewWriter(
       room -= tokens;
     }
     const unused = chosen.length === 0 ? left : room;
-    return within([shapeWithin(counter.marker(shape) + unused), shape], chosen, most);
+    return assembled([shapeWithin(counter.marker(shape) + unused), shape], chosen, most);
   };
 
   /**
    * Tokens of parts may not add up to those of the whole, so the least distinctive literals are
    * dropped until the whole fits.
    */
-  const within = (shapes: readonly string[], chosen: readonly string[], most: number): string => {
+  const assembled = (shapes: readonly string[], chosen: readonly string[], most: number): string => {
     const textOf = (named: number): string | undefined =>
       shapes
         .map((shape) => (named === 0 ? shape : `${shape}${HELD} ${chosen.slice(0, named).join(' ')}`))

@@ -1,9 +1,7 @@
 /** The turn of a model in a chat completion, in the form in which it is sent back. */
-import { asString } from '../../lib/json.ts';
+import { asString, type JsonObject } from '../../lib/json.ts';
 import { isObjectJson, type ToolTurn } from '../tool-turn.ts';
 import { appendTo } from '../tools.ts';
-
-type Json = Record<string, unknown>;
 
 const WHOLE = new Set<unknown>(['tool_calls', 'stop', 'function_call']);
 
@@ -43,7 +41,7 @@ export function isOtherCall({ type, custom }: CallPiece): boolean {
  * need again, such as its reasoning. Empty fields are left out. Arguments that are not a JSON
  * object are replaced by an empty one, since upstreams parse those in the history.
  */
-export function turnOf(message: Json, calls: readonly CallPiece[]): ToolTurn {
+export function turnOf(message: JsonObject, calls: readonly CallPiece[]): ToolTurn {
   const fields = Object.entries(message).filter(([, value]) => !saysNothing(value));
   const text = message.content;
   const said = {
@@ -86,10 +84,10 @@ export function goOnChat(
 
 /** A message built from the deltas of a stream. */
 export class GatheredMessage {
-  readonly fields: Json = {};
+  readonly fields: JsonObject = {};
 
   /** Appends to strings and lists, and replaces other values. Ignores calls. */
-  add(delta: Json): void {
+  add(delta: JsonObject): void {
     for (const [key, value] of Object.entries(delta)) {
       const known = this.fields[key];
       if (key === 'tool_calls' || key === 'role' || value === null) continue;

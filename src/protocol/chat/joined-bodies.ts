@@ -3,17 +3,15 @@
  * of `chat-turns.ts`, by the same rules.
  */
 
-import { asObject, isObject, parseJson } from '../../lib/json.ts';
+import { asObject, isObject, type JsonObject, parseJson } from '../../lib/json.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
 import type { JoinedBodies } from '../answer-format.ts';
 import type { ToolTurn } from '../tool-turn.ts';
 import { CHAT_USAGE, type Usage, UsageTally } from '../usage.ts';
 import { type CallPiece, GatheredMessage, isOtherCall, isWhole, nameOf, turnOf } from './calls.ts';
 
-type Json = Record<string, unknown>;
-
 interface Choice {
-  readonly message?: Json;
+  readonly message?: JsonObject;
   readonly finish_reason?: unknown;
 }
 
@@ -67,7 +65,7 @@ export class ChatAnswers implements JoinedBodies {
     return encoder.encode(JSON.stringify(this.shown(completion, choice, message, kept)));
   }
 
-  private shown(last: Completion, choice: Choice, message: Json, calls: readonly CallPiece[]): object {
+  private shown(last: Completion, choice: Choice, message: JsonObject, calls: readonly CallPiece[]): object {
     const { tool_calls: _, ...words } = message;
     this.said.add(words);
     const { id, created, model } = this.first ?? last;

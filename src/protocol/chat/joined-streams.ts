@@ -8,7 +8,7 @@
  * it too, as long as calls are answered: the turn is answered here, and the model plans again.
  */
 
-import { asObject, isObject, parseJson } from '../../lib/json.ts';
+import { asObject, isObject, type JsonObject, parseJson } from '../../lib/json.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
 import type { JoinedStreams } from '../answer-format.ts';
 import { dataFrame } from '../sse.ts';
@@ -26,11 +26,9 @@ import {
 } from './calls.ts';
 import { DONE } from './stream.ts';
 
-type Json = Record<string, unknown>;
-
 interface Choice {
   readonly index?: number;
-  readonly delta?: Json;
+  readonly delta?: JsonObject;
   readonly finish_reason?: string | null;
   readonly [field: string]: unknown;
 }
@@ -163,7 +161,7 @@ export class ChatTurns implements JoinedStreams {
   private rewritten(
     chunk: Chunk,
     choice: Choice,
-    delta: Json,
+    delta: JsonObject,
     shown: CallPiece[],
     finish: string | null,
   ): Uint8Array[] {

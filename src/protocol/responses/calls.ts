@@ -1,11 +1,9 @@
 /** Decides, for each item of an answer, whether the caller sees it and who answers its calls. */
 
-import { asObject, asString } from '../../lib/json.ts';
+import { asObject, asString, type JsonObject } from '../../lib/json.ts';
 import { fieldOf, jsonOf, scanObject } from '../json/spans.ts';
 import { isObjectJson, type ToolCall, type ToolTurn } from '../tool-turn.ts';
 import { appendTo } from '../tools.ts';
-
-type Json = Record<string, unknown>;
 
 /**
  * The environment of a shell that the upstream hosts
@@ -40,7 +38,7 @@ export class ItemSorter {
     return this.decided === 'ours';
   }
 
-  next(item: Json): Fate {
+  next(item: JsonObject): Fate {
     if (item.type === 'reasoning') return 'held';
     if (this.calls(item)) {
       if (this.mayAnswer()) this.decided ??= 'ours';
@@ -52,7 +50,7 @@ export class ItemSorter {
   }
 
   /** Whether it is a call of ours. Tools in a namespace are others, whatever their names. */
-  calls({ type, name, namespace }: Json): boolean {
+  calls({ type, name, namespace }: JsonObject): boolean {
     return type === 'function_call' && this.names.has(asString(name)) && (namespace ?? null) === null;
   }
 }
@@ -61,7 +59,7 @@ export class ItemSorter {
  * Whether the model waits for the caller's answer. Tools hosted by the upstream are answered in the
  * same response.
  */
-export function waitsForCaller({ type, call_id, execution, environment }: Json): boolean {
+export function waitsForCaller({ type, call_id, execution, environment }: JsonObject): boolean {
   if (type === 'mcp_approval_request') return true;
   if (typeof call_id !== 'string' || asString(type).endsWith('_output')) return false;
   return execution !== 'server' && asObject(environment).type !== HOSTED_SHELL;
@@ -74,9 +72,9 @@ export function waitsForCaller({ type, call_id, execution, environment }: Json):
  * @param sorter that sorted them
  * @param isUnstored see `ToolTurn`
  */
-export function turnOf(items: readonly Json[], sorter: ItemSorter, isUnstored?: boolean): ToolTurn {
-  const said: Json[] = [];
-  let held: Json[] = [];
+export function turnOf(items: readonly JsonObject[], sorter: ItemSorter, isUnstored?: boolean): ToolTurn {
+  const said: JsonObject[] = [];
+  let held: JsonObject[] = [];
   for (const item of items) {
     if (item.type === 'reasoning') {
       held.push(item);
@@ -92,11 +90,11 @@ export function turnOf(items: readonly Json[], sorter: ItemSorter, isUnstored?: 
   };
 }
 
-function callOf({ call_id, name, arguments: input }: Json): ToolCall {
+function callOf({ call_id, name, arguments: input }: JsonObject): ToolCall {
   return { id: asString(call_id), name: asString(name), arguments: asString(input) };
 }
 
-function withObject(call: Json): Json {
+function withObject(call: JsonObject): JsonObject {
   return isObjectJson(asString(call.arguments)) ? call : { ...call, arguments: '{}' };
 }
 
@@ -126,10 +124,10 @@ function isStored(body: Uint8Array): boolean {
  * it is left out; the call after it then loses its id, which refers to that reasoning.
  */
 function withoutStored(said: readonly object[]): object[] {
-  const isLost = (item: Json): boolean => item.type === 'reasoning' && !item.encrypted_content;
+  const isLost = (item: JsonObject): boolean => item.type === 'reasoning' && !item.encrypted_content;
   return said.flatMap((item, index) => {
-    const { id, ...rest } = item as Json;
-    if (isLost(item as Json)) return [];
+    const { id, ...rest } = item as JsonObject;
+    if (isLost(item as JsonObject)) return [];
     return isLost(asObject(said[index - 1])) ? [rest] : [id === undefined ? rest : { id, ...rest }];
   });
 }

@@ -3,13 +3,11 @@
  * (https://platform.openai.com/docs/api-reference/responses/compact).
  */
 
-import { asObject } from '../../lib/json.ts';
+import { asObject, type JsonObject } from '../../lib/json.ts';
 import type { Report, TokenUsage } from '../../memory/plan/report.ts';
 import type { ModelRequest } from '../model-request.ts';
 import { sealedItem } from '../sealed.ts';
 import { eventFrame } from '../sse.ts';
-
-type Json = Record<string, unknown>;
 
 /** A finished compaction. */
 export interface CompactionAnswer {
@@ -110,8 +108,8 @@ function itemOf({ id, sealed }: CompactionAnswer): object {
  */
 function itemsBeside(json: string): object[] {
   const [first, ...others] = (JSON.parse(`[${json}]`) as unknown[]).map(asObject);
-  const { content, ...item } = first as Json;
-  if (item.role !== 'user') return [first as Json, ...others];
+  const { content, ...item } = first as JsonObject;
+  if (item.role !== 'user') return [first as JsonObject, ...others];
   const parts = typeof content === 'string' ? [{ type: 'input_text', text: content }] : content;
   return [{ ...item, type: 'message', role: 'user', content: parts }];
 }

@@ -14,7 +14,7 @@
  * ours, the item ends with a mark (`REASONING_MARK`), by which it is known when it comes back.
  */
 
-import { asObject, asString, parseJson } from '../../lib/json.ts';
+import { asObject, asString, type JsonObject, parseJson } from '../../lib/json.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
 import type { JoinedStreams, ReasoningForm } from '../answer-format.ts';
 import { eventFrame } from '../sse.ts';
@@ -32,8 +32,6 @@ import {
   type StreamEvent,
   StreamItems,
 } from './stream-items.ts';
-
-type Json = Record<string, unknown>;
 
 const ENDS = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 const ARGUMENTS_DONE = 'response.function_call_arguments.done';
@@ -61,7 +59,7 @@ export class ResponsesStreams implements JoinedStreams {
   /** The id of the last answer, where the upstream has stored it. */
   private storedId: string | undefined;
   /** The items of all answers so far that the caller has seen whole. */
-  private readonly shown: Json[] = [];
+  private readonly shown: JsonObject[] = [];
   private shownCount = 0;
   /** The number of the next event; the upstream's first one says where they begin. */
   private sequence: number | undefined;
@@ -161,7 +159,7 @@ export class ResponsesStreams implements JoinedStreams {
     return [...before, this.shownEvent(event, place)];
   }
 
-  private begun(item: Json): Place {
+  private begun(item: JsonObject): Place {
     const fate = this.sorter.next(item);
     return {
       fate,
@@ -193,7 +191,7 @@ export class ResponsesStreams implements JoinedStreams {
 
   /** Of an item whose beginning the upstream has not told. */
   private unknown({ type, fields }: StreamEvent): Place {
-    const begun: Json = { id: fields.item_id };
+    const begun: JsonObject = { id: fields.item_id };
     if (type.startsWith('response.reasoning')) return this.begun({ ...begun, type: 'reasoning' });
     if (!OF_CALL.test(type)) return this.begun(begun);
     const of = type.includes('custom_tool') ? 'custom_tool_call' : 'function_call';
@@ -201,7 +199,7 @@ export class ResponsesStreams implements JoinedStreams {
   }
 
   /** The fate of an item of which it is not known yet, once the item is. */
-  private decide(place: Place, item: Json): Uint8Array[] {
+  private decide(place: Place, item: JsonObject): Uint8Array[] {
     if (place.fate !== 'unknown' || item.type === undefined) return [];
     place.begun = item;
     place.fate = this.sorter.next(item);
@@ -298,21 +296,21 @@ export class ResponsesStreams implements JoinedStreams {
     return [...held, this.shownEvent(event, undefined, changes)];
   }
 
-  private shownItems(): Json[] {
+  private shownItems(): JsonObject[] {
     return this.items.places.flatMap((place) =>
       place.fate === 'shown' && place.item ? [this.itemFor(place, place.item)] : [],
     );
   }
 
   /** What the caller knows of an item; undefined in the middle of it. */
-  private told(place: Place): Json | undefined {
+  private told(place: Place): JsonObject | undefined {
     const { pending, begun, item } = place;
     const known = pending === 'begun' ? begun : pending ? undefined : item;
     return known && this.itemFor(place, known);
   }
 
   /** An item as its caller sees it. */
-  private itemFor<Told>(place: Place | undefined, item: Told): Told | Json {
+  private itemFor<Told>(place: Place | undefined, item: Told): Told | JsonObject {
     if (place?.isMarked && item) return withMark(item);
     return this.reasoning.isHidden ? withoutEncrypted(item) : item;
   }

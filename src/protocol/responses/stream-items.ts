@@ -3,14 +3,12 @@
  * items, some name none, some give several items one index, and some one item several ids.
  */
 
-import { asString } from '../../lib/json.ts';
+import { asString, type JsonObject } from '../../lib/json.ts';
 import type { Fate } from './calls.ts';
-
-type Json = Record<string, unknown>;
 
 export interface StreamEvent {
   readonly type: string;
-  readonly fields: Json;
+  readonly fields: JsonObject;
   readonly data: string;
   readonly frame: Uint8Array;
 }
@@ -20,11 +18,11 @@ export interface Place {
   /** Unknown where the upstream has not said how the item begins, until it says how it ends. */
   fate: Fate | 'unknown';
   /** As it began. */
-  begun: Json;
+  begun: JsonObject;
   /** The index that the caller sees. */
   shown: number | undefined;
   /** As it ended; undefined as long as it has not. */
-  item: Json | undefined;
+  item: JsonObject | undefined;
   /** What is held back of it. */
   readonly held: StreamEvent[];
   /**
@@ -57,7 +55,7 @@ export class StreamItems {
   }
 
   /** Those that have ended, in order. */
-  get ended(): Json[] {
+  get ended(): JsonObject[] {
     return this.places.flatMap(({ item }) => (item ? [item] : []));
   }
 
@@ -77,7 +75,7 @@ export class StreamItems {
    *
    * @param item in the event; empty where it has none
    */
-  find(event: StreamEvent, item: Json): Place | undefined {
+  find(event: StreamEvent, item: JsonObject): Place | undefined {
     const found = this.known(indexOf(event), event.fields.item_id, item);
     return found && isNoCallFor(event, found) ? undefined : found;
   }
@@ -87,7 +85,7 @@ export class StreamItems {
    *
    * @param index of the item in the response
    */
-  findInOutput(index: number, item: Json): Place | undefined {
+  findInOutput(index: number, item: JsonObject): Place | undefined {
     if (this.placed.size > 0) return this.known(index, undefined, item);
     const at = this.places[index];
     return this.named(item.id, item) ?? (at?.begun.type === item.type ? at : undefined);
@@ -98,7 +96,7 @@ export class StreamItems {
    *
    * @param id in an event without an item
    */
-  private known(index: number | undefined, id: unknown, item: Json): Place | undefined {
+  private known(index: number | undefined, id: unknown, item: JsonObject): Place | undefined {
     const itemId = id ?? item.id;
     const last = index === undefined ? undefined : this.placed.get(index);
     if (index !== undefined && (itemId === undefined || last?.begun.id === itemId)) return last;
@@ -108,8 +106,8 @@ export class StreamItems {
     return this.places.find(({ begun, item: ended }) => !ended && begun.type === item.type);
   }
 
-  private named(id: unknown, item: Json): Place | undefined {
-    const isItem = ({ id: known, call_id, type }: Json): boolean =>
+  private named(id: unknown, item: JsonObject): Place | undefined {
+    const isItem = ({ id: known, call_id, type }: JsonObject): boolean =>
       (id !== undefined && known === id) ||
       (item.call_id !== undefined && call_id === item.call_id && type === item.type);
     const named = this.places.find(({ begun, item: ended }) => isItem(begun) || (ended && isItem(ended)));

@@ -8,7 +8,7 @@
  * known by their last round, since their rows may not reach beyond the opening.
  */
 import type { Boundary } from '../../memory/conversation/passage.ts';
-import { type ClaimRequest, HEALTHY, type Health, type Round } from './memories.ts';
+import { type ClaimRequest, HEALTHY, type Health, type RoundHashes } from './memories.ts';
 import type { ConversationState } from './state.ts';
 import type { MemoryTables } from './tables.ts';
 
@@ -34,7 +34,7 @@ export class Lineages {
   }
 
   /** The lineage of an array; null if nothing is stored of it. */
-  find(boundaries: readonly Boundary[], round: Round | undefined): string | null {
+  find(boundaries: readonly Boundary[], round: RoundHashes | undefined): string | null {
     if (this.opening === undefined) return NAMED;
     if (!this.tables.exists()) return null;
     return this.byRows(boundaries, this.opening) ?? this.byRound(round);
@@ -50,7 +50,7 @@ export class Lineages {
    *
    * @param now in milliseconds
    */
-  use(lineage: string, round: Round | undefined, now: number): void {
+  use(lineage: string, round: RoundHashes | undefined, now: number): void {
     if (lineage === NAMED) return;
     const hash = ownHash(round);
     const [known] = this.tables.sql
@@ -103,7 +103,7 @@ export class Lineages {
     return found?.lineage;
   }
 
-  private byRound(round: Round | undefined): string | null {
+  private byRound(round: RoundHashes | undefined): string | null {
     if (!round || round.previous === null) return null;
     const [found] = this.tables.sql
       .exec<{ lineage: string }>(
@@ -137,6 +137,6 @@ export class Lineages {
  * The hash of a round that identifies its conversation; undefined for the first round, whose
  * question may be common.
  */
-function ownHash(round: Round | undefined): string | undefined {
+function ownHash(round: RoundHashes | undefined): string | undefined {
   return round && round.previous !== null ? round.hash : undefined;
 }

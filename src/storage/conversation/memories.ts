@@ -65,7 +65,7 @@ export interface Memory {
 export type Transcript = Pick<Memory, 'ref' | 'transcript_from' | 'transcript_earlier'>;
 
 /** One round of a conversation. All its requests must see the same memory. */
-export interface Round {
+export interface RoundHashes {
   readonly hash: string;
   /** The hash of the round before; null for the first one. */
   readonly previous: string | null;
@@ -98,7 +98,7 @@ export interface ClaimRequest {
    * rows, so the claim pins the round to no memory. Otherwise its later requests would see the one
    * that is being made now.
    */
-  readonly round?: Round;
+  readonly round?: RoundHashes;
 }
 
 /** The caller is the writer, and must end the claim with `complete` or `fail`. */
@@ -146,7 +146,7 @@ export interface FindRequest {
   /** The boundaries that may serve, in any order. */
   readonly boundaries: readonly Boundary[];
   /** Makes the first answer hold for the whole round. */
-  readonly round?: Round;
+  readonly round?: RoundHashes;
 }
 
 export interface Found {

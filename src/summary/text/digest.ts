@@ -176,8 +176,8 @@ function shorten(text: string, tokens: number, counter: TokenCounter): string {
     const whole = flat(text);
     if (whole.length <= most && counter.text(whole) <= tokens) return whole;
   }
-  const head = within(flat(text.slice(0, most)), Math.floor(tokens * HEAD_SHARE), counter, 'head');
-  const tail = within(flat(text.slice(-most)), Math.floor(tokens * (1 - HEAD_SHARE)) - 2, counter, 'tail');
+  const head = clipped(flat(text.slice(0, most)), Math.floor(tokens * HEAD_SHARE), counter, 'head');
+  const tail = clipped(flat(text.slice(-most)), Math.floor(tokens * (1 - HEAD_SHARE)) - 2, counter, 'tail');
   const both = `${head}${ELLIPSIS}${tail}`.trim();
   return head !== '' && counter.text(both) <= tokens ? both : '';
 }
@@ -189,7 +189,7 @@ function flat(text: string): string {
 }
 
 /** The beginning or the end of a line that has at most so many tokens. */
-function within(line: string, tokens: number, counter: TokenCounter, side: 'head' | 'tail'): string {
+function clipped(line: string, tokens: number, counter: TokenCounter, side: 'head' | 'tail'): string {
   if (tokens < 1) return '';
   const cut = (length: number): string =>
     side === 'head' ? line.slice(0, length) : line.slice(line.length - length);

@@ -24,7 +24,7 @@ export function entriesOf(history: History, from: number, to: number, detail: De
       entries.push({
         index,
         role: calls.has(index) ? 'tool' : message.role,
-        text: textOf(message, detail, history.echo?.last === index ? history.echo.length : 0),
+        text: textOfEntry(message, detail, history.echo?.last === index ? history.echo.length : 0),
         calls: message.calls.map(({ id, name, input }) => ({ id, name, input })),
         ...(call ? { tool: { id: call.id, name: call.name } } : {}),
       });
@@ -71,7 +71,7 @@ function shortened(entry: Entry, { kind, call, replacement }: Removal): Entry {
 }
 
 /** @param skipped characters of the opening that are a summary which came back */
-function textOf(message: Message, detail: Detail, skipped: number): string {
+function textOfEntry(message: Message, detail: Detail, skipped: number): string {
   const content = message.content();
   const known = new Set(message.calls.flatMap(({ name, input }) => [name, input]));
   const beside = message.beside().filter((text) => !known.has(text));

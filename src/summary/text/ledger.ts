@@ -115,7 +115,7 @@ const NAMED =
   /(?<![\w.-])([A-Za-z_][\w-]{1,40})\\*["']?[ \t]?[:=][ \t]?\\*["']?([$€£¥]?-?\d[\d.,]{0,20})(?![\w/:-])/g;
 
 /** Where a literal was met. */
-interface Candidate {
+interface LiteralCandidate {
   readonly value: string;
   readonly form: Form;
   /** How many texts hold it, and whether a user's or a call's is among them. */
@@ -132,9 +132,9 @@ interface Candidate {
   prior: number;
 }
 
-function collectCandidates(entries: readonly Entry[], priorLines: readonly string[]): Candidate[] {
-  const candidates = new Map<string, Candidate>();
-  const meet = ({ value, form }: Word, first: number): Candidate => {
+function collectCandidates(entries: readonly Entry[], priorLines: readonly string[]): LiteralCandidate[] {
+  const candidates = new Map<string, LiteralCandidate>();
+  const meet = ({ value, form }: Word, first: number): LiteralCandidate => {
     const known = candidates.get(value);
     if (known) return known;
     const fresh = {
@@ -238,14 +238,14 @@ const PRIOR_STEP = -0.01;
 /**
  * Those first that are likeliest to be needed again; equals in the order in which they were met.
  */
-function ranked(candidates: readonly Candidate[], entries: number): string[] {
+function ranked(candidates: readonly LiteralCandidate[], entries: number): string[] {
   return candidates
     .map((candidate) => ({ value: candidate.value, score: scoreOf(candidate, entries) }))
     .sort((a, b) => b.score - a.score)
     .map(({ value }) => value);
 }
 
-function scoreOf(candidate: Candidate, entries: number): number {
+function scoreOf(candidate: LiteralCandidate, entries: number): number {
   const { value, form, texts, user, called, crowd, depth, first, prior } = candidate;
   // One that these entries do not hold was alone, and at the beginning, as far as they tell.
   const seen = texts > 0;
