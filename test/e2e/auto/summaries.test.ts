@@ -112,6 +112,21 @@ describe.each(PROTOCOLS)('a summary in mode auto, over $name', (protocol) => {
     );
   });
 
+  it('is made in the background on top of one that came back, too', async () => {
+    const messages = toolTalk('quinces', 30);
+    const first = await play(messages.slice(0, 60), { conversation_id: 'first' });
+    const last = first.findLast(({ memory }) => memory.summary);
+    if (!last) throw new Error('there is no summary');
+    const taken = [...last.view, ...messages.slice(last.messages.length)];
+
+    const all = await play(taken, { conversation_id: 'second' });
+
+    const own = all.filter(({ memory }) => typeof memory.summary?.memory_id === 'number');
+    expect(own.length).toBeGreaterThan(0);
+    for (const { memory } of own)
+      expect(memory.summary).toMatchObject({ status: 'completed', usage: NOTHING_SPENT });
+  });
+
   it('is made of placeholders where the view had them, and never of what they stand for', async () => {
     const all = await play(toolTalk('pears', 20), { conversation_id: 'placeholders' });
 
