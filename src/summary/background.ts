@@ -16,7 +16,7 @@ export async function writeInBackground(
   { publishTo, encoding, ...material }: RollMaterial,
   claim: Claimed,
 ): Promise<void> {
-  await writeClaimed(chain, claim, {
+  await writeClaimed(async (call) => call(chain), claim, {
     ...material,
     counter: createTokenCounter(await loadTokenize(encoding)),
     spent: (usage) => chain.spend(claim.memoryId, usage),

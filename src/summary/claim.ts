@@ -8,6 +8,7 @@ import type { TokenUsage } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { ConversationMemoryStub } from '../storage/conversation/key.ts';
 import {
+  type Chunk,
   type Claim,
   type Claimed,
   type ClaimRequest,
@@ -105,16 +106,8 @@ type ReachedChain = {
   ) => ReturnType<SummaryChain[Method]> | Promise<ReturnType<SummaryChain[Method]>>;
 };
 
-/** The chain in a conversation's object. */
-export function chainOf(conversation: StoredConversation): ReachedChain {
-  return {
-    retrying: (...args) => ask(conversation, (stub) => stub.retrying(...args)),
-    renew: (...args) => ask(conversation, (stub) => stub.renew(...args)),
-    advance: (...args) => ask(conversation, (stub) => stub.advance(...args)),
-    complete: (...args) => ask(conversation, (stub) => stub.complete(...args)),
-    fail: (...args) => ask(conversation, (stub) => stub.fail(...args)),
-  };
-}
+/** Calls the chain. */
+type Reach = <Result>(call: (chain: ReachedChain) => Result | Promise<Result>) => Promise<Result>;
 
 /** How a claimed summary is written. */
 interface ClaimedWork extends Pick<RollMaterial, 'task' | 'target'> {
@@ -141,7 +134,7 @@ interface EndedClaim {
 
 /** Writes what was claimed, and ends the claim with a summary or with the code of the failure. */
 export async function writeClaimed(
-  chain: ReachedChain,
+  reach: Reach,
   { memoryId, lease, base }: Claimed,
   work: ClaimedWork,
 ): Promise<EndedClaim> {
@@ -149,11 +142,11 @@ export async function writeClaimed(
   const { model } = target;
   const start = Date.now();
   const progress = {
-    retrying: async (error: string) => chain.retrying(memoryId, lease, error),
-    renew: async () => chain.renew(memoryId, lease),
-    advance: async (chunk: Pick<Parameters<SummaryChain['advance']>[2], 'boundary' | 'text' | 'tokens'>) => {
+    retrying: (error: string) => reach((chain) => chain.retrying(memoryId, lease, error)),
+    renew: () => reach((chain) => chain.renew(memoryId, lease)),
+    advance: async (chunk: Pick<Chunk, 'boundary' | 'text' | 'tokens'>) => {
       const made = { ...chunk, ...NO_TRANSCRIPT, model, ms: Date.now() - start };
-      return (await chain.advance(memoryId, lease, made)) !== null;
+      return (await reach((chain) => chain.advance(memoryId, lease, made))) !== null;
     },
   };
   const [written, transcript] = await Promise.all([
@@ -166,11 +159,14 @@ export async function writeClaimed(
   if (!written.ok) {
     const text = work.digest?.() ?? '';
     const digest = text === '' ? {} : { digest: { text, tokens: counter.text(text), ms, ...transcript } };
-    const failure = { error: written.reason.error, ...digest };
-    return { memory: await chain.fail(memoryId, lease, failure), isWritten: false, usage };
+    const { error, cause } = written.reason;
+    const failure = { error, ...(cause === undefined ? {} : { cause }), ...digest };
+    const memory = await reach((chain) => chain.fail(memoryId, lease, failure));
+    return { memory, isWritten: false, usage };
   }
   const { text, tokens } = written.value;
-  const memory = await chain.complete(memoryId, lease, { text, tokens, model, ms, ...transcript });
+  const made = { text, tokens, model, ms, ...transcript };
+  const memory = await reach((chain) => chain.complete(memoryId, lease, made));
   // Another writer's text is theirs to publish, and a conversation that was deleted has none.
   if (memory && (memory.memory_id === memoryId || memory.model === DIGEST_MODEL)) await work.publish?.(text);
   return { memory, isWritten: true, usage };

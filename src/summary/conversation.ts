@@ -4,6 +4,7 @@
  */
 
 import type { Cache } from '../lib/lru.ts';
+import type { Log } from '../log.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
 import type { EncodingName } from '../memory/strategy/models.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
@@ -68,8 +69,7 @@ export interface SummaryPorts {
   /** Loads the tokenizer, which a summary that is only looked up does not need. */
   counting(): Promise<{ readonly counter: TokenCounter }>;
   openUser(name: string): ObjectCaller<UserMemoryStub>;
-  /** Logs a failure that the request survives. */
-  failed(message: string, error: unknown): void;
+  readonly log: Log;
 }
 
 /**

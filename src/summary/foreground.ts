@@ -5,6 +5,7 @@
  */
 
 import { soon, within } from '../lib/time-limit.ts';
+import { logCaught } from '../log.ts';
 import type { TokenUsage, Warning } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import {
@@ -13,7 +14,7 @@ import {
   DIGEST_MODEL,
   type Memory,
 } from '../storage/conversation/memories.ts';
-import { ask, chainOf, claimRequest, roll, rollMaterial, type SummaryOrder, writeClaimed } from './claim.ts';
+import { ask, claimRequest, roll, rollMaterial, type SummaryOrder, writeClaimed } from './claim.ts';
 import {
   publish,
   type ServedSummary,
@@ -55,7 +56,7 @@ export async function serveSummary(need: PrefixNeed, ports: SummaryPorts): Promi
   try {
     return await (how === 'find' ? serving.find(conversation) : serving.make(conversation));
   } catch (error) {
-    ports.failed('a summary could not be asked for', error);
+    logCaught(ports.log, 'warn', 'a summary could not be asked for', error);
     // Without the chain nobody would know of a summary that is made now, and each request would pay
     // for it again.
     return withWarning(await serving.degraded(undefined, 'degraded'), 'store_failed');
@@ -127,7 +128,12 @@ class Serving {
     const work = writeSummary(this.material.task(), undefined, this.ports.target, this.counter, progress);
     const written = await soon(this.need.late - Date.now(), work);
     if (!written) return this.degraded(undefined, 'pending');
-    if (!written.ok) return this.degraded(undefined, 'degraded', written.reason.usage);
+    if (!written.ok) {
+      const { error: code, cause, usage } = written.reason;
+      const fields = { code, ...(cause === undefined ? {} : { error: cause }) };
+      this.ports.log('warn', 'a summary could not be made', fields);
+      return this.degraded(undefined, 'degraded', usage);
+    }
     const { text, usage } = written.value;
     return shown({ text, ref: undefined, status: 'completed', usage });
   }
@@ -228,7 +234,7 @@ class Serving {
       return undefined;
     }
     const work = this.finish(conversation, claim, task, chunks);
-    ports.waitUntil(work.catch((error: unknown) => ports.failed('a summary could not be finished', error)));
+    ports.waitUntil(this.logged('a summary could not be finished', work));
     return soon(late - Date.now(), work);
   }
 
@@ -239,26 +245,33 @@ class Serving {
     chunks: TranscriptChunk[] | undefined,
   ): Promise<Served> {
     const { base } = claim;
-    const { target, waitUntil, openUser, failed } = this.ports;
+    const { target, waitUntil, openUser } = this.ports;
     const { publishTo } = conversation;
-    const { memory, isWritten, usage } = await writeClaimed(chainOf(conversation), claim, {
-      task,
-      target,
-      counter: this.counter,
-      chunks,
-      transcript: this.material.keepTranscript(base),
-      digest: () => this.material.digest(base),
-      publish: async (text) => {
-        if (!publishTo) return;
-        const published = publish(openUser, publishTo, text);
-        waitUntil(published.catch((error: unknown) => failed('a summary could not be published', error)));
+    const { memory, isWritten, usage } = await writeClaimed(
+      (call) => ask(conversation, async (stub) => call(stub)),
+      claim,
+      {
+        task,
+        target,
+        counter: this.counter,
+        chunks,
+        transcript: this.material.keepTranscript(base),
+        digest: () => this.material.digest(base),
+        publish: async (text) => {
+          if (!publishTo) return;
+          waitUntil(this.logged('a summary could not be published', publish(openUser, publishTo, text)));
+        },
       },
-    });
+    );
     if (memory) return withUsage(await this.ready(memory), usage);
     // Without a version the lease is lost: another has taken over, or the conversation was deleted,
     // and is not to be made anew by this request.
     const served = isWritten ? this.find(conversation) : this.degraded(base, 'degraded');
     return withUsage(await served, usage);
+  }
+
+  private async logged(message: string, work: Promise<unknown>): Promise<void> {
+    await work.catch((error: unknown) => logCaught(this.ports.log, 'warn', message, error));
   }
 
   private withRef(summary: ServedSummary, ...warnings: Warning[]): Served {

@@ -5,6 +5,7 @@
  */
 
 import { soon } from '../lib/time-limit.ts';
+import { logCaught } from '../log.ts';
 import type { Boundaries } from '../memory/conversation/boundaries.ts';
 import type { History } from '../memory/conversation/history.ts';
 import type { Boundary } from '../memory/conversation/passage.ts';
@@ -99,7 +100,7 @@ export async function recallMemory(need: MemoryNeed, ports: SummaryPorts): Promi
 async function find(
   { strategy, history, boundaries, dryRun }: MemoryNeed,
   conversation: StoredConversation,
-  { target, failed }: SummaryPorts,
+  { target, log }: SummaryPorts,
 ): Promise<Found | undefined> {
   const round = dryRun ? undefined : roundOf(history, boundaries);
   const request = {
@@ -110,7 +111,7 @@ async function find(
   try {
     return await ask(conversation, (stub) => stub.find(request), WRITE_LIMIT_MS);
   } catch (error) {
-    failed('a conversation could not be asked for its memory', error);
+    logCaught(log, 'warn', 'a conversation could not be asked for its memory', error);
     return undefined;
   }
 }
@@ -200,7 +201,7 @@ class Recall {
   private async digestEnd(): Promise<Boundary | undefined> {
     const { strategy, history, boundaries, dryRun } = this.need;
     const { memory, health, digest } = this.found;
-    const { conversation, target, failed } = this.ports;
+    const { conversation, target, log } = this.ports;
     if (digest.here !== null) return digest.here === '' ? undefined : boundaries.ofHash(digest.here);
     const isDown = health === 'degraded' || health === 'recovering';
     const over = boundaries.betweenRounds().filter(({ end }) => end > (memory?.covers_end ?? 0));
@@ -212,7 +213,9 @@ class Recall {
       );
       await soon(
         WRITE_LIMIT_MS,
-        pinned.catch((error: unknown) => failed('a digest could not be pinned', error)),
+        pinned.catch((error: unknown) => {
+          logCaught(log, 'warn', 'a digest could not be pinned', error);
+        }),
       );
     }
     return boundary;

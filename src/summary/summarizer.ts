@@ -35,6 +35,8 @@ export interface SummarizerFault {
   readonly again: boolean;
   /** How long the upstream asks to wait, in milliseconds. */
   readonly afterMs?: number;
+  /** The name of the error that was caught. */
+  readonly cause?: string;
 }
 
 export const NO_USAGE: TokenUsage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
@@ -94,8 +96,8 @@ export async function askSummarizer(
     );
     return { ok: true, value: readAnswer(completion) };
   } catch (error) {
-    const late = call.signal.aborted;
-    return { ok: false, reason: late ? { code: 'timeout', again: true } : faultOf(error) };
+    const fault = call.signal.aborted ? ({ code: 'timeout', again: true } as const) : faultOf(error);
+    return { ok: false, reason: { ...fault, cause: causeOf(error) } };
   } finally {
     clearTimeout(timer);
   }
@@ -119,6 +121,12 @@ function readAnswer(completion: Partial<OpenAI.ChatCompletion>): SummarizerAnswe
     toolCalls: (choice?.message?.tool_calls?.length ?? 0) + (choice?.message?.function_call ? 1 : 0),
     usage: { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens },
   };
+}
+
+/** The package wraps what the connection has thrown. */
+function causeOf(error: unknown): string {
+  const cause = error instanceof Error ? (error.cause ?? error) : error;
+  return cause instanceof Error ? cause.name : 'unknown';
 }
 
 function faultOf(error: unknown): SummarizerFault {

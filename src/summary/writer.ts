@@ -103,6 +103,8 @@ interface WrittenSummary {
 interface WritingFault {
   /** A code. */
   readonly error: SummaryFault | SummarizerFault['code'] | 'lease_lost' | 'base_gone' | 'window_too_small';
+  /** The name of the error that was caught, where one was. */
+  readonly cause?: string;
   readonly usage: TokenUsage;
 }
 
@@ -152,9 +154,9 @@ export async function writeSummary(
   // What was once in order stays in order, also when the user's own words are long gone.
   const userTexts = [...task.userTexts, text];
   const run = new Run({ ...task, userTexts }, target, counter, progress);
-  if ((start?.end ?? 0) < task.from) return run.failed('base_gone');
-  if (!chunks) return run.failed('window_too_small');
-  if (chunks.length === 0) return run.failed('empty');
+  if ((start?.end ?? 0) < task.from) return run.failed({ error: 'base_gone' });
+  if (!chunks) return run.failed({ error: 'window_too_small' });
+  if (chunks.length === 0) return run.failed({ error: 'empty' });
 
   for (const [index, chunk] of chunks.entries()) {
     const answered = await run.ask(promptOf(task, text, chunk.text));
@@ -165,7 +167,7 @@ export async function writeSummary(
     const goesOn = boundary
       ? progress.advance({ boundary, text, tokens: counter.text(text) })
       : progress.renew();
-    if (!(await goesOn)) return run.failed('lease_lost');
+    if (!(await goesOn)) return run.failed({ error: 'lease_lost' });
   }
   const whole = withLedger(text, task, counter);
   return { ok: true, value: { text: whole, tokens: counter.text(whole), usage: run.usage } };
@@ -224,22 +226,22 @@ class Run {
   }
 
   /** Asks until there is a summary, or none is to be had. */
-  async ask(prompt: Prompt): Promise<Result<string, WritingFault['error']>> {
+  async ask(prompt: Prompt): Promise<Result<string, Omit<WritingFault, 'usage'>>> {
     const { attempts, backoffMs, longestPauseMs, withinMs = Number.POSITIVE_INFINITY } = this.task.retries;
     for (let attempt = 1; ; attempt++) {
       const outcome = await this.askOnce(prompt);
       if (outcome.ok) return outcome;
-      const { code, again, afterMs = 0 } = outcome.reason;
+      const { code, again, afterMs = 0, cause } = outcome.reason;
       const late = Date.now() - this.start >= withinMs;
       if (!again || late || attempt >= attempts || afterMs > longestPauseMs)
-        return { ok: false, reason: code };
-      if (!(await this.progress.retrying(code))) return { ok: false, reason: 'lease_lost' };
+        return { ok: false, reason: { error: code, ...(cause === undefined ? {} : { cause }) } };
+      if (!(await this.progress.retrying(code))) return { ok: false, reason: { error: 'lease_lost' } };
       await pause(Math.min(Math.max(backoffMs * 2 ** (attempt - 1), afterMs), longestPauseMs));
     }
   }
 
-  failed(error: WritingFault['error']): { ok: false; reason: WritingFault } {
-    return { ok: false, reason: { error, usage: this.usage } };
+  failed(fault: Omit<WritingFault, 'usage'>): { ok: false; reason: WritingFault } {
+    return { ok: false, reason: { ...fault, usage: this.usage } };
   }
 
   private async askOnce(prompt: Prompt): Promise<Result<string, Attempt>> {
@@ -253,10 +255,8 @@ class Run {
   }
 }
 
-interface Attempt {
+interface Attempt extends Omit<SummarizerFault, 'code'> {
   readonly code: WritingFault['error'];
-  readonly again: boolean;
-  readonly afterMs?: number;
 }
 
 function sum(a: TokenUsage, b: TokenUsage): TokenUsage {

@@ -1,5 +1,4 @@
 /** What a request has for its summaries, and what its report says of the one in its view. */
-import { logCaught } from '../log.ts';
 import { Boundaries } from '../memory/conversation/boundaries.ts';
 import type { SummarizingStrategy } from '../memory/modes/table.ts';
 import type { ReportedSummary } from '../memory/plan/report.ts';
@@ -41,7 +40,7 @@ export function summariesOf(strategy: SummarizingStrategy, call: ViewCall): Requ
       prepared: learned.prepared,
       counting: () => learned.counting(request.model),
       openUser: services.user,
-      failed: (message, error) => logCaught(services.log, 'warn', message, error),
+      log: services.log,
     },
   };
 }

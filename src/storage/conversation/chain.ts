@@ -184,7 +184,7 @@ export class MemoryChain {
    * @returns the version for the boundary, usually the digest; null if there is none
    * @throws RangeError if the digest is too long
    */
-  fail(memoryId: number, lease: string, { error, digest }: Failure): Memory | null {
+  fail(memoryId: number, lease: string, { error, cause, digest }: Failure): Memory | null {
     if (digest) assertFits(digest.text);
     if (!this.rows.holds(memoryId, lease)) return this.rows.instead(memoryId, lease);
     const retryIntervalMs = this.rows.retryIntervalMs(memoryId);
@@ -195,7 +195,7 @@ export class MemoryChain {
     const digested =
       digest && !before ? this.writer.branch(memoryId, null, { ...digest, model: DIGEST_MODEL }) : undefined;
     // Last, since callers waiting for this row must find the digest.
-    this.writer.close(memoryId, error);
+    this.writer.close(memoryId, error, cause);
     if (digested === undefined) return before;
     this.writer.tell(digested, 'completed');
     return this.rows.row(digested);

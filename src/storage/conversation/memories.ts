@@ -137,6 +137,8 @@ export interface Chunk extends Written {
 export interface Failure {
   /** Lower-case letters, digits and underscores; anything else is stored as `unknown`. */
   readonly error: string;
+  /** The name of the error that was caught, for the log. */
+  readonly cause?: string;
   /** Used in place of the summary. */
   readonly digest?: Omit<Written, 'model'>;
 }

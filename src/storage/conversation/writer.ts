@@ -98,8 +98,8 @@ export class MemoryWriter {
     this.tellCompleted(memoryId);
   }
 
-  /** Ends a row without a summary. */
-  close(memoryId: number, error: string): void {
+  /** Ends a row without a summary. @param cause the name of the error that was caught */
+  close(memoryId: number, error: string, cause?: string): void {
     const code = codeOf(error);
     const { conversation } = this.sql
       .exec<{ conversation: string }>(
@@ -108,7 +108,8 @@ export class MemoryWriter {
         memoryId,
       )
       .one();
-    if (code !== 'superseded') this.ports.log('warn', 'a summary could not be made', { conversation, code });
+    const fields = { conversation, code, ...(cause === undefined ? {} : { error: cause }) };
+    if (code !== 'superseded') this.ports.log('warn', 'a summary could not be made', fields);
     this.tell(memoryId, 'failed', { error: code });
   }
 

@@ -13,6 +13,16 @@ const target = {
   timeoutMs: 60_000,
 };
 
+it('keeps the name of the error by which a call has failed, and its code', async () => {
+  vi.spyOn(globalThis, 'fetch').mockRejectedValue(new TypeError('no route'));
+  const unreached = await askSummarizer(target, { system: 'Sum up.', user: 'All of it.' }, 100);
+  expect(unreached).toEqual({ ok: false, reason: { code: 'unreachable', again: true, cause: 'TypeError' } });
+
+  vi.spyOn(globalThis, 'fetch').mockImplementation(async () => new Response('no', { status: 403 }));
+  const refused = await askSummarizer(target, { system: 'Sum up.', user: 'All of it.' }, 100);
+  expect(refused).toEqual({ ok: false, reason: { code: 'refused', again: false, cause: 'Error' } });
+});
+
 it.each([200, 400, 500])(
   'F29: reads no more of an answer than a summary may have, with %i',
   async (status) => {

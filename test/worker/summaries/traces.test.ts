@@ -92,6 +92,24 @@ describe('the log of a summary', () => {
     expect(sentences()).toEqual([`info Summarized messages 0-5 for ${id} in _ms`]);
   });
 
+  it.each(MODES)(
+    'names the error by which the summarizer was out of reach, in mode %s',
+    async (_, strategy) => {
+      const { app, id, rounds } = start(strategy);
+      app.answer.words = ({ url }) => {
+        if (url.startsWith(SUMMARIZER.SUMMARIZER_BASE_URL)) throw new TypeError('no route to what it holds');
+        return 'This is the answer.';
+      };
+
+      await rounds(1, 5);
+
+      const message = 'a summary could not be made';
+      const fault = { level: 'warn', message, conversation: id, code: 'unreachable', error: 'TypeError' };
+      expect(logged).toContainEqual(fault);
+      expect(JSON.stringify(logged)).not.toContain('no route');
+    },
+  );
+
   it.each(MODES)('and the rows hold no key and no content, in mode %s', async (_, strategy) => {
     const { app, rounds, objects, stub } = start(strategy);
     await rounds(1, 5);
