@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** Command-line clients, which are installed first: `npm run test:clients`, outside of CI. */
+/** Command-line clients, which are installed first: `npm run test:clients`, not part of CI. */
 export default defineConfig({
   test: {
     include: ['test/clients/**/*.test.ts'],

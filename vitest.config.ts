@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import { matchingFirst } from './tools/file-order.ts';
 
-/** Longest first: last, they would keep one core busy and leave the other idle. */
+/** Longest first, since a long file at the end would occupy one core and leave the other idle. */
 const LONG = /\/(heap|view-laws|floor|summarize|rolling|late-results|odd-answers|phases)\.test\.ts$/;
 
 export default defineConfig({

@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 import { matchingFirst } from './tools/file-order.ts';
 
 /**
- * Long ones, and those that wait for time limits most of their time: last, they would be waited for
+ * Long files, and those that mostly wait for time limits. At the end they would be waited for
  * alone.
  */
 const LONG = new RegExp(
@@ -21,10 +21,9 @@ export default defineConfig({
     globalSetup: ['tools/worker-build.ts'],
     testTimeout: 60_000,
     hookTimeout: 120_000,
-    // Each file has a Worker, an upstream and ports of its own, and many of them wait more than
-    // they work.
+    // Each file has its own Worker, upstream and ports, and many wait more than they work.
     maxWorkers: 4,
-    // What files share are clients and the runtime's own code, which take a second to load.
+    // Files share clients and the runtime's code, which take a second to load.
     isolate: false,
     sequence: { sequencer: matchingFirst(LONG) },
   },

@@ -1,7 +1,7 @@
 import { cloudflareTest } from '@cloudflare/vitest-pool-workers';
 import { defineConfig } from 'vitest/config';
 
-/** Files whose tests count what their tenant has: these have a Worker and storage of their own. */
+/** Files that count their tenant's data; these have their own Worker and storage. */
 const ALONE = ['conversations/conversations', 'tenants/revoked-keys', 'tenants/retention'].map(
   (name) => `test/worker/${name}.test.ts`,
 );
@@ -25,7 +25,7 @@ export default defineConfig({
           include: ['test/worker/**/*.test.ts'],
           exclude: ALONE,
           testTimeout: 30_000,
-          // A Worker that starts reads all of its modules again, which takes longer than most
+          // A Worker loads all of its modules again when it starts, which takes longer than most
           // files.
           isolate: false,
         },

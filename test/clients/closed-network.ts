@@ -1,9 +1,9 @@
-/** A proxy that lets nothing through, and remembers what was asked of it. */
+/** A proxy that forwards nothing, and records what it was asked for. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface ClosedNetwork {
-  /** Variables of the environment that send whatever does not stay on this machine to the proxy. */
+  /** Environment variables that direct all traffic to other hosts to the proxy. */
   readonly env: Record<string, string>;
   /** The hosts that were asked for. */
   readonly asked: string[];

@@ -1,14 +1,14 @@
-/** Codex, as its users point it at another server: by `config.toml` alone. */
+/** Codex, configured by `config.toml` alone, as its users do. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { deploy } from '../support/deployment.ts';
 import { hasTools, type Reader, ReadingModel } from '../support/reading-model.ts';
 import { type Ended, fileOf, KEY_VARIABLE, runClient } from './command-line.ts';
 import { BY_HEADER, expectRead, NAMINGS, type Naming, stepsOf } from './reading-run.ts';
 
-/** What a command may print, in tokens: the clients cut what is longer. */
+/** Tokens that a command may print. The clients truncate longer output. */
 const LONGEST_OUTPUT = 20_000;
 
-/** By a function, or by a script: that is what Codex gives to the models that it knows. */
+/** By a function or by a script, depending on what Codex offers for the model. */
 const reader: Reader = (number, id, { tools }) => {
   const command = JSON.stringify({ cmd: `cat ${fileOf(number)}`, max_output_tokens: LONGEST_OUTPUT });
   if (Array.isArray(tools) && tools.some(({ name }) => name === 'exec_command'))
@@ -69,7 +69,7 @@ async function read(book: string, chapters: number, toml: string, prepare = () =
   return runClient({ client: 'codex', args, home: { '.codex/config.toml': toml }, book, chapters });
 }
 
-/** What the agent has said last, of the events that it prints. */
+/** The agent's last message, from its printed events. */
 function lastMessage({ stdout }: Ended): string {
   const events = stdout.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
   return events.findLast(({ item }) => item?.type === 'agent_message')?.item.text;
@@ -115,7 +115,7 @@ describe('Codex', () => {
       config('gpt-5.4', { ...BY_HEADER, headers }, { root }),
     );
     expect(ended.code, ended.stderr).toBe(0);
-    // Its own compaction is the one request of a run that offers no tools.
+    // Its own compaction is the only request of a run without tools.
     const asked = deployment.upstream.requests.filter(({ path }) => path.endsWith('/responses'));
     expect(asked.some(({ body }) => !hasTools(body))).toBe(summarises);
   });

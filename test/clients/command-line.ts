@@ -1,6 +1,5 @@
 /**
- * A command-line client at work in a directory with a book, with a home of its own and without a
- * network.
+ * Runs a command-line client in a directory with a book, with its own home and without a network.
  */
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -18,7 +17,7 @@ export interface CommandLine {
   /** Files of the home directory, by path. */
   readonly home: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
-  /** The book that is read, and how many chapters it has. */
+  /** The book to read, and its number of chapters. */
   readonly book: string;
   readonly chapters: number;
 }
@@ -27,11 +26,11 @@ export interface Ended {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
-  /** What it asked of other hosts. */
+  /** Other hosts that it tried to reach. */
   readonly asked: readonly string[];
 }
 
-/** The variable that has the caller's key. */
+/** The environment variable with the caller's key. */
 export const KEY_VARIABLE = 'PRECIS_TEST_KEY';
 
 /** A chapter's file. */

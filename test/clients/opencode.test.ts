@@ -1,4 +1,4 @@
-/** opencode, as its users point it at another server: by `opencode.json` alone. */
+/** opencode, configured by `opencode.json` alone, as its users do. */
 import { beforeEach, describe, it } from 'vitest';
 import { deploy } from '../support/deployment.ts';
 import { ReadingModel } from '../support/reading-model.ts';
@@ -26,8 +26,7 @@ const config = ({ path, headers }: Naming): object => ({
 });
 
 /**
- * opencode installs the types of its plugins beside its configuration, unless they are locked
- * there.
+ * opencode installs the types of its plugins beside its configuration, unless a lock file has them.
  */
 const LOCKED = { packages: { '': { dependencies: { '@opencode-ai/plugin': '*' } } } };
 

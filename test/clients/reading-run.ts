@@ -1,4 +1,4 @@
-/** What holds for every run of a command-line client that reads a book through Precis. */
+/** Checks for every run of a command-line client that reads a book through Precis. */
 import { expect } from 'vitest';
 import type { Deployment } from '../support/deployment.ts';
 import { chapter, hasTools, reading, textOf } from '../support/reading-model.ts';
@@ -7,8 +7,8 @@ import type { Ended } from './command-line.ts';
 type Json = Record<string, unknown>;
 
 /**
- * How a user names a strategy without changing a client: a base URL, and headers where the client's
- * configuration has them.
+ * How a user chooses a strategy without changing a client: a base URL, or headers if the client's
+ * configuration supports them.
  */
 export interface Naming {
   readonly path: string;
@@ -16,9 +16,7 @@ export interface Naming {
   readonly chapters: number;
 }
 
-/**
- * Chapters have about 3 300 tokens each; before them stand up to 12 000 of instructions and tools.
- */
+/** Chapters have about 3 300 tokens each; instructions and tools take up to 12 000. */
 export const BY_HEADER: Naming = {
   path: '/v1',
   headers: {
@@ -32,7 +30,7 @@ export const NAMINGS: readonly (readonly [name: string, naming: Naming])[] = [
   ['a header', BY_HEADER],
 ];
 
-/** One step for each chapter. */
+/** One step per chapter. */
 export const stepsOf = (chapters: number): number[][] =>
   Array.from({ length: chapters }, (_, at) => [at + 1]);
 
@@ -43,19 +41,19 @@ const outputsOf = ({ input }: Json): string[] =>
 
 export interface Read {
   readonly ended: Ended;
-  /** What the client has shown as the answer. */
+  /** The answer that the client shows. */
   readonly said: string;
   readonly book: string;
   readonly chapters: number;
-  /** Whether the model has looked up the first chapter that was removed. */
+  /** Whether the model has looked up the first removed chapter. */
   readonly lookedUp?: boolean;
 }
 
 const wordsIn = (said: string): string[] => said.split(/[ ,.]+/).toSorted();
 
 /**
- * That the client has come to its end with the right answer, has asked nobody but Precis, and was
- * answered at every step; that old outputs went up as placeholders, and can be fetched.
+ * Expects that the client ended with the right answer, contacted only Precis, and was answered at
+ * every step; and that old outputs were sent as placeholders and can be fetched.
  */
 export async function expectRead(
   { ended, said, book, chapters, lookedUp = false }: Read,
@@ -69,7 +67,7 @@ export async function expectRead(
   const asked = deployment.upstream.requests.filter(
     ({ path, body }) => path.endsWith('/responses') && hasTools(body),
   );
-  // A request that had been refused would have been made again.
+  // A refused request would have been repeated.
   expect(asked).toHaveLength(chapters + 1 + (lookedUp ? 1 : 0));
   const last = asked.at(-1);
   if (!last) throw new Error('nothing was asked');

@@ -1,7 +1,4 @@
-/**
- * An agent that talks through the `openai` client, and what can be held against the views that its
- * requests became.
- */
+/** An agent that uses the `openai` client, and checks of the views of its requests. */
 import type { ChatCompletionCreateParams } from 'openai/resources/chat/completions';
 import type { Report } from '../../src/memory/plan/report.ts';
 import { createTokenCounter, loadTokenize, toolTokens } from '../../src/memory/tokens/tokens.ts';
@@ -14,16 +11,16 @@ import type { WithMemory } from './memory-report.ts';
 
 const counter = createTokenCounter(await loadTokenize('o200k_base'));
 
-/** What primes the answer. */
+/** The overhead of the answer. */
 const ANSWER_TOKENS = 3;
 
-/** One request, as its caller made it, and all that came of it. */
+/** One request as its caller made it, with its results. */
 export interface Sent {
   /** The caller's array. */
   readonly messages: readonly Message[];
   readonly memory: Report;
   readonly headers: Headers;
-  /** What the model said. */
+  /** The model's text. */
   readonly answer: string;
   readonly seen: RecordedRequest;
   /** The messages that went upstream. */
@@ -31,8 +28,8 @@ export interface Sent {
 }
 
 /**
- * A caller with a strategy and other fields of its own; the tools are those of `agent-run.ts`. Its
- * model fetches nothing, unless the strategy says that it may.
+ * A caller with its own strategy and fields; the tools are those of `agent-run.ts`. The model
+ * fetches nothing, unless the strategy allows it.
  */
 export class AgentCaller {
   private readonly deployment: Deployment;
@@ -61,7 +58,7 @@ export class AgentCaller {
     return { messages, memory, headers: response.headers, answer, seen, view: seen.body.messages };
   }
 
-  /** Sends the array as it grows. @param lengths how many messages each request has */
+  /** Sends the array as it grows. @param lengths the number of messages in each request */
   async play(messages: readonly Message[], lengths: readonly number[]): Promise<Sent[]> {
     const all: Sent[] = [];
     for (const length of lengths) all.push(await this.send(messages.slice(0, length)));
@@ -96,10 +93,10 @@ function joined(chunks: readonly Chunk[]): { memory: Report | undefined; answer:
   return { memory: chunks.find(({ memory }) => memory)?.memory, answer };
 }
 
-/** Tokens of a text, by the counter that the Worker has. */
+/** Tokens of a text, by the Worker's counter. */
 export const textTokens = (text: string): number => counter.text(text);
 
-/** Tokens of a body, by the counter that the Worker has. */
+/** Tokens of a body, by the Worker's counter. */
 export function tokensOf(body: object): number {
   const read = readChatRequest(new TextEncoder().encode(JSON.stringify(body)));
   if (!read.ok) throw new Error(read.reason.message);
@@ -108,15 +105,12 @@ export function tokensOf(body: object): number {
   return ANSWER_TOKENS + toolTokens(tools, counter) + all;
 }
 
-/**
- * What breaks the law of the prefix: only where the frontier moved may a view be other than the one
- * before, and longer.
- */
+/** Violations of the prefix law: a view extends the previous one, unless the frontier moved. */
 export function brokenPrefixes(all: readonly Sent[]): string[] {
   return all.slice(1).flatMap((sent, at) => {
     if (sent.headers.get('x-memory-frontier') === 'moved') return [];
     const former = all[at]?.seen.rawBody.toString().slice(0, -2) ?? '';
-    // The messages stand last in the body.
+    // The messages come last in the body.
     return sent.seen.rawBody.toString().startsWith(former)
       ? []
       : [`the view of ${sent.messages.length} messages does not begin with the one before`];
@@ -136,7 +130,7 @@ export interface SeenMarker {
   readonly tokens: number | undefined;
 }
 
-/** The placeholders in a text or in messages, in their order. */
+/** The placeholders in a text or in messages, in order. */
 export function markersIn(view: unknown): SeenMarker[] {
   const text = typeof view === 'string' ? view : JSON.stringify(view);
   return [...text.matchAll(MARKER)].map(
@@ -151,14 +145,14 @@ export function markersIn(view: unknown): SeenMarker[] {
   );
 }
 
-/** All refs in messages, those of summaries and of trimmed messages too. */
+/** All refs in messages, including those of summaries and trimmed messages. */
 export function refsIn(view: unknown): string[] {
   return [...new Set(JSON.stringify(view).match(/ref_[a-z2-7]{26}/g) ?? [])];
 }
 
 /**
- * What a placeholder of these messages may stand for: of outputs and inputs one content, of parts
- * any.
+ * The contents that a placeholder in these messages may replace: one for outputs and inputs, any
+ * for parts.
  *
  * @param onWire a part as its protocol writes it
  */
@@ -185,7 +179,7 @@ function partOf(call: string): number {
   return Number(call.replace('part_', ''));
 }
 
-/** What is wrong with the report of one request, and with its headers. */
+/** Mistakes in one request's report and headers. */
 export function wrongReport({ memory, headers, seen, messages, view }: Sent): string[] {
   const { applied_edits, tokens, refs, summary, frontier, warnings } = memory;
   const markers = markersIn(view);
@@ -217,7 +211,7 @@ export function wrongReport({ memory, headers, seen, messages, view }: Sent): st
   const found = wrong.map(
     ([name, is, should]) => `${name}: ${JSON.stringify(is)}, not ${JSON.stringify(should)}`,
   );
-  // Two texts in one string may have a token more or less than each for itself.
+  // Two texts in one string may differ by a token from the sum of both.
   const off = Math.abs((tokens?.after ?? 0) - tokensOf(seen.body));
   if (off > (summary || types.includes('trim') ? 4 : 0))
     found.push(`tokens after: ${tokens?.after}, not ${tokensOf(seen.body)}`);
@@ -231,7 +225,7 @@ function sum(edits: Report['applied_edits']): number {
 }
 
 /**
- * Fetches what the placeholders of a view stand for.
+ * Fetches the contents of a view's placeholders, and returns those that are wrong or missing.
  *
  * @param known refs that need not be fetched again
  */

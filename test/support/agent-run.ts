@@ -1,7 +1,7 @@
 /**
- * A long run of an agent, with all that makes its view hard: parallel calls that are answered out
- * of order, outputs of every size, some of them said again, large arguments, and images and files
- * among what the user says.
+ * A long agent run with everything that makes its view difficult: parallel calls answered out of
+ * order, outputs of all sizes, repeated outputs, large arguments, and images and files in user
+ * messages.
  */
 
 export type Message = { role: string; content?: unknown } & Record<string, unknown>;
@@ -12,7 +12,7 @@ interface Call {
   readonly output: string;
 }
 
-/** Steps in each of its three turns. */
+/** Steps in each of the three turns. */
 export const STEPS = 16;
 
 /** Lines that no other topic has, about 17 tokens each. */
@@ -23,7 +23,7 @@ export function rows(topic: string, count: number): string {
   ).join('\n');
 }
 
-/** An inline image, of so many bytes of base64. */
+/** An inline image with so many bytes of base64. */
 export function image(topic: string, bytes = 3_000): object {
   const data = Buffer.from(`${topic} `.repeat(bytes)).toString('base64').slice(0, bytes);
   return { type: 'image_url', image_url: { url: `data:image/png;base64,${data}` } };
@@ -36,7 +36,7 @@ export const tools = ['search', 'read_file', 'write_file', 'status'].map((name) 
 }));
 
 /**
- * Three turns of `STEPS` steps each, about 100 000 tokens in all; the last step waits for the
+ * Three turns of `STEPS` steps each, about 100 000 tokens in total; the last step waits for the
  * model.
  */
 export function agentRun(topic: string): Message[] {
@@ -61,7 +61,7 @@ export function agentRun(topic: string): Message[] {
 }
 
 /**
- * How many messages each request of a run has: all before an answer of the assistant, and at last
+ * The number of messages in each request of a run: all before an assistant message, and finally
  * all.
  */
 export function lengthsOf(messages: readonly Message[]): number[] {
@@ -115,8 +115,8 @@ function callsOf(topic: string, step: number): Call[] {
 }
 
 /**
- * The same run of an agent without tool calls: it writes what it does, and is told what it sees as
- * a user's message.
+ * The same run without tool calls: the agent writes what it does, and gets observations as user
+ * messages.
  */
 export function observedRun(topic: string): Message[] {
   return agentRun(topic).map((message) => {

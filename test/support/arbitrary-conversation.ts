@@ -1,7 +1,4 @@
-/**
- * Generated conversations for property tests: valid ones, and the odd things that real clients
- * send.
- */
+/** Generated conversations for property tests: valid ones, and odd ones that real clients send. */
 
 import fc from 'fast-check';
 import type { MemoryStrategyRequest } from '../../src/memory/modes/table.ts';
@@ -10,7 +7,7 @@ import type { ViewOptions } from './view-of.ts';
 
 type Message = Record<string, unknown>;
 
-/** Few names and ids, so that they repeat across turns as they do in real traffic. */
+/** Few names and ids, so that they repeat across turns as in real traffic. */
 const toolName = fc.constantFrom('search', 'read_file', 'run', 'a tool with spaces', 'état');
 const callId = fc.constantFrom('call_1', 'call_2', 'call_3', 'call (odd); id=1⟧', 'x'.repeat(80));
 
@@ -31,7 +28,7 @@ const outputText = fc.oneof(
 
 const textPart = (text: string): Message => ({ type: 'text', text });
 
-/** A text as the content of a message: as it is, or in parts. */
+/** A text as the content of a message: a string or parts. */
 const contentOf = (outputText: fc.Arbitrary<string>): fc.Arbitrary<unknown> =>
   fc.oneof(
     { weight: 4, arbitrary: outputText as fc.Arbitrary<unknown> },
@@ -74,7 +71,7 @@ const answer: fc.Arbitrary<Message> = fc.record(
   { requiredKeys: ['role', 'content'] },
 );
 
-/** What conversations are made of. */
+/** The generators that conversations are made from. */
 interface Ingredients {
   readonly user: fc.Arbitrary<Message>;
   readonly input: fc.Arbitrary<string>;
@@ -147,10 +144,10 @@ const conversationOf = (ingredients: Ingredients): fc.Arbitrary<ConversationBody
       return { model: 'gpt-4.1', messages };
     });
 
-/** A conversation that every upstream takes. */
+/** A conversation that every upstream accepts. */
 export const conversation = conversationOf({ user: asked, input: argumentsText, output: outputText });
 
-/** Of more than 1 000 tokens: many lines, one line, and what no tokenizer shortens. */
+/** More than 1 000 tokens: many lines, one line, or text that no tokenizer shortens. */
 const largeText = fc.oneof(
   fc.tuple(fc.integer({ min: 90, max: 160 }), fc.nat(3)).map(([size, of]) => lines(size, `row ${of}`)),
   fc.integer({ min: 90, max: 160 }).map((size) => lines(size).replaceAll('\n', ' ')),
@@ -160,7 +157,7 @@ const largeText = fc.oneof(
   fc.constant(`${'\ud83e\udde9e\u0301 '.repeat(500)}\r\n${lines(40)}`),
 );
 
-/** Few texts, so that they are said again. */
+/** Few texts, so that they are repeated. */
 const repeatedText = fc.constantFrom(...['a', 'b', 'c'].map((name) => lines(8, `row of ${name}`)), 'ok');
 
 const image = fc.nat(2).map((of) => ({
@@ -178,7 +175,7 @@ const otherPart = fc.constantFrom<object>(
 );
 
 /**
- * A conversation of all that `auto` has an edit for: large outputs, repeated ones, large arguments,
+ * A conversation with everything that `auto` edits: large outputs, repeated ones, large arguments,
  * inline images and files.
  */
 export const richConversation = conversationOf({
@@ -212,15 +209,14 @@ const withHoles = (conversation: fc.Arbitrary<ConversationBody>): fc.Arbitrary<C
   });
 
 /**
- * A conversation with a few messages taken out anywhere: orphaned results, missing results, no user
- * message.
+ * A conversation with some messages removed: orphaned results, missing results, no user message.
  */
 export const brokenConversation = withHoles(conversation);
 export const brokenRichConversation = withHoles(richConversation);
 
 /**
- * A conversation in which no id is used twice, some results come late or twice, and some calls wait
- * for theirs. Nothing but ids and places changes.
+ * A conversation in which ids are unique, some results come late or twice, and some calls wait for
+ * theirs. Only ids and positions change.
  */
 const withLateResults = (conversation: fc.Arbitrary<ConversationBody>): fc.Arbitrary<ConversationBody> =>
   fc
@@ -262,7 +258,7 @@ function withOwnIds(messages: readonly Message[]): Message[] {
 export const lateConversation = withLateResults(conversation);
 export const lateRichConversation = withLateResults(richConversation);
 
-/** The same conversation, every tool output and every call numbered, so that none is said again. */
+/** The same conversation with numbers in all tool outputs and calls, so that none is repeated. */
 export function withoutRepeats(body: ConversationBody): ConversationBody {
   const numbered = (content: unknown, at: number): unknown => {
     if (typeof content === 'string') return content.replace(/^(Observation: )?/, `$1${at} `);
@@ -303,7 +299,7 @@ export const summarizeStrategy: fc.Arbitrary<MemoryStrategyRequest> = fc.record(
   { requiredKeys: ['mode'] },
 );
 
-/** Strategies that act on conversations of this size, every field in use. */
+/** Strategies that act on conversations of this size, with every field in use. */
 export const strategy: fc.Arbitrary<MemoryStrategyRequest> = fc.oneof(
   { weight: 2, arbitrary: summarizeStrategy },
   fc.record(
@@ -351,10 +347,7 @@ const often = <Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefine
 const seldom = <Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefined> =>
   fc.oneof({ weight: 1, arbitrary: value }, { weight: 5, arbitrary: fc.constant(undefined) });
 
-/**
- * Settings of `auto` that act on conversations of this size. Each field is often left to its
- * default.
- */
+/** Settings of `auto` that act on conversations of this size. Each field often has its default. */
 export const autoStrategy: fc.Arbitrary<AutoRequest> = fc
   .record({
     mode: fc.constant('auto' as const),
@@ -382,13 +375,13 @@ export const autoStrategy: fc.Arbitrary<AutoRequest> = fc
   .map(({ token_soft_budget: soft, keep_last_n_turns: keep, ...given }) => {
     const input = {
       ...given,
-      // What contradicts itself is refused.
+      // Avoid contradictions, which are refused.
       token_soft_budget: soft && Math.min(soft, given.token_budget ?? soft),
       keep_last_n_turns: keep && Math.min(keep, given.context_limit ?? keep),
     };
     return JSON.parse(JSON.stringify(input)) as AutoRequest;
   });
 
-/** What `auto` may be told beside its strategy. */
+/** Options beside the strategy that `auto` uses. */
 export const autoOptions = (retrieval: boolean): fc.Arbitrary<ViewOptions> =>
   fc.record({ retrieval: fc.constant(retrieval), cachedShare: fc.constantFrom(0.01, 0.1, 0.5, 1) });

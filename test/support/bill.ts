@@ -1,28 +1,25 @@
 /**
- * What the views of a conversation cost, request by request, with an upstream that caches prompts.
- * In tokens of fresh input.
+ * The cost of a conversation's views, request by request, with an upstream that caches prompts, in
+ * tokens of fresh input.
  */
 import { readChatRequest } from '../../src/protocol/chat/request.ts';
 import { textOf } from '../../src/protocol/json/spans.ts';
 import { counter, type Viewed } from './view-of.ts';
 
 /**
- * Tokens around what a summarizer reads, and the price of each that it writes (see
+ * Tokens around a summarizer's input, and the price of its output (see
  * `src/memory/replay/phases.ts`).
  */
 const PROMPT = 600;
 const WRITTEN = 4;
 
-/** Two sums: for the views, and for the arrays that they were made of. */
+/** Two sums: for the views, and for the original arrays. */
 export interface Bill {
   readonly views: number;
   readonly arrays: number;
 }
 
-/**
- * The bills up to each of the requests, which follow one another. Summaries weigh as much as they
- * may.
- */
+/** The bills up to each request of a conversation. Summaries weigh as much as they may. */
 export function billsOf(requests: readonly Viewed[], cachedShare: number): Bill[] {
   let views = 0;
   let arrays = 0;
@@ -39,18 +36,15 @@ export function billsOf(requests: readonly Viewed[], cachedShare: number): Bill[
   });
 }
 
-/**
- * Tokens of the messages with which two views begin. What follows the first one that differs is not
- * cached.
- */
+/** Tokens of the messages that two views have in common at the beginning, which are cached. */
 function cachedIn(earlier: Viewed, viewed: Viewed): number {
   const before = sentIn(earlier);
   const now = sentIn(viewed);
   const same = now.findIndex(({ json }, index) => json !== before[index]?.json);
   if (same < 0) return Math.min(earlier.plan.replay.after, viewed.plan.replay.after);
   const { summary } = viewed.view;
-  // The words of a summary are shorter than they may be: what stands behind it is counted from the
-  // view's end.
+  // A summary's text is shorter than it may be, so anything after it is counted from the view's
+  // end.
   const block = summary && JSON.stringify(summary.block).slice(1, -1);
   const isBehind = block !== undefined && !now.slice(0, same).some(({ json }) => json.includes(block));
   return isBehind
@@ -72,7 +66,7 @@ function sentIn({ bytes }: Viewed): Sent[] {
   }));
 }
 
-/** Tokens of what stands before all messages. */
+/** Tokens before the messages. */
 function overheadOf({ plan, request: { messages } }: Viewed): number {
   return plan.replay.before - messages.reduce((total, message) => total + counter.message(message), 0);
 }
@@ -81,10 +75,7 @@ function sum(messages: readonly Sent[]): number {
   return messages.reduce((total, { tokens }) => total + tokens, 0);
 }
 
-/**
- * What a summarizer reads and writes, where the view has a summary that the one before did not
- * have.
- */
+/** A summarizer's cost, if the view has a summary that the previous one did not have. */
 function summaryCost(earlier: Viewed | undefined, { plan }: Viewed): number {
   const { prefix, history } = plan;
   const known = earlier?.plan.prefix;

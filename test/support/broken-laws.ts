@@ -1,4 +1,4 @@
-/** Several laws, asked of the same generated cases: their views are what takes time. */
+/** Checks several laws on the same generated cases, since making their views takes the time. */
 import fc from 'fast-check';
 
 export interface Broken<Case> {
@@ -7,10 +7,10 @@ export interface Broken<Case> {
 }
 
 /**
- * By name of a law: the first case that breaks it, and how. A law that every case keeps has no
+ * The first case that breaks each law, and how, by the law's name. Laws without a violation have no
  * entry. Throws what `ask` throws, with the case.
  *
- * @param ask returns by law what breaks it in a case, nothing where it is kept
+ * @param ask returns the violations of a case by law
  */
 export function brokenLawsIn<Case>(
   cases: fc.Arbitrary<Case>,

@@ -1,7 +1,7 @@
 /**
- * The Worker as worker-build.ts has built it, on a free port and with storage of its own that goes
- * when it is closed. It is the runtime of `wrangler dev` without wrangler: a command line, a
- * bundler and a proxy before each Worker are more than half of what a start costs.
+ * Starts the Worker that worker-build.ts has built, on a free port, with temporary storage. This is
+ * the runtime of `wrangler dev` without wrangler, since its command line, bundler and proxy take
+ * more than half of a start.
  */
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -10,7 +10,7 @@ import { inject } from 'vitest';
 import type { WorkerOptions, WorkerServer } from '../../tools/worker-server.ts';
 
 export interface BuiltWorkerOptions extends Pick<WorkerOptions, 'vars'> {
-  /** A folder of stored data, as a path. The Worker reads and changes it. */
+  /** The path of a folder with stored data. The Worker reads and changes it. */
   readonly state?: string;
 }
 
@@ -22,9 +22,9 @@ export async function startBuiltWorker({ vars = {}, state }: BuiltWorkerOptions 
     ...convertV4MiniflareOptions({
       host: '127.0.0.1',
       port: 0,
-      // `request.cf` is not used: do not ask the network for one.
+      // `request.cf` is not used, so don't fetch it from the network.
       cf: false,
-      // The scheduled handler has a path.
+      // Gives the scheduled handler a path.
       unsafeTriggerHandlers: true,
       handleStructuredLogs: ({ message }) => {
         printed += `${message}\n`;

@@ -1,7 +1,4 @@
-/**
- * Answers of the Responses API as the chat answers that say the same: to be read by tests that know
- * chat alone.
- */
+/** Converts answers of the Responses API to chat answers, for tests that only know chat. */
 
 type Json = Record<string, unknown>;
 
@@ -10,8 +7,8 @@ interface Item extends Json {
 }
 
 /**
- * An answer as it came, or, where it is one of the Responses API, as a `chat.completion` or a
- * stream of its chunks.
+ * Returns a chat answer as it came, and an answer of the Responses API as a `chat.completion` or a
+ * stream of chunks.
  */
 export async function chatFromResponses(response: Response): Promise<Response> {
   const { status, statusText } = response;
@@ -42,10 +39,10 @@ function completionOf(response: Json): Json {
   return { ...headOf(response), object: 'chat.completion', choices: [choice], usage: usageOf(response) };
 }
 
-/** Frame by frame, as they come; what is no event of a stream stays as it is. */
+/** Converts frame by frame as they come; frames without events stay. */
 function chunksOf(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   let rest = '';
-  /** The items that are calls, in their order: their chunks have indices of their own. */
+  /** The call items in order, since their chunks have their own indices. */
   const calls: unknown[] = [];
   const frames = new TransformStream<string, string>({
     transform(text, controller) {
@@ -63,7 +60,7 @@ function chunksOf(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> 
     .pipeThrough(new TextEncoderStream() as never);
 }
 
-/** One frame as the chunks that it stands for. */
+/** The chunks for one frame. */
 function chunkOf(frame: string, calls: unknown[]): string {
   const event = parsed(/^data: (.*)$/m.exec(frame)?.[1] ?? '');
   if (!event) return frame;

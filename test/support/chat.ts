@@ -18,7 +18,7 @@ export const result = (id: string, content: unknown): Message => ({
   content,
 });
 
-/** An assistant message that makes calls, given as `[id, name, arguments?]`. */
+/** An assistant message with calls, given as `[id, name, arguments?]`. */
 export const calls = (...made: [id: string, name: string, input?: string][]): Message => ({
   role: 'assistant',
   content: null,
@@ -35,7 +35,7 @@ export const step = (id: string, name: string, output: unknown): Message[] => [
   result(id, output),
 ];
 
-/** `n` lines that no tokenizer shortens much. */
+/** `n` lines that tokenizers hardly shorten. */
 export const lines = (n: number, word = 'line'): string =>
   Array.from({ length: n }, (_, index) => `${word} ${index}: value ${index * 7919}`).join('\n');
 

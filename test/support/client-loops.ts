@@ -1,7 +1,4 @@
-/**
- * Clients of the Responses API with the loops that they bring: each calls its tool until the model
- * does not ask for it any more.
- */
+/** Clients of the Responses API with their own loops, which call a tool until the model stops. */
 import { createOpenAI } from '@ai-sdk/openai';
 import { Agent, OpenAIProvider, Runner, type Session, setTracingDisabled, tool } from '@openai/agents';
 import { generateText, jsonSchema, stepCountIs, streamText, tool as toolOf } from 'ai';
@@ -23,7 +20,7 @@ const PARAMETERS = {
   additionalProperties: false as const,
 };
 
-/** What a client is pointed at, and the book that its tool has. */
+/** A client's target, and the book that its tool reads. */
 export interface Setting {
   readonly baseURL: string;
   readonly headers: Record<string, string>;
@@ -32,19 +29,19 @@ export interface Setting {
   readonly stream: boolean;
 }
 
-/** Runs a client's loop until the model calls no more tools; what it has said at last. */
+/** Runs a client's loop until the model calls no more tools. Returns the final text. */
 export type Loop = (setting: Setting) => Promise<string>;
 
 export const openaiClient = ({ baseURL, headers, fetch }: Omit<Setting, 'book' | 'stream'>) =>
   new OpenAI({ apiKey: KEY, maxRetries: 0, baseURL, defaultHeaders: headers, fetch });
 
-/** The `openai` client has no loop: this one is written as its documentation writes it. */
+/** The `openai` client has no loop; this one follows its documentation. */
 export const openaiLoop =
   (tools: OpenAI.Responses.Tool[]): Loop =>
   ({ book, stream, ...setting }) =>
     answerRound(openaiClient(setting), [{ role: 'user', content: TASK }], { book, stream, tools });
 
-/** Appends all that comes of a question to the input, and returns the answer. */
+/** Appends everything from one question to the input, and returns the answer. */
 export async function answerRound(
   client: OpenAI,
   input: OpenAI.Responses.ResponseInput,
@@ -72,7 +69,7 @@ export async function answerRound(
   }
 }
 
-/** The call that an item makes: its arguments, and how it is answered. */
+/** The call in an item: its arguments, and its result's type. */
 function callIn(item: OpenAI.Responses.ResponseOutputItem) {
   const { call_id } = item as { call_id: string };
   if (item.type === 'function_call')
@@ -81,7 +78,7 @@ function callIn(item: OpenAI.Responses.ResponseOutputItem) {
   return { type: 'custom_tool_call_output' as const, call_id, text: item.input };
 }
 
-/** `stream()` puts in what it has parsed, and OpenAI's API refuses that. */
+/** `stream()` adds parsed fields, which OpenAI's API refuses. */
 function withoutParsed(item: OpenAI.Responses.ResponseOutputItem): OpenAI.Responses.ResponseInputItem {
   return JSON.parse(
     JSON.stringify(item, (key, value) => (/^parsed(_arguments)?$/.test(key) ? undefined : value)),
@@ -90,7 +87,7 @@ function withoutParsed(item: OpenAI.Responses.ResponseOutputItem): OpenAI.Respon
 
 const UNSTORED = { store: false, providerData: { include: ['reasoning.encrypted_content'] } };
 
-/** @param store what the user says of it; where nothing is said, the upstream stores */
+/** @param store the user's setting; without one, the upstream stores */
 export const agentsLoop =
   (store?: boolean): Loop =>
   (setting) =>
@@ -114,7 +111,7 @@ export const readerOf = (book: string, store?: boolean) =>
     ],
   });
 
-/** Runs an agent until it has answered. @param session what it remembers of earlier runs */
+/** Runs an agent until it has answered. @param session its memory of earlier runs */
 export async function askAgent(
   agent: ReturnType<typeof readerOf>,
   question: string,

@@ -1,4 +1,4 @@
-/** The routes of a conversation's memory, as tests call them. */
+/** The routes of a conversation's memory, for tests. */
 import { expect } from 'vitest';
 import type { Deployment } from './deployment.ts';
 
@@ -9,7 +9,7 @@ export interface Call {
   headers?: Record<string, string>;
 }
 
-/** Calls `/v1/conversations/{id}/memory`; a body that is a string goes as it is. */
+/** Calls `/v1/conversations/{id}/memory`. A string as the body is sent as it is. */
 export function settingsOf(deployment: Deployment) {
   return (id: string, { method = 'GET', path = '/v1', body, headers = {} }: Call = {}): Promise<Response> =>
     deployment.fetch(`${path}/conversations/${encodeURIComponent(id)}/memory`, {
@@ -21,7 +21,7 @@ export function settingsOf(deployment: Deployment) {
 
 export const statuses = (...responses: Response[]) => responses.map(({ status }) => status);
 
-/** One request with a question, and how its strategy was chosen: its mode and its source. */
+/** Sends one question, and returns the chosen mode and its source. */
 export function choiceOf(deployment: Deployment) {
   return async ({ path = '/v1', body = {}, headers = {} }: Call): Promise<(string | null)[]> => {
     const response = await deployment.fetch(`${path}/chat/completions`, {

@@ -1,11 +1,11 @@
-/** Small conversations for tests that do not need a recorded one. */
+/** Small conversations for tests. */
 
 /** Removes every tool output of all turns but the last. */
 export const COMPACT_OLD_TURNS = { mode: 'compact', compact_trigger_turns: 1, compact_keep: 1 };
 
 /**
- * Two turns: in the first, `read_file` is called once for each output, by `call_1`, `call_2`, …;
- * the second says thanks.
+ * Two turns: in the first, `read_file` is called once per output, as `call_1`, `call_2`, …; the
+ * second says thanks.
  */
 export function conversationOf(outputs: readonly string[]) {
   return [
@@ -28,7 +28,7 @@ export function conversationOf(outputs: readonly string[]) {
   ];
 }
 
-/** An output of many lines, of about 70 bytes each, that no other topic has. */
+/** An output of many lines of about 70 bytes, which no other topic has. */
 export function linesAbout(topic: string, lines = 40): string {
   return Array.from(
     { length: lines },

@@ -1,6 +1,4 @@
-/**
- * A Worker before an upstream that tests control: what one file of the end-to-end suite talks to.
- */
+/** A Worker in front of an upstream that tests control, for one file of end-to-end tests. */
 import OpenAI, { type ClientOptions } from 'openai';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import type { Report } from '../../src/memory/plan/report.ts';
@@ -13,59 +11,56 @@ import type { WithMemory } from './memory-report.ts';
 import { CHAT, fetchOver, fetchWire, PROTOCOLS, type Protocol } from './protocol.ts';
 import { SUMMARIZER_KEY, SUMMARIZER_MODEL, type Summarizer, startSummarizer } from './summarizer.ts';
 
-/** The caller's key, where a test names no other. */
+/** The default key of callers. */
 export const KEY = 'sk-the-key-of-a-test-caller-0001';
 
 export interface DeploymentOptions {
-  /** The Worker's variables. The secret and the upstream are always given. */
+  /** The Worker's variables. The secret and the upstream are always set. */
   readonly vars?: Record<string, string>;
   readonly upstream?: UpstreamOptions;
-  /** A folder of stored data, as a path. The Worker reads and changes it. */
+  /** The path of a folder with stored data. The Worker reads and changes it. */
   readonly state?: string;
-  /** True: the deployment has a summarizer of its own, which waits a second for each answer. */
+  /** Whether the deployment has its own summarizer, with a limit of one second per answer. */
   readonly summarizer?: boolean;
 }
 
-/** A completion that Precis has answered, with its report. */
+/** A completion from Precis with its report. */
 export interface Asked {
   readonly memory: Report;
   readonly headers: Headers;
   /** The body of the answer, or the bytes of its stream. */
   readonly text: string;
-  /** What the upstream was asked last. */
+  /** The last request to the upstream. */
   readonly seen: RecordedRequest;
 }
 
 export interface Deployment {
-  /** Of the Worker, without `/v1`. */
+  /** The Worker's URL, without `/v1`. */
   readonly url: string;
   readonly worker: WorkerServer;
   readonly upstream: Upstream;
   readonly summarizer: Summarizer;
-  /**
-   * What completions are asked for over: all that is below speaks chat, and this goes over the
-   * wire.
-   */
+  /** The protocol on the wire. All functions below take and return chat. */
   readonly protocol: Protocol;
-  /** Says so for the tests of the block that it is called in. */
+  /** Sets the protocol for the tests of the current block. */
   over(protocol: Protocol): void;
-  /** What the upstream was asked to complete in this test, in order. */
+  /** The completion requests to the upstream in this test, in order. */
   chats(): RecordedRequest[];
-  /** The last of these. */
+  /** The last of them. */
   lastChat(): RecordedRequest;
-  /** A client that does not try again: each failure is one. */
+  /** A client without retries. */
   client(options?: ClientOptions): OpenAI;
-  /** A request with `KEY`; other headers, `authorization` too, as `init` has them. */
+  /** A request with `KEY`; `init` may set other headers, including `authorization`. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
-  /** Does something while nobody listens at the upstream's address. */
+  /** Runs work while nothing listens at the upstream's address. */
   withoutUpstream<Value>(work: () => Promise<Value>): Promise<Value>;
-  /** `POST /v1/chat/completions`; a string goes letter by letter. */
+  /** `POST /v1/chat/completions`. A string is sent as it is. */
   chat(body: object | string, headers?: Record<string, string>): Promise<Response>;
-  /** The same, and the answer is as it came over the wire. */
+  /** Likewise, with the answer as it came over the wire. */
   wire(body: object | string, headers?: Record<string, string>): Promise<Response>;
   /**
-   * The same for the report, streaming or not. Rejects an answer other than 200. The messages stand
-   * last in the body.
+   * Likewise, with the report, streaming or not. Rejects any answer but 200. The messages come last
+   * in the body.
    */
   ask(
     body: { messages: object[]; [field: string]: unknown },
@@ -184,7 +179,7 @@ export function deploy(deploymentOptions: DeploymentOptions = {}): Deployment {
   return deployment;
 }
 
-/** With `KEY`, where no other one is given. */
+/** Adds `KEY`, unless there is another key. */
 function withKey(init: RequestInit): RequestInit {
   const headers = new Headers({ authorization: `Bearer ${KEY}` });
   new Headers(init.headers).forEach((value, name) => {
@@ -202,7 +197,7 @@ function variablesOf({ url }: Summarizer): Record<string, string> {
   };
 }
 
-/** The report in a completion, or on the last chunk of a stream. */
+/** The report in a completion, or in a stream's last chunk. */
 function reportIn(text: string): Report {
   const whole = text.startsWith('data:') ? (dataOf(text).at(-2) ?? '') : text;
   const { memory } = JSON.parse(whole) as WithMemory;

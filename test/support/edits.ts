@@ -1,4 +1,4 @@
-/** What the edits of `auto` are made with, one by one. */
+/** Parts to test the edits of `auto` one by one. */
 
 import type { Message } from '../../src/memory/conversation/message.ts';
 import { type CompactContext, createContentFacts } from '../../src/memory/edits/compact.ts';
@@ -10,7 +10,7 @@ import { parseStrategy } from '../../src/memory/strategy/strategy.ts';
 import { sha256Hex } from '../../src/tenant/identity.ts';
 import { counter, tenant } from './view-of.ts';
 
-/** A removal that frees so many tokens, and has no content. */
+/** A removal that frees so many tokens, without content. */
 export function removalOf(message: number, freed: number): Removal {
   return {
     kind: 'output',
@@ -29,7 +29,7 @@ export function removalOf(message: number, freed: number): Removal {
   };
 }
 
-/** What edits need from outside of an array: a tenant's refs, and memories of their own. */
+/** The services of edits: a tenant's refs, and new caches. */
 export function contextOf(messages: readonly Message[]): CompactContext {
   const previews = createWrittenPreviews();
   return {

@@ -1,6 +1,6 @@
 /**
- * Work under a small heap: `node --max-old-space-size=64 test/support/heap-work.ts NAME`. Its exit
- * code says whether it came to its end.
+ * Work to run with a small heap: `node --max-old-space-size=64 test/support/heap-work.ts NAME`. The
+ * exit code says whether it finished.
  */
 import { createTokenCounter, loadTokenize } from '../../src/memory/tokens/tokens.ts';
 import { readChatRequest } from '../../src/protocol/chat/request.ts';
@@ -12,7 +12,7 @@ const OLD = { mode: 'compact', compact_trigger_turns: 0, compact_keep: 0 } as co
 
 /** 4.8 MB that are counted fast. */
 const SPACES = ' '.repeat(4_800_000);
-/** So many times 4.8 MB are too much for a heap of 64 MB. */
+/** This many times 4.8 MB exceed a heap of 64 MB. */
 const TIMES = Array.from('qxzvkjwypbmdtgfr');
 
 /** The largest body that is edited. */
@@ -21,10 +21,10 @@ const LARGEST_BODY = 16 * 1024 * 1024;
 const encoder = new TextEncoder();
 
 /**
- * A body of 16 MiB with one tool output. Bytes lie outside of the heap.
+ * A body of 16 MiB with one tool output. Its bytes are outside of the heap.
  *
  * @param begin of the output's JSON
- * @param next what comes then, over and over
+ * @param next repeated until the body is full
  * @param end of the output's JSON
  */
 function bodyOf(begin: string, next: (n: number, isEarly: boolean) => string, end: string): Uint8Array {
@@ -41,10 +41,9 @@ function bodyOf(begin: string, next: (n: number, isEarly: boolean) => string, en
   return bytes.subarray(0, at);
 }
 
-/** One half is parted by spaces, the other stands in one row. */
+/** One half is separated by spaces, the other by commas. */
 function bodyOfIds(): Uint8Array {
-  // Letters and digits by turns, and all of one length: each is a literal, and none is better than
-  // the others.
+  // Alternating letters and digits of one length, so that all are literals of equal value.
   const id = (n: number): string => `a${(n * 7919 + 36 ** 5).toString(36)}1`;
   return bodyOf('"', (n, isEarly) => `${id(n)}${isEarly ? ' ' : ','}`, '"');
 }
@@ -70,11 +69,11 @@ function collects(bytes: Uint8Array): void {
 const works: Record<string, () => Promise<void> | void> = {
   'counts many texts': async () => {
     const counter = createTokenCounter(await loadTokenize('o200k_base'));
-    // A word that the encoding does not know: the tokenizer remembers what it merged.
+    // A word that is no single token, so that the tokenizer caches its merges.
     for (const letter of TIMES) counter.text(`${SPACES} unheardofword${letter}quxz`);
   },
   'compacts, offloads and collects the ledger of a body of distinct ids': () => {
-    // A message's tokens are counted once for all of them.
+    // A message is counted once for all of them.
     const bytes = bodyOfIds();
     compacts(bytes);
     offloads(bytes);

@@ -1,6 +1,6 @@
 /**
- * The laws of a view, as checks that return what breaks them. Used on generated conversations and
- * on recorded ones.
+ * The laws of views, as functions that return violations. Used on generated and recorded
+ * conversations.
  */
 
 import { heldMessages } from '../../src/memory/conversation/bonds.ts';
@@ -13,7 +13,7 @@ import { textOf, within } from '../../src/protocol/json/spans.ts';
 import { violations } from '../../tools/upstream/strict-chat.ts';
 import { counter, messagesOf, type Viewed } from './view-of.ts';
 
-/** All that one view can be asked. Empty when it keeps every law. */
+/** All laws of a single view. Empty if it keeps every law. */
 export function brokenLaws(viewed: Viewed): string[] {
   return [
     ...newViolations(viewed),
@@ -24,7 +24,7 @@ export function brokenLaws(viewed: Viewed): string[] {
     ...(viewed.report.tokens && viewed.report.tokens.after > viewed.report.tokens.before
       ? ['the view has more tokens']
       : []),
-    // A summary is measured in tokens: a block of another script may have more bytes to the token.
+    // A summary is measured in tokens; in another writing system it may have more bytes per token.
     ...(!viewed.view.summary && viewed.bytes.length > viewed.request.bytes.length
       ? ['the view has more bytes']
       : []),
@@ -42,7 +42,7 @@ function newViolations({ request, bytes }: Viewed): string[] {
   return violations(decode(bytes), options);
 }
 
-/** Messages that are neither dropped nor edited must go up in the bytes that they came in. */
+/** Messages that are neither dropped nor edited must keep their bytes. */
 function changedBytes(viewed: Viewed): string[] {
   const { request, view, bytes } = viewed;
   const text = new TextDecoder().decode(bytes);
@@ -63,10 +63,7 @@ function changedBytes(viewed: Viewed): string[] {
   return [];
 }
 
-/**
- * What a placeholder stands for must be what the caller sent, under the ref that the placeholder
- * names.
- */
+/** A placeholder's ref must return what the caller sent. */
 function lostContents(viewed: Viewed): string[] {
   const { view } = viewed;
   const sent = messagesOf(viewed);
@@ -90,7 +87,7 @@ function lostContents(viewed: Viewed): string[] {
   });
 }
 
-/** What the caller has sent of that which is removed. */
+/** The caller's original of a removal. */
 function originalOf({ request }: Viewed, { kind, message, call }: Removal): string | undefined {
   const sent = request.messages[message];
   if (kind === 'output') return sent?.content().text;
@@ -102,8 +99,8 @@ function originalOf({ request }: Viewed, { kind, message, call }: Removal): stri
 }
 
 /**
- * Around the marker of an offloaded output stand its beginning and its end; white space at the cut
- * may go.
+ * An offloaded output keeps its beginning and end around the marker; white space at the cuts may be
+ * missing.
  */
 function showsBothEnds({ request }: Viewed, { message, replacement, ref }: Removal): boolean {
   const text = request.messages[message]?.content().weight.texts.join('\n') ?? '';
@@ -116,14 +113,14 @@ function showsBothEnds({ request }: Viewed, { message, replacement, ref }: Remov
   );
 }
 
-/** How many characters at the end of two texts are the same. */
+/** The number of equal characters at the end of two texts. */
 function endsAlike(a: string, b: string): number {
   let length = 0;
   while (length < a.length && a.at(-1 - length) === b.at(-1 - length)) length++;
   return length;
 }
 
-/** Nothing is replaced by something longer, by whatever measure. */
+/** Nothing is replaced by something longer, by any measure. */
 function longerReplacements({ view }: Viewed): string[] {
   return [...view.removals.values()].flat().flatMap((removal) => {
     const { message, replacement, tokens, freed } = removal;
@@ -137,8 +134,7 @@ function longerReplacements({ view }: Viewed): string[] {
 }
 
 /**
- * By message that goes up: its index in the caller's array; undefined for what a summary has put
- * in.
+ * For each message of the view, its index in the caller's array; undefined for those of a summary.
  */
 function keptIndices({ request, view }: Viewed): (number | undefined)[] {
   const own = { pair: 2, alone: 1, request: 0 }[view.summary?.form ?? 'request'];
@@ -149,10 +145,7 @@ function keptIndices({ request, view }: Viewed): (number | undefined)[] {
   ]);
 }
 
-/**
- * Whole units leave the view from the beginning on, all of them but the request that is being
- * worked on.
- */
+/** Whole units leave the view from the beginning, except the request of the current turn. */
 function brokenLeavingOut({ plan, view }: Viewed): string[] {
   const { history, strategy, prefix, trimmed } = plan;
   const { summary, trim, dropped } = view;
@@ -184,12 +177,12 @@ function unitsBefore(history: History, unit: number): number[] {
 }
 
 /**
- * By message of results: the message that makes the call. Pairs by position; a further result is of
- * the same turn.
+ * For each message with results, the message with the call. Pairs by position; a further result
+ * belongs to the same turn.
  */
 export function callersOf({ messages, units }: Pick<History, 'messages' | 'units'>): {
   readonly callers: ReadonlyMap<number, number>;
-  /** Messages with a call that has no result. */
+  /** Messages with an unanswered call. */
   readonly open: ReadonlySet<number>;
 } {
   const observed = new Set(units.flatMap(({ outputs }) => outputs.map(({ message }) => message)));
@@ -217,8 +210,8 @@ export function callersOf({ messages, units }: Pick<History, 'messages' | 'units
 }
 
 /**
- * No result stands in a view without its call, no call without all of its results; a call that
- * waits for one never goes.
+ * No result is in a view without its call, and no call without all of its results; an open call
+ * never leaves.
  */
 function brokenPairs({ plan, view }: Viewed): string[] {
   const { callers, open } = callersOf(plan.history);
@@ -234,7 +227,7 @@ function brokenPairs({ plan, view }: Viewed): string[] {
   ];
 }
 
-/** A summary says what it stands for, once, and in fewer tokens. */
+/** A summary names the messages it covers, occurs once, and has fewer tokens than they have. */
 function brokenSummary(viewed: Viewed): string[] {
   const { plan, view } = viewed;
   const { history, strategy } = plan;
@@ -244,8 +237,8 @@ function brokenSummary(viewed: Viewed): string[] {
   const { prefix } = plan;
   if (!prefix) return ['a summary without a prefix'];
   const request = summary.request?.message;
-  // Where more has left the view than the summary covers, its form is that of the first unit that
-  // stays.
+  // If more has left the view than the summary covers, the first remaining unit determines its
+  // form.
   const stays = trim ? plan.trimmed?.prefix?.unit : prefix.unit;
   const covered = unitsBefore(history, prefix.unit);
   const shown = messagesOf(viewed).filter((message) =>
@@ -263,14 +256,14 @@ function brokenSummary(viewed: Viewed): string[] {
   ];
 }
 
-/** The user message of the turn in which a unit stands; -1 is the array's end. */
+/** The user message of a unit's turn; -1 means the array's end. */
 function turnOf(history: History, unit: number): number | undefined {
   const turn = history.turns.findLast((at) => unit < 0 || at < unit);
   return turn === undefined ? undefined : history.units[turn]?.first;
 }
 
 /**
- * Preamble, open unit and fresh results are never edited; with retrieval, what is large may be
+ * Preamble, open units and fresh results are never edited; with retrieval, large outputs may be
  * offloaded even there.
  */
 function editedWhatIsProtected({ plan, view, request, options }: Viewed): string[] {
@@ -297,8 +290,8 @@ function editedWhatIsProtected({ plan, view, request, options }: Viewed): string
 }
 
 /**
- * The stability law: the earlier view is a prefix of the later one, unless the later one says that
- * the frontier moved.
+ * The stability law: the earlier view is a prefix of the later one, unless the later one reports
+ * that the frontier moved.
  */
 export function brokenPrefix(earlier: Viewed, later: Viewed): string[] {
   if (later.report.frontier.moved) return [];

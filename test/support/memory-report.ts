@@ -1,16 +1,15 @@
-/** The report as it comes over the wire. */
+/** The report on the wire. */
 import { recording } from '../../fixtures/recording.ts';
 import type { Report } from '../../src/memory/plan/report.ts';
 
 /**
- * What Precis adds to a completion, to the last chunk of a stream, or to the answer of
- * `/v1/compact`.
+ * What Precis adds to a completion, to a stream's last chunk, or to the answer of `/v1/compact`.
  */
 export interface WithMemory {
   memory?: Report;
 }
 
-/** The tool that the recorded conversation calls under this id. */
+/** The tool of a call in the recorded conversation, by the call's id. */
 export function toolNameOf(callId: string): string | undefined {
   const calls = recording.messages.flatMap((message) =>
     'tool_calls' in message ? (message.tool_calls ?? []) : [],

@@ -1,12 +1,12 @@
 /**
- * Mutations of valid JSON, as odd upstreams send them: values that are replaced, left out, or
- * joined by a null.
+ * Mutations of valid JSON, as odd upstreams send it: values that are replaced, missing, or followed
+ * by null.
  */
 import fc from 'fast-check';
 
-/** One change: it is made at one of the places of the value that it is applied to. */
+/** One change, applied at one place of a value. */
 export interface Mutation {
-  /** Which of the places, counted around. */
+  /** Index of the place, modulo their number. */
   readonly place: number;
   readonly kind: 'replace' | 'remove' | 'add null';
   readonly value: unknown;
@@ -29,7 +29,7 @@ export const mutations: fc.Arbitrary<Mutation[]> = fc.array(
 
 type Container = Record<string, unknown> | unknown[];
 
-/** A copy of a JSON value, with its mutations. */
+/** A mutated copy of a JSON value. */
 export function mutated<Value>(value: Value, changes: readonly Mutation[]): Value {
   const root: { value: unknown } = { value: structuredClone(value) };
   for (const { place, kind, value: put } of changes) {
@@ -46,7 +46,7 @@ export function mutated<Value>(value: Value, changes: readonly Mutation[]): Valu
 
 type Place = [parent: Container, key: string];
 
-/** Added to one list: a generator that delegates takes longer than all else here. */
+/** Appends to one list, since delegating generators would be far slower. */
 function placesIn(container: Container, places: Place[] = []): Place[] {
   for (const [key, value] of Object.entries(container)) {
     places.push([container, key]);

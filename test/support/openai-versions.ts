@@ -1,25 +1,25 @@
 /**
- * The `openai` clients that callers use, by their major version: each as its own package, since
- * their checks of a stream differ.
+ * The major versions of the `openai` client, each as its own package, since their stream checks
+ * differ.
  */
 import type OpenAI from 'openai';
 import type { ClientOptions } from 'openai';
 import { KEY } from './deployment.ts';
 
-/** The version that Precis is built with comes under the package's own name. */
+/** The version that Precis depends on has the package's own name. */
 const PACKAGES = { 4: 'openai-4', 5: 'openai-5', 6: 'openai', 7: 'openai-7' } as const;
 
 export const OPENAI_VERSIONS = [4, 5, 6, 7] as const;
 
 export type OpenAIVersion = (typeof OPENAI_VERSIONS)[number];
 
-/** A client of a version, that does not try again. What is called of it here, all of them have. */
+/** A client of a version, without retries. All versions have the methods that are used here. */
 export async function openaiOf(version: OpenAIVersion, options: ClientOptions): Promise<OpenAI> {
   const { default: Client } = (await import(PACKAGES[version])) as { default: typeof OpenAI };
   return new Client({ apiKey: KEY, maxRetries: 0, ...options });
 }
 
-/** A streamed chat completion: until version 5 the helper stands elsewhere. */
+/** A streamed chat completion. Before version 5 the helper is under `beta`. */
 export function chatStream(
   client: OpenAI,
   body: object,

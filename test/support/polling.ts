@@ -1,12 +1,12 @@
-/** Waiting in tests for what happens on another side of a socket. */
+/** Waits in tests for something on the other side of a socket. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const GIVE_UP_MS = 20_000;
 
 /**
- * Resolves when `holds` does; rejects, with what was waited for, when it never does.
+ * Resolves when `holds` returns true; rejects with `what` if it never does.
  *
- * @param giveUpMs milliseconds until then
+ * @param giveUpMs time limit in milliseconds
  */
 export async function until(
   what: string,

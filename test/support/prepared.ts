@@ -1,6 +1,4 @@
-/**
- * What the next move would have a summary stand for, and waiting until the background has made it.
- */
+/** The prefix that the next move will summarise, and a way to wait for its summary. */
 import type { MemoryStrategyRequest } from '../../src/memory/modes/table.ts';
 import { Tenants } from '../../src/tenant/identity.ts';
 import type { Sent } from './agent-caller.ts';
@@ -8,14 +6,14 @@ import { type Deployment, KEY } from './deployment.ts';
 import { until } from './polling.ts';
 import { viewOf } from './view-of.ts';
 
-/** The secret of a deployment whose plans are to be known here: refs are part of a plan. */
+/** The secret of deployments whose plans tests compute, since refs are part of a plan. */
 export const SECRET = 'secret-of-a-deployment-that-is-planned';
 
 const tenants = new Tenants(SECRET);
 
 /**
- * Waits until the summary is made that the request has had prepared; at once where it had none. The
- * strategy must set `min_reclaim_tokens`: prices are not known here.
+ * Waits until the summary that a request has had prepared is ready; resolves at once without one.
+ * The strategy must set `min_reclaim_tokens`, since prices are not known here.
  */
 export async function prepared(
   deployment: Deployment,

@@ -1,7 +1,7 @@
 /**
- * The protocols that Precis speaks, as one table. A case is written in chat's terms, and what lies
- * between it and the wire translates: the body that is sent, what the upstream saw, the answer. So
- * one text of a suite runs over each of them, before one Worker:
+ * The protocols of Precis, as a table. Test cases are written in terms of chat, and a layer
+ * translates between them and the wire: the body that is sent, the request that the upstream sees,
+ * the answer. So one suite runs over both protocols with a single Worker:
  *
  *     describe.each(PROTOCOLS)('what it is about, over $name', (protocol) => {
  *       deployment.over(protocol);
@@ -22,31 +22,27 @@ type Json = Record<string, unknown>;
 
 export interface Protocol {
   readonly name: 'chat' | 'responses';
-  /** Of the route, behind `/v1`. */
+  /** The route, below `/v1`. */
   readonly path: '/chat/completions' | '/responses';
   /** The field that holds the conversation, as errors name it. */
   readonly field: 'messages' | 'input';
-  /** A chat body as one that says the same here. */
+  /** A chat body as an equivalent one of this protocol. */
   body(chat: Json): Json;
-  /** Messages as elements of the field, one by one, the first one too. */
+  /** Messages as elements of the field, one by one, including the first. */
   elements(messages: readonly Json[]): Json[];
-  /** A part of a user message, as it is kept and given back. */
+  /** A part of a user message, as it is stored and returned. */
   part(part: unknown): unknown;
   /**
-   * Messages as they are read back when nothing is done to them: calls that follow each other are
-   * one message where they are items.
+   * Messages as they are read back unchanged: consecutive calls are one message if they are items.
    */
   read(messages: readonly Json[]): Json[];
-  /**
-   * A body that a test writes letter by letter, with the conversation in the field of this
-   * protocol. Its elements stay.
-   */
+  /** A body as literal text, with the conversation in this protocol's field. Its elements stay. */
   text(chat: string): string;
-  /** A request that the upstream saw, its body as chat would have it; `rawBody` is as it came. */
+  /** A request to the upstream with its body as chat; `rawBody` stays as it came. */
   seen(request: RecordedRequest): RecordedRequest;
-  /** An answer, as chat would have it. */
+  /** An answer as chat. */
   answer(response: Response): Promise<Response>;
-  /** A caller's key, that of a tenant which no run over another protocol has. */
+  /** A caller's key, of a tenant that is only used over this protocol. */
   key(key: string): string;
 }
 
@@ -78,7 +74,7 @@ export const RESPONSES: Protocol = {
   text: (chat) => chat.replace(/"messages"(?=\s*:)/g, '"input"'),
   seen(request) {
     const { authorization } = request.headers;
-    // A summary is asked for in chat, whatever the caller speaks.
+    // Summaries are requested in chat, whatever the caller's protocol.
     const isChat = request.path.includes(CHAT.path);
     return {
       ...request,
@@ -95,7 +91,7 @@ export const RESPONSES: Protocol = {
     };
   },
   answer: chatFromResponses,
-  // What else a caller presents is short, or an access key, and means what it is.
+  // Access keys and short keys stay as they are.
   key: (key) => (/^sk-.{17}/.test(key) ? `${key}${SUFFIX}` : key),
 };
 
@@ -103,7 +99,7 @@ export const PROTOCOLS = [CHAT, RESPONSES];
 
 const COMPLETIONS = '/chat/completions';
 
-/** `fetch` for callers who know chat alone. @param current the protocol that goes over the wire */
+/** `fetch` for callers that only know chat. @param current the protocol on the wire */
 export function fetchOver(current: () => Protocol): typeof fetch {
   const wire = fetchWire(current);
   return async (input, init = {}) => {
@@ -113,7 +109,7 @@ export function fetchOver(current: () => Protocol): typeof fetch {
   };
 }
 
-/** The same, with answers as they come. */
+/** Likewise, with answers as they come. */
 export function fetchWire(current: () => Protocol): typeof fetch {
   return (input, init = {}) => {
     const protocol = current();
@@ -128,7 +124,7 @@ export function fetchWire(current: () => Protocol): typeof fetch {
   };
 }
 
-/** A body of chat; any other goes as it is. */
+/** A translated chat body; any other body stays. */
 function translated(
   body: RequestInit['body'] = null,
   protocol: Protocol,

@@ -1,7 +1,7 @@
 /**
- * A model that reads a book with the tool of a client, some chapters in each step, and at last says
- * the words that it has found in them. A word is only found in an output that comes in full while
- * the model has not answered it yet, so a right answer proves that all of them did.
+ * A model that reads a book with a client's tool, some chapters per step, and finally says the
+ * words that it found. It finds a word only in a complete output that it has not answered yet, so a
+ * right answer proves that all outputs arrived.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { refsIn } from '../../src/memory/edits/placeholder.ts';
@@ -10,7 +10,7 @@ import { usageOf } from '../../tools/upstream/completion.ts';
 import type { RecordedRequest } from '../../tools/upstream/recorded-request.ts';
 import { type ResponseAnswer, responseOf } from '../../tools/upstream/response.ts';
 
-/** What the tool is called; in a request that has no function of that name, it is a custom tool. */
+/** The tool's name. In a request without a function of that name it is a custom tool. */
 export const READ_CHAPTER = 'read_chapter';
 
 /** In characters: about 3 300 tokens. */
@@ -21,7 +21,7 @@ const VOCABULARY = `the a one some every old small bright quiet northern wooden 
   finds carries opens follows remembers paints crosses keeps answers builds watches leaves
   slowly again today because before under behind without between toward`.split(/\s+/);
 
-/** A text of over 20 kB that no other chapter shares, with its word in the middle. */
+/** A unique text of over 20 kB with its word in the middle. */
 export function chapter(book: string, number: number): string {
   const words: string[] = [];
   let state = [...`${book} ${number}`].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) >>> 0, 7);
@@ -36,7 +36,7 @@ export function chapter(book: string, number: number): string {
 
 const wordOf = (book: string, number: number): string => `${book.replaceAll(/\W/g, '')}-${number * 37}`;
 
-/** What the model says at last, when it has found all words. */
+/** The model's final text when it has found all words. */
 export const reading = (book: string, ...numbers: number[]): string =>
   `The words are ${numbers.map((number) => wordOf(book, number)).join(', ')}.`;
 
@@ -50,16 +50,16 @@ type Json = Record<string, unknown>;
 /** Calls of one answer. */
 type Calls = Pick<ResponseAnswer, 'toolCalls' | 'customCalls'>;
 
-/** How a chapter is read with the tools of a request. @param id of the call */
+/** Makes the call that reads a chapter with the tools of a request. @param id of the call */
 export type Reader = (number: number, id: string, body: Json) => Calls;
 
 export class ReadingModel {
-  /** What it has said to requests that did not forbid to store it, by id. */
+  /** Output items of requests that allowed storing, by id. */
   readonly stored = new Map<string, object>();
   private readonly reader: Reader;
   private steps: (readonly number[])[] = [];
   private words: string[] = [];
-  /** Chapters whose words are still to be found. */
+  /** Chapters whose words are not found yet. */
   private pending = 0;
   private answers = 0;
   private looksUp = false;
@@ -68,7 +68,7 @@ export class ReadingModel {
     this.reader = reader;
   }
 
-  /** Forgets what it has read, and reads these chapters: those of one step at once. */
+  /** Starts over with these chapters, those of one step at once. */
   read(...steps: (readonly number[])[]): void {
     this.steps = steps;
     this.words = [];
@@ -76,14 +76,14 @@ export class ReadingModel {
     this.looksUp = false;
   }
 
-  /** As soon as a chapter is removed, it reads it once more: by the tool that Precis gives it. */
+  /** Makes it read a chapter once more, with our tool, as soon as the chapter is removed. */
   lookUp(): void {
     this.looksUp = true;
   }
 
   /**
-   * One request of the Responses API. A request without tools, for the title of a conversation, is
-   * none of the reading.
+   * Answers one request of the Responses API. A request without tools, such as one for a title,
+   * does not count.
    */
   readonly behaviour = (_: IncomingMessage, response: ServerResponse, recorded: RecordedRequest): void => {
     const { body } = recorded;
@@ -100,7 +100,7 @@ export class ReadingModel {
     this.words.push(...found, ...Array(Math.max(0, this.pending - found.length)).fill('(not in the output)'));
     const reasoning = {
       encrypted: `${id}:${'encrypted'.repeat(20)}`,
-      // Some reasoning is told in words, and some is not.
+      // Every other reasoning item has a summary.
       ...(this.answers % 2 === 0 ? { summary: 'I go on reading.' } : {}),
     };
     const [ref] = this.looksUp ? refsIn(JSON.stringify(body.input)) : [];
@@ -127,13 +127,13 @@ const byTool: Reader = (number, id, { tools }) => {
   return isFunction ? { toolCalls: [call] } : { customCalls: [call] };
 };
 
-/** Whether a request has tools, among its fields or as an item. */
+/** Whether a request has tools, in its fields or as an item. */
 export function hasTools({ tools, input }: Json): boolean {
   if (Array.isArray(tools) && tools.length > 0) return true;
   return Array.isArray(input) && input.some(({ type }) => type === 'additional_tools');
 }
 
-/** The outputs behind the last item of another kind. */
+/** The outputs after the last item of another kind. */
 function freshText({ input }: Json): string {
   const items = Array.isArray(input) ? (input as Json[]) : [];
   const last = items.findLastIndex(({ type }) => !String(type).endsWith('_call_output'));
@@ -143,7 +143,7 @@ function freshText({ input }: Json): string {
     .join('\n');
 }
 
-/** An output's text, whether it is one or parts. */
+/** The text of an output, a string or parts. */
 export function textOf(output: unknown): string {
   if (typeof output === 'string') return output;
   return Array.isArray(output) ? output.map(({ text }) => String(text ?? '')).join('') : '';

@@ -1,4 +1,4 @@
-/** What a client says and hears, seen at its `fetch`. */
+/** Records what a client sends and receives at its `fetch`. */
 
 export interface Exchange {
   /** The path of the URL. */
@@ -10,7 +10,7 @@ export interface Exchange {
   readonly headers: Headers;
 }
 
-/** A `fetch` for a client's options, and all that goes through it, in order. */
+/** A `fetch` for a client's options, and a record of its calls, in order. */
 export function recordingFetch(): { readonly fetch: typeof fetch; readonly exchanges: Exchange[] } {
   const exchanges: Exchange[] = [];
   return {

@@ -1,6 +1,4 @@
-/**
- * A summarizer that tests hold back and let fail, and a caller that goes on with a conversation.
- */
+/** A summarizer that tests can block and fail, and a caller that continues a conversation. */
 
 import type { Memory } from '../../src/storage/conversation/memories.ts';
 import { HEADINGS, NONE } from '../../src/summary/text/headings.ts';
@@ -16,14 +14,14 @@ import { until } from './polling.ts';
 export const SUMMARIZER_KEY = 'sk-the-key-of-the-test-summarizer';
 
 export interface RollingSummarizer {
-  /** What makes a Worker use it. */
+  /** Variables that make a Worker use it. */
   readonly vars: Record<string, string>;
   readonly requests: RecordedRequest[];
-  /** What it was asked so far, without the rules. */
+  /** Its prompts so far, without the rules. */
   prompts(): string[];
-  /** From now on no call is answered until the returned function is called. */
+  /** Blocks all calls until the returned function is called. */
   hold(): () => void;
-  /** From now on every call fails, until `work` is called. */
+  /** Fails all calls until `work` is called. */
   fail(status?: number): void;
   work(): void;
   /** What the next summary says instead of its number. */
@@ -89,14 +87,14 @@ export interface Said extends Required<WithMemory> {
   readonly view: Message[];
 }
 
-/** A question that costs more than any summary of it. */
+/** A question with more tokens than any summary of it. */
 export const question = (n: number): string =>
   [
     `Question ${n}: what follows from these lines?`,
     ...Array.from({ length: 40 }, (_, at) => `The ${at}th line of question ${n} weighs ${at * 7919 + n}.`),
   ].join('\n');
 
-/** A caller who keeps its array and sends all of it, every time. */
+/** A caller that keeps its array and sends all of it every time. */
 export class Talk {
   readonly messages: Message[] = [{ role: 'system', content: 'You help.' }];
   readonly fields: Message;
@@ -121,7 +119,7 @@ export class Talk {
     return { response, memory, answer, view: this.deployment.lastChat().body.messages };
   }
 
-  /** One round: a question and its answer, appended in the form that the caller likes. */
+  /** One round: appends a question and its answer, in the caller's form. */
   async ask(
     content: string,
     more: Message = {},
@@ -133,8 +131,8 @@ export class Talk {
   }
 
   /**
-   * Rounds with questions of these numbers, each remembered before the next one where one is due by
-   * `due`.
+   * Rounds with questions of these numbers. From round `due` on, waits for each memory before the
+   * next round.
    */
   async rounds(from: number, to: number, due = 3): Promise<Said[]> {
     const said: Said[] = [];
@@ -159,7 +157,7 @@ export class Talk {
     return ((await this.stored())?.memories ?? []).toReversed();
   }
 
-  /** `GET /v1/conversations/{id}/memory`; undefined when there is none. */
+  /** `GET /v1/conversations/{id}/memory`; undefined if there is none. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into all of it
   async stored(): Promise<any> {
     const id = encodeURIComponent(String(this.fields.conversation_id));

@@ -1,14 +1,14 @@
-/** The stream of an answer in pieces, for tests that let an upstream write them by hand. */
+/** The stream of an answer in pieces, for tests that write them by hand. */
 import { chunks, DONE, usageOf } from '../../tools/upstream/completion.ts';
 import { eventsOf } from '../../tools/upstream/response.ts';
 import type { Protocol } from './protocol.ts';
 
 export interface SaidStream {
-  /** All before the first word. */
+  /** Everything before the first word. */
   readonly open: string;
-  /** A frame each. */
+  /** One frame per word. */
   readonly words: readonly string[];
-  /** All behind the last word: the stream's own end. */
+  /** Everything after the last word: the stream's own end. */
   readonly close: string;
 }
 

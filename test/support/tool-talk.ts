@@ -1,15 +1,15 @@
 /**
- * A conversation of questions, calls and answers, of which placeholders take away a half and only a
+ * A conversation of questions, calls and answers. Placeholders can remove half of it, and only a
  * summary the rest.
  */
 import { type Message, rows } from './agent-run.ts';
 import { question, turn } from './summarizer.ts';
 
-/** Messages in a turn that is over: question, call, output, answer. */
+/** Messages in a finished turn: question, call, output, answer. */
 const TURN = 4;
 
 /**
- * Turns of about 1 300 tokens, half of them the output; the last one waits for its call. Turn n
+ * Turns of about 1 300 tokens, half of them in the output; the last one waits for its call. Turn n
  * asks in message 4n − 3.
  */
 export function toolTalk(topic: string, turns: number): Message[] {
@@ -27,7 +27,7 @@ export function toolTalk(topic: string, turns: number): Message[] {
   return [{ role: 'system', content: 'You weigh things.' }, ...over.flat(), question(topic, turns)];
 }
 
-/** How many messages each request has, in order: before each call, and before each answer. */
+/** The number of messages in each request, in order: before each call, and before each answer. */
 export function requestsIn(messages: readonly Message[]): number[] {
   return Array.from({ length: Math.floor(messages.length / (TURN / 2)) }, (_, at) => (TURN / 2) * (at + 1));
 }

@@ -12,7 +12,7 @@ export interface Trace extends ChatBody {
 }
 
 /**
- * Where the recorded conversations lie; they are data under their own licences and no part of this
+ * The folder of recorded conversations. They have their own licences and are not part of this
  * repository.
  */
 export function tracesDir(): string | undefined {
@@ -20,7 +20,7 @@ export function tracesDir(): string | undefined {
   return existsSync(dir) ? dir : undefined;
 }
 
-/** All recorded conversations that can be found; the demo's is always there. */
+/** All recorded conversations that can be found, always including the demo's. */
 export function readTraces(): Trace[] {
   const demo = JSON.parse(readFileSync(join(ROOT, 'fixtures/conversation.json'), 'utf8')) as ChatBody;
   const dir = tracesDir();
@@ -46,8 +46,8 @@ export function readTraces(): Trace[] {
 const encoder = new TextEncoder();
 
 /**
- * A sample: the demo's conversation, and of each file of recorded ones (if they are there) the
- * shortest. `npm run test:traces` takes all.
+ * A sample: the demo's conversation, and the shortest of each file of recordings, if there are any.
+ * `npm run test:traces` takes all.
  */
 export function sampleTraces(): Trace[] {
   return [...Map.groupBy(readTraces(), (trace) => trace.file).values()].flatMap(
@@ -56,8 +56,8 @@ export function sampleTraces(): Trace[] {
 }
 
 /**
- * The bodies of a conversation's requests, one for each request point: every prefix that ends
- * before an assistant message.
+ * The bodies of a conversation's requests, one per request point: every prefix that ends before an
+ * assistant message.
  */
 export function* requestsOf(trace: Trace): Generator<Uint8Array> {
   const messages = trace.messages.map((message) => JSON.stringify(message));

@@ -1,11 +1,11 @@
-/** Runs a piece of work in a process of its own, with a heap of so many megabytes. */
+/** Runs work in a separate process with a heap of so many megabytes. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 
 export interface Ended {
-  /** Null when the process was killed, as it is when its heap is full. */
+  /** Null if the process was killed, as when its heap is full. */
   readonly code: number | null;
-  /** What it wrote, for the message of a test that fails. */
+  /** Its output, for the message of a failing test. */
   readonly output: string;
 }
 

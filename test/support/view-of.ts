@@ -1,7 +1,4 @@
-/**
- * The way of a request through the core, without HTTP and storage: what `src/view/make-view.ts`
- * does, in memory.
- */
+/** The pipeline of `src/view/make-view.ts` in memory, without HTTP and storage. */
 
 import { prefixHashes } from '../../src/memory/conversation/prefix-hash.ts';
 import { createContentFacts } from '../../src/memory/edits/compact.ts';
@@ -29,13 +26,13 @@ export const { counter } = counting;
 
 const tenants = new Tenants('a secret for tests only');
 
-/** The tenant under which tests plan. */
+/** The tenant of planning tests. */
 export const tenant = tenants.ofToken('sk-a-key-of-a-test-0123456789');
 
-/** A tenant that is not `tenant`. */
+/** A tenant other than `tenant`. */
 export const stranger = tenants.ofToken('sk-another-key-of-a-test-012345');
 
-/** The price of cached input of a model which nobody knows. */
+/** The price of cached input for an unknown model. */
 const UNKNOWN_SHARE = 0.1;
 
 export interface Viewed<Request extends ModelRequest = ChatRequest> {
@@ -50,31 +47,31 @@ export interface Viewed<Request extends ModelRequest = ChatRequest> {
 
 export interface ViewOptions {
   readonly force?: boolean;
-  /** Which refs count as written; all of them by default. */
+  /** Which refs count as written; all by default. */
   readonly isStored?: (ref: string) => boolean;
   /** Without a tenant there are no refs. */
   readonly tenant?: typeof tenant | undefined;
   /** The words of summaries; by default a stand-in as long as the limit allows. */
   readonly words?: SummaryWriter;
-  /** Whether the model can fetch what is removed; by default it can't. */
+  /** Whether the model can fetch removed content; false by default. */
   readonly retrieval?: boolean;
-  /** The price of cached input relative to fresh; that of a model which nobody knows by default. */
+  /** The price of cached input relative to fresh; by default that of an unknown model. */
   readonly cachedShare?: number;
-  /** Tokens that the upstream has said it takes at the most. */
+  /** The limit that the upstream stated, in tokens. */
   readonly limit?: number | undefined;
   /** The rolling memory in use. */
   readonly memory?: UsedMemory | undefined;
 }
 
 /**
- * Writes a summary; undefined when there is none to be had.
+ * Writes a summary; undefined if there is none.
  *
- * @param name names exactly the messages that are covered
- * @param limit tokens that it may have
+ * @param name identifies the covered messages
+ * @param limit maximum of tokens
  */
 export type SummaryWriter = (name: string, limit: number) => string | undefined;
 
-/** Words that name what they stand for, as many as there is room for. */
+/** Words that name what they cover, as many as there is room for. */
 export const asLongAsAllowed: SummaryWriter = (name, limit) => standIn(name, limit);
 
 /** A few words. */
@@ -105,7 +102,7 @@ export function viewOf(
   return viewOfRequest(read.value, input, options);
 }
 
-/** Plans and renders a request, of whatever protocol. */
+/** Plans and renders a request of either protocol. */
 export function viewOfRequest<Request extends ModelRequest>(
   request: Request,
   input: MemoryStrategyRequest,
@@ -138,7 +135,7 @@ function isWrittenIn({ isStored = () => true }: ViewOptions): (ref: string) => b
   return isStored;
 }
 
-/** The summary of a plan's prefix, as the words and the stored refs allow. */
+/** The summary of a plan's prefix, as far as words and stored refs allow. */
 function summaryOf({ history, prefix }: Plan, options: ViewOptions): ViewWords['summary'] {
   if (!prefix) return undefined;
   const name = prefixHashes(history.messages, sha256Hex)[prefix.end] ?? '';
@@ -146,7 +143,7 @@ function summaryOf({ history, prefix }: Plan, options: ViewOptions): ViewWords['
   return text === undefined ? undefined : { text, ref: keptRef(`transcript:${name}`, options) };
 }
 
-/** The line for what a plan trims; undefined where that is not known to be kept. */
+/** The line for trimmed messages; undefined if they may not be stored. */
 function trimOf({ history, trimmed }: Plan, options: ViewOptions): ShownTrim | undefined {
   if (!trimmed) return undefined;
   const { segments, shown } = trimmedTranscript(history, trimmed, ownerOf(options), undefined, counter);
@@ -157,7 +154,7 @@ function ownerOf(options: ViewOptions): typeof tenant | undefined {
   return 'tenant' in options ? options.tenant : tenant;
 }
 
-/** The ref of a text, when it is known to be written. */
+/** The ref of a text, if it counts as written. */
 function keptRef(text: string, options: ViewOptions): string | undefined {
   const ref = ownerOf(options)?.refs.name(text, () => text);
   return ref !== undefined && isWrittenIn(options)(ref) ? ref : undefined;
@@ -175,7 +172,7 @@ export function messagesOf(viewed: Viewed): Record<string, unknown>[] {
   return body.messages;
 }
 
-/** The views of a conversation, one for each of its requests. */
+/** The views of a conversation, one per request. */
 export function viewsOf(
   conversation: ChatBody,
   input: MemoryStrategyRequest,

@@ -1,6 +1,6 @@
 /**
- * Replays every recorded conversation, request by request, under every setting, and checks the
- * laws. `npm run test:traces`.
+ * Replays every recorded conversation, request by request, with every setting, and checks the laws.
+ * `npm run test:traces`.
  */
 import { brokenLaws, brokenPrefix } from '../support/laws.ts';
 import { readTraces, requestsOf, tracesDir } from '../support/traces.ts';

@@ -1,4 +1,4 @@
-/** Settings under which recorded conversations are replayed. */
+/** The settings for replays of recorded conversations. */
 import type { MemoryStrategyRequest } from '../../src/memory/modes/table.ts';
 import type { ViewOptions } from '../support/view-of.ts';
 
@@ -52,7 +52,7 @@ export const STRATEGIES: Readonly<Record<string, MemoryStrategyRequest>> = {
   },
 };
 
-/** What is told beside a strategy. */
+/** Options beside a strategy. */
 export function optionsOf(name: string): ViewOptions {
   return name.endsWith('retrieval') ? { retrieval: true } : {};
 }

@@ -1,4 +1,4 @@
-/** A bucket that can fail, and the app with an upstream that records what it is sent. */
+/** A bucket that can fail, and the app with an upstream that records its requests. */
 import { createExecutionContext, evictDurableObject, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { expect, vi } from 'vitest';
@@ -15,15 +15,15 @@ export type Operation = 'put' | 'get' | 'head' | 'list' | 'delete';
 export interface WatchedBucket {
   readonly bucket: R2Bucket;
   readonly operations: { readonly name: Operation; readonly key: string }[];
-  /** Operations that fail from now on. */
+  /** Operations that fail. */
   readonly failing: Set<Operation>;
-  /** Operations that never answer from now on. */
+  /** Operations that never answer. */
   readonly hanging: Set<Operation>;
-  /** Operations that wait for something before they are done. */
+  /** Operations that wait for a promise first. */
   readonly gates: Map<Operation, Promise<void>>;
 }
 
-/** The real bucket of the runtime, with every operation noted. */
+/** The runtime's real bucket, with a record of every operation. */
 export function watchedBucket(): WatchedBucket {
   const operations: { name: Operation; key: string }[] = [];
   const failing = new Set<Operation>();
@@ -46,17 +46,17 @@ export function watchedBucket(): WatchedBucket {
 
 export interface WatchedObjects {
   readonly namespace: DurableObjectNamespace;
-  /** The methods that were called, in order. */
+  /** The called methods, in order. */
   readonly calls: readonly string[];
-  /** Methods that throw from now on. */
+  /** Methods that throw. */
   readonly failing: Set<string>;
-  /** Methods that never answer from now on. */
+  /** Methods that never answer. */
   readonly hanging: Set<string>;
-  /** Every object that was asked loses its memory. */
+  /** Evicts every object that was called from memory. */
   evict(): Promise<void>;
 }
 
-/** The real objects of a binding, which can fail. */
+/** A binding's real objects, which can fail. */
 export function watchedObjects(real: DurableObjectNamespace): WatchedObjects {
   const calls: string[] = [];
   const failing = new Set<string>();
@@ -98,7 +98,7 @@ export interface Sent {
   readonly body: string;
 }
 
-/** The app over a bucket, with variables, and all that it has sent upstream. */
+/** The app with a bucket and variables, and a record of its requests to the upstream. */
 export function startApp(bucket: R2Bucket, variables: Partial<Env> = {}) {
   const app = createApp();
   const bindings: Env = { ...env, VERIFY_KEYS: 'false', ...variables, REFS: bucket };
@@ -119,7 +119,7 @@ export function startApp(bucket: R2Bucket, variables: Partial<Env> = {}) {
     return Response.json({ id: 'chatcmpl-1', object: 'chat.completion', choices }, { status });
   });
 
-  /** Sends a request and waits for its background work too. */
+  /** Sends a request, and waits for its background work too. */
   const request = async (path: string, init: RequestInit = {}): Promise<Response> => {
     const context = createExecutionContext();
     const headers = new Headers(init.headers);
@@ -137,7 +137,7 @@ export function startApp(bucket: R2Bucket, variables: Partial<Env> = {}) {
   return { request, chat, sent, answer };
 }
 
-/** Background work on a bucket that never answers is not waited for. */
+/** Background work on a bucket that never answers is not awaited. */
 const hangingBuckets = new WeakSet<R2Bucket>();
 
 export function hang(watched: WatchedBucket, ...operations: Operation[]): void {
@@ -149,10 +149,10 @@ function hasHanging(bucket: R2Bucket): boolean {
   return hangingBuckets.has(bucket);
 }
 
-/** The refs that a text names. */
+/** The refs in a text. */
 export const refsIn = (text: string): string[] => [...new Set(text.match(/ref_[a-z2-7]{26}/g) ?? [])];
 
-/** A summarizer of the deployment's own. */
+/** A summarizer of the deployment. */
 export const SUMMARIZER = {
   SUMMARIZER_BASE_URL: 'http://summarizer.test/v1',
   SUMMARIZER_MODEL: 'a-model',
@@ -166,14 +166,14 @@ export const MODES = [
   ['rolling_summary', ROLLING],
 ] as const;
 
-/** A question that costs more than any summary of it. */
+/** A question with more tokens than any summary of it. */
 export const question = (n: number) => `Question ${n}: what follows?\n${lines(40, `question ${n}, line`)}`;
 const isSummarizer = ({ url }: Sent) => url.startsWith(SUMMARIZER.SUMMARIZER_BASE_URL);
 const isCompletion = ({ url }: Sent) => url.endsWith('/chat/completions');
 
 let made = 0;
 
-/** The app, a conversation that no other test has, and what is under both. */
+/** The app and a new conversation. */
 export function start(strategy: object | undefined, variables: Partial<Env> = {}) {
   const id = `conversation ${made++}`;
   const objects = watchedObjects(env.CONVERSATION_MEMORY);
@@ -183,7 +183,7 @@ export function start(strategy: object | undefined, variables: Partial<Env> = {}
     CONVERSATION_MEMORY: objects.namespace,
     ...variables,
   });
-  // A summary says what it was made of, so that equal ones are made of the same.
+  // A summary names its input, so that equal summaries have equal input.
   app.answer.words = (sent) => {
     if (!isSummarizer(sent)) return 'This is the answer.';
     const read = [...new Set(sent.body.match(/Question \d+:/g))].join(' ');
@@ -198,7 +198,7 @@ export function start(strategy: object | undefined, variables: Partial<Env> = {}
     vi.waitUntil(async () => (await overview()).memories.every(({ status }) => status !== 'processing'), {
       timeout: 10_000,
     });
-  /** One round. @param ends whether what it left in the background is waited for */
+  /** One round. @param ends whether to wait for its background work */
   const ask = async (n: number, more: object = {}, ends = true) => {
     messages.push(user(question(n)));
     const fields = strategy === undefined ? {} : { memory_strategy: strategy };
