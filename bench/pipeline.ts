@@ -2,8 +2,9 @@
  * The pipeline of `src/view/make-view.ts` without HTTP and storage. Every ref counts as written.
  */
 
-import { type ContentFacts, createContentFacts } from '../src/memory/edits/compact.ts';
-import { createWrittenPreviews, type WrittenPreviews } from '../src/memory/edits/preview.ts';
+import { Lru } from '../src/lib/lru.ts';
+import { CONTENT_FACTS, type ContentFacts } from '../src/memory/edits/compact.ts';
+import { PREVIEWS, type WrittenPreviews } from '../src/memory/edits/preview.ts';
 import type { MemoryStrategy, MemoryStrategyRequest } from '../src/memory/modes/table.ts';
 import { mayAct } from '../src/memory/plan/plan.ts';
 import { outlineOf, planView } from '../src/memory/plan/plan-view.ts';
@@ -25,8 +26,8 @@ export interface Isolate {
 export function createIsolate(tokenize: Tokenize): Isolate {
   return {
     counter: createTokenCounter(tokenize),
-    facts: createContentFacts(),
-    previews: createWrittenPreviews(),
+    facts: new Lru(CONTENT_FACTS),
+    previews: new Lru(PREVIEWS),
     tenant: new Tenants('the secret of the benchmarks').ofToken('sk-the-key-of-a-benchmark-0001'),
   };
 }

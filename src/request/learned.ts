@@ -17,7 +17,7 @@ import {
 } from '../memory/tokens/tokens.ts';
 
 /** A token counter and its caches. One per encoding, since counts differ. */
-export interface Counting {
+interface Counting {
   readonly counter: TokenCounter;
   readonly facts: ContentFacts;
   readonly previews: WrittenPreviews;

@@ -1,8 +1,9 @@
 /** Parts to test the edits of `auto` one by one. */
 
+import { Lru } from '../../src/lib/lru.ts';
 import type { Message } from '../../src/memory/conversation/message.ts';
-import { type CompactContext, createContentFacts } from '../../src/memory/edits/compact.ts';
-import { createPreviewWriter, createWrittenPreviews } from '../../src/memory/edits/preview.ts';
+import { CONTENT_FACTS, type CompactContext } from '../../src/memory/edits/compact.ts';
+import { createPreviewWriter, PREVIEWS } from '../../src/memory/edits/preview.ts';
 import type { Removal } from '../../src/memory/edits/removal.ts';
 import type { AutoStrategy } from '../../src/memory/modes/auto.ts';
 import type { MemoryStrategyRequest } from '../../src/memory/modes/table.ts';
@@ -31,13 +32,13 @@ export function removalOf(message: number, freed: number): Removal {
 
 /** The services of edits: a tenant's refs, and new caches. */
 export function contextOf(messages: readonly Message[]): CompactContext {
-  const previews = createWrittenPreviews();
+  const previews = new Lru(PREVIEWS);
   return {
     counter,
     refs: tenant.refs,
     keep: true,
     digest: sha256Hex,
-    facts: createContentFacts(),
+    facts: new Lru(CONTENT_FACTS),
     writer: createPreviewWriter(messages, { counter, digest: sha256Hex, previews }),
   };
 }

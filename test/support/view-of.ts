@@ -1,8 +1,9 @@
 /** The pipeline of `src/view/make-view.ts` in memory, without HTTP and storage. */
 
+import { Lru } from '../../src/lib/lru.ts';
 import { prefixHashes } from '../../src/memory/conversation/prefix-hash.ts';
-import { createContentFacts } from '../../src/memory/edits/compact.ts';
-import { createWrittenPreviews } from '../../src/memory/edits/preview.ts';
+import { CONTENT_FACTS } from '../../src/memory/edits/compact.ts';
+import { PREVIEWS } from '../../src/memory/edits/preview.ts';
 import type { EditingStrategy, MemoryStrategyRequest } from '../../src/memory/modes/table.ts';
 import type { Plan } from '../../src/memory/plan/plan.ts';
 import { outlineOf, planView } from '../../src/memory/plan/plan-view.ts';
@@ -18,8 +19,8 @@ import { sha256Hex, Tenants } from '../../src/tenant/identity.ts';
 
 const counting = {
   counter: createTokenCounter(await loadTokenize('o200k_base')),
-  facts: createContentFacts(),
-  previews: createWrittenPreviews(),
+  facts: new Lru(CONTENT_FACTS),
+  previews: new Lru(PREVIEWS),
 };
 
 export const { counter } = counting;

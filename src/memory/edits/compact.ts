@@ -2,9 +2,11 @@
  * Compaction: replaces old tool outputs, and optionally the arguments of old calls, by
  * placeholders.
  */
+
 import { copyOf, textBytes } from '../../lib/copy.ts';
+import { elementAt } from '../../lib/elements.ts';
 import { parseObject } from '../../lib/json.ts';
-import { type Bound, type Cache, Lru } from '../../lib/lru.ts';
+import type { Bound, Cache } from '../../lib/lru.ts';
 import type { History, Output, Unit } from '../conversation/history.ts';
 import { TEXT_OBSERVATION } from '../conversation/history.ts';
 import { type Content, jsonBytes, type Message } from '../conversation/message.ts';
@@ -69,10 +71,6 @@ export const CONTENT_FACTS: Bound<Facts> = {
     FACTS_BYTES + textBytes(name) + (marker ? textBytes(`${marker.tool}${marker.call}${marker.ref}`) : 0),
 };
 
-export function createContentFacts(): ContentFacts {
-  return new Lru(CONTENT_FACTS);
-}
-
 const utf8 = new TextEncoder();
 
 /**
@@ -122,7 +120,7 @@ export function compactOutput(
   reason: MarkerReason = 'context_compaction',
   least: number = strategy.compact_min_tokens,
 ): Removal | undefined {
-  const message = messageAt(history, output.message);
+  const message = elementAt(history.messages, output.message);
   const content = () => message.content();
   const previewTokens = strategy.compact_preview_tokens;
   const candidate: RemovalCandidate = {
@@ -186,7 +184,7 @@ export function compactInputs(
   least: number = strategy.compact_min_tokens,
 ): Removal[] {
   if (!strategy.compact_clear_tool_inputs || unit.kind !== 'assistant') return [];
-  const message = messageAt(history, unit.first);
+  const message = elementAt(history.messages, unit.first);
   return message.calls.flatMap(({ id, name, input }, index) => {
     const candidate: RemovalCandidate = {
       kind: 'input',
@@ -327,10 +325,4 @@ function isEcho(
 /** Shorter by every measure: characters, bytes on the wire, tokens. */
 function isShorter(text: string, facts: Facts, counter: TokenCounter): boolean {
   return text.length < facts.length && jsonBytes(text) < facts.room && counter.marker(text) < facts.tokens;
-}
-
-export function messageAt(history: History, index: number): Message {
-  const message = history.messages[index];
-  if (!message) throw new Error(`no message ${index} in this history`);
-  return message;
 }

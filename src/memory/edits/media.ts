@@ -2,9 +2,10 @@
  * Removes inline images and files of user messages: data URLs, which cost their flat price on every
  * request.
  */
+import { elementAt } from '../../lib/elements.ts';
 import type { History, Unit } from '../conversation/history.ts';
 import type { CompactSettings } from '../strategy/fields.ts';
-import { type CompactContext, messageAt, remove } from './compact.ts';
+import { type CompactContext, remove } from './compact.ts';
 import { writeMarker } from './placeholder.ts';
 import type { Removal } from './removal.ts';
 
@@ -22,7 +23,7 @@ export function removeMedia(
   context: CompactContext,
 ): Removal[] {
   if (unit.kind !== 'user') return [];
-  const message = messageAt(history, unit.first);
+  const message = elementAt(history.messages, unit.first);
   if (message.flatTokens === 0) return [];
   return message.media().flatMap(({ kind, part, tokens, json, room }) => {
     const content = {

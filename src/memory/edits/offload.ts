@@ -1,9 +1,11 @@
 /** Offload: replaces a huge tool output by its head, a marker with a ref, and its tail. */
+
 import { withoutHalfAtEnd, withoutHalfAtStart } from '../../lib/characters.ts';
+import { elementAt } from '../../lib/elements.ts';
 import type { History, Output } from '../conversation/history.ts';
 import type { CompactSettings } from '../strategy/fields.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
-import { type CompactContext, candidateOf, messageAt, outputLine, remove } from './compact.ts';
+import { type CompactContext, candidateOf, outputLine, remove } from './compact.ts';
 import type { Removal } from './removal.ts';
 
 /** The settings of offloading. */
@@ -34,7 +36,7 @@ export function offloadOutput(
 ): Removal | undefined {
   // The model may not have seen it yet, so it must be possible to fetch it.
   if (!context.keep || !context.refs) return undefined;
-  const message = messageAt(history, output.message);
+  const message = elementAt(history.messages, output.message);
   // Tokens are never more than bytes.
   if (message.bytes <= strategy.offload_min_tokens) return undefined;
   const { texts, flat } = message.content().weight;

@@ -11,7 +11,7 @@
 import { copyOf, textBytes } from '../../lib/copy.ts';
 import { elementAt } from '../../lib/elements.ts';
 import { isObject, parseJson, parseObject } from '../../lib/json.ts';
-import { type Bound, type Cache, Lru } from '../../lib/lru.ts';
+import type { Bound, Cache } from '../../lib/lru.ts';
 import type { Message } from '../conversation/message.ts';
 import { mostFitting } from '../tokens/fitting.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
@@ -79,10 +79,6 @@ export type WrittenPreviews = Cache<string>;
 
 /** About 10 000 short previews. */
 export const PREVIEWS: Bound<string> = { bytes: 6 * 1024 * 1024, sizeOf: textBytes };
-
-export function createWrittenPreviews(): WrittenPreviews {
-  return new Lru(PREVIEWS);
-}
 
 export function createPreviewWriter(
   messages: readonly Message[],

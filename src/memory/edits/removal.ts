@@ -25,3 +25,8 @@ export interface Removal {
   /** Tokens that the replacement saves; more than 0. */
   readonly freed: number;
 }
+
+/** Tokens that removals free together. */
+export function freedBy(removals: readonly Removal[]): number {
+  return removals.reduce((sum, removal) => sum + removal.freed, 0);
+}

@@ -2,8 +2,9 @@
  * Dedupe: finds tool outputs that are repeated later, literally or by a later call with the same
  * arguments.
  */
+import { elementAt } from '../../lib/elements.ts';
 import type { History } from '../conversation/history.ts';
-import { type CompactContext, contentName, messageAt } from './compact.ts';
+import { type CompactContext, contentName } from './compact.ts';
 import type { MarkerReason } from './placeholder.ts';
 
 /** A later repetition of an output. */
@@ -20,7 +21,7 @@ export function repeatsIn(history: History, context: CompactContext): ReadonlyMa
   const calls = new Map<string, number>();
   for (const unit of history.units.toReversed())
     for (const { message, call } of unit.outputs.toReversed()) {
-      const name = contentName(messageAt(history, message), context);
+      const name = contentName(elementAt(history.messages, message), context);
       const asked = call && JSON.stringify([call.name, call.input]);
       const same = contents.get(name);
       const newer = asked === undefined ? undefined : calls.get(asked);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { History } from '../conversation/history.ts';
 import { type CompactContext, compactUnit } from '../edits/compact.ts';
 import { createPreviewWriter } from '../edits/preview.ts';
-import type { Removal } from '../edits/removal.ts';
+import { freedBy, type Removal } from '../edits/removal.ts';
 import type { PlanContext, Planned } from '../plan/planned.ts';
 import { CursorMover, replay } from '../replay/frontier.ts';
 import { type Cuts, frontierUnit } from '../replay/rule.ts';
@@ -53,7 +53,7 @@ function planCompact(
   context: PlanContext,
 ): Planned {
   const removals = removalsBy(history, strategy, compactContext(strategy.compact_offload, history, context));
-  const freed = (unit: number): number => removals(unit).reduce((sum, removal) => sum + removal.freed, 0);
+  const freed = (unit: number): number => freedBy(removals(unit));
   const cursor = new UnitCursor(history, rule, { whole: freed, step: freed });
   const result = replay(history, rule, sums, new CursorMover(rule, cursor));
   const collect = (from: Cuts, to: Cuts): Removal[] =>

@@ -9,7 +9,7 @@ const schema = z.strictObject({
   compact_threshold: z.int().positive().optional(),
 });
 
-export type NativeStrategy = z.output<typeof schema>;
+type NativeStrategy = z.output<typeof schema>;
 
 export const native = {
   schema,

@@ -30,8 +30,6 @@ type StrategyWith<Trait> = {
 export type MemoryStrategy = { [Name in Mode]: StrategyOf<Name> }[Mode];
 /** A strategy that edits views. */
 export type EditingStrategy = StrategyWith<{ readonly edits: true }>;
-/** A strategy whose view is found by replaying the array. */
-export type ReplayedStrategy = StrategyWith<{ readonly replayed: unknown }>;
 /** A strategy whose view is planned around a memory that is ready. */
 export type RecallingStrategy = StrategyWith<{ readonly recalled: unknown }>;
 /** A strategy whose summaries a model writes. */

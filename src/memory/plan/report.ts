@@ -4,7 +4,7 @@
  */
 
 import type { MarkerReason } from '../edits/placeholder.ts';
-import type { Removal } from '../edits/removal.ts';
+import { freedBy, type Removal } from '../edits/removal.ts';
 import type { Mode } from '../modes/table.ts';
 import { frontierUnit, type Trigger } from '../replay/rule.ts';
 import type { Plan } from './plan.ts';
@@ -184,10 +184,6 @@ function appliedEdits(plan: Plan, view: View, summary: ReportedSummary | undefin
   if (view.dropped.size === 0) return edits;
   const cleared_tokens = plan.replay.before - view.tokens - freedBy(removals);
   return [...edits, ...leftOut(view, cleared_tokens, summary)];
-}
-
-function freedBy(removals: readonly Removal[]): number {
-  return removals.reduce((sum, removal) => sum + removal.freed, 0);
 }
 
 function dropIns(

@@ -1,6 +1,6 @@
 /** The removals of a replay so far, with prefix sums of the tokens they free, and undo. */
 import { ChangingSums } from '../../lib/prefix-sums.ts';
-import type { Removal } from '../edits/removal.ts';
+import { freedBy, type Removal } from '../edits/removal.ts';
 
 /** One phase's removals in one unit. */
 interface JournalEntry {
@@ -39,7 +39,7 @@ export class Journal {
   /** Adds the removals of a unit, if there are any. */
   add(unit: number, removals: readonly Removal[]): void {
     if (removals.length === 0) return;
-    const freed = removals.reduce((sum, removal) => sum + removal.freed, 0);
+    const freed = freedBy(removals);
     this.list.push({ unit, removals, freed });
     this.count(unit, freed);
   }

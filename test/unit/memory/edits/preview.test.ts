@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { Lru } from '../../../../src/lib/lru.ts';
 import { type Literal, literalsIn } from '../../../../src/memory/edits/literals.ts';
-import { createPreviewWriter, createWrittenPreviews } from '../../../../src/memory/edits/preview.ts';
+import { createPreviewWriter, PREVIEWS } from '../../../../src/memory/edits/preview.ts';
 import { createTokenCounter } from '../../../../src/memory/tokens/tokens.ts';
 import { sha256Hex } from '../../../../src/tenant/identity.ts';
 import { assistant, body, lines, read, step, user } from '../../../support/chat.ts';
@@ -22,7 +23,7 @@ const literalsOf = (text: string): Literal[] => [...literalsIn(text)];
 
 /** A writer for an output, message 2, behind a user's words. */
 function writerOf(words: string, output: string, countedBy = counter) {
-  const context = { counter: countedBy, digest: sha256Hex, previews: createWrittenPreviews() };
+  const context = { counter: countedBy, digest: sha256Hex, previews: new Lru(PREVIEWS) };
   return createPreviewWriter(read([user(words), ...step('call_1', 'f', output)]), context);
 }
 

@@ -5,9 +5,10 @@
 
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { Lru } from '../../../../src/lib/lru.ts';
 import { messagesOf as messagesIn, readHistory } from '../../../../src/memory/conversation/history.ts';
-import { createContentFacts } from '../../../../src/memory/edits/compact.ts';
-import { createWrittenPreviews } from '../../../../src/memory/edits/preview.ts';
+import { CONTENT_FACTS } from '../../../../src/memory/edits/compact.ts';
+import { PREVIEWS } from '../../../../src/memory/edits/preview.ts';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import { plan } from '../../../../src/memory/plan/plan.ts';
 import {
@@ -224,8 +225,8 @@ describe('a call that waits for its result', () => {
           counter,
           refs: undefined,
           digest: (text) => text,
-          facts: createContentFacts(),
-          previews: createWrittenPreviews(),
+          facts: new Lru(CONTENT_FACTS),
+          previews: new Lru(PREVIEWS),
         });
         return read;
       };

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createPreviewWriter, createWrittenPreviews } from '../../../../src/memory/edits/preview.ts';
+import { Lru } from '../../../../src/lib/lru.ts';
+import { createPreviewWriter, PREVIEWS } from '../../../../src/memory/edits/preview.ts';
 import { longestFitting, MOST_COUNTS, mostFitting } from '../../../../src/memory/tokens/fitting.ts';
 import { createTokenCounter, type TokenCounter } from '../../../../src/memory/tokens/tokens.ts';
 import { shorten } from '../../../../src/retrieval/shorten.ts';
@@ -107,7 +108,7 @@ describe('the most elements that fit', () => {
   it('F5: of a preview are found in few counts', () => {
     const { counter, wholes } = strange();
     const output = Array.from({ length: 300 }, (_, at) => `ORD-${7_000 + at}`).join('\n');
-    const context = { counter, digest: sha256Hex, previews: createWrittenPreviews() };
+    const context = { counter, digest: sha256Hex, previews: new Lru(PREVIEWS) };
     const writer = createPreviewWriter(read([user('go'), ...step('call_1', 'f', output)]), context);
     const written = writer.write(2, () => output, 300);
     expect(wholes()).toBeLessThanOrEqual(24);
