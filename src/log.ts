@@ -37,7 +37,8 @@ export function isFault(error: unknown): boolean {
   return FAULTS.has(errorName(error));
 }
 
-function errorName(error: unknown): string {
+/** The name of an error; `unknown` for a value without one. */
+export function errorName(error: unknown): string {
   const { name } = Object(error) as { name?: unknown };
   return typeof name === 'string' ? name : 'unknown';
 }

@@ -1,4 +1,5 @@
 /** Relays the upstream's answer to the caller, with the report and the retrieval rounds. */
+import { errorName } from '../log.ts';
 import type { Report } from '../memory/plan/report.ts';
 import {
   type AnswerFault,
@@ -7,7 +8,9 @@ import {
   addReport,
   type JoinedAnswers,
   type Joining,
+  type Retell,
 } from '../protocol/answer-format.ts';
+import { AnswerPipeline } from '../protocol/answer-pipeline.ts';
 import { ApiError, accountFault, answerTooLarge, internalError, upstreamError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { Rounds } from '../retrieval/rounds.ts';
@@ -90,45 +93,55 @@ function relayStream(
   head.headers.set('cache-control', 'no-cache, no-transform');
   head.headers.set('x-accel-buffering', 'no');
   head.headers.delete('content-length');
-  const streamed = answers.gather();
+  const gathered = answers.gather();
   let said: string | undefined;
-  const listener =
-    (made.remember || archive) &&
-    guarded(
-      {
-        push: (data) => streamed.push(data),
-        complete: () => {
-          said = streamed.text();
-          rememberAll(made, said, scope);
-        },
-      },
-      scope,
-    );
+  const listener: AnswerListener = {
+    push: (frame) => gathered.push(frame),
+    complete: () => {
+      said = gathered.text();
+      rememberAll(made, said, scope);
+    },
+  };
+  const gather = made.remember || archive ? guarded(listener, scope) : undefined;
   const joined = retrieval && joining(retrieval, answers.joinStreams);
   const report = (): Report => reportWith(made.report, retrieval?.rounds, joined);
-  const retell = scope.services.config.access && accountFault;
-  const seen = answers.stream(inBody ? report : undefined, listener || undefined, retell);
-  const goesOn = async (coming: Promise<UpstreamAnswer>): Promise<UpstreamAnswer | AnswerFault> => {
-    try {
-      const next = await coming;
-      const { ok, body } = next.response;
-      if (ok && body && isEventStream(next.response)) return next;
-      const fault = faultOf(body ? await readWhole(next, scope) : new Uint8Array(), ok);
-      return retell?.({ ...fault }) ?? fault;
-    } catch (error) {
-      return told(error, scope).toBody().error;
-    }
-  };
-  const format: EventFormat =
-    retrieval && joined ? new RetrievalStream(joined, seen, retrieval.rounds, goesOn) : seen;
-  const times = { idleMs: config.idleTimeoutMs, keepaliveMs: KEEPALIVE_MS };
+  const retell = config.access && accountFault;
+  const stream = answers.stream(inBody ? report : undefined, retell);
+  const check = (coming: Promise<UpstreamAnswer>) => continuation(coming, retell, scope);
+  const pipeline: EventFormat =
+    retrieval && joined
+      ? new RetrievalStream(joined, stream, retrieval.rounds, check, gather)
+      : new AnswerPipeline(stream, gather);
   const archived = archive && archiveAtEnd(archive, () => said, scope.waitUntil);
-  const ended = (): void => {
-    if (joined) retrieval.wish?.learn(joined);
-    archived?.();
-  };
-  const failed = (error: unknown) => told(error, scope).toBody().error;
-  return new Response(relayEvents(answer, format, times, ended, failed), head);
+  const { idleMs, died } = bodyRelay(scope.services);
+  const events = relayEvents(answer, pipeline, {
+    idleMs,
+    keepaliveMs: KEEPALIVE_MS,
+    died,
+    failed: (error) => told(error, scope).toBody().error,
+    ended: () => {
+      if (joined) retrieval.wish?.learn(joined);
+      archived?.();
+    },
+  });
+  return new Response(events, head);
+}
+
+/** The next answer of a stream, or the error that ends it. */
+async function continuation(
+  coming: Promise<UpstreamAnswer>,
+  retell: Retell | undefined,
+  scope: RequestScope,
+): Promise<UpstreamAnswer | AnswerFault> {
+  try {
+    const next = await coming;
+    const { ok, body } = next.response;
+    if (ok && body && isEventStream(next.response)) return next;
+    const fault = faultOf(body ? await readWhole(next, scope) : new Uint8Array(), ok);
+    return retell?.({ ...fault }) ?? fault;
+  } catch (error) {
+    return told(error, scope).toBody().error;
+  }
 }
 
 /** A listener whose failures are logged and don't end the stream. */
@@ -140,11 +153,11 @@ function guarded({ push, complete }: AnswerListener, { services }: RequestScope)
       listen();
     } catch (error) {
       hasFailed = true;
-      const fields = { code: 'internal_error', error: Object(error).name };
+      const fields = { code: 'internal_error', error: errorName(error) };
       services.log('error', 'the text of an answer could not be gathered', fields);
     }
   };
-  return { push: (data) => guard(() => push(data)), complete: () => guard(complete) };
+  return { push: (frame) => guard(() => push(frame)), complete: () => guard(complete) };
 }
 
 /**
@@ -280,10 +293,7 @@ async function readWhole(answer: UpstreamAnswer, scope: RequestScope): Promise<U
 /** The error that the caller gets for a failure after the first byte. */
 export function told(error: unknown, { services }: RequestScope): ApiError {
   if (error instanceof ApiError) return error;
-  const { name } = Object(error);
-  services.log('error', 'an answer has failed behind its first byte', {
-    code: 'internal_error',
-    error: name,
-  });
+  const fields = { code: 'internal_error', error: errorName(error) };
+  services.log('error', 'an answer has failed behind its first byte', fields);
   return internalError();
 }

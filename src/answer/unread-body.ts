@@ -1,5 +1,6 @@
 /** Upstream bodies that are passed on unread. */
 
+import { errorName } from '../log.ts';
 import { upstreamError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { Services } from '../request/services.ts';
@@ -8,10 +9,14 @@ import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { isDecoded, responseHeaders } from '../upstream/request.ts';
 
 /** The time limits of a body. One that breaks off is logged. */
-export function bodyRelay({ config, log }: Pick<Services, 'config' | 'log'>): BodyRelay {
+export function bodyRelay({ config, log }: Pick<Services, 'config' | 'log'>): Required<BodyRelay> {
   return {
     idleMs: config.idleTimeoutMs,
     broken: (code) => log('warn', 'an answer has broken off', { code }),
+    died: (error) => {
+      const fields = { code: 'upstream_unreachable', error: errorName(error) };
+      log('warn', 'the connection to the upstream broke off', fields);
+    },
   };
 }
 

@@ -1,21 +1,24 @@
 /** The answers of one protocol, as the routes relay them. */
 
 import type { Report, TokenUsage } from '../memory/plan/report.ts';
+
 import { levels } from './json/outline.ts';
 import { memberSplices, scanObject, splice } from './json/spans.ts';
+import type { Frame } from './sse.ts';
+
 import type { ToolTurn } from './tool-turn.ts';
 
-/** Who listens to a stream beside its caller. */
+/** Reads a stream on its way to the caller. */
 export interface AnswerListener {
-  /** Takes the data of each event. */
-  push(data: string): void;
-  /** Is told once that the stream is complete. Not called for one that broke off. */
+  /** Takes each frame of the answer. */
+  push(frame: Frame): void;
+  /** Called once, when the answer is complete. Not called if it breaks off. */
   complete(): void;
 }
 
 /**
- * Why an answer ends before it is whole, in OpenAI's shape. An upstream's own may say more than
- * these fields.
+ * Why an answer ends before it is complete, in OpenAI's shape. An upstream's own error may have
+ * more fields.
  */
 export interface AnswerFault {
   readonly message: string;
@@ -24,27 +27,30 @@ export interface AnswerFault {
   readonly code: string | null;
 }
 
-/**
- * What a caller is told instead of an error of the upstream; undefined where that is told as it
- * came.
- */
+/** Rewords an error of the upstream for the caller; undefined leaves it as it is. */
 export type Retell = (error: Readonly<Record<string, unknown>>) => AnswerFault | undefined;
 
-/** A stream of events on its way to the caller (see `EventFormat` in `upstream/stream.ts`). */
+/** Recognises how the stream of an answer ends, and adds the report there. */
 export interface AnswerStream {
-  push(chunk: Uint8Array): Uint8Array[];
-  end(): { readonly complete: boolean; readonly frames: Uint8Array[] };
-  /** The frame that ends the stream. */
-  error(fault: AnswerFault): Uint8Array;
-  keepalive(): Uint8Array | undefined;
+  /** The longest frame that is read, in bytes. A longer one passes in pieces. */
+  readonly longestFrame: number;
+  /** Whether the last event has been seen. */
   readonly isOver: boolean;
+  /** Whether the answer has come to its end without an error. */
+  readonly isWhole: boolean;
+  /** The frames that take the place of one frame. */
+  push(frame: Frame): Frame[];
+  /** The upstream has closed the stream. */
+  end(): { readonly complete: boolean; readonly frames: Frame[] };
+  /** The frame that ends the stream with an error. */
+  error(fault: AnswerFault): Uint8Array;
 }
 
 /** Looks at how a stream begins. */
 export interface StreamBeginning {
-  /** The JSON of the error with which the stream begins; undefined where it begins otherwise. */
+  /** The error with which the stream begins, as JSON; undefined if it begins with an answer. */
   readonly error: string | undefined;
-  /** Takes bytes. Returns whether it is known now. */
+  /** Takes bytes. Returns true once the beginning is known. */
   push(chunk: Uint8Array): boolean;
   /** The stream has ended. */
   end(): void;
@@ -52,72 +58,62 @@ export interface StreamBeginning {
 
 /** Gathers the text of a streamed answer. */
 export interface AnswerGatherer {
-  /** @param data of one event of the stream */
-  push(data: string): void;
-  /** The text; undefined when the answer is not whole, calls tools, or says nothing. */
+  push(frame: Frame): void;
+  /** The text; undefined if the answer is incomplete, calls tools or is empty. */
   text(): string | undefined;
 }
 
-/** Several answers of a model as the one that its caller sees. */
+/** Several answers of a model, joined into the one that the caller sees. */
 export interface JoinedAnswers {
-  /** Of all answers so far; undefined where the upstream counts nothing. */
+  /** The sum over all answers; undefined if the upstream reports no usage. */
   readonly usage: TokenUsage | undefined;
   /**
-   * The id of the last answer, where the upstream has stored it and the caller sees another one: it
-   * is that from which the conversation can go on by id.
+   * The id of the last answer, if the upstream has stored it and the caller sees another one. From
+   * this id the conversation can continue.
    */
   readonly lastId?: string | undefined;
   /**
-   * Whether the upstream has said that it stores nothing; undefined where no answer has said
-   * anything yet, or the protocol has no word for it.
+   * Whether the upstream says that it stores nothing; undefined before the first answer, and in
+   * protocols that can't say it.
    */
   readonly isUnstored?: boolean | undefined;
 }
 
-/** Each answer one JSON body. */
+/** Joins answers that are JSON bodies. */
 export interface JoinedBodies extends JoinedAnswers {
-  /** The turn that is to be answered next, or the body that the caller gets. */
+  /** The turn to answer next, or the caller's body. */
   take(body: Uint8Array): ToolTurn | Uint8Array;
 }
 
-/** Each answer a stream. */
+/** Joins answers that are streams. */
 export interface JoinedStreams extends JoinedAnswers {
-  /**
-   * The turn that is to be answered before the caller's stream can end; undefined when the end of
-   * this one is that.
-   */
+  /** The turn to answer before the stream goes on; undefined if this answer is the last. */
   readonly turn: ToolTurn | undefined;
-  /** Whether the answer that holds a turn has said its last word. */
+  /** Whether an answer with such a turn is complete. */
   readonly isThrough: boolean;
-  /** What becomes of one frame. @param data of the frame's event */
-  take(data: string, frame: Uint8Array): Uint8Array[];
-  /** The upstream has ended its answer, with or without a last word. */
+  /** The frames that take the place of one frame. */
+  take(frame: Frame): Frame[];
+  /** The upstream has closed the stream of its answer. */
   end(): void;
-  /** The next answer is coming. */
+  /** The next answer begins. */
   begin(): void;
-  /**
-   * Frames that say to a caller who hears nothing that the answer is coming; empty where only a
-   * comment can.
-   */
-  keepalive?(): Uint8Array[];
+  /** Frames that keep a silent stream alive; empty if only a comment can. */
+  keepalive?(): Frame[];
 }
 
 /** How the caller sees the model's reasoning. */
 export interface ReasoningForm {
-  /** Whether its encrypted form is hidden from the caller, who has not asked for it. */
+  /** Whether its encrypted form is hidden, since the caller has not asked for it. */
   readonly isHidden?: boolean | undefined;
-  /**
-   * Whether the request asks the upstream to store nothing, as far as its answer does not say
-   * otherwise.
-   */
+  /** Whether the request asks the upstream not to store its answer. The answer may contradict. */
   readonly isUnstored?: boolean | undefined;
 }
 
 /**
- * Whose tools are called.
+ * Makes the joined answers of one request.
  *
  * @param names of our tools
- * @param mayAnswer whether calls are answered still; else they are dropped
+ * @param mayAnswer whether calls of our tools are still answered; otherwise they are dropped
  */
 export type Joining<Joined> = (
   names: ReadonlySet<string>,
@@ -125,35 +121,29 @@ export type Joining<Joined> = (
   reasoning?: ReasoningForm,
 ) => Joined;
 
+/** How one protocol writes its answers. */
 export interface AnswerFormat {
   /**
-   * @param report asked for when the answer is whole; absent where none is to be added
-   * @param retell absent where the upstream's errors are told as they came
+   * @param report called when the answer is complete; absent if no report is added
+   * @param retell absent if the upstream's errors are passed on unchanged
    */
-  stream(
-    report: (() => Report) | undefined,
-    listener: AnswerListener | undefined,
-    retell?: Retell,
-  ): AnswerStream;
+  stream(report: (() => Report) | undefined, retell?: Retell): AnswerStream;
   /** For one stream. Waits for nothing that a caller can read as an answer. */
   begin(): StreamBeginning;
   gather(): AnswerGatherer;
-  /** The text of a JSON answer, as of a gathered one. */
+  /** The text of a JSON answer, by the rules of `gather`. */
   text(body: Uint8Array): string | undefined;
   readonly joinStreams: Joining<JoinedStreams>;
   readonly joinBodies: Joining<JoinedBodies>;
   /**
-   * A body that went up, with a turn and its results behind all that was sent before.
+   * The body that went up, with a turn and its results appended.
    *
    * @param results in the order of the turn's calls
    */
   goOn(body: Uint8Array, turn: ToolTurn, results: readonly string[]): Uint8Array;
 }
 
-/**
- * A JSON answer with the report as its last member. Anything that is not a JSON object is returned
- * as it came.
- */
+/** A JSON answer with the report as its last member. Anything but an object is left as it is. */
 export function addReport(answer: Uint8Array, report: Report): Uint8Array {
   const root = scanObject(answer, levels(1));
   if (!root) return answer;

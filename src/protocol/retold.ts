@@ -1,19 +1,16 @@
-/** Errors in the events of a stream, in other words than the upstream's. */
+/** Rewords the upstream's errors in the events of a stream. */
 
-import { asObject, parseJson } from '../lib/json.ts';
+import { asObject } from '../lib/json.ts';
 import type { Retell } from './answer-format.ts';
+import type { Frame } from './sse.ts';
 
-/** What only looks like an error is read. */
+/** Data that matches is parsed to make sure. */
 const ERROR = /"error"\s*:\s*["{]|"type"\s*:\s*"error"/;
 
-/**
- * An event in whose error the upstream's words are replaced; undefined where it stays.
- *
- * @param data of the event
- */
-export function retold(data: string, retell: Retell | undefined): string | undefined {
-  if (!retell || !ERROR.test(data)) return undefined;
-  const event = asObject(parseJson(data));
+/** The data of an event with its error reworded; undefined if the event stays as it is. */
+export function retold(frame: Frame, retell: Retell | undefined): string | undefined {
+  if (!retell || !ERROR.test(frame.data ?? '')) return undefined;
+  const event = asObject(frame.json);
   const response = asObject(event.response);
   const within = event.error ?? response.error;
   const isFlat = within === undefined || within === null;

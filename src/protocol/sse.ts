@@ -1,53 +1,49 @@
 /**
- * Server-sent events, cut into frames of whole bytes
- * (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+ * Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html), split into
+ * frames.
  *
- * A frame is passed on as soon as its blank line has come. Only an unfinished one waits: no client
- * can read it yet, and an error frame can then follow a stream that broke off in the middle of one.
- * A frame over 1 MiB goes in pieces.
+ * A frame is passed on as soon as its blank line has come. Only an unfinished frame waits: no
+ * client can read it yet, and an error frame can then follow a stream that broke off within one.
  */
 import { createParser } from 'eventsource-parser';
+import { parseJson } from '../lib/json.ts';
 import { concat } from './json/spans.ts';
 
 const CR = 0x0d;
 const LF = 0x0a;
 
-/** A frame longer than this is passed on in pieces: the proxy is not the one to refuse it. */
-const LONGEST_FRAME = 1024 * 1024;
+/** A longer frame passes in pieces, in bytes: refusing it is not the proxy's business. */
+export const LONGEST_FRAME = 1024 * 1024;
 
-/** A comment: the only frame that every client passes over. */
+/** A comment, the only frame that every client ignores. */
 export const KEEPALIVE = new TextEncoder().encode(': keepalive\n\n');
 
 const BLANK_LINE = new Uint8Array([LF, LF]);
 
-/** Cuts a stream of bytes into frames. */
+/** Splits a stream of bytes into frames. */
 export class FrameSplitter {
   private readonly longest: number;
   private held: Uint8Array[] = [];
   private heldLength = 0;
-  /**
-   * Whether a piece of a frame has been passed on whose end has not come: nothing else may be said
-   * now.
-   */
+  /** Whether a piece of an unfinished frame has been passed on. No other frame may follow it. */
   inside = false;
-  /** State of the line ending that is being read, across chunks. */
+  /** State of the current line, across chunks. */
   private lineIsEmpty = true;
   private afterCr = false;
 
-  /** @param longest frame that is not passed on in pieces, in bytes */
+  /** @param longest frame that passes in one piece, in bytes */
   constructor(longest = LONGEST_FRAME) {
     this.longest = longest;
   }
 
-  /** The frames that this chunk completes, as bytes of whole frames. */
+  /** The frames that this chunk completes; the last one may be a piece (see `inside`). */
   push(chunk: Uint8Array): Uint8Array[] {
     const frames: Uint8Array[] = [];
     let start = 0;
     for (let index = 0; index < chunk.length; index++) {
       const byte = chunk[index];
       if (byte === LF && this.afterCr) {
-        // The second half of CRLF. When the blank line has just ended a frame it belongs to that,
-        // and starts no other.
+        // The second half of a CRLF. After a blank line it belongs to the frame before it.
         this.afterCr = false;
         if (index === start && this.heldLength === 0) {
           frames.push(chunk.subarray(start, index + 1));
@@ -78,24 +74,18 @@ export class FrameSplitter {
     return frames;
   }
 
-  /** The bytes of a frame that never ended. */
+  /** The bytes of the unfinished frame. */
   rest(): Uint8Array {
     return this.take(new Uint8Array());
   }
 
-  /**
-   * The last frame of a stream whose blank line is missing, as if it had come; half a frame then
-   * shows as no frame at all. Undefined where nothing is left.
-   */
+  /** The unfinished frame with its blank line added; undefined if there is none. */
   last(): Uint8Array | undefined {
     const rest = this.rest();
     return rest.length > 0 ? concat([rest, BLANK_LINE]) : undefined;
   }
 
-  /**
-   * A frame of ours so that it can be read: behind a piece, the frame that the piece belongs to is
-   * ended first.
-   */
+  /** A frame of ours. After a piece, it first ends the frame that the piece belongs to. */
   behind(frame: Uint8Array): Uint8Array {
     return this.inside ? concat([BLANK_LINE, frame]) : frame;
   }
@@ -113,21 +103,58 @@ export class FrameSplitter {
   }
 }
 
+/** One frame. Its event is parsed on first use, and only once. */
+export class Frame {
+  readonly bytes: Uint8Array;
+  private text: string | undefined;
+  private isRead: boolean;
+  private value: unknown;
+  private isParsed = false;
+
+  /** @param data of the event, if it is known */
+  constructor(bytes: Uint8Array, data?: string) {
+    this.bytes = bytes;
+    this.text = data;
+    this.isRead = data !== undefined;
+  }
+
+  /** A frame of ours. @param type the name of the event, if it has one */
+  static of(data: string, type?: string): Frame {
+    return new Frame(type === undefined ? dataFrame(data) : eventFrame(type, data), data);
+  }
+
+  /** The data of the event; undefined for a comment, or a piece of a frame. */
+  get data(): string | undefined {
+    if (!this.isRead) this.text = dataOf(this.bytes);
+    this.isRead = true;
+    return this.text;
+  }
+
+  /** The data as JSON; undefined if it is not JSON. */
+  get json(): unknown {
+    if (!this.isParsed && this.data !== undefined) this.value = parseJson(this.data);
+    this.isParsed = true;
+    return this.value;
+  }
+}
+
 const decoder = new TextDecoder();
 
-/** The data of each event in the bytes of whole frames. */
-export function dataOf(frames: Uint8Array): string[] {
-  const data: string[] = [];
-  const parser = createParser({ onEvent: (event) => data.push(event.data) });
-  // After a bare CR the parser waits for the LF that may follow; behind a blank line one more
-  // changes nothing.
-  parser.feed(`${decoder.decode(frames)}\n`);
+function dataOf(frame: Uint8Array): string | undefined {
+  let data: string | undefined;
+  const parser = createParser({
+    onEvent: (event) => {
+      data ??= event.data;
+    },
+  });
+  // After a bare CR the parser waits for a possible LF. A second blank line changes nothing.
+  parser.feed(`${decoder.decode(frame)}\n`);
   return data;
 }
 
 const encoder = new TextEncoder();
 
-/** A frame of an event without a name. */
+/** The frame of an event without a name. */
 export function dataFrame(data: string): Uint8Array {
   return encoder.encode(`data: ${lines(data)}\n\n`);
 }
@@ -137,7 +164,7 @@ export function eventFrame(type: string, data: string): Uint8Array {
   return encoder.encode(`event: ${type}\ndata: ${lines(data)}\n\n`);
 }
 
-/** What an upstream has written in several lines is spliced as it came. */
+/** Data of several lines: an upstream may write JSON so. */
 function lines(data: string): string {
   return data.replaceAll('\n', '\ndata: ');
 }

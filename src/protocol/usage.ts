@@ -5,7 +5,7 @@ import type { TokenUsage } from '../memory/plan/report.ts';
 export type Usage = Readonly<Record<string, unknown>>;
 
 /** A protocol's names of its counts. */
-interface UsageNames {
+export interface UsageNames {
   readonly prompt: string;
   readonly completion: string;
   /** Details of the completion. */

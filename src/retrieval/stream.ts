@@ -1,18 +1,16 @@
-/**
- * The stream of an answer with retrieval in it: one stream for the caller, however many answers it
- * is made of.
- */
-import type { AnswerFault, AnswerStream, JoinedStreams } from '../protocol/answer-format.ts';
+/** Streams an answer with retrieval in it: one stream for the caller, made of several answers. */
+import type { AnswerFault, AnswerListener, AnswerStream, JoinedStreams } from '../protocol/answer-format.ts';
+import { AnswerPipeline } from '../protocol/answer-pipeline.ts';
 import { concat } from '../protocol/json/spans.ts';
-import { dataOf, FrameSplitter } from '../protocol/sse.ts';
+import { type Frame, FrameSplitter } from '../protocol/sse.ts';
 import type { ToolTurn } from '../protocol/tool-turn.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import type { EventFormat } from '../upstream/stream.ts';
 import type { Rounds } from './rounds.ts';
 
 /**
- * A frame is read up to this length, in bytes: an image may stand in one. What can't be read may be
- * a call of ours.
+ * The longest frame that is read, in bytes. It has room for an image. A frame that is not read may
+ * be a call of ours.
  */
 const LONGEST_FRAME = 16 * 1024 * 1024;
 
@@ -21,99 +19,85 @@ const TOO_LONG = fault(
 );
 const NO_STREAM = 'The upstream has not gone on with a stream.';
 
-export class RetrievalStream implements EventFormat {
+export class RetrievalStream extends AnswerPipeline implements EventFormat {
   readonly joined: JoinedStreams;
-  private readonly seen: AnswerStream;
   private readonly rounds: Rounds;
-  private readonly goesOn: (answer: Promise<UpstreamAnswer>) => Promise<UpstreamAnswer | AnswerFault>;
-  private splitter = new FrameSplitter(LONGEST_FRAME);
+  private readonly check: (answer: Promise<UpstreamAnswer>) => Promise<UpstreamAnswer | AnswerFault>;
   private isTooLong = false;
 
   /**
-   * @param joined what the caller's stream is made of
-   * @param seen the stream that the caller sees
-   * @param goesOn looks at each further answer: it, or why the stream ends where it can't go on
+   * @param check of each further answer: returns it, or the error that ends the caller's stream
+   * @param gather see `AnswerPipeline`
    */
   constructor(
     joined: JoinedStreams,
-    seen: AnswerStream,
+    report: AnswerStream,
     rounds: Rounds,
-    goesOn: (answer: Promise<UpstreamAnswer>) => Promise<UpstreamAnswer | AnswerFault>,
+    check: (answer: Promise<UpstreamAnswer>) => Promise<UpstreamAnswer | AnswerFault>,
+    gather?: AnswerListener,
   ) {
+    super(report, gather, LONGEST_FRAME);
     this.joined = joined;
-    this.seen = seen;
     this.rounds = rounds;
-    this.goesOn = goesOn;
+    this.check = check;
   }
 
-  push(chunk: Uint8Array): Uint8Array[] {
+  override push(chunk: Uint8Array): Uint8Array[] {
     const frames = this.splitter.push(chunk);
     // The last one is a piece.
     if (this.splitter.inside) {
       frames.pop();
       this.isTooLong = true;
     }
-    return frames.flatMap((frame) => this.frame(frame));
+    return this.pass(frames);
   }
 
-  end(): { complete: boolean; frames: Uint8Array[] } {
-    const last = this.splitter.last();
-    const frames = last ? this.frame(last) : [];
-    this.joined.end();
-    if (this.joined.isThrough) return { complete: true, frames };
-    const end = this.seen.end();
-    // An error follows: half a frame before it is no event of anybody's.
-    return { complete: end.complete, frames: end.complete ? [...frames, ...end.frames] : [] };
-  }
-
+  /** What the stream continues with; undefined if it does not, or not yet. */
   next(): Promise<UpstreamAnswer | Uint8Array> | undefined {
     const { turn, isThrough } = this.joined;
-    if (this.isTooLong && !isThrough) return Promise.resolve(this.seen.error(TOO_LONG));
+    if (this.isTooLong && !isThrough) return Promise.resolve(this.error(TOO_LONG));
     if (!turn || !isThrough) return undefined;
     this.isTooLong = false;
     this.joined.begin();
     this.splitter = new FrameSplitter(LONGEST_FRAME);
-    return this.goOn(turn);
+    return this.ask(turn);
   }
 
   abandon(): void {
     this.rounds.abandon();
   }
 
-  error(error: AnswerFault): Uint8Array {
-    return this.seen.error(error);
+  /** No piece of a frame has been passed on that would have to be ended first. */
+  override error(error: AnswerFault): Uint8Array {
+    return this.report.error(error);
   }
 
-  keepalive(): Uint8Array | undefined {
-    const comment = this.splitter.inside ? undefined : this.seen.keepalive();
-    const events = comment && this.joined.keepalive?.().flatMap((frame) => this.seen.push(frame));
+  override keepalive(): Uint8Array | undefined {
+    const comment = super.keepalive();
+    const events = comment && this.show(this.joined.keepalive?.() ?? []);
     return events && events.length > 0 ? concat(events) : comment;
   }
 
-  get isOver(): boolean {
-    return this.seen.isOver;
+  protected override join(frame: Frame): Frame[] {
+    // After the end of a turn nothing belongs to an answer.
+    return this.joined.isThrough ? [] : this.joined.take(frame);
   }
 
-  private async goOn(turn: ToolTurn): Promise<UpstreamAnswer | Uint8Array> {
-    const next = await this.goesOn(this.rounds.next(turn));
-    return 'response' in next ? next : this.seen.error(next);
+  protected override goesOn(): boolean {
+    this.joined.end();
+    return this.joined.isThrough;
   }
 
-  private frame(frame: Uint8Array): Uint8Array[] {
-    // What an upstream says behind the end of a turn belongs to no answer.
-    if (this.joined.isThrough) return [];
-    const [data] = dataOf(frame);
-    const shown = data === undefined ? [frame] : this.joined.take(data, frame);
-    return shown.flatMap((bytes) => this.seen.push(bytes));
+  private async ask(turn: ToolTurn): Promise<UpstreamAnswer | Uint8Array> {
+    const next = await this.check(this.rounds.next(turn));
+    return 'response' in next ? next : this.error(next);
   }
 }
 
 /**
- * Why a stream ends in which a further answer can't be the next one: what the upstream has said of
- * it.
+ * The error that ends a stream if a further answer can't continue it, in the upstream's words.
  *
- * @param isAnswer whether the upstream says that all is well: then its text is an answer, and no
- *   word of it an error's
+ * @param isAnswer whether the status is a success. The body is then an answer, and is not quoted.
  */
 export function faultOf(body: Uint8Array, isAnswer: boolean): AnswerFault {
   let said = new TextDecoder().decode(body);

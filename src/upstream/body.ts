@@ -18,6 +18,8 @@ export interface BodyRelay {
   readonly idleMs: number;
   /** Called when a body breaks off after its first byte. */
   broken(fault: UpstreamFault): void;
+  /** Called with the reason when the connection breaks off. */
+  readonly died?: (error: unknown) => void;
 }
 
 /**
@@ -28,7 +30,7 @@ export async function readBody(
   answer: UpstreamAnswer,
   relay: BodyRelay,
 ): Promise<Uint8Array | ReadableStream<Uint8Array> | UpstreamFault> {
-  const source = new Source(answer);
+  const source = new Source(answer, relay.died);
   const chunks: Uint8Array[] = [];
   for (let size = 0; size <= LONGEST_ANSWER; ) {
     const read = await source.read(relay.idleMs);
@@ -52,7 +54,7 @@ export async function relayBody(
   relay: BodyRelay,
 ): Promise<ReadableStream<Uint8Array> | UpstreamFault | null> {
   if (!answer.response.body) return null;
-  const source = new Source(answer);
+  const source = new Source(answer, relay.died);
   const first = await source.read(relay.idleMs);
   if (typeof first === 'string') {
     answer.abort();
@@ -65,7 +67,7 @@ export async function relayBody(
  * Like `relayBody`, but without waiting for the first byte: the caller gets its headers at once.
  */
 export function relayEarly(answer: UpstreamAnswer, relay: BodyRelay): ReadableStream<Uint8Array> | null {
-  return answer.response.body && goOn(answer, new Source(answer), [], relay);
+  return answer.response.body && goOn(answer, new Source(answer, relay.died), [], relay);
 }
 
 /** An answer whose body fails after `most` decoded bytes, for readers without their own limit. */

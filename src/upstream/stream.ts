@@ -1,15 +1,16 @@
 /**
- * Relaying an event stream so that the caller learns how it ended.
+ * Relays an event stream so that the caller learns how it ended.
  *
- * The stream is pulled, chunk by chunk, and never ahead of the caller: that is the only shape which
- * sees all four endings. The upstream is done; it died; it fell silent; the caller left. A stream
- * that broke off gets an error frame and no `[DONE]`, since a clean end would pass half an answer
- * off as a whole one.
+ * The stream is pulled chunk by chunk and never ahead of the caller. It ends in one of four ways:
+ * the upstream finishes, breaks off or falls silent, or the caller leaves. A stream that breaks off
+ * gets an error frame and no `[DONE]`, since a normal end would pass off half an answer as a
+ * complete one.
  */
+import { soon } from '../lib/time-limit.ts';
 import type { UpstreamAnswer, UpstreamFault } from './fetch.ts';
-import { Late, Source } from './source.ts';
+import { Source } from './source.ts';
 
-/** Why a stream ends before its answer is whole, in OpenAI's shape. */
+/** Why a stream ends before its answer is complete, in OpenAI's shape. */
 interface StreamError {
   readonly message: string;
   readonly type: string;
@@ -22,89 +23,67 @@ const BROKEN_OFF: Readonly<Record<UpstreamFault, string>> = {
   upstream_unreachable: 'The connection to the upstream broke off in the middle of its answer.',
 };
 
-const UNKNOWN: StreamError = {
-  message: 'The answer could not be relayed to its end.',
-  type: 'server_error',
-  param: null,
-  code: 'internal_error',
-};
-
 /** The wire format of the events, which this file does not know. */
 export interface EventFormat {
-  /** Takes the upstream's bytes; returns whole frames to be passed on. */
-  push(chunk: Uint8Array): Uint8Array[];
-  /** What is to be sent when the upstream has ended cleanly. */
-  end(): { readonly complete: boolean; readonly frames: Uint8Array[] };
-  /** The frame that ends a stream which broke off. */
-  error(error: StreamError): Uint8Array;
-  /** A frame that says nothing new; undefined where none may stand. */
-  keepalive(): Uint8Array | undefined;
-  /** Whether the stream has said its last word. */
+  /** Whether the last event has been seen. */
   readonly isOver: boolean;
+  /** Takes the upstream's bytes; returns whole frames for the caller. */
+  push(chunk: Uint8Array): Uint8Array[];
+  /** The upstream has closed the stream: what is left for the caller. */
+  end(): { readonly complete: boolean; readonly frames: Uint8Array[] };
+  /** The frame that ends a stream with an error. */
+  error(error: StreamError): Uint8Array;
+  /** A frame that means nothing; undefined if none is allowed now. */
+  keepalive(): Uint8Array | undefined;
   /**
-   * Asked after each read: the answer with which the stream goes on when this one is through, or
-   * the bytes that end it; undefined where this answer's end is the stream's.
+   * Called after each read. Returns the next answer if the stream continues with one, or the bytes
+   * that end it; undefined as long as it stays with this answer.
    */
   next?(): Promise<UpstreamAnswer | Uint8Array> | undefined;
-  /** The caller has left: whatever `next` has begun is ended. */
+  /** Aborts what `next` has begun. */
   abandon?(): void;
 }
 
-/** Times in milliseconds. */
-interface StreamTimes {
+/** How to relay a stream. Times are in milliseconds. */
+interface StreamRelay {
   /** How long the upstream may be silent. */
   readonly idleMs: number;
   /**
-   * After how much silence the caller is sent a frame that says nothing. It keeps connections open
-   * on the way, and it is how a caller that has left is noticed while there is nothing else to
-   * send.
+   * After how much silence the caller gets a frame that means nothing. It keeps connections open on
+   * the way, and is how a caller who has left is noticed while there is nothing else to send.
    */
   readonly keepaliveMs: number;
+  /** Turns an error of ours into the one that ends the stream. */
+  failed(error: unknown): StreamError;
+  /** Called once, however the stream ends. */
+  ended?(): void;
+  /** Called with the reason when the connection to the upstream breaks off. */
+  readonly died?: (error: unknown) => void;
 }
 
-/**
- * The upstream's events as a stream for the caller.
- *
- * @param ended is called once, after whichever of the four endings
- * @param failed describes an error of ours, which ends the stream too
- */
+/** The upstream's events as a stream for the caller. */
 export function relayEvents(
   first: UpstreamAnswer,
   format: EventFormat,
-  times: StreamTimes,
-  ended: () => void = () => undefined,
-  failed: (error: unknown) => StreamError = () => UNKNOWN,
+  relay: StreamRelay,
 ): ReadableStream<Uint8Array> {
-  const relay = new EventRelay(first, format, times, failed);
-  const batches = relay.batches();
-  let hasEnded = false;
-  const end = (): void => {
-    if (!hasEnded) ended();
-    hasEnded = true;
-  };
+  const events = new EventRelay(first, format, relay);
+  const batches = events.batches();
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const { done, value: frames } = await batches.next().catch((error: unknown) => {
-          end();
-          throw error;
-        });
-        if (relay.hasLeft) return;
-        for (const frame of frames ?? []) controller.enqueue(frame);
-        if (!done) return;
-        controller.close();
-        end();
+        const { done, value } = await batches.next();
+        if (events.hasLeft) return;
+        for (const frame of value ?? []) controller.enqueue(frame);
+        if (done) controller.close();
       },
-      async cancel(reason) {
-        end();
-        await relay.leave(reason);
-      },
+      cancel: (reason) => events.leave(reason),
     },
     { highWaterMark: 0 },
   );
 }
 
-/** The upstream is done with a stream before its answer is whole. */
+/** The answer broke off before it was complete. */
 class BrokenOff extends Error {
   override readonly name = 'BrokenOff';
   readonly fault: UpstreamFault;
@@ -115,128 +94,103 @@ class BrokenOff extends Error {
   }
 }
 
-type Continuation = UpstreamAnswer | Uint8Array;
+/** Frames that are sent at once. */
+type Batches<Result = void> = AsyncGenerator<readonly Uint8Array[], Result>;
 
 /** One stream for the caller, made of the answers of one or more rounds. */
 class EventRelay {
   /** Whether the caller has left. */
   hasLeft = false;
   private readonly format: EventFormat;
-  private readonly times: StreamTimes;
-  private readonly failed: (error: unknown) => StreamError;
+  private readonly relay: StreamRelay;
   private answer: UpstreamAnswer;
   private source: Source;
   /** When the caller was last sent something. */
   private sentAt = Date.now();
+  private hasEnded = false;
 
-  constructor(
-    first: UpstreamAnswer,
-    format: EventFormat,
-    times: StreamTimes,
-    failed: (error: unknown) => StreamError,
-  ) {
+  constructor(first: UpstreamAnswer, format: EventFormat, relay: StreamRelay) {
     this.answer = first;
-    this.source = new Source(first);
+    this.source = new Source(first, relay.died);
     this.format = format;
-    this.times = times;
-    this.failed = failed;
+    this.relay = relay;
   }
 
-  /**
-   * The frames of the stream, as many at once as were read at once.
-   *
-   * @throws where not even an error frame can be written
-   */
-  async *batches(): AsyncGenerator<readonly Uint8Array[], undefined> {
+  /** @throws if not even an error frame can be written */
+  async *batches(): Batches {
     try {
       yield* this.answers();
     } catch (error) {
-      if (this.hasLeft) return undefined;
+      if (this.hasLeft) return;
       this.answer.abort();
       yield [this.lastFrame(error)];
+    } finally {
+      this.end();
     }
-    return undefined;
   }
 
   async leave(reason: unknown): Promise<void> {
     this.hasLeft = true;
+    this.end();
     this.format.abandon?.();
     this.answer.abort();
     await this.source.cancel(reason);
   }
 
-  /** One answer after the other, until the last is through. @throws BrokenOff */
-  private async *answers(): AsyncGenerator<readonly Uint8Array[], undefined> {
+  /** The frames of one answer after another. @throws BrokenOff */
+  private async *answers(): Batches {
+    const { format } = this;
+    const { idleMs, keepaliveMs } = this.relay;
     for (;;) {
-      const coming = yield* this.oneAnswer();
-      if (!coming) return undefined;
-      const came = yield* this.arrival(coming);
+      const read = await this.source.read(Math.min(keepaliveMs, idleMs - this.source.silentMs));
+      if (this.hasLeft) return;
+      if (typeof read === 'string') {
+        // After the last event it does not matter how the connection ends.
+        if (format.isOver) return this.answer.abort();
+        if (read === 'died') throw new BrokenOff('upstream_unreachable');
+        if (this.source.silentMs >= idleMs) throw new BrokenOff('upstream_timeout');
+        yield* this.alive();
+        continue;
+      }
+      const { frames, complete } = read.done
+        ? format.end()
+        : { frames: format.push(read.value), complete: false };
+      const next = format.next?.()?.catch((error: unknown) => this.nothing(error));
+      if (next) this.answer.abort();
+      if (frames.length > 0) yield this.sent(frames);
+      if (next) {
+        if (!(yield* this.goOn(next))) return;
+      } else if (read.done) {
+        if (complete) return;
+        throw new BrokenOff('upstream_unreachable');
+      } else if (Date.now() - this.sentAt >= keepaliveMs) {
+        // The upstream is not silent, but all that it sends is held back.
+        yield* this.alive();
+      }
+    }
+  }
+
+  /** Waits for the next answer. Returns false if the stream has ended instead. @throws BrokenOff */
+  private async *goOn(next: Promise<UpstreamAnswer | Uint8Array | 'none'>): Batches<boolean> {
+    for (;;) {
+      const came = await soon(this.relay.keepaliveMs, next);
+      if (came === 'none') throw new BrokenOff('upstream_unreachable');
       if (came instanceof Uint8Array) {
         yield [came];
-        return undefined;
+        return false;
       }
-      this.answer = came;
-      this.source = new Source(came);
-    }
-  }
-
-  /**
-   * The frames of one answer.
-   *
-   * @returns the next one, if the stream goes on with it
-   * @throws BrokenOff
-   */
-  private async *oneAnswer(): AsyncGenerator<
-    readonly Uint8Array[],
-    Late<Continuation | 'failed'> | undefined
-  > {
-    const { format, times } = this;
-    for (;;) {
-      const read = await this.source.read(Math.min(times.keepaliveMs, times.idleMs - this.source.silentMs));
-      if (this.hasLeft) return undefined;
-      if (read === 'died' || read === 'silent') {
-        if (!format.isOver) {
-          yield* this.waited(read);
-          continue;
-        }
-        this.answer.abort();
-        return undefined;
+      if (came) {
+        this.answer = came;
+        this.source = new Source(came, this.relay.died);
+        return true;
       }
-      const end = read.done ? format.end() : undefined;
-      const frames = read.done ? (end?.frames ?? []) : format.push(read.value);
-      const next = format.next?.();
-      if (next) this.answer.abort();
-      const coming = next && new Late<Continuation | 'failed'>(next.catch(() => 'failed' as const));
-      if (frames.length > 0) yield this.sent(frames);
-      if (coming) return coming;
-      if (end && !end.complete) throw new BrokenOff('upstream_unreachable');
-      if (end) return undefined;
-      // An upstream that says what is held back here is not silent, and the caller hears nothing.
-      if (Date.now() - this.sentAt >= times.keepaliveMs) yield* this.alive();
-    }
-  }
-
-  /** What the stream goes on with, and signs of life until it is there. @throws BrokenOff */
-  private async *arrival(
-    coming: Late<Continuation | 'failed'>,
-  ): AsyncGenerator<readonly Uint8Array[], Continuation> {
-    for (;;) {
-      const came = await coming.within(this.times.keepaliveMs);
-      if (came === 'failed') throw new BrokenOff('upstream_unreachable');
-      if (came !== 'late') return came;
       yield* this.alive();
     }
   }
 
-  /**
-   * A sign of life for a read that has brought nothing.
-   *
-   * @throws BrokenOff when nothing more is to be expected
-   */
-  private *waited(read: 'died' | 'silent'): Generator<readonly Uint8Array[]> {
-    if (read === 'died') throw new BrokenOff('upstream_unreachable');
-    if (this.source.silentMs >= this.times.idleMs) throw new BrokenOff('upstream_timeout');
-    yield* this.alive();
+  private nothing(error: unknown): 'none' {
+    if (!this.hasLeft) this.relay.died?.(error);
+    return 'none';
   }
 
   private *alive(): Generator<readonly Uint8Array[]> {
@@ -249,21 +203,23 @@ class EventRelay {
     return frames;
   }
 
-  /**
-   * The frame that ends a stream which broke off, or on which we have failed: without one it would
-   * pass for cut by the network.
-   */
+  private end(): void {
+    if (!this.hasEnded) this.relay.ended?.();
+    this.hasEnded = true;
+  }
+
+  /** The frame that ends a stream after an error, the upstream's or ours. */
   private lastFrame(error: unknown): Uint8Array {
     if (error instanceof BrokenOff) {
       const { message, fault } = error;
       return this.format.error({ message, type: 'server_error', param: null, code: fault });
     }
-    const fault = this.failed(error);
+    const fault = this.relay.failed(error);
     try {
       this.format.abandon?.();
       return this.format.error(fault);
     } catch (second) {
-      this.failed(second);
+      this.relay.failed(second);
       throw error;
     }
   }

@@ -2,6 +2,7 @@
 
 import { parseJson } from '../../lib/json.ts';
 import type { AnswerGatherer } from '../answer-format.ts';
+import type { Frame } from '../sse.ts';
 
 /**
  * Finish reasons of answers that callers append to their array unchanged
@@ -28,9 +29,8 @@ export class StreamedAnswer implements AnswerGatherer {
   private calls = false;
   private finish: unknown;
 
-  /** @param data of one event of the stream */
-  push(data: string): void {
-    const choice = choiceOf(parseJson(data));
+  push({ json }: Frame): void {
+    const choice = choiceOf(json);
     if (!choice) return;
     const words = (choice.delta ?? {}) as Words;
     if (typeof words.content === 'string') this.content += words.content;

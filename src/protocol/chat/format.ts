@@ -1,7 +1,8 @@
 /** Answers of chat completions. */
 
-import { asObject, parseJson } from '../../lib/json.ts';
+import { asObject } from '../../lib/json.ts';
 import type { AnswerFormat } from '../answer-format.ts';
+import type { Frame } from '../sse.ts';
 import { type Begun, FirstFrames } from '../stream-beginning.ts';
 import { answerText, StreamedAnswer } from './answer-text.ts';
 import { goOnChat } from './calls.ts';
@@ -10,10 +11,9 @@ import { ChatTurns } from './joined-streams.ts';
 import { ChatStream } from './stream.ts';
 
 /** Azure's first chunk has no choices; it holds the results of the prompt's filter. */
-function begunBy(data: string): Begun {
-  const chunk = parseJson(data);
-  if (chunk === undefined) return 'answers';
-  const { error, object, choices } = asObject(chunk);
+function begunBy({ data = '', json }: Frame): Begun {
+  if (json === undefined) return 'answers';
+  const { error, object, choices } = asObject(json);
   // Some servers put the error's fields into the event itself.
   if (error || object === 'error') return { error: data };
   return Array.isArray(choices) && choices.length > 0 ? 'answers' : 'opens';
@@ -24,7 +24,7 @@ export const chatFormat: AnswerFormat = {
   begin: () => new FirstFrames(begunBy),
   gather: () => new StreamedAnswer(),
   text: answerText,
-  joinStreams: (names, mayAnswer) => new ChatTurns(names, mayAnswer),
-  joinBodies: (names, mayAnswer) => new ChatAnswers(names, mayAnswer),
+  joinStreams: (...joining) => new ChatTurns(...joining),
+  joinBodies: (...joining) => new ChatAnswers(...joining),
   goOn: goOnChat,
 };

@@ -4,10 +4,10 @@
  */
 
 import { asObject, isObject, type JsonObject, parseJson } from '../../lib/json.ts';
-import type { TokenUsage } from '../../memory/plan/report.ts';
-import type { JoinedBodies } from '../answer-format.ts';
+import type { JoinedBodies, Joining } from '../answer-format.ts';
+import { CountedAnswers } from '../joined-answers.ts';
 import type { ToolTurn } from '../tool-turn.ts';
-import { CHAT_USAGE, type Usage, UsageTally } from '../usage.ts';
+import { CHAT_USAGE, type Usage } from '../usage.ts';
 import { type CallPiece, GatheredMessage, isOtherCall, isWhole, nameOf, turnOf } from './calls.ts';
 
 interface Choice {
@@ -23,24 +23,12 @@ interface Completion {
 
 const encoder = new TextEncoder();
 
-export class ChatAnswers implements JoinedBodies {
-  private readonly names: ReadonlySet<string>;
-  private readonly mayAnswer: () => boolean;
+export class ChatAnswers extends CountedAnswers implements JoinedBodies {
   private readonly said = new GatheredMessage();
   private first: Completion | undefined;
-  private readonly tally = new UsageTally(CHAT_USAGE);
 
-  /**
-   * @param names of our tools
-   * @param mayAnswer whether calls are answered still; else they are dropped
-   */
-  constructor(names: ReadonlySet<string>, mayAnswer: () => boolean) {
-    this.names = names;
-    this.mayAnswer = mayAnswer;
-  }
-
-  get usage(): TokenUsage | undefined {
-    return this.tally.total;
+  constructor(...joining: Parameters<Joining<ChatAnswers>>) {
+    super(CHAT_USAGE, ...joining);
   }
 
   take(body: Uint8Array): ToolTurn | Uint8Array {
@@ -57,7 +45,7 @@ export class ChatAnswers implements JoinedBodies {
     if (decides && isWhole(choice.finish_reason)) {
       this.said.add(message);
       this.first ??= completion;
-      this.tally.begin();
+      this.goOn();
       return turnOf(message, ours);
     }
     if (ours.length === 0 && !this.first) return body;

@@ -8,12 +8,12 @@
  * it too, as long as calls are answered: the turn is answered here, and the model plans again.
  */
 
-import { asObject, isObject, type JsonObject, parseJson } from '../../lib/json.ts';
-import type { TokenUsage } from '../../memory/plan/report.ts';
-import type { JoinedStreams } from '../answer-format.ts';
-import { dataFrame } from '../sse.ts';
+import { asObject, isObject, type JsonObject } from '../../lib/json.ts';
+import type { JoinedStreams, Joining } from '../answer-format.ts';
+import { CountedAnswers } from '../joined-answers.ts';
+import { Frame } from '../sse.ts';
 import type { ToolTurn } from '../tool-turn.ts';
-import { CHAT_USAGE, type Usage, UsageTally } from '../usage.ts';
+import { CHAT_USAGE, type Usage } from '../usage.ts';
 import {
   argumentsOf,
   type CallPiece,
@@ -48,13 +48,10 @@ interface Gathered {
   shown: number | undefined;
 }
 
-export class ChatTurns implements JoinedStreams {
+export class ChatTurns extends CountedAnswers implements JoinedStreams {
   isThrough = false;
-  private readonly names: ReadonlySet<string>;
-  private readonly mayAnswer: () => boolean;
   /** The first chunk, whose identity all others take. */
   private first: Chunk | undefined;
-  private isLater = false;
   private hasRole = false;
   private shownCalls = 0;
   /** The last call under each index that the upstream gives. */
@@ -66,19 +63,9 @@ export class ChatTurns implements JoinedStreams {
   /** Whose call came first in this turn. */
   private decided: 'ours' | 'callers' | undefined;
   private finish: string | undefined;
-  private readonly tally = new UsageTally(CHAT_USAGE);
 
-  /**
-   * @param names of our tools
-   * @param mayAnswer whether calls are answered still; else they are dropped
-   */
-  constructor(names: ReadonlySet<string>, mayAnswer: () => boolean) {
-    this.names = names;
-    this.mayAnswer = mayAnswer;
-  }
-
-  get usage(): TokenUsage | undefined {
-    return this.tally.total;
+  constructor(...joining: Parameters<Joining<ChatTurns>>) {
+    super(CHAT_USAGE, ...joining);
   }
 
   get turn(): ToolTurn | undefined {
@@ -94,9 +81,8 @@ export class ChatTurns implements JoinedStreams {
   }
 
   begin(): void {
+    this.goOn();
     this.isThrough = false;
-    this.tally.begin();
-    this.isLater = true;
     this.calls = new Map();
     this.ours = [];
     this.undecided = undefined;
@@ -105,13 +91,13 @@ export class ChatTurns implements JoinedStreams {
     this.finish = undefined;
   }
 
-  take(data: string, frame: Uint8Array): Uint8Array[] {
-    if (data.trim() === DONE) {
+  take(frame: Frame): Frame[] {
+    if (frame.data?.trim() === DONE) {
       if (!this.isTurn) return [...this.waitingFrames(), frame];
       this.end();
       return [];
     }
-    const chunk = chunkOf(data);
+    const chunk = chunkOf(frame.json);
     if (!chunk) return [frame];
     this.tally.count(chunk.usage);
     const choice = chunk.choices[0];
@@ -153,7 +139,7 @@ export class ChatTurns implements JoinedStreams {
     return this.decided === 'ours' && (this.finish === undefined || this.isTurn);
   }
 
-  private usageOnly(chunk: Chunk, frame: Uint8Array): Uint8Array[] {
+  private usageOnly(chunk: Chunk, frame: Frame): Frame[] {
     if (this.goesOn) return [];
     return this.isLater ? [this.frameOf(chunk, chunk.choices)] : [frame];
   }
@@ -164,7 +150,7 @@ export class ChatTurns implements JoinedStreams {
     delta: JsonObject,
     shown: CallPiece[],
     finish: string | null,
-  ): Uint8Array[] {
+  ): Frame[] {
     const { tool_calls, role, ...others } = delta;
     const words = Array.isArray(tool_calls) ? others : { tool_calls, ...others };
     const says = Object.values(words).some((value) => (value ?? '') !== '');
@@ -219,7 +205,7 @@ export class ChatTurns implements JoinedStreams {
   }
 
   /** The call that has waited for its name to the end of the stream. */
-  private waitingFrames(): Uint8Array[] {
+  private waitingFrames(): Frame[] {
     const tool_calls = this.decideWaiting();
     if (!this.first || tool_calls.length === 0) return [];
     return [this.frameOf(this.first, [{ index: 0, delta: { tool_calls }, finish_reason: null }])];
@@ -254,10 +240,10 @@ export class ChatTurns implements JoinedStreams {
   }
 
   /** A chunk under the identity of the stream, with the usage of all answers. */
-  private frameOf(chunk: Chunk, choices: readonly Choice[]): Uint8Array {
+  private frameOf(chunk: Chunk, choices: readonly Choice[]): Frame {
     const { id, created, model } = this.first ?? chunk;
     const usage = chunk.usage ? { usage: this.goesOn ? null : this.tally.told } : {};
-    return dataFrame(JSON.stringify({ ...chunk, id, created, model, ...usage, choices }));
+    return Frame.of(JSON.stringify({ ...chunk, id, created, model, ...usage, choices }));
   }
 }
 
@@ -273,7 +259,6 @@ function indexesOf(pieces: readonly CallPiece[]): string {
   return pieces.map((piece) => (isObject(piece) ? (piece.index ?? 0) : '')).join();
 }
 
-function chunkOf(data: string): Chunk | undefined {
-  const chunk = parseJson(data);
+function chunkOf(chunk: unknown): Chunk | undefined {
   return Array.isArray(asObject(chunk).choices) ? (chunk as Chunk) : undefined;
 }

@@ -1,98 +1,68 @@
-/** The stream of a chat completion: chunks, `[DONE]`, and the report between the two. */
+/** How the stream of a chat completion ends: chunks, the report, `[DONE]`. */
 import type { Report } from '../../memory/plan/report.ts';
-import type { AnswerFault, AnswerListener, AnswerStream, Retell } from '../answer-format.ts';
+import type { AnswerFault, AnswerStream, Retell } from '../answer-format.ts';
 import { retold } from '../retold.ts';
-import { dataFrame, dataOf, FrameSplitter, KEEPALIVE } from '../sse.ts';
+import { dataFrame, Frame, LONGEST_FRAME } from '../sse.ts';
 import { reportChunk } from './request.ts';
 
 /**
- * The sentinel that ends a complete stream
- * (https://platform.openai.com/docs/api-reference/chat/create, `stream`).
+ * Ends a complete stream (https://platform.openai.com/docs/api-reference/chat/create, `stream`).
  */
 export const DONE = '[DONE]';
 
 const FINISHED = /"finish_reason"\s*:\s*"/;
 const ERROR = /^\s*\{\s*"error"\s*:\s*[{"]/;
 
-/**
- * Relays the frames of one chat stream, and adds the report before its end when there is one to
- * add.
- */
 export class ChatStream implements AnswerStream {
-  private readonly splitter = new FrameSplitter();
+  readonly longestFrame = LONGEST_FRAME;
+  /** Whether `[DONE]` has come. However the connection ends after it does not matter. */
+  isOver = false;
   private readonly report: (() => Report) | undefined;
-  private readonly listener: AnswerListener | undefined;
   private readonly retell: Retell | undefined;
-  /** Data of a chunk of this stream, whose id the report takes. */
+  /** The data of a chunk of this stream, whose id the report takes. */
   private sample: string | undefined;
-  private finished = false;
-  private done = false;
-  private failed = false;
+  private hasFinished = false;
+  private hasFailed = false;
+  private hasEnded = false;
 
   /** See `AnswerFormat`. */
-  constructor(report: (() => Report) | undefined, listener?: AnswerListener, retell?: Retell) {
+  constructor(report: (() => Report) | undefined, retell?: Retell) {
     this.report = report;
-    this.listener = listener;
     this.retell = retell;
   }
 
-  push(chunk: Uint8Array): Uint8Array[] {
-    return this.splitter.push(chunk).flatMap((frame) => this.frame(frame));
+  get isWhole(): boolean {
+    return !this.hasFailed && (this.isOver || (this.hasEnded && this.hasFinished));
   }
 
-  /**
-   * A stream is complete when it said so: by `[DONE]`, by a `finish_reason` at least, or by an
-   * error of its own.
-   */
-  end(): { complete: boolean; frames: Uint8Array[] } {
-    const last = this.splitter.last();
-    const frames = last ? this.frame(last) : [];
-    const complete = this.done || this.finished || this.failed;
-    if (!complete) return { complete, frames: [] };
-    if (!this.done && !this.failed) {
-      frames.push(...this.reportFrames());
-      this.listener?.complete();
+  push(frame: Frame): Frame[] {
+    const { data } = frame;
+    if (data === undefined) return [frame];
+    if (data.trim() === DONE) {
+      const before = this.isOver ? [] : this.reportFrames();
+      this.isOver = true;
+      return [...before, frame];
     }
-    return { complete, frames };
+    this.sample ??= data;
+    this.hasFinished ||= FINISHED.test(data);
+    this.hasFailed ||= ERROR.test(data);
+    const told = retold(frame, this.retell);
+    return [told === undefined ? frame : Frame.of(told)];
+  }
+
+  /** Without `[DONE]`, a `finish_reason` or an error of the upstream completes a stream. */
+  end(): { complete: boolean; frames: Frame[] } {
+    this.hasEnded = true;
+    const isCut = !this.isOver && !this.hasFailed && this.hasFinished;
+    const complete = this.isOver || this.hasFinished || this.hasFailed;
+    return { complete, frames: isCut ? this.reportFrames() : [] };
   }
 
   error(error: AnswerFault): Uint8Array {
-    return this.splitter.behind(dataFrame(JSON.stringify({ error })));
+    return dataFrame(JSON.stringify({ error }));
   }
 
-  /** Nothing in the middle of a frame, and nothing when all is said. */
-  keepalive(): Uint8Array | undefined {
-    return this.splitter.inside || this.isOver ? undefined : KEEPALIVE;
-  }
-
-  /**
-   * Whether the stream has said its last word; how the connection ends does not matter any more.
-   */
-  get isOver(): boolean {
-    return this.done;
-  }
-
-  private frame(frame: Uint8Array): Uint8Array[] {
-    let before: Uint8Array[] = [];
-    let shown = frame;
-    for (const data of dataOf(frame)) {
-      if (data.trim() === DONE) {
-        before = this.done ? [] : this.reportFrames();
-        if (!this.done && !this.failed) this.listener?.complete();
-        this.done = true;
-      } else {
-        this.listener?.push(data);
-        this.sample ??= data;
-        this.finished ||= FINISHED.test(data);
-        this.failed ||= ERROR.test(data);
-        const told = retold(data, this.retell);
-        if (told !== undefined) shown = dataFrame(told);
-      }
-    }
-    return [...before, shown];
-  }
-
-  private reportFrames(): Uint8Array[] {
-    return this.report ? [dataFrame(reportChunk(this.sample, this.report()))] : [];
+  private reportFrames(): Frame[] {
+    return this.report ? [Frame.of(reportChunk(this.sample, this.report()))] : [];
   }
 }

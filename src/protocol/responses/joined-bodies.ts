@@ -1,34 +1,22 @@
 /** Several responses of a model, each one JSON body, as the one that its caller sees. */
 
 import { asObject, isObject } from '../../lib/json.ts';
-import type { TokenUsage } from '../../memory/plan/report.ts';
-import type { JoinedBodies, ReasoningForm } from '../answer-format.ts';
+import type { JoinedBodies, Joining } from '../answer-format.ts';
+import { CountedAnswers } from '../joined-answers.ts';
 import { fieldOf, jsonOf, scanObject, splice } from '../json/spans.ts';
 import type { ToolTurn } from '../tool-turn.ts';
-import { RESPONSES_USAGE, UsageTally } from '../usage.ts';
+import { RESPONSES_USAGE } from '../usage.ts';
 import { ItemSorter, turnOf } from './calls.ts';
 import { isEncrypted, withoutEncrypted } from './reasoning.ts';
 import { RESPONSE, responseSplices } from './splices.ts';
 
-export class ResponsesBodies implements JoinedBodies {
-  private readonly names: ReadonlySet<string>;
-  private readonly mayAnswer: () => boolean;
+export class ResponsesBodies extends CountedAnswers implements JoinedBodies {
+  isUnstored: boolean | undefined;
   /** The items of all answers so far that the caller sees. */
   private readonly shown: unknown[] = [];
-  private readonly hidesReasoning: boolean;
-  private isLater = false;
-  isUnstored: boolean | undefined;
-  private readonly tally = new UsageTally(RESPONSES_USAGE);
 
-  /** See `Joining`. */
-  constructor(names: ReadonlySet<string>, mayAnswer: () => boolean, { isHidden }: ReasoningForm = {}) {
-    this.names = names;
-    this.mayAnswer = mayAnswer;
-    this.hidesReasoning = isHidden === true;
-  }
-
-  get usage(): TokenUsage | undefined {
-    return this.tally.total;
+  constructor(...joining: Parameters<Joining<ResponsesBodies>>) {
+    super(RESPONSES_USAGE, ...joining);
   }
 
   take(body: Uint8Array): ToolTurn | Uint8Array {
@@ -42,14 +30,13 @@ export class ResponsesBodies implements JoinedBodies {
     if (!Array.isArray(output)) return body;
     const sorter = new ItemSorter(this.names, this.mayAnswer);
     const shown = shownItems(output, sorter);
-    const hides = this.hidesReasoning && shown.some(isEncrypted);
+    const hides = this.reasoning.isHidden && shown.some(isEncrypted);
     this.shown.push(...(hides ? shown.map(withoutEncrypted) : shown));
     this.isUnstored = field('store') === false;
     const counted = field('usage');
     if (counted) this.tally.count(asObject(counted));
     if (sorter.isOurs && (field('status') ?? 'completed') === 'completed') {
-      this.isLater = true;
-      this.tally.begin();
+      this.goOn();
       return turnOf(output.filter(isObject), sorter, this.isUnstored);
     }
     const isSame = !this.isLater && !hides && this.shown.length === output.length;

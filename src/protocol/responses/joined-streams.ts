@@ -14,12 +14,12 @@
  * ours, the item ends with a mark (`REASONING_MARK`), by which it is known when it comes back.
  */
 
-import { asObject, asString, type JsonObject, parseJson } from '../../lib/json.ts';
-import type { TokenUsage } from '../../memory/plan/report.ts';
-import type { JoinedStreams, ReasoningForm } from '../answer-format.ts';
-import { eventFrame } from '../sse.ts';
+import { asObject, asString, type JsonObject } from '../../lib/json.ts';
+import type { JoinedStreams, Joining } from '../answer-format.ts';
+import { CountedAnswers } from '../joined-answers.ts';
+import { Frame } from '../sse.ts';
 import type { ToolTurn } from '../tool-turn.ts';
-import { RESPONSES_USAGE, UsageTally } from '../usage.ts';
+import { RESPONSES_USAGE } from '../usage.ts';
 import { ItemSorter, turnOf } from './calls.ts';
 import { withMark, withoutEncrypted } from './reasoning.ts';
 import { type Changes, changedEvent } from './splices.ts';
@@ -39,42 +39,30 @@ const ARGUMENTS_DONE = 'response.function_call_arguments.done';
 /** Events of a text. Upstreams that name no item send them too, and a text is never a call. */
 const OF_TEXT = /^response\.(?:output_text|content_part|refusal)\./;
 
-export class ResponsesStreams implements JoinedStreams {
+export class ResponsesStreams extends CountedAnswers implements JoinedStreams {
   isThrough = false;
   isUnstored: boolean | undefined;
-  private readonly reasoning: ReasoningForm;
-  /** What the upstream has said of storing the answer that is coming. */
+  /** The upstream's `store` of the current answer. */
   private store: unknown;
-  private readonly names: ReadonlySet<string>;
-  private readonly mayAnswer: () => boolean;
   private sorter: ItemSorter;
-  /** What opens the response, until something of it is shown. */
+  /** Events that open the response, held until an item is shown. */
   private opening: StreamEvent[] = [];
-  /** The last event that has opened the response for its caller. */
+  /** The last event that has opened the response for the caller. */
   private opened: StreamEvent | undefined;
   private isOpen = false;
-  private isLater = false;
-  /** Of the answer that is coming. */
+  /** Of the current answer. */
   private items = new StreamItems();
-  /** The id of the last answer, where the upstream has stored it. */
+  /** The id of the last answer, if the upstream has stored it. */
   private storedId: string | undefined;
-  /** The items of all answers so far that the caller has seen whole. */
+  /** The items of all earlier answers that the caller has seen completely. */
   private readonly shown: JsonObject[] = [];
   private shownCount = 0;
-  /** The number of the next event; the upstream's first one says where they begin. */
+  /** The number of the next event. The upstream's first event says where they begin. */
   private sequence: number | undefined;
-  private readonly tally = new UsageTally(RESPONSES_USAGE);
 
-  /** See `Joining`. */
-  constructor(names: ReadonlySet<string>, mayAnswer: () => boolean, reasoning: ReasoningForm = {}) {
-    this.reasoning = reasoning;
-    this.names = names;
-    this.mayAnswer = mayAnswer;
-    this.sorter = new ItemSorter(names, mayAnswer);
-  }
-
-  get usage(): TokenUsage | undefined {
-    return this.tally.total;
+  constructor(...joining: Parameters<Joining<ResponsesStreams>>) {
+    super(RESPONSES_USAGE, ...joining);
+    this.sorter = new ItemSorter(this.names, this.mayAnswer);
   }
 
   get turn(): ToolTurn | undefined {
@@ -92,7 +80,7 @@ export class ResponsesStreams implements JoinedStreams {
   /** Only an event ends an answer. */
   end(): void {}
 
-  keepalive(): Uint8Array[] {
+  keepalive(): Frame[] {
     if (!this.isOpen) return this.opening.some(({ fields }) => fields.response) ? this.open() : [];
     const { opened } = this;
     // Clients take the response in the event for all that there is so far, and half an item can't
@@ -106,21 +94,20 @@ export class ResponsesStreams implements JoinedStreams {
     };
     const output = [...this.shown, ...items];
     const data = changedEvent(opened.data, this.names, changes, { output });
-    return data === undefined ? [] : [eventFrame(IN_PROGRESS, data)];
+    return data === undefined ? [] : [Frame.of(data, IN_PROGRESS)];
   }
 
   begin(): void {
-    this.tally.begin();
+    this.goOn();
     this.shown.push(...this.shownItems());
     this.isThrough = false;
-    this.isLater = true;
     this.opening = [];
     this.items = new StreamItems();
     this.sorter = new ItemSorter(this.names, this.mayAnswer);
   }
 
-  take(data: string, frame: Uint8Array): Uint8Array[] {
-    const event = eventOf(data, frame);
+  take(frame: Frame): Frame[] {
+    const event = eventOf(frame);
     if (!event) return [frame];
     const { response } = event.fields;
     if (response) {
@@ -139,7 +126,7 @@ export class ResponsesStreams implements JoinedStreams {
     return [];
   }
 
-  private ofItem(event: StreamEvent): Uint8Array[] {
+  private ofItem(event: StreamEvent): Frame[] {
     const item = asObject(event.fields.item);
     const begins = event.type === 'response.output_item.added';
     const ends = event.type === 'response.output_item.done';
@@ -182,7 +169,7 @@ export class ResponsesStreams implements JoinedStreams {
     );
   }
 
-  private flow(place: Place): Uint8Array[] {
+  private flow(place: Place): Frame[] {
     place.fate = 'shown';
     place.shown = this.shownCount++;
     place.pending = place.held.length === 0 ? 'begun' : 'inside';
@@ -199,7 +186,7 @@ export class ResponsesStreams implements JoinedStreams {
   }
 
   /** The fate of an item of which it is not known yet, once the item is. */
-  private decide(place: Place, item: JsonObject): Uint8Array[] {
+  private decide(place: Place, item: JsonObject): Frame[] {
     if (place.fate !== 'unknown' || item.type === undefined) return [];
     place.begun = item;
     place.fate = this.sorter.next(item);
@@ -210,13 +197,13 @@ export class ResponsesStreams implements JoinedStreams {
   }
 
   /** An item begins: what was held before it is seen with it, or not at all. */
-  private place(index: number | undefined, place: Place): Uint8Array[] {
+  private place(index: number | undefined, place: Place): Frame[] {
     this.items.add(place, index);
     return this.settle(place);
   }
 
   /** What the fate of an item means for what was held before it. */
-  private settle(place: Place): Uint8Array[] {
+  private settle(place: Place): Frame[] {
     const frames = place.fate === 'shown' ? this.release() : [];
     if (place.fate === 'hidden') frames.push(...this.drop());
     if (place.fate === 'shown') place.shown = this.shownCount++;
@@ -224,7 +211,7 @@ export class ResponsesStreams implements JoinedStreams {
   }
 
   /** All that is held is shown. */
-  private release(): Uint8Array[] {
+  private release(): Frame[] {
     const frames = this.open();
     for (const place of this.items.places) {
       if (place.fate === 'held') {
@@ -238,7 +225,7 @@ export class ResponsesStreams implements JoinedStreams {
   }
 
   /** All that is held is hidden; of what has flowed the end is shown. */
-  private drop(): Uint8Array[] {
+  private drop(): Frame[] {
     return this.items.places.flatMap((place) => {
       if (place.fate === 'held') place.fate = 'hidden';
       if (!place.pending) return [];
@@ -248,11 +235,11 @@ export class ResponsesStreams implements JoinedStreams {
     });
   }
 
-  private flush(place: Place): Uint8Array[] {
+  private flush(place: Place): Frame[] {
     return place.held.splice(0).map((event) => this.shownEvent(event, place));
   }
 
-  private open(): Uint8Array[] {
+  private open(): Frame[] {
     if (this.isOpen) return [];
     this.isOpen = true;
     this.opened = this.opening.findLast(({ fields }) => fields.response);
@@ -260,11 +247,11 @@ export class ResponsesStreams implements JoinedStreams {
   }
 
   /** The event that ends an answer: the caller's stream, or a turn. */
-  private last(event: StreamEvent): Uint8Array[] {
+  private last(event: StreamEvent): Frame[] {
     const response = asObject(event.fields.response);
     if (response.usage) this.tally.count(asObject(response.usage));
     const output = Array.isArray(response.output) ? response.output.map(asObject) : [];
-    const held: Uint8Array[] = [];
+    const held: Frame[] = [];
     for (const [index, item] of output.entries()) {
       const known = this.items.findInOutput(index, item);
       const place = known ?? this.begun(item);
@@ -316,7 +303,7 @@ export class ResponsesStreams implements JoinedStreams {
   }
 
   /** An event under the numbers of the whole. */
-  private shownEvent(event: StreamEvent, place?: Place, response?: Changes): Uint8Array {
+  private shownEvent(event: StreamEvent, place?: Place, response?: Changes): Frame {
     const { type, fields, data, frame } = event;
     const changes = {
       sequence_number: changed(fields.sequence_number, this.nextNumber(fields.sequence_number)),
@@ -329,7 +316,7 @@ export class ResponsesStreams implements JoinedStreams {
     const isSame = Object.values(changes).every((value) => value === undefined);
     if (isSame && fields.response === undefined) return frame;
     const shown = changedEvent(data, this.names, changes, response);
-    return shown === undefined ? frame : eventFrame(type, shown);
+    return shown === undefined ? frame : Frame.of(shown, type);
   }
 
   /** @param told by the upstream */
@@ -345,7 +332,8 @@ function changed<Value>(before: unknown, now: Value): Value | undefined {
   return before === now ? undefined : now;
 }
 
-function eventOf(data: string, frame: Uint8Array): StreamEvent | undefined {
-  const fields = asObject(parseJson(data));
-  return typeof fields.type === 'string' ? { type: fields.type, fields, data, frame } : undefined;
+function eventOf(frame: Frame): StreamEvent | undefined {
+  const fields = asObject(frame.json);
+  const { type } = fields;
+  return typeof type === 'string' ? { type, fields, data: frame.data ?? '', frame } : undefined;
 }

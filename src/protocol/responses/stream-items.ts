@@ -4,13 +4,14 @@
  */
 
 import { asString, type JsonObject } from '../../lib/json.ts';
+import type { Frame } from '../sse.ts';
 import type { Fate } from './calls.ts';
 
 export interface StreamEvent {
   readonly type: string;
   readonly fields: JsonObject;
   readonly data: string;
-  readonly frame: Uint8Array;
+  readonly frame: Frame;
 }
 
 /** An item of the answer that is coming. */

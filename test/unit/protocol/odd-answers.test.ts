@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { AnswerFormat } from '../../../src/protocol/answer-format.ts';
 import { chatFormat } from '../../../src/protocol/chat/format.ts';
 import { responsesFormat } from '../../../src/protocol/responses/format.ts';
-import { dataFrame, eventFrame } from '../../../src/protocol/sse.ts';
+import { dataFrame, eventFrame, Frame } from '../../../src/protocol/sse.ts';
 import { mutated, mutations } from '../../support/mutations.ts';
 
 const OURS: ReadonlySet<string> = new Set(['retrieve_ref']);
@@ -25,18 +25,18 @@ const frameOf = (event: Json): Uint8Array =>
  */
 function streamed(format: AnswerFormat, answers: readonly (readonly unknown[])[]): string {
   const joined = format.joinStreams(OURS, () => true);
-  const seen = format.stream(() => ({}) as never, undefined);
+  const seen = format.stream(() => ({}) as never);
   const gathered = format.gather();
   let text = '';
-  const show = (frames: readonly Uint8Array[]): void => {
-    for (const frame of frames) text += decoder.decode(frame);
+  const show = (frames: readonly Frame[]): void => {
+    for (const { bytes } of frames) text += decoder.decode(bytes);
   };
   for (const events of answers) {
     for (const event of events) {
       const frame = event === '[DONE]' ? dataFrame(event) : frameOf(event as Json);
       const data = event === '[DONE]' ? event : JSON.stringify(event);
-      for (const shown of joined.take(data, frame)) {
-        gathered.push(data);
+      for (const shown of joined.take(new Frame(frame))) {
+        gathered.push(Frame.of(data));
         show(seen.push(shown));
       }
     }
@@ -226,7 +226,7 @@ describe('null in the calls of an answer', () => {
     const joined = chatFormat.joinStreams(OURS, () => true);
     const take = (delta: Json, finish_reason: string | null) => {
       const data = JSON.stringify({ choices: [{ index: 0, delta, finish_reason }] });
-      return joined.take(data, encoder.encode(`data: ${data}\n\n`));
+      return joined.take(Frame.of(data));
     };
     expect(take({ tool_calls: [null, { index: 0, ...call }] }, null)).toEqual([]);
     expect(take({}, 'tool_calls')).toEqual([]);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { responsesFormat } from '../../../src/protocol/responses/format.ts';
-import { dataFrame, dataOf, eventFrame } from '../../../src/protocol/sse.ts';
+import { dataFrame, eventFrame, Frame } from '../../../src/protocol/sse.ts';
 
 describe('a frame of ours', () => {
   it.each([
@@ -10,7 +10,7 @@ describe('a frame of ours', () => {
   ])('%s gives back its data, of however many lines', (_, frameOf) => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom('a', ' ', ':', '\n', '{'), minLength: 1 }), (data) => {
-        expect(dataOf(frameOf(data))).toEqual([data]);
+        expect(new Frame(frameOf(data)).data).toBe(data);
       }),
     );
   });
@@ -23,8 +23,8 @@ describe('an event that an upstream writes in several lines', () => {
 
   it('can be read when something is changed in it', () => {
     const streams = responsesFormat.joinStreams(new Set(['retrieve_ref']), () => true);
-    const [frame = new Uint8Array()] = streams.take(data, eventFrame(event.type, data));
-    expect(dataOf(frame).map((text) => JSON.parse(text))).toEqual([
+    const frames = streams.take(new Frame(eventFrame(event.type, data)));
+    expect(frames.map(({ bytes }) => new Frame(bytes).json)).toEqual([
       { ...event, response: { ...event.response, tools: [] } },
     ]);
   });

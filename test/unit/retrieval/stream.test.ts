@@ -205,7 +205,8 @@ describe('while the model is asked again', () => {
     const text = [...chunks(answer, frame, false), DONE].join('');
     return { response: new Response(text), abort: () => undefined };
   };
-  const TIMES = { idleMs: 60_000, keepaliveMs: 5 };
+  const failed = () => ({ message: 'Failed.', type: 'server_error', param: null, code: null });
+  const TIMES = { idleMs: 60_000, keepaliveMs: 5, failed };
   const retriever = new Retriever(shelf, { text: (text) => text.length }, () => false);
   const start = async () => ({
     body,

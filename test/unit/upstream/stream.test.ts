@@ -1,10 +1,13 @@
 import { describe, expect, it, vi } from 'vitest';
+import { AnswerPipeline } from '../../../src/protocol/answer-pipeline.ts';
 import { ChatStream } from '../../../src/protocol/chat/stream.ts';
 import { LONGEST_ANSWER, readBody, relayBody, relayEarly } from '../../../src/upstream/body.ts';
 import { type EventFormat, relayEvents } from '../../../src/upstream/stream.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const LONG = 60_000;
+const TIMES = { idleMs: LONG, keepaliveMs: LONG };
+const FAILED = { message: '', type: 'server_error', param: null, code: 'internal_error' };
 
 /** An answer whose body a test writes by hand. */
 function upstream() {
@@ -30,23 +33,24 @@ function upstream() {
   };
 }
 
-const limits = (idleMs: number) => ({ idleMs, broken: vi.fn() });
+const limits = (idleMs: number) => ({ idleMs, broken: vi.fn(), died: vi.fn() });
 
 const frame = 'data: {"choices":[{"delta":{},"finish_reason":null}]}\n\n';
 
 function relay(
   answer: ReturnType<typeof upstream>['answer'],
   times: { idleMs?: number; keepaliveMs?: number } = {},
-  format: EventFormat = new ChatStream(undefined),
+  format: EventFormat = new AnswerPipeline(new ChatStream(undefined)),
 ) {
   const ended = vi.fn();
-  const stream = relayEvents(answer, format, { idleMs: LONG, keepaliveMs: LONG, ...times }, ended);
+  const died = vi.fn();
+  const stream = relayEvents(answer, format, { ...TIMES, ...times, failed: () => FAILED, ended, died });
   const reader = stream.getReader();
   const read = async (): Promise<string | undefined> => {
     const { value } = await reader.read();
     return value && new TextDecoder().decode(value);
   };
-  return { reader, read, ended };
+  return { reader, read, ended, died };
 }
 
 describe('a relayed stream', () => {
@@ -96,12 +100,13 @@ describe('a relayed stream', () => {
 
   it('ends in an error frame when the upstream dies', async () => {
     const up = upstream();
-    const { read } = relay(up.answer);
+    const { read, died } = relay(up.answer);
     up.send(frame);
     expect(await read()).toBe(frame);
     up.die();
     expect(await read()).toContain('"code":"upstream_unreachable"');
     expect(await read()).toBeUndefined();
+    expect(died.mock.calls).toEqual([[new Error('reset')]]);
   });
 
   it.each(['dies', 'stays open'])('ends cleanly after [DONE] when the upstream then %s', async (how) => {
@@ -127,6 +132,15 @@ describe('a relayed stream', () => {
     const { reader } = relay(up.answer);
     await reader.cancel();
     expect(up.state).toEqual({ aborted: true, cancelled: true });
+  });
+
+  it('does not take a caller who leaves for an upstream that dies', async () => {
+    const up = upstream();
+    const { reader, read, died } = relay({ ...up.answer, abort: up.die });
+    const reading = read();
+    await reader.cancel();
+    await reading;
+    expect(died).not.toHaveBeenCalled();
   });
 
   const done = 'data: [DONE]\n\n';
@@ -223,6 +237,7 @@ describe('a relayed body', () => {
     if (how === 'dies') up.die();
     await expect(reader.read()).rejects.toMatchObject({ fault });
     expect(relay.broken.mock.calls).toEqual([[fault]]);
+    expect(relay.died.mock.calls).toEqual(how === 'dies' ? [[new Error('reset')]] : []);
     expect(up.state.aborted).toBe(true);
   });
 
@@ -259,9 +274,8 @@ describe('an error of ours in the middle of a stream', () => {
     up.send(frame);
     up.end();
     const ended = vi.fn();
-    const failed = vi.fn(() => ({ message: '', type: 'server_error', param: null, code: 'internal_error' }));
-    const times = { idleMs: LONG, keepaliveMs: LONG };
-    const text = await new Response(relayEvents(up.answer, failing(at), times, ended, failed)).text();
+    const failed = vi.fn(() => FAILED);
+    const text = await new Response(relayEvents(up.answer, failing(at), { ...TIMES, ended, failed })).text();
     expect(text).toMatch(/error internal_error$/);
     expect(failed).toHaveBeenCalledExactlyOnceWith(expect.any(TypeError));
     expect(ended).toHaveBeenCalledOnce();
@@ -272,8 +286,7 @@ describe('an error of ours in the middle of a stream', () => {
     const up = upstream();
     up.send(frame);
     up.end();
-    const failed = vi.fn(() => ({ message: '', type: 'server_error', param: null, code: 'internal_error' }));
-    const times = { idleMs: LONG, keepaliveMs: LONG };
+    const failed = vi.fn(() => FAILED);
     const broken = new RangeError('no frame');
     const format = {
       ...failing('push'),
@@ -281,16 +294,15 @@ describe('an error of ours in the middle of a stream', () => {
         throw broken;
       },
     };
-    const stream = relayEvents(up.answer, format as never, times, undefined, failed);
+    const stream = relayEvents(up.answer, format as never, { ...TIMES, failed });
     await expect(new Response(stream).text()).rejects.toThrow();
     expect(failed.mock.calls).toEqual([[expect.any(TypeError)], [broken]]);
   });
 
   it('F33: is none of a caller who has left', async () => {
     const up = upstream();
-    const failed = vi.fn();
-    const times = { idleMs: LONG, keepaliveMs: LONG };
-    const reader = relayEvents(up.answer, failing('push'), times, undefined, failed).getReader();
+    const failed = vi.fn(() => FAILED);
+    const reader = relayEvents(up.answer, failing('push'), { ...TIMES, failed }).getReader();
     const reading = reader.read();
     await reader.cancel();
     await reading;

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { AnswerPipeline } from '../../../../src/protocol/answer-pipeline.ts';
 import { answerText, StreamedAnswer } from '../../../../src/protocol/chat/answer-text.ts';
 import { ChatStream } from '../../../../src/protocol/chat/stream.ts';
+import { Frame } from '../../../../src/protocol/sse.ts';
 
 const encode = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value));
 
@@ -45,7 +47,7 @@ function eventsOf(...choices: Said[]): string[] {
 
 function streamed(events: readonly string[]): string | undefined {
   const answer = new StreamedAnswer();
-  for (const event of events) answer.push(event);
+  for (const event of events) answer.push(Frame.of(event));
   return answer.text();
 }
 
@@ -138,8 +140,8 @@ describe('the text of an answer', () => {
           const bytes = new TextEncoder().encode(events.map((data) => `data: ${data}${end}${end}`).join(''));
           const answer = new StreamedAnswer();
           let complete = 0;
-          const stream = new ChatStream(undefined, {
-            push: (data) => answer.push(data),
+          const stream = new AnswerPipeline(new ChatStream(undefined), {
+            push: (frame) => answer.push(frame),
             complete: () => complete++,
           });
           for (let at = 0, turn = 0; at < bytes.length; turn++) {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { ChatTurns } from '../../../../src/protocol/chat/joined-streams.ts';
+import { Frame } from '../../../../src/protocol/sse.ts';
 
 const OURS: ReadonlySet<string> = new Set(['retrieve_ref']);
-const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 type Json = Record<string, unknown>;
@@ -32,16 +32,14 @@ function turnsOf({ mayAnswer = true }: { mayAnswer?: boolean } = {}) {
     /** The bytes that are shown of a chunk, as text. */
     bytes: (chunk: Chunk): string => {
       const data = frameOf(chunk);
-      const frames = turns.take(data, encoder.encode(`data: ${data}\n\n`));
-      return frames.map((frame) => decoder.decode(frame)).join('');
+      const frames = turns.take(Frame.of(data));
+      return frames.map(({ bytes }) => decoder.decode(bytes)).join('');
     },
     /** What is shown of all these chunks. */
     shown: (...all: Chunk[]): Shown[] =>
       all.flatMap((chunk) => {
         const data = frameOf(chunk);
-        return turns
-          .take(data, encoder.encode(`data: ${data}\n\n`))
-          .map((frame) => JSON.parse(decoder.decode(frame).slice(6)));
+        return turns.take(Frame.of(data)).map(({ bytes }) => JSON.parse(decoder.decode(bytes).slice(6)));
       }),
     same: (chunk: Chunk): string => `data: ${frameOf(chunk)}\n\n`,
   };

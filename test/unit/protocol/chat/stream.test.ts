@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { idleReport } from '../../../../src/memory/plan/report.ts';
+import { AnswerPipeline } from '../../../../src/protocol/answer-pipeline.ts';
 import { ChatStream } from '../../../../src/protocol/chat/stream.ts';
-import { dataOf, FrameSplitter } from '../../../../src/protocol/sse.ts';
+import { Frame, FrameSplitter } from '../../../../src/protocol/sse.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const report = idleReport('none', 'default');
@@ -22,8 +23,9 @@ const cutAt = (text: string, places: readonly number[]): Uint8Array[] => {
 };
 
 function run(stream: ChatStream, pieces: readonly Uint8Array[]): { text: string; complete: boolean } {
-  const frames = pieces.flatMap((piece) => stream.push(piece));
-  const end = stream.end();
+  const pipeline = new AnswerPipeline(stream);
+  const frames = pieces.flatMap((piece) => pipeline.push(piece));
+  const end = pipeline.end();
   return { text: Buffer.concat([...frames, ...end.frames]).toString('utf8'), complete: end.complete };
 }
 
@@ -42,14 +44,14 @@ describe('the frames of a stream', () => {
           const splitter = new FrameSplitter();
           const frames = cutAt(whole, places).flatMap((piece) => splitter.push(piece));
           expect(Buffer.concat([...frames, splitter.rest()]).toString('utf8')).toBe(whole);
-          expect(frames.flatMap((frame) => dataOf(frame))).toEqual(data);
+          expect(frames.flatMap((bytes) => new Frame(bytes).data ?? [])).toEqual(data);
         },
       ),
     );
   });
 
   it('join the lines of one event and pass comments on', () => {
-    expect(dataOf(encode(': hello\ndata: a\ndata: b\n\n'))).toEqual(['a\nb']);
+    expect(new Frame(encode(': hello\ndata: a\ndata: b\n\n')).data).toBe('a\nb');
   });
 });
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { JoinedBodies, JoinedStreams, ReasoningForm } from '../../../../src/protocol/answer-format.ts';
 import { responsesFormat } from '../../../../src/protocol/responses/format.ts';
 import { isMarked, REASONING_MARK } from '../../../../src/protocol/responses/reasoning.ts';
+import { Frame } from '../../../../src/protocol/sse.ts';
 import type { ToolTurn } from '../../../../src/protocol/tool-turn.ts';
 import { eventsOf, type ResponseAnswer, responseOf } from '../../../../tools/upstream/response.ts';
 
@@ -75,8 +76,8 @@ function streamed(
     if (at > 0) streams.begin();
     for (const event of [...eventsOf(request, answerAt(answers, at))].map(changed)) {
       const [, data = ''] = /^data: (.*)$/m.exec(event) ?? [];
-      const frames = streams.take(data, encoder.encode(event));
-      const shown = frames.map((frame) => decoder.decode(frame)).join('');
+      const frames = streams.take(new Frame(encoder.encode(event)));
+      const shown = frames.map(({ bytes }) => decoder.decode(bytes)).join('');
       steps.push({ event: data === '' ? {} : JSON.parse(data), shown });
     }
     streams.end();
@@ -366,8 +367,7 @@ describe('an answer that breaks off', () => {
     const streams = responsesFormat.joinStreams(OURS, () => true);
     const [created = ''] = eventsOf(request);
     const error = { type: 'error', sequence_number: 1, message: 'Busy.', code: 'x', param: null };
-    const take = (data: string) =>
-      streams.take(data, encoder.encode(`data: ${data}\n\n`)).map((frame) => decoder.decode(frame));
+    const take = (data: string) => streams.take(Frame.of(data)).map(({ bytes }) => decoder.decode(bytes));
     expect(take(/^data: (.*)$/m.exec(created)?.[1] ?? '')).toEqual([]);
     expect(take(JSON.stringify(error))).toEqual([
       expect.stringContaining('"type":"response.created"'),
@@ -413,8 +413,7 @@ describe('upstreams that are less exact', () => {
       if (at > 0) streams.begin();
       for (const event of answers[at] ?? []) {
         const data = JSON.stringify(event);
-        for (const frame of streams.take(data, encoder.encode(`data: ${data}\n\n`)))
-          text += decoder.decode(frame);
+        for (const { bytes } of streams.take(Frame.of(data))) text += decoder.decode(bytes);
       }
       return streams.isThrough ? streams.turn : undefined;
     });
@@ -541,8 +540,7 @@ describe('an upstream that numbers no items', () => {
   const shownOf = (streams: JoinedStreams, events: readonly Event[]): Event[][] =>
     events.map((event) => {
       const data = JSON.stringify(event);
-      const frames = streams.take(data, encoder.encode(`data: ${data}\n\n`));
-      return frames.map((frame) => JSON.parse(/^data: (.*)$/m.exec(decoder.decode(frame))?.[1] ?? ''));
+      return streams.take(Frame.of(data)).map(({ bytes }) => jsonIn(decoder.decode(bytes)) as Event);
     });
 
   it.each([true, false])(
@@ -652,8 +650,8 @@ describe('an upstream that numbers no items', () => {
 });
 
 describe('a caller for whom nothing comes', () => {
-  const jsonOf = (frames: readonly Uint8Array[]): Json[] =>
-    frames.map((frame) => JSON.parse(/^data: (.*)$/m.exec(decoder.decode(frame))?.[1] ?? ''));
+  const jsonOf = (frames: readonly Frame[]): Json[] =>
+    frames.map(({ bytes }) => jsonIn(decoder.decode(bytes)));
   const answers: readonly ResponseAnswer[] = [
     { id: '0', content: 'Wait.', reasoning, toolCalls: [call('retrieve_ref')] },
     { id: '1', content: 'So.', reasoning },
@@ -667,8 +665,7 @@ describe('a caller for whom nothing comes', () => {
     for (const [at, answer] of answers.entries()) {
       if (at > 0) streams.begin();
       for (const event of eventsOf(request, answer)) {
-        const data = /^data: (.*)$/m.exec(event)?.[1] ?? '';
-        seen.push(...jsonOf(streams.take(data, encoder.encode(event))));
+        seen.push(...jsonOf(streams.take(new Frame(encoder.encode(event)))));
         const alive = jsonOf(streams.keepalive?.() ?? []);
         if (seen.length > 0) between += alive.length;
         seen.push(...alive);
@@ -695,7 +692,7 @@ describe('a caller for whom nothing comes', () => {
     const answer = { ...answers[0], reasoning: { encrypted: 'sealed' } };
     const told: number[] = [];
     for (const event of eventsOf(request, answer)) {
-      streams.take(/^data: (.*)$/m.exec(event)?.[1] ?? '', encoder.encode(event));
+      streams.take(new Frame(encoder.encode(event)));
       const [alive] = jsonOf(streams.keepalive?.() ?? []);
       told.push(((alive?.response as Json)?.output as Json[])?.length ?? -1);
     }
@@ -706,7 +703,7 @@ describe('a caller for whom nothing comes', () => {
   it('F24: is sent none in the middle of an item', () => {
     const streams = responsesFormat.joinStreams(OURS, () => true);
     for (const event of [...eventsOf(request, { content: 'Hello there.' })].slice(0, 6))
-      streams.take(/^data: (.*)$/m.exec(event)?.[1] ?? '', encoder.encode(event));
+      streams.take(new Frame(encoder.encode(event)));
     expect(streams.keepalive?.()).toEqual([]);
   });
 });

@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { AnswerPipeline } from '../../../../src/protocol/answer-pipeline.ts';
 import { answerIdentity } from '../../../../src/protocol/message-names.ts';
 import { responsesFormat } from '../../../../src/protocol/responses/format.ts';
 import { readResponsesRequest } from '../../../../src/protocol/responses/request.ts';
+import { Frame } from '../../../../src/protocol/sse.ts';
 import { definitionOf } from '../../../../src/retrieval/tool.ts';
 import { asResponses } from '../../../../tools/upstream/items.ts';
 import { requestsOf, sampleTraces } from '../../../support/traces.ts';
@@ -293,14 +295,14 @@ describe('a stream of the Responses API', () => {
     ['response.completed', { response: completed, sequence_number: 4, type: 'response.completed' }],
     ['error', { code: 'x', message: 'Busy.', sequence_number: 4, type: 'error' }],
   ])('is over with %s, in whatever order its fields stand', (type, event) => {
-    const stream = responsesFormat.stream(undefined, undefined);
+    const stream = new AnswerPipeline(responsesFormat.stream(undefined));
     stream.push(encoder.encode(`event: ${type}\ndata: ${JSON.stringify(event)}\n\n`));
     expect(stream.isOver).toBe(true);
     expect(stream.end().complete).toBe(true);
   });
 
   it('is not over with a text about its end', () => {
-    const stream = responsesFormat.stream(undefined, undefined);
+    const stream = new AnswerPipeline(responsesFormat.stream(undefined));
     const event = {
       type: 'response.output_text.done',
       sequence_number: 4,
@@ -339,10 +341,9 @@ describe('the text of an answer of the Responses API', () => {
     const gathered = (output: unknown, items: readonly object[], end = 'completed') => {
       const answer = responsesFormat.gather();
       for (const item of items)
-        answer.push(JSON.stringify({ type: 'response.output_item.done', output_index: 0, item }));
-      answer.push(
-        JSON.stringify({ type: `response.${end}`, response: { id: 'resp_1', status: end, output } }),
-      );
+        answer.push(Frame.of(JSON.stringify({ type: 'response.output_item.done', output_index: 0, item })));
+      const response = { id: 'resp_1', status: end, output };
+      answer.push(Frame.of(JSON.stringify({ type: `response.${end}`, response })));
       return answer.text();
     };
 

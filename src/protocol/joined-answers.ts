@@ -1,0 +1,34 @@
+/** What all joined answers have in common: our tools, and the usage of all answers. */
+import type { TokenUsage } from '../memory/plan/report.ts';
+import type { JoinedAnswers, Joining, ReasoningForm } from './answer-format.ts';
+import { type UsageNames, UsageTally } from './usage.ts';
+
+export abstract class CountedAnswers implements JoinedAnswers {
+  /** Of our tools. */
+  protected readonly names: ReadonlySet<string>;
+  /** Whether calls of our tools are still answered. */
+  protected readonly mayAnswer: () => boolean;
+  protected readonly reasoning: ReasoningForm;
+  protected readonly tally: UsageTally;
+  /** Whether this is not the first answer. */
+  protected isLater = false;
+
+  /** @param joining see `Joining` */
+  constructor(usage: UsageNames, ...joining: Parameters<Joining<unknown>>) {
+    const [names, mayAnswer, reasoning = {}] = joining;
+    this.names = names;
+    this.mayAnswer = mayAnswer;
+    this.reasoning = reasoning;
+    this.tally = new UsageTally(usage);
+  }
+
+  get usage(): TokenUsage | undefined {
+    return this.tally.total;
+  }
+
+  /** The next answer begins. */
+  protected goOn(): void {
+    this.isLater = true;
+    this.tally.begin();
+  }
+}

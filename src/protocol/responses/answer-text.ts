@@ -1,0 +1,54 @@
+/** Extracts the text of a response that closes a round: complete, and without open calls. */
+import { asObject, parseJson } from '../../lib/json.ts';
+import type { AnswerGatherer } from '../answer-format.ts';
+import type { Frame } from '../sse.ts';
+import { waitsForCaller } from './calls.ts';
+import { lastEvent } from './stream.ts';
+
+/** Data that matches is parsed to make sure. */
+const ENDED = /"response\.output_item\.done"/;
+
+/** Gathers the text of a streamed response. */
+export class StreamedResponse implements AnswerGatherer {
+  private last: Record<string, unknown> | undefined;
+  private readonly items = new Map<unknown, unknown>();
+
+  push(frame: Frame): void {
+    if (ENDED.test(frame.data ?? '')) this.addItem(asObject(frame.json));
+    const last = lastEvent(frame)?.response;
+    if (last) this.last ??= asObject(last);
+  }
+
+  /**
+   * The text; undefined if the answer is incomplete, calls tools or is empty. Codex' backend and
+   * some gateways list no items in the last event: then those that were streamed count.
+   */
+  text(): string | undefined {
+    const output = this.last?.output;
+    const isListed = Array.isArray(output) && output.length > 0;
+    return textOf(isListed ? this.last : { ...this.last, output: [...this.items.values()] });
+  }
+
+  private addItem({ type, item }: Record<string, unknown>): void {
+    // An item that comes twice counts once.
+    if (type === 'response.output_item.done') this.items.set(asObject(item).id ?? this.items.size, item);
+  }
+}
+
+/** The text of a JSON response, as of a streamed one. */
+export function answerText(body: Uint8Array): string | undefined {
+  return textOf(parseJson(new TextDecoder().decode(body)));
+}
+
+function textOf(response: unknown): string | undefined {
+  const { status, incomplete_details, output } = asObject(response);
+  const isCut = status === 'incomplete' && asObject(incomplete_details).reason === 'max_output_tokens';
+  if ((status !== 'completed' && !isCut) || !Array.isArray(output)) return undefined;
+  if (output.some((item) => waitsForCaller(asObject(item)))) return undefined;
+  const parts = output.flatMap((item) => {
+    const { type, content } = asObject(item);
+    return type === 'message' && Array.isArray(content) ? content.map(asObject) : [];
+  });
+  const text = parts.map((part) => (typeof part.text === 'string' ? part.text : '')).join('');
+  return text === '' ? undefined : text;
+}

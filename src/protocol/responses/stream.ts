@@ -1,0 +1,77 @@
+/** How the stream of a response ends: its last event has the report in it. */
+import { asObject } from '../../lib/json.ts';
+import type { Report } from '../../memory/plan/report.ts';
+import type { AnswerFault, AnswerStream, Retell } from '../answer-format.ts';
+import { levels, type Outline } from '../json/outline.ts';
+import { fieldOf, memberSplices, scanJson, splice } from '../json/spans.ts';
+import { retold } from '../retold.ts';
+import { eventFrame, Frame } from '../sse.ts';
+
+/**
+ * Events that end a stream (https://platform.openai.com/docs/api-reference/responses-streaming).
+ * Data that matches is parsed to make sure.
+ */
+const LAST = /"(?:response\.(?:completed|incomplete|failed)|error)"/;
+const SEQUENCE_NUMBER = /"sequence_number"\s*:\s*(\d+)/;
+
+/** Where the report goes. */
+const EVENT: Outline = { fields: new Map([['response', levels(1)]]), others: {}, most: 100 };
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+export class ResponsesStream implements AnswerStream {
+  /** The last event holds the whole answer. */
+  readonly longestFrame = 16 * 1024 * 1024;
+  isOver = false;
+  isWhole = false;
+  private readonly report: (() => Report) | undefined;
+  private readonly retell: Retell | undefined;
+  private sequence = -1;
+
+  /** See `AnswerFormat`. */
+  constructor(report: (() => Report) | undefined, retell?: Retell) {
+    this.report = report;
+    this.retell = retell;
+  }
+
+  push(frame: Frame): Frame[] {
+    const { data } = frame;
+    if (data === undefined) return [frame];
+    this.sequence = Number(SEQUENCE_NUMBER.exec(data)?.[1] ?? this.sequence);
+    const type = lastEvent(frame)?.type;
+    const told = retold(frame, this.retell);
+    if (type !== undefined) {
+      this.isOver = true;
+      this.isWhole ||= type !== 'response.failed' && type !== 'error';
+      if (this.report && type !== 'error') return [Frame.of(withReport(told ?? data, this.report()), type)];
+    }
+    return [told === undefined ? frame : Frame.of(told, type)];
+  }
+
+  /** Only an event completes a stream, be it an error. */
+  end(): { complete: boolean; frames: Frame[] } {
+    return { complete: this.isOver, frames: [] };
+  }
+
+  error({ message, param, code }: AnswerFault): Uint8Array {
+    const event = { type: 'error', sequence_number: this.sequence + 1, code, message, param };
+    return eventFrame('error', JSON.stringify(event));
+  }
+}
+
+/** The event that ends a stream; undefined for any other. */
+export function lastEvent(frame: Frame): { readonly type: string; readonly response?: unknown } | undefined {
+  if (!LAST.test(frame.data ?? '')) return undefined;
+  const { type, response } = asObject(frame.json);
+  return typeof type === 'string' && LAST.test(`"${type}"`) ? { type, response } : undefined;
+}
+
+/** An event with the report as the last member of its response. */
+function withReport(data: string, report: Report): string {
+  const bytes = encoder.encode(data);
+  const response = fieldOf(scanJson(bytes, EVENT), 'response')?.value;
+  if (response?.kind !== 'object') return data;
+  const added = memberSplices(response, () => false, [{ key: 'memory', json: JSON.stringify(report) }]);
+  return decoder.decode(splice(bytes, { start: 0, end: bytes.length }, added));
+}
