@@ -14,7 +14,14 @@ export function createLog(least: LogLevel): Log {
 }
 
 /** Names of errors that only a bug in our code throws. */
-const FAULTS = new Set(['TypeError', 'RangeError', 'ReferenceError', 'SyntaxError', 'DataCloneError']);
+const FAULTS = new Set([
+  'TypeError',
+  'RangeError',
+  'ReferenceError',
+  'SyntaxError',
+  'DataCloneError',
+  'InvariantError',
+]);
 
 /**
  * Logs a caught error by its code and name. Its message is left out, since it may hold content. An

@@ -3,6 +3,7 @@
  * conversation's archive.
  */
 
+import { InvariantError } from '../lib/invariant-error.ts';
 import { logCaught } from '../log.ts';
 import type { ToolCall } from '../protocol/tool-turn.ts';
 import type { Call } from '../request/call.ts';
@@ -23,7 +24,7 @@ export async function startRounds(
   const { request, scope } = call;
   const { services, caller } = scope;
   const { body } = sent;
-  if (!caller.tenant) throw new Error('tools were offered without a tenant');
+  if (!caller.tenant) throw new InvariantError('tools were offered without a tenant');
   const { counter } = await scope.learned.counting(request.model);
   const limit = services.limits.of(caller.tenant.id, request.model);
   const room = await retrievalRoom({ ...sent, request }, tools.strategy, limit);

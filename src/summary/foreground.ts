@@ -4,6 +4,7 @@
  * made, the extractive digest replaces it, and stays in its place until the frontier moves.
  */
 
+import { InvariantError } from '../lib/invariant-error.ts';
 import { soon, within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import type { TokenUsage, Warning } from '../memory/plan/report.ts';
@@ -160,7 +161,7 @@ class Serving {
         mine = claim.memoryId;
       }
       // Only material that begins behind a base can lose it, and this begins at the beginning.
-      if (claim.state === 'gone') throw new Error('a base was asked for that is not needed');
+      if (claim.state === 'gone') throw new InvariantError('a base was asked for that is not needed');
       // Another writes, or the object does.
       const left = late - Date.now();
       if (left <= 0) return this.digestInstead(conversation, request, claim.base, 'pending');

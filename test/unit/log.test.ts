@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { InvariantError } from '../../src/lib/invariant-error.ts';
 import { type LogFields, logCaught } from '../../src/log.ts';
 import { ApiError } from '../../src/request/errors.ts';
 
@@ -15,6 +16,10 @@ describe('a failure that is caught', () => {
       error: 'Error',
     });
     expect(fieldsOf(new TypeError('x is undefined'))).toEqual({ code: 'internal_error', error: 'TypeError' });
+    expect(fieldsOf(new InvariantError('no name'))).toEqual({
+      code: 'internal_error',
+      error: 'InvariantError',
+    });
     expect(fieldsOf(new ApiError('invalid_api_key', 'no'))).toEqual({
       code: 'invalid_api_key',
       error: 'ApiError',

@@ -6,6 +6,7 @@
  * results of a call in the same turn go with the first one; some clients report a running call's
  * progress so.
  */
+import { InvariantError } from '../../lib/invariant-error.ts';
 import type { Message, ToolCall } from './message.ts';
 import type { Echo } from './session-summary.ts';
 
@@ -243,7 +244,7 @@ function openUnit(kind: Unit['kind'], index: number, calls: number): OpenUnit {
 function closeOver(units: OpenUnit[], unit: OpenUnit): OpenUnit {
   while (units.at(-1) !== unit) {
     const swallowed = units.pop();
-    if (!swallowed) throw new Error('a result was paired with a call of an unknown unit');
+    if (!swallowed) throw new InvariantError('a result was paired with a call of an unknown unit');
     unit.outputs.push(...swallowed.outputs);
     unit.unanswered += swallowed.unanswered;
     unit.step ||= swallowed.step;

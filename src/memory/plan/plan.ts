@@ -8,6 +8,7 @@
  * never name a ref that can't be fetched.
  */
 
+import { InvariantError } from '../../lib/invariant-error.ts';
 import type { History } from '../conversation/history.ts';
 import type { ReplayedMode, Tail } from '../modes/mode.ts';
 import { type EditingStrategy, modeOf } from '../modes/table.ts';
@@ -56,7 +57,7 @@ export function plan(strategy: EditingStrategy, request: PlanRequest, context: P
     const budgets = budgetsOf(strategy, request.model);
     return { strategy, history, ...recalled.plan(strategy, { ...request, budgets, sums }, context) };
   }
-  if (!replayed) throw new Error(`mode ${strategy.mode} has no plan`);
+  if (!replayed) throw new InvariantError(`mode ${strategy.mode} has no plan`);
   const budgets = budgetsWithin(strategy, request);
   const rule = ruleOf(strategy, replayed, budgets, request, context);
   return { strategy, history, budgets, ...replayed.plan(strategy, { ...request, rule, sums }, context) };

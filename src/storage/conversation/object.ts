@@ -5,6 +5,7 @@
 
 import { DurableObject } from 'cloudflare:workers';
 import type { Env } from '../../config.ts';
+import { InvariantError } from '../../lib/invariant-error.ts';
 import { Lru } from '../../lib/lru.ts';
 import { createObjectLog, type Log, logCaught } from '../../log.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
@@ -251,7 +252,7 @@ export abstract class ConversationMemoryObject<Material>
 
   private async tell(): Promise<void> {
     const { name } = this.ctx.id;
-    if (name === undefined) throw new Error('the object of a conversation is opened by its name');
+    if (name === undefined) throw new InvariantError('the object of a conversation is opened by its name');
     const call = objectCaller(() => tenantMemory(this.env, tenantIn(name)), this.log);
     await call((stub) => stub.note(name, []));
   }

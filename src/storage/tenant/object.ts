@@ -5,6 +5,7 @@
 
 import { DurableObject } from 'cloudflare:workers';
 import { type Env, readConfig } from '../../config.ts';
+import { InvariantError } from '../../lib/invariant-error.ts';
 import { soon, within } from '../../lib/time-limit.ts';
 import { createObjectLog, type Log, logCaught } from '../../log.ts';
 import { TenantBucket } from './bucket.ts';
@@ -138,7 +139,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi 
 
   private ground(): Ground {
     const id = this.ctx.id.name;
-    if (id === undefined) throw new Error('the object of a tenant is opened by its name');
+    if (id === undefined) throw new InvariantError('the object of a tenant is opened by its name');
     return { env: this.env, bucket: new TenantBucket(this.env.REFS, { id }), rows: this.rows, log: this.log };
   }
 }
