@@ -1,6 +1,6 @@
 /**
- * The whole of a conversation as one opaque item, which its caller sends back in the place of what
- * it stands for (docs/design.md#5-routes).
+ * Compacts a whole conversation into one opaque item. The caller sends the item back in place of
+ * the messages that it covers (docs/design.md#5-routes).
  */
 
 import { type History, readHistory } from '../memory/conversation/history.ts';
@@ -17,7 +17,7 @@ import { noteNamed } from '../request/named-refs.ts';
 import { sealCompaction } from '../tenant/sealed-item.ts';
 import { makeView } from './make-view.ts';
 
-/** User messages that stand beside an item, the newest ones, in tokens. */
+/** The newest user messages returned next to an item have at most so many tokens. */
 const RECENT_USER_TOKENS = 20_000;
 
 export interface Compaction {
@@ -33,15 +33,15 @@ export interface Compaction {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** What stands for nothing yet has cost nothing. */
+/** The cost where no summary was made. */
 const NO_USAGE: TokenUsage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 
 /**
- * Compacts all but the preamble. What a summary can't stand for is in the item as it came: an
- * unanswered call, what the upstream has compacted, or everything where no summary would be
+ * Compacts everything but the preamble. The item contains unchanged what a summary can't cover:
+ * unanswered calls, items compacted by the upstream, or all messages if no summary would be
  * shorter.
  *
- * @throws ApiError without a tenant, and for what can't be read
+ * @throws ApiError without a tenant, or if the request can't be read
  */
 export async function compactConversation(call: Call): Promise<Compaction> {
   const { request, chosen, owner, scope } = call;
@@ -70,19 +70,19 @@ export async function compactConversation(call: Call): Promise<Compaction> {
 }
 
 /**
- * Whether a summary may take the place of what it covers: a digest whose transcript is not kept
- * would lose it for good.
+ * Whether a summary may replace the messages that it covers. A digest without a stored transcript
+ * would lose them for good.
  */
 function standsFor({ summary }: Report): boolean {
   return summary !== undefined && (summary.status === 'completed' || summary.ref !== undefined);
 }
 
-/** The report of a conversation that is held as it came. */
+/** The report of a conversation that is stored unchanged. */
 function untouched({ summary: _, ...report }: Report): Report {
   return { ...report, applied_edits: [], refs: [], frontier: { unit: 0, moved: false } };
 }
 
-/** The summary, and whatever it does not stand for, as JSON. */
+/** The summary, and all messages that it does not cover, as JSON. */
 function heldBy({ messages, compacted }: ModelRequest, view: View | undefined): string {
   const summary = view?.summary;
   const covered = (index: number): boolean =>
@@ -91,7 +91,7 @@ function heldBy({ messages, compacted }: ModelRequest, view: View | undefined): 
   const rest = messages.filter((message, index) =>
     message.role === 'preamble' ? stands.has(message) : !covered(index),
   );
-  // What stands before all that is not covered stands for a beginning too.
+  // Preamble before the first uncovered message belongs to the beginning, too.
   const tail = rest.findIndex(({ role }) => role !== 'preamble');
   const before = tail < 0 ? rest.length : tail;
   const texts = rest.map(({ json }) => decoder.decode(json));
@@ -99,7 +99,7 @@ function heldBy({ messages, compacted }: ModelRequest, view: View | undefined): 
   return [...texts.slice(0, before), ...block, ...texts.slice(before)].join(',');
 }
 
-/** The newest user messages, in order. One that holds an earlier summary is none of the user's. */
+/** The newest user messages, in order, without those that contain an earlier summary. */
 function recentUsers(
   messages: readonly WireMessage[],
   { units, turns, echo }: History,
@@ -114,7 +114,7 @@ function recentUsers(
     const isCovered = dropped.has(index) || summary?.request?.message === index;
     if (!message || !isCovered || index === echo?.last) continue;
     room -= tokensOf(message);
-    // The request that is worked on stays, however long it is.
+    // The current request stays, however long it is.
     if (room < 0 && recent.length > 0) break;
     recent.unshift(message);
   }

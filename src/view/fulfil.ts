@@ -1,6 +1,6 @@
 /**
- * All I/O of a view: what its plan has to know beforehand, what it needs before it can be rendered,
- * and what is made ready for the requests after it.
+ * All I/O of a view: the memory that a plan may need, the contents and summaries that rendering
+ * needs, and the preparation of the next requests.
  */
 import { pause } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
@@ -20,9 +20,9 @@ import { PrefixSummary } from './prefix-summary.ts';
 import { type NamedSummary, summariesOf } from './summaries.ts';
 import { keepTrimmed } from './trimmed-messages.ts';
 
-/** The answer to the need of a mode that is planned around a memory. It comes before the plan. */
+/** The memory for a mode that is planned around one. It is recalled before the plan. */
 interface Recalled {
-  /** Undefined when none is ready. */
+  /** Undefined if none is ready. */
   readonly memory: (RecalledMemory & NamedSummary) | undefined;
   readonly warnings: readonly Warning[];
   /** See `MadeView`. */
@@ -61,7 +61,7 @@ export async function fulfil(plan: Plan, call: ViewCall, counter: TokenCounter):
     summarizes(strategy) && !recalls(strategy)
       ? new PrefixSummary(strategy, plan, call, isWritten)
       : undefined;
-  // The summarizer reads what the model reads: it must be known before what is a placeholder.
+  // The summarizer reads what the model reads, so placeholders must be final first.
   await storage?.write();
   const [summary, line] = await Promise.all([
     prefix?.serve(),
@@ -76,7 +76,7 @@ export async function fulfil(plan: Plan, call: ViewCall, counter: TokenCounter):
   };
 }
 
-/** After an answered round. A round that could not be remembered is, after the next one. */
+/** Remembers an answered round. On failure, the next round includes it. */
 async function remember(
   text: string | undefined,
   need: MemoryNeed,
@@ -84,7 +84,7 @@ async function remember(
   { scope, options }: ViewCall,
   ports: SummaryPorts,
 ): Promise<void> {
-  // The answer's last bytes go out first: what follows takes time.
+  // Send the answer's last bytes first, since the rest takes time.
   await pause(0);
   const { tenant } = scope.caller;
   if (!tenant || !found || !(await scope.mayStore(tenant))) return;

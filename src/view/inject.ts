@@ -1,7 +1,7 @@
 /**
- * Cross-session memory (docs/design.md#7-storage): what a user's other conversations came to, as
- * one block behind the preamble. It is put together at a conversation's first request and frozen
- * there, so that its bytes never change.
+ * Cross-session memory (docs/design.md#7-storage): the results of a user's other conversations, as
+ * one block after the preamble. It is composed at a conversation's first request and then frozen,
+ * so its bytes never change.
  */
 
 import { within } from '../lib/time-limit.ts';
@@ -13,10 +13,10 @@ import type { Call } from '../request/call.ts';
 import { storedConversation } from '../request/conversation.ts';
 import { ApiError } from '../request/errors.ts';
 
-/** Of so many conversations at the most; 800 tokens hold no more. */
+/** The most conversations in a block. 800 tokens have no room for more. */
 const MOST_CONVERSATIONS = 5;
 
-/** Three calls, and the first time a look at the caller's key. In milliseconds. */
+/** For three calls and possibly a check of the caller's key, in milliseconds. */
 const READ_LIMIT_MS = 3_000;
 
 interface Injected {
@@ -47,7 +47,7 @@ export async function injectionFor({ request, chosen, owner, scope }: Call): Pro
     const find = async (): Promise<string> => {
       const frozen = await stored.memory((stub) => stub.injection());
       if (frozen !== null) return frozen;
-      // Nothing can be frozen yet, and what is not frozen would come and go.
+      // Nothing can be frozen yet, and a block that is not frozen would come and go.
       if (!(await scope.mayStore(tenant)))
         throw new ApiError('invalid_api_key', 'The key is not known to be accepted.');
       const latest = await services.user(publishTo.user)((stub) =>
@@ -70,7 +70,7 @@ export async function injectionFor({ request, chosen, owner, scope }: Call): Pro
   }
 }
 
-/** The report with what was put in. */
+/** The report with the injected block. */
 export function withInjection(report: Report, { tokens, warnings }: Injected): Report {
   return {
     ...report,

@@ -1,4 +1,4 @@
-/** A view that is being made, and one that is. */
+/** The input and the result of making a view. */
 
 import type { History } from '../memory/conversation/history.ts';
 import type { Report } from '../memory/plan/report.ts';
@@ -8,24 +8,24 @@ import type { LearnedLimit } from '../upstream/learned-limits.ts';
 import type { OfferedTools } from './offer-tools.ts';
 
 export interface MadeView {
-  /** Absent when the request goes up as it came. */
+  /** Absent if the request is forwarded unchanged. */
   readonly view: View | undefined;
   /**
-   * The tools of ours that go up with the request, whatever the view; absent where the model
-   * fetches nothing.
+   * Our tools that are sent with the request, whatever the view. Absent if the model fetches
+   * nothing.
    */
   readonly tools?: OfferedTools | undefined;
   /** The shape of the caller's array, as far as it was read. */
   readonly history?: History;
   readonly report: Report;
   /**
-   * Writes what the next move would remove. To be called when the upstream has accepted the
-   * caller's key.
+   * Writes what the next move would remove. Call it once the upstream has accepted the caller's
+   * key.
    */
   prepareNext?(): Promise<void>;
   /**
-   * Remembers the round that an answer has closed. To be called with the text of a whole answer
-   * that calls no tool, or without one for what the array alone holds.
+   * Remembers the round that an answer has closed. Call it with the text of a complete answer
+   * without tool calls, or without a text for the rounds in the array alone.
    */
   remember?(answer: string | undefined): Promise<void>;
 }
@@ -33,20 +33,17 @@ export interface MadeView {
 export interface MakeViewOptions {
   /** Triggers count as met. */
   readonly force: boolean;
-  /** Nothing is stored: refs are named as if they were written. */
+  /** Nothing is stored. Refs are named as if they were written. */
   readonly dryRun: boolean;
-  /** Tokens are counted even where nothing will be done. */
+  /** Tokens are counted even if nothing is edited. */
   readonly count: boolean;
-  /**
-   * Whether the view is all that the caller wants: then a summary is made also where it can't be
-   * kept.
-   */
+  /** Whether the caller wants the view alone. Then a summary is made even if it can't be stored. */
   readonly expressly: boolean;
   /** See `PlanRequest`. */
   readonly whole?: boolean;
-  /** Whether the upstream has just judged the request, and so accepted its key. */
+  /** Whether the upstream has just counted the request, and so accepted its key. */
   readonly isAnswered?: boolean;
-  /** What the upstream has just said that it takes; absent: what it is known to take. */
+  /** The limit that the upstream has just stated. Absent: the limit that is known already. */
   readonly limit?: LearnedLimit;
 }
 

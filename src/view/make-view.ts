@@ -33,7 +33,7 @@ import type { MadeView, MakeViewOptions, ViewCall } from './made-view.ts';
 import { offerTools } from './offer-tools.ts';
 import { reportedSummary } from './summaries.ts';
 
-/** @throws ApiError `body_too_large`, and what the mode itself refuses */
+/** @throws ApiError `body_too_large`, `memory_budget_exceeded`, and those of `summariesOf` */
 export async function makeView(call: Call, options: MakeViewOptions): Promise<MadeView> {
   const { request, chosen, owner, scope } = call;
   const { tenant } = scope.caller;
@@ -83,7 +83,7 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
   };
 }
 
-/** A request that goes up as it came. */
+/** A request that is forwarded unchanged. */
 function untouched({ strategy, source, ...chosen }: ChosenStrategy, warnings: readonly Warning[]): MadeView {
   const report = idleReport(strategy.mode, source, [...chosen.warnings, ...warnings]);
   return { view: undefined, report };
@@ -100,7 +100,7 @@ async function obstacleTo(
   return isAnswered || (await mayPlan(request, scope)) ? undefined : 'unverified_key';
 }
 
-/** A request as far as no tokens are needed, within the limit that the upstream has stated. */
+/** The outline of a request, within the limit that the upstream has stated. */
 function limitedOutline(
   strategy: EditingStrategy,
   { request, scope }: Call,
@@ -122,9 +122,9 @@ function budgetExceeded({ tokens, budget }: BudgetExceeded): ApiError {
 }
 
 /**
- * A request within what the upstream takes, where that is less than the strategy counts on. What it
- * leaves to the prompt holds at every request point: an answer's room that were looked at in the
- * end alone would move the frontier at every request.
+ * Applies a learned limit that is smaller than the strategy's window. The room that it leaves for
+ * the prompt holds at every request point. If the room for the answer counted at the last point
+ * alone, the frontier would move at every request.
  */
 function withinLimit(strategy: EditingStrategy, asked: PlanRequest, learned: LearnedLimit): PlanRequest {
   const { window } = budgetsOf(strategy, asked.model);
@@ -134,8 +134,8 @@ function withinLimit(strategy: EditingStrategy, asked: PlanRequest, learned: Lea
 }
 
 /**
- * Says so where a learned limit, and not the strategy alone, has decided what goes up: it was the
- * window of an array that exceeds it.
+ * Adds a warning if a learned limit has shaped the view: it was the window, and the array exceeds
+ * it.
  */
 function withLimit(report: Report, limit: number | undefined): Report {
   const { before = 0, window } = report.tokens ?? {};

@@ -1,5 +1,5 @@
 /**
- * Which tools of ours a request is given: the one that fetches what was removed, and the one that
+ * Which of our tools a request gets: the one that fetches removed contents, and the one that
  * searches the archive (docs/design.md#3-what-the-caller-says).
  */
 import type { AutoStrategy } from '../memory/modes/auto.ts';
@@ -12,7 +12,7 @@ import { definitionOf, freeName, RETRIEVE_NAMES } from '../retrieval/tool.ts';
 import type { Tenant } from '../tenant/identity.ts';
 
 /**
- * Tools that one request may have (https://platform.openai.com/docs/api-reference/chat/create,
+ * The most tools in a request (https://platform.openai.com/docs/api-reference/chat/create,
  * `tools`).
  */
 const MOST_TOOLS = 128;
@@ -20,22 +20,22 @@ const MOST_TOOLS = 128;
 export interface OfferedTools {
   /** The strategy that asks for them. */
   readonly strategy: CompactStrategy | AutoStrategy;
-  /** Their names, as far as the caller's tools leave them free. */
+  /** Their names, changed if the caller's tools already use them. */
   readonly names: ReadonlySet<string>;
-  /** The name of the one that searches; absent without an archive. */
+  /** The name of the search tool. Absent without an archive. */
   readonly search: string | undefined;
   /**
-   * The definitions: the same bytes on every request, since they stand before the messages in the
-   * upstream's cache.
+   * The definitions. Their bytes are the same on every request, since they precede the messages in
+   * the upstream's cache.
    */
   readonly definitions: readonly string[];
 }
 
 /**
- * The tools for a request. They depend on strategy, tools and key alone, never on what the
- * conversation holds by now: a list of tools that comes and goes would break the cached prefix.
+ * The tools for a request. They depend on strategy, tools and key alone, and never on the
+ * conversation: a list of tools that changes would break the cached prefix.
  *
- * @returns `off` where the strategy asks for them and the request can't have all of them; upstreams
+ * @returns `off` if the strategy asks for them and the request can't have them all, since upstreams
  *   refuse too many tools
  */
 export function offerTools(

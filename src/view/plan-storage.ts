@@ -1,4 +1,4 @@
-/** The storing of what one plan removes. */
+/** Stores the contents that a plan removes. */
 
 import { after } from '../lib/time-limit.ts';
 import type { Removal } from '../memory/edits/removal.ts';
@@ -10,7 +10,7 @@ import { type RefWriter, WRITE_LIMIT_MS } from '../storage/refs/writer.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import type { ViewCall } from './made-view.ts';
 
-/** A session's name is kept up to this length, in characters. */
+/** The longest session name in metadata, in characters. */
 const LONGEST_SESSION = 256;
 
 export class PlanStorage {
@@ -33,7 +33,7 @@ export class PlanStorage {
     return this.writer.isKnown(ref);
   }
 
-  /** Writes what the view is to name, as far as the time allows. */
+  /** Writes the contents that the view will name, within a time limit. */
   async write(): Promise<void> {
     const segments = this.plan.segments.map((segment) => this.contents(segment));
     if (!segments.some((segment) => segment.length > 0)) return;

@@ -1,7 +1,4 @@
-/**
- * The summary of a plan's prefix: served to the request that needs it, and made ahead for the one
- * that will.
- */
+/** The summary of a plan's prefix: served to the current request, or prepared for a later one. */
 import { logCaught } from '../log.ts';
 import type { SummarizedPrefix } from '../memory/edits/summarize.ts';
 import type { AutoStrategy } from '../memory/modes/auto.ts';
@@ -15,7 +12,7 @@ import type { ViewCall } from './made-view.ts';
 import { type NamedSummary, type RequestSummaries, summariesOf } from './summaries.ts';
 
 export class PrefixSummary {
-  /** What the caller is to be told, beside what the view itself says. */
+  /** Warnings for the caller. */
   readonly warnings: Warning[] = [];
   readonly summaries: RequestSummaries;
   private readonly strategy: SummarizeStrategy | AutoStrategy;
@@ -25,7 +22,7 @@ export class PrefixSummary {
   private readonly isWritten: (ref: string) => boolean;
 
   /**
-   * @param isWritten whether a removal's ref is known to be written; what is not stands in full in
+   * @param isWritten whether a removal's ref is known to be written; otherwise its content stays in
    *   the view
    * @throws see `summariesOf`
    */
@@ -41,13 +38,15 @@ export class PrefixSummary {
     this.isWritten = isWritten;
     this.summaries = summariesOf(strategy, call);
     const { held } = this.summaries;
-    // A summary that reaches into the tail is of another strategy.
+    // A summary that reaches into the tail belongs to another strategy.
     const tooLong = typeof held === 'object' && plan.prefix !== undefined && held.end > plan.prefix.end;
     if (held === 'stale' || tooLong) this.warnings.push('stale_summary');
     else this.held = held;
   }
 
-  /** The summary of the plan's prefix; undefined without one, or where nothing would be shorter. */
+  /**
+   * The summary of the plan's prefix. Undefined without a prefix, or if no text would be shorter.
+   */
   async serve(): Promise<NamedSummary | undefined> {
     const { prefix } = this.plan;
     if (!prefix) return undefined;
@@ -55,8 +54,8 @@ export class PrefixSummary {
     const { tenant } = scope.caller;
     const late = Date.now() + (options.whole ? WHOLE_WAIT_MS : WAIT_MS);
     return scope.timings.measure('summary', async () => {
-      // What is there may be read before the key is known to be good; nothing is made or written
-      // before that.
+      // A stored summary may be read before the key is accepted. Nothing is made or written before
+      // that.
       const accepted = tenant !== undefined && !options.dryRun && (await scope.mayStore(tenant)) === true;
       // A deployment's own summarizer works for its callers, not for a request without a key.
       const once = options.expressly && !options.dryRun && !tenant && !scope.services.config.summarizer;
@@ -69,7 +68,7 @@ export class PrefixSummary {
     });
   }
 
-  /** Has the summary made that the next move will need, where that is known. Never throws. */
+  /** Requests the summary that the next move will need, if that is known. Never throws. */
   async prepareNext(): Promise<void> {
     const { next } = this.plan;
     if (!next || this.call.options.dryRun) return;

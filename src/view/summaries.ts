@@ -1,4 +1,4 @@
-/** What a request has for its summaries, and what its report says of the one in its view. */
+/** The ports of a request's summaries, and the summary in its report. */
 import { Boundaries } from '../memory/conversation/boundaries.ts';
 import type { SummarizingStrategy } from '../memory/modes/table.ts';
 import type { ReportedSummary } from '../memory/plan/report.ts';
@@ -13,12 +13,14 @@ import type { ViewCall } from './made-view.ts';
 
 export interface RequestSummaries {
   readonly boundaries: Boundaries;
-  /** The summary that the caller has sent along; stale when it is of other messages. */
+  /** The summary that the caller has sent with the request. `stale` if it covers other messages. */
   readonly held: HeldSummary | 'stale' | undefined;
   readonly ports: SummaryPorts;
 }
 
-/** @throws ApiError when the summarizer's model, or the summary that the caller holds, is none */
+/**
+ * @throws ApiError if the summarizer's model is not offered, or the caller's summary is malformed
+ */
 export function summariesOf(strategy: SummarizingStrategy, call: ViewCall): RequestSummaries {
   const { request, owner, scope, options, history } = call;
   const { services, learned, waitUntil } = scope;
@@ -45,7 +47,7 @@ export function summariesOf(strategy: SummarizingStrategy, call: ViewCall): Requ
   };
 }
 
-/** A summary in a view, and the hash of the messages that it stands for. */
+/** A summary in a view, and the hash of the messages that it covers. */
 export interface NamedSummary extends ServedSummary {
   readonly prefixHash: string;
 }

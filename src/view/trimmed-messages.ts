@@ -1,4 +1,4 @@
-/** Keeps what `auto` trims, before the view says so. */
+/** Stores the messages that `auto` trims, before the view names them. */
 import type { History } from '../memory/conversation/history.ts';
 import type { TrimmedSpan } from '../memory/edits/trim.ts';
 import type { ShownTrim } from '../memory/plan/view.ts';
@@ -8,7 +8,7 @@ import { keepContent } from '../summary/kept-transcript.ts';
 import { trimmedTranscript } from '../summary/text/trimmed-transcript.ts';
 import type { ViewCall } from './made-view.ts';
 
-/** The line for trimmed messages; undefined where they are not known to be kept. */
+/** The line for trimmed messages. Undefined if they are not known to be stored. */
 export async function keepTrimmed(
   history: History,
   trimmed: TrimmedSpan,

@@ -1,6 +1,6 @@
 /**
- * Which rolling memory (docs/design.md#8-summaries) a conversation needs: the one that its request
- * looks for, and the one that is to be made after the answer.
+ * Which rolling memory (docs/design.md#8-summaries) a conversation needs: the round whose memory a
+ * request uses, and the memory to be made after the answer.
  */
 import type { Boundaries } from '../conversation/boundaries.ts';
 import type { History } from '../conversation/history.ts';
@@ -10,13 +10,13 @@ import { windowStart } from '../conversation/sequence.ts';
 import type { Digest } from '../edits/placeholder.ts';
 import type { RollingStrategy } from '../modes/rolling-summary.ts';
 
-/** A memory that is due: over which sequence numbers, and up to which message. */
+/** A memory that is due: its first sequence number, and the boundary where it ends. */
 export interface DueMemory {
   readonly start: number;
   readonly boundary: Boundary;
 }
 
-/** An answer that the caller has been given, and is about to append. */
+/** An answer that the caller has received and is about to append. */
 export interface Answer {
   readonly text: string;
   /** See `Message.identity`. */
@@ -24,10 +24,10 @@ export interface Answer {
 }
 
 /**
- * The memory to be made after an answered round. `full_zone_turns: 0`: 5 → (0,5), 13 → (0,13), 15 →
- * (2,15), 19 → (6,19).
+ * The memory to be made after an answered round. With `full_zone_turns: 0`: 5 → (0,5), 13 → (0,13),
+ * 15 → (2,15), 19 → (6,19).
  *
- * @param over boundaries behind the rounds that are over, ascending; the last one has just been
+ * @param over the boundaries after completed rounds, ascending; the last round has just been
  *   answered
  */
 export function dueMemory(strategy: RollingStrategy, over: readonly Boundary[]): DueMemory | undefined {
@@ -38,8 +38,8 @@ export function dueMemory(strategy: RollingStrategy, over: readonly Boundary[]):
 }
 
 /**
- * The round of a request, named by the array up to its question, and the round before. All requests
- * of a round see the same memory. Undefined before the first question.
+ * The current round and the previous one, each named by the hash of the array up to its question.
+ * All requests of a round use the same memory. Undefined before the first question.
  */
 export function roundOf(
   { turns, units }: History,
@@ -52,16 +52,16 @@ export function roundOf(
   return hash === undefined ? undefined : { hash, previous };
 }
 
-/** Whether a request begins its round: nothing but preamble stands behind the last question. */
+/** Whether a request is the first of its round: only preamble follows the last question. */
 export function beginsRound({ messages, turns, units }: History): boolean {
   const question = units[turns.at(-1) ?? -1]?.first ?? -1;
   return messages.slice(question + 1).every(({ role }) => role === 'preamble');
 }
 
 /**
- * The boundaries behind the rounds that are over, the last one included when its answer is known.
+ * The boundaries after completed rounds, including the last round if its answer is known.
  *
- * @param answer the one that closes the last round; absent when the round goes on
+ * @param answer closes the last round; absent if the round goes on
  */
 export function roundsOver(
   { messages }: History,
@@ -79,11 +79,11 @@ export function roundsOver(
 }
 
 /**
- * Where a digest ends that stands in for memory while the summarizer is down: the newest rounds
- * stay verbatim, older ones are in the digest. It reaches further by half of the limit at once, not
- * with each round, so that it does not change each time.
+ * Where a digest ends that replaces memory while the summarizer is down. The newest rounds stay
+ * verbatim, and older ones go into the digest. It grows by half of the limit at a time, so that it
+ * does not change with every round.
  *
- * @param over boundaries behind the rounds that no memory covers
+ * @param over the boundaries after the rounds that no memory covers
  */
 export function digestBoundary(
   { recovery_backlog_limit: limit, full_zone_turns }: RollingStrategy,

@@ -1,6 +1,6 @@
 /**
- * From a request to its plan, in two steps: what can be said of it without a token counted, and the
- * plan itself. Both are pure; the Worker, the tests and the benchmarks call the same two.
+ * From a request to its plan, in two pure steps: the outline, which needs no token counts, and the
+ * plan. The Worker, the tests and the benchmarks call the same two functions.
  */
 
 import { readHistory } from '../conversation/history.ts';
@@ -14,25 +14,24 @@ import { type TokenCounter, type Tools, toolTokens } from '../tokens/tokens.ts';
 import { type Plan, plan } from './plan.ts';
 import type { PlanContext, PlanRequest } from './planned.ts';
 
-/** A request as its plan sees it, whatever its protocol. */
+/** The part of a request that a plan needs, in either protocol. */
 interface ViewRequest {
   readonly messages: readonly Message[];
   readonly model: string | undefined;
-  /** The caller's limit of the answer, in tokens; 0 without one. */
+  /** The caller's limit for the answer in tokens, or 0 without one. */
   readonly answerTokens: number;
 }
 
-/** What else decides; see `PlanRequest`. */
+/** See `PlanRequest`. */
 type ViewOptions = Partial<
   Pick<PlanRequest, 'force' | 'whole' | 'limit' | 'retrieval' | 'cachedShare' | 'memory'>
 >;
 
 /**
- * A request as far as no tokens are needed for it: the shape of its array, and what the caller has
- * asked for.
+ * The shape of a request's array, and the options of its caller. It counts no tokens.
  *
- * @param refs the tenant's: a summary that has come back is known by its ref. Absent without a
- *   tenant
+ * @param refs the tenant's, which identify a summary that the caller has sent back; absent without
+ *   a tenant
  */
 export function outlineOf(
   strategy: EditingStrategy,
@@ -45,14 +44,14 @@ export function outlineOf(
   return { history, model, toolTokens: 0, answerTokens, force, whole, retrieval, ...rest };
 }
 
-/** What a plan takes from its isolate beside its context. */
+/** The context of a plan, with the deployer's prices. */
 interface ViewContext extends PlanContext {
   readonly counter: TokenCounter;
-  /** The deployer's own prices. */
+  /** Prices that override the built-in ones. */
   readonly modelPrices?: readonly Price[];
 }
 
-/** The plan of a request. @param tools all that go up, ours among them */
+/** The plan of a request. @param tools all that are sent upstream, including ours */
 export function planView(
   strategy: EditingStrategy,
   outline: PlanRequest,

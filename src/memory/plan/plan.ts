@@ -25,10 +25,10 @@ export interface Plan extends Planned {
 }
 
 /**
- * Whether a strategy can have any effect on this history: false is certain, true is not. It counts
- * no tokens, since a count is at most the number of bytes.
+ * Whether a strategy may have an effect on a history. False is certain, true is not. It counts no
+ * tokens, since a count is at most the number of bytes.
  *
- * @param toolBytes bytes of the tools' definitions
+ * @param toolBytes bytes of the tool definitions
  */
 export function mayAct(strategy: EditingStrategy, request: PlanRequest, toolBytes: number): boolean {
   const { replayed } = modeOf(strategy);
@@ -40,15 +40,14 @@ export function mayAct(strategy: EditingStrategy, request: PlanRequest, toolByte
   const { hard, soft, window } = budgetsWithin(strategy, request);
   const limit = Math.min(hard ?? window, soft ?? window, window - answerRoom(request.answerTokens, window));
   const most = request.history.messages.reduce((sum, message) => sum + message.bytes + message.flatTokens, 0);
-  // Punctuation of the JSON outweighs the overhead of messages; that of tools is doubled to be
-  // safe.
+  // JSON punctuation exceeds the overhead per message. The bytes of tools are doubled to be safe.
   return most + 2 * toolBytes + ANSWER_OVERHEAD > limit;
 }
 
-/** As a number of turns. */
+/** A number of turns that no conversation reaches. */
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** Plans a request: by replay, or around the memory that is in use. */
+/** Plans a request: by replay, or around the memory in use. */
 export function plan(strategy: EditingStrategy, request: PlanRequest, context: PlanContext): Plan {
   const { replayed, recalled } = modeOf(strategy);
   const { history } = request;
@@ -63,7 +62,7 @@ export function plan(strategy: EditingStrategy, request: PlanRequest, context: P
   return { strategy, history, budgets, ...replayed.plan(strategy, { ...request, rule, sums }, context) };
 }
 
-/** The strategy's budgets, within what the upstream is known to take. */
+/** The strategy's budgets, within the known limit of the upstream. */
 function budgetsWithin(strategy: EditingStrategy, { model, limit }: PlanRequest): Budgets {
   const budgets = budgetsOf(strategy, model);
   return { ...budgets, window: Math.min(budgets.window, limit ?? budgets.window) };
@@ -76,7 +75,7 @@ function ruleOf(
   request: PlanRequest,
   { refs }: PlanContext,
 ): ReplayRule {
-  // Under the soft budget only what loses nothing may run.
+  // Over the soft budget, only reversible modes run.
   const isReversible = refs !== undefined && mode.isReversible?.(strategy) === true;
   return {
     frontier: frontierOf(strategy),
@@ -96,7 +95,7 @@ function ruleOf(
 
 const NO_TAIL: Tail = { stops: 'unit', keepTurns: 0, keepSteps: 0 };
 
-/** An answer limit that would leave no room at all is not one. */
+/** An answer limit that leaves no room for the prompt is ignored. */
 function answerRoom(answer: number, window: number): number {
   return answer < window ? answer : 0;
 }

@@ -1,4 +1,4 @@
-/** What a plan is made of, and what it says. */
+/** The input and the result of a plan. */
 import type { History } from '../conversation/history.ts';
 import type { ContentFacts } from '../edits/compact.ts';
 import type { Digest, RefNamer } from '../edits/placeholder.ts';
@@ -10,24 +10,21 @@ import type { Replay } from '../replay/frontier.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import type { ShownSummary, SummaryWords } from './shown-summary.ts';
 
-/** The request, as far as the plan sees it. */
+/** The part of a request that a plan needs. */
 export interface PlanRequest {
   readonly history: History;
   readonly model: string | undefined;
-  /** Tokens of the tools. */
+  /** Tokens of the tool definitions. */
   readonly toolTokens: number;
-  /** Tokens that the answer may take, as the caller limits them; 0 when it doesn't. */
+  /** The caller's limit for the answer in tokens, or 0 without one. */
   readonly answerTokens: number;
-  /** Triggers count as met. */
+  /** All triggers count as met. */
   readonly force: boolean;
-  /**
-   * Whether no turn stays, not even the one that is worked on: the conversation is put away, and
-   * nothing is asked.
-   */
+  /** Whether the whole conversation is compacted, including its last turn. */
   readonly whole?: boolean;
-  /** Tokens that the upstream takes at the most, where it has said so by refusing a request. */
+  /** The most tokens that the upstream accepts, if it has stated that by refusing a request. */
   readonly limit?: number | undefined;
-  /** Whether the model can fetch what is removed. */
+  /** Whether the model can fetch removed contents. */
   readonly retrieval?: boolean;
   /** The price of cached input relative to fresh, in (0, 1]. */
   readonly cachedShare?: number;
@@ -36,13 +33,13 @@ export interface PlanRequest {
 }
 
 /**
- * A memory that stands for the beginning of a conversation. It is known before the plan: which one
- * is ready is the one thing that the array does not tell.
+ * A memory that replaces the beginning of a conversation. It must be known before the plan, since
+ * the array does not determine which memory is ready.
  */
 export interface UsedMemory extends SummaryWords {
   /** The messages before this index are covered. */
   readonly end: number;
-  /** Whether another memory was in use at the request before. */
+  /** Whether the previous request used another memory. */
   readonly moved: boolean;
 }
 
@@ -55,51 +52,46 @@ export interface Budgets {
   readonly window: number;
 }
 
-/** What the plan takes from its isolate: functions and memories, never state. */
+/** What a plan takes from its isolate: functions and caches, never state. */
 export interface PlanContext {
   readonly counter: TokenCounter;
-  /** The tenant's refs; absent when there is no place to keep anything. */
+  /** The tenant's refs. Absent if nothing can be stored. */
   readonly refs: RefNamer | undefined;
   readonly digest: Digest;
   readonly facts: ContentFacts;
   readonly previews: WrittenPreviews;
 }
 
-/** What becomes of a request. */
+/** The plan of a request. */
 export interface Planned extends ViewNeeds {
   readonly replay: Replay;
   /** Messages that leave the view, ascending. */
   readonly dropped: readonly number[];
-  /** The summary that stands for the prefix, where its text was known before the plan. */
+  /** The summary of the prefix, if its text was known before the plan. */
   readonly shown?: ShownSummary | undefined;
-  /** Present where the view is over its budget and the strategy wants that to be refused. */
+  /** Present if the view exceeds its budget and the strategy asks for an error. */
   readonly exceeded?: BudgetExceeded | undefined;
 }
 
-/** A view that its strategy wants to be refused. In tokens. */
+/** The size of a view that exceeds its budget, in tokens. */
 export interface BudgetExceeded {
   readonly tokens: number;
   readonly budget: number;
 }
 
-/** What a plan needs of storage: for its view, and ready for the next move. */
+/** What a plan needs from storage for its view, and for the next move. */
 interface ViewNeeds {
   /**
-   * Contents to be written: what becomes a placeholder, by segment, the units between two
-   * frontiers.
+   * Contents to be written, since placeholders replace them. Grouped by segment: the units between
+   * two frontiers.
    */
   readonly segments: readonly (readonly Removal[])[];
-  /** What a summary is to stand for. */
+  /** The messages to be summarised. */
   readonly prefix?: SummarizedPrefix;
-  /**
-   * What leaves the view beside that. It stays where its transcript is not known to be written.
-   */
+  /** The messages to be trimmed. They stay if their transcript is not known to be written. */
   readonly trimmed?: TrimmedSpan;
-  /** What the next move would make a placeholder; it may be stored ahead. */
+  /** Contents that the next move would replace. They may be stored ahead. */
   readonly upcoming: readonly Removal[];
-  /**
-   * What the next move would have a summary stand for, where that is known already and likely to be
-   * needed.
-   */
+  /** The messages that the next move would summarise, if they are known and likely to be needed. */
   readonly next?: SummarizedPrefix;
 }

@@ -1,7 +1,4 @@
-/**
- * The report: what was done to a request, told to the caller
- * (docs/design.md#4-what-the-caller-gets).
- */
+/** The report to the caller about its request (docs/design.md#4-what-the-caller-gets). */
 
 import type { MarkerReason } from '../edits/placeholder.ts';
 import { freedBy, type Removal } from '../edits/removal.ts';
@@ -10,7 +7,7 @@ import { frontierUnit, type Trigger } from '../replay/rule.ts';
 import type { Plan } from './plan.ts';
 import type { View } from './view.ts';
 
-/** Which level of the precedence the strategy comes from. */
+/** The level of precedence that the strategy comes from. */
 export type StrategySource = 'request' | 'conversation' | 'agent' | 'default';
 
 /** Codes of `x-memory-warning`. */
@@ -39,7 +36,7 @@ type AppliedEdit =
       readonly type: 'compact';
       readonly cleared_tool_results: number;
       readonly cleared_tool_inputs: number;
-      /** Inline images and files; absent without any. */
+      /** Inline images and files. Absent if there are none. */
       readonly cleared_parts?: number;
       readonly cleared_tokens: number;
     }
@@ -47,52 +44,49 @@ type AppliedEdit =
       readonly type: 'summarize';
       readonly messages: number;
       readonly cleared_tokens: number;
-      /**
-       * The row of the conversation's memory, and the one that it was made of; absent for what is
-       * kept nowhere.
-       */
+      /** The ids of the stored memory and of its base. Absent if nothing is stored. */
       readonly memory_id?: number;
       readonly base_memory_id?: number | null;
     }
   | { readonly type: 'trim'; readonly messages: number; readonly cleared_tokens: number };
 
 /**
- * The summary in the view. Its text, coverage and hash are all that a caller needs to hold it
+ * The summary in the view. A caller that wants to keep it itself needs its text, coverage and hash
  * (`memory_summary`).
  */
 export interface ReportedSummary {
   readonly text: string;
-  /** The first and the last message of the caller's array that it stands for. */
+  /** The first and the last message of the caller's array that it covers. */
   readonly covers: readonly [number, number];
   readonly prefix_hash: string;
   readonly ref?: string;
   /**
-   * `degraded`: made by code, since the summarizer failed. `pending`: made by code, since it is not
-   * ready.
+   * `degraded`: a digest, since the summarizer failed. `pending`: a digest, since the summary is
+   * not ready.
    */
   readonly status: 'completed' | 'degraded' | 'pending';
   readonly memory_id?: number;
   readonly base_memory_id?: number | null;
-  /** What this request has spent on the summarizer. */
+  /** The summarizer's usage for this request. */
   readonly usage: TokenUsage;
 }
 
-/** Tokens that an upstream has counted; for a summary all 0 when no summarizer was asked. */
+/** Tokens as counted by an upstream. All are 0 for a summary that needed no call. */
 export interface TokenUsage {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
   readonly total_tokens: number;
 }
 
-/** What the model has fetched on the way to its answer. */
+/** The contents that the model has fetched for its answer. */
 interface ReportedRetrieval {
-  /** How often the upstream was asked again. */
+  /** The number of further requests to the upstream. */
   readonly rounds: number;
-  /** The refs that were given out, each once, in order. */
+  /** The refs that were fetched, each once, in order. */
   readonly refs: readonly string[];
-  /** Of all rounds together, as the upstream has counted; absent where it has not. */
+  /** Usage of all rounds together. Absent if the upstream reports none. */
   readonly usage?: TokenUsage;
-  /** The id from which a stored conversation goes on, where the response has another one. */
+  /** The id with which a stored conversation continues, if the response has another one. */
   readonly response_id?: string;
 }
 
@@ -104,12 +98,12 @@ interface ReportedRef {
   readonly bytes: number;
 }
 
-/** The `memory` object of a response; sizes in tokens. */
+/** The `memory` object of a response. Sizes are in tokens. */
 export interface Report {
   readonly mode: Mode;
   readonly source: StrategySource;
   readonly trigger: Trigger;
-  /** Absent when nothing was counted. */
+  /** Absent if nothing was counted. */
   readonly tokens?: {
     readonly before: number;
     readonly after: number;
@@ -120,14 +114,14 @@ export interface Report {
   readonly applied_edits: readonly AppliedEdit[];
   readonly refs: readonly ReportedRef[];
   readonly summary?: ReportedSummary;
-  /** Absent when nothing was fetched. */
+  /** Absent if nothing was fetched. */
   readonly retrieval?: ReportedRetrieval;
-  /** The block of cross-session memory that was put in. */
+  /** The injected block of cross-session memory. */
   readonly injection?: { readonly tokens: number };
   readonly warnings: readonly Warning[];
 }
 
-/** The report of a request that nothing was done to. */
+/** The report of an unchanged request. */
 export function idleReport(mode: Mode, source: StrategySource, warnings: readonly Warning[] = []): Report {
   return {
     mode,
@@ -141,7 +135,7 @@ export function idleReport(mode: Mode, source: StrategySource, warnings: readonl
 }
 
 /**
- * The report of a plan and of the view that became of it.
+ * The report of a plan and its view.
  *
  * @param summary the summary in the view
  */
@@ -224,7 +218,7 @@ function leftOut(view: View, cleared_tokens: number, summary: ReportedSummary | 
         cleared_tokens,
         ...(memory_id === undefined ? {} : { memory_id, base_memory_id: base_memory_id ?? null }),
       },
-      // How the freed tokens divide between the two is nobody's question: they are told once.
+      // The freed tokens of both edits are reported once, together.
       ...(trimmed > 0 ? [{ type: 'trim' as const, messages: trimmed, cleared_tokens: 0 }] : []),
     ];
   }

@@ -1,7 +1,7 @@
 /**
  * The plan of rolling memory (docs/design.md#8-summaries): a summary of the rounds before the full
- * zone, made in the background, and everything after it verbatim. Which memory is ready is the one
- * thing that the array does not tell; all else is a function of it.
+ * zone, and everything after it verbatim. The array does not determine which memory is ready; the
+ * rest of the plan is a function of both.
  */
 
 import { heldMessages } from '../conversation/bonds.ts';
@@ -15,7 +15,7 @@ import type { TokenCounter } from '../tokens/tokens.ts';
 import type { Budgets, PlanContext } from './planned.ts';
 import { showSummary } from './shown-summary.ts';
 
-/** The fields of `rolling_summary` that decide on its view. */
+/** The fields of `rolling_summary` that affect its view. */
 interface RollingFields {
   readonly overflow_policy: 'truncate_oldest' | 'truncate_summary' | 'error';
   readonly total_max_tokens: number;
@@ -23,9 +23,9 @@ interface RollingFields {
 }
 
 /**
- * Plans a request around the memory in use; without one nothing changes. Nothing is refused for a
- * limit that the upstream has stated, and without a memory the oldest rounds leave the view then,
- * where the policy lets them.
+ * Plans a request around the memory in use. Without one, the view is the array. A limit that the
+ * upstream has stated never causes an error. Within it, the oldest rounds leave the view even
+ * without a memory, if the policy allows that.
  */
 export function planRolling(
   strategy: RollingFields,
@@ -39,7 +39,7 @@ export function planRolling(
   const prefixBefore = (end: number) => prefixAt(history, sums, end, strategy.summary_max_tokens, counter);
   const covered = memory && prefixBefore(memory.end);
   const whole = memory && covered && showSummary(history, covered, { ...memory, to: memory.end }, counter);
-  // Nothing is ever replaced by something longer.
+  // A replacement is never longer than what it replaces.
   if (!memory || !whole || whole.tokens >= covered.covered) {
     const allowed = limit === undefined ? undefined : limit - fixed;
     const budgets = withinLimit(request.budgets, limit);
@@ -62,8 +62,8 @@ export function planRolling(
   const fit = fitted(history.messages.length);
   const prefix = prefixBefore(fit.end);
   const after = before - prefix.covered + prefix.limit + BLOCK_TOKENS;
-  // What the policies take out follows the conversation's end: the request before may have been
-  // shown more.
+  // What a policy removes depends on the end of the conversation, so the previous request may have
+  // contained more.
   const earlier = history.requestPoints.at(-2)?.messages ?? 0;
   const former = earlier > memory.end ? fitted(earlier) : fit;
   const moved = memory.moved || former.end !== fit.end || former.text !== fit.text;
@@ -83,11 +83,11 @@ export function planRolling(
 
 const NO_EDITS = { segments: [], upcoming: [] } as const;
 
-/** A memory and where the verbatim messages begin, within the budget. */
+/** A memory, and where the verbatim messages begin, within the budget. */
 interface Fitted {
   readonly text: string;
   readonly end: number;
-  /** Tokens of both, before anything was taken out, and how many of them are too many. */
+  /** Tokens of both before the policy applies, and by how many they exceed the budget. */
   readonly tokens: number;
   readonly over: number;
 }
@@ -106,10 +106,7 @@ function prefixAt(
   return { ...prefixes.at(next < 0 ? history.units.length : next), request: undefined };
 }
 
-/**
- * What memory and verbatim messages may have together counts as budget, beside what nobody can take
- * out.
- */
+/** The budget for memory and verbatim messages together, plus the tokens that can't be removed. */
 function budgetsIn(
   { total_max_tokens }: RollingFields,
   budgets: Budgets,
@@ -127,9 +124,9 @@ function withinLimit(budgets: Budgets, limit: number | undefined): Budgets {
 }
 
 /**
- * What goes up where there is no memory: all of it; within a learned limit, what the policy leaves.
+ * The view without a memory: the array, or within a learned limit, what the policy leaves of it.
  *
- * @param allowed tokens that the limit leaves, beside what nobody can take out
+ * @param allowed tokens that the limit leaves, minus those that can't be removed
  */
 function rawView(
   { overflow_policy }: RollingFields,
@@ -156,7 +153,7 @@ function rawView(
   return { replay: { ...still(before), cuts, next: cuts, moved, trigger: 'upstream_limit', after }, dropped };
 }
 
-/** The first message that may go without taking along a summary that came back. */
+/** The first message after a summary that the caller has sent back. */
 function behindEcho(history: History): number {
   const { echo } = history;
   if (!echo) return 0;
@@ -164,8 +161,8 @@ function behindEcho(history: History): number {
 }
 
 /**
- * Where the messages begin that stay. Whole rounds leave the view, oldest first; the last one that
- * has begun at a request is being worked on, and stays.
+ * The first message that stays. Whole rounds leave the view, oldest first. The last round that has
+ * begun at a request stays, since it is being worked on.
  */
 function endBehindOldest(
   history: History,
@@ -187,10 +184,7 @@ function endBehindOldest(
   return end;
 }
 
-/**
- * Tokens of the messages from one to another that stay for their calls, or their results, where the
- * others leave.
- */
+/** Tokens of messages in a range that stay because their calls or results do. */
 function heldTokens(history: History, sums: TokenSums, end: number, from = 0): number {
   if (history.bonds.length === 0) return 0;
   const unit = history.units.findIndex(({ first }) => first >= end);
@@ -206,10 +200,10 @@ function preambleBetween(history: History, sums: TokenSums, from: number, to: nu
   return tokens;
 }
 
-/** What stands for a memory of which no line fits. */
+/** Replaces a memory of which no line fits. */
 const NOTHING_FITS = '(none)';
 
-/** The lines that fit, from the first one on. */
+/** The first lines, as many as fit. */
 function truncated(text: string, most: number, counter: TokenCounter): string {
   const kept: string[] = [];
   let tokens = 0;

@@ -8,35 +8,34 @@ import { MESSAGE_OVERHEAD, type TokenCounter } from '../tokens/tokens.ts';
 export interface ShownSummary {
   /** The text with its tags. */
   readonly block: string;
-  /** The first and the last message that it stands for. */
+  /** The first and the last message that it covers. */
   readonly covers: readonly [number, number];
   /**
-   * `pair`: a shadow line and an answer, in the place of the first message that is left out.
-   * `request`: the opening of the user message that is being worked on. `alone`: a user message of
-   * its own, where there is no other.
+   * `pair`: a shadow line and an answer, in place of the first dropped message. `request`: the
+   * opening of the current user message. `alone`: a user message of its own, if there is no other.
    */
   readonly form: 'pair' | 'request' | 'alone';
   /**
-   * In the form `request`: that message, and how many characters of its opening an earlier summary
-   * takes.
+   * In the form `request`: that message, and how many characters of its opening are an earlier
+   * summary.
    */
   readonly request?: { readonly message: number; readonly opening: number };
-  /** Tokens of all that is written. */
+  /** Tokens of everything written. */
   readonly tokens: number;
 }
 
-/** The words that a summary is shown with. */
+/** The text of a summary, and what its tags name. */
 export interface SummaryWords {
   readonly text: string;
-  /** The ref of the transcript, when it is known to be written. */
+  /** The ref of the transcript, if it is known to be written. */
   readonly ref: string | undefined;
-  /** The first message that the text stands for, where it is not the first of all. */
+  /** The first message that the text covers, if it is not the first of the array. */
   readonly from?: number;
-  /** The message before which the text ends, where that is not where the prefix ends. */
+  /** The message before which the text ends, if the prefix ends elsewhere. */
   readonly to?: number;
 }
 
-/** A summary in the form that its place in the array asks for. */
+/** A summary in the form that fits its place in the array. */
 export function showSummary(
   history: History,
   { unit, end, request }: SummarizedPrefix,

@@ -1,4 +1,4 @@
-/** The view: which messages go upstream, and with what in the place of what was removed. */
+/** The view: which messages are sent upstream, and what replaces removed contents. */
 
 import type { Removal } from '../edits/removal.ts';
 import { BLOCK_TOKENS } from '../edits/summarize.ts';
@@ -7,33 +7,33 @@ import type { Plan } from './plan.ts';
 import { type ShownSummary, type SummaryWords, showSummary } from './shown-summary.ts';
 
 export interface View {
-  /** By message: what is replaced in it. */
+  /** The replacements in each message. */
   readonly removals: ReadonlyMap<number, readonly Removal[]>;
-  /** Messages that are left out. */
+  /** Messages that are dropped. */
   readonly dropped: ReadonlySet<number>;
-  /** What stands in the place of messages that a summary covers. */
+  /** Replaces the messages that a summary covers. */
   readonly summary?: ShownSummary;
-  /** The line that stands for trimmed messages. */
+  /** Replaces trimmed messages. */
   readonly trim?: ShownTrim;
   /** Tokens of the view. */
   readonly tokens: number;
-  /** Whether something stayed in full because it is not known to be stored. */
+  /** Whether contents stay in full because they are not known to be stored. */
   readonly incomplete: boolean;
 }
 
-/** A line that a user message opens with, ready to be written. */
+/** A line at the beginning of a user message, ready to be written. */
 export interface ShownTrim {
   readonly message: number;
   readonly line: string;
-  /** How many characters of the message's opening an earlier line takes. */
+  /** How many characters of the message's opening are an earlier line. */
   readonly opening: number;
-  /** The transcript that the line names; undefined where nothing is kept. */
+  /** The transcript that the line names. Undefined if nothing is stored. */
   readonly kept: { readonly ref: string; readonly tokens: number; readonly bytes: number } | undefined;
-  /** Tokens of the line, less those that the plan has reckoned with. */
+  /** Tokens of the line, minus those that the plan has reserved. */
   readonly tokens: number;
 }
 
-/** What storage has answered to the needs of a plan. */
+/** What storage has provided for a plan. */
 export interface ViewWords {
   /**
    * Whether a ref's content is known to be written. A removal whose content is not stays in full.
@@ -45,7 +45,7 @@ export interface ViewWords {
   readonly line?: ShownTrim | undefined;
 }
 
-/** The view of a plan: what can be removed is removed, everything else stays. */
+/** The view of a plan. Whatever storage has not provided for stays in full. */
 export function render(plan: Plan, words: ViewWords, counter: TokenCounter): View {
   const { prefix, replay } = plan;
   const summary = plan.shown ?? shownIn(plan, words, counter);
@@ -83,7 +83,7 @@ export function render(plan: Plan, words: ViewWords, counter: TokenCounter): Vie
   };
 }
 
-/** The summary of a plan's prefix. Nothing is ever replaced by something longer. */
+/** The summary of a plan's prefix. A replacement is never longer than what it replaces. */
 function shownIn(
   { history, trimmed, ...plan }: Plan,
   { summary, line }: ViewWords,
