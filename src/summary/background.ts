@@ -1,4 +1,7 @@
-/** The Durable Object's part: it writes in the background what it, or a request, has claimed. */
+/**
+ * The Durable Object's part: it writes summaries in the background that it, or a request, has
+ * claimed.
+ */
 import { createTokenCounter, loadTokenize } from '../memory/tokens/tokens.ts';
 import type { ObjectCaller, UserMemoryStub } from '../storage/conversation/key.ts';
 import type { Claimed } from '../storage/conversation/memories.ts';
@@ -7,8 +10,8 @@ import { writeClaimed } from './claim.ts';
 import { publish, type RollMaterial } from './conversation.ts';
 
 /**
- * Ends the claim with a summary, or with the code of what failed: then a request that needs it has
- * a digest made, or leaves the messages verbatim.
+ * Ends the claim with a summary, or with the code of a failure. After a failure, a request that
+ * needs the summary uses a digest, or leaves the messages verbatim.
  */
 export async function writeInBackground(
   chain: SummaryChain,

@@ -1,7 +1,7 @@
 /**
- * What the making of every summary has in common, whether a request waits for it or not, over a
- * prefix or over a window of rounds: it is claimed from the conversation's object, written by the
- * one who has claimed it, or handed over to the object.
+ * The steps that all summaries share, over a prefix or over a window of rounds, with or without a
+ * request that waits. A summary is claimed from the conversation's object. Then the claimer writes
+ * it, or hands it over to the object.
  */
 import { within } from '../lib/time-limit.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
@@ -24,10 +24,10 @@ import type { SummarizerTarget } from './summarizer.ts';
 import type { TranscriptChunk } from './text/transcript.ts';
 import { knownOf, LEASE_MARGIN_MS, type SummaryTask, writeSummary } from './writer.ts';
 
-/** An object decides in microseconds; one that takes longer is in trouble. In milliseconds. */
+/** Time limit of a call, in milliseconds. An object decides in microseconds. */
 const CALL_MS = 5_000;
 
-/** A summary that is to be made: of which messages, and how it is claimed. */
+/** A summary to be made: its messages, and the terms of its claim. */
 export interface SummaryOrder {
   readonly range: SummaryRange;
   /** See `ClaimRequest`. */
@@ -37,7 +37,7 @@ export interface SummaryOrder {
   >;
 }
 
-/** @param task absent: its material begins with the first message */
+/** @param task absent if its material begins with the first message */
 export function claimRequest(
   { range, terms }: SummaryOrder,
   { label }: StoredConversation,
@@ -54,12 +54,12 @@ export function claimRequest(
   };
 }
 
-/** Where a stored version must end for the task to go on from it; 0 where the task holds a base. */
+/** The end that a stored base must reach, or 0 if the task contains its own base. */
 function baseEnd({ from, prior }: SummaryTask): number {
   return prior && prior.end >= from ? 0 : from;
 }
 
-/** Asks the object, which answers at once or not at all. @throws when it does not answer in time */
+/** Calls the object. @throws if it does not answer in time */
 export function ask<Result>(
   { memory }: StoredConversation,
   call: (stub: ConversationMemoryStub<RollMaterial>) => Promise<Result>,
@@ -69,11 +69,11 @@ export function ask<Result>(
 }
 
 /**
- * Has the object make a summary in the background, unless it is there or being made. The object
+ * Has the object make a summary in the background, unless it exists or is being made. The object
  * answers at once.
  *
- * @param transcript of all messages of the range
- * @throws when it does not
+ * @param transcript of all messages in the range
+ * @throws if the object does not answer
  */
 export async function roll(
   order: SummaryOrder,
@@ -87,19 +87,19 @@ export async function roll(
   return ask(conversation, (stub) => stub.roll(request, material));
 }
 
-/** What the object needs to write a summary by itself. */
+/** The input that the object needs to write a summary by itself. */
 export function rollMaterial(
   task: SummaryTask,
   transcript: Transcript,
   { publishTo }: StoredConversation,
   { target, encoding }: SummaryPorts,
 ): RollMaterial {
-  // Nobody waits for what is written there, so it may be tried again for longer.
+  // No request waits for the object, so it may retry for longer.
   const { withinMs: _, ...retries } = task.retries;
   return { task: { ...task, retries }, target, encoding, transcript, ...(publishTo ? { publishTo } : {}) };
 }
 
-/** The chain of summaries, in this isolate or in another. */
+/** The chain of summaries, called in this isolate or in another. */
 type ReachedChain = {
   [Method in Exclude<keyof SummaryChain, 'spend'>]: (
     ...args: Parameters<SummaryChain[Method]>
@@ -112,27 +112,27 @@ type Reach = <Result>(call: (chain: ReachedChain) => Result | Promise<Result>) =
 /** How a claimed summary is written. */
 interface ClaimedWork extends Pick<RollMaterial, 'task' | 'target'> {
   readonly counter: TokenCounter;
-  /** The parts of the task, where they are known. */
+  /** The parts of the task, if they are known. */
   readonly chunks?: TranscriptChunk[] | undefined;
   readonly transcript: Transcript | Promise<Transcript>;
-  /** What stands in for a summary that can't be written; empty: nothing does. */
+  /** Writes the digest that replaces a summary after a failure. An empty one replaces nothing. */
   digest?(): string;
-  /** Learns the cost before the claim ends. */
+  /** Receives the cost before the claim ends. */
   spent?(usage: TokenUsage): void;
-  /** Takes the text that this writer has written. */
+  /** Publishes the text if this writer's claim has held. */
   publish?(text: string): Promise<void> | undefined;
 }
 
-/** A claim that has come to its end. */
+/** The result of a claim. */
 interface EndedClaim {
-  /** The version that stands for the boundary now; null when there is none. */
+  /** The version for the boundary. Null if there is none. */
   readonly memory: Memory | null;
-  /** Whether the summarizer has written one. */
+  /** Whether the summarizer has written a summary. */
   readonly isWritten: boolean;
   readonly usage: TokenUsage;
 }
 
-/** Writes what was claimed, and ends the claim with a summary or with the code of the failure. */
+/** Writes a claimed summary, and ends the claim with it or with the code of a failure. */
 export async function writeClaimed(
   reach: Reach,
   { memoryId, lease, base }: Claimed,
@@ -167,7 +167,7 @@ export async function writeClaimed(
   const { text, tokens } = written.value;
   const made = { text, tokens, model, ms, ...transcript };
   const memory = await reach((chain) => chain.complete(memoryId, lease, made));
-  // Another writer's text is theirs to publish, and a conversation that was deleted has none.
+  // Another writer publishes its own text, and a deleted conversation publishes none.
   if (memory && (memory.memory_id === memoryId || memory.model === DIGEST_MODEL)) await work.publish?.(text);
   return { memory, isWritten: true, usage };
 }

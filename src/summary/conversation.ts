@@ -1,6 +1,6 @@
 /**
- * The conversation that a summary belongs to: its owner, where its memory lies, and where its
- * summaries are published.
+ * The conversation that a summary belongs to, and the ports with which it is made, stored and
+ * published.
  */
 
 import type { Cache } from '../lib/lru.ts';
@@ -17,15 +17,15 @@ import { splitLedger } from './text/headings.ts';
 import type { SummaryTask } from './writer.ts';
 
 /**
- * What the Durable Object needs to write a summary by itself, for a rolling memory or in place of a
- * request. In memory only: it holds the caller's key.
+ * The input that the Durable Object needs to write a summary by itself. It contains the caller's
+ * key, so it stays in memory.
  */
 export interface RollMaterial {
   readonly task: SummaryTask;
   readonly target: SummarizerTarget;
   readonly encoding: EncodingName;
   readonly transcript: Transcript;
-  /** Where the summary is published for the user's other conversations. */
+  /** The place for the user's other conversations to read the summary. */
   readonly publishTo?: Publication;
 }
 
@@ -44,37 +44,34 @@ export interface StoredConversation {
   /** The caller's id, or a hash; for logs and metadata. */
   readonly label: string;
   readonly memory: ObjectCaller<ConversationMemoryStub<RollMaterial>>;
-  /** Present when both conversation and user are named. */
+  /** Present if both conversation and user are named. */
   readonly publishTo: Publication | undefined;
 }
 
-/** What one request has for its summaries. */
+/** The ports of one request's summaries. */
 export interface SummaryPorts {
   /** Absent without a tenant. */
   readonly tenant: Tenant | undefined;
-  /** Absent when there is no place to keep anything. */
+  /** Absent if nothing can be stored. */
   readonly conversation: StoredConversation | undefined;
   /** Absent without a tenant. */
   readonly refs: RefWriter | undefined;
   readonly target: SummarizerTarget;
   readonly encoding: EncodingName;
   readonly waitUntil: WaitUntil;
-  /** Digests that were written before. */
+  /** A cache of digests. */
   readonly digests: Cache<string>;
-  /**
-   * When a summary was last handed over to be made ahead, by what it is, in milliseconds since the
-   * epoch.
-   */
+  /** When each summary was last handed over ahead of its use, in milliseconds since the epoch. */
   readonly prepared: Cache<number>;
-  /** Loads the tokenizer, which a summary that is only looked up does not need. */
+  /** Loads the tokenizer. A lookup does not need it. */
   counting(): Promise<{ readonly counter: TokenCounter }>;
   openUser(name: string): ObjectCaller<UserMemoryStub>;
   readonly log: Log;
 }
 
 /**
- * Tells a user's memory what a conversation has come to. The ledger is of use only within the
- * conversation.
+ * Puts a conversation's summary into its user's memory, without the ledger, which is useful only
+ * within the conversation.
  */
 export async function publish(
   openUser: (name: string) => ObjectCaller<UserMemoryStub>,
@@ -85,10 +82,10 @@ export async function publish(
   await openUser(user)((stub) => stub.put(entry));
 }
 
-/** A summary as it is shown and reported. */
+/** A summary for a view and its report. */
 export interface ServedSummary {
   readonly text: string;
-  /** The transcript's ref, when it is known to be written. */
+  /** The transcript's ref, if it is known to be written. */
   readonly ref: string | undefined;
   readonly status: 'completed' | 'degraded' | 'pending';
   readonly memoryId?: number;
@@ -96,7 +93,7 @@ export interface ServedSummary {
   readonly usage: TokenUsage;
 }
 
-/** A stored version as it is served. @param ref of its transcript, when that can be fetched */
+/** A stored version, ready to be served. @param ref of its transcript, if that can be fetched */
 export function servedOf(
   { memory_text, memory_id, base_memory_id }: Memory,
   ref: string | undefined,

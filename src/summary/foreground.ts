@@ -31,14 +31,14 @@ import { NO_USAGE } from './summarizer.ts';
 import type { TranscriptChunk } from './text/transcript.ts';
 import { knownOf, partsOf, type SummaryTask, writeSummary } from './writer.ts';
 
-/** An object that waits for a summary answers at most so long after the wait. In milliseconds. */
+/** The time that an object may take to answer after its wait, in milliseconds. */
 const CALL_MS = 5_000;
 
-/** How long what was handed over once is not handed over again, in milliseconds. */
+/** The same summary is not handed over again for so long, in milliseconds. */
 const PREPARED_MS = 60_000;
 
 interface Served {
-  /** Undefined when nothing would be shorter than the messages themselves. */
+  /** Undefined if no text would be shorter than the messages. */
   readonly summary: ServedSummary | undefined;
   readonly warnings: readonly Warning[];
 }
@@ -58,17 +58,16 @@ export async function serveSummary(need: PrefixNeed, ports: SummaryPorts): Promi
     return await (how === 'find' ? serving.find(conversation) : serving.make(conversation));
   } catch (error) {
     logCaught(ports.log, 'warn', 'a summary could not be asked for', error);
-    // Without the chain nobody would know of a summary that is made now, and each request would pay
-    // for it again.
+    // Without the chain a summary could not be stored, and each request would pay for it again.
     return withWarning(await serving.degraded(undefined, 'degraded'), 'store_failed');
   }
 }
 
 /**
- * Has a summary made in the background that a later request will need, unless it is there or being
- * made. The object answers at once.
+ * Has a summary made in the background for a later request, unless it exists or is being made. The
+ * object answers at once.
  *
- * @throws when it does not
+ * @throws if the object does not answer
  */
 export async function prepareSummary(need: PrefixNeed, ports: SummaryPorts): Promise<void> {
   const { conversation, prepared, target } = ports;
@@ -82,9 +81,9 @@ export async function prepareSummary(need: PrefixNeed, ports: SummaryPorts): Pro
   prepared.set(key, Date.now());
   const boundaries = [...bases, boundary];
   const { memory, health } = await ask(conversation, (stub) => stub.find({ strategyHash, boundaries }));
-  // A summarizer that has failed lately is left to requests that need it now.
+  // A summarizer that has failed recently is left to requests that need it now.
   if (memory?.prefix_hash === boundary.prefixHash || health === 'degraded') return;
-  // A digest is never built upon.
+  // A digest is never a base.
   const base = memory?.model === DIGEST_MODEL ? null : memory;
   const material = new Material(order.range, ports, (await ports.counting()).counter);
   await roll(order, material.task(base), await material.keepTranscript(base), conversation, ports);
@@ -98,7 +97,7 @@ function withWarning({ summary, warnings }: Served, warning: Warning): Served {
   return { summary, warnings: [...warnings, warning] };
 }
 
-/** One summary that a request waits for. */
+/** A summary that a request waits for. */
 class Serving {
   private readonly need: PrefixNeed;
   private readonly ports: SummaryPorts;
@@ -114,7 +113,7 @@ class Serving {
     this.material = new Material(this.order.range, ports, counter, need.how === 'make');
   }
 
-  /** Only looks. */
+  /** Looks the summary up, and makes nothing. */
   async find(conversation: StoredConversation): Promise<Served> {
     const { terms, range } = this.order;
     const request = { strategyHash: terms.strategyHash, boundaries: [range.boundary] };
@@ -122,7 +121,7 @@ class Serving {
     return memory ? this.ready(memory) : this.degraded(undefined, 'pending');
   }
 
-  /** Made for nobody else, and stored nowhere. */
+  /** Makes the summary for this request alone, and stores nothing. */
   async once(): Promise<Served> {
     const goesOn = async () => Date.now() < this.need.late;
     const progress = { retrying: goesOn, renew: goesOn, advance: goesOn };
@@ -150,8 +149,8 @@ class Serving {
       if (claim.state === 'resting')
         return withUsage(await this.digestInstead(conversation, request, claim.base, 'degraded'), usage);
       if (claim.state === 'claimed' && mine !== undefined) {
-        // What was handed over is gone: the conversation was deleted, and is not to be made anew by
-        // this request.
+        // The row that was handed over is gone: the conversation was deleted, and this request must
+        // not make it anew.
         await ask(conversation, (stub) => stub.abandon(claim.memoryId, claim.lease));
         return withUsage(await this.degraded(undefined, 'pending'), usage);
       }
@@ -160,19 +159,19 @@ class Serving {
         if (served) return served;
         mine = claim.memoryId;
       }
-      // Only material that begins behind a base can lose it, and this begins at the beginning.
+      // Only material that begins after a base can lose it, and this begins with the first message.
       if (claim.state === 'gone') throw new InvariantError('a base was asked for that is not needed');
-      // Another writes, or the object does.
+      // Another request writes, or the object does.
       const left = late - Date.now();
       if (left <= 0) return this.digestInstead(conversation, request, claim.base, 'pending');
       const settled = conversation.memory((stub) => stub.settled(claim.memoryId, left));
       const spent = await within(left + CALL_MS, settled);
-      // What another request has had made is on its account.
+      // Another request reports the cost of its own summary.
       if (spent && claim.memoryId === mine) usage = spent;
     }
   }
 
-  /** The digest in the place of a summary that there is not, for this request alone. */
+  /** The digest in place of a missing summary, for this request alone. */
   async degraded(
     base: Memory | null | undefined,
     status: 'degraded' | 'pending',
@@ -189,7 +188,7 @@ class Serving {
     return status === 'completed' ? this.withRef(summary) : this.withRef(summary, WARNING_OF[status]);
   }
 
-  /** The ref of a version's transcript; undefined when it can't be fetched. */
+  /** The ref of a version's transcript. Undefined if it can't be fetched. */
   private async refOf(memory: Memory): Promise<string | undefined> {
     const { place } = this.material;
     if (place) return fetchableRef(memory, place);
@@ -198,8 +197,8 @@ class Serving {
   }
 
   /**
-   * The digest where the summarizer rests or is late. It is kept: a text that was used is used
-   * until the frontier moves.
+   * The digest while the summarizer rests or is late. It is stored, since a text that was used once
+   * stays until the frontier moves.
    */
   private async digestInstead(
     conversation: StoredConversation,
@@ -217,7 +216,7 @@ class Serving {
     return this.ready(memory, memory.model === DIGEST_MODEL ? status : 'completed');
   }
 
-  /** Undefined when it is not for this request to write, or not in time. */
+  /** Undefined if the object writes the summary, or if it is not ready in time. */
   private async write(
     conversation: StoredConversation,
     request: ClaimRequest,
@@ -228,7 +227,7 @@ class Serving {
     const task = material.task(claim.base);
     const chunks = partsOf(task, knownOf(claim.base), ports.target, this.counter);
     if (chunks && chunks.length > 1) {
-      // It may take longer than a Worker lives behind its answer.
+      // This may take longer than a Worker lives after its answer.
       const transcript = await material.keepTranscript(claim.base);
       const handedOver = rollMaterial(task, transcript, conversation, ports);
       await ask(conversation, (stub) => stub.takeOver(claim, request, handedOver));
@@ -265,8 +264,8 @@ class Serving {
       },
     );
     if (memory) return withUsage(await this.ready(memory), usage);
-    // Without a version the lease is lost: another has taken over, or the conversation was deleted,
-    // and is not to be made anew by this request.
+    // Without a version the lease is lost: another writer has taken over, or the conversation was
+    // deleted, and this request must not make it anew.
     const served = isWritten ? this.find(conversation) : this.degraded(base, 'degraded');
     return withUsage(await served, usage);
   }

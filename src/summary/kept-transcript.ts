@@ -1,6 +1,6 @@
 /**
- * What a summary covers, kept under the ref that the summary names; each transcript names the one
- * before it.
+ * Transcripts of the messages that summaries cover. A summary names the ref of its transcript, and
+ * each transcript names the previous one.
  */
 
 import { after } from '../lib/time-limit.ts';
@@ -16,15 +16,15 @@ import type { StoredConversation } from './conversation.ts';
 import { entriesOf } from './text/entries.ts';
 import { writeTranscript } from './text/transcript.ts';
 
-/** The name of the tool in a transcript's metadata: no tool has made it. */
+/** The tool name in a transcript's metadata. */
 const TRANSCRIPT = 'session_transcript';
 
-/** Of what is kept nowhere. */
+/** For a summary without a stored transcript. */
 export const NO_TRANSCRIPT: Transcript = { ref: null, transcript_from: '', transcript_earlier: null };
 
 /**
- * Where a transcript starts: behind the one that its base names, and from the beginning when that
- * names none.
+ * Where a transcript starts: after the transcript of its base, or at the first message if the base
+ * has none.
  */
 export function transcriptStart(
   history: History,
@@ -39,13 +39,13 @@ export interface TranscriptRange {
   /** The messages `[from, end)`. */
   readonly from: number;
   readonly end: number;
-  /** The ref of what stands before. */
+  /** The ref of the previous transcript. */
   readonly earlier: string | undefined;
-  /** An answer that the caller has just been given, and that is not in the array yet. */
+  /** An answer that is not in the caller's array yet. */
   readonly answer?: Entry | undefined;
 }
 
-/** The transcript of a range, to be written under its ref. */
+/** The transcript of a range, ready to be written under its ref. */
 export function transcriptOf(
   range: TranscriptRange,
   tenant: Tenant,
@@ -73,7 +73,7 @@ export function transcriptOf(
   };
 }
 
-/** Whose transcripts these are, what they are made of, and where they are written. */
+/** The source and the destination of a conversation's transcripts. */
 export interface TranscriptPlace {
   readonly history: History;
   readonly boundaries: Boundaries;
@@ -83,8 +83,7 @@ export interface TranscriptPlace {
 }
 
 /**
- * Writes a transcript, as far as that is possible in time. Without a ref when it is not known to be
- * written.
+ * Writes a transcript within a time limit. The result has no ref if it is not known to be written.
  */
 export async function keep(range: TranscriptRange, place: TranscriptPlace): Promise<Transcript> {
   const { conversation, refs, counter, boundaries } = place;
@@ -93,7 +92,7 @@ export async function keep(range: TranscriptRange, place: TranscriptPlace): Prom
   return nameOf(content, range, boundaries);
 }
 
-/** A transcript's ref and its start, as a version remembers them. */
+/** A transcript's ref and start, as stored with a version. */
 export function nameOf(
   { ref }: StoredContent,
   { from, earlier }: TranscriptRange,
@@ -103,7 +102,7 @@ export function nameOf(
 }
 
 /**
- * Writes a content, as far as that is possible in time.
+ * Writes a content within a time limit.
  *
  * @returns whether it is known to be written
  */
@@ -114,7 +113,7 @@ export async function keepContent(content: StoredContent, refs: RefWriter): Prom
   return refs.isKnown(content.ref);
 }
 
-/** Whether a ref can be fetched, as far as that can be seen in time. */
+/** Whether a ref is known to be fetchable within a time limit. */
 export async function isThere(ref: string, refs: RefWriter): Promise<boolean> {
   const limit = after(WRITE_LIMIT_MS);
   const there = await refs.isThereBy(ref, limit.over);
@@ -122,7 +121,7 @@ export async function isThere(ref: string, refs: RefWriter): Promise<boolean> {
   return there;
 }
 
-/** A ref that a caller has sent, when it is this tenant's and can be fetched. */
+/** A ref from the caller, if it is this tenant's and can be fetched. */
 export async function ownRef(
   ref: string | undefined,
   { tenant, refs }: { readonly tenant: Tenant | undefined; readonly refs: RefWriter | undefined },
@@ -132,9 +131,8 @@ export async function ownRef(
 }
 
 /**
- * The ref under which what a version covers can be fetched. A transcript that is gone is written
- * again, and one that was never written is made: the caller's array still holds all that it is made
- * of.
+ * The ref of a version's transcript. A missing transcript is written again, since the caller's
+ * array still contains its messages.
  */
 export async function fetchableRef(memory: Memory, place: TranscriptPlace): Promise<string | undefined> {
   const { ref, covers_end: end, transcript_from, transcript_earlier } = memory;
@@ -146,13 +144,12 @@ export async function fetchableRef(memory: Memory, place: TranscriptPlace): Prom
       ? { history, ...transcriptStart(history, undefined), end }
       : { history, from: start, earlier: transcript_earlier ?? undefined, end };
   const content = transcriptOf(range, conversation.tenant, conversation.label, counter);
-  // Made of other bytes, such as an answer that its caller has rewritten, it would have another
-  // name.
+  // Other bytes, such as an answer that the caller has rewritten, give another ref.
   if (ref !== null && content.ref !== ref) return undefined;
   return (await keepContent(content, refs)) ? content.ref : undefined;
 }
 
-/** Names the text without reading the messages: by their bytes and their places. */
+/** A key for the text that needs no message contents: digests and indices. */
 function keyOf({ history, from, end, earlier = '', answer }: TranscriptRange): string {
   const messages = history.messages
     .slice(from, end)

@@ -1,6 +1,6 @@
 /**
- * What a summary of a prefix or of a window of rounds is made of: the task for the summarizer, the
- * digest that may stand in for it, and the transcript.
+ * The material of a summary, over a prefix or over a window of rounds: the task for the summarizer,
+ * the digest that may replace its text, and the transcript.
  */
 import type { Boundaries } from '../memory/conversation/boundaries.ts';
 import type { History } from '../memory/conversation/history.ts';
@@ -24,25 +24,23 @@ import { splitLedger } from './text/headings.ts';
 import { collectLedger, type LedgerFacts } from './text/ledger.ts';
 import { type KnownSummary, knownOf, newest, type Retries, recent, type SummaryTask } from './writer.ts';
 
-/** The messages that a summary stands for, and what it may be like. */
+/** The messages that a summary covers, and its limits. */
 export interface SummaryRange {
   readonly history: History;
   readonly boundaries: Boundaries;
   /** Where the messages end. */
   readonly boundary: Boundary;
-  /** Where the summarizer may pause on the way to there, `boundary` included. Ascending. */
+  /** The boundaries at which the summarizer may pause, ascending, including `boundary`. */
   pieceEnds(): readonly Boundary[];
-  /**
-   * The window that the summary tells of; without one it tells of all messages before the boundary.
-   */
+  /** The window that the summary covers. Absent: it covers all messages before the boundary. */
   readonly window?: SummaryWindow;
-  /** An answer that closes the messages, and is not in the array yet. */
+  /** An answer after the last message that is not in the array yet. */
   readonly closing?: Entry | undefined;
-  /** What the summarizer reads as a placeholder, as the model did. */
+  /** Contents that the summarizer reads as placeholders, like the model. */
   readonly removals?: readonly Removal[];
-  /** A summary that the caller brings along. */
+  /** A summary from the caller. */
   readonly prior?: KnownSummary;
-  /** Tokens that the summary may have. */
+  /** The most tokens of the summary. */
   readonly limit: number;
   readonly focus?: string;
   readonly includeTrajectory: boolean;
@@ -56,7 +54,7 @@ interface SummaryWindow {
   readonly message: number;
 }
 
-/** The material of one summary. Each part is made when it is first asked for. */
+/** The material of one summary. Each part is made on demand. */
 export class Material {
   private readonly range: SummaryRange;
   private readonly ports: SummaryPorts;
@@ -76,7 +74,7 @@ export class Material {
   task(base?: Memory | null): SummaryTask {
     const { prior, window, limit, focus, includeTrajectory, retries } = this.range;
     const from = newest(knownOf(base), prior)?.end ?? 0;
-    // What the user asked to be kept to may have been said before the window.
+    // The user may have stated constraints before the window.
     const users = this.entries(0).filter(({ role }) => role === 'user');
     return {
       pieces: this.pieces(from),
@@ -92,7 +90,7 @@ export class Material {
     };
   }
 
-  /** The extractive digest; empty when not even that would be short enough. */
+  /** The extractive digest. Empty if no digest is short enough. */
   digest(base: Memory | null | undefined): string {
     const { boundary, prior, limit, includeTrajectory } = this.range;
     const { counter } = this;
@@ -100,7 +98,7 @@ export class Material {
     const start = newest(knownOf(base), prior);
     const from = start?.end ?? 0;
     const { prefixHash, end } = boundary;
-    // The hash leaves the preamble out, and the ledger names messages by their indices.
+    // The hash leaves out the preamble, which shifts the indices that the ledger names.
     const key = [prefixHash, end, from, limit, encoding, includeTrajectory, start?.text].join(' ');
     return digests.remember(sha256Hex(key), () =>
       writeDigest({
@@ -114,7 +112,7 @@ export class Material {
     );
   }
 
-  /** Writes what the summary covers. Without a ref when that is not known to be written. */
+  /** Writes the transcript. The result has no ref if it is not known to be written. */
   async keepTranscript(base: Memory | null | undefined): Promise<Transcript> {
     const { place } = this;
     if (!place) return NO_TRANSCRIPT;
@@ -127,7 +125,7 @@ export class Material {
   /**
    * The range of the transcript.
    *
-   * @param base null: it starts from the beginning. So does one whose ref is null: a link to a
+   * @param base without one, or without its ref, the range starts at the first message: a link to a
    *   transcript that can't be fetched would lead nowhere
    */
   transcriptAfter(base: Pick<Memory, 'ref' | 'covers_end'> | null | undefined): TranscriptRange {
@@ -135,7 +133,7 @@ export class Material {
     return { history, ...transcriptStart(history, base), end: boundary.end, answer: closing };
   }
 
-  /** Where the transcript is kept; undefined when nothing is kept. */
+  /** The destination of transcripts. Undefined if nothing is stored. */
   get place(): TranscriptPlace | undefined {
     const { conversation, refs } = this.ports;
     const { history, boundaries } = this.range;
@@ -145,7 +143,7 @@ export class Material {
 
   private facts(): LedgerFacts {
     const { history, window, prior } = this.range;
-    // What stands before a window is not the summary's to tell, unless it goes on from there.
+    // Facts from before the window count only if the summary continues from a prior one.
     const earlier = window ? prior?.text : history.echo?.text;
     this.knownFacts ??= collectLedger(this.entries(window?.message ?? 0), {
       priorLedger: splitLedger(earlier ?? '').ledger,

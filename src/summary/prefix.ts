@@ -1,4 +1,4 @@
-/** The summary of a prefix, as a request needs it. */
+/** What is ordered for the summary of a prefix. */
 import type { Boundaries } from '../memory/conversation/boundaries.ts';
 import type { History } from '../memory/conversation/history.ts';
 import type { Removal } from '../memory/edits/removal.ts';
@@ -11,41 +11,41 @@ import { echoOf } from './text/entries.ts';
 import { type KnownSummary, newest } from './writer.ts';
 
 /**
- * How long a request waits for a summary, its own or another's, in milliseconds
+ * How long a request waits for a summary that it or another request makes, in milliseconds
  * (docs/design.md#7-storage).
  */
 export const WAIT_MS = 20_000;
 
 /**
- * The same for a conversation that is put away: its digest would stay for good. And how long each
- * call may take then, at the least.
+ * The same if a whole conversation is compacted, since a digest would stay for good, and the least
+ * time limit of each call then.
  */
 export const WHOLE_WAIT_MS = 120_000;
 export const WHOLE_CALL_MS = 60_000;
 
-/** Of a request that waits: quick attempts, and none after the wait is over. */
+/** For a request that waits: quick retries, and none after the wait. */
 const RETRIES = { attempts: 3, backoffMs: 500, longestPauseMs: 4_000, withinMs: WAIT_MS };
 
-/** How long a conversation whose summarizer has failed rests at first, in milliseconds. */
+/** The first pause after a failed summary, in milliseconds. */
 const REST_MS = 30_000;
 
-/** What is to be served. */
+/** A request for the summary of a prefix. */
 export interface PrefixNeed {
   readonly history: History;
   readonly prefix: SummarizedPrefix;
   readonly boundaries: Boundaries;
-  /** The first unit that stayed, for each move of the frontier. */
+  /** The first unit that stayed at each move of the frontier. */
   readonly moves: readonly number[];
   readonly strategy: SummarizeStrategy | AutoStrategy;
-  /** What the summarizer reads as a placeholder, as the model did. */
+  /** Contents that the summarizer reads as placeholders, like the model. */
   readonly removals: readonly Removal[];
-  /** A summary that the caller holds and has sent along; its hash has been checked. */
+  /** A summary from the caller, with a checked hash. */
   readonly held: (KnownSummary & { readonly ref: string | undefined }) | undefined;
-  /** When the request has waited long enough, in milliseconds since the epoch. */
+  /** The end of the wait, in milliseconds since the epoch. */
   readonly late: number;
   /**
-   * `make`: it is made where it is not there. `find`: nothing is made or stored. `once`: made for
-   * this request alone, which asks for it expressly.
+   * `make`: makes a missing summary. `find`: makes and stores nothing. `once`: makes it for this
+   * request alone, and stores nothing.
    */
   readonly how: 'make' | 'find' | 'once';
 }
@@ -54,7 +54,7 @@ export interface PrefixNeed {
 export function prefixOrder(need: PrefixNeed, model: string): SummaryOrder {
   const { history, prefix, boundaries, strategy, removals, moves, held } = need;
   const prior = priorOf(need);
-  // A summary that is built upon the caller's own text is found by that caller alone.
+  // Only a caller who sends the same text finds a summary that is built on it.
   const base = held !== undefined && prior === held ? held.text : undefined;
   return {
     range: {
@@ -79,7 +79,7 @@ export function prefixOrder(need: PrefixNeed, model: string): SummaryOrder {
   };
 }
 
-/** What the caller brings along: a summary that it holds, or one that stands in the array. */
+/** A summary from the caller: sent next to the array, or as a part of it. */
 function priorOf({ history, held, strategy, prefix }: PrefixNeed): KnownSummary | undefined {
   const echoed = echoOf(history);
   if (!strategy.incremental) return echoed;

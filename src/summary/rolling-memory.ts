@@ -1,7 +1,7 @@
 /**
- * Rolling memory (docs/design.md#8-summaries), the Worker's part. It is recalled before a request
- * is planned, which never waits for a model. After the answer, the conversation's object is handed
- * what the next memory is to be made of.
+ * Rolling memory (docs/design.md#8-summaries), the Worker's part. A memory is recalled before the
+ * plan, without waiting for a model. After the answer, the material of the next memory is handed
+ * over to the conversation's object.
  */
 
 import { soon } from '../lib/time-limit.ts';
@@ -40,12 +40,13 @@ import { NO_USAGE } from './summarizer.ts';
 import { echoOf } from './text/entries.ts';
 import type { KnownSummary } from './writer.ts';
 
-/** No pause between two attempts is longer, in milliseconds. */
+/** The longest pause between two attempts, in milliseconds. */
 const LONGEST_PAUSE_MS = 60_000;
 
 /**
- * A memory may always have so many tokens, half of what it covers or not: the first rounds of a
- * conversation are short, and a memory that is not shorter than they are is not shown.
+ * A memory may always have so many tokens, even if they exceed half of the messages that it covers:
+ * the first rounds of a conversation are short. A memory that is longer than its messages is not
+ * used.
  */
 const ROOM_OF_THE_FIRST = 256;
 
@@ -54,9 +55,9 @@ export interface MemoryNeed {
   readonly strategy: RollingStrategy;
   readonly history: History;
   readonly boundaries: Boundaries;
-  /** A summary that the caller holds and has sent along; `stale` when it is of other messages. */
+  /** A summary from the caller. `stale` if it covers other messages. */
   readonly held: HeldMemory | 'stale' | undefined;
-  /** Nothing is stored: refs are named as if they were written. */
+  /** Nothing is stored. Refs are named as if they were written. */
   readonly dryRun: boolean;
 }
 
@@ -65,17 +66,17 @@ interface HeldMemory extends KnownSummary {
   readonly ref: string | undefined;
 }
 
-/** A memory in use, as the plan and the report need it. */
+/** A memory for a plan and a report. */
 export type RecalledMemory = UsedMemory & ServedSummary;
 
 interface Recalled {
   readonly memory: RecalledMemory | undefined;
-  /** What the conversation's object has answered; undefined when it could not be asked. */
+  /** The answer of the conversation's object. Undefined if it could not be called. */
   readonly found: Found | undefined;
   readonly warnings: readonly Warning[];
 }
 
-/** What is found where nothing is stored. */
+/** The answer if nothing is stored. */
 const NOTHING: Found = {
   memory: null,
   moved: false,
@@ -85,8 +86,8 @@ const NOTHING: Found = {
 };
 
 /**
- * The memory for a request: whichever covers most of the stored one, the one that the caller holds,
- * and the digest while the summarizer is down.
+ * The memory for a request. Of the stored memory, the caller's summary and, while the summarizer is
+ * down, a digest, the one that covers most is used.
  */
 export async function recallMemory(need: MemoryNeed, ports: SummaryPorts): Promise<Recalled> {
   const found = ports.conversation ? await find(need, ports.conversation, ports) : NOTHING;
@@ -96,7 +97,7 @@ export async function recallMemory(need: MemoryNeed, ports: SummaryPorts): Promi
   return { memory: await recall.memory(), found, warnings };
 }
 
-/** What is ready for this round; undefined when the object can't be asked in time. */
+/** The stored memory for this round. Undefined if the object does not answer in time. */
 async function find(
   { strategy, history, boundaries, dryRun }: MemoryNeed,
   conversation: StoredConversation,
@@ -116,14 +117,14 @@ async function find(
   }
 }
 
-/** The choice of a memory. */
+/** Chooses a memory. */
 class Recall {
   private readonly need: MemoryNeed;
   private readonly ports: SummaryPorts;
   private readonly found: Found;
   private readonly warnings: Warning[];
 
-  /** @param warnings takes what the caller is to be told */
+  /** @param warnings receives warnings for the caller */
   constructor(need: MemoryNeed, ports: SummaryPorts, found: Found, warnings: Warning[]) {
     this.need = need;
     this.ports = ports;
@@ -162,13 +163,13 @@ class Recall {
     return {
       ...servedOf(memory, ref, statusOf(memory)),
       end: memory.covers_end,
-      // The frontier moves with the first request of a round; the others go on from there.
+      // The frontier moves with the first request of a round only.
       moved: this.found.moved && beginsRound(history),
       from: boundaries.rounds[memory.start_sequence / 2]?.first ?? 0,
     };
   }
 
-  /** What stands in for memory while the summarizer is down. */
+  /** The digest that replaces memory while the summarizer is down. */
   private async digest(): Promise<RecalledMemory | undefined> {
     const { history, strategy, dryRun } = this.need;
     const boundary = await this.digestEnd();
@@ -195,8 +196,8 @@ class Recall {
   }
 
   /**
-   * Where the digest of this round ends. The round's first request decides; the others follow,
-   * however the summarizer is by then.
+   * Where the digest of this round ends. The round's first request decides it for the others, even
+   * if the summarizer recovers.
    */
   private async digestEnd(): Promise<Boundary | undefined> {
     const { strategy, history, boundaries, dryRun } = this.need;
@@ -221,7 +222,7 @@ class Recall {
     return boundary;
   }
 
-  /** The ref of a memory's transcript; undefined when it can't be fetched. */
+  /** The ref of a memory's transcript. Undefined if it can't be fetched. */
   private async refOf(memory: Memory): Promise<string | undefined> {
     const { history, boundaries, dryRun } = this.need;
     if (dryRun) return memory.ref ?? undefined;
@@ -237,12 +238,12 @@ class Recall {
 }
 
 /**
- * Hands over what the next memory is to be made of, if one is due. The object answers at once.
+ * Hands over the material of the next memory, if one is due. The object answers at once.
  *
- * @param answer the one that closes this round; absent when the round goes on
- * @param found what the request was told of its memory
+ * @param answer closes this round; absent if the round goes on
+ * @param found the object's answer before the plan
  * @param force the first memory does not wait for `summarize_after_seq`
- * @throws when the object does not answer
+ * @throws if the object does not answer
  */
 export async function rollMemory(
   need: MemoryNeed,
@@ -254,8 +255,8 @@ export async function rollMemory(
   const { history, boundaries, strategy } = need;
   const { conversation, refs } = ports;
   if (!conversation) return;
-  // A caller who rewrites answers before sending them back would never find a memory that was made
-  // with one. Where nothing of what is known matches, only what the array holds counts.
+  // A caller who rewrites answers before sending them back would never find a memory made with one.
+  // If no stored memory matches, only the array counts.
   const counted = found.known && !found.memory ? undefined : answer;
   const over = roundsOver(history, boundaries, counted, sha256Hex);
   const due = dueMemory(force ? { ...strategy, summarize_after_seq: 0 } : strategy, over);
@@ -272,8 +273,7 @@ export async function rollMemory(
   const content = transcriptOf(range, conversation.tenant, conversation.label, counter);
   const transcript = refs ? nameOf(content, range, boundaries) : NO_TRANSCRIPT;
   const state = await roll(order, material.task(base), transcript, conversation, ports);
-  // Written while the model is at work, and only when it is. A view looks for it again before it
-  // names it.
+  // Written only if the object makes the memory. A view checks the transcript before it names it.
   if (state === 'claimed' && refs) await keepContent(content, refs);
 }
 
@@ -289,7 +289,7 @@ function windowOrder(
   const { strategy, history, boundaries } = need;
   const message = boundaries.rounds[start / 2]?.first ?? 0;
   const tokens = tokensBetween(history, message, boundary.end, counter) + counter.text(closing?.text ?? '');
-  // A summary that covers more than the memory is to cover would tell it of what is not its own.
+  // A summary that covers more than the memory must not become a part of it.
   const echo = echoOf(history);
   const prior = echo && echo.end < boundary.end ? echo : undefined;
   const round = roundOf(history, boundaries);
@@ -318,7 +318,7 @@ function windowOrder(
   };
 }
 
-/** What memories and digests have in common. */
+/** The range that memories and digests share. */
 function rangeOf(
   { strategy, history, boundaries }: MemoryNeed,
   boundary: Boundary,

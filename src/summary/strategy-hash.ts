@@ -1,6 +1,6 @@
 /**
- * Names what makes two summaries of the same messages differ: focus, size, model, prompt
- * (docs/design.md#7-storage).
+ * Identifies the settings that make two summaries of the same messages differ: focus, size, model,
+ * prompt (docs/design.md#7-storage).
  */
 
 import { createHash } from 'node:crypto';
@@ -10,8 +10,8 @@ import { PROMPT_VERSION } from './text/prompt.ts';
 
 /**
  * @param model the summarizer's
- * @param held a text of the caller's own that summaries are built upon: found again only by whoever
- *   holds it
+ * @param held a summary from the caller that the new one is built on; only a caller who sends it
+ *   finds the result
  */
 export function strategyHash(strategy: SummarizingStrategy, model: string, held = ''): string {
   const { mode, summary_max_tokens, summary_focus = '' } = strategy;

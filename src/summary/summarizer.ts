@@ -7,17 +7,17 @@ import type { TokenUsage } from '../memory/plan/report.ts';
 import { bounded } from '../upstream/body.ts';
 import type { Prompt } from './text/prompt.ts';
 
-/** Which model is asked, where, and with whose key. Never stored, never logged. */
+/** The model, its URL and its key. Never stored or logged. */
 export interface SummarizerTarget {
   readonly baseUrl: string;
-  /** Absent: the caller has sent none, and none is sent. */
+  /** Absent if the caller has sent none. Then none is sent. */
   readonly apiKey?: string;
-  /** Further headers that name the account. */
+  /** Other headers that identify the account. */
   readonly headers: Readonly<Record<string, string>>;
   readonly model: string;
   /** The model's context window in tokens. */
   readonly window: number;
-  /** How long one call may take, until its last byte. In milliseconds. */
+  /** Time limit of one call, including its body, in milliseconds. */
   readonly timeoutMs: number;
 }
 
@@ -33,25 +33,23 @@ export interface SummarizerFault {
   readonly code: 'timeout' | 'unreachable' | 'rate_limited' | 'upstream_error' | 'refused';
   /** Whether the same call may succeed later. */
   readonly again: boolean;
-  /** How long the upstream asks to wait, in milliseconds. */
+  /** The pause that the upstream asks for, in milliseconds. */
   readonly afterMs?: number;
-  /** The name of the error that was caught. */
+  /** The name of the caught error. */
   readonly cause?: string;
 }
 
 export const NO_USAGE: TokenUsage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 
 /**
- * Room for the answer beyond the summary itself, as a factor and at the least: models that reason
- * spend tokens before they write, and one that says too much is to be refused by length, not cut
- * off in the middle.
+ * The answer's token limit, as a multiple of the summary's and as a minimum. Reasoning models spend
+ * tokens before they write, and a summary that is too long must be rejected rather than cut off.
  */
 const ROOM = 4;
 const LEAST_ROOM = 4_096;
 
 /**
- * Of one call, in bytes: a summary has some thousand tokens, and what a model thinks before it may
- * stand beside it.
+ * The longest answer in bytes. A summary has a few thousand tokens, and reasoning may come with it.
  */
 export const LONGEST_ANSWER = 4 * 1024 * 1024;
 
@@ -62,7 +60,7 @@ export async function askSummarizer(
   maxTokens: number,
 ): Promise<Result<SummarizerAnswer, SummarizerFault>> {
   const base = new URL(target.baseUrl);
-  // The package's own limit ends with the headers. A timer that is not cleared would keep a Durable
+  // The package's own limit ends with the headers. The timer must be cleared, or it keeps a Durable
   // Object awake.
   const call = new AbortController();
   const timer = setTimeout(() => call.abort(), target.timeoutMs);
@@ -70,15 +68,14 @@ export async function askSummarizer(
     apiKey: target.apiKey ?? 'none',
     baseURL: `${base.origin}${base.pathname}`,
     defaultQuery: Object.fromEntries(base.searchParams),
-    // Variables of the deployment that the package would read are not meant for whoever is asked
-    // here.
+    // The package must not read the deployment's environment variables.
     organization: null,
     project: null,
     defaultHeaders: { ...target.headers, ...(target.apiKey === undefined ? { Authorization: null } : {}) },
-    // A redirect that is followed carries the key along.
+    // Following a redirect would send the key along.
     fetch: async (input, init) =>
       bounded(await fetch(input, { ...init, redirect: 'manual' }), LONGEST_ANSWER),
-    // The caller counts attempts: they affect the conversation's health.
+    // The writer retries itself, since attempts affect the conversation's health.
     maxRetries: 0,
     logLevel: 'off',
   });
@@ -103,14 +100,12 @@ export async function askSummarizer(
   }
 }
 
-/**
- * OpenAI's newer models know only the first of the two names, most other servers only the second.
- */
+/** OpenAI's newer models accept only the first name, and most other servers only the second. */
 function answerLimit(base: URL, tokens: number): { max_completion_tokens: number } | { max_tokens: number } {
   return base.hostname.endsWith('.openai.com') ? { max_completion_tokens: tokens } : { max_tokens: tokens };
 }
 
-/** The types are OpenAI's word; other servers leave things out. */
+/** Other servers than OpenAI's leave out fields that the types require. */
 function readAnswer(completion: Partial<OpenAI.ChatCompletion>): SummarizerAnswer {
   const choice = completion.choices?.[0];
   const { prompt_tokens = 0, completion_tokens = 0 } = completion.usage ?? {};
@@ -123,7 +118,7 @@ function readAnswer(completion: Partial<OpenAI.ChatCompletion>): SummarizerAnswe
   };
 }
 
-/** The package wraps what the connection has thrown. */
+/** The name of an error. The package wraps errors of the connection. */
 function causeOf(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   return cause instanceof Error ? cause.name : 'unknown';
@@ -140,7 +135,7 @@ function faultOf(error: unknown): SummarizerFault {
   return { code: 'refused', again: false };
 }
 
-/** RFC 9110 §10.2.3, in seconds; a date is as good as nothing here. */
+/** RFC 9110 §10.2.3. Only the form in seconds is read. */
 function retryAfter(headers: Headers | undefined): { afterMs?: number } {
   const seconds = Number(headers?.get('retry-after') ?? Number.NaN);
   return Number.isFinite(seconds) && seconds >= 0 ? { afterMs: seconds * 1_000 } : {};

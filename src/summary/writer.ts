@@ -1,7 +1,7 @@
 /**
- * Writes one summary: reads the new messages in chunks that fit the summarizer's window, each on
- * top of the summary so far, and takes an answer only when it is one. Used by the Worker in front
- * of a request and by the Durable Object behind it.
+ * Writes one summary. The summarizer reads the new messages in chunks that fit its window, each
+ * with the summary so far, and its answers are validated. Used by the Worker before a request and
+ * by the Durable Object in the background.
  */
 
 import type { Result } from '../lib/result.ts';
@@ -18,33 +18,28 @@ import { type Prompt, writePrompt } from './text/prompt.ts';
 import { SMALLEST_CHUNK, type TranscriptChunk, transcriptParts } from './text/transcript.ts';
 import { type SummaryFault, validateSummary } from './text/validation.ts';
 
-/**
- * A lease outlives the call that it is for by so much, in milliseconds (docs/design.md#7-storage).
- */
+/** How long a lease outlives its call, in milliseconds (docs/design.md#7-storage). */
 export const LEASE_MARGIN_MS = 10_000;
 
-/** A summary of the messages before `end`, from wherever it was kept. */
+/** A summary of the messages before `end`. */
 export interface KnownSummary {
   readonly text: string;
   readonly end: number;
 }
 
-/** What is to be summarised, as plain data. */
+/** The messages to be summarised, as plain data. */
 export interface SummaryTask {
-  /** The new messages, oldest first; those that the base covers already are passed over. */
+  /** The new messages, oldest first. Those that the base covers are skipped. */
   readonly pieces: readonly Piece[];
-  /**
-   * The message with which they begin. A base must reach up to there, or nobody has read what
-   * stands before.
-   */
+  /** The first of them. A base must reach up to it, so that no message is left out. */
   readonly from: number;
-  /** A summary that the caller holds or has sent back, and the message before which it ends. */
+  /** A summary from the caller. */
   readonly prior?: KnownSummary;
-  /** Of everything that the summary is to stand for. */
+  /** The facts of all messages that the summary covers. */
   readonly facts: LedgerFacts;
-  /** What the user wrote in all of it. */
+  /** The user's texts in these messages. */
   readonly userTexts: readonly string[];
-  /** The most tokens that the summary may have, ledger included. */
+  /** The most tokens of the summary, including the ledger. */
   readonly limit: number;
   readonly focus?: string;
   /** Sequence number at which a rolling window starts. */
@@ -55,12 +50,10 @@ export interface SummaryTask {
   readonly retries: Retries;
 }
 
-/** Who wants to know what the user wrote reads so much of it. In characters. */
+/** The most user text in a task, in characters. */
 const MOST_USER_TEXT = 64_000;
 
-/**
- * The newest texts, as many as are looked at: they cross isolates beside the messages themselves.
- */
+/** The newest texts within that limit, since they cross isolates in addition to the messages. */
 export function recent(texts: readonly string[]): string[] {
   const kept: string[] = [];
   let left = MOST_USER_TEXT;
@@ -73,19 +66,19 @@ export function recent(texts: readonly string[]): string[] {
 }
 
 export interface Retries {
-  /** Calls for one chunk at the most. */
+  /** The most calls for one chunk. */
   readonly attempts: number;
-  /** The first pause; each one doubles. In milliseconds. */
+  /** The first pause in milliseconds. Each one doubles. */
   readonly backoffMs: number;
-  /** No pause is longer, whatever the summarizer asks for. In milliseconds. */
+  /** The longest pause in milliseconds, even if the summarizer asks for more. */
   readonly longestPauseMs: number;
-  /** After so much time nothing is tried again: somebody waits. In milliseconds. */
+  /** No retries after so much time, since a request waits. In milliseconds. */
   readonly withinMs?: number;
 }
 
 /**
- * Where the writer tells how far it is. Each may throw, or answer false: then it is not the writer
- * any more, and stops.
+ * Receives the writer's progress. The writer stops if a call throws or returns false, since it has
+ * lost its lease.
  */
 interface Progress {
   retrying(error: string): Promise<boolean>;
@@ -103,7 +96,7 @@ interface WrittenSummary {
 interface WritingFault {
   /** A code. */
   readonly error: SummaryFault | SummarizerFault['code'] | 'lease_lost' | 'base_gone' | 'window_too_small';
-  /** The name of the error that was caught, where one was. */
+  /** The name of the caught error, if there was one. */
   readonly cause?: string;
   readonly usage: TokenUsage;
 }
@@ -111,18 +104,16 @@ interface WritingFault {
 /** The ledger's share of a summary (docs/design.md#8-summaries). */
 const LEDGER_SHARE = 0.25;
 
-/** Tokens of the prompt around prior text and transcript. */
+/** Tokens of the prompt without prior text and transcript. */
 const PROMPT_TOKENS = 1_200;
 
 /**
- * The summarizer's own tokenizer may count differently, and reads worse near the end of its window.
+ * The usable share of the window: the summarizer's tokenizer may count differently, and models read
+ * worse near the end of their window.
  */
 const USABLE_WINDOW = 0.75;
 
-/**
- * The parts in which a task's messages are read; undefined when the summarizer's window holds next
- * to nothing.
- */
+/** The chunks of a task's messages. Undefined if the summarizer's window is too small. */
 export function partsOf(
   task: SummaryTask,
   base: KnownSummary | undefined,
@@ -133,13 +124,13 @@ export function partsOf(
   const pieces = task.pieces.filter(({ boundary }) => boundary.end > (start?.end ?? 0));
   const room = Math.floor(target.window * USABLE_WINDOW) - PROMPT_TOKENS - 2 * task.limit;
   if (room < SMALLEST_CHUNK) return undefined;
-  // Messages that say nothing at all are covered by what is there.
+  // Empty messages need no summary.
   return transcriptParts(pieces, room, counter).filter(({ text }) => text.trim() !== '');
 }
 
 /**
- * @param base the summary to build upon, and the message before which it ends
- * @param chunks the task's parts, where they are known already
+ * @param base the summary to build on
+ * @param chunks the task's parts, if they are known
  */
 export async function writeSummary(
   task: SummaryTask,
@@ -151,7 +142,7 @@ export async function writeSummary(
 ): Promise<Result<WrittenSummary, WritingFault>> {
   const start = newest(base, task.prior);
   let text = start ? splitLedger(start.text).body : '';
-  // What was once in order stays in order, also when the user's own words are long gone.
+  // Orders that an earlier summary contains stay valid, even without the user's original words.
   const userTexts = [...task.userTexts, text];
   const run = new Run({ ...task, userTexts }, target, counter, progress);
   if ((start?.end ?? 0) < task.from) return run.failed({ error: 'base_gone' });
@@ -173,14 +164,14 @@ export async function writeSummary(
   return { ok: true, value: { text: whole, tokens: counter.text(whole), usage: run.usage } };
 }
 
-/** A version as the summary that it holds. */
+/** The summary of a stored version. */
 export function knownOf(
   memory: Pick<Memory, 'memory_text' | 'covers_end'> | null | undefined,
 ): KnownSummary | undefined {
   return memory ? { text: memory.memory_text ?? '', end: memory.covers_end } : undefined;
 }
 
-/** Whichever of two summaries covers more. */
+/** The summary that covers more. */
 export function newest(a: KnownSummary | undefined, b: KnownSummary | undefined): KnownSummary | undefined {
   return a && b ? (b.end > a.end ? b : a) : (a ?? b);
 }
@@ -225,7 +216,7 @@ class Run {
     this.progress = progress;
   }
 
-  /** Asks until there is a summary, or none is to be had. */
+  /** Asks until there is a valid summary, or retries are used up. */
   async ask(prompt: Prompt): Promise<Result<string, Omit<WritingFault, 'usage'>>> {
     const { attempts, backoffMs, longestPauseMs, withinMs = Number.POSITIVE_INFINITY } = this.task.retries;
     for (let attempt = 1; ; attempt++) {
