@@ -12,9 +12,7 @@ import { KINDS, type Kind } from './kinds.ts';
 
 const CONVERSATIONS = 6;
 
-/**
- * How many messages back an agent goes: the median; one time in forty it is seven times as far.
- */
+/** How many messages back an agent goes: the median; one time in forty it is seven times as far. */
 const MEDIAN_DISTANCE = 20;
 const DISTANCE_SPREAD = 1;
 

@@ -1,6 +1,6 @@
 /**
  * Compaction by the upstream (`context_management`), and the mode `native`
- * (docs/design.md#3-what-the-caller-says).
+ * (docs/design.md#the-strategy).
  */
 
 import type { Config } from '../config.ts';

@@ -1,6 +1,6 @@
 /**
  * Which of our tools a request gets: the one that fetches removed contents, and the one that
- * searches the archive (docs/design.md#3-what-the-caller-says).
+ * searches the archive (docs/design.md#the-strategy).
  */
 import type { AutoStrategy } from '../memory/modes/auto.ts';
 import type { CompactStrategy } from '../memory/modes/compact.ts';

@@ -242,7 +242,7 @@ export function remove(
 
 /**
  * `compact_include_tools` takes precedence; an empty list means no list
- * (docs/design.md#3-what-the-caller-says).
+ * (docs/design.md#the-strategy).
  */
 function mayCompact(tool: string, strategy: CompactSettings): boolean {
   if (strategy.compact_include_tools.length > 0) return strategy.compact_include_tools.includes(tool);

@@ -36,17 +36,17 @@ import { compactContext } from './compact.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
 import { compactionDue, unitTail } from './tails.ts';
 
-/** Tokens over which arguments are cleared (docs/design.md#3-what-the-caller-says). */
+/** Tokens over which arguments are cleared (docs/design.md#the-strategy). */
 const LARGE_INPUT = 500;
 
 /** How many requests ahead the next summary is prepared. */
 const REQUESTS_AHEAD = 2;
 
-/** Where a jump stops, as a share of the budget (docs/design.md#3-what-the-caller-says). */
+/** Where a jump stops, as a share of the budget (docs/design.md#the-strategy). */
 const WATERMARK = 0.6;
 /**
  * Defaults in tokens: the smallest compacted output, the longest preview
- * (docs/design.md#3-what-the-caller-says).
+ * (docs/design.md#the-strategy).
  */
 const MIN_TOKENS = 500;
 const PREVIEW_TOKENS = 48;
@@ -100,7 +100,7 @@ function keptTurns({ keep_last_n_turns, compact_keep }: AutoStrategy): number | 
   return Math.max(keep_last_n_turns, compact_keep ?? 0);
 }
 
-/** The price of cached input for an unknown model (docs/design.md#3-what-the-caller-says). */
+/** The price of cached input for an unknown model (docs/design.md#floor). */
 const DEFAULT_CACHED_SHARE = 0.1;
 
 function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanContext): Planned {

@@ -1,4 +1,4 @@
-/** The tails of the modes, and their turn triggers (docs/design.md#3-what-the-caller-says). */
+/** The tails of the modes, and their turn triggers (docs/design.md#tail). */
 import type { CompactSettings } from '../strategy/fields.ts';
 import type { Tail } from './mode.ts';
 

@@ -1,16 +1,16 @@
 /**
- * Whether a jump pays off. After a jump, everything behind the old frontier is sent again uncached,
+ * Whether a jump pays off. After a jump, everything after the old frontier is sent again uncached,
  * but each later request is smaller. Two rules keep a jump from costing more than it saves. Both
  * only use the array, so that a replay gives the same answer again.
  *
- * The *floor* (docs/design.md#3-what-the-caller-says): a jump must free M = √(2·(1 − a)·P·g / a)
- * tokens. P is the number of tokens sent again, g the mean growth per request point, and a the
- * price of cached input relative to fresh. M minimises the sum of both costs per request: (1 −
- * a)·P·g/M for the jumps, and a·M/2 for the tokens carried until the next one.
+ * The *floor* (docs/design.md#floor): a jump must free M = √(2·(1 − a)·P·g / a) tokens. P is the
+ * number of tokens sent again, g the mean growth per request point, and a the price of cached input
+ * relative to fresh. M minimises the sum of both costs per request: (1 − a)·P·g/M for the jumps,
+ * and a·M/2 for the tokens carried until the next one.
  *
  * The *regret*: five requests after a jump, the conversation may have cost at most 3 % more than
  * without any edit. The floor is right on average; the regret protects a single conversation, whose
- * end nobody knows. Measured right at the jump, conversations of 50 000 tokens could hardly ever
+ * end is unknown. Measured right at the jump, conversations of 50 000 tokens could hardly ever
  * make one; measured much later, too many would end before the jump has paid off.
  */
 

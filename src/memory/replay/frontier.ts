@@ -1,6 +1,5 @@
 /**
- * Finds the frontier by replaying the array from its beginning
- * (docs/design.md#3-what-the-caller-says).
+ * Finds the frontier by replaying the array from its beginning (docs/design.md#jump).
  *
  * Nothing is remembered between requests. The replay applies the same rule at each request point as
  * it did when that request was made. So any isolate finds the same frontier, a longer array finds

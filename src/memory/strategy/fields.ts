@@ -1,7 +1,4 @@
-/**
- * Fields that several modes share, with defaults and ranges
- * (docs/design.md#3-what-the-caller-says).
- */
+/** Fields that several modes share, with defaults and ranges (docs/design.md#the-strategy). */
 import { z } from 'zod';
 
 /**

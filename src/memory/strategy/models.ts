@@ -2,7 +2,7 @@
 import * as specs from 'gpt-tokenizer/models';
 
 /**
- * Base of the percentages for an unknown model (docs/design.md#3-what-the-caller-says,
+ * Base of the percentages for an unknown model (docs/design.md#the-strategy,
  * `context_window_tokens`).
  */
 const DEFAULT_WINDOW = 400_000;

@@ -1,7 +1,7 @@
 /**
  * The price of cached input relative to fresh input, by model family: `a` in the floor
- * (docs/design.md#3-what-the-caller-says). Prices are those of the standard tier for short prompts;
- * long prompts, faster tiers and peak hours raise both in the same proportion.
+ * (docs/design.md#floor). Prices are those of the standard tier for short prompts; long prompts,
+ * faster tiers and peak hours raise both in the same proportion.
  */
 import { bareName } from './models.ts';
 
@@ -23,7 +23,7 @@ interface PublishedPrice extends Price {
   readonly asOf: string;
 }
 
-/** For an unknown model: the share of most vendors (docs/design.md#3-what-the-caller-says). */
+/** For an unknown model: the share of most vendors (docs/design.md#floor). */
 const UNKNOWN_SHARE = 0.1;
 
 /** The floor divides by the share, so free cached input must not make it 0. */

@@ -147,7 +147,7 @@ export function budgetsOf(strategy: EditingStrategy, model: string | undefined):
 }
 
 /**
- * Whether the model gets a tool to fetch removed content (docs/design.md#3-what-the-caller-says).
+ * Whether the model gets a tool to fetch removed content (docs/design.md#the-strategy).
  *
  * @param hasTools whether the caller's request has tools
  */

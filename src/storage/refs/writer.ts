@@ -139,9 +139,7 @@ export class RefWriter {
     this.waitUntil(this.renew(all));
   }
 
-  /**
-   * Whether all contents are known to be written, from memory or by one look at their manifest.
-   */
+  /** Whether all contents are known to be written, from memory or by one look at their manifest. */
   private async isProven(contents: readonly StoredContent[], manifest: string | undefined): Promise<boolean> {
     const missing = this.unknown(contents).length;
     if (missing === 0) return manifest === undefined || this.isKnown(manifest);

@@ -6,9 +6,7 @@ import type { Boundary, Entry, Piece } from '../../memory/conversation/passage.t
 import type { Removal } from '../../memory/edits/removal.ts';
 import type { KnownSummary } from '../writer.ts';
 
-/**
- * How much of a message an entry has: what a model reads, or everything, image data included.
- */
+/** How much of a message an entry has: what a model reads, or everything, image data included. */
 type Detail = 'readable' | 'whole';
 
 /** The messages `[from, to)`, without the preamble and without a summary that came back. */
