@@ -8,6 +8,8 @@ import type { MemoryTables } from './tables.ts';
 
 const KEPT_PINS = 500;
 
+type Pin = { memory_id: number | null; digest_hash: string | null };
+
 export class Pins {
   private readonly tables: MemoryTables;
   private readonly rows: MemoryRows;
@@ -35,27 +37,12 @@ export class Pins {
 
   /** The id of the pinned row; null: pinned to none; undefined: not pinned. */
   of(round: string, strategyHash: string): number | null | undefined {
-    if (!this.tables.exists()) return undefined;
-    return this.tables.sql
-      .exec<{ memory_id: number | null }>(
-        'SELECT memory_id FROM pins WHERE round_hash = ? AND strategy_hash = ?',
-        round,
-        strategyHash,
-      )
-      .toArray()[0]?.memory_id;
+    return this.pinOf(round, strategyHash)?.memory_id;
   }
 
   /** The hash up to which a round's digest reaches. Empty: no digest; null: not decided. */
   digestOf(round: string, strategyHash: string): string | null {
-    if (!this.tables.exists()) return null;
-    const [pin] = this.tables.sql
-      .exec<{ digest_hash: string | null }>(
-        'SELECT digest_hash FROM pins WHERE round_hash = ? AND strategy_hash = ?',
-        round,
-        strategyHash,
-      )
-      .toArray();
-    return pin?.digest_hash ?? null;
+    return this.pinOf(round, strategyHash)?.digest_hash ?? null;
   }
 
   /** Sets that hash, unless it is set. */
@@ -72,6 +59,17 @@ export class Pins {
   /** Pins a round to no memory, unless it is pinned. */
   pinToNone(round: string, strategyHash: string, lineage: string): void {
     this.pin(round, strategyHash, lineage, null, 'IGNORE');
+  }
+
+  private pinOf(round: string, strategyHash: string): Pin | undefined {
+    if (!this.tables.exists()) return undefined;
+    return this.tables.sql
+      .exec<Pin>(
+        'SELECT memory_id, digest_hash FROM pins WHERE round_hash = ? AND strategy_hash = ?',
+        round,
+        strategyHash,
+      )
+      .toArray()[0];
   }
 
   private pin(
