@@ -113,11 +113,9 @@ function relayStream(
       ? new RetrievalStream(joined, stream, retrieval.rounds, check, gather)
       : new AnswerPipeline(stream, gather);
   const archived = archive && archiveAtEnd(archive, () => said, scope.waitUntil);
-  const { idleMs, died } = bodyRelay(scope.services);
   const events = relayEvents(answer, pipeline, {
-    idleMs,
+    ...bodyRelay(scope.services),
     keepaliveMs: KEEPALIVE_MS,
-    died,
     failed: (error) => told(error, scope).toBody().error,
     ended: () => {
       if (joined) retrieval.wish?.learn(joined);

@@ -9,7 +9,7 @@ import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { isDecoded, responseHeaders } from '../upstream/request.ts';
 
 /** The time limits of a body. One that breaks off is logged. */
-export function bodyRelay({ config, log }: Pick<Services, 'config' | 'log'>): Required<BodyRelay> {
+export function bodyRelay({ config, log }: Pick<Services, 'config' | 'log'>): BodyRelay {
   return {
     idleMs: config.idleTimeoutMs,
     broken: (code) => log('warn', 'an answer has broken off', { code }),

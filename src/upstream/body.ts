@@ -12,7 +12,7 @@ import { Source } from './source.ts';
  */
 export const LONGEST_ANSWER = 16 * 1024 * 1024;
 
-/** How to relay the rest of a body. */
+/** How to relay a body. */
 export interface BodyRelay {
   /** How long the upstream may be silent, in milliseconds. */
   readonly idleMs: number;

@@ -7,6 +7,7 @@
  * complete one.
  */
 import { soon } from '../lib/time-limit.ts';
+import type { BodyRelay } from './body.ts';
 import type { UpstreamAnswer, UpstreamFault } from './fetch.ts';
 import { Source } from './source.ts';
 
@@ -44,21 +45,18 @@ export interface EventFormat {
   abandon?(): void;
 }
 
-/** How to relay a stream. Times are in milliseconds. */
-interface StreamRelay {
-  /** How long the upstream may be silent. */
-  readonly idleMs: number;
+/** How to relay a stream. */
+interface StreamRelay extends BodyRelay {
   /**
-   * After how much silence the caller gets a frame that means nothing. It keeps connections open on
-   * the way, and is how a caller who has left is noticed while there is nothing else to send.
+   * After how much silence the caller gets a frame that means nothing, in milliseconds. It keeps
+   * connections open on the way, and is how a caller who has left is noticed while there is nothing
+   * else to send.
    */
   readonly keepaliveMs: number;
   /** Turns an error of ours into the one that ends the stream. */
   failed(error: unknown): StreamError;
   /** Called once, however the stream ends. */
   ended?(): void;
-  /** Called with the reason when the connection to the upstream breaks off. */
-  readonly died?: (error: unknown) => void;
 }
 
 /** The upstream's events as a stream for the caller. */
@@ -212,6 +210,7 @@ class EventRelay {
   private lastFrame(error: unknown): Uint8Array {
     if (error instanceof BrokenOff) {
       const { message, fault } = error;
+      this.relay.broken(fault);
       return this.format.error({ message, type: 'server_error', param: null, code: fault });
     }
     const fault = this.relay.failed(error);

@@ -149,6 +149,22 @@ describe('a whole answer', () => {
   });
 });
 
+describe('a stream whose connection breaks off', () => {
+  it('is logged with the name of the error', async () => {
+    const broken = new ReadableStream({
+      start: (controller) => controller.error(new RangeError('a secret')),
+    });
+    const response = new Response(broken, { headers: { 'content-type': STREAM } });
+    const never = () => Promise.reject(new Error('not asked for'));
+    const { text, log } = await relayed({ response, abort: () => undefined }, never, true);
+    expect(await text).toContain('"code":"upstream_unreachable"');
+    expect(log.mock.calls).toEqual([
+      ['warn', expect.any(String), { code: 'upstream_unreachable', error: 'RangeError' }],
+      ['warn', expect.any(String), { code: 'upstream_unreachable' }],
+    ]);
+  });
+});
+
 describe('a stream that breaks off in the middle of an event', () => {
   it.each(['data: {"id":"chatcmpl-0","choi', 'data: {"id', 'dat'])(
     'F29: ends with our error alone, and no half event before it: %s',

@@ -6,7 +6,7 @@ import { type EventFormat, relayEvents } from '../../../src/upstream/stream.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const LONG = 60_000;
-const TIMES = { idleMs: LONG, keepaliveMs: LONG };
+const TIMES = { idleMs: LONG, keepaliveMs: LONG, broken: () => undefined };
 const FAILED = { message: '', type: 'server_error', param: null, code: 'internal_error' };
 
 /** An answer whose body a test writes by hand. */
@@ -43,14 +43,15 @@ function relay(
   format: EventFormat = new AnswerPipeline(new ChatStream(undefined)),
 ) {
   const ended = vi.fn();
-  const died = vi.fn();
-  const stream = relayEvents(answer, format, { ...TIMES, ...times, failed: () => FAILED, ended, died });
+  const [broken, died] = [vi.fn(), vi.fn()];
+  const how = { ...TIMES, ...times, failed: () => FAILED, ended, broken, died };
+  const stream = relayEvents(answer, format, how);
   const reader = stream.getReader();
   const read = async (): Promise<string | undefined> => {
     const { value } = await reader.read();
     return value && new TextDecoder().decode(value);
   };
-  return { reader, read, ended, died };
+  return { reader, read, ended, broken, died };
 }
 
 describe('a relayed stream', () => {
@@ -90,12 +91,13 @@ describe('a relayed stream', () => {
 
   it('ends in an error frame when the upstream stays silent', async () => {
     const up = upstream();
-    const { read } = relay(up.answer, { idleMs: 12, keepaliveMs: 5 });
+    const { read, broken } = relay(up.answer, { idleMs: 12, keepaliveMs: 5 });
     let last = await read();
     while (last === ': keepalive\n\n') last = await read();
     expect(last).toContain('"code":"upstream_timeout"');
     expect(await read()).toBeUndefined();
     expect(up.state.aborted).toBe(true);
+    expect(broken.mock.calls).toEqual([['upstream_timeout']]);
   });
 
   it('ends in an error frame when the upstream dies', async () => {
