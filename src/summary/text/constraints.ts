@@ -1,30 +1,27 @@
 /**
- * Constraints of a summary are the user's, or none. A model that reads transcripts may take an
- * order from a tool's output for one, and as a constraint it would bind all later requests, and by
- * injection other conversations. So a line counts only where it shares its words with something
- * that the user wrote.
+ * The constraints of a summary must be the user's. A model that reads transcripts may mistake an
+ * order in a tool output for a constraint, which would then bind all later requests and, by
+ * injection, other conversations. So a line counts only if it shares its words with something that
+ * the user wrote.
  */
 import { readSections, writeSections } from './headings.ts';
 
-/** Of the words of a line, at least this share stands in one sentence of the user's. */
+/** The least share of a line's words that must occur in one sentence of the user's. */
 const LEAST_SHARE = 0.5;
 
-/** Shorter words are in every sentence. In letters. */
+/** Shorter words occur in every sentence. In letters. */
 const SHORTEST_WORD = 4;
 
 const SENTENCE_END = /(?<=[.!?])\s+|(?<=[。！？])|\n/;
 const WORD = /[\p{L}\p{N}]+/gu;
 
-/**
- * Scripts that put no space between words, or put endings behind them: their words are pairs of
- * characters.
- */
+/** Scripts without spaces between words, or with suffixes. Their words are pairs of characters. */
 const PAIRED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u;
 
 /**
- * A summary's text without the constraints that are not the user's.
+ * A summary's text with only the user's constraints.
  *
- * @param userTexts what the user wrote, the constraints of earlier summaries included
+ * @param userTexts texts of the user, including the constraints of earlier summaries
  */
 export function withUserConstraints(text: string, userTexts: readonly string[]): string {
   const sections = new Map(readSections(text));
@@ -36,7 +33,7 @@ export function withUserConstraints(text: string, userTexts: readonly string[]):
   return writeSections(sections.set('## Constraints', kept.join('\n').trim()));
 }
 
-/** What a summary holds in the user's words. */
+/** The sections of a summary that contain the user's words. */
 export function userWordsIn(summary: string): string[] {
   const sections = readSections(summary);
   return [sections.get('## User Intent') ?? '', sections.get('## Constraints') ?? ''];
@@ -49,7 +46,7 @@ function isOf(words: ReadonlySet<string>, said: readonly ReadonlySet<string>[]):
   return words.size > 0 && said.some((sentence) => shared(sentence) >= least);
 }
 
-/** The distinct words of a line that say something; of a line that has none of these, all. */
+/** The distinct long words of a line, or all its words if none is long. */
 function wordsOf(line: string): Set<string> {
   const all = (line.toLowerCase().match(WORD) ?? []).flatMap((word) =>
     PAIRED.test(word) ? pairs(word) : word,

@@ -1,14 +1,14 @@
 /**
- * The extractive digest: what stands for a passage when no model could summarise it
- * (docs/design.md#8-summaries). It has a summary's form, and its words are the conversation's own:
- * the user's messages and constraints, the calls, lines of errors, the last words of the assistant,
- * and the ledger. A function of its input: the same messages, the same digest.
+ * The extractive digest, which replaces a summary that no model could write
+ * (docs/design.md#8-summaries). It has the form of a summary and quotes the conversation: the
+ * user's messages and constraints, the calls, error lines, the assistant's last words, and the
+ * ledger. The same messages give the same digest.
  *
- * What a tool has printed stands in quotes that say so: the digest is an assistant's message, and
- * nobody should take it for its words.
+ * Tool output is quoted and marked as such, since the digest is an assistant message and must not
+ * pass for the model's own words.
  *
- * Long texts are cut before they are counted, so that the cost is linear in what is read and small
- * in what is written.
+ * Long texts are cut before they are counted, so the cost is linear in the input and small in the
+ * output.
  */
 import { withoutHalfAtEnd, withoutHalfAtStart } from '../../lib/characters.ts';
 import type { Entry } from '../../memory/conversation/passage.ts';
@@ -20,20 +20,17 @@ import { type LedgerFacts, writeLedger } from './ledger.ts';
 import { UserOrders } from './orders.ts';
 
 export interface DigestInput {
-  /**
-   * The summary, or digest, of all that stands before the entries. What its ledger holds must be in
-   * `facts` already.
-   */
+  /** The summary or digest of everything before the entries. `facts` must include its ledger. */
   readonly priorText?: string;
   readonly entries: readonly Entry[];
   readonly facts: LedgerFacts;
-  /** Tokens that the whole digest may have. */
+  /** The most tokens of the whole digest. */
   readonly maxTokens: number;
   readonly counter: TokenCounter;
   readonly includeTrajectory: boolean;
 }
 
-/** A section's share of the room beside the ledger. What one leaves over goes to the ledger. */
+/** Each section's share of the room without the ledger. Unused room goes to the ledger. */
 const SHARES: Readonly<Record<Heading, number>> = {
   '## User Intent': 0.28,
   '## Constraints': 0.22,
@@ -44,17 +41,17 @@ const SHARES: Readonly<Record<Heading, number>> = {
   '## Next Steps': 0.02,
 };
 
-/** The ledger is sure of this share of the room. */
+/** The share of the room that is reserved for the ledger. */
 const LEDGER_SHARE = 0.5;
 
-/** The digest; empty when not even the headings fit. */
+/** The digest. Empty if not even the headings fit. */
 export function writeDigest(input: DigestInput): string {
   const { maxTokens, counter } = input;
   const sections = gather(input.entries, input.priorText ?? '');
   const said = input.entries.flatMap(({ role, text }) => (role === 'user' ? text : []));
   const orders = new UserOrders([...said, ...userWordsIn(input.priorText ?? '')]);
-  // Tokens of lines need not add up to those of the text; then it is written once more with less
-  // room.
+  // Tokens of lines need not add up to those of the text. If they exceed them, the text is written
+  // again with less room.
   for (let room = maxTokens; room > 0; room = Math.floor(room * 0.9)) {
     const text = writeWithin(sections, room, input, orders);
     if (counter.text(text) <= maxTokens) return text;
@@ -83,27 +80,24 @@ function writeWithin(
 
 /* ------------------------------------------------------------------- lines */
 
-/** The lines of a section in their order: those carried over, then new ones. */
+/** The lines of a section in order: carried-over lines, then new ones. */
 interface Lines {
   readonly prior: readonly string[];
   readonly fresh: readonly string[];
   /**
-   * Which lines come first when there is no room for all: the first or the last of those carried
-   * over, and of the new ones.
+   * Which lines come first if there is no room for all: the first or the last of the carried-over
+   * lines, and of the new ones.
    */
   readonly first: { readonly prior: 'first' | 'last'; readonly fresh: 'first' | 'last' | 'ends' };
-  /** Whether the new lines are not the user's own: then none of them may give orders. */
+  /** Whether the new lines are not the user's. Then none of them may give orders. */
   readonly foreign: boolean;
 }
 
-/** A line has at most this share of its section's room, as long as others wait. */
+/** The most of a section's room that one line may take while others wait. */
 const LARGEST_SHARE = 0.4;
 const SMALLEST_LINE = 6;
 
-/**
- * As many lines as have room, the most important first, in their order. Lines carried over and new
- * ones take turns.
- */
+/** As many lines as fit, by importance, in order. Carried-over lines and new ones take turns. */
 function fill(lines: Lines, tokens: number, counter: TokenCounter, orders: UserOrders): string {
   const all = [...lines.prior, ...lines.fresh];
   const kept = new Map<number, string>();
@@ -133,8 +127,8 @@ function fill(lines: Lines, tokens: number, counter: TokenCounter, orders: UserO
 }
 
 /**
- * The places `[start, start + count)`, the most important first; of the ends, the first and the
- * last come before the others.
+ * The indices `[start, start + count)` by importance. For `ends`, the first and the last come
+ * before the others.
  */
 function ordered(start: number, count: number, first: 'first' | 'last' | 'ends'): number[] {
   const places = Array.from({ length: count }, (_, index) => start + index);
@@ -153,21 +147,18 @@ function inTurns(one: readonly number[], other: readonly number[]): number[] {
 
 /* --------------------------------------------------------------- shortening */
 
-/** No more characters than this are looked at for each token that there is room for. */
+/** The most characters that are read for each token of room. */
 const CHARACTERS_PER_TOKEN = 12;
-/** Runs as long as this are data; their beginning names them. */
+/** Longer runs without spaces are data, and are cut to their beginning. */
 const DATA_RUN = /[A-Za-z\d+/=_-]{121,}/g;
 const DATA_SHOWN = 40;
-/**
- * How much of a shortened text is its beginning: a request often stands at the end of what it is
- * about.
- */
+/** The share of a shortened text that is its beginning. Requests often come after their context. */
 const HEAD_SHARE = 0.65;
 const ELLIPSIS = ' … ';
 
 /**
- * A text on one line, within so many tokens: its beginning and its end when it is too long, cut
- * where a sentence or a word ends.
+ * A text on one line, within a number of tokens. A longer text is cut to its beginning and its end,
+ * at the end of a sentence or a word.
  */
 function shorten(text: string, tokens: number, counter: TokenCounter): string {
   if (tokens < 1) return '';
@@ -182,13 +173,13 @@ function shorten(text: string, tokens: number, counter: TokenCounter): string {
   return head !== '' && counter.text(both) <= tokens ? both : '';
 }
 
-/** On one line, harmless, without long runs of data. */
+/** A text on one line, without tags, markers and long runs of data. */
 function flat(text: string): string {
   const short = text.replace(DATA_RUN, (run) => `${run.slice(0, DATA_SHOWN)}…`);
   return neutralize(short.replace(/\s+/g, ' ').trim());
 }
 
-/** The beginning or the end of a line that has at most so many tokens. */
+/** The beginning or the end of a line, within a number of tokens. */
 function clipped(line: string, tokens: number, counter: TokenCounter, side: 'head' | 'tail'): string {
   if (tokens < 1) return '';
   const cut = (length: number): string =>
@@ -199,8 +190,8 @@ function clipped(line: string, tokens: number, counter: TokenCounter, side: 'hea
 }
 
 /**
- * Back to the end of a sentence, else of a word, if there is one in the last part; never half of a
- * character.
+ * Cuts back to the end of a sentence, or else of a word, if there is one in the last part. Never
+ * splits a character.
  */
 function endWell(text: string): string {
   const whole = withoutHalfAtEnd(text);
@@ -222,7 +213,7 @@ function beginWell(text: string): string {
 
 /* ---------------------------------------------------------------- gathering */
 
-/** So many lines of one section are looked at; more could never be kept. */
+/** The most lines of a section that are read. More would never fit. */
 const MOST_LINES = 400;
 
 function gather(entries: readonly Entry[], priorText: string): ReadonlyMap<Heading, Lines> {
@@ -257,25 +248,25 @@ function gather(entries: readonly Entry[], priorText: string): ReadonlyMap<Headi
   );
 }
 
-/** What stood first in these sections is what the work began with. */
+/** The first lines of these sections are the original task. */
 const KEEP_FIRST: readonly Heading[] = ['## User Intent', '## Constraints', '## Next Steps'];
 
-/** The first line and the latest. */
+/** The first line and the newest. */
 function endsOf(lines: readonly string[]): readonly string[] {
   return lines.length <= MOST_LINES ? lines : [...lines.slice(0, 1), ...lines.slice(1 - MOST_LINES)];
 }
 
-/** The lines of a section that is carried over, without their bullets. */
+/** The lines of a carried-over section, without bullets. */
 function linesOf(section: string): string[] {
   return section.split('\n').flatMap((line) => line.trim().replace(/^[-*•]\s+/, '') || []);
 }
 
 const SENTENCE_END = /(?<=[.!?])\s+|(?<=[。！？])|\n/;
 const LONGEST_SENTENCE = 500;
-/** Where sentences are looked for, in characters of a message. */
+/** The part of a message that is searched for sentences, in characters. */
 const MOST_OF_TEXT = 200_000;
 
-/** Words with which people bind others, in the languages that are written most. */
+/** Words of obligation, in widely used languages. */
 const BINDING = new RegExp(
   [
     "\\b(?:must|never|don['’]?t|do not|does not|mustn['’]?t|can(?:no|['’])t|only|always|without|avoid|forbidden|not allowed|should not|shouldn['’]t|under no circumstances|make sure|ensure|at (?:most|least)|no more than|prefer|instead of|required?)\\b",
@@ -293,7 +284,7 @@ const BINDING = new RegExp(
   'iu',
 );
 
-/** The sentences in which a user says what must and what must not be, verbatim. */
+/** The user's sentences that state an obligation, verbatim. */
 function constraintsOf(text: string): string[] {
   return text
     .slice(0, MOST_OF_TEXT)
@@ -308,8 +299,8 @@ const SHOWN_OF_INPUT = 140;
 const SHOWN_OF_OUTPUT = 80;
 
 /**
- * Each call with the beginning of what it brought. A result belongs to the nearest earlier
- * unanswered call of its id.
+ * Each call with the beginning of its result. A result belongs to the nearest earlier unanswered
+ * call with its id.
  */
 function progressOf(entries: readonly Entry[]): string[] {
   const lines: string[] = [];
@@ -327,18 +318,18 @@ function progressOf(entries: readonly Entry[]): string[] {
   return lines;
 }
 
-/** What a tool has printed, as such. */
+/** A tool's output, in quotes that mark it as such. */
 function quoted(output: string): string {
   return `tool output: «${output.replace(/[«»]/g, '"').trim()}»`;
 }
 
-/** The beginning of a text, never with half of a character at its end. */
+/** The beginning of a text. Never splits a character. */
 function clip(text: string, length: number): string {
   const line = withoutHalfAtEnd(text.slice(0, length));
   return text.length > length ? `${line}…` : line;
 }
 
-/** The first sentences of what the assistant said. */
+/** The first sentences of the assistant's text. */
 function openingOf(text: string): string {
   return clip(text.trimStart(), 300);
 }
@@ -349,14 +340,14 @@ const ERRORS_PER_OUTPUT = 2;
 const SHOWN_BEFORE = 120;
 const SHOWN_AFTER = 200;
 
-/** The first lines of an output that speak of an error. */
+/** The first lines of an output that mention an error. */
 function errorsOf(text: string): string[] {
   const lines: string[] = [];
   ERROR.lastIndex = 0;
   while (lines.length < ERRORS_PER_OUTPUT) {
     const match = ERROR.exec(text);
     if (!match) break;
-    // Only so much around it: a line may be megabytes long.
+    // Only a part of the line, which may be megabytes long.
     const before = text.slice(Math.max(0, match.index - SHOWN_BEFORE), match.index);
     const after = text.slice(match.index, match.index + SHOWN_AFTER);
     lines.push(quoted(`${before.slice(before.lastIndexOf('\n') + 1)}${after.split('\n', 1)[0]}`));

@@ -1,4 +1,4 @@
-/** Messages of a history as the plain data that summaries and transcripts are made of. */
+/** Messages of a history as plain data for summaries and transcripts. */
 
 import { type History, messagesOf } from '../../memory/conversation/history.ts';
 import type { Message } from '../../memory/conversation/message.ts';
@@ -6,10 +6,15 @@ import type { Boundary, Entry, Piece } from '../../memory/conversation/passage.t
 import type { Removal } from '../../memory/edits/removal.ts';
 import type { KnownSummary } from '../writer.ts';
 
-/** How much of a message an entry has: what a model reads, or everything, image data included. */
+/**
+ * How much of a message an entry contains: what a model reads, or everything, including image data.
+ */
 type Detail = 'readable' | 'whole';
 
-/** The messages `[from, to)`, without the preamble and without a summary that came back. */
+/**
+ * The messages `[from, to)`, without the preamble and without a summary that the caller has sent
+ * back.
+ */
 export function entriesOf(history: History, from: number, to: number, detail: Detail): Entry[] {
   const entries: Entry[] = [];
   for (const unit of history.units) {
@@ -31,17 +36,17 @@ export function entriesOf(history: History, from: number, to: number, detail: De
   return entries;
 }
 
-/** The summary that the caller has sent back, as one that reaches to where the messages go on. */
+/** The summary that the caller has sent back. It ends where the messages continue. */
 export function echoOf({ echo }: History): KnownSummary | undefined {
-  // Where the user's message opens with it, what follows in that message is still to be read.
+  // If a user message opens with it, the rest of that message is still to be read.
   return echo && { text: echo.text, end: echo.last + (echo.first === echo.last ? 0 : 1) };
 }
 
 /**
- * The entries between boundaries, a piece for each.
+ * The entries between boundaries, one piece for each.
  *
  * @param boundaries ascending, between units
- * @param removals replaced by their placeholders
+ * @param removals contents that placeholders replace
  */
 export function piecesOf(
   history: History,
@@ -68,7 +73,7 @@ function shortened(entry: Entry, { kind, call, replacement }: Removal): Entry {
   return { ...entry, calls };
 }
 
-/** @param skipped characters of the opening that are a summary which came back */
+/** @param skipped characters of the opening that are a summary which the caller has sent back */
 function textOfEntry(message: Message, detail: Detail, skipped: number): string {
   const content = message.content();
   const known = new Set(message.calls.flatMap(({ name, input }) => [name, input]));

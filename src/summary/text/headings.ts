@@ -20,20 +20,20 @@ export const HEADINGS = [
 
 export type Heading = (typeof HEADINGS)[number];
 
-/** What stands below a heading that has nothing to say. */
+/** The content of an empty section. */
 export const NONE = '(none)';
 
 export const LEDGER_HEADING = '## Ledger';
 
 const LEDGER_LINE = /^## Ledger[ \t]*$/m;
 
-/** What could be read as the tags around a summary in the view, or as a marker. */
+/** Text that looks like the tags of a summary in a view, or like a marker. */
 const FORGED = /<(?=[\s/]{0,8}session_summary)|⟦(?=removed:)/gi;
 
 /**
- * Parts a summary from its ledger.
+ * Splits a summary into its body and its ledger.
  *
- * @returns `ledger`: the lines below the ledger's heading; empty when there is none
+ * @returns `ledger`: the lines below the ledger's heading, or an empty text
  */
 export function splitLedger(text: string): { body: string; ledger: string } {
   const match = LEDGER_LINE.exec(text);
@@ -45,8 +45,8 @@ export function splitLedger(text: string): { body: string; ledger: string } {
 }
 
 /**
- * What stands below each heading, without the ledger; empty for a heading that is absent or has
- * `(none)`. A heading that occurs again goes on with its section.
+ * The text of each section, without the ledger. Empty for a missing heading or for `(none)`. A
+ * repeated heading continues its section.
  */
 export function readSections(text: string): ReadonlyMap<Heading, string> {
   const sections = new Map<Heading, string[]>();
@@ -66,22 +66,20 @@ export function readSections(text: string): ReadonlyMap<Heading, string> {
   return texts;
 }
 
-/**
- * A summary's text without a ledger: every heading, in order, each with its section or `(none)`.
- */
+/** A summary's text without a ledger: all headings in order, each with its section or `(none)`. */
 export function writeSections(sections: ReadonlyMap<Heading, string>): string {
   return HEADINGS.map((heading) => `${heading}\n${sections.get(heading) || NONE}`).join('\n\n');
 }
 
-/** The heading that a line is. */
+/** The heading on a line, if there is one. */
 export function headingOf(line: string): Heading | undefined {
   const trimmed = line.trimEnd();
   return HEADINGS.find((heading) => heading === trimmed);
 }
 
 /**
- * Text as it may stand in a summary: well-formed, without a tag that would close the summary's
- * block in the view, and without anything that looks like a marker.
+ * Makes text safe for a summary: well-formed, without a tag that would close the summary's block in
+ * the view, and without anything that looks like a marker.
  */
 export function neutralize(text: string): string {
   return text.toWellFormed().replace(FORGED, (start) => (start === '<' ? '<\\' : '['));

@@ -1,10 +1,10 @@
 /**
- * Orders to a model that nobody but the user may give: a summary that holds one would pass it on.
+ * Orders to a model, which only the user may give. A summary that contains one would pass it on.
  */
 
 /**
- * Orders to a model, as injected texts give them. Each names a verb of disregard and what is to be
- * disregarded, or asks for the prompt; the words between them are few.
+ * Orders as injected texts phrase them: a verb of disregard with its object, or a demand for the
+ * prompt, with few words in between.
  */
 const ORDERS: readonly RegExp[] = [
   /\b(?:ignore|disregard|forget|override|bypass)\b(?:\s+\w+){0,4}?\s+(?:instructions?|prompts?|directives?|guidelines|rules|the\s+above|everything\s+above|system\s+messages?)\b/giu,
@@ -22,23 +22,20 @@ const ORDERS: readonly RegExp[] = [
   /(?:지시|명령|프롬프트)[^\n.]{0,8}(?:무시|잊어)/gu,
 ];
 
-/** Words that do not change what a phrase says. */
+/** Words that do not change the meaning of a phrase. */
 const FILLER = /\b(?:all|any|of|the|my|your|our|these|those|this|that|please)\b/g;
 
-/**
- * The orders that the user gave. What the user wrote is read at the first order that is looked for,
- * and once.
- */
+/** The orders that the user gave. The user's texts are read once, on demand. */
 export class UserOrders {
   private readonly texts: readonly string[];
   private said: string | undefined;
 
-  /** @param texts that the user wrote */
+  /** @param texts of the user */
   constructor(texts: readonly string[]) {
     this.texts = texts;
   }
 
-  /** Whether a text gives an order that the user did not write. */
+  /** Whether a text contains an order that is not the user's. */
   lack(text: string): boolean {
     for (const order of ORDERS)
       for (const [phrase] of text.matchAll(order)) {

@@ -1,34 +1,27 @@
 /**
- * What a summarizer is asked (docs/design.md#8-summaries). All that comes from a conversation
- * stands between fences that it cannot close.
+ * The prompt of a summarizer (docs/design.md#8-summaries). All text of a conversation is put
+ * between fences that it cannot close.
  */
 import { createHash } from 'node:crypto';
 import { HEADINGS, NONE, splitLedger } from './headings.ts';
 
-/** Part of a strategy's hash: a summary made by another prompt is another summary. */
+/** Part of a strategy's hash, since another prompt makes another summary. */
 export const PROMPT_VERSION = '2';
 
 export interface PromptInput {
   /**
-   * The summary of all that stands before the transcript; its ledger is left out, since code makes
-   * it anew.
+   * The summary of everything before the transcript, without its ledger, which code writes anew.
    */
   readonly priorText?: string;
   /** The new messages, see `transcript.ts`. */
   readonly transcript: string;
-  /** The most tokens that the summary may have. */
+  /** The most tokens of the summary. */
   readonly maxTokens: number;
-  /** What the caller asks to look at. */
+  /** The caller's focus. */
   readonly focus?: string;
-  /**
-   * Of a rolling window: the sequence number at which it starts; 0 when nothing has been dropped
-   * yet.
-   */
+  /** The first sequence number of a rolling window. 0 if no round has left it yet. */
   readonly windowStart?: number;
-  /**
-   * The window's first message as transcripts number them: sequence numbers stand nowhere in what
-   * is summarised.
-   */
+  /** The window's first message, as numbered in transcripts, which contain no sequence numbers. */
   readonly windowMessage?: number;
 }
 
@@ -38,8 +31,8 @@ export interface Prompt {
 }
 
 /**
- * Models hold to a number of words better than to a number of tokens. English has about four words
- * in five tokens; most have fewer.
+ * Models follow a limit in words better than one in tokens. English has about four words in five
+ * tokens, and most languages have fewer.
  */
 const WORDS_PER_TOKEN = 0.6;
 
@@ -58,7 +51,7 @@ const RULES = [
   '- Answer with the summary and nothing else: no preface, no closing words, no code fence around it.',
 ].join('\n');
 
-/** The messages for a summarizer. A function of its input: the same input, the same bytes. */
+/** The messages for a summarizer. The same input gives the same bytes. */
 export function writePrompt(input: PromptInput): Prompt {
   const { transcript, maxTokens } = input;
   const prior = splitLedger(input.priorText ?? '').body.trim();
@@ -110,7 +103,8 @@ function userPart(
 }
 
 /**
- * A text between tags named after its digest: it would have to hold its own digest to close them.
+ * A text between tags that contain its digest. To close them, the text would have to contain its
+ * own digest.
  */
 function fenced(kind: string, text: string): string {
   const wellFormed = text.toWellFormed();

@@ -13,37 +13,33 @@ import type { Boundary, Entry, Piece } from '../../memory/conversation/passage.t
 import { mostFitting } from '../../memory/tokens/fitting.ts';
 import type { TokenCounter } from '../../memory/tokens/tokens.ts';
 
-/** A part of a transcript that a summarizer reads at once. */
+/** A part of a transcript that a summarizer reads in one call. */
 export interface TranscriptChunk {
   readonly text: string;
   /**
-   * Behind the last piece that has been read in whole with this chunk; absent when the chunk ends
-   * inside its first piece.
+   * The boundary after the last piece that ends in this chunk. Absent if its first piece does not.
    */
   readonly boundary?: Boundary;
 }
 
-/** Fewer tokens could not hold a header and one character. */
+/** The fewest tokens for a header and one character. */
 export const SMALLEST_CHUNK = 16;
 
 /**
- * A chunk of a large piece is gathered from blocks of this part of its limit, so that each
- * character is counted twice and no more.
+ * A chunk of a large piece is composed of blocks of this share of its limit, so that no character
+ * is counted more than twice.
  */
 const BLOCKS_PER_CHUNK = 24;
 
 /** UTF-8 bytes of one code point. */
 const WIDEST_CHARACTER = 4;
 
-/**
- * A piece with more characters per token that there is room for has too many tokens, all but
- * surely.
- */
+/** A piece with more characters than this per token of room almost certainly does not fit. */
 const HARDLY_FITS = 8;
 
 const LONGEST_LABEL = 64;
 
-/** A line of a text that would pass for a header; it gets a backslash. */
+/** A line of a text that looks like a header. It gets a backslash. */
 const FORGED_HEADER = /^(?=### \d+ (?:user|assistant|tool)\b)/gm;
 
 /** The transcript of messages: headers, texts verbatim, calls with their arguments. */
@@ -52,9 +48,9 @@ export function writeTranscript(entries: readonly Entry[]): string {
 }
 
 /**
- * The transcript in chunks of at most `largestTokens`. A chunk ends behind a piece where it can. A
- * piece larger than a chunk is read in several, each of which begins with the header of the message
- * that it continues; only the last one has the boundary.
+ * The transcript in chunks of at most `largestTokens`. A chunk ends after a piece if possible. A
+ * larger piece takes several chunks, each of which begins with the header of the message that it
+ * continues. Only the last one has the boundary.
  *
  * @throws RangeError for less than `SMALLEST_CHUNK` tokens
  */
@@ -90,14 +86,13 @@ export function transcriptParts(
       const parts = splitEntries(piece.entries, largestTokens, counter);
       text = parts.pop() ?? '';
       chunks.push(...parts.map((part) => ({ text: part })));
-      // What follows begins a chunk of its own: it could not be said cheaply how much room this one
-      // has left.
+      // The next piece begins a new chunk, since the remaining room of this one is costly to count.
       tokens = largestTokens;
     }
     boundary = piece.boundary;
   }
   flush();
-  // Pieces without messages at the end: nothing is left to read before their boundary.
+  // Empty pieces at the end: their boundary needs no further reading.
   if (boundary) chunks.push({ text: chunks.pop()?.text ?? '', boundary });
   return chunks;
 }
@@ -119,18 +114,18 @@ function labelOf(name: string): string {
 }
 
 /**
- * How texts are weighed: by their bytes when all fit into one chunk even so (a token is at least a
- * byte), else by their tokens.
+ * Measures texts in bytes if all of them fit into one chunk even so, since a token has at least one
+ * byte. Otherwise in tokens.
  */
 function weigher(texts: readonly string[], limit: number, counter: TokenCounter): (text: string) => number {
   const characters = texts.reduce((sum, text) => sum + text.length, 0);
   if (characters <= limit && texts.reduce((sum, text) => sum + utf8Length(text), 0) <= limit)
     return utf8Length;
-  // What can hardly fit is not counted for that alone: splitting it counts its blocks anyway.
+  // A piece that can hardly fit is not counted, since splitting it counts its blocks anyway.
   return (text) => (text.length > HARDLY_FITS * limit ? Infinity : counter.text(text));
 }
 
-/** Chunks of entries that do not fit into one. */
+/** Splits entries that do not fit into one chunk. */
 function splitEntries(entries: readonly Entry[], limit: number, counter: TokenCounter): string[] {
   const chunks: string[] = [];
   let blocks: { readonly text: string; readonly tokens: number; readonly header: string }[] = [];
@@ -139,12 +134,12 @@ function splitEntries(entries: readonly Entry[], limit: number, counter: TokenCo
 
   /**
    * Closes a chunk, at the end of a line if one ends in its second half. Tokens of blocks need not
-   * add up to those of their text: what is too much goes into the next chunk.
+   * add up to those of their text, so the excess goes into the next chunk.
    */
   const flush = (): void => {
     const whole = blocks.map((block) => block.text).join('');
     const upTo = (count: number): string => whole.slice(0, whole.length - lengthOf(blocks.slice(count)));
-    // One block goes in any case, so that there is an end.
+    // At least one block, to make progress.
     let count = Math.max(
       1,
       mostFitting(blocks.length, (count) => counter.text(upTo(count)) <= limit),
@@ -196,8 +191,8 @@ function lengthOf(blocks: readonly { readonly text: string }[]): number {
 }
 
 /**
- * Where a block of at most `most` bytes ends: behind a line break, else before a space, else behind
- * a code point.
+ * Where a block of at most `most` bytes ends: after a line break, or else before a space, or else
+ * after a code point.
  */
 function blockEnd(text: string, start: number, most: number): number {
   let bytes = 0;

@@ -1,6 +1,6 @@
 /**
- * What `auto` trims, as segments that link back to the one before, and the line that names the last
- * of them.
+ * The transcript of the messages that `auto` trims, in segments that link back to the previous one,
+ * and the line that names the last segment.
  */
 
 import type { History } from '../../memory/conversation/history.ts';
@@ -13,7 +13,7 @@ import type { Tenant } from '../../tenant/identity.ts';
 import { transcriptOf } from '../kept-transcript.ts';
 
 interface TrimmedTranscript {
-  /** To be written before the line is shown; none without a tenant. */
+  /** To be written before the line is used. None without a tenant. */
   readonly segments: readonly StoredContent[];
   readonly shown: ShownTrim;
 }
@@ -25,7 +25,7 @@ export function trimmedTranscript(
   conversation: string | undefined,
   counter: TokenCounter,
 ): TrimmedTranscript {
-  // A line that came back names what was trimmed before.
+  // A line that the caller has sent back names an earlier transcript.
   const summary = history.echo?.last === opens ? history.echo.length : 0;
   const opening = parseTrimLine((history.messages[opens]?.opening() ?? '').slice(summary));
   const known = opening && tenant?.refs.owns(opening.ref) ? opening : undefined;

@@ -1,7 +1,7 @@
 /**
- * Is what a summarizer answered a summary? Errors, refusals, half answers, and a model that went on
- * with the task are told by their form; what is only dressed up (a fence, reasoning, a preface) is
- * undressed first.
+ * Whether a summarizer's answer is a summary. Errors, refusals, incomplete answers, and answers
+ * that continue the task are detected by their form. Fences, reasoning and prefaces are removed
+ * first.
  */
 import type { Result } from '../../lib/result.ts';
 import type { TokenCounter } from '../../memory/tokens/tokens.ts';
@@ -17,7 +17,7 @@ import {
 } from './headings.ts';
 import { UserOrders } from './orders.ts';
 
-/** What a summarizer answered. */
+/** A summarizer's answer. */
 export interface SummaryAnswer {
   readonly text: string | null | undefined;
   readonly finishReason: string | null | undefined;
@@ -29,8 +29,8 @@ interface SummaryLimits {
   readonly maxTokens: number;
   readonly counter: TokenCounter;
   /**
-   * What the user wrote: they may say what a summary must not bring up by itself, and they set its
-   * language.
+   * Texts of the user. They may contain orders that a summary must not invent, and they determine
+   * its language.
    */
   readonly userTexts: readonly string[];
 }
@@ -47,8 +47,7 @@ export type SummaryFault =
   | 'language';
 
 /**
- * The summary in an answer, without a ledger of the model's own; every heading stands in it once,
- * in order.
+ * The summary in an answer, without the model's own ledger, and with every heading once, in order.
  */
 export function validateSummary(answer: SummaryAnswer, limits: SummaryLimits): Result<string, SummaryFault> {
   const fail = (reason: SummaryFault): Result<string, SummaryFault> => ({ ok: false, reason });
@@ -71,14 +70,14 @@ export function validateSummary(answer: SummaryAnswer, limits: SummaryLimits): R
 const REASONING = /^\s*<(think|thinking|reasoning)>[\s\S]*?(?:<\/\1>|$)/;
 const REASONING_END = /<\/(?:think|thinking|reasoning)>/g;
 const OPENING_FENCE = /^[ \t]*(`{3,}|~{3,})[\w-]*[ \t]*$/gm;
-/** A heading as models like to write it: with a colon, in bold, with white space. */
+/** A heading as models write it: with a colon, in bold, or with white space. */
 const LOOSE_HEADING = /^ {0,3}##[ \t]+(?:\*\*)?([A-Za-z&][A-Za-z& ]{0,40}?)(?:\*\*)?:?(?:\*\*)?[ \t]*$/gm;
 
-/** The answer without reasoning, preface and fence; all of it when no heading is found. */
+/** The answer without reasoning, preface and fence. The whole answer if it has no heading. */
 function undress(answer: string): string {
   let text = answer.replaceAll('\r\n', '\n');
   while (REASONING.test(text)) text = text.replace(REASONING, '');
-  // Some templates open the reasoning themselves, so that only its end is seen.
+  // Some templates open the reasoning themselves, so the answer contains only its end.
   for (const end of [...text.matchAll(REASONING_END)].reverse()) {
     const rest = text.slice(end.index + end[0].length);
     if (rest.includes(HEADINGS[0])) {
@@ -99,7 +98,7 @@ function undress(answer: string): string {
   return (end < 0 ? lines : lines.slice(0, end)).join('\n').trim();
 }
 
-/** A ledger is made by code: what the model wrote as one goes, up to the next heading. */
+/** Removes the model's own ledger, up to the next heading, since code writes the ledger. */
 function withoutLedger(text: string): string {
   const kept: string[] = [];
   let inLedger = false;
@@ -116,20 +115,20 @@ function hasForm(text: string): boolean {
   return found.length === HEADINGS.length && found.every((heading, index) => heading === HEADINGS[index]);
 }
 
-/** So often may a line or sentence stand in a summary. */
+/** The most repetitions of a line or sentence. */
 const MOST_REPEATS = 3;
 const SHORTEST_SENTENCE = 8;
-/** From so many words on, this share of them must be different. */
+/** The least share of distinct words, for texts with at least so many words. */
 const MANY_WORDS = 150;
 const LEAST_DIVERSITY = 0.2;
 const SENTENCE_END = /(?<=[.!?]\s)|(?<=[。！？\n])/;
 /** A few characters twelve times in a row. */
 const STUTTER = /([^\n]{1,40}?)\1{11}/gu;
 
-/** The same line or sentence again and again, a stutter, or hardly any different words. */
+/** Whether a text repeats a line or sentence, stutters, or has hardly any distinct words. */
 function isDegenerate(sections: ReadonlyMap<Heading, string>): boolean {
   const text = [...sections.values()].join('\n');
-  // Rulers of dashes are none: a stutter holds a letter.
+  // A ruler of dashes is no stutter, which contains a letter.
   for (const [, stuttered = ''] of text.matchAll(STUTTER)) if (/\p{L}/u.test(stuttered)) return true;
   const times = new Map<string, number>();
   let sentences = 0;
@@ -142,7 +141,7 @@ function isDegenerate(sections: ReadonlyMap<Heading, string>): boolean {
     sentences++;
     times.set(sentence, (times.get(sentence) ?? 0) + 1);
   }
-  // A sentence may recur in a long summary; it may not be a good part of it.
+  // A sentence may recur in a long summary, but not make up a large part of it.
   for (const count of times.values()) if (count > MOST_REPEATS && count * 5 > sentences) return true;
   const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
   return words.length >= MANY_WORDS && new Set(words).size < words.length * LEAST_DIVERSITY;
@@ -163,28 +162,28 @@ const SCRIPTS = {
 
 type Script = keyof typeof SCRIPTS;
 
-/** A character of these says about as much as this many letters of the others. */
+/** A character of these scripts counts as so many letters of the others. */
 const DENSE: readonly Script[] = ['han', 'kana', 'hangul'];
 const DENSITY = 3;
-/** Japanese is written in both; from this share of kana on, a text is Japanese. */
+/** Japanese uses both scripts. From this share of kana on, a text is Japanese. */
 const LEAST_KANA = 0.15;
-/** In letters: less says nothing about a language. */
+/** The fewest letters that indicate a language. */
 const ENOUGH_OF_USER = 20;
 const ENOUGH_OF_SUMMARY = 60;
 /**
- * A script with this share of what the user wrote is the user's too: pasted logs outweigh a
+ * A script with this share of the user's texts is the user's too, since pasted logs outweigh a
  * question.
  */
 const SHARE_OF_USER = 0.15;
-/** As much of what the user wrote is looked at, in characters: of each text, and of all. */
+/** How much of the user's texts is read, in characters: of each text, and of all. */
 const MOST_OF_TEXT = 4_000;
 const MOST_OF_ALL = 64_000;
 
-/** Code is the same in every language, and so is a word with a digit or a sign inside. */
+/** Code is the same in every language, and so is a word that contains a digit or a sign. */
 const CODE = /```[\s\S]*?(?:```|$)|`[^`\n]*`/g;
 const LITERAL = /[\d_/\\@#$=]|\p{L}[.:]\p{L}/u;
 
-/** Whether a summary is written in a script that its user does not write. */
+/** Whether a summary uses a script that its user does not use. */
 function isForeign(sections: ReadonlyMap<Heading, string>, userTexts: readonly string[]): boolean {
   const own = lettersOf([...sections.values()].filter((section) => section !== NONE).join('\n'));
   if (totalOf(own) < ENOUGH_OF_SUMMARY) return false;
@@ -201,14 +200,14 @@ function isForeign(sections: ReadonlyMap<Heading, string>, userTexts: readonly s
   return (users.get(dominant) ?? 0) < total * SHARE_OF_USER;
 }
 
-/** Letters by script, weighed by what they say. */
+/** Weighted letters by script. */
 function lettersOf(text: string): Map<Script, number> {
   const letters = new Map<Script, number>();
   for (const word of text.replace(CODE, ' ').split(/\s+/)) {
     const literal = LITERAL.test(word);
     for (const [letter] of word.matchAll(/\p{L}/gu)) {
       const script = scriptOf(letter);
-      // What is written without spaces is no literal because of a number in it.
+      // In scripts without spaces, a number in a run does not make it a literal.
       if (!script || (literal && script === 'latin')) continue;
       letters.set(script, (letters.get(script) ?? 0) + (DENSE.includes(script) ? DENSITY : 1));
     }
