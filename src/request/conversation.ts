@@ -1,6 +1,7 @@
 /** A request's conversation in storage: name, settings, and the summary that the caller holds. */
 
 import { z } from 'zod';
+import { elementAt } from '../lib/elements.ts';
 import { within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import type { Boundaries } from '../memory/conversation/boundaries.ts';
@@ -60,7 +61,7 @@ export function groupOf(
 /** @param hashBefore the prefix hash of the messages before an index, if it is already known */
 function hashSession(
   messages: readonly Hashed[],
-  hashBefore = (end: number) => prefixHashes(messages.slice(0, end), sha256Hex)[end] ?? '',
+  hashBefore = (end: number) => elementAt(prefixHashes(messages.slice(0, end), sha256Hex), end),
 ): Session | undefined {
   // Answers before the first user message don't count: many conversations open with one greeting.
   const asked = messages.findIndex(({ role }) => role === 'user');

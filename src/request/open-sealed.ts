@@ -3,6 +3,7 @@
  * contents are ordinary messages (docs/design.md#8-summaries). Marked reasoning is removed, as if
  * it had never been there.
  */
+import { elementAt } from '../lib/elements.ts';
 import { MOST_MESSAGES } from '../protocol/model-body.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { isOfOtherProtocol, openedBody, ownItemsIn, type Sealed } from '../protocol/sealed.ts';
@@ -29,7 +30,7 @@ export async function openSealed(
   const of = owner();
   const contents = await Promise.all(sealed.map((item) => opened(item, tenant, of)));
   for (const [index, { param }] of sealed.entries())
-    if (isOfOtherProtocol(contents[index] ?? '', conversationField))
+    if (isOfOtherProtocol(elementAt(contents, index), conversationField))
       throw otherProtocol(param, conversationField);
   return openedBody(bytes, own, contents);
 }

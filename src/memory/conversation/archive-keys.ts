@@ -3,6 +3,7 @@
  * it ends, so an edited or forked message is archived beside the original. The preamble is part of
  * no prefix hash; each of its messages has its own key, made from the key before it.
  */
+import { elementAt } from '../../lib/elements.ts';
 import type { Digest } from '../edits/placeholder.ts';
 import { type Hashed, prefixHashes } from './prefix-hash.ts';
 
@@ -21,7 +22,7 @@ export function archiveKeys(messages: readonly Hashed[], digest: Digest): readon
     const before = keys.at(-1)?.key ?? '';
     keys.push({
       chained,
-      key: chained ? (hashes[index + 1] ?? '') : digest(`preamble ${before} ${identity}`),
+      key: chained ? elementAt(hashes, index + 1) : digest(`preamble ${before} ${identity}`),
     });
   }
   return keys;

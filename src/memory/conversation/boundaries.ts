@@ -2,6 +2,7 @@
  * The boundaries of one array at which a summary may end, each with its hash and sequence number.
  */
 
+import { elementAt } from '../../lib/elements.ts';
 import type { Digest } from '../edits/placeholder.ts';
 import type { History } from './history.ts';
 import type { Boundary } from './passage.ts';
@@ -28,7 +29,7 @@ export class Boundaries {
 
   /** The boundary before a message. */
   at(end: number): Boundary {
-    return { prefixHash: this.hashes[end] ?? '', end, sequence: this.numbers[end] ?? -1 };
+    return { prefixHash: elementAt(this.hashes, end), end, sequence: elementAt(this.numbers, end) };
   }
 
   /** The boundary with this hash; undefined if it belongs to another array. */

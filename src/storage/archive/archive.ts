@@ -7,7 +7,9 @@
  * message made from an answer is replaced by the one that comes back with the next array, which may
  * have more fields.
  */
+
 import { createHash } from 'node:crypto';
+import { elementAt } from '../../lib/elements.ts';
 import { AT_ONCE, fewAtOnce } from '../../lib/slots.ts';
 import type { Log } from '../../log.ts';
 import type { Tenant } from '../../tenant/identity.ts';
@@ -106,7 +108,7 @@ export class Archive {
     // The conversation was deleted after the lookup. Its next request adds everything.
     if (!noted) return;
     const { generation, names } = noted;
-    const named = packs.map((pack, index) => ({ pack, name: names[index] ?? '' }));
+    const named = packs.map((pack, index) => ({ pack, name: elementAt(names, index) }));
     for (let start = 0; start < named.length; start += AT_ONCE) {
       const some = named.slice(start, start + AT_ONCE);
       await Promise.all(some.map(({ pack, name }) => this.packs.put(name, packBytes(pack), this.log)));

@@ -30,11 +30,13 @@ export class ConversationState {
 
   /** Replaces both. @throws RangeError if one is too long */
   configure({ memory_strategy, memory_injection }: Settings): void {
-    const values = [memory_strategy, memory_injection].map((value) => JSON.stringify(value ?? null));
-    for (const value of values) assertFits(value);
-    if (!this.tables.exists() && values.every((value) => value === 'null')) return;
-    this.tables.set('memory_strategy', values[0] ?? 'null');
-    this.tables.set('memory_injection', values[1] ?? 'null');
+    const strategy = JSON.stringify(memory_strategy ?? null);
+    const injection = JSON.stringify(memory_injection ?? null);
+    assertFits(strategy);
+    assertFits(injection);
+    if (!this.tables.exists() && strategy === 'null' && injection === 'null') return;
+    this.tables.set('memory_strategy', strategy);
+    this.tables.set('memory_injection', injection);
   }
 
   /** The frozen text, which may be empty; null: none yet. */

@@ -10,7 +10,9 @@
  * Long texts are cut before they are counted, so the cost is linear in the input and small in the
  * output.
  */
+
 import { withoutHalfAtEnd, withoutHalfAtStart } from '../../lib/characters.ts';
+import { elementAt } from '../../lib/elements.ts';
 import type { Entry } from '../../memory/conversation/passage.ts';
 import { longestFitting } from '../../memory/tokens/fitting.ts';
 import type { TokenCounter } from '../../memory/tokens/tokens.ts';
@@ -110,7 +112,7 @@ function fill(lines: Lines, tokens: number, counter: TokenCounter, orders: UserO
   for (const [turn, at] of queue.entries()) {
     if (left < SMALLEST_LINE) break;
     const most = turn === queue.length - 1 ? left : Math.min(left, Math.ceil(tokens * LARGEST_SHARE));
-    const line = shorten(all[at] ?? '', most - 3, counter);
+    const line = shorten(elementAt(all, at), most - 3, counter);
     if (line === '' || said.has(line)) continue;
     if (lines.foreign && orders.lack(line)) continue;
     const text = `- ${line}`;

@@ -9,6 +9,7 @@
  *     …
  */
 
+import { elementAt } from '../../lib/elements.ts';
 import type { Boundary, Entry, Piece } from '../../memory/conversation/passage.ts';
 import { mostFitting } from '../../memory/tokens/fitting.ts';
 import type { TokenCounter } from '../../memory/tokens/tokens.ts';
@@ -76,7 +77,7 @@ export function transcriptParts(
   );
   const weigh = weigher(written, largestTokens, counter);
   for (const [index, piece] of pieces.entries()) {
-    const next = written[index] ?? '';
+    const next = elementAt(written, index);
     const weight = weigh(next);
     if (tokens + weight > largestTokens) flush();
     if (weight <= largestTokens) {

@@ -24,8 +24,7 @@ async function silentAnswerer(log: Log) {
     services: {
       log,
       limits: { of: () => undefined },
-      // Whichever method is called.
-      conversation: () => new Proxy({}, { get: () => never }),
+      conversation: () => never,
       bucket: { get: never },
     },
     caller: { tenant, account: {} },
