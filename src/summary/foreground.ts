@@ -177,9 +177,9 @@ class Serving {
     status: 'degraded' | 'pending',
     usage = NO_USAGE,
   ): Promise<Served> {
-    const text = this.material.digest(base);
-    if (text === '') return shown(undefined, WARNING_OF[status]);
-    const { ref } = await this.material.keepTranscript(base);
+    const digest = await this.material.keepDigest(base);
+    if (!digest) return shown(undefined, WARNING_OF[status]);
+    const { text, ref } = digest;
     return this.withRef({ text, ref: ref ?? undefined, status, usage }, WARNING_OF[status]);
   }
 
@@ -206,10 +206,9 @@ class Serving {
     base: Memory | null,
     status: 'degraded' | 'pending',
   ): Promise<Served> {
-    const text = this.material.digest(base);
-    if (text === '') return shown(undefined, WARNING_OF[status]);
-    const transcript = await this.material.keepTranscript(base);
-    const written = { text, tokens: this.counter.text(text), ms: 0, ...transcript };
+    const digest = await this.material.keepDigest(base);
+    if (!digest) return shown(undefined, WARNING_OF[status]);
+    const written = { ...digest, tokens: this.counter.text(digest.text), ms: 0 };
     const memory = await ask(conversation, (stub) =>
       stub.keepDigest(request, base?.memory_id ?? null, written),
     );

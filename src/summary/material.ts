@@ -112,6 +112,14 @@ export class Material {
     );
   }
 
+  /** The digest and its transcript. Undefined if no digest is short enough. */
+  async keepDigest(
+    base: Memory | null | undefined,
+  ): Promise<({ readonly text: string } & Transcript) | undefined> {
+    const text = this.digest(base);
+    return text === '' ? undefined : { text, ...(await this.keepTranscript(base)) };
+  }
+
   /** Writes the transcript. The result has no ref if it is not known to be written. */
   async keepTranscript(base: Memory | null | undefined): Promise<Transcript> {
     const { place } = this;

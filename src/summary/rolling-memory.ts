@@ -181,18 +181,12 @@ class Recall {
       pieceEnds: () => [boundary],
     };
     const material = new Material(range, this.ports, counter, !dryRun);
-    const text = material.digest(this.found.memory);
-    if (text === '') return undefined;
-    const ref = (await material.keepTranscript(this.found.memory)).ref ?? undefined;
-    return {
-      text,
-      end: boundary.end,
-      ref,
-      status: 'degraded',
-      from: 0,
-      usage: NO_USAGE,
-      moved: beginsRound(history) && (this.found.digest.before ?? '') !== boundary.prefixHash,
-    };
+    const digest = await material.keepDigest(this.found.memory);
+    if (!digest) return undefined;
+    const { text, ref } = digest;
+    const moved = beginsRound(history) && (this.found.digest.before ?? '') !== boundary.prefixHash;
+    const shown = { text, ref: ref ?? undefined, from: 0, end: boundary.end, moved };
+    return { ...shown, status: 'degraded', usage: NO_USAGE };
   }
 
   /**
