@@ -6,8 +6,8 @@ import type { Frame } from '../sse.ts';
 import { type Begun, FirstFrames } from '../stream-beginning.ts';
 import { answerText, StreamedAnswer } from './answer-text.ts';
 import { goOnChat } from './calls.ts';
-import { ChatAnswers } from './joined-bodies.ts';
-import { ChatTurns } from './joined-streams.ts';
+import { JoinedChatBodies } from './joined-bodies.ts';
+import { JoinedChatStreams } from './joined-streams.ts';
 import { ChatStream } from './stream.ts';
 
 /** Azure's first chunk has no choices; it holds the results of the prompt's filter. */
@@ -24,7 +24,7 @@ export const chatFormat: AnswerFormat = {
   begin: () => new FirstFrames(begunBy),
   gather: () => new StreamedAnswer(),
   text: answerText,
-  joinStreams: (...joining) => new ChatTurns(...joining),
-  joinBodies: (...joining) => new ChatAnswers(...joining),
+  joinStreams: (...joining) => new JoinedChatStreams(...joining),
+  joinBodies: (...joining) => new JoinedChatBodies(...joining),
   goOn: goOnChat,
 };

@@ -1,6 +1,6 @@
 /**
- * Several answers of a model, each one JSON body, as the one that its caller sees. The counterpart
- * of `chat-turns.ts`, by the same rules.
+ * Joins several JSON answers of a model into the one that the caller sees, by the rules of
+ * `joined-streams.ts`.
  */
 
 import { asObject, isObject, type JsonObject, parseJson } from '../../lib/json.ts';
@@ -23,11 +23,11 @@ interface Completion {
 
 const encoder = new TextEncoder();
 
-export class ChatAnswers extends CountedAnswers implements JoinedBodies {
+export class JoinedChatBodies extends CountedAnswers implements JoinedBodies {
   private readonly said = new GatheredMessage();
   private first: Completion | undefined;
 
-  constructor(...joining: Parameters<Joining<ChatAnswers>>) {
+  constructor(...joining: Parameters<Joining<JoinedChatBodies>>) {
     super(CHAT_USAGE, ...joining);
   }
 

@@ -1,11 +1,11 @@
 /**
- * Several answers of a model as the one stream that its caller sees: calls of our tools are taken
- * out, the answers behind them go on where the first one stopped.
+ * Joins several streamed answers of a model into the one that the caller sees. Calls of our tools
+ * are removed, and each answer continues where the one before it stopped.
  *
- * Text flows at once, frame by frame, in the bytes that came. Only the pieces of calls wait, and
- * only until the name is known. A call of the caller's that has begun to flow can't be taken back,
- * so it decides the turn: calls of ours behind it are dropped. One of ours that comes first decides
- * it too, as long as calls are answered: the turn is answered here, and the model plans again.
+ * Text passes at once, frame by frame, with its bytes unchanged. Only the pieces of a call wait
+ * until its name is known. The first call decides who answers the turn. If it is the caller's, it
+ * can't be taken back once it has been sent, so later calls of ours are dropped. If it is ours and
+ * a round is left, the turn is answered here, and the model decides again about its other calls.
  */
 
 import { asObject, isObject, type JsonObject } from '../../lib/json.ts';
@@ -40,31 +40,32 @@ interface Chunk {
 }
 
 /** One call of a turn. */
-interface Gathered {
+interface StreamedCall {
+  /** All pieces so far, joined. */
   call: CallPiece;
-  /** Undecided until its name is known. */
-  whose: 'ours' | 'callers' | undefined;
-  /** The index that the caller sees. */
-  shown: number | undefined;
+  /** Undefined until its name is known. */
+  owner: 'ours' | 'callers' | undefined;
+  /** The index that the caller sees; undefined for a call that is not shown. */
+  index: number | undefined;
 }
 
-export class ChatTurns extends CountedAnswers implements JoinedStreams {
+export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
   isThrough = false;
-  /** The first chunk, whose identity all others take. */
+  /** The first chunk. All others get its id, time and model. */
   private first: Chunk | undefined;
   private hasRole = false;
   private shownCalls = 0;
-  /** The last call under each index that the upstream gives. */
-  private calls = new Map<number, Gathered>();
-  private ours: Gathered[] = [];
-  /** The call whose name is not known yet: where the next one begins, it is. */
-  private undecided: Gathered | undefined;
+  /** The last call with each of the upstream's indices. */
+  private calls = new Map<number, StreamedCall>();
+  private ours: StreamedCall[] = [];
+  /** The call with an incomplete name. The name is complete once the next call begins. */
+  private undecided: StreamedCall | undefined;
   private message = new GatheredMessage();
-  /** Whose call came first in this turn. */
+  /** Who made the first call of this turn. */
   private decided: 'ours' | 'callers' | undefined;
   private finish: string | undefined;
 
-  constructor(...joining: Parameters<Joining<ChatTurns>>) {
+  constructor(...joining: Parameters<Joining<JoinedChatStreams>>) {
     super(CHAT_USAGE, ...joining);
   }
 
@@ -105,7 +106,7 @@ export class ChatTurns extends CountedAnswers implements JoinedStreams {
 
     this.first ??= chunk;
     const delta = choice.delta ?? {};
-    // An answer that can't be read is passed on.
+    // Chunks of unknown shape are passed on.
     if (!isObject(choice) || !isObject(delta))
       return this.isLater ? [this.frameOf(chunk, chunk.choices)] : [frame];
     this.message.add(delta);
@@ -114,14 +115,14 @@ export class ChatTurns extends CountedAnswers implements JoinedStreams {
       : [];
     const waited = this.undecided !== undefined;
     const shown = pieces.flatMap((piece) => this.piece(piece));
-    // Some upstreams say '' for what has not ended.
+    // Some upstreams send '' before the end.
     const finish = choice.finish_reason || null;
     if (finish !== null) {
       this.finish = finish;
       shown.push(...this.decideWaiting());
     }
     const told = finish === null ? null : this.shownFinish(finish);
-    // Most frames are shown as they are: their bytes are passed on.
+    // Most frames pass with their bytes unchanged.
     const isSame = !waited && this.decided !== 'ours' && indexesOf(pieces) === indexesOf(shown);
     if (isSame && !this.isLater && told === finish) {
       this.hasRole ||= (delta.role ?? null) !== null;
@@ -134,7 +135,7 @@ export class ChatTurns extends CountedAnswers implements JoinedStreams {
     return this.decided === 'ours' && isWhole(this.finish);
   }
 
-  /** Whether this answer will be followed by another one, as far as can be told by now. */
+  /** Whether another answer follows, as far as is known yet. */
   private get goesOn(): boolean {
     return this.decided === 'ours' && (this.finish === undefined || this.isTurn);
   }
@@ -167,79 +168,73 @@ export class ChatTurns extends CountedAnswers implements JoinedStreams {
     return [this.frameOf(chunk, [answer, ...chunk.choices.slice(1)])];
   }
 
-  /**
-   * How the caller is told that the answer ends: one of nothing but calls that are dropped has
-   * stopped.
-   */
+  /** The caller's finish reason. It is `stop` if all calls of the answer were dropped. */
   private shownFinish(finish: string): string | null {
     if (this.isTurn) return null;
-    // Before an answer that goes on no call has been shown.
+    // In earlier answers no call has been shown.
     return this.calls.size > 0 && this.shownCalls === 0 && isWhole(finish) ? 'stop' : finish;
   }
 
-  /**
-   * One piece of a call, and what of that call may be shown now. What is no object is nobody's
-   * call.
-   */
+  /** Takes one piece of a call. Returns the pieces that may be shown now. */
   private piece(piece: CallPiece): CallPiece[] {
     if (!isObject(piece)) return [piece];
     const index = piece.index ?? 0;
     const known = this.calls.get(index);
     if (known && !begins(piece, known.call)) return this.continued(known, piece);
     const shown = this.decideWaiting();
-    const gathered: Gathered = { call: {}, whose: undefined, shown: undefined };
-    this.calls.set(index, gathered);
-    return [...shown, ...this.continued(gathered, piece)];
+    const streamed: StreamedCall = { call: {}, owner: undefined, index: undefined };
+    this.calls.set(index, streamed);
+    return [...shown, ...this.continued(streamed, piece)];
   }
 
-  private continued(gathered: Gathered, piece: CallPiece): CallPiece[] {
-    if (gathered.whose === 'callers') return this.shownPiece(gathered, piece);
-    if (isOtherCall(piece)) return this.callers(gathered, { ...gathered.call, ...piece });
-    gathered.call = joined(gathered.call, piece);
-    return gathered.whose === undefined ? this.decide(gathered, false) : [];
+  private continued(streamed: StreamedCall, piece: CallPiece): CallPiece[] {
+    if (streamed.owner === 'callers') return this.shownPiece(streamed, piece);
+    if (isOtherCall(piece)) return this.callers(streamed, { ...streamed.call, ...piece });
+    streamed.call = joined(streamed.call, piece);
+    return streamed.owner === undefined ? this.decide(streamed, false) : [];
   }
 
-  /** Nothing more of the name can come. */
+  /** The name of the undecided call is complete. */
   private decideWaiting(): CallPiece[] {
     return this.undecided ? this.decide(this.undecided, true) : [];
   }
 
-  /** The call that has waited for its name to the end of the stream. */
+  /** The call that was still undecided at the end of the stream. */
   private waitingFrames(): Frame[] {
     const tool_calls = this.decideWaiting();
     if (!this.first || tool_calls.length === 0) return [];
     return [this.frameOf(this.first, [{ index: 0, delta: { tool_calls }, finish_reason: null }])];
   }
 
-  /** @param isNamed whether no more of the name can come */
-  private decide(gathered: Gathered, isNamed: boolean): CallPiece[] {
-    const name = nameOf(gathered.call);
-    const input = argumentsOf(gathered.call);
+  /** @param isNamed whether the name is complete */
+  private decide(streamed: StreamedCall, isNamed: boolean): CallPiece[] {
+    const name = nameOf(streamed.call);
+    const input = argumentsOf(streamed.call);
     const mayBeOurs = [...this.names].some((ours) => ours.startsWith(name));
-    this.undecided = !isNamed && input === '' && mayBeOurs ? gathered : undefined;
+    this.undecided = !isNamed && input === '' && mayBeOurs ? streamed : undefined;
     if (this.undecided) return [];
-    if (!this.names.has(name)) return this.callers(gathered, gathered.call);
-    gathered.whose = 'ours';
-    this.ours.push(gathered);
+    if (!this.names.has(name)) return this.callers(streamed, streamed.call);
+    streamed.owner = 'ours';
+    this.ours.push(streamed);
     if (this.mayAnswer()) this.decided ??= 'ours';
     return [];
   }
 
-  /** It is a call of the caller's. @param call all that has come of it */
-  private callers(gathered: Gathered, call: CallPiece): CallPiece[] {
-    if (this.undecided === gathered) this.undecided = undefined;
-    gathered.whose = 'callers';
-    gathered.call = call.id === undefined ? {} : { id: call.id };
+  /** The call is the caller's. @param call all pieces so far, joined */
+  private callers(streamed: StreamedCall, call: CallPiece): CallPiece[] {
+    if (this.undecided === streamed) this.undecided = undefined;
+    streamed.owner = 'callers';
+    streamed.call = call.id === undefined ? {} : { id: call.id };
     this.decided ??= 'callers';
-    if (this.decided === 'callers') gathered.shown = this.shownCalls++;
-    return this.shownPiece(gathered, call);
+    if (this.decided === 'callers') streamed.index = this.shownCalls++;
+    return this.shownPiece(streamed, call);
   }
 
-  private shownPiece({ shown }: Gathered, piece: CallPiece): CallPiece[] {
-    return shown === undefined ? [] : [{ ...piece, index: shown }];
+  private shownPiece({ index }: StreamedCall, piece: CallPiece): CallPiece[] {
+    return index === undefined ? [] : [{ ...piece, index }];
   }
 
-  /** A chunk under the identity of the stream, with the usage of all answers. */
+  /** A chunk with the id of the stream and the usage of all answers. */
   private frameOf(chunk: Chunk, choices: readonly Choice[]): Frame {
     const { id, created, model } = this.first ?? chunk;
     const usage = chunk.usage ? { usage: this.goesOn ? null : this.tally.told } : {};
@@ -248,8 +243,8 @@ export class ChatTurns extends CountedAnswers implements JoinedStreams {
 }
 
 /**
- * Whether a piece begins another call under the index of a known one: some upstreams count none of
- * them up. An id alone does not, since others give each piece one of its own.
+ * Whether a piece begins another call with the same index. Some upstreams give all calls one index.
+ * A new id alone begins no call, since other upstreams give each piece its own.
  */
 function begins(piece: CallPiece, known: CallPiece): boolean {
   return Boolean(nameOf(piece) && piece.id && known.id && piece.id !== known.id);

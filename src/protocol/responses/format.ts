@@ -7,8 +7,8 @@ import type { Frame } from '../sse.ts';
 import { type Begun, FirstFrames } from '../stream-beginning.ts';
 import { answerText, StreamedResponse } from './answer-text.ts';
 import { goOnResponses } from './calls.ts';
-import { ResponsesBodies } from './joined-bodies.ts';
-import { ResponsesStreams } from './joined-streams.ts';
+import { JoinedResponsesBodies } from './joined-bodies.ts';
+import { JoinedResponsesStreams } from './joined-streams.ts';
 import { ResponsesStream } from './stream.ts';
 import { OPENS } from './stream-items.ts';
 
@@ -26,7 +26,7 @@ export const responsesFormat: AnswerFormat = {
   begin: () => new FirstFrames(begunBy),
   gather: () => new StreamedResponse(),
   text: answerText,
-  joinStreams: (...joining) => new ResponsesStreams(...joining),
-  joinBodies: (...joining) => new ResponsesBodies(...joining),
+  joinStreams: (...joining) => new JoinedResponsesStreams(...joining),
+  joinBodies: (...joining) => new JoinedResponsesBodies(...joining),
   goOn: goOnResponses,
 };

@@ -1,4 +1,4 @@
-/** Several responses of a model, each one JSON body, as the one that its caller sees. */
+/** Joins several JSON responses of a model into the one that the caller sees. */
 
 import { asObject, isObject } from '../../lib/json.ts';
 import type { JoinedBodies, Joining } from '../answer-format.ts';
@@ -10,12 +10,12 @@ import { ItemSorter, turnOf } from './calls.ts';
 import { isEncrypted, withoutEncrypted } from './reasoning.ts';
 import { RESPONSE, responseSplices } from './splices.ts';
 
-export class ResponsesBodies extends CountedAnswers implements JoinedBodies {
+export class JoinedResponsesBodies extends CountedAnswers implements JoinedBodies {
   isUnstored: boolean | undefined;
-  /** The items of all answers so far that the caller sees. */
+  /** The caller's items of all answers so far. */
   private readonly shown: unknown[] = [];
 
-  constructor(...joining: Parameters<Joining<ResponsesBodies>>) {
+  constructor(...joining: Parameters<Joining<JoinedResponsesBodies>>) {
     super(RESPONSES_USAGE, ...joining);
   }
 

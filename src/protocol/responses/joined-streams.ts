@@ -1,17 +1,17 @@
 /**
- * Several streams of a model as the one that its caller sees
+ * Joins several streamed responses of a model into the one that the caller sees
  * (https://platform.openai.com/docs/api-reference/responses-streaming).
  *
- * Events are passed on as they came, in their own bytes, until something is left out or added; from
- * then on their numbers are those of the whole. Held back are calls of ours, reasoning until it is
- * known what it leads to, and the events that open a response until the first item is shown: an
- * answer of nothing but our calls leaves no trace. A response has one id, that of its first event,
- * since clients refuse a second one. A caller for whom nothing comes is sent the opening, and later
- * `response.in_progress` again: clients count events, and no comments, as signs of life.
+ * Events pass with their bytes unchanged until one is removed or added; from then on they are
+ * renumbered. Three things are held back: calls of our tools, reasoning until its next item is
+ * known, and the events that open a response until its first item is shown. So an answer of nothing
+ * but our calls leaves no trace. All events have the id of the first response, since clients refuse
+ * a second one. A silent stream is kept alive by the opening events, and then by
+ * `response.in_progress`: clients count events, not comments, as signs of life.
  *
- * Where the upstream stores nothing, clients send reasoning back as whole items. There reasoning
- * flows at once, and only the event that ends it waits: where it has led to nothing but a call of
- * ours, the item ends with a mark (`REASONING_MARK`), by which it is known when it comes back.
+ * If the upstream stores nothing, clients send reasoning back as whole items. Then reasoning passes
+ * at once, and only its last event waits. If it led only to a call of ours, it ends with a mark
+ * (`REASONING_MARK`), and is removed when it comes back.
  */
 
 import { asObject, asString, type JsonObject } from '../../lib/json.ts';
@@ -25,10 +25,10 @@ import { withMark, withoutEncrypted } from './reasoning.ts';
 import { type Changes, changedEvent } from './splices.ts';
 import {
   IN_PROGRESS,
+  type ItemState,
   indexOf,
   OF_CALL,
   OPENS,
-  type Place,
   type StreamEvent,
   StreamItems,
 } from './stream-items.ts';
@@ -36,10 +36,10 @@ import {
 const ENDS = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 const ARGUMENTS_DONE = 'response.function_call_arguments.done';
 
-/** Events of a text. Upstreams that name no item send them too, and a text is never a call. */
+/** Events of a text. They may come without an item, and are never a call. */
 const OF_TEXT = /^response\.(?:output_text|content_part|refusal)\./;
 
-export class ResponsesStreams extends CountedAnswers implements JoinedStreams {
+export class JoinedResponsesStreams extends CountedAnswers implements JoinedStreams {
   isThrough = false;
   isUnstored: boolean | undefined;
   /** The upstream's `store` of the current answer. */
@@ -60,7 +60,7 @@ export class ResponsesStreams extends CountedAnswers implements JoinedStreams {
   /** The number of the next event. The upstream's first event says where they begin. */
   private sequence: number | undefined;
 
-  constructor(...joining: Parameters<Joining<ResponsesStreams>>) {
+  constructor(...joining: Parameters<Joining<JoinedResponsesStreams>>) {
     super(RESPONSES_USAGE, ...joining);
     this.sorter = new ItemSorter(this.names, this.mayAnswer);
   }
@@ -77,15 +77,16 @@ export class ResponsesStreams extends CountedAnswers implements JoinedStreams {
     return asObject(this.opened?.fields.response).id;
   }
 
-  /** Only an event ends an answer. */
+  /** Only an event ends an answer; how the connection ends decides nothing. */
   end(): void {}
 
   keepalive(): Frame[] {
     if (!this.isOpen) return this.opening.some(({ fields }) => fields.response) ? this.open() : [];
     const { opened } = this;
-    // Clients take the response in the event for all that there is so far, and half an item can't
-    // be told.
-    const items = this.items.places.filter(({ fate }) => fate === 'shown').map((place) => this.told(place));
+    // Clients take the output in this event for all items so far. It can't hold half an item.
+    const items = this.items.states
+      .filter(({ fate }) => fate === 'shown')
+      .map((state) => this.knownOf(state));
     const isWhole = items.every((item) => item !== undefined);
     if (!opened || !isWhole || !Array.isArray(asObject(opened.fields.response).output)) return [];
     const changes = {
@@ -117,8 +118,8 @@ export class ResponsesStreams extends CountedAnswers implements JoinedStreams {
     if (OPENS.has(event.type) && this.isLater && this.isOpen) return [];
     if (ENDS.has(event.type)) return this.last(event);
     if (this.items.isAbout(event)) return this.ofItem(event);
-    // An error ends the stream: what opened it comes first. All else that belongs to no item waits
-    // with what opens it.
+    // An error ends the stream, so the opening events go first. Other events without an item are
+    // held with them.
     if (event.type === 'error') return [...this.open(), this.shownEvent(event)];
     if (OF_TEXT.test(event.type)) return [...this.open(), this.shownEvent(event)];
     if (this.isOpen) return [this.shownEvent(event)];
@@ -131,112 +132,111 @@ export class ResponsesStreams extends CountedAnswers implements JoinedStreams {
     const begins = event.type === 'response.output_item.added';
     const ends = event.type === 'response.output_item.done';
     const known = begins ? undefined : this.items.find(event, item);
-    const place = known ?? (item.type === undefined ? this.unknown(event) : this.begun(item));
-    if (ends) place.item = item;
-    if (event.type === ARGUMENTS_DONE && !place.item)
-      place.begun = { ...place.begun, arguments: event.fields.arguments };
-    const before = known ? this.decide(place, item) : this.place(indexOf(event), place);
-    if (this.mayFlow(place)) before.push(...this.flow(place));
-    if (place.fate === 'hidden') return before;
-    if (place.fate !== 'shown' || (place.pending && ends)) {
-      place.held.push(event);
+    const state = known ?? (item.type === undefined ? this.unknown(event) : this.stateOf(item));
+    if (ends) state.done = item;
+    if (event.type === ARGUMENTS_DONE && !state.done)
+      state.added = { ...state.added, arguments: event.fields.arguments };
+    const before = known ? this.decide(state, item) : this.add(indexOf(event), state);
+    if (this.mayFlow(state)) before.push(...this.flow(state));
+    if (state.fate === 'hidden') return before;
+    if (state.fate !== 'shown' || (state.pending && ends)) {
+      state.held.push(event);
       return before;
     }
-    if (place.pending && !begins) place.pending = 'inside';
-    return [...before, this.shownEvent(event, place)];
+    if (state.pending && !begins) state.pending = 'inside';
+    return [...before, this.shownEvent(event, state)];
   }
 
-  private begun(item: JsonObject): Place {
-    const fate = this.sorter.next(item);
+  private stateOf(item: JsonObject): ItemState {
     return {
-      fate,
-      begun: item,
-      shown: undefined,
-      item: undefined,
+      fate: this.sorter.next(item),
+      added: item,
+      done: undefined,
+      index: undefined,
       held: [],
       pending: undefined,
       isMarked: false,
     };
   }
 
-  /** Only whole items come back from the caller then, and none by its id. */
-  private mayFlow(place: Place): boolean {
+  /** Whether reasoning passes at once: only whole items come back then, and no references. */
+  private mayFlow(state: ItemState): boolean {
     const isUnstored = typeof this.store === 'boolean' ? !this.store : this.reasoning.isUnstored;
-    if (!isUnstored || place.fate !== 'held' || place.item) return false;
-    // What began before it has its index before it.
-    return this.items.places.every(
-      (other) => other === place || other.fate === 'shown' || other.fate === 'hidden',
+    if (!isUnstored || state.fate !== 'held' || state.done) return false;
+    // The caller's indices follow the order of the items.
+    return this.items.states.every(
+      (other) => other === state || other.fate === 'shown' || other.fate === 'hidden',
     );
   }
 
-  private flow(place: Place): Frame[] {
-    place.fate = 'shown';
-    place.shown = this.shownCount++;
-    place.pending = place.held.length === 0 ? 'begun' : 'inside';
-    return [...this.open(), ...this.flush(place)];
+  private flow(state: ItemState): Frame[] {
+    state.fate = 'shown';
+    state.index = this.shownCount++;
+    state.pending = state.held.length === 0 ? 'added' : 'inside';
+    return [...this.open(), ...this.flush(state)];
   }
 
-  /** Of an item whose beginning the upstream has not told. */
-  private unknown({ type, fields }: StreamEvent): Place {
-    const begun: JsonObject = { id: fields.item_id };
-    if (type.startsWith('response.reasoning')) return this.begun({ ...begun, type: 'reasoning' });
-    if (!OF_CALL.test(type)) return this.begun(begun);
-    const of = type.includes('custom_tool') ? 'custom_tool_call' : 'function_call';
-    return { ...this.begun(begun), fate: 'unknown', begun: { ...begun, type: of } };
+  /** The state of an item that the upstream did not announce. */
+  private unknown({ type, fields }: StreamEvent): ItemState {
+    const item: JsonObject = { id: fields.item_id };
+    if (type.startsWith('response.reasoning')) return this.stateOf({ ...item, type: 'reasoning' });
+    if (!OF_CALL.test(type)) return this.stateOf(item);
+    const call = type.includes('custom_tool') ? 'custom_tool_call' : 'function_call';
+    return { ...this.stateOf(item), fate: 'unknown', added: { ...item, type: call } };
   }
 
-  /** The fate of an item of which it is not known yet, once the item is. */
-  private decide(place: Place, item: JsonObject): Frame[] {
-    if (place.fate !== 'unknown' || item.type === undefined) return [];
-    place.begun = item;
-    place.fate = this.sorter.next(item);
-    const held = place.fate === 'held' ? [] : place.held.splice(0);
-    const frames = this.settle(place);
-    if (place.fate === 'shown') frames.push(...held.map((event) => this.shownEvent(event, place)));
+  /** Decides the fate of an item that was not announced, once the item itself comes. */
+  private decide(state: ItemState, item: JsonObject): Frame[] {
+    if (state.fate !== 'unknown' || item.type === undefined) return [];
+    state.added = item;
+    state.fate = this.sorter.next(item);
+    const held = state.fate === 'held' ? [] : state.held.splice(0);
+    const frames = this.settle(state);
+    if (state.fate === 'shown') frames.push(...held.map((event) => this.shownEvent(event, state)));
     return frames;
   }
 
-  /** An item begins: what was held before it is seen with it, or not at all. */
-  private place(index: number | undefined, place: Place): Frame[] {
-    this.items.add(place, index);
-    return this.settle(place);
+  /** Adds an item. It decides about the reasoning before it. */
+  private add(index: number | undefined, state: ItemState): Frame[] {
+    this.items.add(state, index);
+    return this.settle(state);
   }
 
-  /** What the fate of an item means for what was held before it. */
-  private settle(place: Place): Frame[] {
-    const frames = place.fate === 'shown' ? this.release() : [];
-    if (place.fate === 'hidden') frames.push(...this.drop());
-    if (place.fate === 'shown') place.shown = this.shownCount++;
+  /** Applies the fate of an item to the reasoning before it. */
+  private settle(state: ItemState): Frame[] {
+    const frames = state.fate === 'shown' ? this.release() : [];
+    if (state.fate === 'hidden') frames.push(...this.drop());
+    if (state.fate === 'shown') state.index = this.shownCount++;
     return frames;
   }
 
-  /** All that is held is shown. */
+  /** Shows all held events. */
   private release(): Frame[] {
     const frames = this.open();
-    for (const place of this.items.places) {
-      if (place.fate === 'held') {
-        place.fate = 'shown';
-        place.shown = this.shownCount++;
-      } else if (!place.pending) continue;
-      place.pending = undefined;
-      frames.push(...this.flush(place));
+    for (const state of this.items.states) {
+      if (state.fate === 'held') {
+        state.fate = 'shown';
+        state.index = this.shownCount++;
+      } else if (!state.pending) continue;
+      state.pending = undefined;
+      frames.push(...this.flush(state));
     }
     return frames;
   }
 
-  /** All that is held is hidden; of what has flowed the end is shown. */
+  /** Hides all held items. Those that have passed already end with the mark. */
   private drop(): Frame[] {
-    return this.items.places.flatMap((place) => {
-      if (place.fate === 'held') place.fate = 'hidden';
-      if (!place.pending) return [];
-      place.pending = undefined;
-      place.isMarked = true;
-      return this.flush(place);
+    return this.items.states.flatMap((state) => {
+      if (state.fate === 'held') state.fate = 'hidden';
+      if (!state.pending) return [];
+      state.pending = undefined;
+      state.isMarked = true;
+      return this.flush(state);
     });
   }
 
-  private flush(place: Place): Frame[] {
-    return place.held.splice(0).map((event) => this.shownEvent(event, place));
+  private flush(state: ItemState): Frame[] {
+    return state.held.splice(0).map((event) => this.shownEvent(event, state));
   }
 
   private open(): Frame[] {
@@ -246,7 +246,7 @@ export class ResponsesStreams extends CountedAnswers implements JoinedStreams {
     return this.opening.splice(0).map((event) => this.shownEvent(event));
   }
 
-  /** The event that ends an answer: the caller's stream, or a turn. */
+  /** Takes the event that ends an answer. It ends the caller's stream too, or a turn. */
   private last(event: StreamEvent): Frame[] {
     const response = asObject(event.fields.response);
     if (response.usage) this.tally.count(asObject(response.usage));
@@ -254,15 +254,15 @@ export class ResponsesStreams extends CountedAnswers implements JoinedStreams {
     const held: Frame[] = [];
     for (const [index, item] of output.entries()) {
       const known = this.items.findInOutput(index, item);
-      const place = known ?? this.begun(item);
-      place.item ??= item;
-      // No event has told of it: it is seen here for the first time.
-      held.push(...(known ? this.decide(place, item) : this.place(undefined, place)));
+      const state = known ?? this.stateOf(item);
+      state.done ??= item;
+      // An item without events appears here for the first time.
+      held.push(...(known ? this.decide(state, item) : this.add(undefined, state)));
     }
-    for (const place of this.items.places) {
-      if (place.fate === 'unknown') place.fate = 'held';
-      // Nothing has said that it has ended, but the answer has.
-      if (!place.item && this.sorter.calls(place.begun)) place.item = place.begun;
+    for (const state of this.items.states) {
+      if (state.fate === 'unknown') state.fate = 'held';
+      // The upstream did not end the item, but it has ended the answer.
+      if (!state.done && this.sorter.calls(state.added)) state.done = state.added;
     }
     if (this.sorter.isOurs && event.type === 'response.completed') {
       this.isThrough = true;
@@ -271,8 +271,8 @@ export class ResponsesStreams extends CountedAnswers implements JoinedStreams {
     held.push(...this.release());
     const isSame =
       !this.isLater &&
-      this.items.places.every(
-        (place) => place.fate === 'shown' && this.itemFor(place, place.item) === place.item,
+      this.items.states.every(
+        (state) => state.fate === 'shown' && this.itemFor(state, state.done) === state.done,
       );
     const { id, created_at } = asObject(this.opened?.fields.response);
     this.storedId = response.store === true ? asString(response.id) : undefined;
@@ -284,34 +284,34 @@ export class ResponsesStreams extends CountedAnswers implements JoinedStreams {
   }
 
   private shownItems(): JsonObject[] {
-    return this.items.places.flatMap((place) =>
-      place.fate === 'shown' && place.item ? [this.itemFor(place, place.item)] : [],
+    return this.items.states.flatMap((state) =>
+      state.fate === 'shown' && state.done ? [this.itemFor(state, state.done)] : [],
     );
   }
 
-  /** What the caller knows of an item; undefined in the middle of it. */
-  private told(place: Place): JsonObject | undefined {
-    const { pending, begun, item } = place;
-    const known = pending === 'begun' ? begun : pending ? undefined : item;
-    return known && this.itemFor(place, known);
+  /** An item as the caller knows it by now; undefined within it. */
+  private knownOf(state: ItemState): JsonObject | undefined {
+    const { pending, added, done } = state;
+    const known = pending === 'added' ? added : pending ? undefined : done;
+    return known && this.itemFor(state, known);
   }
 
-  /** An item as its caller sees it. */
-  private itemFor<Told>(place: Place | undefined, item: Told): Told | JsonObject {
-    if (place?.isMarked && item) return withMark(item);
+  /** An item as the caller gets it. */
+  private itemFor<Item>(state: ItemState | undefined, item: Item): Item | JsonObject {
+    if (state?.isMarked && item) return withMark(item);
     return this.reasoning.isHidden ? withoutEncrypted(item) : item;
   }
 
-  /** An event under the numbers of the whole. */
-  private shownEvent(event: StreamEvent, place?: Place, response?: Changes): Frame {
+  /** An event with the caller's numbers. */
+  private shownEvent(event: StreamEvent, state?: ItemState, response?: Changes): Frame {
     const { type, fields, data, frame } = event;
     const changes = {
       sequence_number: changed(fields.sequence_number, this.nextNumber(fields.sequence_number)),
       output_index:
-        typeof fields.output_index === 'number' && place
-          ? changed(fields.output_index, place.shown)
+        typeof fields.output_index === 'number' && state
+          ? changed(fields.output_index, state.index)
           : undefined,
-      item: changed(fields.item, this.itemFor(place, fields.item)),
+      item: changed(fields.item, this.itemFor(state, fields.item)),
     };
     const isSame = Object.values(changes).every((value) => value === undefined);
     if (isSame && fields.response === undefined) return frame;
@@ -319,10 +319,10 @@ export class ResponsesStreams extends CountedAnswers implements JoinedStreams {
     return shown === undefined ? frame : Frame.of(shown, type);
   }
 
-  /** @param told by the upstream */
-  private nextNumber(told: unknown): number | undefined {
-    if (typeof told !== 'number') return undefined;
-    const number = this.sequence ?? told;
+  /** @param given by the upstream */
+  private nextNumber(given: unknown): number | undefined {
+    if (typeof given !== 'number') return undefined;
+    const number = this.sequence ?? given;
     this.sequence = number + 1;
     return number;
   }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { goOnChat } from '../../../src/protocol/chat/calls.ts';
-import { ChatTurns } from '../../../src/protocol/chat/joined-streams.ts';
+import { JoinedChatStreams } from '../../../src/protocol/chat/joined-streams.ts';
 import { ChatStream } from '../../../src/protocol/chat/stream.ts';
 import { Retriever } from '../../../src/retrieval/retriever.ts';
 import { type Answerer, Rounds } from '../../../src/retrieval/rounds.ts';
@@ -18,7 +18,7 @@ const body = encoder.encode('{"messages":[{"role":"user","content":"Go."}]}');
 
 const streamOf = (rounds: Rounds): RetrievalStream =>
   new RetrievalStream(
-    new ChatTurns(OURS, () => rounds.isOpen),
+    new JoinedChatStreams(OURS, () => rounds.isOpen),
     new ChatStream(undefined),
     rounds,
     (coming) => coming,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ChatAnswers } from '../../../../src/protocol/chat/joined-bodies.ts';
+import { JoinedChatBodies } from '../../../../src/protocol/chat/joined-bodies.ts';
 import { readChatRequest } from '../../../../src/protocol/chat/request.ts';
 
 const OURS: ReadonlySet<string> = new Set(['retrieve_ref']);
@@ -16,26 +16,26 @@ function bodyOf(calls: readonly object[], usage?: object): Uint8Array {
 }
 
 /** What the caller gets; undefined where the model is asked again. */
-function taken(answers: ChatAnswers, body: Uint8Array) {
+function taken(answers: JoinedChatBodies, body: Uint8Array) {
   const took = answers.take(body);
   return took instanceof Uint8Array ? JSON.parse(new TextDecoder().decode(took)) : undefined;
 }
 
 describe('the joined bodies of chat', () => {
   it('keeps the caller’s calls where none of ours is answered any more', () => {
-    const last = new ChatAnswers(OURS, () => false);
+    const last = new JoinedChatBodies(OURS, () => false);
     const [choice] = taken(last, bodyOf([ours, search])).choices;
     expect(choice).toMatchObject({ message: { tool_calls: [search] }, finish_reason: 'tool_calls' });
   });
 
   it('passes on the call of a custom tool, whatever its name', () => {
-    const answers = new ChatAnswers(OURS, () => true);
+    const answers = new JoinedChatBodies(OURS, () => true);
     const body = bodyOf([patch]);
     expect(answers.take(body)).toBe(body);
   });
 
   it('tells the details of all completions, and those of the last prompt', () => {
-    const answers = new ChatAnswers(OURS, () => true);
+    const answers = new JoinedChatBodies(OURS, () => true);
     const usage = (reasoning: number, cached: number) => ({
       prompt_tokens: 10,
       completion_tokens: 5,

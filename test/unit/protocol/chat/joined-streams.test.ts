@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ChatTurns } from '../../../../src/protocol/chat/joined-streams.ts';
+import { JoinedChatStreams } from '../../../../src/protocol/chat/joined-streams.ts';
 import { Frame } from '../../../../src/protocol/sse.ts';
 
 const OURS: ReadonlySet<string> = new Set(['retrieve_ref']);
@@ -22,7 +22,7 @@ interface Chunk {
 
 /** The turns of a model, chunk by chunk. */
 function turnsOf({ mayAnswer = true }: { mayAnswer?: boolean } = {}) {
-  const turns = new ChatTurns(OURS, () => mayAnswer);
+  const turns = new JoinedChatStreams(OURS, () => mayAnswer);
   const frameOf = ({ delta = {}, finish = null, usage, id = 'c1' }: Chunk): string => {
     const choices = [{ index: 0, delta, finish_reason: finish }];
     return JSON.stringify({ id, created: 1, model: 'm', choices, ...(usage === undefined ? {} : { usage }) });
