@@ -13,7 +13,7 @@ import { requestHeaders, responseHeaders, upstreamUrl } from '../upstream/reques
  *
  * @param path below the upstream's base URL
  * @param body a stream has the caller's encoding; bytes have none, unless `asItCame` is set
- * @param left aborts when the caller leaves, where the request's own signal does not show it
+ * @param left aborts when the caller leaves and the request's own signal does not show it
  * @throws ApiError `upstream_unreachable` or `upstream_timeout`
  */
 export async function askUpstream(
@@ -25,7 +25,7 @@ export async function askUpstream(
   asItCame = !(body instanceof Uint8Array),
 ): Promise<UpstreamAnswer> {
   const { config, log } = services;
-  // With a shared account the query is dropped: it can steer a gateway just as headers can.
+  // With a shared account the query is dropped: it can steer a gateway as headers can.
   const search = config.access ? '' : new URL(c.req.url).search;
   const url = upstreamUrl(config.upstreamBaseUrl, path, search);
   const headers = requestHeaders(c.req.raw.headers, caller.account, body !== null);

@@ -1,16 +1,16 @@
-/** A stream whose single answer may take long. Comments keep it alive until then. */
+/** A stream whose only answer may take long. Comments keep it alive until then. */
 
 import { soon } from '../lib/time-limit.ts';
 import type { AnswerStream } from '../protocol/answer-format.ts';
 import { KEEPALIVE } from '../protocol/sse.ts';
 import type { ApiError } from '../request/errors.ts';
 
-/** How to wait for an answer once its stream has begun. */
+/** How to wait for an answer after its stream has begun. */
 interface LateStream {
   /** Writes the error frame. */
   readonly format: Pick<AnswerStream, 'error'>;
   /** Turns a failure into the error that the caller gets. */
-  told(error: unknown): ApiError;
+  errorOf(error: unknown): ApiError;
   /** Interval of the comments, in milliseconds. */
   readonly keepaliveMs: number;
 }
@@ -22,12 +22,12 @@ interface LateStream {
  * @throws what `work` throws in that time
  */
 export async function inTime(work: Promise<Response>, late: LateStream): Promise<Response> {
-  const { format, told, keepaliveMs } = late;
+  const { format, errorOf, keepaliveMs } = late;
   const answer = await soon(keepaliveMs, work);
   if (answer) return answer;
   const last = work
     .then(async (response) => new Uint8Array(await response.arrayBuffer()))
-    .catch((error) => format.error(told(error).toBody().error));
+    .catch((error) => format.error(errorOf(error).toBody().error));
   // The interval has passed once already, so the first comment goes out at once.
   let waitMs = 0;
   const body = new ReadableStream<Uint8Array>(

@@ -28,7 +28,7 @@ import { askUpstream } from './ask-upstream.ts';
 import { askWithin } from './ask-within.ts';
 import { inTime } from './late-stream.ts';
 import { passUnread } from './pass-unread.ts';
-import { KEEPALIVE_MS, relay, told } from './relay.ts';
+import { callerError, KEEPALIVE_MS, relay } from './relay.ts';
 import { setReportHeaders } from './report-headers.ts';
 import { startRounds } from './start-rounds.ts';
 
@@ -60,10 +60,11 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
     const answer = answerCompaction(api.compaction, call);
     if (request.field('stream') !== true) return answer;
     const format = api.answers.stream(undefined, undefined);
-    return inTime(answer, { format, told: (error) => told(error, scope), keepaliveMs: KEEPALIVE_MS });
+    const errorOf = (error: unknown) => callerError(error, scope);
+    return inTime(answer, { format, errorOf, keepaliveMs: KEEPALIVE_MS });
   }
   const options = { force: false, dryRun: false, count: chosen.report, expressly: false };
-  const make = (how: MakeViewOptions) => makeView(call, how);
+  const make = (viewOptions: MakeViewOptions) => makeView(call, viewOptions);
   const [first, injected] = await Promise.all([make(options), injectionFor(call)]);
   const wish = reasoningWish(request, first.tools !== undefined, scope);
   const bodyOf = ({ view, tools }: MadeView) =>
@@ -113,8 +114,8 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   };
   const archive = archiverOf(call);
   const streams = request.field('stream') === true;
-  const how = { format: api.answers, inBody: chosen.report, streams, retrieval, archive };
-  return relay(answer, { ...made, report }, how, scope);
+  const relayed = { format: api.answers, inBody: chosen.report, streams, retrieval, archive };
+  return relay(answer, { ...made, report }, relayed, scope);
 }
 
 /**

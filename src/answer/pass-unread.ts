@@ -47,8 +47,8 @@ export async function passUnread(
   }
   const inBody = headers.get('x-memory-report')?.trim().toLowerCase() === 'true';
   const made = { view: undefined, report: idleReport(chosen.mode, chosen.source, []) };
-  const how = { format: answers, inBody, streams: false, retrieval: undefined, archive: undefined };
-  return relay(answer, made, how, scope);
+  const options = { format: answers, inBody, streams: false, retrieval: undefined, archive: undefined };
+  return relay(answer, made, options, scope);
 }
 
 const FIELD_FOUND = 'a field of ours stands in a body that is not read';

@@ -8,7 +8,7 @@ import {
   addReport,
   type JoinedAnswers,
   type Joining,
-  type Retell,
+  type Reword,
 } from '../protocol/answer-format.ts';
 import { AnswerPipeline } from '../protocol/answer-pipeline.ts';
 import { ApiError, accountFault, answerTooLarge, internalError, upstreamError } from '../request/errors.ts';
@@ -40,8 +40,8 @@ interface Retrieval {
   readonly wish?: Pick<ReasoningWish, 'isAsked' | 'isUnstored' | 'learn'>;
 }
 
-/** How an answer is relayed. */
-export interface Relayed {
+/** How to relay an answer. */
+export interface RelayOptions {
   readonly format: AnswerFormat;
   /** Whether the body includes the report. */
   readonly inBody: boolean;
@@ -57,7 +57,7 @@ export interface Relayed {
 export async function relay(
   answer: UpstreamAnswer,
   made: MadeView,
-  how: Relayed,
+  options: RelayOptions,
   scope: RequestScope,
 ): Promise<Response> {
   const { response } = answer;
@@ -66,14 +66,14 @@ export async function relay(
     const fields = { code: 'answer_unreadable' };
     scope.services.log('warn', 'an answer is passed on unread: its encoding is not known', fields);
   } else if (isOpen) {
-    if (isEventStream(response)) return relayStream(answer, made, how, scope);
+    if (isEventStream(response)) return relayStream(answer, made, options, scope);
     const isJson = response.headers.get('content-type')?.includes('json');
-    const isRead = isJson && (how.inBody || made.remember || how.archive);
+    const isRead = isJson && (options.inBody || made.remember || options.archive);
     // Read it even if it isn't labelled as JSON: it may hold a call of our tools.
-    const mayCall = how.retrieval && (isJson || !how.streams);
-    if (isRead || mayCall) return relayWhole(answer, made, how, scope);
+    const mayCall = options.retrieval && (isJson || !options.streams);
+    if (isRead || mayCall) return relayWhole(answer, made, options, scope);
   }
-  if (response.ok && how.archive) scope.waitUntil(how.archive(undefined));
+  if (response.ok && options.archive) scope.waitUntil(options.archive(undefined));
   return relayUnread(answer, made, scope);
 }
 
@@ -85,7 +85,7 @@ async function relayUnread(answer: UpstreamAnswer, made: MadeView, scope: Reques
 function relayStream(
   answer: UpstreamAnswer,
   made: MadeView,
-  { format: answers, inBody, retrieval, archive }: Relayed,
+  { format: answers, inBody, retrieval, archive }: RelayOptions,
   scope: RequestScope,
 ): Response {
   const { config } = scope.services;
@@ -94,29 +94,29 @@ function relayStream(
   head.headers.set('x-accel-buffering', 'no');
   head.headers.delete('content-length');
   const gathered = answers.gather();
-  let said: string | undefined;
+  let answerText: string | undefined;
   const listener: AnswerListener = {
     push: (frame) => gathered.push(frame),
     complete: () => {
-      said = gathered.text();
-      rememberAll(made, said, scope);
+      answerText = gathered.text();
+      rememberAll(made, answerText, scope);
     },
   };
   const gather = made.remember || archive ? guarded(listener, scope) : undefined;
   const joined = retrieval && joining(retrieval, answers.joinStreams);
   const report = (): Report => reportWith(made.report, retrieval?.rounds, joined);
-  const retell = config.access && accountFault;
-  const stream = answers.stream(inBody ? report : undefined, retell);
-  const check = (coming: Promise<UpstreamAnswer>) => continuation(coming, retell, scope);
+  const reword = config.access && accountFault;
+  const stream = answers.stream(inBody ? report : undefined, reword);
+  const check = (coming: Promise<UpstreamAnswer>) => continuation(coming, reword, scope);
   const pipeline: EventFormat =
     retrieval && joined
       ? new RetrievalStream(joined, stream, retrieval.rounds, check, gather)
       : new AnswerPipeline(stream, gather);
-  const archived = archive && archiveAtEnd(archive, () => said, scope.waitUntil);
+  const archived = archive && archiveAtEnd(archive, () => answerText, scope.waitUntil);
   const events = relayEvents(answer, pipeline, {
     ...bodyRelay(scope.services),
     keepaliveMs: KEEPALIVE_MS,
-    failed: (error) => told(error, scope).toBody().error,
+    failed: (error) => callerError(error, scope).toBody().error,
     ended: () => {
       if (joined) retrieval.wish?.learn(joined);
       archived?.();
@@ -128,7 +128,7 @@ function relayStream(
 /** The next answer of a stream, or the error that ends it. */
 async function continuation(
   coming: Promise<UpstreamAnswer>,
-  retell: Retell | undefined,
+  reword: Reword | undefined,
   scope: RequestScope,
 ): Promise<UpstreamAnswer | AnswerFault> {
   try {
@@ -136,9 +136,9 @@ async function continuation(
     const { ok, body } = next.response;
     if (ok && body && isEventStream(next.response)) return next;
     const fault = faultOf(body ? await readWhole(next, scope) : new Uint8Array(), ok);
-    return retell?.({ ...fault }) ?? fault;
+    return reword?.({ ...fault }) ?? fault;
   } catch (error) {
-    return told(error, scope).toBody().error;
+    return callerError(error, scope).toBody().error;
   }
 }
 
@@ -175,24 +175,24 @@ function archiveAtEnd(
 async function relayWhole(
   first: UpstreamAnswer,
   made: MadeView,
-  { format, inBody, retrieval, archive }: Relayed,
+  { format, inBody, retrieval, archive }: RelayOptions,
   scope: RequestScope,
 ): Promise<Response> {
-  let said: string | undefined;
+  let answerText: string | undefined;
   try {
     const { answer, body, answers } = await readRounds(first, format, retrieval, scope);
     if (!body) return await relayUnread(answer, made, scope);
     const head = headOf(answer, made.report, scope);
     if (body instanceof ReadableStream) return new Response(body, head);
-    said = format.text(body);
-    rememberAll(made, said, scope);
+    answerText = format.text(body);
+    rememberAll(made, answerText, scope);
     if (inBody || retrieval) head.headers.delete('content-length');
     return new Response(
       inBody ? addReport(body, reportWith(made.report, retrieval?.rounds, answers)) : body,
       head,
     );
   } finally {
-    if (archive) scope.waitUntil(archive(said));
+    if (archive) scope.waitUntil(archive(answerText));
   }
 }
 
@@ -211,7 +211,7 @@ interface ReadAnswer {
 async function readRounds(
   first: UpstreamAnswer,
   format: AnswerFormat,
-  retrieval: Relayed['retrieval'],
+  retrieval: RelayOptions['retrieval'],
   scope: RequestScope,
 ): Promise<ReadAnswer> {
   let answer = first;
@@ -288,8 +288,8 @@ async function readWhole(answer: UpstreamAnswer, scope: RequestScope): Promise<U
   throw answerTooLarge();
 }
 
-/** The error that the caller gets for a failure after the first byte. */
-export function told(error: unknown, { services }: RequestScope): ApiError {
+/** The error that the caller gets for a failure after the first byte. Logs internal errors. */
+export function callerError(error: unknown, { services }: RequestScope): ApiError {
   if (error instanceof ApiError) return error;
   const fields = { code: 'internal_error', error: errorName(error) };
   services.log('error', 'an answer has failed behind its first byte', fields);

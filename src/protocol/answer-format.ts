@@ -28,7 +28,7 @@ export interface AnswerFault {
 }
 
 /** Rewords an error of the upstream for the caller; undefined leaves it as it is. */
-export type Retell = (error: Readonly<Record<string, unknown>>) => AnswerFault | undefined;
+export type Reword = (error: Readonly<Record<string, unknown>>) => AnswerFault | undefined;
 
 /** Recognises how the stream of an answer ends, and adds the report there. */
 export interface AnswerStream {
@@ -48,7 +48,7 @@ export interface AnswerStream {
 
 /** Looks at how a stream begins. */
 export interface StreamBeginning {
-  /** The error with which the stream begins, as JSON; undefined if it begins with an answer. */
+  /** The error that the stream begins with, as JSON; undefined if it begins with an answer. */
   readonly error: string | undefined;
   /** Takes bytes. Returns true once the beginning is known. */
   push(chunk: Uint8Array): boolean;
@@ -95,7 +95,7 @@ export interface JoinedStreams extends JoinedAnswers {
   take(frame: Frame): Frame[];
   /** The upstream has closed the stream of its answer. */
   end(): void;
-  /** The next answer begins. */
+  /** Starts the next answer. */
   begin(): void;
   /** Frames that keep a silent stream alive; empty if only a comment can. */
   keepalive?(): Frame[];
@@ -125,10 +125,10 @@ export type Joining<Joined> = (
 export interface AnswerFormat {
   /**
    * @param report called when the answer is complete; absent if no report is added
-   * @param retell absent if the upstream's errors are passed on unchanged
+   * @param reword absent if the upstream's errors are passed on unchanged
    */
-  stream(report: (() => Report) | undefined, retell?: Retell): AnswerStream;
-  /** For one stream. Waits for nothing that a caller can read as an answer. */
+  stream(report: (() => Report) | undefined, reword?: Reword): AnswerStream;
+  /** For one stream. Delays nothing that a caller can read as an answer. */
   begin(): StreamBeginning;
   gather(): AnswerGatherer;
   /** The text of a JSON answer, by the rules of `gather`. */
@@ -136,7 +136,7 @@ export interface AnswerFormat {
   readonly joinStreams: Joining<JoinedStreams>;
   readonly joinBodies: Joining<JoinedBodies>;
   /**
-   * The body that went up, with a turn and its results appended.
+   * The request body with a turn and its results appended.
    *
    * @param results in the order of the turn's calls
    */

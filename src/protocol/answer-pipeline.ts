@@ -42,7 +42,7 @@ export class AnswerPipeline {
   }
 
   error(fault: AnswerFault): Uint8Array {
-    return this.splitter.behind(this.report.error(fault));
+    return this.splitter.ownFrame(this.report.error(fault));
   }
 
   /** Undefined within a frame, and after the last event. */

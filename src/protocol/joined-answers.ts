@@ -1,10 +1,10 @@
-/** What all joined answers have in common: our tools, and the usage of all answers. */
+/** What all joined answers share: the names of our tools, and the usage of all answers. */
 import type { TokenUsage } from '../memory/plan/report.ts';
 import type { JoinedAnswers, Joining, ReasoningForm } from './answer-format.ts';
 import { type UsageNames, UsageTally } from './usage.ts';
 
 export abstract class CountedAnswers implements JoinedAnswers {
-  /** Of our tools. */
+  /** Names of our tools. */
   protected readonly names: ReadonlySet<string>;
   /** Whether calls of our tools are still answered. */
   protected readonly mayAnswer: () => boolean;
@@ -26,7 +26,7 @@ export abstract class CountedAnswers implements JoinedAnswers {
     return this.tally.total;
   }
 
-  /** The next answer begins. */
+  /** Starts the next answer. */
   protected goOn(): void {
     this.isLater = true;
     this.tally.begin();

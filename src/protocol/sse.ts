@@ -12,7 +12,7 @@ import { concat } from './json/spans.ts';
 const CR = 0x0d;
 const LF = 0x0a;
 
-/** A longer frame passes in pieces, in bytes: refusing it is not the proxy's business. */
+/** In bytes. A longer frame passes in pieces, since a proxy has no reason to refuse it. */
 export const LONGEST_FRAME = 1024 * 1024;
 
 /** A comment, the only frame that every client ignores. */
@@ -85,8 +85,8 @@ export class FrameSplitter {
     return rest.length > 0 ? concat([rest, BLANK_LINE]) : undefined;
   }
 
-  /** A frame of ours. After a piece, it first ends the frame that the piece belongs to. */
-  behind(frame: Uint8Array): Uint8Array {
+  /** A frame of Precis's own. If a piece of a frame came before, that frame is ended first. */
+  ownFrame(frame: Uint8Array): Uint8Array {
     return this.inside ? concat([BLANK_LINE, frame]) : frame;
   }
 
@@ -111,14 +111,14 @@ export class Frame {
   private value: unknown;
   private isParsed = false;
 
-  /** @param data of the event, if it is known */
+  /** @param data of the event, if it is known already */
   constructor(bytes: Uint8Array, data?: string) {
     this.bytes = bytes;
     this.text = data;
     this.isRead = data !== undefined;
   }
 
-  /** A frame of ours. @param type the name of the event, if it has one */
+  /** A frame of Precis's own. @param type the name of the event, if it has one */
   static of(data: string, type?: string): Frame {
     return new Frame(type === undefined ? dataFrame(data) : eventFrame(type, data), data);
   }
@@ -159,12 +159,12 @@ export function dataFrame(data: string): Uint8Array {
   return encoder.encode(`data: ${lines(data)}\n\n`);
 }
 
-/** The same with the name of its event. */
+/** The frame of an event with a name. */
 export function eventFrame(type: string, data: string): Uint8Array {
   return encoder.encode(`event: ${type}\ndata: ${lines(data)}\n\n`);
 }
 
-/** Data of several lines: an upstream may write JSON so. */
+/** Each line of the data as a `data:` line: an upstream's JSON may have several lines. */
 function lines(data: string): string {
   return data.replaceAll('\n', '\ndata: ');
 }

@@ -2,7 +2,7 @@
 import type { StreamBeginning } from './answer-format.ts';
 import { Frame, FrameSplitter } from './sse.ts';
 
-/** What an event decides: nothing yet, that an answer has begun, or the JSON of an error. */
+/** What an event decides: nothing yet; that an answer begins; or the JSON of an error. */
 export type Begun = 'opens' | 'answers' | { readonly error: string };
 
 /** Reads frames until one of them decides. */
@@ -11,7 +11,7 @@ export class FirstFrames implements StreamBeginning {
   private readonly begun: (event: Frame) => Begun;
   private readonly splitter = new FrameSplitter();
 
-  /** @param begun decides by a frame that has an event */
+  /** @param begun decides by a frame with an event */
   constructor(begun: (event: Frame) => Begun) {
     this.begun = begun;
   }

@@ -12,7 +12,7 @@ export interface ToolCall {
 /** An answer whose calls are all answered here. */
 export interface ToolTurn {
   /** The messages or items to send back, with only the calls that are answered here. */
-  readonly said: readonly object[];
+  readonly messages: readonly object[];
   readonly calls: readonly ToolCall[];
   /** Whether the upstream says that it does not store the answer. */
   readonly isUnstored?: boolean | undefined;

@@ -60,7 +60,7 @@ export class UsageTally {
    * Usage for the caller: the last answer's prompt with its details, since clients decide by it
    * when to compact, and the sum of all completions. Undefined if the last answer reported none.
    */
-  get told(): Usage | undefined {
+  get forCaller(): Usage | undefined {
     const { last, all, names } = this;
     if (!last || this.earlier.length === 0) return last;
     const completion = sumOf(all, names.completion);

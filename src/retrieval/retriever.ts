@@ -55,8 +55,8 @@ export class Retriever {
   }
 
   /** Accounts for a turn of the model, which is sent back with the results. */
-  hear({ said, calls }: ToolTurn): void {
-    for (const message of said) this.room -= this.counter.text(JSON.stringify(message));
+  hear({ messages, calls }: ToolTurn): void {
+    for (const message of messages) this.room -= this.counter.text(JSON.stringify(message));
     this.room -= calls.length * AROUND_RESULT;
   }
 

@@ -1,4 +1,4 @@
-/** Streams an answer with retrieval in it: one stream for the caller, made of several answers. */
+/** Streams an answer with retrieval: one stream for the caller, made of several answers. */
 import type { AnswerFault, AnswerListener, AnswerStream, JoinedStreams } from '../protocol/answer-format.ts';
 import { AnswerPipeline } from '../protocol/answer-pipeline.ts';
 import { concat } from '../protocol/json/spans.ts';
@@ -9,8 +9,8 @@ import type { EventFormat } from '../upstream/stream.ts';
 import type { Rounds } from './rounds.ts';
 
 /**
- * The longest frame that is read, in bytes. It has room for an image. A frame that is not read may
- * be a call of ours.
+ * The longest frame that is read, in bytes. An image fits. A longer frame can't be read, and could
+ * contain a call of our tools.
  */
 const LONGEST_FRAME = 16 * 1024 * 1024;
 
@@ -44,7 +44,7 @@ export class RetrievalStream extends AnswerPipeline implements EventFormat {
 
   override push(chunk: Uint8Array): Uint8Array[] {
     const frames = this.splitter.push(chunk);
-    // The last one is a piece.
+    // The last one is only a piece.
     if (this.splitter.inside) {
       frames.pop();
       this.isTooLong = true;
@@ -52,7 +52,7 @@ export class RetrievalStream extends AnswerPipeline implements EventFormat {
     return this.pass(frames);
   }
 
-  /** What the stream continues with; undefined if it does not, or not yet. */
+  /** The next answer of the stream; undefined if there is none, or not yet. */
   next(): Promise<UpstreamAnswer | Uint8Array> | undefined {
     const { turn, isThrough } = this.joined;
     if (this.isTooLong && !isThrough) return Promise.resolve(this.error(TOO_LONG));
@@ -67,7 +67,7 @@ export class RetrievalStream extends AnswerPipeline implements EventFormat {
     this.rounds.abandon();
   }
 
-  /** No piece of a frame has been passed on that would have to be ended first. */
+  /** No piece of a frame was passed on, so none has to be ended first. */
   override error(error: AnswerFault): Uint8Array {
     return this.report.error(error);
   }
@@ -79,7 +79,7 @@ export class RetrievalStream extends AnswerPipeline implements EventFormat {
   }
 
   protected override join(frame: Frame): Frame[] {
-    // After the end of a turn nothing belongs to an answer.
+    // Frames after the end of a turn belong to no answer.
     return this.joined.isThrough ? [] : this.joined.take(frame);
   }
 
@@ -100,14 +100,14 @@ export class RetrievalStream extends AnswerPipeline implements EventFormat {
  * @param isAnswer whether the status is a success. The body is then an answer, and is not quoted.
  */
 export function faultOf(body: Uint8Array, isAnswer: boolean): AnswerFault {
-  let said = new TextDecoder().decode(body);
+  let text = new TextDecoder().decode(body);
   try {
-    const { error } = JSON.parse(said);
+    const { error } = JSON.parse(text);
     if (typeof error === 'object' && error !== null) return error;
-    // Some say it in a text alone.
-    if (typeof error === 'string') said = error;
+    // Some upstreams send the error as a string.
+    if (typeof error === 'string') text = error;
   } catch {}
-  return fault(isAnswer ? NO_STREAM : `The upstream has refused to go on: ${said.slice(0, 500)}`);
+  return fault(isAnswer ? NO_STREAM : `The upstream has refused to go on: ${text.slice(0, 500)}`);
 }
 
 function fault(message: string): AnswerFault {

@@ -24,7 +24,7 @@ const BROKEN_OFF: Readonly<Record<UpstreamFault, string>> = {
   upstream_unreachable: 'The connection to the upstream broke off in the middle of its answer.',
 };
 
-/** The wire format of the events, which this file does not know. */
+/** The wire format of the events. This file does not know it. */
 export interface EventFormat {
   /** Whether the last event has been seen. */
   readonly isOver: boolean;
@@ -34,26 +34,25 @@ export interface EventFormat {
   end(): { readonly complete: boolean; readonly frames: Uint8Array[] };
   /** The frame that ends a stream with an error. */
   error(error: StreamError): Uint8Array;
-  /** A frame that means nothing; undefined if none is allowed now. */
+  /** A frame without meaning; undefined if none is allowed now. */
   keepalive(): Uint8Array | undefined;
   /**
-   * Called after each read. Returns the next answer if the stream continues with one, or the bytes
-   * that end it; undefined as long as it stays with this answer.
+   * Called after each read. Returns the next answer if one continues the stream, or the bytes that
+   * end the stream; undefined while the current answer goes on.
    */
   next?(): Promise<UpstreamAnswer | Uint8Array> | undefined;
-  /** Aborts what `next` has begun. */
+  /** Aborts the request that `next` started. */
   abandon?(): void;
 }
 
 /** How to relay a stream. */
 interface StreamRelay extends BodyRelay {
   /**
-   * After how much silence the caller gets a frame that means nothing, in milliseconds. It keeps
-   * connections open on the way, and is how a caller who has left is noticed while there is nothing
-   * else to send.
+   * After so many milliseconds of silence the caller gets a frame without meaning. It keeps
+   * connections open, and shows whether the caller has left.
    */
   readonly keepaliveMs: number;
-  /** Turns an error of ours into the one that ends the stream. */
+  /** Turns an error of Precis's own into the one that ends the stream. */
   failed(error: unknown): StreamError;
   /** Called once, however the stream ends. */
   ended?(): void;
@@ -103,7 +102,7 @@ class EventRelay {
   private readonly relay: StreamRelay;
   private answer: UpstreamAnswer;
   private source: Source;
-  /** When the caller was last sent something. */
+  /** When the caller last got a frame. */
   private sentAt = Date.now();
   private hasEnded = false;
 
@@ -162,7 +161,7 @@ class EventRelay {
         if (complete) return;
         throw new BrokenOff('upstream_unreachable');
       } else if (Date.now() - this.sentAt >= keepaliveMs) {
-        // The upstream is not silent, but all that it sends is held back.
+        // The upstream is not silent, but all its frames are held back.
         yield* this.alive();
       }
     }
@@ -206,7 +205,7 @@ class EventRelay {
     this.hasEnded = true;
   }
 
-  /** The frame that ends a stream after an error, the upstream's or ours. */
+  /** The frame that ends a stream after an error of the upstream or of Precis. */
   private lastFrame(error: unknown): Uint8Array {
     if (error instanceof BrokenOff) {
       const { message, fault } = error;

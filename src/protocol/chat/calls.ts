@@ -44,7 +44,7 @@ export function isOtherCall({ type, custom }: CallPiece): boolean {
 export function turnOf(message: JsonObject, calls: readonly CallPiece[]): ToolTurn {
   const fields = Object.entries(message).filter(([, value]) => !saysNothing(value));
   const text = message.content;
-  const said = {
+  const answer = {
     ...Object.fromEntries(fields),
     role: 'assistant',
     content: text === '' ? null : (text ?? null),
@@ -55,7 +55,7 @@ export function turnOf(message: JsonObject, calls: readonly CallPiece[]): ToolTu
     })),
   };
   return {
-    said: [said],
+    messages: [answer],
     calls: calls.map((call) => ({
       id: call.id ?? '',
       name: nameOf(call),
@@ -71,15 +71,15 @@ export function turnOf(message: JsonObject, calls: readonly CallPiece[]): ToolTu
  */
 export function goOnChat(
   body: Uint8Array,
-  { said, calls }: ToolTurn,
+  { messages, calls }: ToolTurn,
   results: readonly string[],
 ): Uint8Array {
-  const answered = calls.map(({ id }, index) => ({
+  const answers = calls.map(({ id }, index) => ({
     role: 'tool',
     tool_call_id: id,
     content: results[index] ?? '',
   }));
-  return appendTo(body, 'messages', [...said, ...answered]);
+  return appendTo(body, 'messages', [...messages, ...answers]);
 }
 
 /** A message built from the deltas of a stream. */

@@ -10,7 +10,7 @@ import { JoinedChatBodies } from './joined-bodies.ts';
 import { JoinedChatStreams } from './joined-streams.ts';
 import { ChatStream } from './stream.ts';
 
-/** Azure's first chunk has no choices; it holds the results of the prompt's filter. */
+/** Azure's first chunk has no choices: it holds the results of the prompt's content filter. */
 function begunBy({ data = '', json }: Frame): Begun {
   if (json === undefined) return 'answers';
   const { error, object, choices } = asObject(json);
@@ -20,7 +20,7 @@ function begunBy({ data = '', json }: Frame): Begun {
 }
 
 export const chatFormat: AnswerFormat = {
-  stream: (...told) => new ChatStream(...told),
+  stream: (report, reword) => new ChatStream(report, reword),
   begin: () => new FirstFrames(begunBy),
   gather: () => new StreamedAnswer(),
   text: answerText,

@@ -24,7 +24,7 @@ interface Completion {
 const encoder = new TextEncoder();
 
 export class JoinedChatBodies extends CountedAnswers implements JoinedBodies {
-  private readonly said = new GatheredMessage();
+  private readonly message = new GatheredMessage();
   private first: Completion | undefined;
 
   constructor(...joining: Parameters<Joining<JoinedChatBodies>>) {
@@ -43,7 +43,7 @@ export class JoinedChatBodies extends CountedAnswers implements JoinedBodies {
     const ours = readable.filter((call) => !isOtherCall(call) && this.names.has(nameOf(call)));
     const decides = ours.length > 0 && ours[0] === readable[0] && this.mayAnswer();
     if (decides && isWhole(choice.finish_reason)) {
-      this.said.add(message);
+      this.message.add(message);
       this.first ??= completion;
       this.goOn();
       return turnOf(message, ours);
@@ -55,17 +55,24 @@ export class JoinedChatBodies extends CountedAnswers implements JoinedBodies {
 
   private shown(last: Completion, choice: Choice, message: JsonObject, calls: readonly CallPiece[]): object {
     const { tool_calls: _, ...words } = message;
-    this.said.add(words);
+    this.message.add(words);
     const { id, created, model } = this.first ?? last;
-    const usage = last.usage ? { usage: this.tally.told } : {};
-    const told = {
+    const usage = last.usage ? { usage: this.tally.forCaller } : {};
+    const joined = {
       ...words,
-      ...this.said.fields,
+      ...this.message.fields,
       ...(calls.length > 0 ? { tool_calls: calls } : {}),
     };
     const stops = calls.length === 0 && isWhole(choice.finish_reason);
     const finish_reason = stops ? 'stop' : choice.finish_reason;
-    return { ...last, id, created, model, ...usage, choices: [{ ...choice, message: told, finish_reason }] };
+    return {
+      ...last,
+      id,
+      created,
+      model,
+      ...usage,
+      choices: [{ ...choice, message: joined, finish_reason }],
+    };
   }
 }
 

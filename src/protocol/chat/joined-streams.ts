@@ -121,14 +121,14 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
       this.finish = finish;
       shown.push(...this.decideWaiting());
     }
-    const told = finish === null ? null : this.shownFinish(finish);
+    const shownFinish = finish === null ? null : this.shownFinish(finish);
     // Most frames pass with their bytes unchanged.
     const isSame = !waited && this.decided !== 'ours' && indexesOf(pieces) === indexesOf(shown);
-    if (isSame && !this.isLater && told === finish) {
+    if (isSame && !this.isLater && shownFinish === finish) {
       this.hasRole ||= (delta.role ?? null) !== null;
       return [frame];
     }
-    return this.rewritten(chunk, choice, delta, shown, told);
+    return this.rewritten(chunk, choice, delta, shown, shownFinish);
   }
 
   private get isTurn(): boolean {
@@ -159,12 +159,12 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
     const speaks = !this.hasRole && (role ?? null) !== null;
     if (!says && shown.length === 0 && finish === null && !counts && !speaks) return [];
     this.hasRole ||= speaks;
-    const told = {
+    const shownDelta = {
       ...(speaks ? { role } : {}),
       ...words,
       ...(shown.length > 0 ? { tool_calls: shown } : {}),
     };
-    const answer = { ...choice, delta: told, finish_reason: finish };
+    const answer = { ...choice, delta: shownDelta, finish_reason: finish };
     return [this.frameOf(chunk, [answer, ...chunk.choices.slice(1)])];
   }
 
@@ -237,7 +237,7 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
   /** A chunk with the id of the stream and the usage of all answers. */
   private frameOf(chunk: Chunk, choices: readonly Choice[]): Frame {
     const { id, created, model } = this.first ?? chunk;
-    const usage = chunk.usage ? { usage: this.goesOn ? null : this.tally.told } : {};
+    const usage = chunk.usage ? { usage: this.goesOn ? null : this.tally.forCaller } : {};
     return Frame.of(JSON.stringify({ ...chunk, id, created, model, ...usage, choices }));
   }
 }

@@ -146,8 +146,8 @@ export function compactedParts(
   const read = readChatRequest(writeChatRequest(request, view));
   if (!read.ok) throw new Error('a view was written that can not be read');
   const { messages } = read.value;
-  const behind = messages.findIndex(({ role }) => role !== 'preamble');
-  const first = behind < 0 ? messages.length : behind;
+  const afterPreamble = messages.findIndex(({ role }) => role !== 'preamble');
+  const first = afterPreamble < 0 ? messages.length : afterPreamble;
   const texts = messages.map(({ json }) => new TextDecoder().decode(json));
   return { preamble: texts.slice(0, first), others: texts.slice(first) };
 }

@@ -1,13 +1,10 @@
 /** How the stream of a chat completion ends: chunks, the report, `[DONE]`. */
 import type { Report } from '../../memory/plan/report.ts';
-import type { AnswerFault, AnswerStream, Retell } from '../answer-format.ts';
-import { retold } from '../retold.ts';
+import type { AnswerFault, AnswerStream, Reword } from '../answer-format.ts';
+import { reworded } from '../reword.ts';
 import { dataFrame, Frame, LONGEST_FRAME } from '../sse.ts';
 import { reportChunk } from './request.ts';
 
-/**
- * Ends a complete stream (https://platform.openai.com/docs/api-reference/chat/create, `stream`).
- */
 export const DONE = '[DONE]';
 
 const FINISHED = /"finish_reason"\s*:\s*"/;
@@ -15,20 +12,20 @@ const ERROR = /^\s*\{\s*"error"\s*:\s*[{"]/;
 
 export class ChatStream implements AnswerStream {
   readonly longestFrame = LONGEST_FRAME;
-  /** Whether `[DONE]` has come. However the connection ends after it does not matter. */
+  /** Whether `[DONE]` has come. It does not matter how the connection ends after it. */
   isOver = false;
   private readonly report: (() => Report) | undefined;
-  private readonly retell: Retell | undefined;
-  /** The data of a chunk of this stream, whose id the report takes. */
+  private readonly reword: Reword | undefined;
+  /** The data of a chunk of this stream. The report takes its id. */
   private sample: string | undefined;
   private hasFinished = false;
   private hasFailed = false;
   private hasEnded = false;
 
   /** See `AnswerFormat`. */
-  constructor(report: (() => Report) | undefined, retell?: Retell) {
+  constructor(report: (() => Report) | undefined, reword?: Reword) {
     this.report = report;
-    this.retell = retell;
+    this.reword = reword;
   }
 
   get isWhole(): boolean {
@@ -46,8 +43,8 @@ export class ChatStream implements AnswerStream {
     this.sample ??= data;
     this.hasFinished ||= FINISHED.test(data);
     this.hasFailed ||= ERROR.test(data);
-    const told = retold(frame, this.retell);
-    return [told === undefined ? frame : Frame.of(told)];
+    const rewordedData = reworded(frame, this.reword);
+    return [rewordedData === undefined ? frame : Frame.of(rewordedData)];
   }
 
   /** Without `[DONE]`, a `finish_reason` or an error of the upstream completes a stream. */

@@ -73,19 +73,19 @@ export function waitsForCaller({ type, call_id, execution, environment }: JsonOb
  * @param isUnstored see `ToolTurn`
  */
 export function turnOf(items: readonly JsonObject[], sorter: ItemSorter, isUnstored?: boolean): ToolTurn {
-  const said: JsonObject[] = [];
+  const messages: JsonObject[] = [];
   let held: JsonObject[] = [];
   for (const item of items) {
     if (item.type === 'reasoning') {
       held.push(item);
       continue;
     }
-    if (sorter.calls(item) || !waitsForCaller(item)) said.push(...held, item);
+    if (sorter.calls(item) || !waitsForCaller(item)) messages.push(...held, item);
     held = [];
   }
   return {
-    said: said.map((item) => (sorter.calls(item) ? withObject(item) : item)),
-    calls: said.filter((item) => sorter.calls(item)).map(callOf),
+    messages: messages.map((item) => (sorter.calls(item) ? withObject(item) : item)),
+    calls: messages.filter((item) => sorter.calls(item)).map(callOf),
     ...(isUnstored ? { isUnstored } : {}),
   };
 }
@@ -104,13 +104,13 @@ function withObject(call: JsonObject): JsonObject {
  * @param results in the order of the calls
  */
 export function goOnResponses(body: Uint8Array, turn: ToolTurn, results: readonly string[]): Uint8Array {
-  const said = isStored(body) && !turn.isUnstored ? turn.said : withoutStored(turn.said);
-  const answered = turn.calls.map(({ id }, index) => ({
+  const messages = isStored(body) && !turn.isUnstored ? turn.messages : withoutStored(turn.messages);
+  const answers = turn.calls.map(({ id }, index) => ({
     type: 'function_call_output',
     call_id: id,
     output: results[index] ?? '',
   }));
-  return appendTo(body, 'input', [...said, ...answered]);
+  return appendTo(body, 'input', [...messages, ...answers]);
 }
 
 function isStored(body: Uint8Array): boolean {
@@ -123,11 +123,11 @@ function isStored(body: Uint8Array): boolean {
  * Items for an upstream that stores nothing. Reasoning that is not encrypted is a mere id there, so
  * it is left out; the call after it then loses its id, which refers to that reasoning.
  */
-function withoutStored(said: readonly object[]): object[] {
+function withoutStored(items: readonly object[]): object[] {
   const isLost = (item: JsonObject): boolean => item.type === 'reasoning' && !item.encrypted_content;
-  return said.flatMap((item, index) => {
+  return items.flatMap((item, index) => {
     const { id, ...rest } = item as JsonObject;
     if (isLost(item as JsonObject)) return [];
-    return isLost(asObject(said[index - 1])) ? [rest] : [id === undefined ? rest : { id, ...rest }];
+    return isLost(asObject(items[index - 1])) ? [rest] : [id === undefined ? rest : { id, ...rest }];
   });
 }

@@ -12,7 +12,7 @@ import { JoinedResponsesStreams } from './joined-streams.ts';
 import { ResponsesStream } from './stream.ts';
 import { OPENS } from './stream-items.ts';
 
-/** Events that open a response, and events of types that the API does not have, decide nothing. */
+/** Events that open a response, and events of unknown types, decide nothing. */
 function begunBy({ data = '', json }: Frame): Begun {
   const { type, response, error } = asObject(json);
   if (type === 'error' || (type === undefined && error)) return { error: data };
@@ -22,7 +22,7 @@ function begunBy({ data = '', json }: Frame): Begun {
 }
 
 export const responsesFormat: AnswerFormat = {
-  stream: (...told) => new ResponsesStream(...told),
+  stream: (report, reword) => new ResponsesStream(report, reword),
   begin: () => new FirstFrames(begunBy),
   gather: () => new StreamedResponse(),
   text: answerText,

@@ -42,7 +42,7 @@ export class JoinedResponsesBodies extends CountedAnswers implements JoinedBodie
     const isSame = !this.isLater && !hides && this.shown.length === output.length;
     const changes = {
       output: isSame ? undefined : this.shown,
-      usage: this.isLater ? this.tally.told : undefined,
+      usage: this.isLater ? this.tally.forCaller : undefined,
     };
     const splices = responseSplices(body, response, this.names, changes);
     return splice(body, { start: 0, end: body.length }, splices);

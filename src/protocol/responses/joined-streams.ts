@@ -277,7 +277,7 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
     const { id, created_at } = asObject(this.opened?.fields.response);
     this.storedId = response.store === true ? asString(response.id) : undefined;
     const changes = {
-      ...(this.isLater ? { id, created_at, usage: this.tally.told } : {}),
+      ...(this.isLater ? { id, created_at, usage: this.tally.forCaller } : {}),
       output: isSame ? undefined : [...this.shown, ...this.shownItems()],
     };
     return [...held, this.shownEvent(event, undefined, changes)];

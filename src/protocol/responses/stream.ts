@@ -1,10 +1,10 @@
-/** How the stream of a response ends: its last event has the report in it. */
+/** How the stream of a response ends: the last event contains the report. */
 import { asObject } from '../../lib/json.ts';
 import type { Report } from '../../memory/plan/report.ts';
-import type { AnswerFault, AnswerStream, Retell } from '../answer-format.ts';
+import type { AnswerFault, AnswerStream, Reword } from '../answer-format.ts';
 import { levels, type Outline } from '../json/outline.ts';
 import { fieldOf, memberSplices, scanJson, splice } from '../json/spans.ts';
-import { retold } from '../retold.ts';
+import { reworded } from '../reword.ts';
 import { eventFrame, Frame } from '../sse.ts';
 
 /**
@@ -21,18 +21,18 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 export class ResponsesStream implements AnswerStream {
-  /** The last event holds the whole answer. */
+  /** The last event holds the complete answer. */
   readonly longestFrame = 16 * 1024 * 1024;
   isOver = false;
   isWhole = false;
   private readonly report: (() => Report) | undefined;
-  private readonly retell: Retell | undefined;
+  private readonly reword: Reword | undefined;
   private sequence = -1;
 
   /** See `AnswerFormat`. */
-  constructor(report: (() => Report) | undefined, retell?: Retell) {
+  constructor(report: (() => Report) | undefined, reword?: Reword) {
     this.report = report;
-    this.retell = retell;
+    this.reword = reword;
   }
 
   push(frame: Frame): Frame[] {
@@ -40,16 +40,17 @@ export class ResponsesStream implements AnswerStream {
     if (data === undefined) return [frame];
     this.sequence = Number(SEQUENCE_NUMBER.exec(data)?.[1] ?? this.sequence);
     const type = lastEvent(frame)?.type;
-    const told = retold(frame, this.retell);
+    const rewordedData = reworded(frame, this.reword);
     if (type !== undefined) {
       this.isOver = true;
       this.isWhole ||= type !== 'response.failed' && type !== 'error';
-      if (this.report && type !== 'error') return [Frame.of(withReport(told ?? data, this.report()), type)];
+      if (this.report && type !== 'error')
+        return [Frame.of(withReport(rewordedData ?? data, this.report()), type)];
     }
-    return [told === undefined ? frame : Frame.of(told, type)];
+    return [rewordedData === undefined ? frame : Frame.of(rewordedData, type)];
   }
 
-  /** Only an event completes a stream, be it an error. */
+  /** Only an event completes a stream; it may be an error. */
   end(): { complete: boolean; frames: Frame[] } {
     return { complete: this.isOver, frames: [] };
   }

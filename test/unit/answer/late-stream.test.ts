@@ -8,7 +8,7 @@ const KEEPALIVE = ': keepalive\n\n';
 function late(work: Promise<Response>): Promise<Response> {
   return inTime(work, {
     format: responsesFormat.stream(undefined, undefined),
-    told: (error) => (error instanceof ApiError ? error : new ApiError('internal_error', 'Failed.')),
+    errorOf: (error) => (error instanceof ApiError ? error : new ApiError('internal_error', 'Failed.')),
     keepaliveMs: 5,
   });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { type Relayed, relay } from '../../../src/answer/relay.ts';
+import { type RelayOptions, relay } from '../../../src/answer/relay.ts';
 import { Timings } from '../../../src/lib/server-timing.ts';
 import { idleReport } from '../../../src/memory/plan/report.ts';
 import { goOnChat } from '../../../src/protocol/chat/calls.ts';
@@ -47,7 +47,7 @@ async function relayed(first: UpstreamAnswer, next: () => Promise<UpstreamAnswer
       rounds: new Rounds(3, goOnChat, async () => ({ body, answerer }), next),
     },
     archive,
-  } as unknown as Relayed;
+  } as unknown as RelayOptions;
   const scope = {
     services: { config: { idleTimeoutMs: 1_000 }, log },
     caller: { tenant: undefined, account: {} },

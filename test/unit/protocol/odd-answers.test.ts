@@ -219,7 +219,7 @@ describe('null in the calls of an answer', () => {
     const message = { role: 'assistant', content: null, tool_calls: [null, call] };
     const body = JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'tool_calls' }] });
     const taken = chatFormat.joinBodies(OURS, () => true).take(encoder.encode(body));
-    expect(taken).toMatchObject({ calls: [answered], said: [{ tool_calls: [call] }] });
+    expect(taken).toMatchObject({ calls: [answered], messages: [{ tool_calls: [call] }] });
   });
 
   it('F33: does not keep a stream’s call of ours from being answered', () => {
@@ -238,7 +238,7 @@ describe('null in the calls of an answer', () => {
     const body = encoder.encode(JSON.stringify({ status: 'completed', output: [null, ours, 'odd'] }));
     const dropped = responsesFormat.joinBodies(OURS, () => false).take(body);
     expect(JSON.parse(decoder.decode(dropped as Uint8Array)).output).toEqual([null, 'odd']);
-    expect(responsesFormat.joinBodies(OURS, () => true).take(body)).toMatchObject({ said: [ours] });
+    expect(responsesFormat.joinBodies(OURS, () => true).take(body)).toMatchObject({ messages: [ours] });
   });
 
   it('F33: reads arguments that are an object, as some servers send them', () => {
@@ -246,7 +246,7 @@ describe('null in the calls of an answer', () => {
     const message = { role: 'assistant', content: null, tool_calls: [odd] };
     const body = JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'tool_calls' }] });
     const taken = chatFormat.joinBodies(OURS, () => true).take(encoder.encode(body));
-    expect(taken).toMatchObject({ calls: [answered], said: [{ tool_calls: [call] }] });
+    expect(taken).toMatchObject({ calls: [answered], messages: [{ tool_calls: [call] }] });
   });
 });
 

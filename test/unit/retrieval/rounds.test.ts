@@ -24,7 +24,7 @@ async function toldOn(count: number, { most = 3 } = {}): Promise<{ told: string[
     name: 'retrieve_ref',
     arguments: '{}',
   }));
-  await rounds.next({ said: [{ role: 'assistant', content: null }], calls });
+  await rounds.next({ messages: [{ role: 'assistant', content: null }], calls });
   const { messages } = JSON.parse(new TextDecoder().decode(sent));
   return { told: messages.slice(2).map(({ content }: { content: string }) => content), answered };
 }

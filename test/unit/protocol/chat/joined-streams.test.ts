@@ -120,7 +120,7 @@ describe('a list in many pieces', () => {
     const seen = shown(...details.map((piece) => ({ delta: { reasoning_details: piece } })));
     expect(seen.map(({ choices }) => choices[0]?.delta.reasoning_details)).toEqual(details);
     shown(calling(named('retrieve_ref', 0, 'x', '{}')), { finish: 'tool_calls' });
-    expect(turns.turn?.said[0]).toMatchObject({ reasoning_details: details.flat() });
+    expect(turns.turn?.messages[0]).toMatchObject({ reasoning_details: details.flat() });
   });
 });
 
@@ -239,7 +239,7 @@ describe('arguments that are no JSON object', () => {
   it.each(['{"ref": ', '[]', '"ref"', 'null', ''])('go up as an empty one: %j', (args) => {
     const { turns, shown } = turnsOf();
     shown(calling(named('retrieve_ref', 0, 'x', args)), { finish: 'tool_calls' });
-    expect(turns.turn?.said[0]).toMatchObject({
+    expect(turns.turn?.messages[0]).toMatchObject({
       tool_calls: [{ id: 'x', type: 'function', function: { name: 'retrieve_ref', arguments: '{}' } }],
     });
     expect(turns.turn?.calls[0]?.arguments).toBe(args);

@@ -126,7 +126,7 @@ describe.each([
     expect(seen.response).toMatchObject({ id: 'resp_1', status: 'completed', tools: TOOLS.slice(0, 1) });
     expect(seen.turns).toHaveLength(1);
     expect(seen.turns[0]).toMatchObject({
-      said: [{ type: 'reasoning', encrypted_content: 'sealed' }, { type: 'function_call' }],
+      messages: [{ type: 'reasoning', encrypted_content: 'sealed' }, { type: 'function_call' }],
       calls: [{ name: 'retrieve_ref', arguments: '{"ref":"ref_1"}' }],
     });
   });
@@ -142,7 +142,7 @@ describe.each([
   it('let the first call decide', () => {
     const ours = joined([{ toolCalls: [call('retrieve_ref'), call('look_up')] }, { content: 'So.' }]);
     expect(kinds(ours)).toEqual(['message']);
-    expect(ours.turns[0]?.said).toHaveLength(1);
+    expect(ours.turns[0]?.messages).toHaveLength(1);
     const callers = joined([{ toolCalls: [call('look_up'), call('retrieve_ref')] }]);
     expect([kinds(callers), callers.turns]).toEqual([['look_up'], []]);
     const custom = joined([{ customCalls: [call('look_up', 'x')], toolCalls: [] }]);
@@ -179,14 +179,14 @@ describe.each([
     ];
     const seen = joined([{ hosted: items, toolCalls: [call('retrieve_ref')] }, { content: 'So.' }]);
     expect(kinds(seen)).toEqual([...items.map(({ type }) => type), 'message']);
-    expect(seen.turns[0]?.said.slice(0, -1)).toEqual(items);
+    expect(seen.turns[0]?.messages.slice(0, -1)).toEqual(items);
     const local = [{ ...items[2], environment: { type: 'local' } }];
     expect(joined([{ hosted: local, toolCalls: [call('retrieve_ref')] }]).turns).toEqual([]);
   });
 
   it('say arguments that are no JSON object back as an empty one', () => {
     const seen = joined([{ toolCalls: [call('retrieve_ref', '{"ref":')] }]);
-    expect(seen.turns[0]?.said[0]).toMatchObject({ arguments: '{}' });
+    expect(seen.turns[0]?.messages[0]).toMatchObject({ arguments: '{}' });
     expect(seen.turns[0]?.calls[0]?.arguments).toBe('{"ref":');
   });
 });
@@ -298,7 +298,7 @@ describe('an answer that the upstream does not store', () => {
     const behind = { type: 'reasoning', id: 'rs_behind', summary: [], encrypted_content: 'sealed' };
     const hosted = [{ ...call('retrieve_ref'), type: 'function_call', call_id: 'call_1' }, behind];
     const { response, turns, events } = streamed([{ hosted }, { content: 'So.' }], 3, asItCame, UNSTORED);
-    expect(turns[0]?.said).toHaveLength(1);
+    expect(turns[0]?.messages).toHaveLength(1);
     const marked = { ...behind, encrypted_content: REASONING_MARK };
     expect(response.output).toMatchObject([marked, { type: 'message' }]);
     expect(events.filter(({ type }) => type === 'response.output_item.done')).toMatchObject([
@@ -378,8 +378,8 @@ describe('an answer that breaks off', () => {
 });
 
 describe('a request that goes on', () => {
-  const goOn = (request: Json, said: object[], isUnstored = false): Json[] => {
-    const turn = { said, isUnstored, calls: [{ id: 'c', name: 'retrieve_ref', arguments: '{}' }] };
+  const goOn = (request: Json, messages: object[], isUnstored = false): Json[] => {
+    const turn = { messages, isUnstored, calls: [{ id: 'c', name: 'retrieve_ref', arguments: '{}' }] };
     const body = responsesFormat.goOn(encoder.encode(JSON.stringify(request)), turn, ['it']);
     return JSON.parse(decoder.decode(body)).input;
   };
@@ -464,7 +464,7 @@ describe('upstreams that are less exact', () => {
     const items = [says('One.'), says('Two.'), calls('1')];
     const opened = items.map((item, at) => begins(at, { ...item, content: [] }));
     const { turns } = told([[created('a'), ...opened, ends(0, says('One.')), completed('a', ...items)]]);
-    expect(turns.map(({ said }) => said)).toEqual([items]);
+    expect(turns.map(({ messages }) => messages)).toEqual([items]);
   });
 
   it('may tell of items in the last event alone', () => {
