@@ -4,10 +4,9 @@
  * Reading keeps spans and writing splices them, so unedited parts go up as the bytes that came.
  */
 
-import { asObject, parseJson } from '../../lib/json.ts';
+import { asObject } from '../../lib/json.ts';
 import type { Result } from '../../lib/result.ts';
 import type { Removal } from '../../memory/edits/removal.ts';
-import type { Report } from '../../memory/plan/report.ts';
 import type { View } from '../../memory/plan/view.ts';
 import { type BodyFault, isOwnField, scanBody } from '../body.ts';
 import { openingOf, openingSplice, outputSplice, partSplices } from '../edits.ts';
@@ -249,26 +248,4 @@ function addMark(message: ChatMessage): Splice[] {
 
 function invalidMessages(message: string): { ok: false; reason: BodyFault } {
   return { ok: false, reason: { code: 'invalid_messages', param: 'messages', message } };
-}
-
-/**
- * The report as an extra chunk. Clients accept one that looks like the others: same id, model and
- * time, and no choices.
- *
- * @param sample the data of any earlier chunk of the stream
- */
-export function reportChunk(sample: string | undefined, report: Report): string {
-  const { id, created, model } = sampleFields(sample);
-  return JSON.stringify({
-    id: id ?? 'chatcmpl-memory',
-    object: 'chat.completion.chunk',
-    created: created ?? 0,
-    model: model ?? '',
-    choices: [],
-    memory: report,
-  });
-}
-
-function sampleFields(sample: string | undefined): { id?: unknown; created?: unknown; model?: unknown } {
-  return sample === undefined ? {} : asObject(parseJson(sample));
 }

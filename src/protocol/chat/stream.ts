@@ -1,9 +1,9 @@
 /** How the stream of a chat completion ends: chunks, the report, `[DONE]`. */
+import { asObject } from '../../lib/json.ts';
 import type { Report } from '../../memory/plan/report.ts';
 import type { AnswerFault, AnswerStream, Reword } from '../answer-format.ts';
 import { reworded } from '../reword.ts';
 import { dataFrame, Frame, LONGEST_FRAME } from '../sse.ts';
-import { reportChunk } from './request.ts';
 
 export const DONE = '[DONE]';
 
@@ -16,8 +16,8 @@ export class ChatStream implements AnswerStream {
   isOver = false;
   private readonly report: (() => Report) | undefined;
   private readonly reword: Reword | undefined;
-  /** The data of a chunk of this stream. The report takes its id. */
-  private sample: string | undefined;
+  /** The first chunk of the stream. The report takes its id. */
+  private first: Frame | undefined;
   private hasFinished = false;
   private hasFailed = false;
   private hasEnded = false;
@@ -40,7 +40,7 @@ export class ChatStream implements AnswerStream {
       this.isOver = true;
       return [...before, frame];
     }
-    this.sample ??= data;
+    this.first ??= frame;
     this.hasFinished ||= FINISHED.test(data);
     this.hasFailed ||= ERROR.test(data);
     const rewordedData = reworded(frame, this.reword);
@@ -59,7 +59,18 @@ export class ChatStream implements AnswerStream {
     return dataFrame(JSON.stringify({ error }));
   }
 
+  /** The report as a chunk of its own, with the id of the others and no choices. */
   private reportFrames(): Frame[] {
-    return this.report ? [Frame.of(reportChunk(this.sample, this.report()))] : [];
+    if (!this.report) return [];
+    const { id, created, model } = asObject(this.first?.json);
+    const chunk = {
+      id: id ?? 'chatcmpl-memory',
+      object: 'chat.completion.chunk',
+      created: created ?? 0,
+      model: model ?? '',
+      choices: [],
+      memory: this.report(),
+    };
+    return [Frame.of(JSON.stringify(chunk))];
   }
 }

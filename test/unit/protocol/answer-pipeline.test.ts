@@ -1,0 +1,61 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { AnswerPipeline } from '../../../src/protocol/answer-pipeline.ts';
+import { chatFormat } from '../../../src/protocol/chat/format.ts';
+import { responsesFormat } from '../../../src/protocol/responses/format.ts';
+import { RetrievalStream } from '../../../src/retrieval/stream.ts';
+import { chunks, DONE, usageOf } from '../../../tools/upstream/completion.ts';
+import { eventsOf } from '../../../tools/upstream/response.ts';
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+const answer = { content: 'Hello there, caller.' };
+const CHAT = [...chunks(answer, { id: 'c1', model: 'gpt-5', usage: usageOf(1, 1) }, true), DONE];
+const RESPONSES = [...eventsOf({ model: 'gpt-5' }, answer)];
+
+const dataOf = (frame: string): string => /^data: (.*)$/m.exec(frame)?.[1] ?? '';
+const DATA = new Set([...CHAT, ...RESPONSES].map(dataOf));
+
+afterEach(() => vi.restoreAllMocks());
+
+/** What comes out of a pipeline, and the events that were parsed for it, in order. */
+function passed(pipeline: AnswerPipeline, frames: readonly string[]): { text: string; parsed: unknown[] } {
+  const parse = vi.spyOn(JSON, 'parse');
+  const bytes = frames.flatMap((frame) => pipeline.push(encoder.encode(frame)));
+  bytes.push(...pipeline.end().frames);
+  const parsed = parse.mock.calls.map(([text]) => text).filter((text) => DATA.has(text));
+  return { text: bytes.map((frame) => decoder.decode(frame)).join(''), parsed };
+}
+
+describe('an answer that nobody reads', () => {
+  it('is not parsed in chat', () => {
+    const text = CHAT.join('');
+    expect(passed(new AnswerPipeline(chatFormat.stream(undefined)), CHAT)).toEqual({ text, parsed: [] });
+  });
+
+  it('is parsed as a response in the events that may be the last one', () => {
+    const text = RESPONSES.join('');
+    const pipeline = new AnswerPipeline(responsesFormat.stream(undefined));
+    const parsed = RESPONSES.filter((frame) => frame.includes('"error":null')).map(dataOf);
+    expect(passed(pipeline, RESPONSES)).toEqual({ text, parsed });
+    expect(parsed).toHaveLength(3);
+  });
+});
+
+describe.each([
+  ['chat', chatFormat, CHAT],
+  ['responses', responsesFormat, RESPONSES],
+] as const)('an answer of %s that is joined, gathered and reported', (_, format, frames) => {
+  it('is parsed once, frame by frame', () => {
+    const gathered = format.gather();
+    const complete = vi.fn();
+    const listener = { push: gathered.push.bind(gathered), complete };
+    const joined = format.joinStreams(new Set(['retrieve_ref']), () => true);
+    const stream = format.stream(() => ({ mode: 'none' }) as never);
+    const pipeline = new RetrievalStream(joined, stream, {} as never, (coming) => coming, listener);
+    const { text, parsed } = passed(pipeline, frames);
+    expect(parsed).toEqual(frames.map(dataOf));
+    expect(text).toContain('"memory":{"mode":"none"}');
+    expect(gathered.text()).toBe(answer.content);
+    expect(complete).toHaveBeenCalledOnce();
+  });
+});
