@@ -31,7 +31,7 @@ function answerOf(answer: Answer, type: string, status = 200): UpstreamAnswer {
   };
 }
 
-/** An answer that calls for something of ours, and what comes of it. */
+/** Relays an answer that calls our tool, and the answer after it. */
 async function relayed(first: UpstreamAnswer, next: () => Promise<UpstreamAnswer>, streams: boolean) {
   const log = vi.fn();
   const archive = vi.fn(async () => undefined);

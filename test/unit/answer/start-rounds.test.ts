@@ -13,7 +13,7 @@ const ref = tenant.refs.name('the content', () => 'the content');
 
 const never = () => new Promise<never>(() => undefined);
 
-/** The answerer of a request for which no storage answers. */
+/** An answerer whose storage never answers. */
 async function silentAnswerer(log: Log) {
   const strategy = parseStrategy({ mode: 'compact', compact_retrieval: 'tool', archive: true });
   const body = new TextEncoder().encode(`{"messages":[{"role":"user","content":"ref=${ref}"}]}`);
@@ -41,7 +41,7 @@ afterEach(() => void vi.useRealTimers());
 
 describe('a model that waits for storage', () => {
   it.each([
-    // Three of them for the request's own array.
+    // Three of the eight seconds are for the write of the request's own messages.
     ['search_memory', { query: 'pears' }, 8_000, 'The archive does not answer at the moment.'],
     ['retrieve_ref', { ref }, 5_000, 'Storage does not answer at the moment.'],
   ])('F30: is told so in time, and the log why: %s', async (name, args, ms, words) => {

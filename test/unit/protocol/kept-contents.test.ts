@@ -1,4 +1,4 @@
-/** What a request keeps of what it has decoded. */
+/** How much of its decoded messages a request keeps. */
 import { describe, expect, it } from 'vitest';
 import type { Content } from '../../../src/memory/conversation/message.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';

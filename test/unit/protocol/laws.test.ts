@@ -17,15 +17,12 @@ const RUNS = { numRuns: 60, endOnFailure: true };
 
 type Json = Record<string, unknown>;
 
-/**
- * Messages as items say them: an answer without words has no words, and is one message with the
- * calls behind it.
- */
+/** Messages as items express them: an answer without text, and its calls, are one message. */
 const asSaid = (messages: readonly Json[]): Json[] => messagesOf(itemsOf(messages));
 
 /**
- * What items can say of a conversation: who speaks once in a row, says something, and has no fields
- * but those of all.
+ * A conversation that items can express: no role twice in a row, no empty message, and only fields
+ * that all messages have.
  */
 function spokenApart(body: ConversationBody): ConversationBody {
   const messages: Json[] = [];
@@ -43,13 +40,13 @@ function spokenApart(body: ConversationBody): ConversationBody {
   return { ...body, messages };
 }
 
-/** Previews would show what a part is called in its protocol. */
+/** Without previews, which would name a part by its protocol's type. */
 function withoutPreviews(input: MemoryStrategyRequest): MemoryStrategyRequest {
   if (input.mode !== 'compact' && input.mode !== 'auto') return input;
   return { ...input, compact_preview_tokens: 0 };
 }
 
-/** Words that do not tell what they were made of. */
+/** A summary that does not depend on its input. */
 const words: SummaryWriter = (_, limit) => 'word '.repeat(Math.min(limit, 20)).trimEnd();
 
 describe.each([
@@ -60,7 +57,7 @@ describe.each([
     fc.assert(
       fc.property(planned, ([spoken, input, options]) => {
         const body = spokenApart(spoken);
-        // Parts and transcripts are kept as their protocol writes them, under names of their own.
+        // Parts and transcripts are stored as their protocol writes them, so their refs differ.
         const given = { ...options, words, tenant: undefined };
         const strategy = withoutPreviews(input);
         const chat = viewOf(body, strategy, given);

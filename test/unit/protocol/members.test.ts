@@ -12,7 +12,7 @@ const decoder = new TextDecoder();
 
 const space = fc.constantFrom('', ' ', '\n\t', '\r\n  ');
 
-/** An object as text, with its members in any order and white space wherever it may stand. */
+/** An object as text, with its members in any order and white space between all tokens. */
 function textOf(members: readonly (readonly [string, string])[]): fc.Arbitrary<string> {
   return fc
     .tuple(
@@ -41,7 +41,7 @@ const beside: fc.Arbitrary<Beside> = fc.record({
   compaction: fc.constantFrom(undefined, 'cut' as const, { threshold: undefined }, { threshold: 9 }),
 });
 
-/** The members of a written body; throws where it is no JSON. */
+/** The members of a written body. @throws if it is not JSON */
 function written(bytes: Uint8Array): Map<string, unknown> {
   scanJson(bytes, {});
   return new Map(Object.entries(JSON.parse(decoder.decode(bytes))));

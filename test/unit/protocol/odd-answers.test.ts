@@ -1,4 +1,4 @@
-/** Answers in shapes that no specification has: what can't be read is passed on. */
+/** Answers in shapes that no specification has. Answers that can't be read are passed on. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AnswerFormat } from '../../../src/protocol/answer-format.ts';
@@ -20,7 +20,7 @@ const frameOf = (event: Json): Uint8Array =>
     : dataFrame(JSON.stringify(event));
 
 /**
- * What the caller sees of the answers, each a list of events, and the bodies that went up between
+ * The answers as the caller sees them, each a list of events, and the bodies that were sent between
  * them.
  */
 function streamed(format: AnswerFormat, answers: readonly (readonly unknown[])[]): string {
@@ -55,7 +55,7 @@ function streamed(format: AnswerFormat, answers: readonly (readonly unknown[])[]
   return text;
 }
 
-/** The body that the caller gets of these answers. */
+/** The caller's body for these answers. */
 function whole(format: AnswerFormat, answers: readonly unknown[]): string {
   const joined = format.joinBodies(OURS, () => true);
   for (const answer of answers) {
@@ -72,7 +72,7 @@ function whole(format: AnswerFormat, answers: readonly unknown[]): string {
   return '';
 }
 
-/** Each text of the answers is another one, so that it can be found again: `<7>`. */
+/** Makes unique texts, so that each can be found again: `<7>`. */
 function marker(): () => string {
   let next = 0;
   return () => `<${next++}>`;

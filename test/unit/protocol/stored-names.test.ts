@@ -7,7 +7,8 @@ const nothing = { items: new Set<string>(), tools: new Set<string>() };
 const message = { role: 'user', content: 'Hello' };
 
 /**
- * The field for which a body of one of the protocols is refused; undefined where it names nothing.
+ * The field that a body of one of the protocols is refused for; undefined if it names nothing
+ * stored.
  */
 function found(protocol: 'chat' | 'responses', body: object | string, opened = nothing): string | undefined {
   const bytes = new TextEncoder().encode(typeof body === 'string' ? body : JSON.stringify(body));
@@ -342,7 +343,7 @@ describe('a name', () => {
     fc.assert(
       fc.property(object, (item) => {
         const body = `{"model":"m","input":[${item}]}`;
-        // What either kind of parser takes, the first of two equal keys or the last.
+        // Of two equal keys, some parsers take the first and some the last.
         if (/"file_id":(?!null)/.test(item)) expect(found('responses', body)).toBeDefined();
       }),
       { numRuns: 500 },

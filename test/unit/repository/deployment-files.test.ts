@@ -1,4 +1,4 @@
-/** Files that say how Precis is installed and deployed. */
+/** Files about installing and deploying Precis. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

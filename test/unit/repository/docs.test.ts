@@ -1,4 +1,4 @@
-/** The pages of `docs/` against the code: what one names, the other has. */
+/** The pages of `docs/` must agree with the code. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -119,7 +119,7 @@ describe('the documented routes', () => {
 
     expect(routes.length).toBeGreaterThan(10);
     expect(routes.filter((route) => !told.includes(route))).toEqual([]);
-    // HEAD is answered where GET is.
+    // HEAD works on every route with GET.
     const known = new Set([...routes, ...routes.map((route) => route.replace(/^GET /, 'HEAD '))]);
     expect(told.filter((route) => !known.has(route) && !route.includes('*'))).toEqual([]);
   });
@@ -220,7 +220,7 @@ describe('the comments', () => {
   it('are wrapped at 100 columns, but for code and long words', () => {
     const long = lines
       .filter(({ line }) => /^\s*(?:\/\/|\/\*\*|\*) \S/.test(line) && [...line].length > 100)
-      // A word that no line holds: an address, a signature.
+      // Words longer than a line, such as an address or a signature.
       .filter(({ line }) =>
         /\S\s+\S/.test(
           [...line]
@@ -287,7 +287,7 @@ function leadsSomewhere(page: string, link: string): boolean {
   return headings.includes(anchor);
 }
 
-/** As GitHub makes it of a heading. */
+/** The anchor that GitHub gives a heading. */
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()

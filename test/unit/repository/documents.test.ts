@@ -1,4 +1,4 @@
-/** Documents against the tests that they name. */
+/** The documents must name tests that exist. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 const ROOT = join(import.meta.dirname, '../../..');
 const BIOME = join(ROOT, 'node_modules/@biomejs/biome/bin/biome');
 
-/** The rooms from the top down; those on one floor don't know each other. */
+/** The rooms from the top down. Rooms of one floor don't import each other. */
 const FLOORS = [
   ['routes'],
   ['answer'],
@@ -21,7 +21,7 @@ const FLOORS = [
   ['lib'],
 ];
 
-/** A file for each pair of rooms, which imports from the one into the other. */
+/** A file for each pair of rooms, which imports the second from the first. */
 function imports(which: (from: number, to: number) => boolean): Record<string, string> {
   return Object.fromEntries(
     FLOORS.flatMap((rooms, from) =>
@@ -38,7 +38,7 @@ function imports(which: (from: number, to: number) => boolean): Record<string, s
   );
 }
 
-/** What the linter must not let pass, by file. */
+/** Imports that the linter must refuse, by file. */
 const FORBIDDEN: Readonly<Record<string, string>> = {
   ...imports((from, to) => from >= to),
   'src/protocol/config.ts': "import { a } from '../config.ts';\n\na();\n",

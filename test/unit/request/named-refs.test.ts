@@ -4,11 +4,11 @@ import { namedBy } from '../../../src/request/named-refs.ts';
 import { tenant } from '../../support/view-of.ts';
 
 const DIGITS = 'abcdefghijklmnopqrstuvwxyz234567';
-/** Well formed, and nobody's. */
+/** A well-formed ref that no tenant has. */
 const madeUp = (n: number): string =>
   `ref_${[...n.toString(32).padStart(26, '0')].map((digit) => DIGITS[Number.parseInt(digit, 32)]).join('')}`;
 
-/** The tenant, and how many names it was asked about. */
+/** The tenant, and how many refs it was asked about. */
 function counting() {
   let asked = 0;
   const owns = (ref: string): boolean => {

@@ -28,7 +28,7 @@ const chosenAs = (strategy: unknown, source: ChosenStrategy['source']): ChosenSt
   warnings: [],
 });
 
-/** What goes up of `context_management`. */
+/** The forwarded `context_management`. */
 function sent(fields: object, strategy: unknown, nativeCompaction: boolean): unknown {
   const request = requestOf(fields);
   const compaction = compactionOf(strategyOf(strategy), request, { nativeCompaction });

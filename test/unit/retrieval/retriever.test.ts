@@ -24,17 +24,15 @@ const opened = (text: string): Opened => ({
 const refOf = (text: string): string => tenant.refs.name(text, () => text);
 
 /**
- * A retriever for a view that names these contents, and those that may be there though it does not
- * name them.
+ * A retriever for a view that names the first contents. The others may be stored, but the view does
+ * not name them.
  */
 function retrieverOf(named: readonly string[], others: readonly string[] = []): Retriever {
   const view = named.map((text) => `⟦…; ref=${refOf(text)}; …⟧`).join(' ');
   return new Retriever(shelfOf([...named, ...others]), counter, namedIn(view));
 }
 
-/**
- * Asks for what a note names, until nothing is cut any more; all that was given, without the notes.
- */
+/** Follows the notes until nothing is cut. Returns the content without the notes. */
 async function readToTheEnd(retriever: Retriever, ref: string, more: object): Promise<string> {
   let text = '';
   for (let asked: object | undefined = more; asked; ) {

@@ -42,7 +42,7 @@ interface Told {
 
 type Json = Record<string, never> & { choices: never[] };
 
-/** What a client makes of a stream. */
+/** A stream as a client reads it. */
 function told(text: string): Told {
   const seen: Told = { content: '', calls: [], finish: [], roles: [], ids: new Set(), usage: [], done: 0 };
   for (const line of text.split('\n')) {
@@ -95,7 +95,7 @@ async function relayed(answers: readonly Answer[], most: number, piece: number):
     const bytes = answered(asked);
     for (let at = 0; at < bytes.length; at += piece)
       shown.push(...stream.push(bytes.subarray(at, at + piece)));
-    // Some upstreams close behind `[DONE]`, and some don't.
+    // Some upstreams close the stream after `[DONE]`, and some don't.
     const { complete, frames } = stream.end();
     shown.push(...frames);
     expect(complete).toBe(true);
@@ -114,7 +114,7 @@ const answer = fc.record({
   toolCalls: fc.array(fc.record({ name, arguments: fc.json({ maxDepth: 1 }) }), { maxLength: 4 }),
 });
 
-/** What the caller is to see of these answers. */
+/** The content of these answers that the caller must see. */
 function expected(answers: readonly Answer[], most: number): Pick<Told, 'content' | 'calls' | 'finish'> {
   let content = '';
   for (const [at, { content: text = '', toolCalls = [] }] of answers.entries()) {

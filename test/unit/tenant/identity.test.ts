@@ -1,5 +1,5 @@
 /**
- * Tenants: keys of their own for each purpose, what earlier versions have named and sealed, and the
+ * Tenants: separate keys for each purpose, the names and seals of earlier versions, and the
  * rotation of the secret.
  */
 import { Buffer } from 'node:buffer';
@@ -14,7 +14,7 @@ const tenant = new Tenants(SECRET).ofToken(TOKEN);
 const stranger = new Tenants(SECRET).ofToken('sk-another-key-of-a-test-012345');
 const nobody = { user: undefined, conversation: undefined };
 
-/** What version 0.5.0 has made under this secret, of this token. */
+/** The tenant id and ref of version 0.5.0 for this secret and token. */
 const FIRST_ID = '8906eeefd71c47c5a7a462e791c29f35';
 const FIRST_REF = 'ref_nplt3uhp3fynkcvhsctv25khmo';
 const FIRST_ENVELOPE = new Uint8Array(

@@ -667,7 +667,7 @@ describe('an answer that is opened', () => {
     const pull = async (controller: ReadableStreamDefaultController): Promise<void> => {
       if (sent++ < count) return controller.enqueue(new Uint8Array(size).fill(sent));
       if (end === 'closed') return controller.close();
-      // What was sent is read by then: an error takes with it what is still queued.
+      // Waits until the sent bytes are read: an error discards bytes that are still queued.
       await new Promise((resolve) => setTimeout(resolve, 5));
       if (end === 'broken') controller.error(new Error('gone'));
     };

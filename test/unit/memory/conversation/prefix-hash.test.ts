@@ -131,7 +131,7 @@ describe('a prefix hash', () => {
 describe('JSON without white space', () => {
   const stripped = (json: string): string =>
     new TextDecoder().decode(withoutWhiteSpace(new TextEncoder().encode(json)));
-  /** Numbers whose digits survive a parse; others are the caller's business. */
+  /** Numbers whose digits survive a parse. Other numbers are the caller's responsibility. */
   const value = fc.json().map((json): unknown => JSON.parse(json));
 
   it('is what JSON.stringify writes, however it was indented', () => {

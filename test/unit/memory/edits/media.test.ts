@@ -23,7 +23,7 @@ const placeholder = (kind: string, part: number, ref = REF) => ({
   text: expect.stringMatching(marker(kind, part, ref)),
 });
 
-/** All that is old is edited, and no more than must be kept of it. */
+/** Edits every old part, and keeps as little of it as possible. */
 const INPUT = {
   mode: 'auto',
   token_soft_budget: 0,
@@ -35,7 +35,7 @@ const INPUT = {
 const viewed = (messages: Message[], more: object = {}, options: ViewOptions = {}) =>
   viewOf(body(messages), { ...INPUT, ...more }, options);
 
-/** What becomes of the parts of an old user message. */
+/** The parts of an old user message in the view. */
 function partsOf(parts: unknown[], more: object = {}, options: ViewOptions = {}): unknown {
   const messages = [system('s'), user(parts), assistant('It is a cat.'), user('And now?')];
   return messagesOf(viewed(messages, more, options))[1]?.content;

@@ -12,7 +12,7 @@ const TAIL = 40;
 const head = (text: string, tokens = HEAD): string => headOf(text, tokens, counter);
 const tail = (text: string, tokens = TAIL): string => tailOf(text, tokens, counter);
 
-/** Texts that are hard to cut, each of them longer than head and tail. */
+/** Texts that are hard to cut, each longer than head and tail. */
 const TEXTS: [what: string, text: string][] = [
   ['lines', lines(200)],
   ['lines that end in CRLF', lines(200).replaceAll('\n', '\r\n')],
@@ -240,7 +240,7 @@ describe('offloading with retrieval', () => {
 });
 
 describe('an offloaded output that comes back', () => {
-  /** All that can be edited is; an output of a few hundred tokens is large enough for that. */
+  /** Every edit is made. An output of a few hundred tokens is large enough for one. */
   const ALL = {
     token_budget: 0,
     compact_keep: 0,

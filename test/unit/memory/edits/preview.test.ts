@@ -21,7 +21,7 @@ function preview(tokens: number, ...outputs: string[]): string {
 
 const literalsOf = (text: string): Literal[] => [...literalsIn(text)];
 
-/** A writer for an output, message 2, behind a user's words. */
+/** A writer for an output, message 2, after a user's words. */
 function writerOf(words: string, output: string, countedBy = counter) {
   const context = { counter: countedBy, digest: sha256Hex, previews: new Lru(PREVIEWS) };
   return createPreviewWriter(read([user(words), ...step('call_1', 'f', output)]), context);

@@ -11,7 +11,7 @@ type Message = Record<string, unknown>;
 
 const OBSERVATION = ['Observation:'];
 
-/** By message: why it is a repeat, and of which. */
+/** By message: why it is a repeat, and of which message. */
 function repeats(messages: readonly Message[]): Record<number, string> {
   const read = repeatsOf(messages);
   return Object.fromEntries([...read].map(([message, { reason, by }]) => [message, `${reason} ${by}`]));
@@ -201,7 +201,7 @@ describe('dedupe', () => {
     const later = [...early, ...asked('4', 'g', '{"again":1}', OUTPUT), ...tail];
     const budget = { token_soft_budget: viewOf(body(early), input).plan.replay.before };
     expect(shown(later, budget)[2]).toContain('reason=duplicate');
-    // Over its budget without one, it was passed for good.
+    // Without a repeat it was over its budget, so the frontier passed it for good.
     expect(shown(later)).toEqual(later.map(({ content }) => String(content)));
   });
 });

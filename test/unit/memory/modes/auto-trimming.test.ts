@@ -15,7 +15,7 @@ import {
 type Message = Record<string, unknown>;
 type AutoInput = Omit<Extract<MemoryStrategyRequest, { mode: 'auto' }>, 'mode'>;
 
-/** A budget that holds little more than two turns, their outputs as placeholders. */
+/** A budget that fits little more than two turns, with placeholders for their outputs. */
 const INPUT = {
   mode: 'auto',
   token_budget: 3_000,
@@ -37,7 +37,7 @@ const shown = (viewed: Viewed): string[] =>
   messagesOf(viewed).map(({ content }) => String(content).split('\n')[0] ?? '');
 
 /**
- * Four turns behind a system message, and a question: what a summary covers, one answer that is
+ * Four turns after a system message, and a question: the turns of a summary, one answer that is
  * trimmed, and the tail.
  */
 const MESSAGES = [system('s'), ...talk(4), user('next?')];
@@ -81,8 +81,6 @@ describe('what auto trims', () => {
     expect(line).toBe('⟦removed: messages 8-8; reason=trimmed⟧');
   });
 
-  // BUG: `PhaseMover.trimmedSpan` begins at `prefix?.end ?? 0`, which is a message of the preamble
-  // that stays. Fix: the first message from there on that is none, as in `showSummary`.
   it('is named from its first message on, the preamble left out', () => {
     const viewed = view([system('s'), ...talk(3), user('next?')]);
     expect(viewed.view.dropped).toEqual(new Set([1, 2, 3, 4]));
@@ -121,7 +119,7 @@ describe('what auto trims', () => {
     const viewed = view(MESSAGES, {}, { words: short });
     const again = view(messagesOf(viewed));
     const error = (again.report.tokens?.before ?? 0) - (viewed.report.tokens?.after ?? 0);
-    // Tokens of a line and of what it opens need not add up to those of both.
+    // Tokens of a line and of the text after it need not add up to those of both together.
     expect(Math.abs(error)).toBeLessThanOrEqual(2);
     const line = viewed.view.trim?.line ?? '';
     expect(counter.text(line)).toBeLessThanOrEqual(64);

@@ -20,7 +20,7 @@ import {
 type Message = Record<string, unknown>;
 type AutoInput = Omit<Extract<MemoryStrategyRequest, { mode: 'auto' }>, 'mode'>;
 
-/** Every edit is made as soon as its budget asks for it, and no further. */
+/** Each edit is made as soon as its budget requires it, and no further. */
 const EXACT = { min_reclaim_tokens: 0, low_watermark_pct: 1, compact_preview_tokens: 0 } as const;
 
 const view = (messages: Message[], input: AutoInput = {}, options: ViewOptions = {}): Viewed =>
@@ -28,7 +28,7 @@ const view = (messages: Message[], input: AutoInput = {}, options: ViewOptions =
 const tokensOf = (messages: Message[]): number => view(messages).plan.replay.before;
 const typesOf = ({ report }: Viewed): string[] => report.applied_edits.map(({ type }) => type);
 
-/** `n` steps, each of a tool of its own. */
+/** `n` steps, each with its own tool. */
 const steps = (n: number, size = 60, name = 'tool'): Message[] =>
   Array.from({ length: n }, (_, at) =>
     step(`${name}_${at}`, `${name}_${at}`, lines(size, `${name} ${at}`)),

@@ -30,7 +30,7 @@ const turn = (name: string, size = 30): Message[] => [
 ];
 const FOUR_TURNS = { mode: 'summarize', context_limit: 4, keep_last_n_turns: 1 } as const;
 const rolesOf = (viewed: Viewed) => messagesOf(viewed).map(({ role }) => role);
-/** The content of a message that goes up, as its parts. */
+/** The content of a forwarded message, as its parts. */
 const partsOf = (message: Message | undefined): Message[] => (message?.content ?? []) as Message[];
 const REF = /ref="(ref_[a-z2-7]{26})"/;
 
@@ -372,7 +372,7 @@ describe('every summarised conversation', () => {
         const sent = messagesOf(viewOf(body, strategy, options)) as ConversationBody['messages'];
         const later = next.messages.filter(({ role }) => role !== 'system' && role !== 'developer');
         const messages = [...sent, ...(sent.at(-1)?.role === 'assistant' ? [] : [assistant('ok')]), ...later];
-        // A call that waits for its result would be answered by nobody.
+        // No result would answer a call that waits for one.
         fc.pre(!sent.at(-1)?.tool_calls);
         let earlier: Viewed | undefined;
         for (const request of requestsOf({ ...body, messages }, sent.length)) {

@@ -1,10 +1,10 @@
-/** What an isolate can hold: 128 MB, for the requests of all its tenants. */
+/** Bodies that fit the memory of an isolate: 128 MB for the requests of all its tenants. */
 import { describe, expect, it } from 'vitest';
 import { underHeap } from '../../../support/under-heap.ts';
 
 const TO_THE_END = { code: 0, output: '' };
 
-/** At the same time: each is a process of its own, and this one waits. */
+/** Concurrent, since each test waits for its own process. */
 describe.concurrent('a small heap', { timeout: 300_000 }, () => {
   it.each([
     'compacts, offloads and collects the ledger of a body of distinct ids',

@@ -22,7 +22,7 @@ function rolling(fields: object = {}): RollingStrategy {
   return parsed.value;
 }
 
-/** Rounds of a question, a step and an answer; the last one is only asked. */
+/** Rounds of a question, a step and an answer. The last one has only a question. */
 const rounds = (count: number, size = 10): Message[] => [
   ...Array.from({ length: count - 1 }, (_, at) => [
     user(`question ${at}`),
@@ -48,7 +48,7 @@ interface Rolled {
   readonly sent: Message[];
 }
 
-/** The view of an array whose messages before `end` a memory covers. */
+/** The view of an array with a memory of the messages before `end`. */
 function viewedOf(
   messages: Message[],
   strategy: RollingStrategy,
@@ -153,7 +153,7 @@ describe('a rolling view', () => {
       expect(trimmed).toBeGreaterThan(wider.trimmed);
       expect(wider.trimmed).toBeGreaterThan(0);
       expect(sent.slice(3)).toEqual(messages.slice(end + trimmed));
-      // One round less would have been too much.
+      // With one round fewer it would not have fit.
       const memory = counter.text('What was.') + 80;
       expect(memory + tokens(end + trimmed)).toBeLessThanOrEqual(700);
       expect(memory + tokens(end + trimmed - ROUND)).toBeGreaterThan(700);
@@ -248,7 +248,7 @@ describe('a rolling view', () => {
           expect(violations({ model: 'm', messages: sent }, { lenientFields: true })).toEqual([]);
           const dropped = new Set(plan.dropped);
           const last = history.units[history.turns.at(-1) ?? 0]?.first ?? 0;
-          // A round that is over may be covered; one that is being worked on may not.
+          // A memory may cover a round that is over, but not one in progress.
           const open = Math.max(last, end ?? 0);
           for (const index of dropped) {
             expect(index).toBeLessThan(Math.max(open, end ?? 0));
@@ -259,7 +259,7 @@ describe('a rolling view', () => {
           expect(sent).toHaveLength(kept.length + put);
           const own = new Set(kept.map((message) => JSON.stringify(message)));
           expect(sent.filter((message) => own.has(JSON.stringify(message)))).toHaveLength(kept.length);
-          // Units go whole.
+          // Units leave as a whole.
           for (const unit of history.units) {
             const inside = [...dropped].filter((index) => index >= unit.first && index <= unit.last).length;
             const all = request.messages.slice(unit.first, unit.last + 1);

@@ -7,15 +7,15 @@ import { body, lines, step, user } from '../../../support/chat.ts';
 import { type ViewOptions, viewOf, viewsOf } from '../../../support/view-of.ts';
 
 /**
- * What a conversation may cost beyond one that nothing was done to, and how many requests of mean
- * growth behind a jump.
+ * How much more a conversation may cost than without edits, and after how many requests of mean
+ * growth this is measured.
  */
 const REGRET = 0.03;
 const REQUESTS_AHEAD = 5;
-/** A jump that is made goes on until it has freed so many times the floor. */
+/** A jump continues until it has freed this multiple of the floor. */
 const GENEROSITY = 4;
 
-/** A floor behind so many requests of one size, all of them cached but for what has grown. */
+/** A floor after so many requests of one size, all cached except for the growth. */
 function floorAt(cached: number, points: number, growth: number, fixed = 3): Floor {
   const floor = new Floor(cached, fixed);
   for (let point = 1; point <= points; point++) {
@@ -27,8 +27,8 @@ function floorAt(cached: number, points: number, growth: number, fixed = 3): Flo
 
 describe('the square-root rule', () => {
   /**
-   * R is what stands behind the first byte that changes. x solves x² = 2·(1 − a)/a·g·(R − x): what
-   * is freed is not sent anew.
+   * R is the number of tokens after the first byte that changes. x solves x² = 2·(1 − a)/a·g·(R −
+   * x), since freed tokens are not sent again.
    */
   it.each([
     { a: 0.5, growth: 100, R: 750, x: 300 },
@@ -38,7 +38,7 @@ describe('the square-root rule', () => {
     { a: 0.01, growth: 10, R: 0, x: 1 },
     { a: 1, growth: 100, R: 3_600, x: 1 },
   ])('asks for $x tokens of $R at a = $a and a growth of $growth', ({ a, growth, R, x, times = 1 }) => {
-    // So long a conversation that its regret asks for nothing.
+    // A conversation so long that the regret requires nothing.
     const points = 2_000;
     const array = 3 + points * growth;
     const floor = floorAt(a, points - 1, growth);
@@ -61,7 +61,7 @@ describe('the square-root rule', () => {
           const floor = floorAt(cached, points - 1, growth);
           const stakes = { array, view: array, kept, spent: 0 };
           const goal = floor.goal(stakes);
-          // Unless the regret asks for more than the rule.
+          // Unless the regret requires more than the rule.
           fc.pre(goal > 1 && goal > floor.least(stakes));
           const M = Math.sqrt((2 * (1 - cached) * (array - kept - goal) * growth) / cached);
           expect(goal / (GENEROSITY * M)).toBeCloseTo(1, 6);

@@ -29,7 +29,7 @@ const compacted = (messages: Message[], input: MemoryStrategyRequest): number[] 
     String(message.content).startsWith('⟦removed: ') ? [index] : [],
   );
 
-/** What the frontier does from request to request, as turns are added. */
+/** The frontier at each request, as turns are added. */
 const story = (input: MemoryStrategyRequest, most: number): string[] =>
   Array.from({ length: most }, (_, index) => {
     const { report } = viewOf(body([...turns(index), user('next')]), input);

@@ -14,7 +14,7 @@ interface Entry {
 const freedBy = (entries: readonly Entry[]): number =>
   entries.flatMap(({ removals }) => removals).reduce((sum, { freed }) => sum + freed, 0);
 
-/** What is done to a journal: an entry is added, or all but so many are taken back. */
+/** Steps on a journal: add an entry, or take back all but so many. */
 const entry = fc
   .tuple(fc.nat(UNITS - 1), fc.array(fc.integer({ min: 1, max: 5_000 }), { maxLength: 3 }))
   .map(([unit, freed]): Entry => ({ unit, removals: freed.map((tokens) => removalOf(unit, tokens)) }));

@@ -39,7 +39,7 @@ describe('the phases of auto', () => {
     readonly turns?: boolean;
   }
 
-  /** How often a unit's edits are asked for, on the average of an array of so many steps. */
+  /** How often a unit's edits are asked for, on average over an array of so many steps. */
   function callsPerUnit(
     n: number,
     { rule, minReclaim, light = 0, heavy = 0, turns = false }: Setting,
@@ -91,7 +91,7 @@ describe('the phases of auto', () => {
       { rule: { hard: undefined, turnsDue: 4 }, light: 1, turns: true },
     ],
   ])('try a move that the floor forbids for %s seldom in a long array', (_, setting) => {
-    // A try at every request would call for half of all units each time.
+    // A try at every request would ask for half of all units each time.
     for (const n of [...SIZES, 4_800]) expect(callsPerUnit(n, setting)).toBeLessThan(512 + 16);
   });
 

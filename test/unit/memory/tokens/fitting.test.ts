@@ -52,7 +52,7 @@ describe('a text within so many tokens', () => {
     for (const tokens of [100, 5_000]) {
       const length = longestFitting(text.length, tokens, (end) => counter.text(text.slice(0, end)));
       const more = text.slice(0, Math.ceil(length * 1.1) + 2);
-      // Of what takes hardly any tokens, eight characters for each are enough.
+      // For text with hardly any tokens, eight characters for each are enough.
       if (length < 8 * tokens) expect(counter.text(more)).toBeGreaterThan(tokens * 0.95);
     }
   });
@@ -82,8 +82,8 @@ describe('a text within so many tokens', () => {
 
 describe('the most elements that fit', () => {
   /**
-   * Counts a token for each word, and many more where several stand together: a whole has more than
-   * its parts.
+   * Counts a token for each word, and many more for several words together, so a text has more
+   * tokens than its parts.
    */
   function strange(): { counter: TokenCounter; wholes: () => number } {
     let wholes = 0;

@@ -7,7 +7,7 @@ import { Frame } from '../../../../src/protocol/sse.ts';
 
 const encode = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value));
 
-/** A choice as the upstream would say it in one body; a stream says the same in deltas. */
+/** A choice of one body. A stream sends the same in deltas. */
 interface Said {
   readonly index?: number;
   readonly content?: string | null;
@@ -28,8 +28,8 @@ const bodyOf = (...choices: Said[]) => ({
 });
 
 /**
- * The events of a stream that says the same, text in parts of one to three characters, choices in
- * turns.
+ * The events of a stream with the same choices: text in pieces of one to three characters, choices
+ * in turn.
  */
 function eventsOf(...choices: Said[]): string[] {
   const chunk = (index: number, delta: object, finish: string | null = null): string =>

@@ -15,7 +15,7 @@ function bodyOf(calls: readonly object[], usage?: object): Uint8Array {
   return encoder.encode(JSON.stringify({ id: 'c1', choices, ...(usage ? { usage } : {}) }));
 }
 
-/** What the caller gets; undefined where the model is asked again. */
+/** The caller's body; undefined if the model is asked again. */
 function taken(answers: JoinedChatBodies, body: Uint8Array) {
   const took = answers.take(body);
   return took instanceof Uint8Array ? JSON.parse(new TextDecoder().decode(took)) : undefined;

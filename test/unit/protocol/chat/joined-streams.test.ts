@@ -29,13 +29,13 @@ function turnsOf({ mayAnswer = true }: { mayAnswer?: boolean } = {}) {
   };
   return {
     turns,
-    /** The bytes that are shown of a chunk, as text. */
+    /** The bytes that are passed on for a chunk, as text. */
     bytes: (chunk: Chunk): string => {
       const data = frameOf(chunk);
       const frames = turns.take(Frame.of(data));
       return frames.map(({ bytes }) => decoder.decode(bytes)).join('');
     },
-    /** What is shown of all these chunks. */
+    /** The content that is passed on for all these chunks. */
     shown: (...all: Chunk[]): Shown[] =>
       all.flatMap((chunk) => {
         const data = frameOf(chunk);

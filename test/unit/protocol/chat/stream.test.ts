@@ -11,7 +11,7 @@ const report = idleReport('none', 'default');
 const chunk = (delta: string, finish: string | null = null): string =>
   `data: ${JSON.stringify({ id: 'c1', created: 7, model: 'm', choices: [{ index: 0, delta: { content: delta }, finish_reason: finish }] })}`;
 
-/** A text cut at these places, as bytes; a cut may fall inside of a character. */
+/** A text cut at these places, as bytes. A cut may lie inside a character. */
 const cutAt = (text: string, places: readonly number[]): Uint8Array[] => {
   const bytes = encode(text);
   const cuts = [

@@ -1,6 +1,6 @@
 /**
- * What items weigh that hold media: a flat price wherever an image or a file stands; base64 in a
- * text is text.
+ * The tokens of items with media: an image or a file has a flat price, and base64 in a text counts
+ * as text.
  */
 import { describe, expect, it } from 'vitest';
 import { readResponsesRequest } from '../../../../src/protocol/responses/request.ts';

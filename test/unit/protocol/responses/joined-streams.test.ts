@@ -24,7 +24,7 @@ interface Joined {
   readonly lastId: string | undefined;
 }
 
-/** What each protocol's joining makes of these answers, as long as it asks for another one. */
+/** Joins these answers by each protocol, as long as another answer is asked for. */
 function join<Kind extends JoinedBodies | JoinedStreams>(
   kind: 'joinBodies' | 'joinStreams',
   most: number,
@@ -59,7 +59,7 @@ function whole(answers: readonly ResponseAnswer[], most = 3): Joined {
 interface Streamed extends Joined {
   readonly events: readonly Json[];
   readonly text: string;
-  /** What came of each of the upstream's events. */
+  /** The frames for each of the upstream's events. */
   readonly steps: readonly { readonly event: Json; readonly shown: string }[];
 }
 
@@ -404,9 +404,7 @@ describe('a request that goes on', () => {
 });
 
 describe('upstreams that are less exact', () => {
-  /**
-   * The answers' events in the words of one upstream; the last one is left without another round.
-   */
+  /** The answers' events as one upstream sends them. The last answer has no round after it. */
   function told(answers: readonly Json[][], most = 3) {
     let text = '';
     const joined = join<JoinedStreams>('joinStreams', most, (streams, at) => {
@@ -508,7 +506,7 @@ describe('an upstream that numbers no items', () => {
     content: [{ type: 'output_text', text: words, annotations: [] }],
   });
   /**
-   * As llama.cpp tells an answer: all items begin before the first one ends.
+   * An answer as llama.cpp sends it: all items begin before the first one ends.
    *
    * @param named whether calls have ids of their own
    */
@@ -536,7 +534,7 @@ describe('an upstream that numbers no items', () => {
       { type: 'response.completed', response: response(id, [message, ...calls]) },
     ];
   };
-  /** What comes of each event. */
+  /** The events for the caller, for each event. */
   const shownOf = (streams: JoinedStreams, events: readonly Event[]): Event[][] =>
     events.map((event) => {
       const data = JSON.stringify(event);
@@ -678,7 +676,7 @@ describe('a caller for whom nothing comes', () => {
     expect(new Set(responses.map(({ id }) => id))).toEqual(new Set(['resp_0']));
     const kindsOf = ({ output }: Json) => (output as Json[]).map(({ type }) => type);
     expect(kindsOf(responses.at(-1) ?? {})).toEqual(['reasoning', 'message', 'reasoning', 'message']);
-    // What a client takes for all that there is so far, is that.
+    // Clients take this event's output for all items so far, so it must have them all.
     const ended: Json[] = [];
     for (const event of seen) {
       if (event.type === 'response.output_item.done') ended.push(event.item as Json);
@@ -696,7 +694,8 @@ describe('a caller for whom nothing comes', () => {
       const [alive] = jsonOf(streams.keepalive?.() ?? []);
       told.push(((alive?.response as Json)?.output as Json[])?.length ?? -1);
     }
-    // Opened by hand, then its reasoning, which ends with what follows; then a text and its end.
+    // The first two events open the response. Then reasoning, which ends with the item after it;
+    // then a text and its end.
     expect(told).toEqual([0, 0, 1, 1, ...Array(5).fill(-1), 2, 2, 2, 2, 2, 2]);
   });
 

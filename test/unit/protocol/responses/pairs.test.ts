@@ -1,6 +1,6 @@
 /**
- * Calls and results of every kind that the Responses API has: no view parts them, however little of
- * a conversation it shows.
+ * Calls and results of every kind in the Responses API: no view separates them, however little of a
+ * conversation it shows.
  */
 import { describe, expect, it } from 'vitest';
 import { readResponsesRequest } from '../../../../src/protocol/responses/request.ts';
@@ -100,7 +100,7 @@ const STRATEGIES = [3_000, 6_000].flatMap(
     ] as const,
 );
 
-/** What must have a partner in the view, and how often it is there. */
+/** Items that need a partner in the view, and how often each occurs. */
 function partners(input: readonly Json[], type: RegExp): unknown[] {
   const found = input.filter((item) => type.test(String(item.type)));
   return found.map(({ call_id, id }) => call_id ?? id);

@@ -18,7 +18,7 @@ function requestOf(body: Uint8Array | object) {
   return read.value;
 }
 
-/** What a view does, without the bytes of a part, which each protocol writes in its own way. */
+/** The edits of a view, without the bytes of a part, which each protocol writes in its own way. */
 const doneBy = ({ view, plan }: Pick<Viewed, 'view' | 'plan'>) => ({
   frontier: plan.replay.moves,
   removals: [...view.removals.values()]
@@ -39,7 +39,7 @@ describe.each(Object.entries(STRATEGIES))('recorded conversations as items under
   it.each(sampleTraces().map((trace) => [trace.id, trace] as const))(
     '%s has the view that it has as messages',
     (_, trace) => {
-      // Items have no names of who speaks.
+      // Items have no speakers' names.
       const messages = trace.messages.map(({ name: _, ...message }) => message);
       for (const body of requestsOf({ ...trace, messages })) {
         const options = optionsOf(name);
@@ -187,7 +187,7 @@ describe('items as messages', () => {
       compact_trigger_turns: 1,
       compact_keep: 1,
     });
-    // What is not a function's is left alone.
+    // Calls of other kinds than functions are left alone.
     expect([...view.removals.keys()]).toEqual([4]);
   });
 

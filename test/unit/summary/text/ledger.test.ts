@@ -91,7 +91,7 @@ describe('a ledger', () => {
   });
 
   describe('with little room prefers', () => {
-    /** Whether a literal stands in a ledger that has room for a few of hundreds. */
+    /** Whether a literal is in a ledger that has room for only a few of hundreds. */
     const kept = (literal: string, entries: readonly Entry[]): boolean =>
       ledger(entries, { maxTokens: 60, includeTrajectory: false }).includes(literal);
     const before = [shown(1, rows(200)), shown(2, rows(200))];

@@ -5,7 +5,7 @@ import { type PromptInput, writePrompt } from '../../../../src/summary/text/prom
 
 const prompt = (input: Partial<PromptInput> = {}) =>
   writePrompt({ transcript: '### 0 user\nhello', maxTokens: 500, ...input });
-/** What stands between the fences of a kind. */
+/** The text between the fences of a kind. */
 const fenced = (kind: string, text: string): string[] =>
   [...text.matchAll(new RegExp(`^<(${kind}-[0-9a-f]{16})>\\n([\\s\\S]*?)\\n</\\1>$`, 'gm'))].map(
     ([, , content]) => content ?? '',
