@@ -58,6 +58,11 @@ const upstream: Behaviour = async (_, response, { body }) => {
 };
 
 const deployment = deploy({ upstream: { responses: upstream }, summarizer: true });
+const ACCESS_KEY = 'precis-alice-0123456789abcdef';
+const shared = deploy({
+  upstream: { responses: upstream },
+  vars: { ACCESS_KEYS: `alice=${ACCESS_KEY}`, UPSTREAM_API_KEY: 'sk-the-key-of-the-account' },
+});
 
 const base = () => ({ baseURL: `${deployment.url}/v1` });
 const asked = () => deployment.upstream.requests.filter(({ path }) => path.endsWith('/responses'));
@@ -186,6 +191,26 @@ describe('F24: reasoning that the upstream does not store', () => {
   it('comes back marked to a caller who has not asked for its encrypted form', async () => {
     const output = await fetched({ include: undefined });
     expect(output.map(({ encrypted_content: form }) => form)).toEqual([MARK, MARK, undefined, undefined]);
+  });
+
+  it('is that of every caller of a shared account, which stores nothing', async () => {
+    const ask = async (items: readonly Json[]): Promise<Json[]> => {
+      const response = await shared.fetch('/v1/responses', {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${ACCESS_KEY}`,
+          'content-type': 'application/json',
+          'x-memory-strategy': JSON.stringify(RETRIEVAL),
+        },
+        body: JSON.stringify({ model: 'gpt-5', stream: true, include: [ENCRYPTED], input: items }),
+      });
+      expect(response.status).toBe(200);
+      return outputIn(await response.text());
+    };
+    const output = await ask([HELLO]);
+    expect(output.filter(isMarked)).toHaveLength(FETCHES);
+    await ask([HELLO, ...output, { role: 'user', content: 'Go on.' }]);
+    expect(JSON.stringify(shared.upstream.requests.at(-1)?.body)).not.toContain(MARK);
   });
 
   it('waits where the upstream stores it', async () => {
