@@ -43,8 +43,8 @@ function bodyOf(begin: string, next: (n: number, isEarly: boolean) => string, en
 
 /** One half is separated by spaces, the other by commas. */
 function bodyOfIds(): Uint8Array {
-  // A letter and digits of one length, so that all are literals of equal value. Digits are tokenized
-  // fast.
+  // All ids are one letter and digits of one length, so all are literals of equal value. Digits are
+  // fast to tokenize.
   const id = (n: number): string => `a${n + 10_000_000}1`;
   return bodyOf('"', (n, isEarly) => `${id(n)}${isEarly ? ' ' : ','}`, '"');
 }

@@ -4,7 +4,7 @@ import { type AgentSpec, agents } from '../../../src/agents.ts';
 import { body, lines, step, user } from '../../support/chat.ts';
 import { startApp, watchedBucket } from '../support.ts';
 
-// What a deployer would write into that file. It is read when the app gets its first request.
+// A deployer would write this into the file. It is read at the app's first request.
 (agents as AgentSpec[]).push({
   key: 'worker',
   memory_strategy: { mode: 'auto', token_budget: 4_500, min_reclaim_tokens: 0 },

@@ -14,14 +14,14 @@ afterEach(() => {
 });
 
 const AUTO = { mode: 'auto', min_reclaim_tokens: 0, summary_max_tokens: 400 };
-/** Of the questions of `start`, this lets five stand. */
+/** Five of the questions of `start` fit. */
 const TALK = { ...AUTO, token_budget: 2_500, keep_last_n_turns: 1 };
 
 let made = 0;
 
 /**
- * A run that no other test has sent: of its outputs one is offloaded, one is said again, and others
- * are compacted.
+ * A run that no other test has sent: one output is offloaded, one is a repeat, and others are
+ * compacted.
  */
 function run(steps = 9): object {
   const own = made++;
@@ -34,7 +34,7 @@ function run(steps = 9): object {
   return body([system('You search.'), user('Go.'), ...all.flat()], { memory_strategy });
 }
 
-/** The body that went up last. */
+/** The body of the last request to the upstream. */
 function viewOf({ sent }: ReturnType<typeof startApp>): string {
   return sent.filter(({ url }) => url === 'http://upstream.test/v1/chat/completions').at(-1)?.body ?? '';
 }

@@ -25,7 +25,7 @@ async function packsOf(key = KEY): Promise<string[]> {
   return objects.map((object) => object.key).sort();
 }
 
-/** What SQLite holds under the names of the archive, its shadow tables included. */
+/** The SQLite tables of the archive, including shadow tables. */
 const tablesOf = (stub: DurableObjectStub<ConversationMemory>): Promise<string[]> =>
   runInDurableObject(stub, (_, { storage }) =>
     storage.sql
@@ -50,7 +50,7 @@ interface Page {
 
 let made = 0;
 
-/** The app, and a conversation that no other test has. */
+/** The app and a new conversation. */
 function archive() {
   const id = `archived ${made++}`;
   const watched = watchedBucket();
@@ -87,7 +87,7 @@ function archive() {
 const ANSWER = assistant('This is the answer.');
 
 /**
- * A request of a conversation, by another isolate.
+ * A request of a conversation, from another isolate.
  *
  * @param before is awaited before each call of the bucket and of the object, by the name of the
  *   method
@@ -825,7 +825,7 @@ describe('deleting a conversation', () => {
 });
 
 describe('a writer that a deletion has overtaken', () => {
-  /** Each of them fills a pack. */
+  /** Each message fills a pack. */
   const talk = Array.from({ length: 8 }, (_, n) => user(`${n} ${'x'.repeat(LARGEST_PACK - 1_000)}`));
 
   it('takes back its own packs alone', async () => {
@@ -967,7 +967,7 @@ describe('an archive that can not be written', () => {
     ['the object', ({ objects }) => objects.hanging, 'unarchived'],
   ])('delays no request while %s does not answer', async (_, hangingOf, method) => {
     const talk = archive();
-    // What is left in the background is not waited for.
+    // Background work is not awaited.
     hang(talk.watched);
     hangingOf(talk).add(method);
 

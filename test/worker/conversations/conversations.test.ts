@@ -1,4 +1,4 @@
-/** The routes of conversations when something beside them fails, or changes. */
+/** The routes of conversations while a part that they need fails or changes. */
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { SUMMARIZE, SUMMARIZER, start, startApp, watchedBucket, watchedObjects } from '../support.ts';
@@ -60,7 +60,7 @@ describe('settings of a caller whose key the upstream', () => {
 });
 
 describe('deleting a conversation', () => {
-  /** A conversation of a user that has been summarised. */
+  /** A user's conversation with a summary. */
   async function summarised() {
     const users = watchedObjects(env.USER_MEMORY);
     const user = `ann ${Math.random()}`;
@@ -73,7 +73,7 @@ describe('deleting a conversation', () => {
     const { memories } = (await (await call('GET')).json()) as { memories: { ref: string }[] };
     const [ref] = memories.map((memory) => memory.ref);
     const transcript = () => app.request(`/v1/refs/${ref}`);
-    /** Whether another conversation of the user is told of this one. */
+    /** Whether another conversation of the user gets this one's summary. */
     const isTold = async () => {
       const fields = { user, conversation_id: `${id} ${Math.random()}`, memory_injection: true };
       await app.chat({ model: 'gpt-4.1', ...fields, messages: [{ role: 'user', content: 'Hello' }] });
@@ -149,7 +149,7 @@ describe('settings that the deployment does not offer any more', () => {
     expect(JSON.parse(later.sent.at(-1)?.body ?? '')).toMatchObject({ messages: [{ content: 'Two' }] });
     expect(told(await chat({ agent_type: 'coding' }))).toEqual([200, 'compact', 'agent', 'store_failed']);
     expect(await (await later.request(pathOf(id))).json()).toMatchObject({ memory_strategy: set });
-    // What a request itself asks for is refused all the same.
+    // A strategy in the request itself is refused all the same.
     expect((await chat({ memory_strategy: set })).status).toBe(400);
   });
 });

@@ -1,4 +1,4 @@
-/** The search of the archive by the model, within its answer. */
+/** The model's search of the archive, within its answer. */
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { assistant, system, user } from '../../support/chat.ts';
@@ -62,7 +62,7 @@ describe('a search within an answer', () => {
     await ask([user('A whale')], ['whale', 'a'], ['whale', 'A whale']);
 
     expect(told).toEqual(Array(4).fill('[0 user] A whale'));
-    // The array, and the answer.
+    // One for the array, and one for the answer.
     expect(watched.operations.filter(({ name }) => name === 'put')).toHaveLength(2);
     expect(objects.calls.filter((method) => method === 'unarchived')).toHaveLength(2);
   });

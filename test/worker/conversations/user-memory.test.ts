@@ -129,7 +129,7 @@ describe('the name of an object', () => {
 });
 
 describe('calling an object', () => {
-  /** Throws these, one after the other, then answers. */
+  /** Throws these in order, then answers. */
   function calls(...thrown: object[]) {
     const opened: number[] = [];
     const logged: (LogFields | undefined)[] = [];

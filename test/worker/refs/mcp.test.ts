@@ -1,4 +1,4 @@
-/** The tools of `/mcp` when what they read from fails. */
+/** The tools of `/mcp` when their storage fails. */
 import { env } from 'cloudflare:workers';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { afterEach, describe, expect, it, vi } from 'vitest';

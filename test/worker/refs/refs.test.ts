@@ -13,7 +13,7 @@ import { watchedBucket } from '../support.ts';
 const tenants = new Tenants('a secret of the storage tests');
 let made = 0;
 
-/** A tenant that no other test has. */
+/** A new tenant. */
 const newTenant = () => tenants.ofName(`tenant ${made++}`);
 
 const unheard = () => {};
@@ -32,7 +32,7 @@ function contentOf(tenant: ReturnType<typeof newTenant>, text: string) {
   return { ref: tenant.refs.name(text, () => text), metadata: () => metadata, text: () => text };
 }
 
-/** The writer of one request of an isolate, which is what it knows. */
+/** The writer of one request in an isolate with this knowledge. */
 function writerOf(
   tenant: ReturnType<typeof newTenant>,
   { bucket } = watchedBucket(),
@@ -274,7 +274,7 @@ describe('writing ahead of a view', () => {
     const first = writerOf(tenant, watchedBucket(), known);
     await first.writer.ensure([contents.slice(0, 4)], never);
     await first.settled();
-    // Another isolate deletes one; this one remembers it as written.
+    // Another isolate deletes one object, which this one remembers as written.
     const store = new RefStore(env.REFS, tenant);
     const deleted = contents[0]?.ref ?? '';
     await store.delete([deleted]);

@@ -8,7 +8,7 @@ afterEach(() => {
 
 let made = 0;
 
-/** A conversation that no other test has sent, of which four outputs are removed. */
+/** A conversation that no other test has sent. Four of its outputs are removed. */
 function conversation(): object {
   const id = made++;
   const steps = Array.from({ length: 8 }, (_, index) =>
@@ -17,7 +17,7 @@ function conversation(): object {
   return body([user('go'), ...steps.flat()], { memory_strategy: { mode: 'compact', token_budget: 3500 } });
 }
 
-/** Every ref that went upstream must be there for whoever asks. */
+/** Expects that every ref sent upstream can be fetched. */
 async function expectFetchable(app: ReturnType<typeof startApp>): Promise<number> {
   const refs = refsIn(app.sent.filter(({ url }) => url.endsWith('/completions')).at(-1)?.body ?? '');
   for (const ref of refs) expect((await app.request(`/v1/refs/${ref}`)).status).toBe(200);

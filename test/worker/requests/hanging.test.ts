@@ -1,4 +1,4 @@
-/** Storage that never answers: each route about stored things has a limit of its own. */
+/** Storage that never answers: each route about stored data has a limit of its own. */
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -13,7 +13,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-// The limit alone is not waited for.
+// Shortens the waits for storage, and no others.
 beforeEach(() => {
   const real = setTimeout;
   vi.spyOn(globalThis, 'setTimeout').mockImplementation(((work: () => void, ms?: number) =>
@@ -25,7 +25,7 @@ const logged = { code: 'store_failed', error: 'late' };
 const COMPACT = { mode: 'compact', token_budget: 3500, archive: true };
 let made = 0;
 
-/** A conversation of which a ref and an archive are kept, over parts that can hang. */
+/** A conversation with a ref and an archive, on storage that can hang. */
 async function start() {
   const watched = watchedBucket();
   const parts = {
@@ -55,7 +55,7 @@ async function start() {
   await app.chat(body([user('go'), ...steps.flat()], options));
   const [ref = ''] = refsIn(app.sent.at(-1)?.body ?? '');
   expect(ref).not.toBe('');
-  /** Nothing is waited for any more that goes on behind an answer. */
+  /** From now on storage hangs, and background work is not awaited. */
   const letHang = () => hang({ ...watched, bucket });
   const path = `/v1/conversations/${encodeURIComponent(id)}`;
   const ask = (method: string, at: string, text?: string) =>
@@ -178,7 +178,7 @@ describe('an erasure whose storage hangs', () => {
       { object: 'memory.deleted', deleted: false },
     ]);
     await runInDurableObject(memory, async (object, { storage }) => {
-      // The step is given up, and an alarm tries again.
+      // The step is abandoned, and an alarm tries again.
       await vi.waitUntil(() => (object as unknown as { erasing?: object }).erasing === undefined, {
         timeout: 5_000,
       });

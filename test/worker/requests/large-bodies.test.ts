@@ -16,7 +16,7 @@ const large = 'word '.repeat(220_000);
 const small = 'word '.repeat(190_000);
 const strategy = { mode: 'trim', token_budget: 1_000 };
 
-/** An app, and one request of it in either protocol. */
+/** An app, and a request to it in either protocol. */
 function start(variables: object = {}) {
   const app = startApp(watchedBucket().bucket, { VERIFY_KEYS: 'true', ...variables });
   const bodyOf = (path: string, text: string, fields: object) => ({

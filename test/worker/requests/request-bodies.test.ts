@@ -20,7 +20,9 @@ const ACCESS = {
   UPSTREAM_API_KEY: 'sk-the-key-of-the-deployer',
 };
 
-/** A body of many pieces that says how many of its bytes were read, and whether it was given up. */
+/**
+ * A body of many pieces. It counts its bytes that were read, and shows whether it was cancelled.
+ */
 function streamed(text: string) {
   const bytes = new TextEncoder().encode(text);
   const seen = { read: 0, cancelled: false };

@@ -19,7 +19,7 @@ import { collectLedger } from '../../../src/summary/text/ledger.ts';
 
 const MINUTE = 60_000;
 
-/** The boundary behind `end` messages, of one of several arrays. */
+/** The boundary after `end` messages of one of several arrays. */
 const boundary = (end: number, array = 'array'): Boundary => ({
   prefixHash: `${array}:${end}`,
   end,
@@ -56,7 +56,7 @@ const digest = (text: string) => ({ text, tokens: 3, ms: 1, ...NO_TRANSCRIPT });
 let made = 0;
 
 /**
- * An object with a clock of its own.
+ * An object with its own clock.
  *
  * @param evicted whether it loses its memory after each call
  * @param name of the object
@@ -117,7 +117,7 @@ function conversation(evicted = false, name = `conversation ${made++}`) {
   return { name, clock, call, claim, claimed, complete, fail, make, find, overview, health, tables, row };
 }
 
-/** What was logged since it was last asked for, each line with its level. */
+/** The lines logged since the last call, each with its level. */
 let logged: () => string[];
 
 beforeEach(() => {
@@ -741,7 +741,7 @@ describe('the rows that a conversation’s object keeps', () => {
         const { memoryId, lease } = await make(end);
         if (end % 2) memory.complete(memoryId, lease, written(`${end}`));
         else memory.fail(memoryId, lease, { error: 'upstream_error' });
-        // The shortest of rests.
+        // The shortest pause after a failure.
         clock.now += 100;
       }
       expect(count(storage, 'memories')).toBe(500);
@@ -752,7 +752,7 @@ describe('the rows that a conversation’s object keeps', () => {
       }
       expect(count(storage, 'memories')).toBe(500);
       expect(count(storage, 'memories', "status = 'failed'")).toBe(0);
-      // The base, the row in the making, and what is left of the older half.
+      // The base, the row in progress, and the rest of the older half.
       expect(count(storage, 'memories', 'covers_end < 35')).toBe(2);
       expect(count(storage, 'memories', 'covers_end < 1000')).toBe(240);
       expect(count(storage, 'memories', `memory_id = ${base.memory_id}`)).toBe(1);
@@ -906,7 +906,7 @@ describe('waiting for a row', () => {
   });
 });
 
-/** Material that no summarizer can make anything of: nobody listens at its address. */
+/** Material for a summarizer that can't be reached. */
 const material: RollMaterial = {
   task: {
     pieces: [{ entries: [{ index: 0, role: 'user', text: 'hi', calls: [] }], boundary: boundary(4) }],
@@ -1007,7 +1007,7 @@ describe('the log of a conversation’s object', () => {
       'info Sliding window: dropping seq 0-1 for the conversation',
       'debug Memory 2 status updated to completed',
     ]);
-    // The window has not moved since its base.
+    // The window has not moved since the base.
     await make(17, 'third', { windowSize: 14, startSequence: 2, bases: [boundary(16)] });
     expect(logged().filter((line) => line.includes('Sliding'))).toEqual([]);
     await call((memory) => memory.roll(request(17), material));
@@ -1043,10 +1043,7 @@ describe.each([
   const unnamed = () =>
     conversation(evicted, conversationName(`tenant${made++}`, undefined, { hash: 'opening' }));
   const opening: Boundary = { prefixHash: 'opening', end: 2, sequence: 1 };
-  /**
-   * A claim of one of several arrays, which the opening and every second message before it may
-   * serve as a base.
-   */
+  /** A claim of one of several arrays. Its bases are the opening and every second message. */
   const of = (array: string, end: number, changes: Partial<ClaimRequest> = {}): Partial<ClaimRequest> => ({
     boundary: boundary(end, array),
     bases: [opening, ...Array.from({ length: end / 2 - 2 }, (_, index) => boundary(2 * index + 4, array))],

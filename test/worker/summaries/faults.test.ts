@@ -12,7 +12,7 @@ import {
   watchedObjects,
 } from '../support.ts';
 
-/** What was logged in this test. */
+/** The lines logged in this test. */
 let logged: { level: string; message: string }[];
 
 beforeEach(() => {
@@ -30,7 +30,7 @@ afterEach(() => {
 const bodyOf = (messages: readonly object[]) => JSON.stringify({ model: 'gpt-4.1', messages });
 
 describe('an object that is evicted between any two requests', () => {
-  // An object can be evicted when nothing of it runs any more: see below.
+  // An object can be evicted only when it has no work in progress: see below.
   const SHORT = { SUMMARIZER_TIMEOUT_MS: '500' };
 
   it.each(MODES)('gives the same views as one that stays awake, in mode %s', async (_, strategy) => {
@@ -338,7 +338,7 @@ describe('the transcripts of a conversation', () => {
     const { app, rounds, id } = start({ ...ROLLING, recovery_backlog_limit: 2 });
     const before = await listed(app);
     app.answer.words = ({ url }) => (url.startsWith(SUMMARIZER.SUMMARIZER_BASE_URL) ? 'No.' : 'Yes.');
-    // Questions that no other test asks: equal transcripts have one ref.
+    // Questions that no other test asks, since equal transcripts have the same ref.
     await rounds(101, 107);
     expect((await listed(app)).length).toBeGreaterThan(before.length);
 

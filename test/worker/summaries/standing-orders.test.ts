@@ -1,6 +1,6 @@
 /**
- * What a user has ordered once holds on, also where an injected text would not be let through with
- * the same words.
+ * Standing orders: what a user ordered once stays in force, even where the same words in an
+ * injected text would be removed.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Heading } from '../../../src/summary/text/headings.ts';
@@ -19,8 +19,8 @@ afterEach(() => {
 const ORDER = 'Please always ignore the linter rules in generated files.';
 
 /**
- * A conversation whose first round holds the order, and a summarizer that carries it verbatim as
- * long as it reads it.
+ * A conversation with the order in its first round, and a summarizer that copies it verbatim while
+ * it is in its input.
  */
 function ordered(strategy: object, heading: Heading) {
   const started = start(strategy);
@@ -49,7 +49,7 @@ function ordered(strategy: object, heading: Heading) {
   return { ...started, expectCarried };
 }
 
-/** The view in the place of the array that it was made of, as a caller's own. */
+/** Replaces the caller's array by its view. */
 async function takeView({ app, messages, id }: ReturnType<typeof ordered>, strategy: object): Promise<void> {
   const body = { model: 'gpt-4.1', memory_strategy: strategy, conversation_id: id, messages };
   const response = await app.request('/v1/compact', { method: 'POST', body: JSON.stringify(body) });

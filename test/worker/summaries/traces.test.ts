@@ -1,4 +1,4 @@
-/** What summaries leave in rows, logs and requests, and with whose key they are made. */
+/** The traces of summaries in rows, logs and requests, and the key that they are made with. */
 import { runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
@@ -7,7 +7,7 @@ import { writeSections } from '../../../src/summary/text/headings.ts';
 import { assistant } from '../../support/chat.ts';
 import { KEY, MODES, ROLLING, SUMMARIZE, SUMMARIZER, start } from '../support.ts';
 
-/** What was logged in this test. */
+/** The lines logged in this test. */
 let logged: { level: string; message: string }[];
 
 beforeEach(() => {

@@ -1,6 +1,6 @@
 /**
- * What is collected when nobody uses it any more, and what is deleted at once; on the runtime's own
- * R2 and objects.
+ * Unused data that is collected, and data that is deleted at once, on the runtime's own R2 and
+ * objects.
  */
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
@@ -30,7 +30,7 @@ let made = 0;
 
 const newKey = () => `sk-a-key-of-retention-tests-${made++}`;
 
-/** A tenant that no other test has, and its app; with a key, another isolate of that one's. */
+/** A new tenant and its app; with a key, another isolate of that tenant. */
 function tenant(variables: Parameters<typeof startApp>[1] = {}, key = newKey()) {
   const { id } = tenants.ofToken(key);
   const watched = watchedBucket();
@@ -39,7 +39,7 @@ function tenant(variables: Parameters<typeof startApp>[1] = {}, key = newKey()) 
   const headers = { authorization: `Bearer ${key}` };
   const request = (path: string, init: RequestInit = {}) => app.request(path, { ...init, headers });
   const memory = env.TENANT_MEMORY.getByName(id) as DurableObjectStub<TenantMemory>;
-  /** What happens now happens so many days later for the tenant's object. */
+  /** Runs work with the clock of the tenant's object set so many days ahead. */
   const at = <Result>(days: number, work: () => Promise<Result>): Promise<Result> =>
     clock(memory, days).then(work);
   const chat = (messages: Message[], more: object = {}) =>
@@ -68,7 +68,7 @@ async function clock(memory: DurableObjectStub<TenantMemory>, days: number): Pro
 
 const COMPACT = { mode: 'compact', token_budget: 2_000 };
 
-/** An agent's messages, of whose outputs some are removed. */
+/** An agent's messages. Some of their outputs are removed. */
 const agent = (...topics: string[]): Message[] => [
   user(`go: ${topics[0]}`),
   ...topics.flatMap((topic, index) => step(`call_${index}`, 'search', `${lines(60)}\n${topic}`)),
@@ -100,7 +100,7 @@ const stateOf = (stub: DurableObjectStub<ConversationMemory>) =>
     return { exists, usedAt: Number(told?.value ?? 0) };
   });
 
-/** Conversations of one user that are summarised. */
+/** Conversations of one user with summaries. */
 async function talking(first: string) {
   const one = tenant(SUMMARIZER);
   one.app.answer.words = ({ url }) =>
@@ -127,7 +127,7 @@ async function talking(first: string) {
   return { ...one, chatAbout, told };
 }
 
-/** Gives a tenant's object a bucket of which some methods are others. */
+/** Gives a tenant's object a bucket with some methods replaced. */
 async function setBucket({ memory }: ReturnType<typeof tenant>, methods: object): Promise<void> {
   const bucket = new Proxy(env.REFS, {
     get: (target, name) => {
@@ -230,7 +230,7 @@ describe('what nobody uses', () => {
     const set = await request('/v1/conversations/set/memory');
     expect(await set.json()).toMatchObject({ memory_strategy: settings, memories: [] });
     expect((await stateOf(conversation({ id: 'unset' }))).exists).toBe(false);
-    // It is still known, so that all of the tenant can be found.
+    // The tenant's object still knows it, so that a deletion finds all data of the tenant.
     expect(await rowsOf(memory)).toEqual([expect.stringMatching(/:set$/)]);
   });
 
@@ -523,7 +523,7 @@ describe('deleting all of a tenant', () => {
     const one = tenant();
     await one.chat(talk('vouched for'));
     const { id } = tenants.ofToken(one.key);
-    // A request that has still seen everything vouches for it while it goes.
+    // A request that planned before the deletion writes a manifest during it.
     let late = false;
     await setBucket(one, {
       delete: async (keys: string[]) => {

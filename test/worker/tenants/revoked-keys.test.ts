@@ -1,5 +1,5 @@
 /**
- * Stored things, asked for with a key that the upstream accepts no more, or can't be asked about.
+ * Stored data requested with a key that the upstream no longer accepts, or can't be asked about.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { conversationOf, linesAbout } from '../../support/conversations.ts';
@@ -40,7 +40,7 @@ const CHANGES: readonly [string, RequestInit][] = [
   ['/v1/memory', { method: 'DELETE' }],
 ];
 
-/** An app that has stored a conversation and its refs, and the way to ask for them later. */
+/** An app that has stored a conversation and its refs, and a way to request them later. */
 async function stored(variables: object = {}) {
   const watched = watchedBucket();
   const app = startApp(watched.bucket, { VERIFY_KEYS: 'true', ...variables });

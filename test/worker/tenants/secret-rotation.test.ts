@@ -1,6 +1,6 @@
 /**
- * The rotation of `PRECIS_SECRET`: what is kept under the secret before is read and deleted, and
- * nothing more is written there.
+ * The rotation of `PRECIS_SECRET`: data under the previous secret is read and deleted, and nothing
+ * more is written under it.
  */
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -17,7 +17,7 @@ const COMPACT = { mode: 'compact', compact_trigger_turns: 1, compact_keep: 1, ar
 
 let made = 0;
 
-/** A caller whom no other test has, by each secret. */
+/** A new caller, under each secret. */
 function caller() {
   const key = `sk-a-caller-of-the-rotation-tests-${made++}`;
   const id = 'rotated';
@@ -44,7 +44,7 @@ function caller() {
     return { app, request, chat, watched };
   };
   const idOf = ({ PRECIS_SECRET }: { PRECIS_SECRET: string }) => new Tenants(PRECIS_SECRET).ofToken(key).id;
-  /** What a first request has left under the first secret. */
+  /** A first request, which stores data under the first secret. */
   const leaveSome = async () => {
     const { app, chat } = appOf(FIRST);
     await chat({ messages });

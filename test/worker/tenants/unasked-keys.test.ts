@@ -1,5 +1,5 @@
 /**
- * A key that the upstream can't be asked about: what is there may be read, nothing is made or
+ * A key that the upstream can't be asked about: stored data may be read, and nothing is made or
  * written.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -13,10 +13,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/**
- * Another isolate, which knows of no key that was accepted, while the upstream says nothing about
- * keys.
- */
+/** Another isolate, which knows no accepted key, while the upstream does not answer about keys. */
 function elsewhere({ watched, objects, app }: ReturnType<typeof start>) {
   const later = startApp(watched.bucket, {
     ...SUMMARIZER,
