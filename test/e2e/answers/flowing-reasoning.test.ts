@@ -1,6 +1,6 @@
 /**
- * Reasoning that an upstream does not store, before calls of ours: it flows to its caller, and
- * never goes up again without the call that it led to.
+ * Reasoning before calls of our tools, on an upstream that does not store it: it is streamed to the
+ * caller at once, and is never sent upstream again without the call that it led to.
  */
 import type OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
@@ -20,10 +20,13 @@ const FETCHES = 2;
 const SUMMARIZE = { mode: 'summarize', context_limit: 4, keep_last_n_turns: 2 };
 
 let answers = 0;
-/** Resolved when the model may say what its reasoning leads to. */
+/** Resolved when the model may send the item after its reasoning. */
 let goesOn: Promise<void> = Promise.resolve();
 
-/** What OpenAI's API would refuse, and reasoning that it has not encrypted itself. */
+/**
+ * The faults that OpenAI's API would refuse, and reasoning that the upstream did not encrypt
+ * itself.
+ */
 function violations({ input, ...body }: Json): string[] {
   const items = Array.isArray(input) ? (input as Json[]) : [];
   const foreign = items.filter(
@@ -35,7 +38,7 @@ function violations({ input, ...body }: Json): string[] {
   ];
 }
 
-/** Thinks and fetches, as often as `FETCHES` says for each question; then it thinks and answers. */
+/** Thinks and fetches, as often as `FETCHES` says for each question; then thinks and answers. */
 const upstream: Behaviour = async (_, response, { body }) => {
   const found = violations(body);
   if (found.length > 0) return refuse(response, 400, found.join('\n'));
@@ -90,13 +93,13 @@ const MARK = 'precis1_reasoning';
 const isMarked = ({ type, encrypted_content }: Json): boolean =>
   type === 'reasoning' && encrypted_content === MARK;
 
-/** What the last event of a stream says was put out. */
+/** The output in the last event of a stream. */
 const outputIn = (text: string): Json[] => {
   const { response } = eventsIn(text).at(-1) ?? {};
   return (response as Json).output as Json[];
 };
 
-/** The items of an answer that has fetched. */
+/** The items of an answer with retrieval. */
 const fetched = async (fields: Json = {}): Promise<Json[]> =>
   outputIn(await (await post({ input: [HELLO], stream: true, ...fields }, RETRIEVAL)).text());
 
@@ -146,11 +149,11 @@ describe('F24: reasoning that the upstream does not store', () => {
       expect([status, headers.get('x-memory-warnings')]).toEqual([200, null]);
       bodies.push(`${asked()[count]?.rawBody}`);
     }
-    // As if it had never been there: what goes up for a caller who has left it out.
+    // The same body as for a caller who left the item out.
     expect(bodies[0]).toBe(bodies[1]);
     expect(bodies[0]).toContain('Go on.');
     expect(bodies[0]).not.toContain(MARK);
-    // The words for a prefix are found by its hash.
+    // The summary of a prefix is found by its hash.
     if (mode === SUMMARIZE) expect(deployment.summarizer.requests).toHaveLength(1);
   });
 

@@ -1,5 +1,5 @@
 /**
- * Upstreams that stop in the middle, speak in encodings of their own, and answer in shapes that no
+ * Upstreams that stop in the middle of an answer, use other encodings, and answer in shapes that no
  * specification has.
  */
 import { type IncomingHttpHeaders, type ServerResponse, request as send } from 'node:http';
@@ -21,7 +21,7 @@ const model = 'gpt-4.1-mini';
 const messages = conversationOf([linesAbout('odd upstreams')]);
 const tool = { type: 'function', function: { name: 'search', parameters: { type: 'object' } } };
 
-/** Requests in which an answer is passed on, read for the report, or read for calls of ours. */
+/** Requests whose answer is passed on, read for the report, or read for calls of our tools. */
 const REQUESTS: [string, object][] = [
   ['mode none', { model, messages, memory_strategy: 'none' }],
   ['summarize', { model, messages, memory_strategy: { mode: 'summarize', context_limit: 50 } }],
@@ -46,7 +46,7 @@ function answering(
   };
 }
 
-/** The status and the code of an error, or how the body broke. */
+/** The status and code of an error, or how the body broke off. */
 async function outcomeOf(asked: Promise<Response>): Promise<unknown> {
   const response = await asked;
   const text = await response.text().catch(() => 'broken');
@@ -145,7 +145,7 @@ describe.each(PROTOCOLS)('an encoding, over $name', (protocol) => {
       }
   });
 
-  /** `fetch` would decode what it gets. */
+  /** `fetch` would decode the body. */
   function rawAnswer(text: string): Promise<{ headers: IncomingHttpHeaders; bytes: Buffer }> {
     return new Promise((resolve, reject) => {
       const request = send(`${deployment.url}/v1${protocol.path}`, {

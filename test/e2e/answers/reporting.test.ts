@@ -15,7 +15,7 @@ const request = {
   memory_report: true,
 };
 
-/** What the upstream gives for the view that it was sent last, without Precis between. */
+/** The upstream's answer to the last forwarded body, without Precis. */
 async function askDirectly(): Promise<string> {
   const [asked] = deployment.upstream.requests.slice(-1);
   const response = await fetch(new URL(asked?.path ?? '', deployment.upstream.url), {
@@ -82,8 +82,8 @@ describe.each(PROTOCOLS)('the report in a JSON answer, over $name', (protocol) =
     const response = await deployment.chat({ ...request, tools: undefined, messages });
     const unasked = await deployment.chat({ ...request, tools: undefined, messages, memory_report: false });
 
-    // What OpenAI bills for it: one token of content, one for the role, three around the message,
-    // three for the answer.
+    // OpenAI bills one token of content, one for the role, three around the message, and three for
+    // the answer.
     expect(await response.json()).toMatchObject({ memory: { tokens: { before: 8, after: 8 } } });
     expect(unasked.headers.has('x-memory-tokens-before')).toBe(false);
   });
@@ -112,7 +112,7 @@ describe.each(PROTOCOLS)('the report in a stream, over $name', (protocol) => {
   });
 });
 
-/** Chat's alone: how it stands in a stream of the Responses API is told in responses.test.ts. */
+/** Chat only: responses.test.ts has the report in a stream of the Responses API. */
 describe('the report in a stream of chunks', () => {
   const streamed = { ...request, stream: true, stream_options: { include_usage: true } };
 

@@ -1,7 +1,4 @@
-/**
- * `POST /v1/responses`, with the `openai` client and an upstream that refuses what OpenAI's API
- * would refuse.
- */
+/** `POST /v1/responses`, with the `openai` client and an upstream as strict as OpenAI's API. */
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
@@ -118,7 +115,7 @@ describe('a conversation over the Responses API', () => {
 });
 
 describe('a stream whose last event lists nothing', () => {
-  /** As Codex' backend ends its streams. */
+  /** Ends its stream as Codex' backend does. */
   const listsNothing: Behaviour = (_, response, { body }) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     for (const event of eventsOf(body))

@@ -20,16 +20,17 @@ const RETRIEVAL = { mode: 'compact', token_budget: 100_000, compact_retrieval: '
 
 let answers = 0;
 
-/** Thinks, and calls for a content of ours; when it has that, it thinks again, and answers. */
+/** Thinks and calls our tool; with its result it thinks again, and answers. */
 const thinking: Behaviour = async (_, response, { body }) => {
-  // What is not stored flows; a model without a summary says nothing of it until its end.
+  // Unstored reasoning is streamed at once. A model without a summary sends none of it before its
+  // end.
   const summary = body.model === QUIET ? {} : { summary: 'I think for a long while about it.' };
   const reasoning = { encrypted: 'sealed', ...summary };
   const isLong =
     body.model === QUIET ? /output_item\.done.*"reasoning"/ : /"response\.reasoning_summary_text\.done"/;
   const hasResult = JSON.stringify(body.input).includes('function_call_output');
   const fetches = { id: `call_${++answers}`, name: 'retrieve_ref', arguments: '{"ref":"ref_none"}' };
-  // An agent of @openai/agents takes the last message for the whole of what was said.
+  // An agent of @openai/agents takes the last message for the complete answer.
   const before = body.model === MODEL ? {} : { content: 'Wait. ' };
   const said = hasResult ? { content: 'So.' } : { ...before, toolCalls: [fetches] };
   response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -80,13 +81,13 @@ describe('F24: while reasoning is held back', () => {
       'response.in_progress',
       'response.output_item.added',
     ]);
-    // In the second answer the response is open already: it is said again that it is in progress.
+    // In the second answer the response is open already, so `response.in_progress` is sent again.
     const again = types.lastIndexOf('response.in_progress');
     expect(again).toBeGreaterThan(types.indexOf('response.output_text.done'));
     const { response } = events[again] ?? {};
     expect(((response as Json).output as Json[]).map(({ type }) => type)).toEqual(['reasoning', 'message']);
 
-    // Of reasoning that flows the beginning is shown, and said again.
+    // Of reasoning that is streamed at once, the beginning is shown, and then repeated.
     const alive = (await quiet).filter(({ type }) => type === 'response.in_progress').slice(1);
     const outputs = alive.map((event) => ((event.response as Json).output as Json[]).map(({ type }) => type));
     expect(outputs).toEqual([['reasoning'], ['reasoning', 'message', 'reasoning']]);

@@ -1,4 +1,4 @@
-/** Upstreams that say within a stream, with status 200, that the context is too long. */
+/** Upstreams that report within a stream, with status 200, that the context is too long. */
 import { describe, expect, it } from 'vitest';
 import { type Behaviour, tokensOf } from '../../../tools/upstream/behaviours.ts';
 import { linesAbout } from '../../support/conversations.ts';
@@ -34,7 +34,7 @@ const frameOf = (data: object): string =>
     ? `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
     : `data: ${JSON.stringify(data)}\n\n`;
 
-/** Frames with which a stream refuses, by what they are. @param limit whether it is told */
+/** Frames with which a stream refuses, by name. @param limit whether they state it */
 function refusals({ name }: Protocol, limit = true): Record<string, string> {
   const message = limit ? TOLD : UNTOLD;
   if (name === 'chat') {
@@ -75,7 +75,7 @@ const streams =
   };
 
 let keys = 0;
-/** As a caller that no other test has: limits are remembered. */
+/** A new key, since limits are remembered. */
 const newKey = () => ({ authorization: `Bearer sk-the-key-of-stream-caller-${++keys}` });
 
 async function send(strategy: unknown, headers = newKey(), more: object = {}) {

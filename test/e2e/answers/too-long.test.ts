@@ -15,7 +15,7 @@ import { startRollingSummarizer, Talk } from '../../support/rolling-summarizer.t
 const summarizer = await startRollingSummarizer();
 afterAll(() => summarizer.close());
 
-/** What the upstream takes, by its own count. */
+/** The largest request that the upstream accepts, by its own count. */
 const WINDOW: Behaviour = { type: 'window', tokens: 6_000 };
 
 let upstream: Behaviour = WINDOW;
@@ -33,12 +33,12 @@ const model = 'gpt-4.1';
 const tools = [{ type: 'function', function: { name: 'read_file', parameters: { type: 'object' } } }];
 
 let keys = 0;
-/** Of a caller that no other test has: limits are remembered. */
+/** A new key, since limits are remembered. */
 const newKey = (): string => `sk-the-key-of-caller-number-${++keys}`;
 
 /**
- * Of an output. With these, no view comes so near to the window that the two counts disagree about
- * it.
+ * Lines of an output. With this number, no view is so close to the window that the two counts
+ * disagree about it.
  */
 const LINES = 84;
 
@@ -54,19 +54,19 @@ const turn = (topic: string): Message[] => [
   { role: 'assistant', content: `I have read all about ${topic}.` },
 ];
 const PREAMBLE: Message = { role: 'system', content: 'You help with files. Never delete one.' };
-/** As many turns, and a question. */
+/** So many turns, and a question. */
 const talk = (turns: number): Message[] => [
   PREAMBLE,
   ...Array.from({ length: turns }, (_, at) => turn(`topic${at}`)).flat(),
   { role: 'user', content: 'What have you read?' },
 ];
 
-/** One request, through the client, and all that the upstream was asked for it. */
+/** One request through the client, and the requests to the upstream for it. */
 interface Sent {
   readonly memory: Report;
   readonly headers: Headers;
   readonly asked: readonly RecordedRequest[];
-  /** The messages that went up last. */
+  /** The messages of the last request to the upstream. */
   readonly view: Message[];
 }
 
@@ -90,7 +90,7 @@ async function send(
   return { memory, headers: response.headers, asked, view: asked.at(-1)?.body.messages };
 }
 
-/** The same with the answer's bytes as they come. */
+/** The same, with the bytes of the answer. */
 async function sendRaw(key: string, strategy: unknown, messages: Message[], more: object = {}) {
   const before = deployment.chats().length;
   const body = { model, tools, memory_strategy: strategy, ...more, messages };
@@ -99,7 +99,7 @@ async function sendRaw(key: string, strategy: unknown, messages: Message[], more
   return { response, text, asked: deployment.chats().slice(before) };
 }
 
-/** All requests that a conversation of these turns makes, one after the other. */
+/** All requests of a conversation with these turns, in order. */
 async function play(
   key: string,
   strategy: unknown,
@@ -115,7 +115,7 @@ async function play(
   return sent;
 }
 
-/** The requests whose view does not begin with the one before, though nothing moved. */
+/** Requests whose view does not begin with the one before, although the frontier stayed. */
 function brokenPrefixes(sent: readonly Sent[]): number[] {
   return sent.flatMap(({ memory, view }, at) => {
     const former = sent[at - 1]?.view ?? [];
@@ -147,7 +147,7 @@ describe.each(PROTOCOLS)('an upstream that says the context is too long, over $n
     it.each([false, true])('gets one smaller view, once, streamed: %s', async (stream) => {
       const { memory, headers, asked, view } = await send(newKey(), strategy, talk(8), { stream });
 
-      // The upstream is strict: it would have refused a view that is not valid.
+      // A strict upstream: it would have refused an invalid view.
       expect(asked).toHaveLength(2);
       const [first, second] = asked as [RecordedRequest, RecordedRequest];
       expect(first.body.messages).toEqual(talk(8));
@@ -262,7 +262,7 @@ describe.each(PROTOCOLS)('a rolling memory, over $name', (protocol) => {
 
 describe.each(PROTOCOLS)("the upstream's own error, over $name", (protocol) => {
   deployment.over(protocol);
-  /** Said with odd white space, so that whoever reads and writes it again is found out. */
+  /** With unusual white space, so that a parsed and rewritten body would differ. */
   const refusal = (text: string): string =>
     `{ "error":{"message":"This model's maximum context length is 6000 tokens. However, your messages resulted in 99999 tokens. ${text}","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}\n`;
   const refusing = (text: string): Behaviour => ({
@@ -453,7 +453,7 @@ describe.each(PROTOCOLS)("the upstream's own error, over $name", (protocol) => {
 
 describe.each(PROTOCOLS)('a small request that was refused, over $name', (protocol) => {
   deployment.over(protocol);
-  /** What we count as a few tokens, and the upstream as many. */
+  /** A few tokens by Precis's count, and many by the upstream's. */
   const FILE: Message[] = [
     PREAMBLE,
     {
@@ -645,7 +645,7 @@ describe.each(PROTOCOLS)('a limit that was learned, over $name', (protocol) => {
 
 describe.each(PROTOCOLS)('an upstream whose window holds the answer too, over $name', (protocol) => {
   deployment.over(protocol);
-  /** As OpenAI and vLLM say it. */
+  /** In the words of OpenAI and vLLM. */
   const holding =
     (tokens: number): Behaviour =>
     (request, response, recorded) => {

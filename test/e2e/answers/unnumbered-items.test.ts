@@ -1,4 +1,4 @@
-/** Upstreams whose streams number no items, as llama.cpp's. */
+/** Upstreams whose streams give items no index, such as llama.cpp's. */
 import { describe, expect, it } from 'vitest';
 import type { Behaviour } from '../../../tools/upstream/behaviours.ts';
 import { deploy } from '../../support/deployment.ts';
@@ -46,7 +46,8 @@ describe('a stream without numbers, whose model fetches', () => {
     const first: Behaviour = async (_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(begins('Let me look.'));
-      // It goes on when its text has been seen: a stream that is held to its end never does.
+      // The model waits until its text was seen, which never happens if the stream is held back to
+      // its end.
       await seen.promise;
       response.end(ends('Let me look.', CALL));
     };

@@ -21,7 +21,7 @@ function endOf(frames: string): string {
   return frames.trimEnd().split('\n\n').at(-1)?.split('\n')[0] ?? '';
 }
 
-/** An upstream that streams what `write` writes. */
+/** An upstream that streams the output of `write`. */
 function streaming(write: (response: ServerResponse) => void) {
   return (_: unknown, response: ServerResponse) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -31,7 +31,7 @@ function streaming(write: (response: ServerResponse) => void) {
 
 describe.each(PROTOCOLS)('a stream that breaks off, over $name', (protocol) => {
   deployment.over(protocol);
-  /** The fields that both protocols have; chat's has a type beside them. */
+  /** The fields in both protocols; chat's error also has a type. */
   const errorOf = (code: string) => ({
     error: {
       message: expect.stringContaining('upstream'),
@@ -132,7 +132,7 @@ describe.each(PROTOCOLS)('a stream that goes on, over $name', (protocol) => {
       const content = chunk.choices[0]?.delta.content ?? '';
       if (content === '') continue;
       said.push(content.trim());
-      // The upstream sends no more before this one has arrived.
+      // The upstream sends no more before this part has arrived.
       steps[said.length - 1]?.resolve();
     }
 
@@ -164,7 +164,7 @@ describe.each(PROTOCOLS)('a stream that goes on, over $name', (protocol) => {
     const text = [
       ': keepalive\r\n\r\n',
       open.replaceAll('\n', '\r\n'),
-      // A frame whose data are two lines.
+      // A frame with data of two lines.
       `id: 7\r\n${first.replace(/,(?=")/, ',\ndata: ').replaceAll('\n', '\r\n')}`,
       'retry: 10\n\n',
       second.replace('data: ', 'data:'),
@@ -187,7 +187,7 @@ describe.each(PROTOCOLS)('a stream that goes on, over $name', (protocol) => {
   });
 });
 
-/** Chat's alone: a stream of the Responses API has nothing behind its last event. */
+/** Chat only: a stream of the Responses API has nothing after its last event. */
 describe('a stream of chunks', () => {
   it('is not taken for broken when it ends after its finish reason without [DONE]', async () => {
     const { open, words, close } = saidStream(CHAT, ['all']);

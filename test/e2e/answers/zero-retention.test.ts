@@ -1,6 +1,6 @@
 /**
- * Upstreams that store nothing, though nobody has told them so, and models whose reasoning they
- * know by its encrypted form alone.
+ * Upstreams that store nothing without being asked, and models whose reasoning they know only in
+ * its encrypted form.
  */
 import type { ServerResponse } from 'node:http';
 import type OpenAI from 'openai';
@@ -16,9 +16,15 @@ type Json = Record<string, unknown>;
 const ENCRYPTED = 'reasoning.encrypted_content';
 const RETRIEVAL = { mode: 'compact', token_budget: 100_000, compact_retrieval: 'tool' };
 
-/** What the upstream does with its items: it stores them, or whatever it is told it doesn't. */
+/**
+ * The `store` in the answers; undefined leaves it out. With false, requests are checked as unstored
+ * ones.
+ */
 let store: boolean | undefined = false;
-/** Whether its model reasons; else it refuses the wish for encrypted reasoning, as OpenAI does. */
+/**
+ * Whether its model reasons. Otherwise it refuses a request for encrypted reasoning, as OpenAI
+ * does.
+ */
 let reasons = true;
 let answers = 0;
 
@@ -44,7 +50,7 @@ const upstream: Behaviour = (_, response: ServerResponse, { body }) => {
 const deployment = deploy({ upstream: { responses: upstream } });
 
 let keys = 0;
-/** Of a caller of whose upstream nothing is known. */
+/** A new key, with nothing known about its upstream. */
 const newKey = (): string => `sk-the-key-of-unstored-caller-${++keys}`;
 
 async function ask(apiKey: string, stream: boolean, more: Json = {}) {
@@ -68,7 +74,7 @@ describe.each([false, true])('F22: a model that fetches (streamed: %s)', (stream
   ])('is said its reasoning back where the upstream stores nothing, %s', async (_, fields) => {
     store = false;
     const key = newKey();
-    // What the first answer has said of storing changes nothing for the second request.
+    // The first answer's statement about storing changes nothing for the second request.
     for (let request = 0; request < 2; request++) {
       const { output, bodies } = await ask(key, stream, fields);
       expect(bodies).toHaveLength(2);
@@ -77,7 +83,7 @@ describe.each([false, true])('F22: a model that fetches (streamed: %s)', (stream
       expect(reasoningIn(bodies[1]?.input)).toEqual([
         expect.objectContaining({ encrypted_content: expect.stringMatching(/^sealed /) }),
       ]);
-      // The caller has not asked for it.
+      // The caller did not ask for encrypted reasoning.
       expect(output.map(({ type }) => type)).toEqual(['reasoning', 'message', 'reasoning', 'message']);
       for (const item of reasoningIn(output)) expect(item).not.toHaveProperty('encrypted_content');
     }

@@ -114,7 +114,7 @@ describe.each(PROTOCOLS)('what can not be made to fit, over $name', (protocol) =
   });
 });
 
-/** Over chat alone: what a move must free is the plan's, which does not know the protocol. */
+/** Chat only: the plan decides how much a move must free, and it does not know the protocol. */
 describe('a conversation that is only a little over its budget', () => {
   const messages = toolTalk('figs', 24);
   const lengths = requestsIn(messages);
@@ -157,7 +157,7 @@ describe('a conversation that is only a little over its budget', () => {
       return [(all[at - 1]?.memory.tokens?.after ?? 0) + grown - (memory.tokens?.after ?? 0)];
     });
     expect(moves.length).toBeGreaterThan(0);
-    // A summary may have been given more room than it took.
+    // A summary may take less than its reserved room.
     for (const freed of moves) expect(freed).toBeGreaterThanOrEqual(5_000);
   });
 });

@@ -5,7 +5,7 @@ import { deploy } from '../../support/deployment.ts';
 import { dataOf } from '../../support/event-stream.ts';
 import { PROTOCOLS } from '../../support/protocol.ts';
 
-// A summarizer of its own keeps what is prepared in the background away from the upstream.
+// Its own summarizer, so that background work does not reach the upstream.
 const deployment = deploy({ summarizer: true });
 const byDefault = deploy({ vars: { DEFAULT_MEMORY_STRATEGY: 'auto' } });
 
@@ -13,9 +13,7 @@ const model = 'gpt-4.1';
 const strategy = { mode: 'auto', token_budget: 3_000, min_reclaim_tokens: 0 };
 const settings = settingsOf(deployment);
 
-/**
- * A question, steps that answer it with about 700 tokens each, and nothing said by the model yet.
- */
+/** A question and steps with about 700 tokens each; the model has not answered yet. */
 const messages = [
   { role: 'user', content: 'Go.' },
   ...[1, 2, 3, 4, 5].flatMap((step) => [
@@ -179,7 +177,7 @@ describe.each(PROTOCOLS)('a strategy of mode auto that can not hold, over $name'
         },
       });
     }
-    // What hangs on the model's window is only seen when there is a model.
+    // Faults that depend on the model's window are only found with a model.
     if (!field.includes('soft')) expect(set.status).toBe(400);
     expect(deployment.chats()).toEqual([]);
   });

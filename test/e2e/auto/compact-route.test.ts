@@ -37,7 +37,7 @@ async function compact(messages: Message[], fields: object = {}, headers = {}): 
 const withoutMarks = (messages: Message[]): Message[] =>
   messages.map(({ compacted, ...message }) => message as Message);
 
-/** Fetches what the placeholders of a view stand for, and compares it with the caller's array. */
+/** Fetches the content of each placeholder in a view, and compares it with the caller's array. */
 async function expectKept(view: Message[], messages: Message[]): Promise<void> {
   for (const marker of markersIn(view)) {
     const text = await (await deployment.fetch(`/v1/refs/${marker.ref}`)).text();
@@ -154,7 +154,7 @@ describe('a view of mode auto that its caller takes for its own array', () => {
 
   it('keeps its placeholders when it is compacted again by force', async () => {
     const messages = agentRun('kilns').slice(0, 60);
-    // Reversible edits alone, of everything that they can be made of: all at once, and then at each
+    // Only reversible edits, of everything that can be edited: first all at once, then at each
     // request.
     const reversible = {
       mode: 'auto',

@@ -10,7 +10,7 @@ const deployment = deploy();
 const model = 'gpt-4.1';
 const user = { role: 'user', content: 'Go.' };
 
-/** A text of so many tokens. @param write what stands around its words */
+/** A text of so many tokens. @param write adds text around its words */
 function words(count: number, write = (text: string): string => text): string {
   const of = (size: number): string => write(' word'.repeat(size));
   const text = of(2 * count - textTokens(of(count)));
@@ -20,7 +20,7 @@ function words(count: number, write = (text: string): string => text): string {
 
 let calls = 0;
 
-/** One call and its output. No two are equal. */
+/** One call and its output, unlike all others. */
 function step(output: string, input: string = JSON.stringify({ call: calls })): Message[] {
   const id = `call_${++calls}`;
   const called = { name: 'search', arguments: input };
@@ -32,7 +32,7 @@ function step(output: string, input: string = JSON.stringify({ call: calls })): 
 
 const lastCall = (): string => `call_${calls}`;
 
-/** Steps that stay since they are the last ones. */
+/** Steps that stay because they are the last ones. */
 const lastSteps = (): Message[] => [1, 2, 3].flatMap((at) => step(rows(`the last ${at}`, 60)));
 
 interface Compaction {
@@ -40,10 +40,7 @@ interface Compaction {
   memory: Report;
 }
 
-/**
- * The view under a budget that the array is one token over; nothing else is asked for but that
- * every move is made.
- */
+/** The view with a budget one token below the array. Every move is made. */
 async function compact(messages: Message[], fields: object = {}): Promise<Compaction> {
   const token_budget = tokensOf({ model, messages }) - 1;
   const memory_strategy = { mode: 'auto', token_budget, min_reclaim_tokens: 0, ...fields };
@@ -53,7 +50,7 @@ async function compact(messages: Message[], fields: object = {}): Promise<Compac
   return (await response.json()) as Compaction;
 }
 
-/** The same for all that may be removed, wherever the watermark is. */
+/** The same, but removes everything that may be removed, whatever the watermark. */
 const compactAll = (messages: Message[]): Promise<Compaction> => compact(messages, { low_watermark_pct: 0 });
 
 const removed = ({ messages }: Compaction): string[] => markersIn(messages).map(({ call }) => call);
@@ -143,7 +140,7 @@ describe.each(PROTOCOLS)('mode auto, when nobody says otherwise, over $name', (p
     const { after = 0, budget } = memory.tokens ?? {};
     const watermark = 0.6 * (budget ?? 0);
     expect(after).toBeLessThanOrEqual(watermark);
-    // One removal less would not have been enough.
+    // One removal fewer would not have been enough.
     expect(after + (memory.refs.at(-1)?.tokens ?? 0)).toBeGreaterThan(watermark);
     expect(memory.refs.length).toBeLessThan(9);
   });

@@ -18,7 +18,7 @@ const deployment = deploy({ summarizer: true, upstream: { strict: false } });
 
 const strategy = { mode: 'auto', token_budget: 12_000, min_reclaim_tokens: 2_000, summary_max_tokens: 300 };
 
-/** The run with the result of one call moved behind the steps that follow it. */
+/** The run, with the result of one call moved after the steps that follow it. */
 function late(messages: Message[], call: string, behind: number): Message[] {
   const at = messages.findIndex(({ tool_call_id }) => tool_call_id === call);
   const [result] = messages.slice(at, at + 1);
@@ -26,7 +26,7 @@ function late(messages: Message[], call: string, behind: number): Message[] {
   return result ? others.toSpliced(at + behind, 0, result) : others;
 }
 
-/** The ids of the calls and of the results in a view, which must be the same. */
+/** The ids that only calls or only results in a view have. */
 function unpaired(view: Message[]): string[] {
   const calls = view.flatMap(({ tool_calls }) =>
     ((tool_calls ?? []) as { id: string }[]).map(({ id }) => id),

@@ -23,14 +23,14 @@ const strategy = {
   low_watermark_pct: 0.9,
 };
 
-/** Turns that begin with these contents, the last one without an answer. */
+/** Turns that begin with these contents. The last one has no answer. */
 function turns(...contents: unknown[]): Message[] {
   return contents
     .flatMap((content, at) => [{ role: 'user', content }, answer(`This is answer ${at + 1}.`)])
     .slice(0, -1);
 }
 
-/** Turns that begin with an image each; the last two stay whole. */
+/** Turns that each begin with an image. The last two are kept in full. */
 const FIVE = turns(...['one', 'two', 'three', 'four', 'five'].map((name) => [image(name)]));
 
 const ask = (messages: Message[], more: object = {}): Promise<Sent> =>
@@ -162,10 +162,7 @@ describe.each(PROTOCOLS)(
   'a request with an image whose turn is summarised in part, over $name',
   (protocol) => {
     deployment.over(protocol);
-    /**
-     * A request with many steps, one with none, and one that is too large for what placeholders can
-     * free.
-     */
+    /** A request with many steps, one with none, and one too large for placeholders alone. */
     function worked(content: unknown): Message[] {
       const steps = Array.from({ length: 14 }, (_, at): Message[] => {
         const call = {

@@ -20,7 +20,7 @@ interface Run {
   readonly stream?: boolean;
 }
 
-/** A run, all its requests, and what was lost while it went on. */
+/** A run, all its requests, and the content lost during it. */
 interface Played {
   readonly all: readonly Sent[];
   readonly lost: readonly string[];
@@ -54,16 +54,13 @@ const RUNS: [name: string, run: Run][] = [
 ];
 
 /**
- * Over the Responses API two of them: what the others show is the plan's, which does not know the
- * protocol.
+ * Two of them over the Responses API: the others test the plan, which does not know the protocol.
  */
 const runsOver = ({ name }: Protocol): typeof RUNS => (name === 'chat' ? RUNS : RUNS.slice(0, 2));
 
 const plays = new Map<string, Promise<Played>>();
 
-/**
- * Sends the array as it grows, once for all tests, and fetches each ref as soon as a view names it.
- */
+/** Sends the growing array, once for all tests, and fetches each ref as soon as a view names it. */
 function play(name: string): Promise<Played> {
   const run = RUNS.find((one) => one[0] === name)?.[1];
   if (!run) throw new Error(`there is no run with ${name}`);
@@ -118,7 +115,7 @@ describe.each(PROTOCOLS)('a long run of an agent in mode auto, over $name', (pro
         const answers = sent.flatMap(({ role }, index) => (role === 'assistant' ? [index] : []));
         const tail = sent.slice(answers.at(-3) ?? 1);
         const seen = view.slice(-tail.length);
-        // The request that is worked on may stand among them, and open with a summary.
+        // The user's request of the turn may be among them, and may begin with a summary.
         for (const [at, message] of tail.entries())
           if (message.role !== 'user' || String(message.content).startsWith('Observation'))
             expect(seen[at]).toEqual(message);

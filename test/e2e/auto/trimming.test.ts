@@ -13,12 +13,12 @@ const strategy = { mode: 'auto', token_budget: 4_000, min_reclaim_tokens: 0, sum
 const LINE = /^⟦removed: messages (\d+)-(\d+); reason=trimmed; ref=(ref_[a-z2-7]{26}); tokens=(\d+)⟧\n\n/;
 
 interface Trimmed {
-  /** Of the view: which message opens with the line. */
+  /** Of the view: the message that begins with the line. */
   readonly at: number;
   readonly first: number;
   readonly last: number;
   readonly ref: string;
-  /** What the message says behind the line. */
+  /** The text of the message after the line. */
   readonly rest: string;
 }
 
@@ -32,14 +32,14 @@ function trimmedIn({ view }: Sent): Trimmed | undefined {
   return undefined;
 }
 
-/** What is kept under a ref, and under those that it links back to. */
+/** The content of a ref, and of the refs that it links back to. */
 async function kept(ref: string): Promise<string> {
   const text = await (await deployment.fetch(`/v1/refs/${ref}`)).text();
   const earlier = /is kept under (ref_\w{26})/.exec(text)?.[1];
   return earlier ? `${await kept(earlier)}\n${text}` : text;
 }
 
-/** Every request of a talk without tools: only summaries and trims can make it smaller. */
+/** Every request of a talk without tools, so that only summaries and trims can shorten it. */
 async function play(topic: string, turns: number, fields: object = {}): Promise<Sent[]> {
   const messages = conversation(topic, turns);
   const caller = new AgentCaller(deployment, { memory_strategy: strategy, ...fields });

@@ -1,5 +1,5 @@
 /**
- * Every major version of the `openai` client that there is in use, whole and streamed, with and
+ * Every major version of the `openai` client in use, with JSON and streamed answers, with and
  * without retrieval.
  */
 import type OpenAI from 'openai';
@@ -77,7 +77,7 @@ describe.each(OPENAI_VERSIONS)('F17: the openai client of version %s', (version)
         ? openai.responses.stream(body).finalResponse()
         : ((await openai.responses.create(body)) as OpenAI.Responses.Response);
     };
-    /** The clients of versions 4 and 5 don't put `output_text` into what they have streamed. */
+    /** The clients of versions 4 and 5 don't set `output_text` on streamed responses. */
     const said = ({ output }: OpenAI.Responses.Response) =>
       output
         .flatMap((item) => (item.type === 'message' ? item.content : []))

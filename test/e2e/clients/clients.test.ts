@@ -1,6 +1,6 @@
 /**
- * The clients of the Responses API, each with the loop that it brings: a model that reads chapters
- * of over 20 kB in several steps, and the views that the client's requests become.
+ * The clients of the Responses API, each with its own agent loop: a model that reads chapters of
+ * over 20 kB in several steps, and the views of the client's requests.
  */
 import { MemorySession, OpenAIResponsesCompactionSession } from '@openai/agents';
 import type OpenAI from 'openai';
@@ -44,13 +44,13 @@ const CLIENTS: readonly (readonly [name: string, loop: Loop])[] = [
   ['@ai-sdk/openai', aiSdkLoop(false)],
 ];
 
-/** How a client says what it can't put into a body. */
+/** For clients that can't add fields to the body. */
 const strategyHeader = (strategy: object) => ({ 'x-memory-strategy': JSON.stringify(strategy) });
 
 interface Run {
   readonly said: string;
   readonly exchanges: readonly Exchange[];
-  /** What each request became. */
+  /** The view of each request. */
   readonly views: readonly Json[];
 }
 
@@ -77,7 +77,7 @@ const ofType = (body: Json, type: RegExp): Json[] =>
 const outputsOf = (body: Json): string[] => ofType(body, /_call_output$/).map(({ output }) => textOf(output));
 const isRemoved = (output: string): boolean => output.startsWith('⟦removed: tool output for read_chapter (');
 
-/** That every request was answered in the form that it asked for, and the answer is right. */
+/** Expects an answer to every request in the form that it asked for, and the right one. */
 function expectAnswered({ said, exchanges, views }: Run, book: string, steps: number[][], stream: boolean) {
   expect(exchanges.map(({ status }) => status)).toEqual([...steps, []].map(() => 200));
   const type = stream ? 'text/event-stream' : 'application/json';
@@ -86,7 +86,7 @@ function expectAnswered({ said, exchanges, views }: Run, book: string, steps: nu
   expect(views).toHaveLength(exchanges.length);
 }
 
-/** That old outputs, and nothing else, were removed, and each of them can be fetched. */
+/** Expects that old outputs, and nothing else, were removed, and that each can be fetched. */
 async function expectShorterViews({ exchanges, views }: Run, book: string, steps: number[][]) {
   const sent = exchanges.at(-1);
   const view = views.at(-1);
@@ -111,7 +111,7 @@ async function expectShorterViews({ exchanges, views }: Run, book: string, steps
   expect(tokens('after')).toBeGreaterThan(0);
 }
 
-/** That a view differs from the one before only where the headers say so. */
+/** Expects that a view differs from the one before only where the headers say so. */
 function expectStablePrefixes({ exchanges, views }: Run) {
   const moves = exchanges.map(({ headers }) => headers.get('x-memory-frontier') === 'moved');
   expect(moves).toContain(true);
@@ -121,7 +121,7 @@ function expectStablePrefixes({ exchanges, views }: Run) {
   }
 }
 
-/** That reasoning went up as the model gave it, encrypted, once for each step. */
+/** Expects reasoning upstream as the model sent it, encrypted, once for each step. */
 function expectReasoning({ views }: Run, steps: number[][]) {
   const reasoning = ofType(views.at(-1) ?? {}, /^reasoning$/);
   expect(reasoning).toHaveLength(steps.length);
@@ -150,8 +150,8 @@ describe.each(CLIENTS)('an agent of %s', (client, loop) => {
       const headers = strategyHeader({ mode: 'auto', token_budget: 16_000, min_reclaim_tokens: 0 });
       const done = await run(loop, STEPS, { book, stream, headers }, '/v1', () => model.lookUp());
       expect(done.exchanges.map(({ status }) => status)).toEqual([...STEPS, []].map(() => 200));
-      // The first chapter's word stands there twice: read, and looked up when the fifth had been
-      // read.
+      // The first chapter's word occurs twice: when read, and when looked up after the fifth
+      // chapter.
       expect(done.said).toBe(reading(book, 1, 2, 3, 4, 5, 1, 6, 7));
       expect(done.views).toHaveLength(done.exchanges.length + 1);
       expect(done.views.filter((view) => JSON.stringify(view.input).includes('retrieve_ref'))).toHaveLength(
@@ -172,7 +172,7 @@ describe.each(CLIENTS)('an agent of %s', (client, loop) => {
   });
 });
 
-/** What a client does when its user says nothing of storing. */
+/** The defaults of a client whose user does not set `store`. */
 describe.each([false, true])('with the defaults of its client (streamed: %s)', (stream) => {
   const headers = strategyHeader({ mode: 'compact', token_budget: 10_000 });
 
@@ -247,7 +247,7 @@ describe.each([false, true])(
       expect(itemsOf(asked).map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
       expect(itemsOf(asked)[1]?.content).toMatch(/^<session_summary ref="ref_[a-z2-7]{26}" covers="/);
       expect(itemsOf(asked)[2]?.content).toBe('Read chapter 4.');
-      // The round's own steps are no part of a memory yet.
+      // No memory covers the round's own steps yet.
       expect(itemsOf(answered).slice(0, 3)).toEqual(itemsOf(asked));
       expect(outputsOf(answered)).toEqual([chapter(conversation, 4)]);
       const tokens = (name: string) => Number(exchanges.at(-1)?.headers.get(`x-memory-tokens-${name}`));

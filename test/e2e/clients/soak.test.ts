@@ -21,7 +21,7 @@ it('F35: the soak finds no error, no crossing and no changed byte, and reads the
   const { marks, found, tallies } = JSON.parse(stdout.slice(stdout.indexOf('{'))) as Soaked;
   expect(found).toEqual([]);
   expect(Object.keys(tallies[0]?.byMode ?? {}).sort()).toEqual(MODES.toSorted());
-  // At the start and after each third, of Precis and of the bare Worker.
+  // At the start and after each third, for Precis and for the bare Worker.
   expect(marks.map((mark) => mark.map(({ heap, rss }) => heap > 0 && rss > heap))).toEqual(
     Array.from({ length: 4 }, () => [true, true]),
   );

@@ -8,13 +8,14 @@ import { PROTOCOLS } from '../../support/protocol.ts';
 const deployment = deploy();
 
 /**
- * Of the recorded conversation this budget removes some outputs, and a second move removes more.
+ * With this budget some outputs of the recorded conversation are removed, and more by a second
+ * move.
  */
 const strategy = { mode: 'compact', token_budget: 20_000, low_watermark_pct: 0.5 };
 
 /**
- * Sends the first messages of the recorded conversation with the client, or `fields.messages`, and
- * gives back the report and what the upstream saw. The messages stand last in the body.
+ * Sends the first messages of the recorded conversation, or `fields.messages`, with the client.
+ * Returns the report and the upstream's request, with the messages last in its body.
  */
 async function send(length: number, fields: { messages?: object[]; memory_strategy?: object } = {}) {
   const { model, tools } = recording;
@@ -29,7 +30,7 @@ async function send(length: number, fields: { messages?: object[]; memory_strate
   return { memory, headers: response.headers, seen: deployment.lastChat() };
 }
 
-/** Where requests were made: before each message of the assistant. */
+/** The request points: before each message of the assistant. */
 const requestPoints = recording.messages.flatMap(({ role }, index) => (role === 'assistant' ? [index] : []));
 
 describe.each(PROTOCOLS)('a long conversation in mode compact, over $name', (protocol) => {
@@ -189,7 +190,7 @@ describe.each(PROTOCOLS)('what a caller can say of compacting, over $name', (pro
   });
 
   it('keeps the form of a content that is an array of parts, and its cache breakpoint', async () => {
-    // Only chat is spoken to upstreams that know one of this name.
+    // Only chat reaches upstreams that know a field of this name.
     const breakpoint = protocol.name === 'chat' ? { cache_control: { type: 'ephemeral' } } : {};
     const messages = recording.messages.slice(0, length).map((message) => {
       if (message.role !== 'tool') return message;

@@ -44,7 +44,7 @@ const respond = (input: unknown[], more: object = {}, apiKey = KEY) =>
     OpenAI.Responses.Response & { memory?: Report }
   >;
 
-/** What the upstream was last asked. */
+/** The body of the last request to the upstream. */
 const sent = (): Json =>
   deployment.upstream.requests.findLast(({ path }) => path.endsWith('/responses'))?.body;
 const sentItems = (): Json[] => sent().input as Json[];

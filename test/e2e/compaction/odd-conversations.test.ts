@@ -13,7 +13,7 @@ const apples = turn('apples', 1);
 const [, ...steps] = work('', 'steps', 8).slice(1);
 const run = agentRun('edges');
 const answered = run.findIndex(({ content }) => String(content).startsWith('I know now')) + 1;
-/** The same with words in the place of its images and its file. */
+/** The same with text instead of its images and its file. */
 const worded = run.map((message): Message => {
   if (message.role !== 'user' || !Array.isArray(message.content)) return message;
   return {
@@ -112,7 +112,7 @@ interface Attempt {
   readonly force: boolean;
 }
 
-/** Strategies at the edges of what may be said; the unit tests of the laws have many more. */
+/** Strategies with values at their limits. The unit tests of the laws have many more. */
 const ATTEMPTS: Attempt[] = [
   { force: false, strategy: { mode: 'summarize', context_limit: 0, keep_last_n_turns: 0 } },
   { force: true, strategy: { mode: 'summarize', context_limit: 2, keep_last_n_turns: 1 } },
@@ -162,7 +162,7 @@ async function compact(messages: readonly Message[], attempt: Attempt): Promise<
   return JSON.parse(text) as Compaction;
 }
 
-/** Whether one array's items all stand in another, in that order. */
+/** Whether another array has all items of this one, in the same order. */
 function isPart(part: readonly string[], whole: readonly string[]): boolean {
   let from = 0;
   return part.every((item) => {
@@ -188,7 +188,7 @@ describe('whatever the strategy, the upstream accepts the view of', () => {
       expect(isPart(preamble, own), what).toBe(true);
       expect(memory.tokens?.after, what).toBeLessThanOrEqual(memory.tokens?.before ?? 0);
       expect(JSON.stringify(sent).length, what).toBeLessThanOrEqual(JSON.stringify(messages).length + 400);
-      // Before there is an answer, a conversation without a name has no place of its own.
+      // Before the first answer, a conversation without an id has no object of its own.
       if (given.some((one) => one.includes('"assistant"')))
         expect(memory.warnings, what).not.toContain('store_failed');
       const asked = messages.findLast(({ role }) => role === 'user')?.content;

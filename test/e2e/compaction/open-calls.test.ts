@@ -1,5 +1,5 @@
 /**
- * Calls that wait for their results and results that the model has not seen, through compactions
+ * Calls that wait for their results, and results that the model has not seen, through compactions
  * and in every mode.
  */
 import { describe, expect, it } from 'vitest';

@@ -28,7 +28,7 @@ function conversation() {
     deployment.fetch(`${path}?${new URLSearchParams(query)}`, init);
   const page = async (query: Record<string, string> = {}): Promise<Page> => (await get(query)).json();
   const messages = async () => ((await page()).data ?? []).map(({ message }) => message);
-  /** The archive is written when the answer is out. */
+  /** The archive is written after the answer was sent. */
   const archived = async (count: number) => {
     await until(`${count} messages are archived`, async () => (await messages()).length === count);
     return messages();

@@ -253,7 +253,7 @@ describe.each(PROTOCOLS)('DELETE /v1/conversations/{id}/memory, over $name', (pr
     const id = newId();
     const user = { headers: { 'x-memory-user': 'ann' } };
     const to = new Talk(deployment, { conversation_id: id, user: 'ann', memory_strategy: ROLLING });
-    // Questions that no other test asks: what another conversation refers to stays.
+    // Questions that no other test asks, since content that another conversation refers to stays.
     await to.rounds(301, 304, 303);
     const refs = (await to.memories()).map(({ ref }) => ref);
     const kept = () => Promise.all(refs.map((ref) => deployment.fetch(`/v1/refs/${ref}`)));

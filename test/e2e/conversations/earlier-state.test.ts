@@ -1,7 +1,4 @@
-/**
- * Data that version 0.5.0 has stored is read, used and deleted. The tests run in order, over one
- * state.
- */
+/** Data stored by version 0.5.0 is read, used and deleted. The tests run in order, on one state. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -44,7 +41,7 @@ const recorded: Recorded = JSON.parse(await readFile(join(fixture, 'recorded.jso
 const state = await mkdtemp(join(tmpdir(), 'precis-state-'));
 await promisify(execFile)('tar', ['-xzf', join(fixture, 'state.tar.gz'), '-C', state]);
 
-// Hooks run in reverse order: the Worker is closed before its state goes.
+// Hooks run in reverse order: the Worker is closed before its state is removed.
 afterAll(() => rm(state, { recursive: true, force: true }));
 const deployment = deploy({ summarizer: true, state });
 const memory = settingsOf(deployment);

@@ -16,7 +16,7 @@ const messages: Message[] = [
 
 let conversations = 0;
 
-/** One request of a conversation that nobody knows yet, of a user who has memory. */
+/** The first request of a conversation, by a user who has memory. */
 async function ask(fields: object = {}, headers: Record<string, string> = {}) {
   const named = { user: 'ann', conversation_id: `later ${++conversations}` };
   const response = await deployment.chat({ model: 'gpt-4.1-mini', ...named, messages, ...fields }, headers);
@@ -25,7 +25,7 @@ async function ask(fields: object = {}, headers: Record<string, string> = {}) {
   return { response, view, isTold: view.some(({ content }) => String(content).startsWith('Cross-session')) };
 }
 
-/** Lets the user have memory. */
+/** Makes a memory for the user. */
 async function remember(): Promise<void> {
   const memory_strategy = { mode: 'rolling_summary', full_zone_turns: 0 };
   await new Talk(deployment, { conversation_id: 'earlier', user: 'ann', memory_strategy }).rounds(1, 3);

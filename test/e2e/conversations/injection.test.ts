@@ -23,7 +23,7 @@ const messages: Message[] = [
   { role: 'system', content: 'It is late.' },
 ];
 
-/** One request of a conversation, and the messages that went up. */
+/** One request of a conversation, and the forwarded messages. */
 async function ask(fields: object, headers: Record<string, string> = {}) {
   const body = { model: 'gpt-4.1-mini', messages, ...fields };
   const response = await deployment.chat(body, headers);
@@ -32,14 +32,14 @@ async function ask(fields: object, headers: Record<string, string> = {}) {
   return { response, view, blocks, warning: response.headers.get('x-memory-warning') };
 }
 
-/** A conversation of a user that has been summarised, and the words that only its summary has. */
+/** A user's conversation with a summary. Returns the words that only this summary has. */
 async function summarised(user: string, id: string, key?: string): Promise<string> {
   const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
   const to = new Talk(deployment, { conversation_id: id, user, memory_strategy: ROLLING }, headers);
   await to.rounds(1, 3);
   const words = /This is summary number \d+\./.exec((await to.stored()).conversation_memory)?.[0];
   if (!words) throw new Error('the summary has other words');
-  // The user's memory is told after the conversation's own.
+  // The user's memory is updated after the conversation's own.
   await until('the user is told', async () => {
     const { blocks } = await ask(
       { user, conversation_id: `${id}-${Math.random()}`, memory_injection: true },
@@ -241,7 +241,7 @@ describe.each(PROTOCOLS)('the block of cross-session memory, over $name', (proto
     });
     release();
     await answered;
-    // What was published before this one is there when this one is.
+    // Updates arrive in order: when this one is there, so are the earlier ones.
     await summarised(user, 'another');
 
     const { blocks } = await ask({ user, conversation_id: 'after', memory_injection: true });
@@ -368,7 +368,7 @@ describe.each(PROTOCOLS)('memory_injection, over $name', (protocol) => {
     expect(await rolesOf('says-off', agent)).toEqual([]);
     expect(await rolesOf('says-off', { memory_injection: true })).toEqual(['user']);
     expect(await rolesOf('says-system', { memory_injection: false, ...agent })).toEqual([]);
-    // A strategy of the request leaves the injection of the conversation as it is.
+    // A request's strategy does not change the conversation's injection.
     expect(await rolesOf('says-system', { memory_strategy: 'none' })).toEqual(['system']);
   });
 });

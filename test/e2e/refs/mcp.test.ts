@@ -20,18 +20,18 @@ afterEach(async () => {
   for (const client of clients.splice(0)) await client.close();
 });
 
-/** A client of the protocol, connected. */
+/** A connected client of the protocol. */
 async function connected(headers: Record<string, string> = {}, path = '/mcp'): Promise<Client> {
   const client = new Client({ name: 'a client of the end-to-end tests', version: '1.0.0' });
   const requestInit = { headers: { authorization: `Bearer ${KEY}`, ...headers } };
   const transport = new StreamableHTTPClientTransport(new URL(path, deployment.url), { requestInit });
-  // Its `sessionId` may be there and undefined, which the interface does not say.
+  // Its `sessionId` may be undefined, which the interface does not allow for.
   await client.connect(transport as Parameters<Client['connect']>[0]);
   clients.push(client);
   return client;
 }
 
-/** What a call gives, as the model behind the client sees it. */
+/** The result of a call, as the client's model sees it. */
 interface Told {
   readonly text: string;
   readonly isError: boolean | undefined;
@@ -44,7 +44,7 @@ async function call(client: Client, name: string, args: Record<string, unknown>)
   return { text: block.text, isError };
 }
 
-/** A request by hand. */
+/** A request without the client. */
 const post = (message: unknown, headers: Record<string, string> = {}): Promise<Response> =>
   deployment.fetch('/mcp', {
     method: 'POST',

@@ -9,7 +9,7 @@ const deployment = deploy();
 const alice = { authorization: 'Bearer sk-alice-has-a-key-of-her-own-1' };
 const bob = { authorization: 'Bearer sk-bob-has-another-key-of-his-2' };
 
-/** Has the outputs compacted, and gives back the refs that the upstream saw. */
+/** Sends the outputs to be compacted. Returns the refs that the upstream saw. */
 async function store(outputs: string[], headers: Record<string, string> = alice): Promise<string[]> {
   const messages = conversationOf(outputs);
   const body = { model: 'gpt-4.1-mini', messages, memory_strategy: COMPACT_OLD_TURNS, memory_report: true };

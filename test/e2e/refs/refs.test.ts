@@ -17,7 +17,7 @@ const long = linesAbout('a long file', 6_000);
 
 const refs = { text: '', json: '', long: '' };
 
-/** Has the outputs compacted, and gives back their refs. */
+/** Sends the outputs to be compacted. Returns their refs. */
 async function store(outputs: string[]): Promise<string[]> {
   const messages = conversationOf(outputs);
   const body = { model: 'gpt-4.1-mini', messages, memory_strategy: COMPACT_OLD_TURNS, memory_report: true };
@@ -42,7 +42,7 @@ async function errorOf(response: Response): Promise<unknown> {
 
 describe('GET /v1/refs/{ref}', () => {
   it('gives the content and its type, and lets no browser do anything with it', async () => {
-    // A length is that of the content only where no server on the way compresses it.
+    // `content-length` is the content's length only if no server on the way compresses it.
     const response = await get(refs.text, {}, { headers: { 'accept-encoding': 'identity' } });
 
     expect(response.status).toBe(200);

@@ -6,7 +6,7 @@ import { until } from '../../support/polling.ts';
 const DAY = 24 * 60 * 60_000;
 const deployment = deploy({ vars: { RETENTION_DAYS: '30' } });
 
-/** A caller that no other test has. */
+/** A new caller. */
 function caller(name: string) {
   const headers = { authorization: `Bearer sk-the-key-of-${name.replaceAll(' ', '-')}-0001` };
   const remember = async (topics: string[], conversation?: string): Promise<void> => {

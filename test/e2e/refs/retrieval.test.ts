@@ -45,7 +45,7 @@ function weighing(id: string, name: string, output: string): Message[] {
 }
 
 let calls = 0;
-/** A call of the model's, under an id of its own. */
+/** A call of the model, with a new id. */
 const call = (name: string, args: object | string): ToolCall => ({
   id: `call_model_${++calls}`,
   name,
@@ -61,7 +61,7 @@ function says(answer: (apples: string, pears: string) => Answer): Behaviour {
   };
 }
 
-/** What a caller sees of an answer, whatever its form. */
+/** An answer as the caller sees it, in any form. */
 interface Seen {
   readonly message: OpenAI.ChatCompletionMessage;
   readonly finish: string | null;
@@ -93,7 +93,7 @@ async function askWhole(more: object = {}): Promise<Seen> {
   return { message, finish, usage: completion.usage, memory: completion.memory, requestId: completion.id };
 }
 
-/** Through the accumulator of the client, which refuses what is no stream of one answer. */
+/** With the client's accumulator, which refuses any stream that is not one answer. */
 async function askStream(more: object = {}): Promise<Seen> {
   const stream = deployment
     .client()
@@ -117,21 +117,21 @@ async function askStream(more: object = {}): Promise<Seen> {
 
 type Json = Record<string, unknown>;
 
-/** The caller's tools with ours behind them, as they go over the wire. */
+/** The caller's tools followed by ours, as sent upstream. */
 const toolsSent = ({ name }: Protocol): object[] =>
   name === 'chat'
     ? [...tools, TOOL]
     : [...(responsesTools(tools) as object[]), { type: 'function', ...TOOL.function, strict: false }];
 
 const sentMessages = (): Message[][] => deployment.chats().map(({ body }) => body.messages);
-/** The results that the model was told in its last request. */
+/** The results in the model's last request. */
 const results = (): unknown[] => {
   const last = sentMessages().at(-1) ?? [];
   const first = sentMessages()[0]?.length ?? 0;
   return last.slice(first).flatMap(({ role, content }) => (role === 'tool' ? [content] : []));
 };
 
-/** Every form in which an answer comes, in every protocol. */
+/** Every form of an answer, in every protocol. */
 const FORMS = PROTOCOLS.flatMap((protocol) => [
   { form: 'a whole answer', over: protocol.name, ask: askWhole, protocol },
   { form: 'a stream', over: protocol.name, ask: askStream, protocol },
@@ -615,14 +615,14 @@ describe.each(PROTOCOLS)('when the model can’t be asked again, over $name', (p
       body: JSON.stringify({ ...paramsOf(), stream: true }),
       signal: left.signal,
     });
-    // Read on, as a caller does who has not left: breaking off would be leaving.
+    // Reads on, as a caller does who has not left: to stop reading would be leaving.
     const reading = body?.pipeTo(new WritableStream()).catch(() => undefined);
     await until('the second upstream is asked', () => deployment.chats().length === 2);
     left.abort();
     await reading;
 
-    // Who has left is noticed by a comment that can't be written: the first or the second, each
-    // after 15 s.
+    // A caller who has left is noticed when a comment can't be written: the first or the second,
+    // each after 15 s.
     await until('the second upstream is closed', () => deployment.chats()[1]?.closed === true, 50_000);
   });
 });

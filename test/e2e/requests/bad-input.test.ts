@@ -9,7 +9,7 @@ const deployment = deploy({ upstream: { strict: false } });
 const model = 'gpt-4.1-mini';
 const messages = [{ role: 'user', content: 'Hello' }];
 
-/** Asserts an error in OpenAI's shape, and gives back its message. */
+/** Expects an error in OpenAI's shape. Returns its message. */
 async function refusalOf(response: Response, status: number, code: string, param: string | null) {
   const answer = (await response.json()) as { error: { message: string } };
   expect(answer).toEqual({
@@ -149,7 +149,7 @@ describe.each(PROTOCOLS)('messages that are none, over $name', (protocol) => {
   });
 });
 
-/** Chat's alone: an input may be a text, and absent where a stored prompt says all. */
+/** Chat only: an input may be a text, and absent if there is a stored prompt. */
 describe('messages that chat does not take', () => {
   it.each([
     ['absent', {}],

@@ -9,7 +9,7 @@ function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** What the upstream stub answers where it has nothing of its own to say. */
+/** The upstream stub's answer on paths without a behaviour. */
 interface Echo {
   method: string;
   path: string;

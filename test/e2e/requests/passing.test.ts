@@ -9,7 +9,7 @@ const deployment = deploy({ upstream: { strict: false } });
 const messages = [{ role: 'user' as const, content: 'Which orders failed?' }];
 const model = 'gpt-4.1-mini';
 
-/** All of Precis' own fields. */
+/** All of Precis's own fields. */
 const ownFields = {
   memory_strategy: 'none',
   memory_injection: { role: 'user', max_tokens: 100 },
@@ -65,7 +65,7 @@ describe.each(PROTOCOLS)('the body in mode none, over $name', (protocol) => {
   });
 });
 
-/** Chat's alone: `/v1/compact` takes and gives messages. */
+/** Chat only: `/v1/compact` takes and returns messages. */
 describe('the mark that /v1/compact puts on messages', () => {
   const marked = [
     '{"compacted":true,"role":"system","content":"Be brief."}',

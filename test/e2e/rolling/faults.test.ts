@@ -22,7 +22,7 @@ const REST_S = 0.2;
 
 let talks = 0;
 
-/** A conversation that no other test has. */
+/** A new conversation. */
 function talk(strategy: object = {}, fields: object = {}): Talk {
   const memory_strategy = { ...ALL, ...strategy };
   return new Talk(deployment, { conversation_id: `faults-${++talks}`, memory_strategy, ...fields });
@@ -37,7 +37,7 @@ async function untilHealthIs(health: string, of: Talk): Promise<void> {
 
 describe.each(PROTOCOLS)('total_max_tokens, over $name', (protocol) => {
   deployment.over(protocol);
-  /** Three rounds behind the memory, and a question. */
+  /** Three rounds after the memory, and a question. */
   async function crowded() {
     const to = talk({ full_zone_turns: 3 });
     await to.rounds(1, 5, 4);
@@ -78,7 +78,7 @@ describe.each(PROTOCOLS)('total_max_tokens, over $name', (protocol) => {
     const { view, memory, response } = await again(after - 40, 'truncate_summary');
 
     expect(view.slice(3)).toEqual(to.messages.slice(7));
-    // The report tells the whole memory: a caller who holds it loses nothing.
+    // The report has the complete memory, so a caller who holds it loses nothing.
     const { text } = readSummary(view[2]?.content);
     expect(memory.summary?.text).toBe(said.memory.summary?.text);
     expect(memory.summary?.text.startsWith(text)).toBe(true);
@@ -202,7 +202,7 @@ describe.each(PROTOCOLS)('a summarizer that is down, over $name', (protocol) => 
 
     const said = await to.rounds(5, 9, 99);
 
-    // Reach 2 from round 6 on, reach 4 from round 8 on.
+    // The memory covers 2 rounds from round 6 on, and 4 from round 8 on.
     expect(said.map(({ memory }) => memory.summary?.covers[1])).toEqual([undefined, 4, 4, 8, 8]);
     expect(said.map(frontierOf)).toEqual(['none', 'moved', 'kept', 'moved', 'kept']);
   });
@@ -251,7 +251,7 @@ describe.each(PROTOCOLS)('a summarizer that is down, over $name', (protocol) => 
     expect(said.memory.summary).toMatchObject({ covers: [1, 8], status: 'completed' });
     expect(warningOf(said)).toBeNull();
     expect((await to.stored()).health).toBe('healthy');
-    // Nothing that was said meanwhile is lost.
+    // Nothing that was said in the meantime is lost.
     const [, prompt = ''] = summarizer.prompts();
     expect([1, 2, 3, 4].filter((n) => prompt.includes(`Question ${n}:`))).toEqual([1, 2, 3, 4]);
     await to.remembered(2);
@@ -283,7 +283,7 @@ describe.each(PROTOCOLS)('a summarizer that is down, over $name', (protocol) => 
     await sleep(REST_S * 1_000);
     const release = summarizer.hold();
     let round = 5;
-    // Where the fourth round came late, it was an attempt too, and the rest after it is twice as
+    // If the fourth round came late, it was an attempt too, and the pause after it is twice as
     // long.
     await until('the conversation is recovering', async () => {
       await to.ask(question(round++));
@@ -324,7 +324,7 @@ describe.each(PROTOCOLS)('a summarizer that is down, over $name', (protocol) => 
 
     const said = await to.ask(question(7));
 
-    // Three rounds are behind the memory; one more than the limit.
+    // Three rounds are after the memory, one more than the limit.
     expect(said.memory.summary).toMatchObject({ covers: [1, 8], status: 'degraded' });
     expect(said.memory.summary?.text).toContain('This is summary number');
     expect(said.memory.summary?.text).toContain('Question 4:');

@@ -3,7 +3,7 @@ import { deploy } from '../../support/deployment.ts';
 import { PROTOCOLS } from '../../support/protocol.ts';
 import { question, type Said, Talk } from '../../support/rolling-summarizer.ts';
 
-// This summarizer tells in each summary which ones it was made of.
+// This summarizer states in each summary which ones it was made of.
 const deployment = deploy({ summarizer: true });
 
 const ROLLING = { mode: 'rolling_summary', full_zone_turns: 0 };
@@ -12,7 +12,7 @@ let named = 0;
 
 /**
  * A conversation of five rounds, and the summary of all five that its caller holds, with words that
- * stand nowhere else.
+ * occur nowhere else.
  */
 async function held() {
   const token = `kenning-90000${++named}`;
@@ -31,7 +31,7 @@ async function held() {
   };
 }
 
-/** A conversation under another name, which begins with these messages. */
+/** A conversation with another id that begins with these messages. */
 function goingOn(messages: readonly object[], strategy: object): Talk {
   const to = new Talk(deployment, {
     conversation_id: `goes on ${++named}`,
@@ -74,7 +74,7 @@ describe.each(PROTOCOLS)(
       const to = goingOn(messages, { full_zone_turns: 2 });
       await to.ask(question(6), { memory_summary });
       await to.remembered(1);
-      // The first four rounds, and then something else.
+      // The first four rounds, and then another one.
       to.messages.splice(9);
 
       const fork = await to.ask('Something else: what have I told you?');

@@ -17,7 +17,7 @@ const ALL = { mode: 'rolling_summary', full_zone_turns: 0 };
 
 let talks = 0;
 
-/** A conversation that no other test has. */
+/** A new conversation. */
 function talk(strategy: object = ALL, fields: object = {}): Talk {
   return new Talk(deployment, {
     conversation_id: `rolling-${++talks}`,
@@ -159,10 +159,7 @@ describe.each(PROTOCOLS)('the making of a rolling memory, over $name', (protocol
   });
 });
 
-/**
- * Over chat alone: what sixty rounds show beyond six is the memory's, which does not know the
- * protocol.
- */
+/** Chat only: a memory of more than six rounds does not depend on the protocol. */
 describe('a long rolling memory', () => {
   it('reads each of sixty rounds once, each version on top of the one before', async () => {
     const to = talk();

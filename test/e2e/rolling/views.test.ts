@@ -17,7 +17,7 @@ const ALL = { mode: 'rolling_summary', full_zone_turns: 0 };
 
 let talks = 0;
 
-/** A conversation that no other test has. */
+/** A new conversation. */
 function talk(strategy: object = ALL, fields: object = {}): Talk {
   return new Talk(deployment, {
     conversation_id: `rolling-${++talks}`,
@@ -34,7 +34,7 @@ const calling: Behaviour = {
 };
 const outcome = (content: string) => ({ role: 'tool', tool_call_id: 'call_1', content });
 
-/** A round with one call of a tool. */
+/** A round with one tool call. */
 async function roundWithStep(to: Talk, n: number) {
   deployment.upstream.next(calling);
   const first = await to.send([{ role: 'user', content: question(n) }]);
@@ -185,7 +185,7 @@ describe.each(PROTOCOLS)('a memory that is ready, over $name', (protocol) => {
     expect(response.headers.get('x-memory-refs')).toBe('1');
     expect(kept.status).toBe(200);
     expect(text).toContain('Question 4:');
-    // What stands before is kept under the ref of the version before.
+    // Earlier content is kept under the ref of the previous version.
     const earlier = /kept under (ref_[a-z2-7]{26})/.exec(text)?.[1];
     expect(await (await deployment.fetch(`/v1/refs/${earlier}`)).text()).toContain('Question 1:');
   });
@@ -202,7 +202,7 @@ describe.each(PROTOCOLS)('an answer that the caller appends, over $name', (proto
       'with its content as a part',
       ({ role, content }) => ({ role, content: [{ type: 'text', text: content }] }),
     ],
-    // Items have none.
+    // Items have no names.
     ...(protocol.name === 'chat' ? [NAMED] : []),
   ];
 
@@ -257,7 +257,7 @@ describe.each(PROTOCOLS)('an answer that the caller appends, over $name', (proto
     const { view } = await to.ask(question(4));
 
     expect(view).toHaveLength(4);
-    // What this round leaves in the background is not to be counted in the next test.
+    // Waits for this round's background work, which must not count in the next test.
     await to.remembered(2);
   });
 

@@ -11,7 +11,7 @@ function ask(messages: Message[], fields: object = {}): Promise<Asked> {
   return deployment.ask({ memory_strategy: strategy, ...fields, messages });
 }
 
-/** A conversation in which something is added to a message that will be covered. */
+/** A conversation with a text added to a message that a summary will cover. */
 function withText(topic: string, text: string): Message[] {
   const messages = conversation(topic, 4);
   return messages.with(3, { role: 'user', content: `${messages[3]?.content}\n${text}\nNever drop it.` });

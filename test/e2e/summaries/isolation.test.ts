@@ -10,9 +10,7 @@ const strategy = { mode: 'summarize', context_limit: 8, keep_last_n_turns: 3 };
 const soon = { ...strategy, context_limit: 4, keep_last_n_turns: 2 };
 const OTHER_KEY = { authorization: 'Bearer sk-the-key-of-another-caller-0001' };
 
-/**
- * Asks, and proves that the view's summary was made of messages of this array, and of no others.
- */
+/** Asks, and expects that the view's summary was made of messages of this array only. */
 async function ask(messages: Message[], fields: object = {}, headers = {}): Promise<Asked> {
   const asked = await deployment.ask({ memory_strategy: strategy, ...fields, messages }, headers);
   for (const token of tokensIn(asked.seen.rawBody.toString())) {
@@ -23,14 +21,14 @@ async function ask(messages: Message[], fields: object = {}, headers = {}): Prom
   return asked;
 }
 
-/** Asks as its caller would have done: turn by turn. */
+/** Asks turn by turn, as the caller would have done. */
 async function replay(messagesOf: (turns: number) => Message[], from: number, to: number, fields = {}) {
   const all: Asked[] = [];
   for (let turns = from; turns <= to; turns++) all.push(await ask(messagesOf(turns), fields));
   return all;
 }
 
-/** The first turns of one conversation, and then the turns of another. */
+/** The first turns of one conversation, followed by the turns of another. */
 function fork(topic: string, at: number, other: string, turns: number): Message[] {
   if (turns <= at) return conversation(topic, turns);
   return [

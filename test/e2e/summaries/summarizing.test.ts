@@ -20,7 +20,7 @@ function ask(messages: Message[], fields: object = {}): Promise<Asked> {
   return deployment.ask({ memory_strategy: strategy, ...fields, messages });
 }
 
-/** The body without the brackets that close it and its messages, which stand last. */
+/** The body without its closing brackets. The messages are last in it. */
 function open({ seen }: Asked): string {
   return seen.rawBody.toString().slice(0, -2);
 }

@@ -198,7 +198,7 @@ describe.each(PROTOCOLS)('a deployment without a summarizer, over $name', (proto
       expect(plain.upstream.requests.map(({ path }) => path)).toEqual(Array(2).fill('/v1/chat/completions'));
       expect(plain.chats().map(({ headers: sent }) => sent.authorization)).toEqual([key, key]);
       expect(plain.chats().map(({ body: sent }) => sent.model)).toEqual(['gpt-5-nano', 'gpt-5-nano']);
-      // What is kept nowhere is made anew.
+      // A summary that is stored nowhere is made again.
       expect(tokensIn(again.memory.summary?.text ?? '')).not.toEqual([token]);
     },
   );

@@ -10,7 +10,7 @@ const deployment = deploy({ summarizer: true, vars: { SUMMARIZER_TIMEOUT_MS: '40
 
 const strategy = { mode: 'summarize', context_limit: 4, keep_last_n_turns: 2 };
 
-/** The first rest after a failure, with room to spare. */
+/** The first pause after a failure, with some reserve. */
 const REST_MS = 32_000;
 
 async function memoryOf(conversation: string): Promise<{ health?: string; statuses: string[] }> {
@@ -43,8 +43,7 @@ describe.each(PROTOCOLS)('a caller who leaves while a summary is being made, ove
 });
 
 /**
- * Over chat alone, as what follows: it takes long, and what is waited for has no part in how a
- * request is read.
+ * Chat only, like the tests after it: they take long, and waiting does not depend on the protocol.
  */
 describe('a summary that comes too late', () => {
   it('is waited for where it is to stand for good', async () => {
@@ -95,7 +94,7 @@ describe('a summary that comes too late', () => {
     const opening = asked.seen.rawBody.toString().slice(0, -2);
     expect(longer.seen.rawBody.toString().startsWith(opening)).toBe(true);
 
-    // The next one is built upon the summary that came too late, not upon the digest.
+    // The next summary is based on the late one, not on the digest.
     const next = await deployment.ask({ ...fields, messages: conversation('plums', 6) });
 
     const [late, newest] = deployment.summarizer.readings;

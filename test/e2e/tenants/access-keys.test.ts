@@ -27,7 +27,7 @@ async function errorOf(response: Response): Promise<unknown[]> {
   return [response.status, error?.type, error?.code, error?.param];
 }
 
-/** All headers that the upstream saw, with their values. */
+/** All headers of the upstream's requests, with their values. */
 function seenHeaders(): string {
   return JSON.stringify(deployment.upstream.requests.map(({ headers }) => headers));
 }

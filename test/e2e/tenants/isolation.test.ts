@@ -31,7 +31,7 @@ describe.each(PROTOCOLS)(
   'a deployment that says where user and conversation stand, over $name',
   (protocol) => {
     explicit.over(protocol);
-    // Metadata of OpenAI holds strings only; other upstreams take what they are given.
+    // OpenAI's metadata may only have strings; other upstreams accept any value.
     const metadata = (user_id?: string, id?: string) => ({ metadata: { user_id, session: { id } } });
     const ask = (fields: object, headers = {}) =>
       explicit.chat({ model: 'gpt-4.1-mini', messages, ...fields }, headers);
@@ -155,7 +155,7 @@ describe.each(PROTOCOLS)('a deployment whose ISOLATION is not valid, over $name'
 
 describe.each(PROTOCOLS)('an agent of src/agents.ts, over $name', (protocol) => {
   deployment.over(protocol);
-  /** Speaks to an agent by its base URL alone. */
+  /** Selects an agent by its base URL alone. */
   function talkTo(agent: string, fields: object = {}, headers = {}): Talk {
     return new Talk(deployment, { agent_type: agent, ...fields }, headers);
   }
@@ -171,7 +171,7 @@ describe.each(PROTOCOLS)('an agent of src/agents.ts, over $name', (protocol) => 
     expect(response.headers.get('x-memory-source')).toBe('agent');
     expect(memory.summary?.covers[0]).toBe(1);
     expect(view.at(-1)).toEqual(to.messages.at(-2));
-    // What total_max_tokens leaves of the ten rounds.
+    // `total_max_tokens` leaves only some of the ten rounds.
     expect(memory.tokens?.after).toBeLessThanOrEqual(memory.tokens?.budget ?? 0);
     await to.remembered(2);
   });

@@ -22,7 +22,7 @@ function paths(): string[] {
   return deployment.upstream.requests.map(({ method, path }) => `${method} ${path}`);
 }
 
-/** What a caller is told who asks for what is stored under a key. */
+/** The answer to a caller who lists the refs of a key. */
 async function listingOf(key: string): Promise<unknown[]> {
   const response = await deployment.fetch('/v1/refs', { headers: withKey(key) });
   const { error } = (await response.json()) as { error?: { code: string } };

@@ -13,7 +13,7 @@ const rotated = deploy({
   },
 });
 
-/** A request as it reaches a Worker under another name: `fetch` would not send one. */
+/** A request with another host name, which `fetch` would not send. */
 async function ask(on: typeof published, host: string, path = '/v1/models'): Promise<[number, string]> {
   return new Promise((resolve, reject) => {
     httpRequest(`${on.url}${path}`, { headers: { host, authorization: `Bearer ${KEY}` } })

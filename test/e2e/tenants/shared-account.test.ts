@@ -36,7 +36,7 @@ const steering = {
   'x-tags-team': 'team',
 };
 
-/** Of the connection, and of the platform that the Worker runs on. */
+/** Headers of the connection, and of the Worker's platform. */
 const CONNECTION = new Set([
   'host',
   'connection',
@@ -46,7 +46,7 @@ const CONNECTION = new Set([
   'cf-worker',
 ]);
 
-/** Headers that went up. */
+/** The forwarded headers. */
 function sentHeaders({ headers }: RecordedRequest): Record<string, unknown> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !CONNECTION.has(name)));
 }
@@ -384,7 +384,7 @@ describe('what callers learn of a shared account by a stream', () => {
   });
 });
 
-/** A stream that says a word and then this. */
+/** A stream with a word and then this event. */
 function streaming(name: string, event: object): Behaviour {
   const said =
     name === 'chat'
