@@ -47,7 +47,7 @@ function written(bytes: Uint8Array): Map<string, unknown> {
   return new Map(Object.entries(JSON.parse(decoder.decode(bytes))));
 }
 
-describe('the members of a body that goes up', () => {
+describe('the members of a forwarded body', () => {
   it('F15: are JSON where all that the caller sent was ours', () => {
     const read = readResponsesRequest(encoder.encode('{"memory_strategy":"none"}'));
     if (!read.ok) throw new Error(read.reason.message);

@@ -233,7 +233,7 @@ describe('null in the calls of an answer', () => {
     expect(joined.turn?.calls).toEqual([answered]);
   });
 
-  it('F33: stays where a response is put together again, and never goes up', () => {
+  it('F33: stays in a joined response, and is never forwarded', () => {
     const ours = { type: 'function_call', call_id: 'a', name: 'retrieve_ref', arguments: '{}' };
     const body = encoder.encode(JSON.stringify({ status: 'completed', output: [null, ours, 'odd'] }));
     const dropped = responsesFormat.joinBodies(OURS, () => false).take(body);

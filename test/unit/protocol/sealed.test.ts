@@ -19,7 +19,7 @@ const found = (body: string, field: 'messages' | 'input') =>
   ownItemsIn(encoder.encode(body), field, form, 100).sealed.map(({ text, param }) => [text, param]);
 
 describe('a sealed item', () => {
-  it('gives back exactly what was put in, to its tenant alone', () =>
+  it('returns exactly the sealed content, and only to its tenant', () =>
     fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary' }), async (held) => {
         const well = held.toWellFormed();

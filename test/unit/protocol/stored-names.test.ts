@@ -326,7 +326,7 @@ describe('a name', () => {
     ).toBeUndefined();
   });
 
-  it('F14: is found wherever it stands in an item, and however often its keys stand there', () => {
+  it('F14: is found anywhere in an item, however often its keys occur', () => {
     const key = fc.constantFrom('a', 'content', 'type', 'file_id', 'output', 'summary');
     const leaf = fc.constantFrom('null', '1', '"message"', '"x"', '[]');
     const { object } = fc.letrec<{ object: string; value: string }>((tie) => ({

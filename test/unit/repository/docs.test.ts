@@ -184,7 +184,7 @@ function plain(cell = ''): string {
 describe.each(PAGES)('%s', (page) => {
   const text = read(page);
 
-  it('links only to what there is', () => {
+  it('links only to files and headings that exist', () => {
     const links = [...withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target ?? '');
     const broken = links.filter((link) => !/^https?:/.test(link) && !leadsSomewhere(page, link));
 

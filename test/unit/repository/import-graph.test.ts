@@ -9,7 +9,7 @@ function graphOf(imports: Readonly<Record<string, readonly string[]>>): ImportGr
 describe('the import graph', () => {
   const graph = readImportGraph(join(import.meta.dirname, '../../../src'));
 
-  it('knows every file, and what it imports', () => {
+  it('knows every file and its imports', () => {
     expect(graph.imports.size).toBeGreaterThan(150);
     expect(graph.imports.get('index.ts')).toContain('app.ts');
     expect([...graph.imports.values()].flat().filter((file) => !graph.imports.has(file))).toEqual([]);

@@ -20,7 +20,7 @@ async function count({ counting }: Learned, message: Message, model = 'gpt-4.1')
 afterEach(() => vi.restoreAllMocks());
 
 describe('what an isolate has learned', () => {
-  it('F7: counts what one tenant has sent anew for another', async () => {
+  it('F7: counts a text of one tenant again for another', async () => {
     const isolate = new TenantsLearned();
     const { message, readings } = watched();
     await count(isolate.of('a'), message);

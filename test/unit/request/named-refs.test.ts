@@ -27,7 +27,7 @@ describe('the refs that a body names', () => {
     expect(refsIn([own, madeUp(1), own].join(' '))).toEqual([own, madeUp(1)]);
   });
 
-  it('F11: are checked once each, however often one stands there', () => {
+  it('F11: are checked once each, however often one occurs', () => {
     const { tenant: counted, asked } = counting();
     expect(namedBy(bodyOf([...Array(450_000).fill(madeUp(7)), own]), counted)).toEqual([own]);
     expect(asked()).toBe(2);

@@ -38,7 +38,7 @@ describe('a query for matches', () => {
     expect(ask(text, { grep: 'o', context: '2' })).toBe('1:one\n2:two\n3-three\n4:four\n5-five');
   });
 
-  it('shows what stands around the matches of a long line', () => {
+  it('shows the text around the matches in a long line', () => {
     const line = `${'a'.repeat(900_000)}needle${'b'.repeat(100_000)}needle`;
     const around = `…${'a'.repeat(300)}needle${'b'.repeat(300)}…${'b'.repeat(300)}needle`;
     expect(ask(`one\n${line}\nthree`, { grep: 'needle' })).toBe(`2:${around}`);

@@ -37,7 +37,7 @@ describe('the calls of one turn', () => {
     for (const words of told.slice(16)) expect(words).toContain('Ask for fewer at once.');
   });
 
-  it('in the last round are told to be the last, and not that the work is over', async () => {
+  it('in the last round say that they are the last, and not that the work is over', async () => {
     const { told } = await toldOn(2, { most: 1 });
     for (const words of told) {
       expect(words).toMatch(/^result \d\n\[Nothing more can be fetched in this answer\. Go on /);

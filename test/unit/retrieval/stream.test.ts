@@ -230,7 +230,7 @@ describe('while the model is asked again', () => {
     expect(told(text)).toMatchObject({ content: 'Hm. So.', finish: ['stop'], done: 1 });
   });
 
-  it('a caller who leaves ends what is under way', async () => {
+  it('a caller who leaves ends the work in progress', async () => {
     const asked = Promise.withResolvers<AbortSignal>();
     const rounds = new Rounds(3, goOnChat, start, (_, signal) => {
       asked.resolve(signal);

@@ -93,7 +93,7 @@ describe('an envelope', () => {
 describe('the rotation of the secret', () => {
   const rotated = new Tenants('a secret that has taken its place', SECRET).ofToken(TOKEN);
 
-  it('F11: makes another tenant, which still owns what was named before', () => {
+  it('F11: makes another tenant, which still owns the earlier refs', () => {
     expect(rotated.id).not.toBe(tenant.id);
     expect(rotated.previous?.id).toBe(tenant.id);
     expect([FIRST_REF, nameOf('content')].map((ref) => rotated.refs.owns(ref))).toEqual([true, true]);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { requestHeaders, responseHeaders, upstreamUrl } from '../../../src/upstream/request.ts';
 
 describe('the upstream’s URL', () => {
-  it('is base and path, one behind the other, with both queries', () => {
+  it('is the base followed by the path, with both queries', () => {
     expect(upstreamUrl('https://up.test/v1', '/models', '')).toBe('https://up.test/v1/models');
     expect(upstreamUrl('https://up.test/v1/', '/files', '?a=1')).toBe('https://up.test/v1/files?a=1');
     expect(upstreamUrl('https://up.test/o?api-version=2', '/x', '?a=1')).toBe(

@@ -218,7 +218,7 @@ describe('a relayed body', () => {
     expect(await relayBody(up.answer, limits(LONG))).toBeNull();
   });
 
-  it('F31: of which no byte comes is a fault, which can still be said', async () => {
+  it('F31: without a single byte is a fault that can still be reported', async () => {
     const [dead, silent] = [upstream(), upstream()];
     dead.die();
     expect(await relayBody(dead.answer, limits(LONG))).toBe('upstream_unreachable');
@@ -284,7 +284,7 @@ describe('an error of ours in the middle of a stream', () => {
     expect(up.state.aborted).toBe(true);
   });
 
-  it('F33: is told of even where its frame can’t be written', async () => {
+  it('F33: is logged even if its frame can’t be written', async () => {
     const up = upstream();
     up.send(frame);
     up.end();

@@ -539,12 +539,12 @@ describe('the limit that a refusal tells of', () => {
     expect(roomAfter(window(8_000, 10_000), asked)).toBe(7_600);
   });
 
-  it('leaves room for what goes up beside the view', () => {
+  it('leaves room for the rest of the request', () => {
     expect(roomAfter(window(8_000, 10_500), { ...refused, beside: 500 })).toBe(7_100);
   });
 });
 
-describe('what a refusal tells of all requests', () => {
+describe('what a refusal states about all requests', () => {
   const refused = { tokens: 10_000, beside: 0, answerTokens: 0 };
   const limit = (tokens: number, withAnswer = true): LearnedLimit => ({ tokens, withAnswer });
 
@@ -569,7 +569,7 @@ describe('what a refusal tells of all requests', () => {
     expect(limitTold(window(16), refused)).toBeUndefined();
   });
 
-  it('leaves room for the answer and for what goes up beside the view', () => {
+  it('leaves room for the answer and for the rest of the request', () => {
     const asked = { tokens: 10_000, beside: 500, answerTokens: 3_000 };
 
     expect(limitTold(window(12_000, 10_500, 3_000), asked)).toEqual(limit(11_050));
@@ -630,7 +630,7 @@ describe('limits that are remembered', () => {
     expect(held).toEqual([wide, tight, tight]);
   });
 
-  it('are compared by what they leave to the prompt', () => {
+  it('are compared by their room for the prompt', () => {
     const limits = new LearnedLimits();
     limits.learn('tenant', 'model', tight, 5_000);
 
@@ -640,7 +640,7 @@ describe('limits that are remembered', () => {
     expect(limits.of('tenant', 'model')).toEqual(left);
   });
 
-  it('are not remembered under names that nobody gives to a model', () => {
+  it('are not remembered under names that no model has', () => {
     const limits = new LearnedLimits();
     const name = 'm'.repeat(100_000);
 

@@ -143,7 +143,7 @@ describe('a bucket that fails', () => {
     expect(await expectFetchable(view)).toBe(0);
   });
 
-  it('has nothing trimmed: what could not be fetched stays', async () => {
+  it('trims nothing that could not be fetched', async () => {
     const { watched, rounds, ask, messages } = start({ ...TALK, token_budget: 1_800 });
     watched.failing.add('put').add('head');
     const all = [...(await rounds(1, 9)), await ask(10)];

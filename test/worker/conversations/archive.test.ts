@@ -132,7 +132,7 @@ afterEach(() => {
 });
 
 describe('the archive of a conversation', () => {
-  it('holds what was sent, as it was sent, and what was answered', async () => {
+  it('holds the messages byte for byte, and the answers', async () => {
     const { app, id, page } = archive();
     const sent =
       '{"role":"user", "content":"Where is 12345678901234567890?","x-extra":{"b":1.0,"a":"\\u00e9\\ud800"}}';
@@ -165,7 +165,7 @@ describe('the archive of a conversation', () => {
     expect(await (await get()).text()).toContain(`"message":${sent}}`);
   });
 
-  it('grows by what is new, in one write for each request', async () => {
+  it('grows by the new messages, in one write for each request', async () => {
     const { ask, messages, writes, watched } = archive();
     const talk = [user('One'), ANSWER, user('Two'), ANSWER, user('Three')];
 
@@ -277,7 +277,7 @@ describe('the archive of a conversation', () => {
     ]);
   });
 
-  it('goes on from far behind, where more is new than is asked for at first', async () => {
+  it('catches up if more messages are new than it first asks for', async () => {
     const { ask, page, writes } = archive();
     const talk = Array.from({ length: 100 }, (_, n) => [user(`Question ${n}`), ANSWER]).flat();
     await ask(talk.slice(0, 21));
@@ -293,7 +293,7 @@ describe('the archive of a conversation', () => {
     expect(writes()).toBe(2);
   });
 
-  it('keeps what is larger than a pack, and what does not fit the pack of the others', async () => {
+  it('keeps messages that are larger than a pack or don’t fit the others’ pack', async () => {
     const { ask, messages, writes } = archive();
     const talk = [
       user('x'.repeat(LARGEST_PACK)),

@@ -80,7 +80,7 @@ describe('a search within an answer', () => {
     },
   );
 
-  it('goes on with what is there when nothing answers in time', async () => {
+  it('searches the stored messages when the write of the new ones hangs', async () => {
     const { ask, told, watched, objects } = searching();
     await ask([user('One whale')]);
     hang(watched, 'put');
@@ -112,7 +112,7 @@ describe('a search in a conversation that nothing names', () => {
     ]);
   });
 
-  it('F1: finds what is behind the best matches of others', async () => {
+  it('F1: finds its own matches after better ones of other conversations', async () => {
     const { ask, told } = searching({});
     const others = Array.from({ length: 20 }, (_, n) => user(`otter otter otter ${n}`));
     await ask([...opening, ...others]);
@@ -139,7 +139,7 @@ describe('a search in a conversation that nothing names', () => {
 });
 
 describe('a search in a conversation that is named', () => {
-  it('F1: still finds what its earlier arrays have held', async () => {
+  it('F1: still finds messages of its earlier arrays', async () => {
     const { ask, told } = searching();
     await ask([user('hi'), ANSWER, user('My ferret is called Eve')]);
     await ask([user('hi'), ANSWER, user('What did I say of a ferret?')], ['ferret']);

@@ -96,7 +96,7 @@ describe('a tool of the MCP server', () => {
     expect(found.text.length).toBeLessThan(10 * 1_300);
   });
 
-  it('shows what stands around the words', async () => {
+  it('shows the text around the words', async () => {
     const { app, call } = tools();
     const words = Array.from({ length: 2_000 }, (_, n) => `word${n}`);
     await app.chat({ ...searching, conversation_id: 'around', messages: [user(words.join(' '))] });
@@ -115,7 +115,7 @@ describe('a tool of the MCP server', () => {
     expect(shown.length).toBeGreaterThan(100);
   });
 
-  it('never says what went wrong inside', async () => {
+  it('hides the cause of an internal failure', async () => {
     vi.spyOn(Retriever.prototype, 'find').mockRejectedValue(new Error('an address inside'));
 
     expect(await tools().call('retrieve_ref', { ref: REF })).toEqual(

@@ -337,7 +337,7 @@ describe('what is used when half of its time is over', () => {
     };
   }
 
-  it('is written again, behind the view, with the manifest that vouches for it', async () => {
+  it('is written again after the view, with the manifest that proves it', async () => {
     const tenant = newTenant();
     const contents = segment(tenant);
     await use(tenant, contents, 0);
@@ -449,7 +449,7 @@ describe('what a conversation refers to', () => {
     return { noted, of: (name: string) => new RefUses(name, (call) => call(stub), told) };
   }
 
-  it('is told once by an isolate, and again when it is written again', async () => {
+  it('is reported once by an isolate, and again when it is written again', async () => {
     const tenant = newTenant();
     const { noted, of } = uses();
     const contents = [contentOf(tenant, 'a'), contentOf(tenant, 'b')];
@@ -470,7 +470,7 @@ describe('what a conversation refers to', () => {
     expect(noted).toHaveLength(3);
   });
 
-  it('is told by a later request when the object has failed', async () => {
+  it('is reported by a later request when the object has failed', async () => {
     const tenant = newTenant();
     const failing = { now: true };
     const { noted, of } = uses(failing);

@@ -25,7 +25,7 @@ async function expectFetchable(app: ReturnType<typeof startApp>): Promise<number
 }
 
 describe('a request whose storage works', () => {
-  it('goes up with refs that can all be fetched', async () => {
+  it('is forwarded with refs that can all be fetched', async () => {
     const app = startApp(watchedBucket().bucket);
     const response = await app.chat(conversation());
     expect(response.headers.get('x-memory-applied')).toBe('compact');
@@ -203,7 +203,7 @@ describe('F16: a deployment with access keys that is misconfigured', () => {
     return { status: response.status, text: await response.text(), logged: String(log.mock.calls[0]) };
   };
 
-  it('tells a caller without a key of it what it tells of an unknown agent', async () => {
+  it('gives a caller without a key the same answer as for an unknown agent', async () => {
     const app = startApp(watchedBucket().bucket, keys);
     const headers = { authorization: 'Bearer wrong' };
     const unknown = await app.request('/agents/nobody/v1/models', { headers });
@@ -230,7 +230,7 @@ describe('F16: a deployment with access keys that is misconfigured', () => {
 });
 
 describe('F16: an agent that nobody knows', () => {
-  it('is told without the names of others to a key that the upstream has not accepted', async () => {
+  it('is refused without the names of others if the upstream has not accepted the key', async () => {
     const app = startApp(watchedBucket().bucket);
     const said = body([user('hello')], { agent_type: 'nobody' });
 

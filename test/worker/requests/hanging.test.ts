@@ -144,13 +144,13 @@ describe('storage that answers late', () => {
     return { response, status, watched: one.watched };
   }
 
-  it('F30: deletes behind the answer what it has begun to delete', async () => {
+  it('F30: finishes a deletion after the answer', async () => {
     const { response, status } = await late('delete');
     expect(response.status).toBe(202);
     await vi.waitUntil(async () => (await status()) === 404, { timeout: 5_000 });
   });
 
-  it('F30: deletes nothing of which the caller was told that it has failed', async () => {
+  it('F30: deletes nothing after reporting a failed deletion', async () => {
     const { response, status, watched } = await late('head');
     expect(response.status).toBe(503);
     await new Promise((resolve) => setTimeout(resolve, 200));

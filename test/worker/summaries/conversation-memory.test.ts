@@ -155,7 +155,7 @@ describe.each([
       expect((await claim(6, { ...rolling, strategyHash: 'another' })).state).toBe('claimed');
     });
 
-    it('is answered with what is ready', async () => {
+    it('is answered with the version that is ready', async () => {
       const { claim, make } = conversation(evicted);
       const memory = await make(4, 'a summary', { startSequence: 2, windowSize: 14 });
       expect(memory).toEqual({
@@ -287,7 +287,7 @@ describe.each([
       expect(await health()).toBe('healthy');
     });
 
-    it('is given what the other writer has made', async () => {
+    it('gets the summary of the other writer', async () => {
       const { clock, claimed, complete, make } = conversation(evicted);
       const lost = await claimed(4);
       clock.now += MINUTE;
@@ -381,7 +381,7 @@ describe.each([
       expect(await claim(4)).toEqual({ state: 'ready', memory: inUse });
     });
 
-    it('can’t store what no row may hold', async () => {
+    it('can’t store a text that is too long for a row', async () => {
       const { call, claimed, complete, row } = conversation(evicted);
       const claim = await claimed(4);
       const { memoryId, lease } = claim;
@@ -441,7 +441,7 @@ describe.each([
       expect(await claim(6)).toMatchObject({ state: 'resting', retryAt: clock.now + 30_000 });
     });
 
-    it('lets a resting conversation use what is ready, and its base', async () => {
+    it('lets a resting conversation use the version that is ready, and its base', async () => {
       const { claim, claimed, fail, make } = conversation(evicted);
       const four = await make(4, 'four');
       await fail(await claimed(6));
@@ -656,7 +656,7 @@ describe.each([
       expect(await tables()).toEqual([]);
     });
 
-    it('gives a late writer nothing of what was made after clearing, though ids begin anew', async () => {
+    it('gives a late writer nothing made after clearing, though ids begin anew', async () => {
       const { call, claimed, complete, make } = conversation(evicted);
       const late = await claimed(4);
       await call((memory) => memory.clear());
@@ -667,7 +667,7 @@ describe.each([
 });
 
 describe('the overview of a conversation’s memory', () => {
-  it('lists the newest first, without leases, and sums up what was measured', async () => {
+  it('lists the newest first, without leases, with the sums of its measurements', async () => {
     const { claimed, complete, fail, overview } = conversation();
     await complete(await claimed(2), 'two', { ms: 10 });
     await complete(await claimed(4), 'four', { ms: 25 });
@@ -781,7 +781,7 @@ describe('the rows that a conversation’s object keeps', () => {
 });
 
 describe('a digest that was used while a summary was late', () => {
-  it('stays, and the summary is what the next one is built upon', async () => {
+  it('stays, and the next summary is based on the late one', async () => {
     const { call, claim, claimed, complete } = conversation();
     const late = await claimed(4);
     const kept = await call((memory) => memory.keepDigest(request(4), null, digest('a digest')));
@@ -792,8 +792,8 @@ describe('a digest that was used while a summary was late', () => {
   });
 });
 
-describe('a claim whose material begins behind a base', () => {
-  it('is none when that base has gone, and leaves nothing behind', async () => {
+describe('a claim whose material begins after a base', () => {
+  it('fails when that base has gone, and leaves no row', async () => {
     const { claim, tables } = conversation();
     expect(await claim(8, { bases: [boundary(4)], from: 4 })).toEqual({ state: 'gone' });
     expect(await tables()).toEqual([]);
@@ -815,7 +815,7 @@ describe('a claim that is taken back', () => {
     expect(await tables()).toEqual([]);
   });
 
-  it('leaves what else is kept', async () => {
+  it('leaves all other data', async () => {
     const { call, claimed, make, overview } = conversation();
     await make(2, 'two');
     const { memoryId, lease } = await claimed(4);
@@ -827,7 +827,7 @@ describe('a claim that is taken back', () => {
 });
 
 describe('the digest of a round', () => {
-  it('is decided once, and told to the round after', async () => {
+  it('is decided once, and reported to the next round', async () => {
     const { call, find, make } = conversation();
     await make(2, 'two');
     const first = { hash: 'first', previous: null };
@@ -954,7 +954,7 @@ describe('a rolling memory in its object', () => {
     expect(await call((memory) => memory.roll(request(4, rolling), material))).toBe('ready');
   });
 
-  it('fails the claim when writing throws, and says nothing of what was thrown', async () => {
+  it('fails the claim when writing throws, and hides the error', async () => {
     const { call, claim, overview } = conversation();
     await call(async (memory) => {
       Reflect.set(memory, 'write', () => Promise.reject(new Error('sk-secret')));
@@ -1117,7 +1117,7 @@ describe.each([
     expect((await claim(6, { ...claimOf('right', 6), ...rolling, round: second })).state).toBe('claimed');
   });
 
-  it('F1: tells a conversation nothing of what others have', async () => {
+  it('F1: shows a conversation nothing of others', async () => {
     const { call, make } = unnamed();
     await make(4, 'left', of('left', 4));
     const found = await call((memory) =>
@@ -1130,7 +1130,7 @@ describe.each([
     expect(found).toMatchObject({ memory: null, health: 'healthy', known: false });
   });
 
-  it('F1: has what an earlier version has stored, and goes on from it', async () => {
+  it('F1: reads and continues the rows of an earlier version', async () => {
     const { call, claimed, find } = unnamed();
     await call((memory, { storage }) => {
       storage.sql.exec(TABLES_OF_VERSION_1);
@@ -1172,7 +1172,7 @@ const TABLES_OF_VERSION_1 = `
   );
 `;
 
-describe('what is kept of conversations that open alike', () => {
+describe('the rows of conversations that open alike', () => {
   const unnamed = () =>
     conversation(false, conversationName(`tenant${made++}`, undefined, { hash: 'opening' }));
   const count = (storage: DurableObjectStorage, query: string) =>

@@ -55,7 +55,7 @@ describe('a key that the upstream refuses', () => {
 describe('the log of a summary', () => {
   const sentences = () => logged.map(({ level, message }) => `${level} ${message.replace(/\d+ms/, '_ms')}`);
 
-  it('tells what was summarised, dropped and already there', async () => {
+  it('states what was summarised, dropped and already there', async () => {
     const { id, rounds, stub } = start({ ...ROLLING, rolling_window_size: 6 });
     await runInDurableObject(stub, (memory) => Reflect.set(memory, 'log', createLog('debug')));
 

@@ -286,7 +286,7 @@ describe('what nobody uses', () => {
     expect(await runDurableObjectAlarm(memory)).toBe(false);
   });
 
-  it('is no ref that a view names, whoever has put it there', async () => {
+  it('is no ref that a view names, even if the caller wrote it', async () => {
     const { key, request, refs, at } = tenant();
     const compacted = await request('/v1/compact', {
       method: 'POST',
@@ -356,7 +356,7 @@ describe('what nobody uses', () => {
     expect(await packs()).toEqual([]);
   });
 
-  it('is taken out of what a user is told, and nothing else of that user is', async () => {
+  it('is taken out of the user’s memory, and nothing else is', async () => {
     const { chatAbout, memory, told } = await talking('old');
     await clock(memory, 20);
     await chatAbout('live');
@@ -392,7 +392,7 @@ describe('a path that could be taken for all memory', () => {
 });
 
 describe('deleting a conversation', () => {
-  it('leaves what was written again meanwhile where it can be found', async () => {
+  it('keeps content that was written again in the meantime', async () => {
     const { memory } = tenant();
     await runInDurableObject(memory, async (object) => {
       await object.note('t::one', ['ref_a']);
@@ -406,7 +406,7 @@ describe('deleting a conversation', () => {
     });
   });
 
-  it('deletes what only it refers to, and its manifests', async () => {
+  it('deletes content that only it refers to, and its manifests', async () => {
     const { chat, refs, objects, remove } = tenant();
     await chat(agent('own 1', 'both 1', 'both 2', 'both 3', 'own 2', 'own 3'), { conversation_id: 'one' });
     const ofOne = await refs();
@@ -441,7 +441,7 @@ describe('deleting a conversation', () => {
     expect((await remove('twice')).status).toBe(404);
   });
 
-  it('leaves what a conversation without a name refers to', async () => {
+  it('keeps content that a conversation without an id refers to', async () => {
     const { chat, refs, remove } = tenant();
     await chat(talk('unnamed'));
     const kept = await refs();
@@ -450,7 +450,7 @@ describe('deleting a conversation', () => {
     expect(await refs()).toEqual(kept);
   });
 
-  it('lets the same array name only what is there', async () => {
+  it('lets the same array name only stored content', async () => {
     const { app, chat, remove, request } = tenant();
     await chat(talk('again'), { conversation_id: 'again' });
     await remove('again');
@@ -494,7 +494,7 @@ describe('deleting all of a tenant', () => {
     expect((await erase(one)).status).toBe(200);
   });
 
-  it('takes summaries, with what users are told of them', async () => {
+  it('deletes summaries, and their entries in users’ memory', async () => {
     const { request, told, conversation } = await talking('old');
     expect(await told()).toEqual(['old']);
     expect((await request('/v1/memory', { method: 'DELETE' })).status).toBe(200);
@@ -519,7 +519,7 @@ describe('deleting all of a tenant', () => {
     expect(await one.objects()).toEqual([]);
   });
 
-  it('leaves nothing that vouches for what is gone', async () => {
+  it('leaves no manifest of deleted content', async () => {
     const one = tenant();
     await one.chat(talk('vouched for'));
     const { id } = tenants.ofToken(one.key);
@@ -552,7 +552,7 @@ describe('deleting all of a tenant', () => {
     expect(await runDurableObjectAlarm(one.memory)).toBe(false);
   });
 
-  it('lets the next view name only what is there', async () => {
+  it('lets the next view name only stored content', async () => {
     const one = tenant();
     await one.chat(talk('afterwards'));
     await erase(one);
@@ -582,7 +582,7 @@ describe('deleting all of a tenant', () => {
 });
 
 describe('a tenant’s object that fails', () => {
-  it('costs a request nothing, and is told by the next one', async () => {
+  it('costs a request nothing, and is reported by the next one', async () => {
     const objects = watchedObjects(env.TENANT_MEMORY);
     const { chat, memory, refs } = tenant({ TENANT_MEMORY: objects.namespace });
     objects.failing.add('note');

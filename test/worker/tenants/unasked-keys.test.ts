@@ -54,7 +54,7 @@ describe('a key that the upstream can not be asked about', () => {
     expect(await talk.overview()).toEqual(stored);
   });
 
-  it('has no summary made where there is none', async () => {
+  it('makes no summary where there is none', async () => {
     const talk = start(SUMMARIZE, { VERIFY_KEYS: 'true' });
     await talk.rounds(1, 4);
     const stored = await talk.overview();

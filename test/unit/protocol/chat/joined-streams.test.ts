@@ -70,7 +70,7 @@ describe('a call of a custom tool', () => {
     expect(turns.turn).toBeUndefined();
   });
 
-  it('is shown as it came behind a text of several answers', () => {
+  it('is shown as it came in a later answer, too', () => {
     const { turns, shown } = turnsOf();
     shown(calling(named('retrieve_ref', 0, 'x', '{}')), { finish: 'tool_calls' });
     turns.begin();
@@ -132,7 +132,7 @@ describe('usage on a chunk with a choice', () => {
   });
   const speaking = { role: 'assistant', content: '' };
 
-  it('is told once, for all answers, and so is why they end', () => {
+  it('is reported once for all answers, as is the finish reason', () => {
     const { turns, shown } = turnsOf();
     const inner = shown(
       { delta: { ...speaking, content: 'Hm. ' } },
@@ -152,7 +152,7 @@ describe('usage on a chunk with a choice', () => {
     expect(turns.usage).toEqual({ prompt_tokens: 40, completion_tokens: 12, total_tokens: 52 });
   });
 
-  it('is told once where it comes with the end', () => {
+  it('is reported once if it comes with the end', () => {
     const { turns, shown } = turnsOf();
     const inner = shown({ delta: { content: 'Hm. ' } }, calling(named('retrieve_ref', 0, 'x', '{}')), {
       delta: { content: 'And.' },

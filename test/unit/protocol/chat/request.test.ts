@@ -21,7 +21,7 @@ function readText(text: string) {
 const forwarded = (text: string): string => decode(writeChatRequest(readText(text), undefined));
 
 describe('a chat body without edits', () => {
-  it('goes up as the bytes that came', () => {
+  it('is forwarded in the caller’s bytes', () => {
     const text =
       ' {"messages" : [ {"content":"\\u0041\\/", "role":"user", "n":12345678901234567890} ],\n"seed":1.0, "model":"m"} ';
     expect(forwarded(text)).toBe(text);

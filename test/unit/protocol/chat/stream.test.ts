@@ -97,7 +97,7 @@ describe('a chat stream', () => {
     expect(text).toBe(`${chunk('a')}\n\n`);
   });
 
-  it('ends with the upstream’s own error when that was the last thing that it said', () => {
+  it('ends with the upstream’s own error if that came last', () => {
     const error = 'data: {"error":{"message":"overloaded"}}\n\n';
     expect(run(new ChatStream(() => report), [encode(error)])).toEqual({ text: error, complete: true });
   });

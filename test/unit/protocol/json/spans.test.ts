@@ -47,7 +47,7 @@ describe('the JSON scanner', () => {
     );
   });
 
-  it('takes what JSON.parse takes and refuses what it refuses', () => {
+  it('accepts and refuses the same texts as JSON.parse', () => {
     const damaged = fc
       .tuple(
         spaced,
@@ -100,7 +100,7 @@ describe('the JSON scanner', () => {
     expect(() => scanJson(encode('['.repeat(deep)), levels(2))).toThrow('not valid JSON');
   });
 
-  it('keeps only what its outline names', () => {
+  it('keeps only the values that its outline names', () => {
     const bytes = encode('{"a":[1,[2],3],"b":{"c":4}}');
     const span = scanJson(bytes, { fields: new Map([['a', { items: {}, only: 1 }]]) });
     expect(rebuild(bytes, span)).toEqual({ a: [[2]] });
@@ -113,7 +113,7 @@ describe('the JSON scanner', () => {
     expect(all?.map(({ key }) => key)).toEqual(['a', 'b', 'a']);
   });
 
-  it('keeps no members of what has more than its outline allows', () => {
+  it('keeps no members of a value with more than its outline allows', () => {
     const outline = { items: {}, fields: {}, most: 2 };
     expect(scanJson(encode('[1,2]'), outline).items).toHaveLength(2);
     expect(scanJson(encode('[1,2,3]'), outline).items).toBeUndefined();

@@ -116,7 +116,7 @@ describe.each([
   ['a body', whole],
   ['a stream', streamed],
 ])('answers with calls of ours, as %s', (_, joined) => {
-  it('are one, and the calls and what led to them are not seen', () => {
+  it('are one, without the calls of ours and their reasoning', () => {
     const answers = [
       { reasoning, toolCalls: [call('retrieve_ref', '{"ref":"ref_1"}')] },
       { content: 'So.', reasoning },
@@ -131,7 +131,7 @@ describe.each([
     });
   });
 
-  it('show what was said before', () => {
+  it('show the text before a call of ours', () => {
     const seen = joined([
       { content: 'Wait.', reasoning, toolCalls: [call('retrieve_ref')] },
       { content: 'So.' },
@@ -149,12 +149,12 @@ describe.each([
     expect(kinds(custom)).toEqual(['look_up']);
   });
 
-  it('drop calls of ours where none is answered any more, with what led to them', () => {
+  it('drop calls of ours, and their reasoning, once none is answered any more', () => {
     const seen = joined([{ reasoning, toolCalls: [call('retrieve_ref'), call('look_up')] }], 0);
     expect([kinds(seen), seen.turns]).toEqual([['look_up'], []]);
   });
 
-  it('count as the last prompt and all that was said', () => {
+  it('count as the last prompt and all completions', () => {
     const { input_tokens, output_tokens, total_tokens } = responseOf(request).usage as Record<string, number>;
     const seen = joined([{ toolCalls: [call('retrieve_ref')] }, { content: 'So.' }]);
     expect(seen.response.usage).toMatchObject({
@@ -170,7 +170,7 @@ describe.each([
     });
   });
 
-  it('go on behind tools that the upstream has answered', () => {
+  it('continue after tools that the upstream has answered', () => {
     const items = [
       { type: 'tool_search_call', id: 'ts_1', call_id: 'search_1', execution: 'server', arguments: {} },
       { type: 'tool_search_output', id: 'tso_1', call_id: 'search_1', execution: 'server', tools: [] },
@@ -247,7 +247,7 @@ const UNSTORED: ReasoningForm = { isUnstored: true };
 const asItCame = (event: string): string => event;
 
 describe('an answer that the upstream does not store', () => {
-  it('F24: is the same as when its reasoning waits, but for what led to calls of ours', () => {
+  it('F24: is the same as with reasoning held back, except for reasoning before calls of ours', () => {
     fc.assert(
       fc.property(fc.array(anyAnswer, { minLength: 1, maxLength: 4 }), fc.nat(3), (answers, most) => {
         const waits = streamed(answers, most);
@@ -294,7 +294,7 @@ describe('an answer that the upstream does not store', () => {
     expect(types).toEqual(['marked', 'reasoning', 'message', 'reasoning', 'message']);
   });
 
-  it('F24: marks reasoning behind which nothing of an answer comes that goes on', () => {
+  it('F24: marks reasoning at the end of an answer that another one follows', () => {
     const behind = { type: 'reasoning', id: 'rs_behind', summary: [], encrypted_content: 'sealed' };
     const hosted = [{ ...call('retrieve_ref'), type: 'function_call', call_id: 'call_1' }, behind];
     const { response, turns, events } = streamed([{ hosted }, { content: 'So.' }], 3, asItCame, UNSTORED);
@@ -307,7 +307,7 @@ describe('an answer that the upstream does not store', () => {
     ]);
   });
 
-  it('F24: leaves reasoning behind which its caller’s answer ends as it came', () => {
+  it('F24: keeps reasoning at the end of the caller’s answer as it came', () => {
     const hosted = [{ type: 'reasoning', id: 'rs_last', summary: [], encrypted_content: 'sealed' }];
     const { response } = streamed([{ hosted }], 3, asItCame, UNSTORED);
     expect(response.output).toEqual(hosted);
@@ -347,7 +347,7 @@ describe('a stored answer', () => {
 
   const answers = [{ content: 'Wait.', toolCalls: [call('retrieve_ref')] }, { content: 'So.' }];
 
-  it('F17: has one id, and that from which the upstream can go on is told beside it', () => {
+  it('F17: has one id, and reports the id from which the upstream can continue', () => {
     const { events, response, lastId } = streamed(answers, 3, stored);
     expect(events[0]).toMatchObject({ response: { id: 'resp_0' } });
     expect([response.id, lastId]).toEqual(['resp_0', 'resp_1']);
@@ -363,7 +363,7 @@ describe('a stored answer', () => {
 });
 
 describe('an answer that breaks off', () => {
-  it('in an error says so behind what opens it', () => {
+  it('in an error ends with it after the opening events', () => {
     const streams = responsesFormat.joinStreams(OURS, () => true);
     const [created = ''] = eventsOf(request);
     const error = { type: 'error', sequence_number: 1, message: 'Busy.', code: 'x', param: null };
@@ -388,12 +388,12 @@ describe('a request that goes on', () => {
   const result = { type: 'function_call_output', call_id: 'c', output: 'it' };
   const asked = { role: 'user', content: 'Go.' };
 
-  it('has the turn and its results behind its items', () => {
+  it('has the turn and its results after its items', () => {
     expect(goOn({ input: [asked] }, [thought, called])).toEqual([asked, thought, called, result]);
     expect(goOn({ input: 'Go.' }, [called])).toEqual([asked, called, result]);
   });
 
-  it('F22: names nothing to an upstream that stores nothing, whether it was told so or says so', () => {
+  it('F22: refers to nothing on an upstream that stores nothing, by the request or by its answer', () => {
     const { id: _, ...anonymous } = called;
     expect(goOn({ store: false, input: [asked] }, [thought, called])).toEqual([asked, anonymous, result]);
     expect(goOn({ input: [asked] }, [thought, called], true)).toEqual([asked, anonymous, result]);
@@ -655,7 +655,7 @@ describe('a caller for whom nothing comes', () => {
     { id: '1', content: 'So.', reasoning },
   ];
 
-  it('F24: is sent what opens the response, and then events that say that it is in progress', () => {
+  it('F24: gets the opening events, and then events that the response is in progress', () => {
     const streams = responsesFormat.joinStreams(OURS, () => true);
     const seen: Json[] = [];
     expect(streams.keepalive?.()).toEqual([]);
@@ -685,7 +685,7 @@ describe('a caller for whom nothing comes', () => {
     }
   });
 
-  it('F24: is told of reasoning that has only begun as it began', () => {
+  it('F24: gets reasoning in progress as it began', () => {
     const streams = responsesFormat.joinStreams(OURS, () => true, UNSTORED);
     const answer = { ...answers[0], reasoning: { encrypted: 'sealed' } };
     const told: number[] = [];

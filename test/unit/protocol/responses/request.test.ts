@@ -205,7 +205,7 @@ describe('items as messages', () => {
     ]);
   });
 
-  it('that are too many to be looked into may refer to what is stored', () => {
+  it('that are too many to read may refer to stored objects', () => {
     const few = requestOf({
       model: 'm',
       input: Array.from({ length: 20_000 }, () => message('user', 'Go.')),

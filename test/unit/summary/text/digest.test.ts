@@ -183,7 +183,7 @@ describe('a digest', () => {
     );
   });
 
-  it('F5: reads what the user wrote once, however many lines give orders', () => {
+  it('F5: reads the user’s words once, however many lines give orders', () => {
     const asked = 'do the work. '.repeat(4_000);
     const steps = Array.from({ length: 300 }, (_, n) => [
       said(2 * n + 1, '', '{}'),

@@ -49,7 +49,7 @@ describe('the entries of a conversation', () => {
     ]);
   });
 
-  it('tell the words of reasoning, and nothing of what is encrypted in it', () => {
+  it('include the words of reasoning, and nothing encrypted', () => {
     const reasoning = (...words: string[]) => ({
       type: 'reasoning',
       id: 'rs_1',
@@ -87,7 +87,7 @@ describe('the entries of a conversation', () => {
     });
   });
 
-  it('hold what an assistant thought and refused beside what it said', () => {
+  it('include an assistant’s reasoning and refusals besides its words', () => {
     expect(entries([user('a'), assistant('b', { reasoning_content: 'hm', refusal: 'no' })])[1]?.text).toBe(
       'no\nhm\nb',
     );

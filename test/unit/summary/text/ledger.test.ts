@@ -66,7 +66,7 @@ describe('a ledger', () => {
     expect(text).toMatch(/^## Ledger\n/);
   });
 
-  it('finds what JSON inside of JSON escapes', () => {
+  it('finds literals that JSON inside JSON escapes', () => {
     const text = ledger([shown(0, JSON.stringify({ out: 'id:\nORD-4711\nthen\t"usr_9f3"' }))]);
     expect(text).toMatch(/(?<!\w)ORD-4711/);
     expect(text).toMatch(/(?<!\w)usr_9f3/);

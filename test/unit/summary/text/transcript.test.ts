@@ -87,7 +87,7 @@ describe('the parts of a transcript', () => {
     for (const chunk of chunks.slice(1)) expect(chunk.text).toMatch(/^### 7 tool cat \(c\) \(continued\)\n/);
   });
 
-  it('reach behind pieces without messages', () => {
+  it('reach past pieces without messages', () => {
     const empty: Piece = { entries: [], boundary: { prefixHash: 'e', end: 9, sequence: 9 } };
     expect(ends(transcriptParts([empty], 100, counter))).toEqual([9]);
     expect(ends(transcriptParts([...short, empty], 24, counter))).toEqual([2, 9]);

@@ -186,7 +186,7 @@ describe('the validation of a summary', () => {
     expect(accepted(dress(summary()))).toBe(summary());
   });
 
-  it('keeps code that stands in it', () => {
+  it('keeps code in it', () => {
     const text = summary('Run:\n```sh\nnpm test\n```\nand look.');
     expect(accepted(text)).toBe(text);
     expect(accepted(`\`\`\`\n${text}\n\`\`\``)).toBe(text);
@@ -210,7 +210,7 @@ describe('the validation of a summary', () => {
     },
   );
 
-  it('cannot hold what looks like a marker', () => {
+  it('never looks like a marker inside', () => {
     const marker = '⟦removed: tool output for f (call_id=c); reason=context_compaction⟧';
     expect(accepted(summary(`see ${marker}`))).not.toContain('⟦removed:');
   });
