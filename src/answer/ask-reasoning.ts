@@ -34,7 +34,7 @@ export function reasoningWish(
 ): ReasoningWish {
   const { asksReasoning, model } = request;
   const tenant = caller.tenant?.id;
-  const { reasoning, config } = services;
+  const { reasoning, config, log } = services;
   let isAsked = offersTools && !asksReasoning && tenant !== undefined && reasoning.mayBeLost(tenant, model);
   const note = (isLost: boolean): void => {
     if (tenant !== undefined) reasoning.note(tenant, model, isLost);
@@ -48,7 +48,7 @@ export function reasoningWish(
     async ask(send) {
       const answer = await send();
       if (!isAsked || answer.response.status !== 400) return answer;
-      const opened = await openAnswer(answer, LONGEST_ERROR, ERROR_LIMIT_MS);
+      const opened = await openAnswer(answer, LONGEST_ERROR, ERROR_LIMIT_MS, log);
       if (!opened.whole || !refusesEncrypted(new TextDecoder().decode(opened.whole))) return opened.answer;
       isAsked = false;
       note(false);

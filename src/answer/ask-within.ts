@@ -113,7 +113,7 @@ async function hear(
     return { answer: opened, isAnswer: !isError, refusal: isError ? readTooLongEvent(error) : undefined };
   }
   if (!mayBeTooLong(status)) return { answer, isAnswer, refusal: undefined };
-  const opened = await openAnswer(answer, LONGEST_ERROR, ERROR_LIMIT_MS);
+  const opened = await openAnswer(answer, LONGEST_ERROR, ERROR_LIMIT_MS, services.log);
   const refusal = opened.whole && readTooLong(status, new TextDecoder().decode(opened.whole));
   return { answer: opened.answer, isAnswer, refusal };
 }

@@ -2,7 +2,9 @@
  * Reads the beginning of an answer that may still be passed on. Its body stays the same, byte for
  * byte.
  */
+
 import { after } from '../lib/time-limit.ts';
+import { errorName, type Log } from '../log.ts';
 import type { UpstreamAnswer } from './fetch.ts';
 
 interface Opened {
@@ -19,7 +21,12 @@ interface Opened {
  * @param most how many bytes to read
  * @param limitMs how long to read, in milliseconds
  */
-export async function openAnswer(answer: UpstreamAnswer, most: number, limitMs: number): Promise<Opened> {
+export async function openAnswer(
+  answer: UpstreamAnswer,
+  most: number,
+  limitMs: number,
+  log: Log,
+): Promise<Opened> {
   const { response, abort } = answer;
   if (!response.body) return { whole: undefined, answer };
   const [looked, rest] = response.body.tee();
@@ -32,7 +39,8 @@ export async function openAnswer(answer: UpstreamAnswer, most: number, limitMs: 
   });
   if (!read) return { whole: undefined, answer: withBody(rest) };
   rest.cancel().catch(() => undefined);
-  if (read.isWhole) return { whole: read.bytes, answer: withBody(read.bytes) };
+  if (read.brokeBy === undefined) return { whole: read.bytes, answer: withBody(read.bytes) };
+  log('warn', 'an answer of the upstream broke off', { code: 'upstream_unreachable', error: read.brokeBy });
   abort();
   headers.delete('content-length');
   return { whole: undefined, answer: withBody(read.bytes) };
@@ -101,7 +109,8 @@ export async function openStream(
 /** The bytes of a body, up to its end or to where it broke off. */
 interface Read {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly isWhole: boolean;
+  /** The name of the error by which it broke off; undefined if it is whole. */
+  readonly brokeBy: string | undefined;
 }
 
 async function readWithin(
@@ -113,20 +122,20 @@ async function readWithin(
   const limit = after(limitMs);
   const chunks: Uint8Array[] = [];
   let size = 0;
-  const read = async (isWhole: boolean): Promise<Read> => ({
+  const read = async (brokeBy?: string): Promise<Read> => ({
     bytes: new Uint8Array(await new Blob(chunks).arrayBuffer()),
-    isWhole,
+    brokeBy,
   });
   try {
     for (;;) {
       const next = await Promise.race([reader.read(), limit.over]);
       if (!next || size > most) return undefined;
-      if (next.done) return await read(true);
+      if (next.done) return await read();
       chunks.push(next.value);
       size += next.value.byteLength;
     }
-  } catch {
-    return await read(false);
+  } catch (error) {
+    return await read(errorName(error));
   } finally {
     limit.clear();
     reader.cancel().catch(() => undefined);

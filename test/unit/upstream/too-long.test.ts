@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import type { Log } from '../../../src/log.ts';
 import type { UpstreamAnswer } from '../../../src/upstream/fetch.ts';
 import {
   type LearnedLimit,
@@ -651,6 +652,7 @@ describe('limits that are remembered', () => {
 });
 
 describe('an answer that is opened', () => {
+  const log = () => undefined;
   function answerOf(body: BodyInit | null): UpstreamAnswer {
     const headers = { 'content-type': 'application/json', 'x-request-id': 'req_1' };
     return {
@@ -675,7 +677,7 @@ describe('an answer that is opened', () => {
   }
 
   it('is whole, and still there to be read', async () => {
-    const { whole, answer } = await openAnswer(answerOf('{"é":1}'), 100, 1_000);
+    const { whole, answer } = await openAnswer(answerOf('{"é":1}'), 100, 1_000, log);
 
     expect(new TextDecoder().decode(whole)).toBe('{"é":1}');
     expect(await answer.response.text()).toBe('{"é":1}');
@@ -684,7 +686,7 @@ describe('an answer that is opened', () => {
   });
 
   it('is left alone where it is longer than was looked at, and loses nothing', async () => {
-    const { whole, answer } = await openAnswer(answerOf(inPieces(5, 100)), 250, 1_000);
+    const { whole, answer } = await openAnswer(answerOf(inPieces(5, 100)), 250, 1_000, log);
 
     expect(whole).toBeUndefined();
     const body = new Uint8Array(await answer.response.arrayBuffer());
@@ -693,7 +695,7 @@ describe('an answer that is opened', () => {
   });
 
   it('is left alone where its body takes too long', async () => {
-    const { whole, answer } = await openAnswer(answerOf(inPieces(1, 10, 'open')), 100, 20);
+    const { whole, answer } = await openAnswer(answerOf(inPieces(1, 10, 'open')), 100, 20, log);
 
     expect(whole).toBeUndefined();
     const read = await answer.response.body?.getReader().read();
@@ -701,7 +703,7 @@ describe('an answer that is opened', () => {
   });
 
   it('can be read when its connection is closed', async () => {
-    const { answer } = await openAnswer(answerOf(inPieces(2, 10)), 100, 1_000);
+    const { answer } = await openAnswer(answerOf(inPieces(2, 10)), 100, 1_000, log);
     answer.abort();
 
     expect(await answer.response.text()).toHaveLength(20);
@@ -713,10 +715,12 @@ describe('an answer that is opened', () => {
       const broken = answerOf(inPieces(3, size, 'broken'));
       broken.response.headers.set('content-length', '1000');
       let aborted = 0;
-      const { whole, answer } = await openAnswer({ ...broken, abort: () => aborted++ }, 500, 1_000);
+      const logged = vi.fn<Log>();
+      const { whole, answer } = await openAnswer({ ...broken, abort: () => aborted++ }, 500, 1_000, logged);
 
       expect(whole).toBeUndefined();
       expect(aborted).toBe(1);
+      expect(logged.mock.lastCall?.[2]).toEqual({ code: 'upstream_unreachable', error: 'Error' });
       expect(await answer.response.text()).toHaveLength(3 * size);
       expect(answer.response.status).toBe(400);
       expect(answer.response.headers.get('x-request-id')).toBe('req_1');
@@ -725,7 +729,7 @@ describe('an answer that is opened', () => {
   );
 
   it('may have no body', async () => {
-    const { whole, answer } = await openAnswer(answerOf(null), 100, 1_000);
+    const { whole, answer } = await openAnswer(answerOf(null), 100, 1_000, log);
 
     expect(whole).toBeUndefined();
     expect(await answer.response.text()).toBe('');
