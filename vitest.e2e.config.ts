@@ -19,11 +19,11 @@ export default defineConfig({
   test: {
     include: ['test/e2e/**/*.test.ts'],
     globalSetup: ['tools/worker-build.ts'],
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     hookTimeout: 120_000,
-    // Each file has its own Worker, upstream and ports, and many wait more than they work.
+    // Many files wait more than they work.
     maxWorkers: 4,
-    // Files share clients and the runtime's code, which take a second to load.
+    // Files share clients, the runtime's code and, without variables, a Worker.
     isolate: false,
     sequence: { sequencer: matchingFirst(LONG) },
   },

@@ -1,45 +1,43 @@
-/**
- * Starts the Worker that worker-build.ts has built, on a free port, with temporary storage. This is
- * the runtime of `wrangler dev` without wrangler, since its command line, bundler and proxy take
- * more than half of a start.
- */
-import { readFile } from 'node:fs/promises';
-import { basename } from 'node:path';
-import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
+/** Starts the Worker that worker-build.ts has built, with temporary storage. */
+import { fork } from 'node:child_process';
+import { join } from 'node:path';
 import { inject } from 'vitest';
-import type { WorkerOptions, WorkerServer } from '../../tools/worker-server.ts';
+import type { BuiltWorker } from '../../tools/worker-build.ts';
+import type { WorkerServer } from '../../tools/worker-server.ts';
+import { type BuiltWorkerOptions, runWorker } from './run-worker.ts';
 
-export interface BuiltWorkerOptions extends Pick<WorkerOptions, 'vars'> {
-  /** The path of a folder with stored data. The Worker reads and changes it. */
-  readonly state?: string;
+/** The message to a process of worker-host.ts. */
+export interface HostedWorker {
+  readonly built: BuiltWorker;
+  readonly options: BuiltWorkerOptions;
 }
 
-/** Resolves when the Worker answers. @param vars beside those of wrangler.toml */
-export async function startBuiltWorker({ vars = {}, state }: BuiltWorkerOptions = {}): Promise<WorkerServer> {
-  const { module, options } = inject('builtWorker');
+/** A message from such a process: the Worker's address, or a part of its output. */
+export interface HostMessage {
+  readonly url?: string;
+  readonly printed?: string;
+}
+
+/** Resolves when the Worker answers. @param options variables beside those of wrangler.toml */
+export async function startBuiltWorker(options: BuiltWorkerOptions): Promise<WorkerServer> {
   let printed = '';
-  const miniflare = new Miniflare({
-    ...convertV4MiniflareOptions({
-      host: '127.0.0.1',
-      port: 0,
-      // `request.cf` is not used, so don't fetch it from the network.
-      cf: false,
-      // Gives the scheduled handler a path.
-      unsafeTriggerHandlers: true,
-      handleStructuredLogs: ({ message }) => {
-        printed += `${message}\n`;
-      },
-      workers: [
-        {
-          ...options,
-          name: 'precis',
-          bindings: { ...(options.bindings as object), ...vars },
-          modules: [{ type: 'ESModule', path: basename(module), contents: await readFile(module, 'utf8') }],
-        },
-      ],
-    }),
-    ...(state === undefined ? {} : { resourcePersistencePath: state }),
+  const worker = await runWorker(inject('builtWorker'), options, (line) => {
+    printed += line;
   });
-  const url = await miniflare.ready;
-  return { url: url.origin, output: () => printed, close: () => miniflare.dispose() };
+  return { ...worker, output: () => printed };
+}
+
+/** The same in a separate process, which ends with this one, even when this one is killed. */
+export function startHostedWorker(options: BuiltWorkerOptions): Promise<WorkerServer> {
+  const host = fork(join(import.meta.dirname, 'worker-host.ts'), { execArgv: [] });
+  let printed = '';
+  const close = async () => host.disconnect();
+  return new Promise((resolve, reject) => {
+    host.once('exit', (code) => reject(new Error(`The Worker did not start: ${code}`)));
+    host.on('message', (told: HostMessage) => {
+      printed += told.printed ?? '';
+      if (told.url !== undefined) resolve({ url: told.url, output: () => printed, close });
+    });
+    host.send({ built: inject('builtWorker'), options } satisfies HostedWorker);
+  });
 }

@@ -5,24 +5,54 @@ import type { Report } from '../../src/memory/plan/report.ts';
 import type { RecordedRequest } from '../../tools/upstream/recorded-request.ts';
 import { startUpstream, type Upstream, type UpstreamOptions } from '../../tools/upstream/upstream.ts';
 import type { WorkerServer } from '../../tools/worker-server.ts';
-import { startBuiltWorker } from './built-worker.ts';
+import { startBuiltWorker, startHostedWorker } from './built-worker.ts';
 import { dataOf } from './event-stream.ts';
 import type { WithMemory } from './memory-report.ts';
 import { CHAT, fetchOver, fetchWire, PROTOCOLS, type Protocol } from './protocol.ts';
 import { SUMMARIZER_KEY, SUMMARIZER_MODEL, type Summarizer, startSummarizer } from './summarizer.ts';
 
-/** The default key of callers. */
-export const KEY = 'sk-the-key-of-a-test-caller-0001';
+/** The default secret of deployments. */
+export const SECRET = 'secret-of-the-end-to-end-tests';
+
+/** The key of the data that earlier versions have stored. */
+const EARLIER_KEY = 'sk-the-key-of-a-test-caller-0001';
+
+/**
+ * The default key of callers. Each file that shares a Worker has its own key, and so its own
+ * tenant.
+ */
+export let KEY = EARLIER_KEY;
+let keys = 1;
 
 export interface DeploymentOptions {
-  /** The Worker's variables. The secret and the upstream are always set. */
+  /**
+   * The Worker's variables. The secret and the upstream are always set. Files without variables and
+   * without stored data share a Worker.
+   */
   readonly vars?: Record<string, string>;
   readonly upstream?: UpstreamOptions;
   /** The path of a folder with stored data. The Worker reads and changes it. */
   readonly state?: string;
   /** Whether the deployment has its own summarizer, with a limit of one second per answer. */
   readonly summarizer?: boolean;
+  /**
+   * Whether the file shares no Worker. Needed after failures of a summarizer, since the Worker may
+   * ask it again later.
+   */
+  readonly alone?: boolean;
 }
+
+/** The parts of a deployment. */
+interface Running {
+  upstream: Upstream;
+  readonly worker: WorkerServer;
+  readonly summarizer: Summarizer | undefined;
+  /** Length of the Worker's output when the file began. */
+  printed: number;
+}
+
+/** The shared deployments, without and with a summarizer. A process runs one file at a time. */
+const shared = new Map<boolean, Promise<Running>>();
 
 /** A completion from Precis with its report. */
 export interface Asked {
@@ -68,10 +98,41 @@ export interface Deployment {
   ): Promise<Asked>;
 }
 
-/** Starts both before the tests of a file, and stops them after. */
+async function start(
+  options: DeploymentOptions,
+  startWorker: typeof startHostedWorker = startBuiltWorker,
+): Promise<Running> {
+  const upstream = await startUpstream(options.upstream);
+  const summarizer = options.summarizer ? await startSummarizer() : undefined;
+  const worker = await startWorker({
+    ...(options.state === undefined ? {} : { state: options.state }),
+    vars: {
+      PRECIS_SECRET: SECRET,
+      UPSTREAM_BASE_URL: upstream.url,
+      ...(summarizer && variablesOf(summarizer)),
+      ...options.vars,
+    },
+  });
+  return { upstream, worker, summarizer, printed: 0 };
+}
+
+/** The shared deployment, set up for one file. */
+async function startShared({ summarizer = false, upstream = {} }: DeploymentOptions): Promise<Running> {
+  const starting = shared.get(summarizer) ?? start({ summarizer }, startHostedWorker);
+  shared.set(summarizer, starting);
+  const running = await starting;
+  running.upstream.become(upstream);
+  running.printed = running.worker.output().length;
+  return running;
+}
+
+/** Starts both before the tests of a file. Stops them after, unless files share them. */
 export function deploy(deploymentOptions: DeploymentOptions = {}): Deployment {
-  const { vars = {}, upstream: options = {}, summarizer: withSummarizer = false, state } = deploymentOptions;
-  let started: { upstream: Upstream; worker: WorkerServer; summarizer: Summarizer | undefined } | undefined;
+  const { vars, upstream: options = {}, state, alone = false } = deploymentOptions;
+  const shares = vars === undefined && state === undefined && !alone;
+  if (shares) KEY = `sk-the-key-of-a-test-caller-${String(++keys).padStart(4, '0')}`;
+  if (state !== undefined) KEY = EARLIER_KEY;
+  let started: Running | undefined;
   let protocol = CHAT;
   const fetchThis = fetchOver(() => protocol);
   const fetchRaw = fetchWire(() => protocol);
@@ -81,24 +142,14 @@ export function deploy(deploymentOptions: DeploymentOptions = {}): Deployment {
   };
 
   beforeAll(async () => {
-    const upstream = await startUpstream(options);
-    const summarizer = withSummarizer ? await startSummarizer() : undefined;
-    const worker = await startBuiltWorker({
-      ...(state === undefined ? {} : { state }),
-      vars: {
-        PRECIS_SECRET: 'secret-of-the-end-to-end-tests',
-        UPSTREAM_BASE_URL: upstream.url,
-        ...(summarizer && variablesOf(summarizer)),
-        ...vars,
-      },
-    });
-    started = { upstream, worker, summarizer };
+    started = await (shares ? startShared(deploymentOptions) : start(deploymentOptions));
   });
   beforeEach(() => {
     running().upstream.requests.length = 0;
     running().summarizer?.reset();
   });
   afterAll(async () => {
+    if (shares) return;
     await started?.worker.close();
     await started?.upstream.close();
     await started?.summarizer?.close();
@@ -109,7 +160,8 @@ export function deploy(deploymentOptions: DeploymentOptions = {}): Deployment {
       return running().worker.url;
     },
     get worker() {
-      return running().worker;
+      const { worker, printed } = running();
+      return { ...worker, output: () => worker.output().slice(printed) };
     },
     get upstream() {
       return running().upstream;

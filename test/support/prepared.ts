@@ -2,13 +2,11 @@
 import type { MemoryStrategyRequest } from '../../src/memory/modes/table.ts';
 import { Tenants } from '../../src/tenant/identity.ts';
 import type { Sent } from './agent-caller.ts';
-import { type Deployment, KEY } from './deployment.ts';
+import { type Deployment, KEY, SECRET } from './deployment.ts';
 import { until } from './polling.ts';
 import { viewOf } from './view-of.ts';
 
-/** The secret of deployments whose plans tests compute, since refs are part of a plan. */
-export const SECRET = 'secret-of-a-deployment-that-is-planned';
-
+/** The tenants of deployments, since refs are part of a plan. */
 const tenants = new Tenants(SECRET);
 
 /**

@@ -34,17 +34,21 @@ export interface Upstream {
    * it on its own.
    */
   next(...behaviours: Behaviour[]): void;
+  /** Forgets what it was asked and what was queued, and behaves by these options from now on. */
+  become(options: Omit<UpstreamOptions, 'port'>): void;
   close(): Promise<void>;
 }
 
 export async function startUpstream(options: UpstreamOptions = {}): Promise<Upstream> {
   const requests: RecordedRequest[] = [];
   const queue: Behaviour[] = [];
-  const { port = 0, strict = {}, chat = { type: 'answer' }, responses = chat } = options;
+  const { port = 0 } = options;
+  let current: Omit<UpstreamOptions, 'port'> = options;
 
   const server = createServer(async (request, response) => {
     const recorded = await record(request, response);
     if (!recorded) return;
+    const { strict = {}, chat = { type: 'answer' }, responses = chat } = current;
     requests.push(recorded);
     response.setHeader('x-request-id', `req_${requests.length}`);
     response.setHeader('x-ratelimit-remaining-requests', '9999');
@@ -85,6 +89,11 @@ export async function startUpstream(options: UpstreamOptions = {}): Promise<Upst
     requests,
     next: (...behaviours) => {
       queue.push(...behaviours);
+    },
+    become(other) {
+      requests.length = 0;
+      queue.length = 0;
+      current = other;
     },
     close: () =>
       new Promise((resolve) => {

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { AgentCaller, refsIn, type Sent } from '../../support/agent-caller.ts';
 import type { Message } from '../../support/agent-run.ts';
 import { deploy, KEY } from '../../support/deployment.ts';
-import { prepared, SECRET } from '../../support/prepared.ts';
+import { prepared } from '../../support/prepared.ts';
 import { PROTOCOLS } from '../../support/protocol.ts';
 import { tokensIn } from '../../support/summarizer.ts';
 import { requestsIn, toolTalk } from '../../support/tool-talk.ts';
 
-const deployment = deploy({ summarizer: true, vars: { PRECIS_SECRET: SECRET } });
+const deployment = deploy({ summarizer: true });
 
 const OTHER_KEY = 'sk-the-key-of-another-caller-0001';
 const strategy = {

@@ -9,12 +9,12 @@ import {
 } from '../../support/agent-caller.ts';
 import { agentRun, type Message, tools } from '../../support/agent-run.ts';
 import { deploy } from '../../support/deployment.ts';
-import { prepared, SECRET } from '../../support/prepared.ts';
+import { prepared } from '../../support/prepared.ts';
 import { PROTOCOLS } from '../../support/protocol.ts';
 import { conversation, readSummary, tokensIn } from '../../support/summarizer.ts';
 import { requestsIn, toolTalk } from '../../support/tool-talk.ts';
 
-const deployment = deploy({ summarizer: true, vars: { PRECIS_SECRET: SECRET } });
+const deployment = deploy({ summarizer: true });
 
 const NOTHING_SPENT = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 const strategy = {

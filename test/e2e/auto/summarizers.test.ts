@@ -1,14 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { AgentCaller, type Sent, wrongReport } from '../../support/agent-caller.ts';
 import { deploy, KEY } from '../../support/deployment.ts';
-import { prepared, SECRET } from '../../support/prepared.ts';
+import { prepared } from '../../support/prepared.ts';
 import { conversation, summarize, tokensIn } from '../../support/summarizer.ts';
 import { requestsIn, toolTalk } from '../../support/tool-talk.ts';
 
-const vars = { PRECIS_SECRET: SECRET };
-const narrow = deploy({ summarizer: true, vars: { ...vars, SUMMARIZER_WINDOW_TOKENS: '6000' } });
+const narrow = deploy({ summarizer: true, vars: { SUMMARIZER_WINDOW_TOKENS: '6000' } });
 /** The upstream summarises, and answers everything else in the same way. */
-const own = deploy({ upstream: { chat: summarize }, vars });
+const own = deploy({ upstream: { chat: summarize } });
 
 const strategy = {
   mode: 'auto' as const,

@@ -6,7 +6,7 @@ import { PROTOCOLS } from '../../support/protocol.ts';
 import { conversation, type Manner, readSummary, tokensIn, UNWANTED } from '../../support/summarizer.ts';
 import { requestsIn, toolTalk } from '../../support/tool-talk.ts';
 
-const deployment = deploy({ summarizer: true });
+const deployment = deploy({ summarizer: true, alone: true });
 const patient = deploy({ summarizer: true, vars: { SUMMARIZER_TIMEOUT_MS: '40000' } });
 
 const strategy = {
