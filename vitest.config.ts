@@ -7,7 +7,9 @@ const LONG = /\/(heap|view-laws|floor|summarize|rolling|late-results|odd-answers
 export default defineConfig({
   test: {
     include: ['test/unit/**/*.test.ts'],
-    testTimeout: 60_000,
+    // End-to-end tests may run at the same time.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     maxWorkers: 2,
     isolate: false,
     sequence: { sequencer: matchingFirst(LONG) },

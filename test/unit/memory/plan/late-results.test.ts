@@ -144,7 +144,7 @@ describe.each(CASES)('late results in %s', (_, planned) => {
         [FOR_GOOD]: pairsOf(lasting).flatMap((pair) => returned(...pair)),
       };
     });
-  }, 120_000);
+  });
 
   it.each(Object.keys(LAWS))('%s', (law) => {
     expect(found.get(law)).toBeUndefined();

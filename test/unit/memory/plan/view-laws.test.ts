@@ -127,7 +127,7 @@ describe.each(CASES)('every view of every conversation, %s', (_, planned, broken
       const views = requestsOf(body).map((request) => viewOf(request, ...how));
       return Object.fromEntries(Object.entries(LAWS).map(([law, ask]) => [law, ask(views, ...given)]));
     });
-  }, 120_000);
+  });
 
   it.each(Object.keys(LAWS))('%s', (law) => {
     expect(found.get(law)).toBeUndefined();
