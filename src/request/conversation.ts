@@ -115,7 +115,7 @@ function isUnset({ memory_strategy, memory_injection }: Settings): boolean {
   return memory_strategy === null && memory_injection === null;
 }
 
-const held = z.looseObject({
+const heldSummarySchema = z.looseObject({
   text: z.string().min(1).max(200_000),
   covers: z.tuple([z.int().nonnegative(), z.int().nonnegative()]),
   prefix_hash: z.string().regex(/^[0-9a-f]{64}$/),
@@ -133,10 +133,10 @@ export interface HeldSummary extends KnownSummary {
  *
  * @throws ApiError if it does not have the report's format
  */
-export function sentSummary(request: ModelRequest): z.output<typeof held> | undefined {
+export function sentSummary(request: ModelRequest): z.output<typeof heldSummarySchema> | undefined {
   const sent = request.own('memory_summary');
   if (sent === undefined) return undefined;
-  const parsed = held.safeParse(sent);
+  const parsed = heldSummarySchema.safeParse(sent);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   throw new ApiError(

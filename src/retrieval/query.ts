@@ -144,13 +144,13 @@ function grep(text: string, query: { text: string; context: number }, answer: Ca
   const add = ({ number, line }: Line, mark: ':' | '-'): void =>
     answer.add(`${number}${mark}${windowsOf(line, query.text)}`);
   let before: Line[] = [];
-  let shown = 0;
+  let lastShown = 0;
   let after = 0;
   for (const current of linesOf(text)) {
     if (answer.isFull) return;
     if (current.line.includes(query.text)) {
       const first = before[0]?.number ?? current.number;
-      if (shown > 0 && first > shown + 1) answer.add('--');
+      if (lastShown > 0 && first > lastShown + 1) answer.add('--');
       for (const line of before) add(line, '-');
       add(current, ':');
       after = query.context;
@@ -162,7 +162,7 @@ function grep(text: string, query: { text: string; context: number }, answer: Ca
       continue;
     }
     before = [];
-    shown = current.number;
+    lastShown = current.number;
   }
 }
 

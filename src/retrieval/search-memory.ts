@@ -134,9 +134,7 @@ export async function answerSearch(
 /** The hits as text, one block each, cut if they are too long. */
 export function describeHits(hits: readonly ArchiveHit[], counter: Pick<TokenCounter, 'text'>): string {
   if (hits.length === 0) return 'No message holds all of these words. Try fewer words, or others.';
-  const whole = hits.map(({ position, role, excerpt }) => `[${position} ${role}] ${excerpt}`).join('\n\n');
-  const { text } = shorten(whole, MOST_TOKENS, counter);
-  return text === whole
-    ? whole
-    : `${text.trimEnd()}\n[cut here; search for more words, so that less is found]`;
+  const all = hits.map(({ position, role, excerpt }) => `[${position} ${role}] ${excerpt}`).join('\n\n');
+  const { text } = shorten(all, MOST_TOKENS, counter);
+  return text === all ? all : `${text.trimEnd()}\n[cut here; search for more words, so that less is found]`;
 }

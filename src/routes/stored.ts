@@ -34,16 +34,16 @@ export async function deletion<Value>(
     state = 'begun';
   };
   const hasBegun = (): boolean => state === 'begun';
-  const whole = work(begin);
-  const ended = await inTime(c, whole);
+  const result = work(begin);
+  const ended = await inTime(c, result);
   if (ended !== 'late') return ended.value;
   if (hasBegun()) {
-    c.executionCtx.waitUntil(whole.catch((error: unknown) => failed(c, error)));
+    c.executionCtx.waitUntil(result.catch((error: unknown) => failed(c, error)));
     return 'under way';
   }
   state = 'given up';
   // `begin` makes it fail, so its result does not matter.
-  whole.catch(() => undefined);
+  result.catch(() => undefined);
   throw failed(c, new Late());
 }
 

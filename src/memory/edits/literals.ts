@@ -91,21 +91,21 @@ const higherFirst = (a: Scored, b: Scored): number => b.score - a.score;
  * most twice as many.
  */
 function bestFor(literals: Iterable<Literal>, most: number): Literal[] {
-  let held = new Map<string, Scored>();
+  let byText = new Map<string, Scored>();
   // Literals that score no higher than a dropped one are ignored.
   let least = 0;
   const prune = (): void => {
-    const scored = [...held.values()].sort(higherFirst);
+    const scored = [...byText.values()].sort(higherFirst);
     least = scored[most]?.score ?? least;
     const kept = new Set(scored.slice(0, most));
-    held = new Map([...held].filter(([, one]) => kept.has(one)));
+    byText = new Map([...byText].filter(([, one]) => kept.has(one)));
   };
   for (const literal of literals) {
     const score = literal.weight / (literal.text.length + 1);
-    if (score <= least || held.has(literal.text)) continue;
-    held.set(literal.text, { literal, score });
-    if (held.size > 2 * most) prune();
+    if (score <= least || byText.has(literal.text)) continue;
+    byText.set(literal.text, { literal, score });
+    if (byText.size > 2 * most) prune();
   }
-  if (held.size > most) prune();
-  return [...held.values()].map(({ literal }) => literal);
+  if (byText.size > most) prune();
+  return [...byText.values()].map(({ literal }) => literal);
 }

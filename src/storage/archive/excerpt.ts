@@ -18,15 +18,15 @@ const SLACK = 100;
  * @param found a part of the text, with `MARK` before each matching word
  */
 export function excerptOf(text: string, found: string): string {
-  const whole = readable(text);
-  if (whole.length <= LONGEST_EXCERPT) return whole;
+  const full = readable(text);
+  if (full.length <= LONGEST_EXCERPT) return full;
   const [before = '', ...words] = readable(found).split(MARK);
-  const word = whole.indexOf(before + words.join('')) + before.length;
-  const from = Math.max(0, Math.min(word - LEAD, whole.length - LONGEST_EXCERPT));
-  const start = startNear(whole, from);
-  const end = endNear(whole, from + LONGEST_EXCERPT);
-  const shown = whole.slice(start, end).trim();
-  return `${start > 0 ? '… ' : ''}${shown}${end < whole.length ? ' …' : ''}`;
+  const word = full.indexOf(before + words.join('')) + before.length;
+  const from = Math.max(0, Math.min(word - LEAD, full.length - LONGEST_EXCERPT));
+  const start = startNear(full, from);
+  const end = endNear(full, from + LONGEST_EXCERPT);
+  const excerpt = full.slice(start, end).trim();
+  return `${start > 0 ? '… ' : ''}${excerpt}${end < full.length ? ' …' : ''}`;
 }
 
 function startNear(text: string, from: number): number {

@@ -15,7 +15,7 @@ const REMEMBERED_TENANTS = { bytes: 256 * 1024 };
  * isolates are noticed when the trust expires.
  */
 export class KnownRefs {
-  private readonly seen = new TenantLru<number>(REMEMBERED);
+  private readonly knownAt = new TenantLru<number>(REMEMBERED);
   private readonly forgotten = new Lru<number>(REMEMBERED_TENANTS);
   private readonly now: () => number;
 
@@ -24,17 +24,17 @@ export class KnownRefs {
   }
 
   has(tenant: string, ref: string): boolean {
-    const at = this.seen.of(tenant).get(ref);
+    const at = this.knownAt.of(tenant).get(ref);
     if (at === undefined || this.now() - at >= TRUST_MS) return false;
     return at > (this.forgotten.get(tenant) ?? Number.NEGATIVE_INFINITY);
   }
 
   add(tenant: string, ref: string): void {
-    this.seen.of(tenant).set(ref, this.now());
+    this.knownAt.of(tenant).set(ref, this.now());
   }
 
   delete(tenant: string, ref: string): void {
-    this.seen.of(tenant).delete(ref);
+    this.knownAt.of(tenant).delete(ref);
   }
 
   /** Forgets everything of a tenant. */
