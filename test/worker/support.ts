@@ -98,8 +98,12 @@ export interface Sent {
   readonly body: string;
 }
 
-/** The app with a bucket and variables, and a record of its requests to the upstream. */
-export function startApp(bucket: R2Bucket, variables: Partial<Env> = {}) {
+/**
+ * The app with a bucket and variables, and a record of its requests to the upstream.
+ *
+ * @param key of the caller, where a request has no other
+ */
+export function startApp(bucket: R2Bucket, variables: Partial<Env> = {}, key = KEY) {
   const app = createApp();
   const bindings: Env = { ...env, VERIFY_KEYS: 'false', ...variables, REFS: bucket };
   const sent: Sent[] = [];
@@ -123,7 +127,7 @@ export function startApp(bucket: R2Bucket, variables: Partial<Env> = {}) {
   const request = async (path: string, init: RequestInit = {}): Promise<Response> => {
     const context = createExecutionContext();
     const headers = new Headers(init.headers);
-    if (!headers.has('authorization')) headers.set('authorization', `Bearer ${KEY}`);
+    if (!headers.has('authorization')) headers.set('authorization', `Bearer ${key}`);
     const response = await app.fetch(
       new Request(`http://precis.test${path}`, { ...init, headers }),
       bindings,
@@ -174,15 +178,12 @@ const isCompletion = ({ url }: Sent) => url.endsWith('/chat/completions');
 let made = 0;
 
 /** The app and a new conversation. */
-export function start(strategy: object | undefined, variables: Partial<Env> = {}) {
+export function start(strategy: object | undefined, variables: Partial<Env> = {}, key = KEY) {
   const id = `conversation ${made++}`;
   const objects = watchedObjects(env.CONVERSATION_MEMORY);
   const watched = watchedBucket();
-  const app = startApp(watched.bucket, {
-    ...SUMMARIZER,
-    CONVERSATION_MEMORY: objects.namespace,
-    ...variables,
-  });
+  const bindings = { ...SUMMARIZER, CONVERSATION_MEMORY: objects.namespace, ...variables };
+  const app = startApp(watched.bucket, bindings, key);
   // A summary names its input, so that equal summaries have equal input.
   app.answer.words = (sent) => {
     if (!isSummarizer(sent)) return 'This is the answer.';
@@ -191,7 +192,7 @@ export function start(strategy: object | undefined, variables: Partial<Env> = {}
     return writeSections(new Map([['## Progress', `Made ${prior} a summary before, and of ${read}`]]));
   };
   const messages: object[] = [];
-  const name = conversationName(new Tenants(env.PRECIS_SECRET).ofToken(KEY).id, undefined, { id });
+  const name = conversationName(new Tenants(env.PRECIS_SECRET).ofToken(key).id, undefined, { id });
   const stub = env.CONVERSATION_MEMORY.getByName(name) as DurableObjectStub<ConversationMemory>;
   const overview = () => conversationMemory(env, name).overview();
   const settled = () =>

@@ -12,6 +12,9 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
+/** Of this file alone: a deletion looks at all conversations of its tenant. */
+const KEY = 'sk-a-key-that-deletes-conversations';
+
 const pathOf = (id: string) => `/v1/conversations/${encodeURIComponent(id)}/memory`;
 const codeOf = async (response: Response) =>
   ((await response.json()) as { error: { code: string } }).error.code;
@@ -65,7 +68,8 @@ describe('deleting a conversation', () => {
     const users = watchedObjects(env.USER_MEMORY);
     const user = `ann ${Math.random()}`;
     const known = watchedObjects(env.TENANT_MEMORY);
-    const started = start(SUMMARIZE, { USER_MEMORY: users.namespace, TENANT_MEMORY: known.namespace });
+    const variables = { USER_MEMORY: users.namespace, TENANT_MEMORY: known.namespace };
+    const started = start(SUMMARIZE, variables, KEY);
     const { app, ask, id } = started;
     for (const n of [1, 2, 3, 4]) await ask(n, { user });
     const headers = { 'x-memory-user': user };

@@ -16,6 +16,9 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
+/** Of this file alone: it deletes all that its tenant has. */
+const KEY = 'sk-a-key-that-is-revoked-0001';
+
 const TEN_MINUTES = 10 * 60_000;
 
 const MCP = {
@@ -43,7 +46,7 @@ const CHANGES: readonly [string, RequestInit][] = [
 /** An app that has stored a conversation and its refs, and a way to request them later. */
 async function stored(variables: object = {}) {
   const watched = watchedBucket();
-  const app = startApp(watched.bucket, { VERIFY_KEYS: 'true', ...variables });
+  const app = startApp(watched.bucket, { VERIFY_KEYS: 'true', ...variables }, KEY);
   const request = {
     model: 'gpt-4.1',
     conversation_id: 'kept',
@@ -145,10 +148,7 @@ describe.each([429, 500, 404])('F8: a key about which the upstream says nothing,
 describe('F8: a key that needs no word of the upstream', () => {
   it.each([
     ['VERIFY_KEYS', { VERIFY_KEYS: 'false' }],
-    [
-      'ACCESS_KEYS',
-      { ACCESS_KEYS: 'one=sk-a-caller-of-the-worker-tests', UPSTREAM_API_KEY: 'sk-the-key-of-the-deployer' },
-    ],
+    ['ACCESS_KEYS', { ACCESS_KEYS: `one=${KEY}`, UPSTREAM_API_KEY: 'sk-the-key-of-the-deployer' }],
   ])('reads and deletes: %s', async (_, variables) => {
     const { app, ask, later, questions } = await stored(variables);
     app.answer.modelsStatus = 401;
