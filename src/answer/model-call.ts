@@ -27,7 +27,8 @@ import { reasoningWish } from './ask-reasoning.ts';
 import { askUpstream } from './ask-upstream.ts';
 import { askWithin } from './ask-within.ts';
 import { inTime } from './late-stream.ts';
-import { passUnread } from './pass-unread.ts';
+import { noteVerdict } from './note-verdict.ts';
+import { passRead, passUnread } from './pass-unread.ts';
 import { callerError, KEEPALIVE_MS, relay } from './relay.ts';
 import { setReportHeaders } from './report-headers.ts';
 import { startRounds } from './start-rounds.ts';
@@ -52,17 +53,14 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   const scope = scopeOf(c);
   const came = await tryBody(c.req.raw, api.field);
   if ('fault' in came) return passUnread(c, api, came, scope);
+  const passed = passRead(c, api, came, scope);
+  if (passed) return passed;
   const request = await readRequest(came.bytes, api, c.get('agent'), scope);
   checkState(request, scope);
   const call = await readCall(request, c.get('agent'), scope);
   const { chosen } = call;
-  if (api.compaction && request.isCompaction && isOurs(request, scope)) {
-    const answer = answerCompaction(api.compaction, call);
-    if (request.field('stream') !== true) return answer;
-    const format = api.answers.stream(undefined, undefined);
-    const errorOf = (error: unknown) => callerError(error, scope);
-    return inTime(answer, { format, errorOf, keepaliveMs: KEEPALIVE_MS });
-  }
+  if (api.compaction && request.isCompaction && isOurs(request, scope))
+    return answerCompaction(api.compaction, api.answers, call);
   const options = { force: false, dryRun: false, count: chosen.report, expressly: false };
   const make = (viewOptions: MakeViewOptions) => makeView(call, viewOptions);
   const [first, injected] = await Promise.all([make(options), injectionFor(call)]);
@@ -118,20 +116,21 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   return relay(answer, { ...made, report }, relayed, scope);
 }
 
-/**
- * Learns from the answer whether the upstream accepts the key. A revoked key loses access here too.
- */
-function noteVerdict({ ok, status }: Response, { services, caller }: RequestScope): void {
-  if (!caller.tenant) return;
-  if (ok) services.accepted.accept(caller.tenant.id);
-  if (status === 401) services.accepted.doubt(caller.tenant.id);
-}
-
-async function answerCompaction(write: NonNullable<ModelApi['compaction']>, call: Call): Promise<Response> {
-  const compaction = await compactConversation(call);
-  const response = write(call.request, compaction, call.chosen.report);
-  setReportHeaders(response.headers, compaction.report, call.scope.timings);
-  return response;
+/** The response to a request for a compaction. A stream is kept alive until it is there. */
+function answerCompaction(
+  write: NonNullable<ModelApi['compaction']>,
+  answers: AnswerFormat,
+  call: Call,
+): Promise<Response> | Response {
+  const { request, chosen, scope } = call;
+  const answer = compactConversation(call).then((compaction) => {
+    const response = write(request, compaction, chosen.report);
+    setReportHeaders(response.headers, compaction.report, scope.timings);
+    return response;
+  });
+  if (request.field('stream') !== true) return answer;
+  const format = answers.stream(undefined, undefined);
+  return inTime(answer, { format, errorOf: (error) => callerError(error, scope), keepaliveMs: KEEPALIVE_MS });
 }
 
 /** Whether Precis makes the compaction: the upstream can't, and does not store the conversation. */

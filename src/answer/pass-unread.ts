@@ -1,4 +1,4 @@
-/** Passes on a request to a model without reading its body, where nothing in it could matter. */
+/** Passes on requests to a model without parsing their bodies, if nothing in them is for Precis. */
 
 import { Buffer } from 'node:buffer';
 import type { Context } from 'hono';
@@ -7,12 +7,13 @@ import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { AnswerFormat } from '../protocol/answer-format.ts';
 import { OWN_FIELDS } from '../protocol/body.ts';
 import { REASONING_MARK } from '../protocol/responses/reasoning.ts';
-import { refused, type UnreadBody } from '../request/body.ts';
+import { type ReadBody, refused, type UnreadBody } from '../request/body.ts';
 import { chosenByHeaders } from '../request/choose-strategy.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { askUpstream } from './ask-upstream.ts';
+import { noteVerdict } from './note-verdict.ts';
 import { relay } from './relay.ts';
 
 interface Api {
@@ -20,24 +21,56 @@ interface Api {
   readonly answers: AnswerFormat;
 }
 
-/** @throws ApiError the body's fault, if it must be read */
+/**
+ * What may concern Precis in a body: our fields, compaction and reasoning items that we have made,
+ * refs, a trigger for a compaction, and escaped letters or digits, in which any of these can be
+ * written.
+ */
+const OURS =
+  /"(?:memory_|conversation_id"|agent_type"|compact)|precis1_|ref_[a-z2-7]{26}|\\u00(?:3\d|[567][\da-fA-F])/;
+
+/**
+ * Passes on a body as it came, without parsing it. Undefined if it must be parsed: the strategy
+ * edits it, or it may concern Precis.
+ *
+ * @throws ApiError for invalid headers
+ */
+export function passRead(
+  c: Context<AppEnv>,
+  api: Api,
+  { bytes, encoded }: ReadBody,
+  scope: RequestScope,
+): Promise<Response> | undefined {
+  const chosen = chosenUnread(c, scope);
+  // The names are ASCII, so it does not matter that each byte becomes a character.
+  const text = (): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
+  if (!chosen || OURS.test(text())) return undefined;
+  return askUpstream(c, scope, api.path, encoded ?? bytes, undefined, true).then((answer) =>
+    relayed(answer, api, chosen, scope),
+  );
+}
+
+/**
+ * Passes on a body that is too large to be read, or encoded in a way that is not read.
+ *
+ * @throws ApiError the body's fault, if it must be read
+ */
 export async function passUnread(
   c: Context<AppEnv>,
-  { path, answers }: Api,
+  api: Api,
   unread: UnreadBody,
   scope: RequestScope,
 ): Promise<Response> {
-  const { services, headers } = scope;
+  const { headers } = scope;
   const { fault, whole } = unread;
-  // Bodies for a shared account are always read.
-  const chosen = services.config.access ? undefined : chosenByHeaders(headers, c.get('agent'), scope);
-  if (!chosen || !passesThrough(chosen)) throw await refused(unread);
+  const chosen = chosenUnread(c, scope);
+  if (!chosen) throw await refused(unread);
   const isPlain = (headers.get('content-encoding') ?? '') === '';
   const watched =
     whole instanceof ReadableStream && isPlain ? watch(whole, headers, unread.isNear === true) : undefined;
   let answer: UpstreamAnswer;
   try {
-    answer = await askUpstream(c, scope, path, watched?.body ?? whole, undefined, true);
+    answer = await askUpstream(c, scope, api.path, watched?.body ?? whole, undefined, true);
   } catch (error) {
     throw watched?.found() ? fault : error;
   }
@@ -45,8 +78,27 @@ export async function passUnread(
     answer.abort();
     throw fault;
   }
-  const inBody = headers.get('x-memory-report')?.trim().toLowerCase() === 'true';
-  const made = { view: undefined, report: idleReport(chosen.mode, chosen.source, []) };
+  return relayed(answer, api, chosen, scope);
+}
+
+/** The strategy of a body that is not parsed. Undefined if it edits or the body may choose one. */
+function chosenUnread(c: Context<AppEnv>, scope: RequestScope): ReturnType<typeof chosenByHeaders> {
+  // Bodies for a shared account are always read.
+  if (scope.services.config.access) return undefined;
+  const chosen = chosenByHeaders(scope.headers, c.get('agent'), scope);
+  return chosen && passesThrough(chosen) ? chosen : undefined;
+}
+
+function relayed(
+  answer: UpstreamAnswer,
+  { answers }: Api,
+  { mode, source }: NonNullable<ReturnType<typeof chosenByHeaders>>,
+  scope: RequestScope,
+): Promise<Response> {
+  // Only a refused key is worth the tenant.
+  if (answer.response.status === 401) noteVerdict(answer.response, scope);
+  const inBody = scope.headers.get('x-memory-report')?.trim().toLowerCase() === 'true';
+  const made = { view: undefined, report: idleReport(mode, source, []) };
   const options = { format: answers, inBody, streams: false, retrieval: undefined, archive: undefined };
   return relay(answer, made, options, scope);
 }
@@ -68,8 +120,8 @@ const NAMES = [...OWN_FIELDS, REASONING_MARK].map((name) => `"${name}"`);
 const LONGEST_NAME = 6 * Math.max(...NAMES.map((name) => name.length));
 
 const ESCAPE = '\\u00';
-/** An escaped letter or underscore. */
-const ESCAPED_LETTER = /\\u00([567][\da-f])/gi;
+/** An escaped letter, digit or underscore. */
+const ESCAPED_LETTER = /\\u00(3\d|[567][\da-f])/gi;
 
 /** Whether a piece of a body contains the name of one of our fields, escaped or not. */
 function holdsName(piece: Buffer): boolean {

@@ -21,7 +21,7 @@ import { ApiError } from './errors.ts';
  */
 const LARGEST_BODY = 16 * 1024 * 1024;
 
-interface ReadBody {
+export interface ReadBody {
   /** Decoded. */
   readonly bytes: Uint8Array;
   /** The encoded bytes, if the body came encoded. */

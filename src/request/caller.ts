@@ -20,8 +20,16 @@ export function callerOf(headers: Headers, { config, tenants }: Services): Calle
     return { tenant: tenants.ofName(name), account: { apiKey, forwardedHeaders } };
   }
   const token = bearerToken(headers);
-  const tenant = token !== undefined && token.length >= SHORTEST_TOKEN ? tenants.ofToken(token) : undefined;
-  return { tenant, account: {} };
+  if (token === undefined || token.length < SHORTEST_TOKEN) return { tenant: undefined, account: {} };
+  let tenant: Tenant | undefined;
+  return {
+    account: {},
+    // Derived only where something is asked of it.
+    get tenant() {
+      tenant ??= tenants.ofToken(token);
+      return tenant;
+    },
+  };
 }
 
 /** The caller's access key. @throws ApiError `invalid_api_key` */

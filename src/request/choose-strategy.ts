@@ -162,6 +162,8 @@ export function chosenByHeaders(
   const strategy = strategyInHeader(headers);
   if (strategy) return { mode: strategy.mode, source: 'request' };
   if (headers.has('x-conversation-id')) return undefined;
+  const { session_key, require_explicit_key } = agent?.isolation ?? services.config.isolation;
+  if (session_key !== undefined || require_explicit_key) return undefined;
   if (agent) return { mode: agent.strategy.mode, source: 'agent' };
   return { mode: services.config.defaultStrategy.mode, source: 'default' };
 }

@@ -33,10 +33,14 @@ export function scopeOf(c: Context<AppEnv>): RequestScope {
   const { headers } = c.req.raw;
   const caller = callerOf(headers, services);
   let verdict: Promise<Verdict> | undefined;
+  let learned: Learned | undefined;
   return {
     services,
     caller,
-    learned: services.learned(caller.tenant),
+    get learned() {
+      learned ??= services.learned(caller.tenant);
+      return learned;
+    },
     headers,
     timings: new Timings(),
     session: SESSION_HEADERS.map((name) => headers.get(name)).find((value) => value !== null) ?? undefined,

@@ -182,7 +182,7 @@ export function sendAnswer(
   of: Answer,
   frame: Frame,
 ): void {
-  if (!body.stream) {
+  if (!body?.stream) {
     sendJson(response, completion(of, frame));
     return;
   }
@@ -197,8 +197,8 @@ export function respond(
   body: RecordedRequest['body'],
   of: ResponseAnswer = {},
 ): void {
-  if (!body.stream) {
-    sendJson(response, responseOf(body, of));
+  if (!body?.stream) {
+    sendJson(response, responseOf(body ?? {}, of));
     return;
   }
   openStream(response);

@@ -9,6 +9,9 @@ const deployment = deploy({ upstream: { strict: false } });
 const model = 'gpt-4.1-mini';
 const messages = [{ role: 'user', content: 'Hello' }];
 
+/** Of a mode that reads bodies. */
+const COMPACT = { 'x-memory-strategy': 'compact' };
+
 /** Expects an error in OpenAI's shape. Returns its message. */
 async function refusalOf(response: Response, status: number, code: string, param: string | null) {
   const answer = (await response.json()) as { error: { message: string } };
@@ -46,7 +49,7 @@ describe.each(PROTOCOLS)('a body that can not be read, over $name', (protocol) =
     ],
   ])('is refused when it %s', async (_, body, param) => {
     await refusalOf(
-      await deployment.chat(body),
+      await deployment.chat(body, COMPACT),
       400,
       'invalid_json',
       param === 'messages' ? protocol.field : param,
@@ -56,13 +59,17 @@ describe.each(PROTOCOLS)('a body that can not be read, over $name', (protocol) =
   it('is refused when it is not UTF-8', async () => {
     const body = Buffer.from('{"model":"m","messages":[{"role":"user","content":"\xff\xfe"}]}', 'latin1');
 
-    const response = await deployment.fetch('/v1/chat/completions', { method: 'POST', body });
+    const response = await deployment.fetch('/v1/chat/completions', {
+      method: 'POST',
+      headers: COMPACT,
+      body,
+    });
 
     await refusalOf(response, 400, 'invalid_json', null);
   });
 
   it('is refused before it costs a stack: a million brackets', async () => {
-    const response = await deployment.chat(`{"messages":${'['.repeat(1_000_000)}`);
+    const response = await deployment.chat(`{"messages":${'['.repeat(1_000_000)}`, COMPACT);
 
     await refusalOf(response, 400, 'invalid_json', null);
   });

@@ -37,6 +37,28 @@ describe.each(PROTOCOLS)('the body in mode none, over $name', (protocol) => {
   });
 
   it.each([
+    ['is no JSON', '{"model":"gpt-4.1-mini","messages":[{"role":"user"'],
+    ['has a key twice', '{"model":"a","messages":[{"role":"user","content":"x"}],"model":"b"}'],
+    ['is empty', ''],
+  ])('is left to the upstream when it %s', async (_, body) => {
+    const response = await deployment.chat(body);
+
+    expect(response.headers.get('x-memory-mode')).toBe('none');
+    expect(deployment.lastChat().rawBody.toString()).toBe(protocol.text(body));
+  });
+
+  it('is read all the same when an own field stands in it in any spelling', async () => {
+    for (const field of ['"memory_report":1', '"memory\\u005freport":1', '"\\u006Demory_report":1']) {
+      const response = await deployment.chat(
+        `{"model":"${model}","messages":${JSON.stringify(messages)},${field}}`,
+      );
+
+      expect(response.status).toBe(400);
+      expect(deployment.chats()).toEqual([]);
+    }
+  });
+
+  it.each([
     ['first', (own: string, rest: string) => `{${own},${rest}}`],
     ['last', (own: string, rest: string) => `{${rest},${own}}`],
     ['in the middle', (own: string, rest: string) => `{"top_p":1.0,${own},${rest}}`],

@@ -172,7 +172,7 @@ describe('a caller’s own key', () => {
   it('is accepted by an answered request too', async () => {
     const app = startApp(watchedBucket().bucket, verified);
     app.answer.modelsStatus = 404;
-    await app.chat(body([user('hello')]));
+    await app.chat(body([user('hello')], { memory_strategy: 'compact' }));
     expect((await app.chat(conversation())).headers.get('x-memory-warning')).toBeNull();
     expect(app.sent.some(({ url }) => url.endsWith('/models'))).toBe(false);
   });
@@ -235,7 +235,7 @@ describe('F16: an agent that nobody knows', () => {
     const said = body([user('hello')], { agent_type: 'nobody' });
 
     const before = await (await app.chat(said)).text();
-    await app.chat(body([user('hello')]));
+    await app.chat(body([user('hello')], { memory_strategy: 'compact' }));
     const after = await (await app.chat(said)).text();
 
     expect(before).toContain("There is no agent 'nobody'.");
