@@ -4,7 +4,7 @@
  * encrypted form is no longer asked for. An upstream that refuses the wish, as OpenAI does for
  * models that don't reason, is asked again without it.
  */
-import type { JoinedAnswers } from '../protocol/answer-format.ts';
+import type { JoinedAnswers } from '../protocol/answers/answer-format.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { refusesEncrypted } from '../protocol/responses/reasoning.ts';
 import type { RequestScope } from '../request/scope.ts';

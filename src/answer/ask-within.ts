@@ -5,7 +5,7 @@
  * answer, the first error goes back unchanged.
  */
 import { passesThrough } from '../memory/strategy/strategy.ts';
-import type { AnswerFormat } from '../protocol/answer-format.ts';
+import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { ApiError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';

@@ -1,8 +1,8 @@
 /** A stream whose only answer may take long. Comments keep it alive until then. */
 
 import { soon } from '../lib/time-limit.ts';
-import type { AnswerStream } from '../protocol/answer-format.ts';
-import { KEEPALIVE } from '../protocol/sse.ts';
+import type { AnswerStream } from '../protocol/answers/answer-format.ts';
+import { KEEPALIVE } from '../protocol/answers/sse.ts';
 import type { ApiError } from '../request/errors.ts';
 
 /** How to wait for an answer after its stream has begun. */

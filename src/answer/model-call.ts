@@ -3,7 +3,7 @@
 import type { Context } from 'hono';
 import type { Result } from '../lib/result.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
-import type { AnswerFormat } from '../protocol/answer-format.ts';
+import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { BodyFault } from '../protocol/body.ts';
 import type { ModelRequest, SharedAccount } from '../protocol/model-request.ts';
 import { tryBody } from '../request/body.ts';

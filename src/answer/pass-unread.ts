@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer';
 import type { Context } from 'hono';
 import { idleReport } from '../memory/plan/report.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
-import type { AnswerFormat } from '../protocol/answer-format.ts';
+import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import { OWN_FIELDS } from '../protocol/body.ts';
 import { REASONING_MARK } from '../protocol/responses/reasoning.ts';
 import { type ReadBody, refused, type UnreadBody } from '../request/body.ts';

@@ -9,8 +9,8 @@ import {
   type JoinedAnswers,
   type Joining,
   type Reword,
-} from '../protocol/answer-format.ts';
-import { AnswerPipeline } from '../protocol/answer-pipeline.ts';
+} from '../protocol/answers/answer-format.ts';
+import { AnswerPipeline } from '../protocol/answers/answer-pipeline.ts';
 import { ApiError, accountFault, answerTooLarge, internalError, upstreamError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { Rounds } from '../retrieval/rounds.ts';

@@ -5,7 +5,7 @@
 
 import { InvariantError } from '../lib/invariant-error.ts';
 import { logCaught } from '../log.ts';
-import type { ToolCall } from '../protocol/tool-turn.ts';
+import type { ToolCall } from '../protocol/answers/tool-turn.ts';
 import type { Call } from '../request/call.ts';
 import { namedIn, Retriever } from '../retrieval/retriever.ts';
 import type { RoundsStart } from '../retrieval/rounds.ts';

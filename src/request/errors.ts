@@ -2,7 +2,7 @@
  * Errors made by Precis, in OpenAI's format, so that clients' error handling works
  * (docs/design.md#5-routes).
  */
-import type { AnswerFault } from '../protocol/answer-format.ts';
+import type { AnswerFault } from '../protocol/answers/answer-format.ts';
 import { LONGEST_ANSWER } from '../upstream/body.ts';
 import type { UpstreamFault } from '../upstream/fetch.ts';
 

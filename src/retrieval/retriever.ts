@@ -6,7 +6,7 @@
 import type { Result } from '../lib/result.ts';
 import { REF_PATTERN, refsIn } from '../memory/edits/placeholder.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
-import type { ToolTurn } from '../protocol/tool-turn.ts';
+import type { ToolTurn } from '../protocol/answers/tool-turn.ts';
 import type { Opened } from '../tenant/envelope.ts';
 import { CUT_BY_ROOM, wayToRest } from './cut-note.ts';
 import { answerQuery, parseQuery, type Query } from './query.ts';

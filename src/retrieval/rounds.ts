@@ -1,8 +1,8 @@
 /** The rounds of one request: answer the model's calls, send the results back, ask again. */
 
 import { AT_ONCE, fewAtOnce } from '../lib/slots.ts';
-import type { AnswerFormat } from '../protocol/answer-format.ts';
-import type { ToolCall, ToolTurn } from '../protocol/tool-turn.ts';
+import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
+import type { ToolCall, ToolTurn } from '../protocol/answers/tool-turn.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 
 /** Appended to the results of the last round. */

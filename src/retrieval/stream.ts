@@ -1,9 +1,14 @@
 /** Streams an answer with retrieval: one stream for the caller, made of several answers. */
-import type { AnswerFault, AnswerListener, AnswerStream, JoinedStreams } from '../protocol/answer-format.ts';
-import { AnswerPipeline } from '../protocol/answer-pipeline.ts';
+import type {
+  AnswerFault,
+  AnswerListener,
+  AnswerStream,
+  JoinedStreams,
+} from '../protocol/answers/answer-format.ts';
+import { AnswerPipeline } from '../protocol/answers/answer-pipeline.ts';
+import { type Frame, FrameSplitter } from '../protocol/answers/sse.ts';
+import type { ToolTurn } from '../protocol/answers/tool-turn.ts';
 import { concat } from '../protocol/json/spans.ts';
-import { type Frame, FrameSplitter } from '../protocol/sse.ts';
-import type { ToolTurn } from '../protocol/tool-turn.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import type { EventFormat } from '../upstream/stream.ts';
 import type { Rounds } from './rounds.ts';

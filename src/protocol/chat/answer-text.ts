@@ -1,8 +1,8 @@
 /** Extracts the text of an answer that closes a round: complete, and without tool calls. */
 
 import { parseJson } from '../../lib/json.ts';
-import type { AnswerGatherer } from '../answer-format.ts';
-import type { Frame } from '../sse.ts';
+import type { AnswerGatherer } from '../answers/answer-format.ts';
+import type { Frame } from '../answers/sse.ts';
 
 /**
  * Finish reasons of answers that callers append to their array unchanged

@@ -1,6 +1,6 @@
 /** The turn of a model in a chat completion, in the form in which it is sent back. */
 import { asString, type JsonObject } from '../../lib/json.ts';
-import { isObjectJson, type ToolTurn } from '../tool-turn.ts';
+import { isObjectJson, type ToolTurn } from '../answers/tool-turn.ts';
 import { appendTo } from '../tools.ts';
 
 const WHOLE = new Set<unknown>(['tool_calls', 'stop', 'function_call']);

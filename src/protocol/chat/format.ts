@@ -1,9 +1,9 @@
 /** Answers of chat completions. */
 
 import { asObject } from '../../lib/json.ts';
-import type { AnswerFormat } from '../answer-format.ts';
-import type { Frame } from '../sse.ts';
-import { type Begun, FirstFrames } from '../stream-beginning.ts';
+import type { AnswerFormat } from '../answers/answer-format.ts';
+import type { Frame } from '../answers/sse.ts';
+import { type Begun, FirstFrames } from '../answers/stream-beginning.ts';
 import { answerText, StreamedAnswer } from './answer-text.ts';
 import { goOnChat } from './calls.ts';
 import { JoinedChatBodies } from './joined-bodies.ts';

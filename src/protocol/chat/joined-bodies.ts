@@ -4,10 +4,10 @@
  */
 
 import { asObject, isObject, type JsonObject, parseJson } from '../../lib/json.ts';
-import type { JoinedBodies, Joining } from '../answer-format.ts';
-import { CountedAnswers } from '../joined-answers.ts';
-import type { ToolTurn } from '../tool-turn.ts';
-import { CHAT_USAGE, type Usage } from '../usage.ts';
+import type { JoinedBodies, Joining } from '../answers/answer-format.ts';
+import { CountedAnswers } from '../answers/joined-answers.ts';
+import type { ToolTurn } from '../answers/tool-turn.ts';
+import { CHAT_USAGE, type Usage } from '../answers/usage.ts';
 import { type CallPiece, GatheredMessage, isOtherCall, isWhole, nameOf, turnOf } from './calls.ts';
 
 interface Choice {

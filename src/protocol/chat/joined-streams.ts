@@ -9,11 +9,11 @@
  */
 
 import { asObject, isObject, type JsonObject } from '../../lib/json.ts';
-import type { JoinedStreams, Joining } from '../answer-format.ts';
-import { CountedAnswers } from '../joined-answers.ts';
-import { Frame } from '../sse.ts';
-import type { ToolTurn } from '../tool-turn.ts';
-import { CHAT_USAGE, type Usage } from '../usage.ts';
+import type { JoinedStreams, Joining } from '../answers/answer-format.ts';
+import { CountedAnswers } from '../answers/joined-answers.ts';
+import { Frame } from '../answers/sse.ts';
+import type { ToolTurn } from '../answers/tool-turn.ts';
+import { CHAT_USAGE, type Usage } from '../answers/usage.ts';
 import {
   argumentsOf,
   type CallPiece,

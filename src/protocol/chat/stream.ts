@@ -1,9 +1,9 @@
 /** How the stream of a chat completion ends: chunks, the report, `[DONE]`. */
 import { asObject } from '../../lib/json.ts';
 import type { Report } from '../../memory/plan/report.ts';
-import type { AnswerFault, AnswerStream, Reword } from '../answer-format.ts';
-import { reworded } from '../reword.ts';
-import { dataFrame, Frame, LONGEST_FRAME } from '../sse.ts';
+import type { AnswerFault, AnswerStream, Reword } from '../answers/answer-format.ts';
+import { reworded } from '../answers/reword.ts';
+import { dataFrame, Frame, LONGEST_FRAME } from '../answers/sse.ts';
 
 export const DONE = '[DONE]';
 

@@ -1,7 +1,7 @@
 /** Extracts the text of a response that closes a round: complete, and without open calls. */
 import { asObject, parseJson } from '../../lib/json.ts';
-import type { AnswerGatherer } from '../answer-format.ts';
-import type { Frame } from '../sse.ts';
+import type { AnswerGatherer } from '../answers/answer-format.ts';
+import type { Frame } from '../answers/sse.ts';
 import { waitsForCaller } from './calls.ts';
 import { lastEvent } from './stream.ts';
 

@@ -1,8 +1,8 @@
 /** Decides, for each item of an answer, whether the caller sees it and who answers its calls. */
 
 import { asObject, asString, type JsonObject } from '../../lib/json.ts';
+import { isObjectJson, type ToolCall, type ToolTurn } from '../answers/tool-turn.ts';
 import { fieldOf, jsonOf, scanObject } from '../json/spans.ts';
-import { isObjectJson, type ToolCall, type ToolTurn } from '../tool-turn.ts';
 import { appendTo } from '../tools.ts';
 
 /**

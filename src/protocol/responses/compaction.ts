@@ -5,9 +5,9 @@
 
 import { asObject, type JsonObject } from '../../lib/json.ts';
 import type { Report, TokenUsage } from '../../memory/plan/report.ts';
+import { eventFrame } from '../answers/sse.ts';
 import type { ModelRequest } from '../model-request.ts';
 import { sealedItem } from '../sealed.ts';
-import { eventFrame } from '../sse.ts';
 
 /** A finished compaction. */
 export interface CompactionAnswer {

@@ -1,10 +1,10 @@
 /** The answers of the Responses API. */
 
 import { asObject } from '../../lib/json.ts';
-import type { AnswerFormat } from '../answer-format.ts';
-import type { Frame } from '../sse.ts';
+import type { AnswerFormat } from '../answers/answer-format.ts';
+import type { Frame } from '../answers/sse.ts';
 
-import { type Begun, FirstFrames } from '../stream-beginning.ts';
+import { type Begun, FirstFrames } from '../answers/stream-beginning.ts';
 import { answerText, StreamedResponse } from './answer-text.ts';
 import { goOnResponses } from './calls.ts';
 import { JoinedResponsesBodies } from './joined-bodies.ts';

@@ -1,11 +1,11 @@
 /** Joins several JSON responses of a model into the one that the caller sees. */
 
 import { asObject, isObject } from '../../lib/json.ts';
-import type { JoinedBodies, Joining } from '../answer-format.ts';
-import { CountedAnswers } from '../joined-answers.ts';
+import type { JoinedBodies, Joining } from '../answers/answer-format.ts';
+import { CountedAnswers } from '../answers/joined-answers.ts';
+import type { ToolTurn } from '../answers/tool-turn.ts';
+import { RESPONSES_USAGE } from '../answers/usage.ts';
 import { fieldOf, jsonOf, scanObject, splice } from '../json/spans.ts';
-import type { ToolTurn } from '../tool-turn.ts';
-import { RESPONSES_USAGE } from '../usage.ts';
 import { ItemSorter, turnOf } from './calls.ts';
 import { isEncrypted, withoutEncrypted } from './reasoning.ts';
 import { RESPONSE, responseSplices } from './splices.ts';

@@ -15,11 +15,11 @@
  */
 
 import { asObject, asString, type JsonObject } from '../../lib/json.ts';
-import type { JoinedStreams, Joining } from '../answer-format.ts';
-import { CountedAnswers } from '../joined-answers.ts';
-import { Frame } from '../sse.ts';
-import type { ToolTurn } from '../tool-turn.ts';
-import { RESPONSES_USAGE } from '../usage.ts';
+import type { JoinedStreams, Joining } from '../answers/answer-format.ts';
+import { CountedAnswers } from '../answers/joined-answers.ts';
+import { Frame } from '../answers/sse.ts';
+import type { ToolTurn } from '../answers/tool-turn.ts';
+import { RESPONSES_USAGE } from '../answers/usage.ts';
 import { ItemSorter, turnOf } from './calls.ts';
 import { withMark, withoutEncrypted } from './reasoning.ts';
 import { type Changes, changedEvent } from './splices.ts';

@@ -5,7 +5,7 @@
  */
 
 import { asString, type JsonObject } from '../../lib/json.ts';
-import type { Frame } from '../sse.ts';
+import type { Frame } from '../answers/sse.ts';
 import type { Fate } from './calls.ts';
 
 export interface StreamEvent {

@@ -1,11 +1,11 @@
 /** How the stream of a response ends: the last event contains the report. */
 import { asObject } from '../../lib/json.ts';
 import type { Report } from '../../memory/plan/report.ts';
-import type { AnswerFault, AnswerStream, Reword } from '../answer-format.ts';
+import type { AnswerFault, AnswerStream, Reword } from '../answers/answer-format.ts';
+import { reworded } from '../answers/reword.ts';
+import { eventFrame, Frame } from '../answers/sse.ts';
 import { levels, type Outline } from '../json/outline.ts';
 import { fieldOf, memberSplices, scanJson, splice } from '../json/spans.ts';
-import { reworded } from '../reword.ts';
-import { eventFrame, Frame } from '../sse.ts';
 
 /**
  * Events that end a stream (https://platform.openai.com/docs/api-reference/responses-streaming).

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { AnswerPipeline } from '../../../src/protocol/answer-pipeline.ts';
+import { AnswerPipeline } from '../../../src/protocol/answers/answer-pipeline.ts';
 import { ChatStream } from '../../../src/protocol/chat/stream.ts';
 import { LONGEST_ANSWER, readBody, relayBody, relayEarly } from '../../../src/upstream/body.ts';
 import { type EventFormat, relayEvents } from '../../../src/upstream/stream.ts';

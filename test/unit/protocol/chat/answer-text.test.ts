@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { AnswerPipeline } from '../../../../src/protocol/answer-pipeline.ts';
+import { AnswerPipeline } from '../../../../src/protocol/answers/answer-pipeline.ts';
+import { Frame } from '../../../../src/protocol/answers/sse.ts';
 import { answerText, StreamedAnswer } from '../../../../src/protocol/chat/answer-text.ts';
 import { ChatStream } from '../../../../src/protocol/chat/stream.ts';
-import { Frame } from '../../../../src/protocol/sse.ts';
 
 const encode = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value));
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { Frame } from '../../../../src/protocol/answers/sse.ts';
 import { JoinedChatStreams } from '../../../../src/protocol/chat/joined-streams.ts';
-import { Frame } from '../../../../src/protocol/sse.ts';
 
 const OURS: ReadonlySet<string> = new Set(['retrieve_ref']);
 const decoder = new TextDecoder();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { idleReport } from '../../../../src/memory/plan/report.ts';
-import { addReport } from '../../../../src/protocol/answer-format.ts';
+import { addReport } from '../../../../src/protocol/answers/answer-format.ts';
 import {
   readChatRequest,
   writeChatRequest,

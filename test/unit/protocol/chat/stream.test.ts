@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { idleReport } from '../../../../src/memory/plan/report.ts';
-import { AnswerPipeline } from '../../../../src/protocol/answer-pipeline.ts';
+import { AnswerPipeline } from '../../../../src/protocol/answers/answer-pipeline.ts';
+import { Frame, FrameSplitter } from '../../../../src/protocol/answers/sse.ts';
 import { ChatStream } from '../../../../src/protocol/chat/stream.ts';
-import { Frame, FrameSplitter } from '../../../../src/protocol/sse.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const report = idleReport('none', 'default');

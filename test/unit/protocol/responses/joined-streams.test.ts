@@ -1,10 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { JoinedBodies, JoinedStreams, ReasoningForm } from '../../../../src/protocol/answer-format.ts';
+import type {
+  JoinedBodies,
+  JoinedStreams,
+  ReasoningForm,
+} from '../../../../src/protocol/answers/answer-format.ts';
+import { Frame } from '../../../../src/protocol/answers/sse.ts';
+import type { ToolTurn } from '../../../../src/protocol/answers/tool-turn.ts';
 import { responsesFormat } from '../../../../src/protocol/responses/format.ts';
 import { isMarked, REASONING_MARK } from '../../../../src/protocol/responses/reasoning.ts';
-import { Frame } from '../../../../src/protocol/sse.ts';
-import type { ToolTurn } from '../../../../src/protocol/tool-turn.ts';
 import { eventsOf, type ResponseAnswer, responseOf } from '../../../../tools/upstream/response.ts';
 
 type Json = Record<string, unknown>;

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { AnswerPipeline } from '../../../../src/protocol/answer-pipeline.ts';
+import { AnswerPipeline } from '../../../../src/protocol/answers/answer-pipeline.ts';
+import { Frame } from '../../../../src/protocol/answers/sse.ts';
 import { answerIdentity } from '../../../../src/protocol/message-names.ts';
 import { responsesFormat } from '../../../../src/protocol/responses/format.ts';
 import { readResponsesRequest } from '../../../../src/protocol/responses/request.ts';
-import { Frame } from '../../../../src/protocol/sse.ts';
 import { definitionOf } from '../../../../src/retrieval/tool.ts';
 import { asResponses } from '../../../../tools/upstream/items.ts';
 import { requestsOf, sampleTraces } from '../../../support/traces.ts';

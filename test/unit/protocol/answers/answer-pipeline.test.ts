@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { AnswerPipeline } from '../../../src/protocol/answer-pipeline.ts';
-import { chatFormat } from '../../../src/protocol/chat/format.ts';
-import { responsesFormat } from '../../../src/protocol/responses/format.ts';
-import { RetrievalStream } from '../../../src/retrieval/stream.ts';
-import { chunks, DONE, usageOf } from '../../../tools/upstream/completion.ts';
-import { eventsOf } from '../../../tools/upstream/response.ts';
+import { AnswerPipeline } from '../../../../src/protocol/answers/answer-pipeline.ts';
+import { chatFormat } from '../../../../src/protocol/chat/format.ts';
+import { responsesFormat } from '../../../../src/protocol/responses/format.ts';
+import { RetrievalStream } from '../../../../src/retrieval/stream.ts';
+import { chunks, DONE, usageOf } from '../../../../tools/upstream/completion.ts';
+import { eventsOf } from '../../../../tools/upstream/response.ts';
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();

@@ -1,5 +1,5 @@
 /** Usage of several answers that the caller sees as one. */
-import type { TokenUsage } from '../memory/plan/report.ts';
+import type { TokenUsage } from '../../memory/plan/report.ts';
 
 /** The usage object of one answer. */
 export type Usage = Readonly<Record<string, unknown>>;

@@ -1,11 +1,11 @@
 /** Answers in shapes that no specification has. Answers that can't be read are passed on. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AnswerFormat } from '../../../src/protocol/answer-format.ts';
-import { chatFormat } from '../../../src/protocol/chat/format.ts';
-import { responsesFormat } from '../../../src/protocol/responses/format.ts';
-import { dataFrame, eventFrame, Frame } from '../../../src/protocol/sse.ts';
-import { mutated, mutations } from '../../support/mutations.ts';
+import type { AnswerFormat } from '../../../../src/protocol/answers/answer-format.ts';
+import { dataFrame, eventFrame, Frame } from '../../../../src/protocol/answers/sse.ts';
+import { chatFormat } from '../../../../src/protocol/chat/format.ts';
+import { responsesFormat } from '../../../../src/protocol/responses/format.ts';
+import { mutated, mutations } from '../../../support/mutations.ts';
 
 const OURS: ReadonlySet<string> = new Set(['retrieve_ref']);
 const encoder = new TextEncoder();

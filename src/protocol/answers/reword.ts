@@ -1,6 +1,6 @@
 /** Rewords the upstream's errors in the events of a stream. */
 
-import { asObject } from '../lib/json.ts';
+import { asObject } from '../../lib/json.ts';
 import type { Reword } from './answer-format.ts';
 import type { Frame } from './sse.ts';
 

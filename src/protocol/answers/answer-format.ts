@@ -1,9 +1,9 @@
 /** The answers of one protocol, as the routes relay them. */
 
-import type { Report, TokenUsage } from '../memory/plan/report.ts';
+import type { Report, TokenUsage } from '../../memory/plan/report.ts';
 
-import { levels } from './json/outline.ts';
-import { memberSplices, scanObject, splice } from './json/spans.ts';
+import { levels } from '../json/outline.ts';
+import { memberSplices, scanObject, splice } from '../json/spans.ts';
 import type { Frame } from './sse.ts';
 
 import type { ToolTurn } from './tool-turn.ts';

@@ -1,5 +1,5 @@
 /** What all joined answers share: the names of our tools, and the usage of all answers. */
-import type { TokenUsage } from '../memory/plan/report.ts';
+import type { TokenUsage } from '../../memory/plan/report.ts';
 import type { JoinedAnswers, Joining, ReasoningForm } from './answer-format.ts';
 import { type UsageNames, UsageTally } from './usage.ts';
 

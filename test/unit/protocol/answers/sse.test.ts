@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { responsesFormat } from '../../../src/protocol/responses/format.ts';
-import { dataFrame, eventFrame, Frame } from '../../../src/protocol/sse.ts';
+import { dataFrame, eventFrame, Frame } from '../../../../src/protocol/answers/sse.ts';
+import { responsesFormat } from '../../../../src/protocol/responses/format.ts';
 
 describe('a frame of ours', () => {
   it.each([

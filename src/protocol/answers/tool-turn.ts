@@ -1,5 +1,5 @@
 /** The turn of a model's answer, in the form in which it is sent back. */
-import { parseObject } from '../lib/json.ts';
+import { parseObject } from '../../lib/json.ts';
 
 /** A function call. */
 export interface ToolCall {
