@@ -1,7 +1,7 @@
 /** Codex, configured by `config.toml` alone, as its users do. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { deploy } from '../support/deployment.ts';
-import { hasTools, type Reader, ReadingModel } from '../support/reading-model.ts';
+import { hasTools, type Reader, ReadingModel } from '../support/clients/reading-model.ts';
+import { deploy } from '../support/deployment/deployment.ts';
 import { type Ended, fileOf, KEY_VARIABLE, runClient } from './command-line.ts';
 import { BY_HEADER, expectRead, NAMINGS, type Naming, stepsOf } from './reading-run.ts';
 

@@ -6,8 +6,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { KEY } from '../support/deployment.ts';
-import { chapter } from '../support/reading-model.ts';
+import { chapter } from '../support/clients/reading-model.ts';
+import { KEY } from '../support/deployment/deployment.ts';
 import { closedNetwork } from './closed-network.ts';
 import { executable } from './installed.ts';
 

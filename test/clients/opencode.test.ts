@@ -1,7 +1,7 @@
 /** opencode, configured by `opencode.json` alone, as its users do. */
 import { beforeEach, describe, it } from 'vitest';
-import { deploy } from '../support/deployment.ts';
-import { ReadingModel } from '../support/reading-model.ts';
+import { ReadingModel } from '../support/clients/reading-model.ts';
+import { deploy } from '../support/deployment/deployment.ts';
 import { type Ended, fileOf, KEY_VARIABLE, runClient } from './command-line.ts';
 import { BY_HEADER, expectRead, NAMINGS, type Naming, stepsOf } from './reading-run.ts';
 

@@ -1,7 +1,7 @@
 /** Checks for every run of a command-line client that reads a book through Precis. */
 import { expect } from 'vitest';
-import type { Deployment } from '../support/deployment.ts';
-import { chapter, hasTools, reading, textOf } from '../support/reading-model.ts';
+import { chapter, hasTools, reading, textOf } from '../support/clients/reading-model.ts';
+import type { Deployment } from '../support/deployment/deployment.ts';
 import type { Ended } from './command-line.ts';
 
 type Json = Record<string, unknown>;

@@ -2,9 +2,10 @@
  * Replays every recorded conversation, request by request, with every setting, and checks the laws.
  * `npm run test:traces`.
  */
-import { brokenLaws, brokenPrefix } from '../support/laws.ts';
-import { readTraces, requestsOf, tracesDir } from '../support/traces.ts';
-import { type Viewed, viewOf } from '../support/view-of.ts';
+
+import { readTraces, requestsOf, tracesDir } from '../support/conversations/traces.ts';
+import { brokenLaws, brokenPrefix } from '../support/laws/laws.ts';
+import { type Viewed, viewOf } from '../support/laws/view-of.ts';
 import { optionsOf, STRATEGIES } from './strategies.ts';
 
 const traces = readTraces();

@@ -1,6 +1,6 @@
 /** The settings for replays of recorded conversations. */
 import type { MemoryStrategyRequest } from '../../src/memory/modes/table.ts';
-import type { ViewOptions } from '../support/view-of.ts';
+import type { ViewOptions } from '../support/laws/view-of.ts';
 
 export const STRATEGIES: Readonly<Record<string, MemoryStrategyRequest>> = {
   'compact, turns, slide': { mode: 'compact', compact_trigger_turns: 2, compact_keep: 1 },

@@ -8,7 +8,7 @@ import type { ConversationMemory } from '../../src/index.ts';
 import { conversationMemory, conversationName } from '../../src/storage/conversation/key.ts';
 import { writeSections } from '../../src/summary/text/headings.ts';
 import { Tenants } from '../../src/tenant/identity.ts';
-import { assistant, lines, user } from '../support/chat.ts';
+import { assistant, lines, user } from '../support/conversations/chat.ts';
 
 export type Operation = 'put' | 'get' | 'head' | 'list' | 'delete';
 

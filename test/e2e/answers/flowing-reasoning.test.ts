@@ -7,9 +7,9 @@ import { describe, expect, it } from 'vitest';
 import { type Behaviour, refuse, respond } from '../../../tools/upstream/behaviours.ts';
 import { eventsOf, type ResponseAnswer } from '../../../tools/upstream/response.ts';
 import { responsesViolations } from '../../../tools/upstream/strict-responses.ts';
-import { agentsLoop, aiSdkLoop, type Setting } from '../../support/client-loops.ts';
-import { deploy } from '../../support/deployment.ts';
-import { OPENAI_VERSIONS, openaiOf } from '../../support/openai-versions.ts';
+import { agentsLoop, aiSdkLoop, type Setting } from '../../support/clients/client-loops.ts';
+import { OPENAI_VERSIONS, openaiOf } from '../../support/clients/openai-versions.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
 
 type Json = Record<string, unknown>;
 

@@ -5,10 +5,10 @@
 import { type IncomingHttpHeaders, type ServerResponse, request as send } from 'node:http';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { conversationOf, linesAbout } from '../../support/conversations.ts';
-import { deploy, KEY } from '../../support/deployment.ts';
-import { until } from '../../support/polling.ts';
-import { CHAT, PROTOCOLS } from '../../support/protocol.ts';
+import { conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
+import { deploy, KEY } from '../../support/deployment/deployment.ts';
+import { until } from '../../support/deployment/polling.ts';
+import { CHAT, PROTOCOLS } from '../../support/deployment/protocol.ts';
 
 const IDLE_TIMEOUT_MS = 500;
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { recording } from '../../../fixtures/recording.ts';
-import { deploy } from '../../support/deployment.ts';
-import { collect, dataOf } from '../../support/event-stream.ts';
-import type { WithMemory } from '../../support/memory-report.ts';
-import { PROTOCOLS } from '../../support/protocol.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { collect, dataOf } from '../../support/deployment/event-stream.ts';
+import type { WithMemory } from '../../support/deployment/memory-report.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy();
 

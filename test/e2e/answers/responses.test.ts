@@ -5,9 +5,9 @@ import type { Report } from '../../../src/memory/plan/report.ts';
 import { type Behaviour, respond } from '../../../tools/upstream/behaviours.ts';
 import { asResponses } from '../../../tools/upstream/items.ts';
 import { eventsOf } from '../../../tools/upstream/response.ts';
-import { agentRun } from '../../support/agent-run.ts';
-import { deploy, KEY } from '../../support/deployment.ts';
-import { until } from '../../support/polling.ts';
+import { agentRun } from '../../support/clients/agent-run.ts';
+import { deploy, KEY } from '../../support/deployment/deployment.ts';
+import { until } from '../../support/deployment/polling.ts';
 
 const deployment = deploy({ upstream: { strict: { jsonArguments: true } } });
 

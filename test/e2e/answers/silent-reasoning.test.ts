@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Behaviour } from '../../../tools/upstream/behaviours.ts';
 import { eventsOf as upstreamEvents } from '../../../tools/upstream/response.ts';
-import { agentsLoop, aiSdkLoop, MODEL, type Setting } from '../../support/client-loops.ts';
-import { deploy } from '../../support/deployment.ts';
-import { OPENAI_VERSIONS, type OpenAIVersion, openaiOf } from '../../support/openai-versions.ts';
+import { agentsLoop, aiSdkLoop, MODEL, type Setting } from '../../support/clients/client-loops.ts';
+import { OPENAI_VERSIONS, type OpenAIVersion, openaiOf } from '../../support/clients/openai-versions.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
 
 type Json = Record<string, unknown>;
 

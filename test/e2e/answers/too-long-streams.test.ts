@@ -1,10 +1,10 @@
 /** Upstreams that report within a stream, with status 200, that the context is too long. */
 import { describe, expect, it } from 'vitest';
 import { type Behaviour, tokensOf } from '../../../tools/upstream/behaviours.ts';
-import { linesAbout } from '../../support/conversations.ts';
-import { deploy } from '../../support/deployment.ts';
-import { PROTOCOLS, type Protocol } from '../../support/protocol.ts';
-import { saidStream } from '../../support/said-stream.ts';
+import { linesAbout } from '../../support/conversations/conversations.ts';
+import { saidStream } from '../../support/conversations/said-stream.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { PROTOCOLS, type Protocol } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy();
 

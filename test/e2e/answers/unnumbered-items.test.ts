@@ -1,7 +1,7 @@
 /** Upstreams whose streams give items no index, such as llama.cpp's. */
 import { describe, expect, it } from 'vitest';
 import type { Behaviour } from '../../../tools/upstream/behaviours.ts';
-import { deploy } from '../../support/deployment.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
 
 type Json = Record<string, unknown>;
 

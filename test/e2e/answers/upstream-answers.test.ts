@@ -3,11 +3,11 @@ import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import type { Behaviour } from '../../../tools/upstream/behaviours.ts';
 import { startUpstream } from '../../../tools/upstream/upstream.ts';
-import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations.ts';
-import { deploy } from '../../support/deployment.ts';
-import { until } from '../../support/polling.ts';
-import { PROTOCOLS } from '../../support/protocol.ts';
-import { saidStream } from '../../support/said-stream.ts';
+import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
+import { saidStream } from '../../support/conversations/said-stream.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { until } from '../../support/deployment/polling.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 
 const HEADERS_TIMEOUT_MS = 1_500;
 

@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations.ts';
-import { deploy } from '../../support/deployment.ts';
-import { collect, dataOf } from '../../support/event-stream.ts';
-import { until } from '../../support/polling.ts';
-import { CHAT, PROTOCOLS } from '../../support/protocol.ts';
-import { saidStream } from '../../support/said-stream.ts';
+import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
+import { saidStream } from '../../support/conversations/said-stream.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { collect, dataOf } from '../../support/deployment/event-stream.ts';
+import { until } from '../../support/deployment/polling.ts';
+import { CHAT, PROTOCOLS } from '../../support/deployment/protocol.ts';
 
 const IDLE_TIMEOUT_MS = 2_000;
 

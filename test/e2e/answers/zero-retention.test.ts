@@ -8,8 +8,8 @@ import { describe, expect, it } from 'vitest';
 import { type Behaviour, refuse, respond } from '../../../tools/upstream/behaviours.ts';
 import type { ResponseAnswer } from '../../../tools/upstream/response.ts';
 import { responsesViolations } from '../../../tools/upstream/strict-responses.ts';
-import { deploy } from '../../support/deployment.ts';
-import { OPENAI_VERSIONS, openaiOf } from '../../support/openai-versions.ts';
+import { OPENAI_VERSIONS, openaiOf } from '../../support/clients/openai-versions.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
 
 type Json = Record<string, unknown>;
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { AgentCaller, brokenPrefixes, type Sent, wrongReport } from '../../support/agent-caller.ts';
-import { agentRun, lengthsOf, type Message, rows } from '../../support/agent-run.ts';
-import { deploy } from '../../support/deployment.ts';
-import { PROTOCOLS } from '../../support/protocol.ts';
-import { requestsIn, toolTalk } from '../../support/tool-talk.ts';
+import { AgentCaller, brokenPrefixes, type Sent, wrongReport } from '../../support/clients/agent-caller.ts';
+import { agentRun, lengthsOf, type Message, rows } from '../../support/clients/agent-run.ts';
+import { requestsIn, toolTalk } from '../../support/conversations/tool-talk.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ summarizer: true });
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { rows } from '../../support/agent-run.ts';
-import { settingsOf } from '../../support/conversation-settings.ts';
-import { deploy } from '../../support/deployment.ts';
-import { dataOf } from '../../support/event-stream.ts';
-import { PROTOCOLS } from '../../support/protocol.ts';
+import { rows } from '../../support/clients/agent-run.ts';
+import { settingsOf } from '../../support/deployment/conversation-settings.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { dataOf } from '../../support/deployment/event-stream.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 
 // Its own summarizer, so that background work does not reach the upstream.
 const deployment = deploy({ summarizer: true });

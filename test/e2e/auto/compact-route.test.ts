@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { violations } from '../../../tools/upstream/strict-chat.ts';
-import { AgentCaller, markersIn, originalsOf, refsIn, tokensOf } from '../../support/agent-caller.ts';
-import { agentRun, type Message, tools } from '../../support/agent-run.ts';
-import { deploy } from '../../support/deployment.ts';
-import { tokensIn, turn } from '../../support/summarizer.ts';
-import { toolTalk } from '../../support/tool-talk.ts';
+import { AgentCaller, markersIn, originalsOf, refsIn, tokensOf } from '../../support/clients/agent-caller.ts';
+import { agentRun, type Message, tools } from '../../support/clients/agent-run.ts';
+import { toolTalk } from '../../support/conversations/tool-talk.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { tokensIn, turn } from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true });
 

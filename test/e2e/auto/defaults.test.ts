@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
-import { markersIn, textTokens, tokensOf } from '../../support/agent-caller.ts';
-import { type Message, rows } from '../../support/agent-run.ts';
-import { deploy } from '../../support/deployment.ts';
-import { PROTOCOLS } from '../../support/protocol.ts';
+import { markersIn, textTokens, tokensOf } from '../../support/clients/agent-caller.ts';
+import { type Message, rows } from '../../support/clients/agent-run.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy();
 

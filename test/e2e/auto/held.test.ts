@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { AgentCaller, brokenPrefixes, type Sent, wrongReport } from '../../support/agent-caller.ts';
-import { deploy } from '../../support/deployment.ts';
-import { PROTOCOLS } from '../../support/protocol.ts';
-import { tokensIn } from '../../support/summarizer.ts';
-import { requestsIn, toolTalk } from '../../support/tool-talk.ts';
+import { AgentCaller, brokenPrefixes, type Sent, wrongReport } from '../../support/clients/agent-caller.ts';
+import { requestsIn, toolTalk } from '../../support/conversations/tool-talk.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { tokensIn } from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true });
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { AgentCaller, refsIn, type Sent } from '../../support/agent-caller.ts';
-import type { Message } from '../../support/agent-run.ts';
-import { deploy, KEY } from '../../support/deployment.ts';
-import { prepared } from '../../support/prepared.ts';
-import { PROTOCOLS } from '../../support/protocol.ts';
-import { tokensIn } from '../../support/summarizer.ts';
-import { requestsIn, toolTalk } from '../../support/tool-talk.ts';
+import { AgentCaller, refsIn, type Sent } from '../../support/clients/agent-caller.ts';
+import type { Message } from '../../support/clients/agent-run.ts';
+import { requestsIn, toolTalk } from '../../support/conversations/tool-talk.ts';
+import { deploy, KEY } from '../../support/deployment/deployment.ts';
+import { prepared } from '../../support/deployment/prepared.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { tokensIn } from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true });
 

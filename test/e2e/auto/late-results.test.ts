@@ -7,9 +7,9 @@ import {
   markersIn,
   type Sent,
   wrongReport,
-} from '../../support/agent-caller.ts';
-import { agentRun, lengthsOf, type Message, rows } from '../../support/agent-run.ts';
-import { deploy } from '../../support/deployment.ts';
+} from '../../support/clients/agent-caller.ts';
+import { agentRun, lengthsOf, type Message, rows } from '../../support/clients/agent-run.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
 
 // Chat's alone: items of the Responses API do not say where an answer with calls ends, so calls
 // that follow each other are one message. OpenAI refuses a result that does not follow its call;

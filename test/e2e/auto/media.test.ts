@@ -5,11 +5,11 @@ import {
   markersIn,
   type Sent,
   wrongReport,
-} from '../../support/agent-caller.ts';
-import { image, type Message, rows } from '../../support/agent-run.ts';
-import { deploy } from '../../support/deployment.ts';
-import { PROTOCOLS } from '../../support/protocol.ts';
-import { readSummary } from '../../support/summarizer.ts';
+} from '../../support/clients/agent-caller.ts';
+import { image, type Message, rows } from '../../support/clients/agent-run.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { readSummary } from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true });
 

@@ -7,10 +7,10 @@ import {
   refsIn,
   type Sent,
   wrongReport,
-} from '../../support/agent-caller.ts';
-import { agentRun, lengthsOf, type Message, observedRun, tools } from '../../support/agent-run.ts';
-import { deploy } from '../../support/deployment.ts';
-import { PROTOCOLS, type Protocol } from '../../support/protocol.ts';
+} from '../../support/clients/agent-caller.ts';
+import { agentRun, lengthsOf, type Message, observedRun, tools } from '../../support/clients/agent-run.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { PROTOCOLS, type Protocol } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ summarizer: true });
 

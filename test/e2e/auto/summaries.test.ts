@@ -6,13 +6,13 @@ import {
   type Sent,
   tokensOf,
   wrongReport,
-} from '../../support/agent-caller.ts';
-import { agentRun, type Message, tools } from '../../support/agent-run.ts';
-import { deploy } from '../../support/deployment.ts';
-import { prepared } from '../../support/prepared.ts';
-import { PROTOCOLS } from '../../support/protocol.ts';
-import { conversation, readSummary, tokensIn } from '../../support/summarizer.ts';
-import { requestsIn, toolTalk } from '../../support/tool-talk.ts';
+} from '../../support/clients/agent-caller.ts';
+import { agentRun, type Message, tools } from '../../support/clients/agent-run.ts';
+import { requestsIn, toolTalk } from '../../support/conversations/tool-talk.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { prepared } from '../../support/deployment/prepared.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { conversation, readSummary, tokensIn } from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true });
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { AgentCaller, type Sent, wrongReport } from '../../support/agent-caller.ts';
-import { deploy, KEY } from '../../support/deployment.ts';
-import { prepared } from '../../support/prepared.ts';
-import { conversation, summarize, tokensIn } from '../../support/summarizer.ts';
-import { requestsIn, toolTalk } from '../../support/tool-talk.ts';
+import { AgentCaller, type Sent, wrongReport } from '../../support/clients/agent-caller.ts';
+import { requestsIn, toolTalk } from '../../support/conversations/tool-talk.ts';
+import { deploy, KEY } from '../../support/deployment/deployment.ts';
+import { prepared } from '../../support/deployment/prepared.ts';
+import { conversation, summarize, tokensIn } from '../../support/deployment/summarizer.ts';
 
 const narrow = deploy({ summarizer: true, vars: { SUMMARIZER_WINDOW_TOKENS: '6000' } });
 /** The upstream summarises, and answers everything else in the same way. */

@@ -1,10 +1,22 @@
 import { describe, expect, it } from 'vitest';
-import { AgentCaller, brokenPrefixes, refsIn, type Sent, wrongReport } from '../../support/agent-caller.ts';
-import { deploy } from '../../support/deployment.ts';
-import { until } from '../../support/polling.ts';
-import { PROTOCOLS } from '../../support/protocol.ts';
-import { conversation, type Manner, readSummary, tokensIn, UNWANTED } from '../../support/summarizer.ts';
-import { requestsIn, toolTalk } from '../../support/tool-talk.ts';
+import {
+  AgentCaller,
+  brokenPrefixes,
+  refsIn,
+  type Sent,
+  wrongReport,
+} from '../../support/clients/agent-caller.ts';
+import { requestsIn, toolTalk } from '../../support/conversations/tool-talk.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { until } from '../../support/deployment/polling.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import {
+  conversation,
+  type Manner,
+  readSummary,
+  tokensIn,
+  UNWANTED,
+} from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true, alone: true });
 const patient = deploy({ summarizer: true, vars: { SUMMARIZER_TIMEOUT_MS: '40000' } });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { AgentCaller, brokenPrefixes, type Sent, wrongReport } from '../../support/agent-caller.ts';
-import { rows } from '../../support/agent-run.ts';
-import { deploy } from '../../support/deployment.ts';
-import { PROTOCOLS } from '../../support/protocol.ts';
-import { conversation, type Message } from '../../support/summarizer.ts';
-import { toolTalk } from '../../support/tool-talk.ts';
+import { AgentCaller, brokenPrefixes, type Sent, wrongReport } from '../../support/clients/agent-caller.ts';
+import { rows } from '../../support/clients/agent-run.ts';
+import { toolTalk } from '../../support/conversations/tool-talk.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { conversation, type Message } from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true });
 

@@ -8,8 +8,8 @@ import type { Report } from '../../../src/memory/plan/report.ts';
 import { type Behaviour, behave, respond } from '../../../tools/upstream/behaviours.ts';
 import type { Answer } from '../../../tools/upstream/completion.ts';
 import type { ResponseAnswer } from '../../../tools/upstream/response.ts';
-import { deploy } from '../../support/deployment.ts';
-import { chatStream, OPENAI_VERSIONS, openaiOf } from '../../support/openai-versions.ts';
+import { chatStream, OPENAI_VERSIONS, openaiOf } from '../../support/clients/openai-versions.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
 
 const deployment = deploy({ upstream: { strict: { jsonArguments: true } } });
 

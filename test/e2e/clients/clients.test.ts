@@ -18,12 +18,12 @@ import {
   readerOf,
   type Setting,
   TASK,
-} from '../../support/client-loops.ts';
-import { deploy } from '../../support/deployment.ts';
-import { until } from '../../support/polling.ts';
-import { chapter, READ_CHAPTER, ReadingModel, reading, textOf } from '../../support/reading-model.ts';
-import { type Exchange, recordingFetch } from '../../support/recording-fetch.ts';
-import { startRollingSummarizer } from '../../support/rolling-summarizer.ts';
+} from '../../support/clients/client-loops.ts';
+import { chapter, READ_CHAPTER, ReadingModel, reading, textOf } from '../../support/clients/reading-model.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { until } from '../../support/deployment/polling.ts';
+import { type Exchange, recordingFetch } from '../../support/deployment/recording-fetch.ts';
+import { startRollingSummarizer } from '../../support/deployment/rolling-summarizer.ts';
 
 const model = new ReadingModel();
 

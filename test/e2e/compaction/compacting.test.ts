@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { type Message, outputOf, recording } from '../../../fixtures/recording.ts';
 import { violations } from '../../../tools/upstream/strict-chat.ts';
-import { deploy } from '../../support/deployment.ts';
-import { toolNameOf, type WithMemory } from '../../support/memory-report.ts';
-import { PROTOCOLS } from '../../support/protocol.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { toolNameOf, type WithMemory } from '../../support/deployment/memory-report.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy();
 

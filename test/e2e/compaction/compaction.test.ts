@@ -6,8 +6,8 @@ import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { asResponses } from '../../../tools/upstream/items.ts';
-import { deploy, KEY } from '../../support/deployment.ts';
-import { type Message, question, tokensIn, turn, work } from '../../support/summarizer.ts';
+import { deploy, KEY } from '../../support/deployment/deployment.ts';
+import { type Message, question, tokensIn, turn, work } from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true, upstream: { strict: { jsonArguments: true } } });
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { violations } from '../../../tools/upstream/strict-chat.ts';
-import { refsIn } from '../../support/agent-caller.ts';
-import { agentRun, image, type Message, rows, tools } from '../../support/agent-run.ts';
-import { deploy } from '../../support/deployment.ts';
-import { conversation, question, turn, work } from '../../support/summarizer.ts';
+import { refsIn } from '../../support/clients/agent-caller.ts';
+import { agentRun, image, type Message, rows, tools } from '../../support/clients/agent-run.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { conversation, question, turn, work } from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true });
 

@@ -4,9 +4,9 @@
  */
 import { describe, expect, it } from 'vitest';
 import { asResponses } from '../../../tools/upstream/items.ts';
-import { deploy } from '../../support/deployment.ts';
-import { PROTOCOLS } from '../../support/protocol.ts';
-import { type Message, question, turn } from '../../support/summarizer.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { type Message, question, turn } from '../../support/deployment/summarizer.ts';
 
 // Results that do not follow their calls are refused by some upstreams, and are ordinary where
 // tools are asynchronous.

@@ -1,10 +1,10 @@
 import type OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_ANSWER } from '../../../tools/upstream/behaviours.ts';
-import { assistant, calls, system, user } from '../../support/chat.ts';
-import { settingsOf } from '../../support/conversation-settings.ts';
-import { deploy } from '../../support/deployment.ts';
-import { until } from '../../support/polling.ts';
+import { assistant, calls, system, user } from '../../support/conversations/chat.ts';
+import { settingsOf } from '../../support/deployment/conversation-settings.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { until } from '../../support/deployment/polling.ts';
 
 type Params = OpenAI.Chat.ChatCompletionMessageParam;
 

@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { DEFAULT_ANSWER } from '../../../tools/upstream/behaviours.ts';
-import { assistant } from '../../support/chat.ts';
-import { settingsOf } from '../../support/conversation-settings.ts';
-import { deploy } from '../../support/deployment.ts';
-import { type Message, readSummary } from '../../support/summarizer.ts';
+import { assistant } from '../../support/conversations/chat.ts';
+import { settingsOf } from '../../support/deployment/conversation-settings.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { type Message, readSummary } from '../../support/deployment/summarizer.ts';
 
 interface Request {
   readonly messages: Message[];

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { deploy } from '../../support/deployment.ts';
-import { until } from '../../support/polling.ts';
-import { PROTOCOLS } from '../../support/protocol.ts';
-import { startRollingSummarizer, Talk } from '../../support/rolling-summarizer.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { until } from '../../support/deployment/polling.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
 afterAll(() => summarizer.close());

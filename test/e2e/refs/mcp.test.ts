@@ -5,10 +5,10 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { searchConversationDefinition } from '../../../src/retrieval/search-memory.ts';
 import { definitionOf } from '../../../src/retrieval/tool.ts';
 import { DEFAULT_ANSWER } from '../../../tools/upstream/behaviours.ts';
-import { assistant, user } from '../../support/chat.ts';
-import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations.ts';
-import { deploy, KEY } from '../../support/deployment.ts';
-import { until } from '../../support/polling.ts';
+import { assistant, user } from '../../support/conversations/chat.ts';
+import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
+import { deploy, KEY } from '../../support/deployment/deployment.ts';
+import { until } from '../../support/deployment/polling.ts';
 
 const deployment = deploy();
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations.ts';
-import { deploy } from '../../support/deployment.ts';
-import type { WithMemory } from '../../support/memory-report.ts';
-import { PROTOCOLS } from '../../support/protocol.ts';
+import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import type { WithMemory } from '../../support/deployment/memory-report.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy();
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations.ts';
-import { deploy } from '../../support/deployment.ts';
-import type { WithMemory } from '../../support/memory-report.ts';
+import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import type { WithMemory } from '../../support/deployment/memory-report.ts';
 
 const deployment = deploy();
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations.ts';
-import { deploy } from '../../support/deployment.ts';
-import { until } from '../../support/polling.ts';
+import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { until } from '../../support/deployment/polling.ts';
 
 const DAY = 24 * 60 * 60_000;
 const deployment = deploy({ vars: { RETENTION_DAYS: '30' } });

@@ -12,12 +12,12 @@ import {
   markersIn,
   refsIn,
   type Sent,
-} from '../../support/agent-caller.ts';
-import { agentRun, lengthsOf, type Message, rows, tools } from '../../support/agent-run.ts';
-import { deploy } from '../../support/deployment.ts';
-import type { WithMemory } from '../../support/memory-report.ts';
-import { until } from '../../support/polling.ts';
-import { PROTOCOLS, type Protocol } from '../../support/protocol.ts';
+} from '../../support/clients/agent-caller.ts';
+import { agentRun, lengthsOf, type Message, rows, tools } from '../../support/clients/agent-run.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import type { WithMemory } from '../../support/deployment/memory-report.ts';
+import { until } from '../../support/deployment/polling.ts';
+import { PROTOCOLS, type Protocol } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ summarizer: true, upstream: { strict: { jsonArguments: true } } });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations.ts';
-import { deploy, KEY } from '../../support/deployment.ts';
-import { PROTOCOLS } from '../../support/protocol.ts';
+import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
+import { deploy, KEY } from '../../support/deployment/deployment.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({
   vars: { DEFAULT_MEMORY_STRATEGY: '{"mode":"trim","max_turns":2,"keep_last_n_turns":1}' },

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { deploy, KEY } from '../../support/deployment.ts';
+import { deploy, KEY } from '../../support/deployment/deployment.ts';
 
 const deployment = deploy({ upstream: { strict: false } });
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { recording } from '../../../fixtures/recording.ts';
-import { deploy, KEY } from '../../support/deployment.ts';
-import { collect } from '../../support/event-stream.ts';
-import { PROTOCOLS } from '../../support/protocol.ts';
+import { deploy, KEY } from '../../support/deployment/deployment.ts';
+import { collect } from '../../support/deployment/event-stream.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ upstream: { strict: false } });
 

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { deploy } from '../../support/deployment.ts';
-import { until } from '../../support/polling.ts';
-import { PROTOCOLS } from '../../support/protocol.ts';
-import { question, startRollingSummarizer, Talk } from '../../support/rolling-summarizer.ts';
-import { readSummary } from '../../support/summarizer.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { until } from '../../support/deployment/polling.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { question, startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
+import { readSummary } from '../../support/deployment/summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
 afterAll(() => summarizer.close());

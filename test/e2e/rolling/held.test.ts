@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { deploy } from '../../support/deployment.ts';
-import { PROTOCOLS } from '../../support/protocol.ts';
-import { question, type Said, Talk } from '../../support/rolling-summarizer.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { question, type Said, Talk } from '../../support/deployment/rolling-summarizer.ts';
 
 // This summarizer states in each summary which ones it was made of.
 const deployment = deploy({ summarizer: true });

@@ -1,9 +1,9 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Behaviour } from '../../../tools/upstream/behaviours.ts';
-import { deploy } from '../../support/deployment.ts';
-import { until } from '../../support/polling.ts';
-import { PROTOCOLS } from '../../support/protocol.ts';
-import { question, startRollingSummarizer, Talk } from '../../support/rolling-summarizer.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { until } from '../../support/deployment/polling.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { question, startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
 afterAll(() => summarizer.close());

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Asked, deploy } from '../../support/deployment.ts';
-import { PROTOCOLS, type Protocol } from '../../support/protocol.ts';
+import { type Asked, deploy } from '../../support/deployment/deployment.ts';
+import { PROTOCOLS, type Protocol } from '../../support/deployment/protocol.ts';
 import {
   conversation,
   HEADINGS,
@@ -10,7 +10,7 @@ import {
   tokensIn,
   UNWANTED,
   work,
-} from '../../support/summarizer.ts';
+} from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true, alone: true });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
-import { deploy } from '../../support/deployment.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
 import {
   conversation,
   type Message,
@@ -9,7 +9,7 @@ import {
   tokensIn,
   turn,
   work,
-} from '../../support/summarizer.ts';
+} from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true });
 

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { type Asked, deploy } from '../../support/deployment.ts';
-import { PROTOCOLS } from '../../support/protocol.ts';
-import { conversation, FORGED, type Message, readSummary, tokensIn, work } from '../../support/summarizer.ts';
+import { type Asked, deploy } from '../../support/deployment/deployment.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import {
+  conversation,
+  FORGED,
+  type Message,
+  readSummary,
+  tokensIn,
+  work,
+} from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true });
 

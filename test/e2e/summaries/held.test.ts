@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
-import { type Asked, deploy } from '../../support/deployment.ts';
-import { PROTOCOLS } from '../../support/protocol.ts';
-import { conversation, type Message, tokensIn } from '../../support/summarizer.ts';
+import { type Asked, deploy } from '../../support/deployment/deployment.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { conversation, type Message, tokensIn } from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true });
 

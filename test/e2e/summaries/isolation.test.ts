@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type Asked, deploy } from '../../support/deployment.ts';
-import { until } from '../../support/polling.ts';
-import { PROTOCOLS } from '../../support/protocol.ts';
-import { conversation, type Message, tokensIn, turn } from '../../support/summarizer.ts';
+import { type Asked, deploy } from '../../support/deployment/deployment.ts';
+import { until } from '../../support/deployment/polling.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { conversation, type Message, tokensIn, turn } from '../../support/deployment/summarizer.ts';
 
 // Fifty callers at once may keep a busy machine from answering within the usual second.
 const vars = { LOG_LEVEL: 'debug', SUMMARIZER_TIMEOUT_MS: '15000' };

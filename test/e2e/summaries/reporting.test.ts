@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { recording } from '../../../fixtures/recording.ts';
 import type { Report } from '../../../src/memory/plan/report.ts';
-import { deploy } from '../../support/deployment.ts';
-import { dataOf } from '../../support/event-stream.ts';
-import { PROTOCOLS } from '../../support/protocol.ts';
-import { conversation, readSummary, readTranscript, work } from '../../support/summarizer.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { dataOf } from '../../support/deployment/event-stream.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { conversation, readSummary, readTranscript, work } from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Asked, deploy } from '../../support/deployment.ts';
-import { PROTOCOLS } from '../../support/protocol.ts';
+import { type Asked, deploy } from '../../support/deployment/deployment.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 import {
   conversation,
   type Message,
@@ -9,7 +9,7 @@ import {
   tokensIn,
   turn,
   work,
-} from '../../support/summarizer.ts';
+} from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true });
 

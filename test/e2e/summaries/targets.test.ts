@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
-import { deploy, KEY } from '../../support/deployment.ts';
-import { PROTOCOLS } from '../../support/protocol.ts';
+import { deploy, KEY } from '../../support/deployment/deployment.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 import {
   conversation,
   type Message,
@@ -11,7 +11,7 @@ import {
   summarize,
   tokensIn,
   UNWANTED,
-} from '../../support/summarizer.ts';
+} from '../../support/deployment/summarizer.ts';
 
 const strategy = { mode: 'summarize', context_limit: 4, keep_last_n_turns: 2 };
 

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { deploy } from '../../support/deployment.ts';
-import type { WithMemory } from '../../support/memory-report.ts';
-import { until } from '../../support/polling.ts';
-import { PROTOCOLS } from '../../support/protocol.ts';
-import { conversation, readSummary, tokensIn } from '../../support/summarizer.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import type { WithMemory } from '../../support/deployment/memory-report.ts';
+import { until } from '../../support/deployment/polling.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { conversation, readSummary, tokensIn } from '../../support/deployment/summarizer.ts';
 
 const deployment = deploy({ summarizer: true, vars: { SUMMARIZER_TIMEOUT_MS: '40000' } });
 

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { agents } from '../../../src/agents.ts';
-import { deploy } from '../../support/deployment.ts';
-import { PROTOCOLS } from '../../support/protocol.ts';
-import { question, startRollingSummarizer, Talk } from '../../support/rolling-summarizer.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { question, startRollingSummarizer, Talk } from '../../support/deployment/rolling-summarizer.ts';
 
 const summarizer = await startRollingSummarizer();
 afterAll(() => summarizer.close());

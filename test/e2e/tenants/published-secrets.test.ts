@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { deploy, KEY } from '../../support/deployment.ts';
+import { deploy, KEY } from '../../support/deployment/deployment.ts';
 
 const published = deploy({ vars: { PRECIS_SECRET: 'development-only-secret-do-not-deploy' } });
 const ofTests = deploy();

@@ -2,8 +2,8 @@ import { deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { Behaviour } from '../../../tools/upstream/behaviours.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
-import { deploy } from '../../support/deployment.ts';
-import { PROTOCOLS } from '../../support/protocol.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 
 const alice = 'precis-alice-0123456789abcdef';
 const deployers = 'sk-the-key-that-the-deployer-pays-for';

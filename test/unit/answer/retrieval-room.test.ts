@@ -5,7 +5,7 @@ import { idleReport, type Report } from '../../../src/memory/plan/report.ts';
 import { edits, parseStrategy } from '../../../src/memory/strategy/strategy.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import { type OfferedTools, offerTools } from '../../../src/view/offer-tools.ts';
-import { tenant } from '../../support/view-of.ts';
+import { tenant } from '../../support/laws/view-of.ts';
 
 function strategyOf(more: object = {}): EditingStrategy {
   const read = parseStrategy({ mode: 'compact', compact_retrieval: 'tool', ...more });

@@ -7,7 +7,7 @@ import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import type { Call } from '../../../src/request/call.ts';
 import type { RequestScope } from '../../../src/request/scope.ts';
 import type { OfferedTools } from '../../../src/view/offer-tools.ts';
-import { counter, tenant } from '../../support/view-of.ts';
+import { counter, tenant } from '../../support/laws/view-of.ts';
 
 const ref = tenant.refs.name('the content', () => 'the content');
 

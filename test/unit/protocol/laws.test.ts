@@ -10,8 +10,13 @@ import {
   type ConversationBody,
   conversation,
   richConversation,
-} from '../../support/arbitrary-conversation.ts';
-import { type SummaryWriter, messagesOf as sentIn, viewOf, viewOfRequest } from '../../support/view-of.ts';
+} from '../../support/conversations/arbitrary-conversation.ts';
+import {
+  type SummaryWriter,
+  messagesOf as sentIn,
+  viewOf,
+  viewOfRequest,
+} from '../../support/laws/view-of.ts';
 
 const RUNS = { numRuns: 60, endOnFailure: true };
 

@@ -4,7 +4,7 @@ import { REASONING_MARK } from '../../../src/protocol/responses/reasoning.ts';
 import { openedBody, ownItemsIn } from '../../../src/protocol/sealed.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { isSealed, openCompaction, SEALED_PREFIX, sealCompaction } from '../../../src/tenant/sealed-item.ts';
-import { tenant } from '../../support/view-of.ts';
+import { tenant } from '../../support/laws/view-of.ts';
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();

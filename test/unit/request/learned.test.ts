@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Message } from '../../../src/memory/conversation/message.ts';
 import { type Learned, TenantsLearned } from '../../../src/request/learned.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
-import { read, user } from '../../support/chat.ts';
+import { read, user } from '../../support/conversations/chat.ts';
 
 /** A message, and how often its content was read. */
 function watched(): { message: Message; readings: () => number } {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { refsIn } from '../../../src/memory/edits/placeholder.ts';
 import { namedBy } from '../../../src/request/named-refs.ts';
-import { tenant } from '../../support/view-of.ts';
+import { tenant } from '../../support/laws/view-of.ts';
 
 const DIGITS = 'abcdefghijklmnopqrstuvwxyz234567';
 /** A well-formed ref that no tenant has. */

@@ -6,8 +6,8 @@ import type { Shelf } from '../../../src/retrieval/shelf.ts';
 import { shorten } from '../../../src/retrieval/shorten.ts';
 import { readArguments } from '../../../src/retrieval/tool.ts';
 import type { Opened } from '../../../src/tenant/envelope.ts';
-import { lines } from '../../support/chat.ts';
-import { counter, stranger, tenant } from '../../support/view-of.ts';
+import { lines } from '../../support/conversations/chat.ts';
+import { counter, stranger, tenant } from '../../support/laws/view-of.ts';
 
 const opened = (text: string): Opened => ({
   content: new Uint8Array(new TextEncoder().encode(text)),

@@ -6,8 +6,8 @@ import {
   searchMemoryDefinition,
 } from '../../../src/retrieval/search-memory.ts';
 import type { ArchiveHit } from '../../../src/storage/archive/rows.ts';
-import { lines } from '../../support/chat.ts';
-import { counter } from '../../support/view-of.ts';
+import { lines } from '../../support/conversations/chat.ts';
+import { counter } from '../../support/laws/view-of.ts';
 
 const hit = (position: number, role: string, excerpt: string): ArchiveHit => ({ position, role, excerpt });
 

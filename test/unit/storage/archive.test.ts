@@ -6,8 +6,8 @@ import { excerptOf } from '../../../src/storage/archive/excerpt.ts';
 import { LARGEST_PACK, packBytes, packMessages } from '../../../src/storage/archive/packing.ts';
 import { MARK, matchAll, readable, searchable } from '../../../src/storage/archive/text.ts';
 import { sha256Hex } from '../../../src/tenant/identity.ts';
-import { conversation } from '../../support/arbitrary-conversation.ts';
-import { assistant, read, system, user } from '../../support/chat.ts';
+import { conversation } from '../../support/conversations/arbitrary-conversation.ts';
+import { assistant, read, system, user } from '../../support/conversations/chat.ts';
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();

@@ -11,8 +11,8 @@ import {
 } from '../../../src/upstream/learned-limits.ts';
 import { openAnswer } from '../../../src/upstream/opening.ts';
 import { readTooLong, type TooLong } from '../../../src/upstream/too-long.ts';
-import { assistant, body, lines, step, system, user } from '../../support/chat.ts';
-import { viewOf } from '../../support/view-of.ts';
+import { assistant, body, lines, step, system, user } from '../../support/conversations/chat.ts';
+import { viewOf } from '../../support/laws/view-of.ts';
 
 /** An error in OpenAI's shape. */
 const openai = (message: string, code: string | number | null = null, more: object = {}): string =>

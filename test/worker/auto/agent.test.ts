@@ -1,7 +1,7 @@
 /** Mode auto as the strategy of an agent. */
 import { afterEach, expect, it, vi } from 'vitest';
 import { type AgentSpec, agents } from '../../../src/agents.ts';
-import { body, lines, step, user } from '../../support/chat.ts';
+import { body, lines, step, user } from '../../support/conversations/chat.ts';
 import { startApp, watchedBucket } from '../support.ts';
 
 // A deployer would write this into the file. It is read at the app's first request.

@@ -1,7 +1,7 @@
 /** What mode auto does when storage fails: real requests over a real bucket and real objects. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { violations } from '../../../tools/upstream/strict-chat.ts';
-import { body, calls, lines, result, step, system, user } from '../../support/chat.ts';
+import { body, calls, lines, result, step, system, user } from '../../support/conversations/chat.ts';
 import { hang, type Operation, refsIn, start, startApp, watchedBucket } from '../support.ts';
 
 beforeEach(() => {

@@ -7,7 +7,7 @@ import { prefixHashes } from '../../../src/memory/conversation/prefix-hash.ts';
 import { LARGEST_PACK } from '../../../src/storage/archive/packing.ts';
 import { conversationName, type Session } from '../../../src/storage/conversation/key.ts';
 import { sha256Hex, Tenants } from '../../../src/tenant/identity.ts';
-import { assistant, calls, read, result, system, user } from '../../support/chat.ts';
+import { assistant, calls, read, result, system, user } from '../../support/conversations/chat.ts';
 import { hang, KEY, MODES, start, startApp, watchedBucket, watchedObjects } from '../support.ts';
 
 const COMPACT = { mode: 'compact', archive: true };

@@ -1,7 +1,7 @@
 /** The model's search of the archive, within its answer. */
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { assistant, system, user } from '../../support/chat.ts';
+import { assistant, system, user } from '../../support/conversations/chat.ts';
 import { hang, startApp, watchedBucket, watchedObjects } from '../support.ts';
 
 const ANSWER = assistant('This is the answer.');

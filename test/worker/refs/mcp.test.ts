@@ -4,7 +4,7 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Retriever } from '../../../src/retrieval/retriever.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
-import { user } from '../../support/chat.ts';
+import { user } from '../../support/conversations/chat.ts';
 import { KEY, startApp, watchedBucket, watchedObjects } from '../support.ts';
 
 afterEach(() => {

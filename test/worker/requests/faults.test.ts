@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { body, lines, step, user } from '../../support/chat.ts';
+import { body, lines, step, user } from '../../support/conversations/chat.ts';
 import { hang, type Operation, refsIn, startApp, watchedBucket } from '../support.ts';
 
 afterEach(() => {

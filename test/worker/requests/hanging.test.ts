@@ -6,7 +6,7 @@ import type { TenantMemory } from '../../../src/index.ts';
 import { STORAGE_LIMIT_MS } from '../../../src/routes/stored.ts';
 import { ERASE_ANSWER_MS } from '../../../src/storage/tenant/object.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
-import { body, lines, step, user } from '../../support/chat.ts';
+import { body, lines, step, user } from '../../support/conversations/chat.ts';
 import { hang, type Operation, refsIn, startApp, watchedBucket, watchedObjects } from '../support.ts';
 
 afterEach(() => {

@@ -1,6 +1,6 @@
 /** What a large body may cost before its key is known to be good. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { assistant, user } from '../../support/chat.ts';
+import { assistant, user } from '../../support/conversations/chat.ts';
 import { startApp, watchedBucket } from '../support.ts';
 
 beforeEach(() => {

@@ -1,6 +1,6 @@
 /** How much of a request's body is read. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { user } from '../../support/chat.ts';
+import { user } from '../../support/conversations/chat.ts';
 import { startApp, watchedBucket } from '../support.ts';
 
 beforeEach(() => {

@@ -5,7 +5,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Heading } from '../../../src/summary/text/headings.ts';
 import { writeSections } from '../../../src/summary/text/headings.ts';
-import { assistant, user } from '../../support/chat.ts';
+import { assistant, user } from '../../support/conversations/chat.ts';
 import { MODES, question, ROLLING, SUMMARIZE, SUMMARIZER, start } from '../support.ts';
 
 beforeEach(() => {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Env } from '../../../src/config.ts';
 import { createLog } from '../../../src/log.ts';
 import { writeSections } from '../../../src/summary/text/headings.ts';
-import { assistant } from '../../support/chat.ts';
+import { assistant } from '../../support/conversations/chat.ts';
 import { KEY, MODES, ROLLING, SUMMARIZE, SUMMARIZER, start } from '../support.ts';
 
 /** The lines logged in this test. */

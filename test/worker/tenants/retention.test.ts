@@ -11,7 +11,7 @@ import { conversationName, type Session, userName } from '../../../src/storage/c
 import { collectUnused } from '../../../src/storage/tenant/sweep.ts';
 import { writeSections } from '../../../src/summary/text/headings.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
-import { assistant, body, lines, type Message, step, user } from '../../support/chat.ts';
+import { assistant, body, lines, type Message, step, user } from '../../support/conversations/chat.ts';
 import {
   question,
   refsIn,

@@ -2,7 +2,7 @@
  * Stored data requested with a key that the upstream no longer accepts, or can't be asked about.
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { conversationOf, linesAbout } from '../../support/conversations.ts';
+import { conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
 import { refsIn, startApp, watchedBucket } from '../support.ts';
 
 beforeEach(() => {

@@ -5,7 +5,7 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Tenants } from '../../../src/tenant/identity.ts';
-import { assistant, calls, lines, result, user } from '../../support/chat.ts';
+import { assistant, calls, lines, result, user } from '../../support/conversations/chat.ts';
 import { refsIn, SUMMARIZE, SUMMARIZER, start, startApp, watchedBucket } from '../support.ts';
 
 const FIRST = { PRECIS_SECRET: 'the first secret of the tests' };

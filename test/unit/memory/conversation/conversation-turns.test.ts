@@ -2,8 +2,17 @@ import { describe, expect, it } from 'vitest';
 import { conversationTurns } from '../../../../src/memory/conversation/conversation-turns.ts';
 import { readHistory } from '../../../../src/memory/conversation/history.ts';
 import { findEcho, writeBlock } from '../../../../src/memory/conversation/session-summary.ts';
-import { assistant, body, calls, lines, read, step, system, user } from '../../../support/chat.ts';
-import { messagesOf, tenant, viewOf } from '../../../support/view-of.ts';
+import {
+  assistant,
+  body,
+  calls,
+  lines,
+  read,
+  step,
+  system,
+  user,
+} from '../../../support/conversations/chat.ts';
+import { messagesOf, tenant, viewOf } from '../../../support/laws/view-of.ts';
 
 const history = (messages: Record<string, unknown>[], prefixes: string[] = []) => {
   const list = read(messages);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readHistory } from '../../../../src/memory/conversation/history.ts';
-import { assistant, calls, read, result, step, system, user } from '../../../support/chat.ts';
+import { assistant, calls, read, result, step, system, user } from '../../../support/conversations/chat.ts';
 
 const history = (messages: Record<string, unknown>[], prefixes: string[] = []) =>
   readHistory(read(messages), prefixes);

@@ -5,8 +5,8 @@ import { readChatRequest } from '../../../../src/protocol/chat/request.ts';
 import { withoutWhiteSpace } from '../../../../src/protocol/json/white-space.ts';
 import { answerIdentity } from '../../../../src/protocol/message-names.ts';
 import { sha256Hex } from '../../../../src/tenant/identity.ts';
-import { conversation } from '../../../support/arbitrary-conversation.ts';
-import { assistant, body, calls, read, result, system, user } from '../../../support/chat.ts';
+import { conversation } from '../../../support/conversations/arbitrary-conversation.ts';
+import { assistant, body, calls, read, result, system, user } from '../../../support/conversations/chat.ts';
 
 type Message = Record<string, unknown>;
 

@@ -4,8 +4,8 @@ import { Boundaries } from '../../../../src/memory/conversation/boundaries.ts';
 import { readHistory } from '../../../../src/memory/conversation/history.ts';
 import { roundsOf, sequenceNumbers, windowStart } from '../../../../src/memory/conversation/sequence.ts';
 import { sha256Hex } from '../../../../src/tenant/identity.ts';
-import { brokenConversation, conversation } from '../../../support/arbitrary-conversation.ts';
-import { assistant, calls, read, result, step, system, user } from '../../../support/chat.ts';
+import { brokenConversation, conversation } from '../../../support/conversations/arbitrary-conversation.ts';
+import { assistant, calls, read, result, step, system, user } from '../../../support/conversations/chat.ts';
 
 const historyOf = (messages: Record<string, unknown>[]) => readHistory(read(messages));
 const rounds = (...messages: Record<string, unknown>[]) => roundsOf(historyOf(messages));

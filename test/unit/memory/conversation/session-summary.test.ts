@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { readHistory } from '../../../../src/memory/conversation/history.ts';
 import { findEcho, SHADOW_LINE, writeBlock } from '../../../../src/memory/conversation/session-summary.ts';
 import { neutralize } from '../../../../src/summary/text/headings.ts';
-import { conversation } from '../../../support/arbitrary-conversation.ts';
-import { assistant, calls, read, result, step, system, user } from '../../../support/chat.ts';
-import { stranger, tenant } from '../../../support/view-of.ts';
+import { conversation } from '../../../support/conversations/arbitrary-conversation.ts';
+import { assistant, calls, read, result, step, system, user } from '../../../support/conversations/chat.ts';
+import { stranger, tenant } from '../../../support/laws/view-of.ts';
 
 const REF = tenant.refs.name('a transcript', () => 'a transcript');
 const BLOCK = writeBlock('What was.', REF, [0, 41]);

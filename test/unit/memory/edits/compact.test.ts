@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
-import { assistant, body, calls, lines, result, step, user } from '../../../support/chat.ts';
-import { counter, messagesOf, stranger, tenant, viewOf } from '../../../support/view-of.ts';
+import { assistant, body, calls, lines, result, step, user } from '../../../support/conversations/chat.ts';
+import { counter, messagesOf, stranger, tenant, viewOf } from '../../../support/laws/view-of.ts';
 
 type Message = Record<string, unknown>;
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { byDistinction, type Literal, literalsIn } from '../../../../src/memory/edits/literals.ts';
-import { counter } from '../../../support/view-of.ts';
+import { counter } from '../../../support/laws/view-of.ts';
 
 const literalsOf = (text: string): Literal[] => [...literalsIn(text)];
 const found = (text: string): string[] => literalsOf(text).map((literal) => literal.text);

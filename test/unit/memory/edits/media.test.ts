@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { assistant, body, lines, step, system, user } from '../../../support/chat.ts';
-import { brokenLaws } from '../../../support/laws.ts';
-import { counter, messagesOf, tenant, type ViewOptions, viewOf } from '../../../support/view-of.ts';
+import { assistant, body, lines, step, system, user } from '../../../support/conversations/chat.ts';
+import { brokenLaws } from '../../../support/laws/laws.ts';
+import { counter, messagesOf, tenant, type ViewOptions, viewOf } from '../../../support/laws/view-of.ts';
 
 type Message = Record<string, unknown>;
 

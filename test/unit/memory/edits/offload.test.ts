@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { headOf, tailOf } from '../../../../src/memory/edits/offload.ts';
-import { assistant, body, calls, lines, result, step, user } from '../../../support/chat.ts';
-import { brokenLaws } from '../../../support/laws.ts';
-import { counter, messagesOf, tenant, type ViewOptions, viewOf } from '../../../support/view-of.ts';
+import { assistant, body, calls, lines, result, step, user } from '../../../support/conversations/chat.ts';
+import { brokenLaws } from '../../../support/laws/laws.ts';
+import { counter, messagesOf, tenant, type ViewOptions, viewOf } from '../../../support/laws/view-of.ts';
 
 type Message = Record<string, unknown>;
 

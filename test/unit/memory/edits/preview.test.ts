@@ -5,8 +5,8 @@ import { type Literal, literalsIn } from '../../../../src/memory/edits/literals.
 import { createPreviewWriter, PREVIEWS } from '../../../../src/memory/edits/preview.ts';
 import { createTokenCounter } from '../../../../src/memory/tokens/tokens.ts';
 import { sha256Hex } from '../../../../src/tenant/identity.ts';
-import { assistant, body, lines, read, step, user } from '../../../support/chat.ts';
-import { counter, messagesOf, viewOf } from '../../../support/view-of.ts';
+import { assistant, body, lines, read, step, user } from '../../../support/conversations/chat.ts';
+import { counter, messagesOf, viewOf } from '../../../support/laws/view-of.ts';
 
 const OLD = { mode: 'compact', compact_trigger_turns: 0, compact_keep: 0 } as const;
 

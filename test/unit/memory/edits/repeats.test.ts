@@ -2,10 +2,22 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readHistory } from '../../../../src/memory/conversation/history.ts';
 import { type Repeat, repeatsIn } from '../../../../src/memory/edits/repeats.ts';
-import { brokenRichConversation, richConversation } from '../../../support/arbitrary-conversation.ts';
-import { assistant, body, calls, lines, read, result, step, user } from '../../../support/chat.ts';
-import { contextOf } from '../../../support/edits.ts';
-import { messagesOf, viewOf } from '../../../support/view-of.ts';
+import {
+  brokenRichConversation,
+  richConversation,
+} from '../../../support/conversations/arbitrary-conversation.ts';
+import {
+  assistant,
+  body,
+  calls,
+  lines,
+  read,
+  result,
+  step,
+  user,
+} from '../../../support/conversations/chat.ts';
+import { contextOf } from '../../../support/laws/edits.ts';
+import { messagesOf, viewOf } from '../../../support/laws/view-of.ts';
 
 type Message = Record<string, unknown>;
 

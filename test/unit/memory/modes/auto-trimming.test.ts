@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
-import { assistant, body, lines, step, system, user } from '../../../support/chat.ts';
-import { brokenLaws, brokenPrefix } from '../../../support/laws.ts';
+import { assistant, body, lines, step, system, user } from '../../../support/conversations/chat.ts';
+import { brokenLaws, brokenPrefix } from '../../../support/laws/laws.ts';
 import {
   counter,
   messagesOf,
@@ -10,7 +10,7 @@ import {
   type ViewOptions,
   viewOf,
   viewsOf,
-} from '../../../support/view-of.ts';
+} from '../../../support/laws/view-of.ts';
 
 type Message = Record<string, unknown>;
 type AutoInput = Omit<Extract<MemoryStrategyRequest, { mode: 'auto' }>, 'mode'>;

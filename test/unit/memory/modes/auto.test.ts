@@ -3,9 +3,13 @@ import { describe, expect, it } from 'vitest';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import { mayAct } from '../../../../src/memory/plan/plan.ts';
 import { frontierUnit } from '../../../../src/memory/replay/rule.ts';
-import { autoStrategy, conversation, richConversation } from '../../../support/arbitrary-conversation.ts';
-import { assistant, body, calls, lines, result, step, user } from '../../../support/chat.ts';
-import { brokenPrefix } from '../../../support/laws.ts';
+import {
+  autoStrategy,
+  conversation,
+  richConversation,
+} from '../../../support/conversations/arbitrary-conversation.ts';
+import { assistant, body, calls, lines, result, step, user } from '../../../support/conversations/chat.ts';
+import { brokenPrefix } from '../../../support/laws/laws.ts';
 import {
   counter,
   messagesOf,
@@ -15,7 +19,7 @@ import {
   type ViewOptions,
   viewOf,
   viewsOf,
-} from '../../../support/view-of.ts';
+} from '../../../support/laws/view-of.ts';
 
 type Message = Record<string, unknown>;
 type AutoInput = Omit<Extract<MemoryStrategyRequest, { mode: 'auto' }>, 'mode'>;

@@ -7,9 +7,18 @@ import {
   type ConversationBody,
   conversation,
   summarizeStrategy,
-} from '../../../support/arbitrary-conversation.ts';
-import { assistant, body, calls, lines, result, step, system, user } from '../../../support/chat.ts';
-import { brokenLaws, brokenPrefix } from '../../../support/laws.ts';
+} from '../../../support/conversations/arbitrary-conversation.ts';
+import {
+  assistant,
+  body,
+  calls,
+  lines,
+  result,
+  step,
+  system,
+  user,
+} from '../../../support/conversations/chat.ts';
+import { brokenLaws, brokenPrefix } from '../../../support/laws/laws.ts';
 import {
   asLongAsAllowed,
   counter,
@@ -19,7 +28,7 @@ import {
   type Viewed,
   type ViewOptions,
   viewOf,
-} from '../../../support/view-of.ts';
+} from '../../../support/laws/view-of.ts';
 
 type Message = Record<string, unknown>;
 

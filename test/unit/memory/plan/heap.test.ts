@@ -1,6 +1,6 @@
 /** Bodies that fit the memory of an isolate: 128 MB for the requests of all its tenants. */
 import { describe, expect, it } from 'vitest';
-import { underHeap } from '../../../support/under-heap.ts';
+import { underHeap } from '../../../support/laws/under-heap.ts';
 
 const TO_THE_END = { code: 0, output: '' };
 

@@ -19,8 +19,7 @@ import {
   lateConversation,
   lateRichConversation,
   strategy,
-} from '../../../support/arbitrary-conversation.ts';
-import { brokenLawsIn } from '../../../support/broken-laws.ts';
+} from '../../../support/conversations/arbitrary-conversation.ts';
 import {
   assistant,
   body,
@@ -31,8 +30,9 @@ import {
   result,
   step,
   user,
-} from '../../../support/chat.ts';
-import { brokenLaws, brokenPrefix, callersOf } from '../../../support/laws.ts';
+} from '../../../support/conversations/chat.ts';
+import { brokenLawsIn } from '../../../support/laws/broken-laws.ts';
+import { brokenLaws, brokenPrefix, callersOf } from '../../../support/laws/laws.ts';
 import {
   counter,
   messagesOf,
@@ -41,7 +41,7 @@ import {
   type ViewOptions,
   viewOf,
   viewsOf,
-} from '../../../support/view-of.ts';
+} from '../../../support/laws/view-of.ts';
 
 const RUNS = { numRuns: 80, endOnFailure: true };
 

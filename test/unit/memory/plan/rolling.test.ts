@@ -10,9 +10,9 @@ import { parseStrategy } from '../../../../src/memory/strategy/strategy.ts';
 import { readChatRequest } from '../../../../src/protocol/chat/request.ts';
 import { sha256Hex } from '../../../../src/tenant/identity.ts';
 import { violations } from '../../../../tools/upstream/strict-chat.ts';
-import { conversation } from '../../../support/arbitrary-conversation.ts';
-import { assistant, body, lines, step, system, user } from '../../../support/chat.ts';
-import { counter, messagesOf, type Viewed, viewOf } from '../../../support/view-of.ts';
+import { conversation } from '../../../support/conversations/arbitrary-conversation.ts';
+import { assistant, body, lines, step, system, user } from '../../../support/conversations/chat.ts';
+import { counter, messagesOf, type Viewed, viewOf } from '../../../support/laws/view-of.ts';
 
 type Message = Record<string, unknown>;
 

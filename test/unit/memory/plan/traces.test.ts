@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { brokenLaws, brokenPrefix } from '../../../support/laws.ts';
-import { requestsOf, sampleTraces } from '../../../support/traces.ts';
-import { type Viewed, viewOf } from '../../../support/view-of.ts';
+import { requestsOf, sampleTraces } from '../../../support/conversations/traces.ts';
+import { brokenLaws, brokenPrefix } from '../../../support/laws/laws.ts';
+import { type Viewed, viewOf } from '../../../support/laws/view-of.ts';
 import { optionsOf, STRATEGIES } from '../../../traces/strategies.ts';
 
 describe.each(Object.entries(STRATEGIES))('recorded conversations under %s', (name, strategy) => {

@@ -13,9 +13,9 @@ import {
   richConversation,
   strategy,
   withoutRepeats,
-} from '../../../support/arbitrary-conversation.ts';
-import { brokenLawsIn } from '../../../support/broken-laws.ts';
-import { brokenLaws, brokenPrefix } from '../../../support/laws.ts';
+} from '../../../support/conversations/arbitrary-conversation.ts';
+import { brokenLawsIn } from '../../../support/laws/broken-laws.ts';
+import { brokenLaws, brokenPrefix } from '../../../support/laws/laws.ts';
 import {
   messagesOf,
   stranger,
@@ -23,7 +23,7 @@ import {
   type Viewed,
   type ViewOptions,
   viewOf,
-} from '../../../support/view-of.ts';
+} from '../../../support/laws/view-of.ts';
 
 const RUNS = { numRuns: 150, endOnFailure: true };
 

@@ -1,10 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Floor } from '../../../../src/memory/replay/floor.ts';
-import { autoOptions, autoStrategy, richConversation } from '../../../support/arbitrary-conversation.ts';
-import { billsOf } from '../../../support/bill.ts';
-import { body, lines, step, user } from '../../../support/chat.ts';
-import { type ViewOptions, viewOf, viewsOf } from '../../../support/view-of.ts';
+import {
+  autoOptions,
+  autoStrategy,
+  richConversation,
+} from '../../../support/conversations/arbitrary-conversation.ts';
+import { billsOf } from '../../../support/conversations/bill.ts';
+import { body, lines, step, user } from '../../../support/conversations/chat.ts';
+import { type ViewOptions, viewOf, viewsOf } from '../../../support/laws/view-of.ts';
 
 /**
  * How much more a conversation may cost than without edits, and after how many requests of mean

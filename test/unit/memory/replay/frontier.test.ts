@@ -1,8 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
-import { assistant, body, calls, lines, result, step, system, user } from '../../../support/chat.ts';
-import { brokenPrefix } from '../../../support/laws.ts';
-import { messagesOf, type Viewed, viewOf } from '../../../support/view-of.ts';
+import {
+  assistant,
+  body,
+  calls,
+  lines,
+  result,
+  step,
+  system,
+  user,
+} from '../../../support/conversations/chat.ts';
+import { brokenPrefix } from '../../../support/laws/laws.ts';
+import { messagesOf, type Viewed, viewOf } from '../../../support/laws/view-of.ts';
 
 type Message = Record<string, unknown>;
 

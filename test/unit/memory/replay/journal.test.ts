@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Removal } from '../../../../src/memory/edits/removal.ts';
 import { Journal } from '../../../../src/memory/replay/journal.ts';
-import { removalOf } from '../../../support/edits.ts';
+import { removalOf } from '../../../support/laws/edits.ts';
 
 const UNITS = 40;
 

@@ -5,9 +5,9 @@ import { replay } from '../../../../src/memory/replay/frontier.ts';
 import { PhaseMover } from '../../../../src/memory/replay/phases.ts';
 import type { ReplayRule } from '../../../../src/memory/replay/rule.ts';
 import { tokenSums } from '../../../../src/memory/tokens/sums.ts';
-import { lines, read, step, user } from '../../../support/chat.ts';
-import { removalOf } from '../../../support/edits.ts';
-import { counter } from '../../../support/view-of.ts';
+import { lines, read, step, user } from '../../../support/conversations/chat.ts';
+import { removalOf } from '../../../support/laws/edits.ts';
+import { counter } from '../../../support/laws/view-of.ts';
 
 type Message = Record<string, unknown>;
 

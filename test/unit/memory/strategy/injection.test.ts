@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { parseInjection, writeInjection } from '../../../../src/memory/strategy/injection.ts';
 import { readChatRequest, writeChatRequest } from '../../../../src/protocol/chat/request.ts';
 import type { InjectedMessage } from '../../../../src/protocol/model-request.ts';
-import { assistant, body, step, system, user } from '../../../support/chat.ts';
-import { counter, viewOf } from '../../../support/view-of.ts';
+import { assistant, body, step, system, user } from '../../../support/conversations/chat.ts';
+import { counter, viewOf } from '../../../support/laws/view-of.ts';
 
 describe('memory_injection', () => {
   it.each([

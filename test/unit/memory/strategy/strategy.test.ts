@@ -5,7 +5,7 @@ import {
   frontierOf,
   parseStrategy,
 } from '../../../../src/memory/strategy/strategy.ts';
-import { strategyOf } from '../../../support/view-of.ts';
+import { strategyOf } from '../../../support/laws/view-of.ts';
 
 const faultOf = (input: unknown) => {
   const parsed = parseStrategy(input);

@@ -8,8 +8,8 @@ import { shorten } from '../../../../src/retrieval/shorten.ts';
 import { writeLedger } from '../../../../src/summary/text/ledger.ts';
 import { transcriptParts } from '../../../../src/summary/text/transcript.ts';
 import { sha256Hex } from '../../../../src/tenant/identity.ts';
-import { lines, read, step, user } from '../../../support/chat.ts';
-import { counter } from '../../../support/view-of.ts';
+import { lines, read, step, user } from '../../../support/conversations/chat.ts';
+import { counter } from '../../../support/laws/view-of.ts';
 
 /** A counter, and the lengths of what it has counted. */
 function watched(): { counter: { text(text: string): number }; counted: number[] } {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodingOf, windowOf } from '../../../../src/memory/strategy/models.ts';
 import { createTokenCounter, loadTokenize, toolTokens } from '../../../../src/memory/tokens/tokens.ts';
-import { read, user } from '../../../support/chat.ts';
+import { read, user } from '../../../support/conversations/chat.ts';
 
 const tokenize = await loadTokenize('o200k_base');
 const counter = createTokenCounter(tokenize);

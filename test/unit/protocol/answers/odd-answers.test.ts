@@ -5,7 +5,7 @@ import type { AnswerFormat } from '../../../../src/protocol/answers/answer-forma
 import { dataFrame, eventFrame, Frame } from '../../../../src/protocol/answers/sse.ts';
 import { chatFormat } from '../../../../src/protocol/chat/format.ts';
 import { responsesFormat } from '../../../../src/protocol/responses/format.ts';
-import { mutated, mutations } from '../../../support/mutations.ts';
+import { mutated, mutations } from '../../../support/conversations/mutations.ts';
 
 const OURS: ReadonlySet<string> = new Set(['retrieve_ref']);
 const encoder = new TextEncoder();

@@ -6,8 +6,8 @@ import {
   writeChatRequest,
   writeCompactedMessages,
 } from '../../../../src/protocol/chat/request.ts';
-import { assistant, body, calls, lines, read, result, user } from '../../../support/chat.ts';
-import { viewOf } from '../../../support/view-of.ts';
+import { assistant, body, calls, lines, read, result, user } from '../../../support/conversations/chat.ts';
+import { viewOf } from '../../../support/laws/view-of.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);

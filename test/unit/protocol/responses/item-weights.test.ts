@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { readResponsesRequest } from '../../../../src/protocol/responses/request.ts';
-import { counter, viewOf, viewOfRequest } from '../../../support/view-of.ts';
+import { counter, viewOf, viewOfRequest } from '../../../support/laws/view-of.ts';
 
 type Json = Record<string, unknown>;
 

@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { readResponsesRequest } from '../../../../src/protocol/responses/request.ts';
 import { responsesViolations } from '../../../../tools/upstream/strict-responses.ts';
-import { viewOfRequest } from '../../../support/view-of.ts';
+import { viewOfRequest } from '../../../support/laws/view-of.ts';
 
 type Json = Record<string, unknown>;
 

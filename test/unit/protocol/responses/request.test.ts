@@ -7,8 +7,8 @@ import { responsesFormat } from '../../../../src/protocol/responses/format.ts';
 import { readResponsesRequest } from '../../../../src/protocol/responses/request.ts';
 import { definitionOf } from '../../../../src/retrieval/tool.ts';
 import { asResponses } from '../../../../tools/upstream/items.ts';
-import { requestsOf, sampleTraces } from '../../../support/traces.ts';
-import { type Viewed, viewOf, viewOfRequest } from '../../../support/view-of.ts';
+import { requestsOf, sampleTraces } from '../../../support/conversations/traces.ts';
+import { type Viewed, viewOf, viewOfRequest } from '../../../support/laws/view-of.ts';
 import { optionsOf, STRATEGIES } from '../../../traces/strategies.ts';
 
 function requestOf(body: Uint8Array | object) {

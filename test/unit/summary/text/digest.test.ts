@@ -12,7 +12,7 @@ import {
 import { collectLedger } from '../../../../src/summary/text/ledger.ts';
 import { UserOrders } from '../../../../src/summary/text/orders.ts';
 import { validateSummary } from '../../../../src/summary/text/validation.ts';
-import { counter } from '../../../support/view-of.ts';
+import { counter } from '../../../support/laws/view-of.ts';
 
 const user = (index: number, text: string): Entry => ({ index, role: 'user', text, calls: [] });
 const said = (index: number, text: string, ...inputs: string[]): Entry => ({

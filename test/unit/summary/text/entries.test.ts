@@ -7,9 +7,9 @@ import { readResponsesRequest } from '../../../../src/protocol/responses/request
 import { transcriptOf, transcriptStart } from '../../../../src/summary/kept-transcript.ts';
 import { entriesOf, piecesOf } from '../../../../src/summary/text/entries.ts';
 import { sha256Hex } from '../../../../src/tenant/identity.ts';
-import { conversation } from '../../../support/arbitrary-conversation.ts';
-import { assistant, calls, read, result, step, system, user } from '../../../support/chat.ts';
-import { counter, tenant } from '../../../support/view-of.ts';
+import { conversation } from '../../../support/conversations/arbitrary-conversation.ts';
+import { assistant, calls, read, result, step, system, user } from '../../../support/conversations/chat.ts';
+import { counter, tenant } from '../../../support/laws/view-of.ts';
 
 type Message = Record<string, unknown>;
 

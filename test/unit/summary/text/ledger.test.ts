@@ -8,7 +8,7 @@ import {
   type LedgerRoom,
   writeLedger,
 } from '../../../../src/summary/text/ledger.ts';
-import { counter } from '../../../support/view-of.ts';
+import { counter } from '../../../support/laws/view-of.ts';
 
 const REF = `ref_${'a'.repeat(26)}`;
 const user = (index: number, text: string): Entry => ({ index, role: 'user', text, calls: [] });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Entry, Piece } from '../../../../src/memory/conversation/passage.ts';
 import { SMALLEST_CHUNK, transcriptParts, writeTranscript } from '../../../../src/summary/text/transcript.ts';
-import { counter } from '../../../support/view-of.ts';
+import { counter } from '../../../support/laws/view-of.ts';
 
 const entry = (index: number, role: Entry['role'], text: string, more: Partial<Entry> = {}): Entry => ({
   index,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { HEADINGS, readSections, writeSections } from '../../../../src/summary/text/headings.ts';
 import { type SummaryAnswer, validateSummary } from '../../../../src/summary/text/validation.ts';
-import { counter } from '../../../support/view-of.ts';
+import { counter } from '../../../support/laws/view-of.ts';
 
 const summary = (text = 'The user wants red shoes in size 42.', heading = 0): string =>
   writeSections(new Map([[HEADINGS[heading] ?? HEADINGS[0], text]]));

@@ -5,10 +5,10 @@
  */
 
 import type { ServerResponse } from 'node:http';
-import { type Behaviour, behave, sendJson } from '../../tools/upstream/behaviours.ts';
-import { completion, type ToolCall, type Usage, usageOf } from '../../tools/upstream/completion.ts';
-import type { RecordedRequest } from '../../tools/upstream/recorded-request.ts';
-import { startUpstream, type Upstream } from '../../tools/upstream/upstream.ts';
+import { type Behaviour, behave, sendJson } from '../../../tools/upstream/behaviours.ts';
+import { completion, type ToolCall, type Usage, usageOf } from '../../../tools/upstream/completion.ts';
+import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
+import { startUpstream, type Upstream } from '../../../tools/upstream/upstream.ts';
 
 export const SUMMARIZER_MODEL = 'gpt-4.1-nano';
 export const SUMMARIZER_KEY = 'sk-the-key-of-the-summarizer-0001';

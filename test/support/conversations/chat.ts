@@ -1,7 +1,7 @@
 /** Short ways to write conversations in tests. */
 
-import type { ChatMessage } from '../../src/protocol/chat/message.ts';
-import { readChatRequest } from '../../src/protocol/chat/request.ts';
+import type { ChatMessage } from '../../../src/protocol/chat/message.ts';
+import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 
 export type Message = Record<string, unknown>;
 

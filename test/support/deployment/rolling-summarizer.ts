@@ -1,11 +1,11 @@
 /** A summarizer that tests can block and fail, and a caller that continues a conversation. */
 
-import type { Memory } from '../../src/storage/conversation/memories.ts';
-import { HEADINGS, NONE } from '../../src/summary/text/headings.ts';
-import { refuse, sendJson } from '../../tools/upstream/behaviours.ts';
-import { completion, usageOf } from '../../tools/upstream/completion.ts';
-import type { RecordedRequest } from '../../tools/upstream/recorded-request.ts';
-import { startUpstream } from '../../tools/upstream/upstream.ts';
+import type { Memory } from '../../../src/storage/conversation/memories.ts';
+import { HEADINGS, NONE } from '../../../src/summary/text/headings.ts';
+import { refuse, sendJson } from '../../../tools/upstream/behaviours.ts';
+import { completion, usageOf } from '../../../tools/upstream/completion.ts';
+import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
+import { startUpstream } from '../../../tools/upstream/upstream.ts';
 import type { Deployment } from './deployment.ts';
 import type { WithMemory } from './memory-report.ts';
 import { until } from './polling.ts';

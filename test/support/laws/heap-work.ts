@@ -1,11 +1,11 @@
 /**
- * Work to run with a small heap: `node --max-old-space-size=64 test/support/heap-work.ts NAME`. The
- * exit code says whether it finished.
+ * Work to run with a small heap: `node --max-old-space-size=64 test/support/laws/heap-work.ts
+ * NAME`. The exit code says whether it finished.
  */
-import { createTokenCounter, loadTokenize } from '../../src/memory/tokens/tokens.ts';
-import { readChatRequest } from '../../src/protocol/chat/request.ts';
-import { collectLedger } from '../../src/summary/text/ledger.ts';
-import { assistant, body, calls, result, step, user } from './chat.ts';
+import { createTokenCounter, loadTokenize } from '../../../src/memory/tokens/tokens.ts';
+import { readChatRequest } from '../../../src/protocol/chat/request.ts';
+import { collectLedger } from '../../../src/summary/text/ledger.ts';
+import { assistant, body, calls, result, step, user } from '../conversations/chat.ts';
 import { viewOf } from './view-of.ts';
 
 const OLD = { mode: 'compact', compact_trigger_turns: 0, compact_keep: 0 } as const;

@@ -2,8 +2,8 @@
  * A conversation of questions, calls and answers. Placeholders can remove half of it, and only a
  * summary the rest.
  */
-import { type Message, rows } from './agent-run.ts';
-import { question, turn } from './summarizer.ts';
+import { type Message, rows } from '../clients/agent-run.ts';
+import { question, turn } from '../deployment/summarizer.ts';
 
 /** Messages in a finished turn: question, call, output, answer. */
 const TURN = 4;

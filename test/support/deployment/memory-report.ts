@@ -1,6 +1,6 @@
 /** The report on the wire. */
-import { recording } from '../../fixtures/recording.ts';
-import type { Report } from '../../src/memory/plan/report.ts';
+import { recording } from '../../../fixtures/recording.ts';
+import type { Report } from '../../../src/memory/plan/report.ts';
 
 /**
  * What Precis adds to a completion, to a stream's last chunk, or to the answer of `/v1/compact`.

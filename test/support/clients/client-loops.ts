@@ -4,7 +4,7 @@ import { Agent, OpenAIProvider, Runner, type Session, setTracingDisabled, tool }
 import { generateText, jsonSchema, stepCountIs, streamText, tool as toolOf } from 'ai';
 import OpenAI from 'openai';
 import { expect } from 'vitest';
-import { KEY } from './deployment.ts';
+import { KEY } from '../deployment/deployment.ts';
 import { type Arguments, chapter, READ_CHAPTER } from './reading-model.ts';
 
 setTracingDisabled(true);

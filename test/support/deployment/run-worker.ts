@@ -5,8 +5,8 @@
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
-import type { BuiltWorker } from '../../tools/worker-build.ts';
-import type { WorkerOptions } from '../../tools/worker-server.ts';
+import type { BuiltWorker } from '../../../tools/worker-build.ts';
+import type { WorkerOptions } from '../../../tools/worker-server.ts';
 
 export interface BuiltWorkerOptions extends Pick<WorkerOptions, 'vars'> {
   /** The path of a folder with stored data. The Worker reads and changes it. */

@@ -2,8 +2,8 @@
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { inject } from 'vitest';
-import type { BuiltWorker } from '../../tools/worker-build.ts';
-import type { WorkerServer } from '../../tools/worker-server.ts';
+import type { BuiltWorker } from '../../../tools/worker-build.ts';
+import type { WorkerServer } from '../../../tools/worker-server.ts';
 import { type BuiltWorkerOptions, runWorker } from './run-worker.ts';
 
 /** The message to a process of worker-host.ts. */

@@ -14,8 +14,8 @@ import {
   partOf,
   responsesBody,
   responsesTools,
-} from '../../tools/upstream/items.ts';
-import type { RecordedRequest } from '../../tools/upstream/recorded-request.ts';
+} from '../../../tools/upstream/items.ts';
+import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { chatFromResponses } from './chat-from-responses.ts';
 
 type Json = Record<string, unknown>;

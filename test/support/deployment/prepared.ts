@@ -1,10 +1,10 @@
 /** The prefix that the next move will summarise, and a way to wait for its summary. */
-import type { MemoryStrategyRequest } from '../../src/memory/modes/table.ts';
-import { Tenants } from '../../src/tenant/identity.ts';
-import type { Sent } from './agent-caller.ts';
+import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
+import { Tenants } from '../../../src/tenant/identity.ts';
+import type { Sent } from '../clients/agent-caller.ts';
+import { viewOf } from '../laws/view-of.ts';
 import { type Deployment, KEY, SECRET } from './deployment.ts';
 import { until } from './polling.ts';
-import { viewOf } from './view-of.ts';
 
 /** The tenants of deployments, since refs are part of a plan. */
 const tenants = new Tenants(SECRET);

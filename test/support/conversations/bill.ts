@@ -2,9 +2,9 @@
  * The cost of a conversation's views, request by request, with an upstream that caches prompts, in
  * tokens of fresh input.
  */
-import { readChatRequest } from '../../src/protocol/chat/request.ts';
-import { textOf } from '../../src/protocol/json/spans.ts';
-import { counter, type Viewed } from './view-of.ts';
+import { readChatRequest } from '../../../src/protocol/chat/request.ts';
+import { textOf } from '../../../src/protocol/json/spans.ts';
+import { counter, type Viewed } from '../laws/view-of.ts';
 
 /**
  * Tokens around a summarizer's input, and the price of its output (see

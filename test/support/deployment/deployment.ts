@@ -1,10 +1,10 @@
 /** A Worker in front of an upstream that tests control, for one file of end-to-end tests. */
 import OpenAI, { type ClientOptions } from 'openai';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import type { Report } from '../../src/memory/plan/report.ts';
-import type { RecordedRequest } from '../../tools/upstream/recorded-request.ts';
-import { startUpstream, type Upstream, type UpstreamOptions } from '../../tools/upstream/upstream.ts';
-import type { WorkerServer } from '../../tools/worker-server.ts';
+import type { Report } from '../../../src/memory/plan/report.ts';
+import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
+import { startUpstream, type Upstream, type UpstreamOptions } from '../../../tools/upstream/upstream.ts';
+import type { WorkerServer } from '../../../tools/worker-server.ts';
 import { startBuiltWorker, startHostedWorker } from './built-worker.ts';
 import { dataOf } from './event-stream.ts';
 import type { WithMemory } from './memory-report.ts';

@@ -4,11 +4,11 @@
  * right answer proves that all outputs arrived.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { refsIn } from '../../src/memory/edits/placeholder.ts';
-import { respond, tokensOf } from '../../tools/upstream/behaviours.ts';
-import { usageOf } from '../../tools/upstream/completion.ts';
-import type { RecordedRequest } from '../../tools/upstream/recorded-request.ts';
-import { type ResponseAnswer, responseOf } from '../../tools/upstream/response.ts';
+import { refsIn } from '../../../src/memory/edits/placeholder.ts';
+import { respond, tokensOf } from '../../../tools/upstream/behaviours.ts';
+import { usageOf } from '../../../tools/upstream/completion.ts';
+import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
+import { type ResponseAnswer, responseOf } from '../../../tools/upstream/response.ts';
 
 /** The tool's name. In a request without a function of that name it is a custom tool. */
 export const READ_CHAPTER = 'read_chapter';

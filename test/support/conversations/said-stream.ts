@@ -1,7 +1,7 @@
 /** The stream of an answer in pieces, for tests that write them by hand. */
-import { chunks, DONE, usageOf } from '../../tools/upstream/completion.ts';
-import { eventsOf } from '../../tools/upstream/response.ts';
-import type { Protocol } from './protocol.ts';
+import { chunks, DONE, usageOf } from '../../../tools/upstream/completion.ts';
+import { eventsOf } from '../../../tools/upstream/response.ts';
+import type { Protocol } from '../deployment/protocol.ts';
 
 export interface SaidStream {
   /** Everything before the first word. */

@@ -3,14 +3,14 @@
  * conversations.
  */
 
-import { heldMessages } from '../../src/memory/conversation/bonds.ts';
-import { type History, messagesOf as unitMessages } from '../../src/memory/conversation/history.ts';
-import { MARKER_START } from '../../src/memory/edits/placeholder.ts';
-import type { Removal } from '../../src/memory/edits/removal.ts';
-import { summarizes } from '../../src/memory/strategy/strategy.ts';
-import { levels } from '../../src/protocol/json/outline.ts';
-import { textOf, within } from '../../src/protocol/json/spans.ts';
-import { violations } from '../../tools/upstream/strict-chat.ts';
+import { heldMessages } from '../../../src/memory/conversation/bonds.ts';
+import { type History, messagesOf as unitMessages } from '../../../src/memory/conversation/history.ts';
+import { MARKER_START } from '../../../src/memory/edits/placeholder.ts';
+import type { Removal } from '../../../src/memory/edits/removal.ts';
+import { summarizes } from '../../../src/memory/strategy/strategy.ts';
+import { levels } from '../../../src/protocol/json/outline.ts';
+import { textOf, within } from '../../../src/protocol/json/spans.ts';
+import { violations } from '../../../tools/upstream/strict-chat.ts';
 import { counter, messagesOf, type Viewed } from './view-of.ts';
 
 /** All laws of a single view. Empty if it keeps every law. */

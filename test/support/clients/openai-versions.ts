@@ -4,7 +4,7 @@
  */
 import type OpenAI from 'openai';
 import type { ClientOptions } from 'openai';
-import { KEY } from './deployment.ts';
+import { KEY } from '../deployment/deployment.ts';
 
 /** The version that Precis depends on has the package's own name. */
 const PACKAGES = { 4: 'openai-4', 5: 'openai-5', 6: 'openai', 7: 'openai-7' } as const;

@@ -1,9 +1,9 @@
 /** Generated conversations for property tests: valid ones, and odd ones that real clients send. */
 
 import fc from 'fast-check';
-import type { MemoryStrategyRequest } from '../../src/memory/modes/table.ts';
+import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
+import type { ViewOptions } from '../laws/view-of.ts';
 import { lines } from './chat.ts';
-import type { ViewOptions } from './view-of.ts';
 
 type Message = Record<string, unknown>;
 

@@ -1,21 +1,21 @@
 /** The pipeline of `src/view/make-view.ts` in memory, without HTTP and storage. */
 
-import { Lru } from '../../src/lib/lru.ts';
-import { prefixHashes } from '../../src/memory/conversation/prefix-hash.ts';
-import { CONTENT_FACTS } from '../../src/memory/edits/compact.ts';
-import { PREVIEWS } from '../../src/memory/edits/preview.ts';
-import type { EditingStrategy, MemoryStrategyRequest } from '../../src/memory/modes/table.ts';
-import type { Plan } from '../../src/memory/plan/plan.ts';
-import { outlineOf, planView } from '../../src/memory/plan/plan-view.ts';
-import type { UsedMemory } from '../../src/memory/plan/planned.ts';
-import { type Report, reportOf } from '../../src/memory/plan/report.ts';
-import { render, type ShownTrim, type View, type ViewWords } from '../../src/memory/plan/view.ts';
-import { edits, parseStrategy } from '../../src/memory/strategy/strategy.ts';
-import { createTokenCounter, loadTokenize } from '../../src/memory/tokens/tokens.ts';
-import { type ChatRequest, readChatRequest } from '../../src/protocol/chat/request.ts';
-import type { ModelRequest } from '../../src/protocol/model-request.ts';
-import { trimmedTranscript } from '../../src/summary/text/trimmed-transcript.ts';
-import { sha256Hex, Tenants } from '../../src/tenant/identity.ts';
+import { Lru } from '../../../src/lib/lru.ts';
+import { prefixHashes } from '../../../src/memory/conversation/prefix-hash.ts';
+import { CONTENT_FACTS } from '../../../src/memory/edits/compact.ts';
+import { PREVIEWS } from '../../../src/memory/edits/preview.ts';
+import type { EditingStrategy, MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
+import type { Plan } from '../../../src/memory/plan/plan.ts';
+import { outlineOf, planView } from '../../../src/memory/plan/plan-view.ts';
+import type { UsedMemory } from '../../../src/memory/plan/planned.ts';
+import { type Report, reportOf } from '../../../src/memory/plan/report.ts';
+import { render, type ShownTrim, type View, type ViewWords } from '../../../src/memory/plan/view.ts';
+import { edits, parseStrategy } from '../../../src/memory/strategy/strategy.ts';
+import { createTokenCounter, loadTokenize } from '../../../src/memory/tokens/tokens.ts';
+import { type ChatRequest, readChatRequest } from '../../../src/protocol/chat/request.ts';
+import type { ModelRequest } from '../../../src/protocol/model-request.ts';
+import { trimmedTranscript } from '../../../src/summary/text/trimmed-transcript.ts';
+import { sha256Hex, Tenants } from '../../../src/tenant/identity.ts';
 
 const counting = {
   counter: createTokenCounter(await loadTokenize('o200k_base')),
