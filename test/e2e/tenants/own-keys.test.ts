@@ -136,7 +136,8 @@ describe.each(PROTOCOLS)('a key that the upstream accepts, over $name', (protoco
   it('needs not be asked about after a request that the upstream has answered', async () => {
     const key = 'sk-a-key-that-has-been-answered-before';
 
-    await deployment.chat({ model, messages: [{ role: 'user', content: 'Hello' }] }, withKey(key));
+    const messages = [{ role: 'user', content: 'Hello' }];
+    await deployment.chat({ model, messages, memory_strategy: 'compact' }, withKey(key));
     const response = await deployment.chat(requestAbout('an answered key'), withKey(key));
 
     expect(paths()).toEqual([`POST /v1${protocol.path}`, `POST /v1${protocol.path}`]);

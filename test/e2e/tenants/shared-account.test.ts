@@ -241,8 +241,8 @@ describe.each(PROTOCOLS)('what goes up with the key of a shared account, over $n
     ],
   ])('F13: is no body with %s', async (_, body) => {
     for (const on of [deployment, ownKeys]) {
-      const authorization = on === deployment ? { headers: withKey() } : {};
-      const answer = await on.fetch(`/v1${protocol.path}`, { method: 'POST', ...authorization, body });
+      const headers = on === deployment ? withKey() : { 'x-memory-strategy': 'compact' };
+      const answer = await on.fetch(`/v1${protocol.path}`, { method: 'POST', headers, body });
       expect(await refusal(answer)).toEqual([400, 'invalid_request_error', 'invalid_json', null]);
       expect(on.upstream.requests).toEqual([]);
     }
