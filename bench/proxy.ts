@@ -13,7 +13,7 @@ import { ms, printTable, thousands } from './figures.ts';
 import { peakOf } from './process.ts';
 import { agent } from './proxy/client.ts';
 import { MODES, type Mode, SITUATIONS, type Situation } from './proxy/loads.ts';
-import { type Case, type Cell, measure } from './proxy/measure.ts';
+import { type Case, type Cell, EDITED_FROM, measure } from './proxy/measure.ts';
 import { type Subject, startBare, startPortkey, startPrecis } from './proxy/subjects.ts';
 import { startUpstream } from './proxy/upstream.ts';
 
@@ -25,8 +25,8 @@ const LONG_STREAM = 40_000;
 /** Rounds for a stream that takes a second. */
 const LONG_ROUNDS = 5;
 
-/** In bytes. Shorter bodies have nothing to edit, and no step to add. */
-const EDITED_FROM = 10_000;
+/** Length of the body of a request for a long stream, in bytes. */
+const LONG_STREAM_BODY = 10_000;
 
 /** A round of unseen conversations takes this many times longer. */
 const UNSEEN_SHARE = 3;
@@ -86,7 +86,13 @@ function cases(): Case[] {
       ),
   );
   const long = modes.map(
-    (mode): Case => ({ bytes: EDITED_FROM, mode, situation: 'again', deltas: LONG_STREAM, connections: 1 }),
+    (mode): Case => ({
+      bytes: LONG_STREAM_BODY,
+      mode,
+      situation: 'again',
+      deltas: LONG_STREAM,
+      connections: 1,
+    }),
   );
   return situations.includes('again') ? [...short, ...long] : short;
 }

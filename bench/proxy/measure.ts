@@ -41,6 +41,9 @@ export interface Cell extends Case {
   readonly figures: readonly Figures[];
 }
 
+/** Bodies from this length on exceed their budget by enough to be edited. In bytes. */
+export const EDITED_FROM = 100_000;
+
 const PATH = '/v1/chat/completions';
 
 /** Rounds before measuring, for compilers, caches, and refs written at first sight. */
@@ -132,10 +135,11 @@ function headersOf(target: Subject, { mode, bytes }: Case, client: number): Read
   };
 }
 
-function check({ name }: Subject, { mode, situation }: Case, answers: readonly Answer[]): void {
+function check({ name }: Subject, { bytes, mode, situation }: Case, answers: readonly Answer[]): void {
   if (name !== 'precis') return;
   for (const { headers } of answers) {
-    const acts = mode !== 'none' && mode !== 'rolling_summary' && situation !== 'unseen';
+    const mayAct = mode !== 'none' && mode !== 'rolling_summary' && bytes >= EDITED_FROM;
+    const acts = mayAct && situation !== 'unseen';
     const isSo =
       headers['x-memory-mode'] === mode &&
       (!acts || headers['x-memory-applied'] !== 'none') &&
