@@ -7,7 +7,7 @@ import { dirname, join, posix } from 'node:path';
 import { printTable } from '../bench/figures.ts';
 
 /** The rooms from top to bottom. Rooms of one floor must not import each other. */
-const FLOORS: readonly (readonly string[])[] = [
+export const FLOORS: readonly (readonly string[])[] = [
   ['routes'],
   ['answer'],
   ['view'],

@@ -3,23 +3,10 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FLOORS } from '../../../tools/import-graph.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const BIOME = join(ROOT, 'node_modules/@biomejs/biome/bin/biome');
-
-/** The rooms from the top down. Rooms of one floor don't import each other. */
-const FLOORS = [
-  ['routes'],
-  ['answer'],
-  ['view'],
-  ['request'],
-  ['retrieval'],
-  ['summary'],
-  ['protocol', 'storage', 'upstream'],
-  ['tenant'],
-  ['memory'],
-  ['lib'],
-];
 
 /** A file for each pair of rooms, which imports the second from the first. */
 function imports(which: (from: number, to: number) => boolean): Record<string, string> {
