@@ -2,15 +2,17 @@
 
 import { Buffer } from 'node:buffer';
 import type { Context } from 'hono';
+import { REF_PATTERN } from '../memory/edits/placeholder.ts';
 import { idleReport } from '../memory/plan/report.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import { OWN_FIELDS } from '../protocol/body.ts';
 import { REASONING_MARK } from '../protocol/responses/reasoning.ts';
 import { type ReadBody, refused, type UnreadBody } from '../request/body.ts';
-import { chosenByHeaders } from '../request/choose-strategy.ts';
+import { chosenByHeaders, reportInHeader } from '../request/choose-strategy.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
+import { SEALED_PREFIX } from '../tenant/sealed-item.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { askUpstream } from './ask-upstream.ts';
 import { noteVerdict } from './note-verdict.ts';
@@ -26,8 +28,16 @@ interface Api {
  * refs, a trigger for a compaction, and escaped letters or digits, in which any of these can be
  * written.
  */
-const OURS =
-  /"(?:memory_|conversation_id"|agent_type"|compact)|precis1_|ref_[a-z2-7]{26}|\\u00(?:3\d|[567][\da-fA-F])/;
+const OURS = new RegExp(
+  [
+    `"(?:${OWN_FIELDS.join('|')})"`,
+    SEALED_PREFIX,
+    REF_PATTERN.source.replace(/[$^]/g, ''),
+    // `compacted`, `compaction` and `compaction_trigger`.
+    '"compact',
+    String.raw`\\u00(?:3\d|[567][\da-fA-F])`,
+  ].join('|'),
+);
 
 /**
  * Passes on a body as it came, without parsing it. Undefined if it must be parsed: the strategy
@@ -97,9 +107,14 @@ function relayed(
 ): Promise<Response> {
   // Only a refused key is worth the tenant.
   if (answer.response.status === 401) noteVerdict(answer.response, scope);
-  const inBody = scope.headers.get('x-memory-report')?.trim().toLowerCase() === 'true';
   const made = { view: undefined, report: idleReport(mode, source, []) };
-  const options = { format: answers, inBody, streams: false, retrieval: undefined, archive: undefined };
+  const options = {
+    format: answers,
+    inBody: reportInHeader(scope.headers),
+    streams: false,
+    retrieval: undefined,
+    archive: undefined,
+  };
   return relay(answer, made, options, scope);
 }
 

@@ -207,7 +207,12 @@ export function knownAgent(
 
 function reportWanted(request: ModelRequest, headers: Headers): boolean {
   const inBody = request.own('memory_report');
-  if (inBody === undefined) return headers.get('x-memory-report')?.trim().toLowerCase() === 'true';
+  if (inBody === undefined) return reportInHeader(headers);
   if (typeof inBody === 'boolean') return inBody;
   throw new ApiError('invalid_memory_strategy', 'memory_report must be true or false.', 'memory_report');
+}
+
+/** Whether the headers ask for the report in the body. */
+export function reportInHeader(headers: Headers): boolean {
+  return headers.get('x-memory-report')?.trim().toLowerCase() === 'true';
 }
