@@ -17,11 +17,13 @@ const strategy = {
   summary_max_tokens: 300,
 };
 
-/** Turns of the array of which the last request has a summary. */
+/** Turns of an array that is summarized by its last request. */
 const TURNS = 12;
 
 /**
- * Sends the array as it grows, from a length on, and lets the background come to its end each time.
+ * Sends the requests of an array, the shortest first, and waits for background work after each.
+ *
+ * @param from the shortest length that is sent
  */
 async function play(messages: Message[], conversation_id: string, from = 0): Promise<Sent[]> {
   const caller = new AgentCaller(deployment, { memory_strategy: strategy, conversation_id });
@@ -37,8 +39,8 @@ async function play(messages: Message[], conversation_id: string, from = 0): Pro
 const tokensOf = ({ seen }: Sent): string[] => tokensIn(seen.rawBody.toString());
 
 /**
- * What the summaries of a view were made of must stand in the array at the same place, or its
- * placeholder.
+ * Errors in the sources of a view's summaries: the array must have each summarized message, or its
+ * original, at the same index.
  */
 function strangers(sent: Sent): string[] {
   return tokensOf(sent).flatMap((token) => {

@@ -25,12 +25,12 @@ const strategy = {
   summary_max_tokens: 300,
 };
 
-/** A request, and the summaries that were made before it was sent. */
+/** A request, and the tokens of all summaries made before it. */
 interface Played extends Sent {
   readonly made: ReadonlySet<string>;
 }
 
-/** Sends the array as it grows, and lets the background come to its end each time. */
+/** Sends the requests of an array, the shortest first, and waits for background work after each. */
 async function play(
   messages: Message[],
   fields: { conversation_id: string; memory_strategy?: typeof strategy & { incremental?: boolean } },
@@ -47,7 +47,7 @@ async function play(
   return all;
 }
 
-/** Every summary was made before the request that shows it, which has asked nobody for it. */
+/** Expects each summary to be made before the first request with it, at no cost to that request. */
 function expectReady(all: readonly Played[]): void {
   const summarized = all.filter(({ memory }) => memory.summary);
   const versions = new Set(summarized.map(({ memory }) => memory.summary?.memory_id));
@@ -64,10 +64,10 @@ const indices = (): number[] =>
   deployment.summarizer.readings.flatMap(({ messages }) => messages.map(({ index }) => index));
 const upTo = (last: number): number[] => Array.from({ length: last }, (_, at) => at + 1);
 
-/** The message of this index as the last view had it that still showed it. */
+/** A message as it was in the last view that had it. */
 function lastSeen(all: readonly Sent[], index: number): Message | undefined {
   const shown = all.flatMap(({ view, messages }) => {
-    // What a summary stands for is missing at the beginning only.
+    // A summary replaces messages at the beginning only, so count from the end.
     const at = view.length - (messages.length - index);
     const message = view[at];
     return message?.tool_call_id === messages[index]?.tool_call_id && at > 0 ? [message] : [];
@@ -195,7 +195,7 @@ describe.each(PROTOCOLS)('a summary in mode auto, over $name', (protocol) => {
   it('reads a run with large arguments, offloaded outputs and images as the view had them', async () => {
     const messages = agentRun('kilns');
     const [former, later] = [messages.slice(0, 90), messages.slice(0, 96)];
-    // All that placeholders can do is done at one request; then a summary is asked for.
+    // The first request makes all placeholders. Then a summary is requested.
     const weighed = protocol.body({ model: 'gpt-4.1', tools });
     const token_budget = tokensOf({ ...weighed, messages: former }) - 1;
     const memory_strategy = {
@@ -221,13 +221,13 @@ describe.each(PROTOCOLS)('a summary in mode auto, over $name', (protocol) => {
     expect(prompt).toContain('tool input for write_file');
     expect(prompt).toContain('removed: image for user_message');
     expect(prompt).not.toContain('base64');
-    // A row of the middle of each large output, and of what was written.
+    // Rows from the middle of an offloaded output and of a cleared input.
     expect(prompt).not.toMatch(/row 300 of/);
     expect(prompt).not.toMatch(/row 40 of kilns 4:/);
   });
 });
 
-/** Over chat alone: when the next move comes is the plan's, which does not know the protocol. */
+/** Over chat alone: the plan decides when the frontier moves, and does not know the protocol. */
 describe('the next summary in mode auto', () => {
   it('is ready before the request that needs it', async () => {
     const all = await play(toolTalk('figs', 44), {

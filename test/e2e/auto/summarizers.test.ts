@@ -6,7 +6,7 @@ import { prepared } from '../../support/deployment/prepared.ts';
 import { conversation, summarize, tokensIn } from '../../support/deployment/summarizer.ts';
 
 const narrow = deploy({ summarizer: true, vars: { SUMMARIZER_WINDOW_TOKENS: '6000' } });
-/** The upstream summarises, and answers everything else in the same way. */
+/** The upstream is the summarizer too. It answers other requests in the same way. */
 const own = deploy({ upstream: { chat: summarize } });
 
 const strategy = {

@@ -29,8 +29,8 @@ const strategy = {
 };
 
 /**
- * The first move comes with this array, and needs a summary: there is nothing that placeholders
- * could take away.
+ * An array at which the frontier moves for the first time. It needs a summary, since it has nothing
+ * to replace by placeholders.
  */
 const needy = (topic: string) => conversation(topic, 7);
 
@@ -104,7 +104,7 @@ describe.each(PROTOCOLS)('a summarizer that fails, over $name', (protocol) => {
   });
 });
 
-/** Over chat alone: it takes long, and what is waited for has no part in how a request is read. */
+/** Over chat alone: it takes long, and the wait does not depend on the protocol. */
 describe('a summarizer that is late', () => {
   it('leaves mode auto its digest, pending, and the next summary is built upon what came', async () => {
     patient.summarizer.next('too slow');

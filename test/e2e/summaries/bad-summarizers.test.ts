@@ -29,16 +29,13 @@ async function memoryOf(conversation: string) {
   };
 }
 
-/** In words, since a body's text would be cut in the middle. */
+/** Traces of a bad answer. Words, since a longer text could be cut in the middle. */
 const NOTHING_OF_IT = new RegExp(
   `${UNWANTED}|error generating|rate limit|ignore the above|evil|Пользователь`,
   'i',
 );
 
-/**
- * Each manner that gives no summary, the code under which the failure is kept, and how often it is
- * asked for.
- */
+/** Bad answers of a summarizer, with the stored code of the failure and the number of calls. */
 const BAD: [manner: Manner, error: string, calls: number][] = [
   ['rate limit', 'rate_limited', 3],
   ['long rate limit', 'rate_limited', 1],
@@ -66,8 +63,8 @@ const BAD: [manner: Manner, error: string, calls: number][] = [
 ];
 
 /**
- * Over the Responses API a sample: who asks for a summary has no part in how it fails, and most of
- * these take seconds.
+ * A sample for the Responses API: a failure does not depend on the protocol of the request, and
+ * most cases take seconds.
  */
 const SAMPLE: readonly Manner[] = ['server error', 'empty text', 'orders'];
 const badOver = ({ name }: Protocol): typeof BAD =>

@@ -1,6 +1,6 @@
 /**
- * Results that come after the model was asked again: what a view once left out does not return, and
- * pairs stay whole.
+ * Late results (docs/design.md#2-words-use-these-in-code-docs-and-tests): removed messages do not
+ * return to a view, and calls stay with their results.
  */
 
 import fc from 'fast-check';
@@ -56,8 +56,8 @@ const CASES: [modes: string, views: fc.Arbitrary<Case>][] = [
 ];
 
 /**
- * Messages with a call that a further result has been given to since an earlier request, and all
- * results of theirs. A unit comes back whole, so what stands in one with such a result does too.
+ * Messages that may return to the view: those with a call that got another result since an earlier
+ * request, all results of their calls, and all other messages of these units.
  */
 function recalled(earlier: Viewed, later: Viewed): ReadonlySet<number> {
   const { history } = later.plan;
@@ -78,10 +78,10 @@ function recalled(earlier: Viewed, later: Viewed): ReadonlySet<number> {
   );
 }
 
-/** What the later of two views shows although the earlier one did not. */
+/** Errors: messages that return in the later of two views. */
 function returned(earlier: Viewed, later: Viewed): string[] {
   const expected = recalled(earlier, later);
-  // A summary that is no shorter any more than what it stands for gives way to it.
+  // Without those messages, the summary may be no shorter than its own. Then all of them return.
   const recalls = [...expected].some((message) => earlier.view.dropped.has(message));
   if (recalls && later.report.frontier.moved && !later.view.summary) return [];
   return [...earlier.view.dropped].flatMap((message) => {
@@ -97,10 +97,7 @@ const pairsOf = (views: readonly Viewed[]): [earlier: Viewed, later: Viewed][] =
     return earlier ? [[earlier, later]] : [];
   });
 
-/**
- * Laws of the views at all requests of a conversation, the last of which is the whole of it. Each
- * returns what breaks it.
- */
+/** Laws of the views of a conversation, one per request. Each returns its violations. */
 const LAWS: Readonly<Record<string, (views: readonly Viewed[], ...of: Case) => readonly unknown[]>> = {
   'F25: keep all laws at every request': (views) => views.flatMap(brokenLaws),
 
@@ -132,8 +129,8 @@ describe.each(CASES)('late results in %s', (_, planned) => {
     found = brokenLawsIn(planned, RUNS, (given) => {
       const [body, input, options] = given;
       const views = viewsOf(...given);
-      // What exceeds the window is looked at once more at the last request point, and that move
-      // does not stay.
+      // A view over the window may move its frontier at the last request point alone, and such a
+      // move is not repeated by later requests. So there is no window here.
       const { context_window_tokens: window, ...roomy } = input as AutoRequest;
       const lasting = window === undefined ? views : viewsOf(body, roomy, options);
       leftOut += lasting.filter(

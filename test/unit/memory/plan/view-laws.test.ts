@@ -27,7 +27,7 @@ import {
 
 const RUNS = { numRuns: 150, endOnFailure: true };
 
-/** What a view is made of. */
+/** The input of a view. */
 type Case = [body: ConversationBody, input: MemoryStrategyRequest, options: ViewOptions];
 
 const anyConversation = fc.oneof(
@@ -35,7 +35,7 @@ const anyConversation = fc.oneof(
   { weight: 3, arbitrary: richConversation },
 );
 
-/** What is asked of every mode; `auto` is asked more of in `auto.test.ts`. */
+/** Laws of every mode. `auto.test.ts` has more for `auto`. */
 const CASES: [modes: string, views: fc.Arbitrary<Case>, broken: fc.Arbitrary<Case>][] = [
   [
     'every mode but auto',
@@ -49,7 +49,7 @@ const CASES: [modes: string, views: fc.Arbitrary<Case>, broken: fc.Arbitrary<Cas
   ]),
 ];
 
-/** All refs that a text names. */
+/** The refs in a text. */
 const REFS = /ref_[a-z2-7]{26}/g;
 
 /** The view of a view. */
@@ -60,8 +60,8 @@ function comesBack(body: ConversationBody, input: MemoryStrategyRequest, options
 const bytesOf = (viewed: Viewed | undefined): string => new TextDecoder().decode(viewed?.bytes);
 
 /**
- * The array at each request point: before an assistant message that follows a user or tool message,
- * and whole.
+ * The array at each request point: before each assistant message that follows a user or tool
+ * message, and at its end.
  */
 function requestsOf(body: ConversationBody): ConversationBody[] {
   const spoken = body.messages.map((message) => message.role);
@@ -72,10 +72,7 @@ function requestsOf(body: ConversationBody): ConversationBody[] {
   return [...points, body.messages.length].map((end) => ({ ...body, messages: body.messages.slice(0, end) }));
 }
 
-/**
- * Laws of the views at all request points of a conversation, the last of which is the whole of it.
- * Each returns what breaks it.
- */
+/** Laws of the views of a conversation, one per request point. Each returns its violations. */
 const LAWS: Readonly<Record<string, (views: readonly Viewed[], ...of: Case) => readonly unknown[]>> = {
   'keeps pairs, preamble, open unit and fresh results, loses nothing and never grows': (views) =>
     views.flatMap(brokenLaws),
@@ -112,7 +109,7 @@ const LAWS: Readonly<Record<string, (views: readonly Viewed[], ...of: Case) => r
     views.slice(-1).flatMap((viewed) => {
       const again = viewOf({ ...body, messages: messagesOf(viewed) }, input, options);
       const error = (viewed.report.tokens?.after ?? 0) - (again.report.tokens?.before ?? 0);
-      // Where a summary opens a message, tokens of the two need not add up to those of the whole.
+      // A summary at the beginning of a message may share a token with it.
       const { summary, trim } = viewed.view;
       return Math.abs(error) <= (summary?.form === 'request' || trim ? 2 : 0) ? [] : [error];
     }),
@@ -176,8 +173,8 @@ describe('a view that comes back as the array', () => {
   it('is left as it is by every mode but auto', () => {
     fc.assert(
       fc.property(conversation, strategy, (body, input) => {
-        // What once freed too little may free enough together with what is already gone, or the
-        // other way round.
+        // Without a floor: the tokens that a move frees depend on earlier removals, so the second
+        // pass may make moves that the first did not, or the other way round.
         const settled = { ...input, min_reclaim_tokens: 0 };
         expect(messagesOf(comesBack(body, settled))).toEqual(messagesOf(viewOf(body, settled)));
       }),
@@ -187,7 +184,7 @@ describe('a view that comes back as the array', () => {
 
   const autoCase = fc.tuple(anyConversation, autoStrategy, fc.boolean().chain(autoOptions));
 
-  /** A turn trigger counts the turns of the new array, in which a summary is none. */
+  /** Without turn triggers: a summary is no turn, so a view has fewer turns than its array. */
   const withoutTurns = ({ context_limit: _, compact_trigger_turns: __, ...input }: AutoRequest) => input;
 
   it('is left as it is by auto where it fits its budgets', () => {
@@ -210,8 +207,9 @@ describe('a view that comes back as the array', () => {
     let over = 0;
     fc.assert(
       fc.property(autoCase, ([body, input, options]) => {
-        // A repeat that was not there when its output was passed is there in the new array; a
-        // summary is a part of it.
+        // Without repeats, offloading and summaries: a later repeat would let the second pass
+        // remove an output that the first had kept, and a summary would be a message of the new
+        // array.
         const {
           context_window_tokens: _,
           token_budget,
