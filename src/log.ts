@@ -1,5 +1,6 @@
 /** Structured logs: one JSON object per line, with codes, ids and times. Never content or keys. */
 import { type Env, LOG_LEVELS, type LogLevel } from './config.ts';
+import { StoreError } from './lib/store-error.ts';
 
 export type LogFields = Readonly<Record<string, string | number | boolean>>;
 
@@ -24,17 +25,19 @@ const FAULTS = new Set([
 ]);
 
 /**
- * Logs a caught error by its code and name. Its message is left out, since it may hold content. An
- * `ApiError` has its own code, a bug in our code is `internal_error`, and anything else is
- * `store_failed`.
+ * Logs a caught error by its code and name, those of the cause of a `StoreError`. Its message is
+ * left out, since it may hold content. An `ApiError` has its own code, a failure of storage is
+ * `store_failed`, and anything else, such as a bug in our code, is `internal_error`.
  *
  * @returns the code
  */
 export function logCaught(log: Log, level: LogLevel, message: string, error: unknown): string {
-  const name = errorName(error);
-  const { code: own } = Object(error) as { code?: unknown };
+  const isOfStorage = error instanceof StoreError;
+  const thrown = isOfStorage ? error.cause : error;
+  const name = errorName(thrown);
+  const { code: own } = Object(thrown) as { code?: unknown };
   const isForCaller = name === 'ApiError' && typeof own === 'string';
-  const code = isForCaller ? own : isFault(error) ? 'internal_error' : 'store_failed';
+  const code = isForCaller ? own : isOfStorage && !isFault(thrown) ? 'store_failed' : 'internal_error';
   log(level, message, { code, error: name });
   return code;
 }

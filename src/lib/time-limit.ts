@@ -1,4 +1,5 @@
 /** Pauses and limits of time. */
+import { StoreError } from './store-error.ts';
 
 export function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -34,12 +35,16 @@ export async function soon<Value>(milliseconds: number, work: Promise<Value>): P
 
 const LATE = Symbol();
 
-/** The result of `work`. @throws if it rejects, or takes longer than so many milliseconds */
+/**
+ * The result of `work` in storage.
+ *
+ * @throws what it rejects with; StoreError if it takes longer than so many milliseconds
+ */
 export async function within<Value>(milliseconds: number, work: Promise<Value>): Promise<Value> {
   const limit = after(milliseconds);
   try {
     const value = await Promise.race([work, limit.over.then(() => LATE)]);
-    if (typeof value === 'symbol') throw new Error(`no answer within ${milliseconds} ms`);
+    if (typeof value === 'symbol') throw new StoreError(new Error(`no answer within ${milliseconds} ms`));
     return value as Value;
   } finally {
     limit.clear();

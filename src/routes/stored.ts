@@ -1,6 +1,7 @@
 /** Calls to storage from routes: time limits, and failures as errors for the caller. */
 
 import type { Context } from 'hono';
+import { StoreError } from '../lib/store-error.ts';
 import { after } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { ApiError, internalError } from '../request/errors.ts';
@@ -12,7 +13,7 @@ export const STORAGE_LIMIT_MS = 10_000;
 /** @throws ApiError `store_failed` if the work fails or takes too long */
 export async function stored<Value>(c: Context<AppEnv>, work: () => Promise<Value>): Promise<Value> {
   const ended = await inTime(c, work());
-  if (ended === 'late') throw failed(c, new Late());
+  if (ended === 'late') throw failed(c, new StoreError(new Late()));
   return ended.value;
 }
 
@@ -44,7 +45,7 @@ export async function deletion<Value>(
   state = 'given up';
   // `begin` makes it fail, so its result does not matter.
   result.catch(() => undefined);
-  throw failed(c, new Late());
+  throw failed(c, new StoreError(new Late()));
 }
 
 /**

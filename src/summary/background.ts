@@ -2,6 +2,7 @@
  * The Durable Object's part: it writes summaries in the background that it, or a request, has
  * claimed.
  */
+import { storing } from '../lib/store-error.ts';
 import { createTokenCounter, loadTokenize } from '../memory/tokens/tokens.ts';
 import type { ObjectCaller, UserMemoryStub } from '../storage/conversation/key.ts';
 import type { Claimed } from '../storage/conversation/memories.ts';
@@ -19,7 +20,7 @@ export async function writeInBackground(
   { publishTo, encoding, ...material }: RollMaterial,
   claim: Claimed,
 ): Promise<void> {
-  await writeClaimed(async (call) => call(chain), claim, {
+  await writeClaimed((call) => storing(() => call(chain)), claim, {
     ...material,
     counter: createTokenCounter(await loadTokenize(encoding)),
     spent: (usage) => chain.spend(claim.memoryId, usage),

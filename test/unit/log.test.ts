@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { InvariantError } from '../../src/lib/invariant-error.ts';
+import { StoreError, storing } from '../../src/lib/store-error.ts';
+import { within } from '../../src/lib/time-limit.ts';
 import { type LogFields, logCaught } from '../../src/log.ts';
 import { ApiError } from '../../src/request/errors.ts';
 
@@ -11,11 +13,31 @@ describe('a failure that is caught', () => {
   };
 
   it('F30: is logged as one of storage only where storage has failed, and always by its name', () => {
-    expect(fieldsOf(new Error('get: We encountered an internal error (10001)'))).toEqual({
-      code: 'store_failed',
-      error: 'Error',
-    });
-    expect(fieldsOf(new TypeError('x is undefined'))).toEqual({ code: 'internal_error', error: 'TypeError' });
+    const down = new Error('get: We encountered an internal error (10001)');
+    expect(fieldsOf(new StoreError(down))).toEqual({ code: 'store_failed', error: 'Error' });
+    expect(fieldsOf(down)).toEqual({ code: 'internal_error', error: 'Error' });
+    expect(fieldsOf(new StoreError('thrown'))).toEqual({ code: 'store_failed', error: 'unknown' });
+    expect(fieldsOf('thrown')).toEqual({ code: 'internal_error', error: 'unknown' });
+  });
+
+  it.each([
+    ['R2', () => storing(() => Promise.reject(new Error('down'))), 'Error'],
+    ['SQLite', () => storing(() => throwing(new Error('disk full'))), 'Error'],
+    [
+      'a step of several',
+      () => storing(() => storing(() => throwing(new DOMException('', 'OperationError')))),
+      'OperationError',
+    ],
+    ['an object that does not answer', () => within(1, new Promise(() => undefined)), 'Error'],
+  ])('F30: is one of storage if it is thrown by %s', async (_, work, error) => {
+    const failure = await work().catch((thrown: unknown) => thrown);
+    expect(fieldsOf(failure)).toEqual({ code: 'store_failed', error });
+  });
+
+  it('F30: is our own, in a call to storage too, if only a bug can throw it', () => {
+    const bug = new TypeError('x is undefined');
+    for (const error of [bug, new StoreError(bug)])
+      expect(fieldsOf(error)).toEqual({ code: 'internal_error', error: 'TypeError' });
     expect(fieldsOf(new InvariantError('no name'))).toEqual({
       code: 'internal_error',
       error: 'InvariantError',
@@ -24,10 +46,15 @@ describe('a failure that is caught', () => {
       code: 'invalid_api_key',
       error: 'ApiError',
     });
-    expect(fieldsOf('thrown')).toEqual({ code: 'store_failed', error: 'unknown' });
   });
 
   it('F30: is logged without its message, which may hold content', () => {
-    expect(JSON.stringify(fieldsOf(new Error('the secret words')))).not.toContain('secret');
+    const error = new Error('the secret words');
+    for (const thrown of [error, new StoreError(error)])
+      expect(JSON.stringify(fieldsOf(thrown))).not.toContain('secret');
   });
 });
+
+function throwing(error: Error): never {
+  throw error;
+}

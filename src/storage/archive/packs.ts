@@ -5,7 +5,7 @@ import { openBytes, sealBytes } from '../../tenant/envelope.ts';
 import type { Tenant } from '../../tenant/identity.ts';
 import { TenantBucket } from '../tenant/bucket.ts';
 
-/** One tenant's packs. All methods but `nameOf` throw if R2 fails. */
+/** One tenant's packs. All methods but `nameOf` throw StoreError if R2 fails. */
 export class ArchivePacks {
   private readonly bucket: TenantBucket;
   private readonly tenant: Tenant;

@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { Env } from '../../config.ts';
+import { type StoreError, storing } from '../../lib/store-error.ts';
 import { type Log, logCaught } from '../../log.ts';
 import type { Remote } from '../remote.ts';
 import type { TenantApi, UserApi } from '../tenant/remote.ts';
@@ -90,16 +91,16 @@ export type ObjectCaller<Stub> = <Result>(call: (stub: Stub) => Promise<Result>)
  * (https://developers.cloudflare.com/durable-objects/best-practices/error-handling/).
  *
  * @param open gets a stub. The retry takes a new one, since one that has thrown may be broken.
+ * @returns a caller that throws StoreError
  */
 export function objectCaller<Stub>(open: () => Stub, log: Log): ObjectCaller<Stub> {
-  return async (call) => {
-    try {
-      return await call(open());
-    } catch (error) {
-      if (!isWorthRetrying(error)) throw error;
-      logCaught(log, 'warn', 'an object is called again', error);
-      return call(open());
-    }
+  return (call) => {
+    const reach = () => storing(() => call(open()));
+    return reach().catch((failure: StoreError) => {
+      if (!isWorthRetrying(failure.cause)) throw failure;
+      logCaught(log, 'warn', 'an object is called again', failure);
+      return reach();
+    });
   };
 }
 

@@ -2,6 +2,7 @@
  * Refs in R2: encrypted contents that were removed, under `{tenant}/{ref}`. See `storage-schema.md`
  * for every key.
  */
+import { storing } from '../../lib/store-error.ts';
 import type { Log } from '../../log.ts';
 import { type Metadata, type Opened, openEnvelope, sealEnvelope } from '../../tenant/envelope.ts';
 import type { Tenant } from '../../tenant/identity.ts';
@@ -40,7 +41,7 @@ export const deleteManifests = (bucket: TenantBucket): Promise<void> => bucket.d
 
 const encoder = new TextEncoder();
 
-/** One tenant's refs. All methods throw if R2 fails. */
+/** One tenant's refs. All methods throw StoreError if R2 fails. */
 export class RefStore {
   private readonly bucket: TenantBucket;
   private readonly tenant: Tenant;
@@ -70,11 +71,16 @@ export class RefStore {
     return (await this.bucket.look(ref))?.uploaded;
   }
 
-  /** The content and its upload time; undefined if it does not exist. */
+  /**
+   * The content and its upload time; undefined if it does not exist.
+   *
+   * @throws StoreError if it is damaged
+   */
   async get(ref: string): Promise<Fetched | undefined> {
     const object = await this.bucket.get(ref);
     if (!object) return undefined;
-    return { ...(await openEnvelope(this.tenant, ref, object.bytes)), uploaded: object.uploaded };
+    const opened = await storing(() => openEnvelope(this.tenant, ref, object.bytes));
+    return { ...opened, uploaded: object.uploaded };
   }
 
   /** See `TenantBucket`. */

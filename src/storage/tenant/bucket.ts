@@ -1,4 +1,5 @@
 /** One tenant's part of the bucket: every key is `{tenant}/{name}`. */
+import { storing } from '../../lib/store-error.ts';
 import { type Log, logCaught } from '../../log.ts';
 import type { Tenant } from '../../tenant/identity.ts';
 
@@ -23,7 +24,7 @@ interface Looked {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** All methods throw if R2 fails. */
+/** All methods throw StoreError if R2 fails. */
 export class TenantBucket {
   private readonly bucket: R2Bucket;
   private readonly prefix: string;
@@ -36,7 +37,7 @@ export class TenantBucket {
   /** Writes an object, unless one of that name exists. @returns false if it existed */
   async create(name: string, content: Uint8Array, log: Log): Promise<boolean> {
     try {
-      return (await this.bucket.put(this.key(name), content, IF_ABSENT)) !== null;
+      return (await storing(() => this.bucket.put(this.key(name), content, IF_ABSENT))) !== null;
     } catch (error) {
       // R2 allows one write per second and key: another request may just have written the same
       // content.
@@ -48,19 +49,21 @@ export class TenantBucket {
 
   /** Writes an object that only has metadata, replacing any existing one. */
   async note(name: string, metadata: Record<string, string>): Promise<void> {
-    await this.bucket.put(this.key(name), '', { customMetadata: metadata });
+    await storing(() => this.bucket.put(this.key(name), '', { customMetadata: metadata }));
   }
 
   /** When an object was uploaded, and its metadata; undefined if it does not exist. */
   async look(name: string): Promise<Looked | undefined> {
-    const head = await this.bucket.head(this.key(name));
+    const head = await storing(() => this.bucket.head(this.key(name)));
     return head ? { uploaded: head.uploaded.getTime(), metadata: head.customMetadata ?? {} } : undefined;
   }
 
   /** An object's bytes and upload time; undefined if it does not exist. */
   async get(name: string): Promise<{ bytes: ArrayBuffer; uploaded: number } | undefined> {
-    const object = await this.bucket.get(this.key(name));
-    return object ? { bytes: await object.arrayBuffer(), uploaded: object.uploaded.getTime() } : undefined;
+    return storing(async () => {
+      const object = await this.bucket.get(this.key(name));
+      return object ? { bytes: await object.arrayBuffer(), uploaded: object.uploaded.getTime() } : undefined;
+    });
   }
 
   /**
@@ -70,22 +73,25 @@ export class TenantBucket {
    * @returns the upload time of the present object; undefined if there is none
    */
   async renew(name: string, isDue: (uploaded: number) => boolean): Promise<number | undefined> {
-    const object = await this.bucket.get(this.key(name));
-    if (!object) return undefined;
-    const uploaded = object.uploaded.getTime();
-    if (!isDue(uploaded)) {
-      await object.body.cancel();
-      return uploaded;
-    }
-    // Don't restore an object that was deleted meanwhile.
-    const onlyIf = { etagMatches: object.etag };
-    const written = await this.bucket.put(this.key(name), await object.arrayBuffer(), { onlyIf });
-    return written?.uploaded.getTime();
+    return storing(async () => {
+      const object = await this.bucket.get(this.key(name));
+      if (!object) return undefined;
+      const uploaded = object.uploaded.getTime();
+      if (!isDue(uploaded)) {
+        await object.body.cancel();
+        return uploaded;
+      }
+      // Don't restore an object that was deleted meanwhile.
+      const onlyIf = { etagMatches: object.etag };
+      const written = await this.bucket.put(this.key(name), await object.arrayBuffer(), { onlyIf });
+      return written?.uploaded.getTime();
+    });
   }
 
   async delete(names: readonly string[]): Promise<void> {
-    for (let start = 0; start < names.length; start += BATCH)
-      await this.bucket.delete(names.slice(start, start + BATCH).map((name) => this.key(name)));
+    const keys = names.map((name) => this.key(name));
+    for (let start = 0; start < keys.length; start += BATCH)
+      await storing(() => this.bucket.delete(keys.slice(start, start + BATCH)));
   }
 
   /** Deletes all objects with a prefix. */
@@ -99,11 +105,13 @@ export class TenantBucket {
 
   /** @param beginning of the names @param after the last name of the page before */
   async list(beginning: string, limit: number, after?: string): Promise<ListedNames> {
-    const listed = await this.bucket.list({
-      prefix: this.key(beginning),
-      limit,
-      ...(after === undefined ? {} : { startAfter: this.key(after) }),
-    });
+    const listed = await storing(() =>
+      this.bucket.list({
+        prefix: this.key(beginning),
+        limit,
+        ...(after === undefined ? {} : { startAfter: this.key(after) }),
+      }),
+    );
     const objects = listed.objects.map(({ key, size, uploaded }) => ({
       name: key.slice(this.prefix.length),
       size,

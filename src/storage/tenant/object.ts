@@ -6,6 +6,7 @@
 import { DurableObject } from 'cloudflare:workers';
 import { type Env, readConfig } from '../../config.ts';
 import { InvariantError } from '../../lib/invariant-error.ts';
+import { storing } from '../../lib/store-error.ts';
 import { soon, within } from '../../lib/time-limit.ts';
 import { createObjectLog, type Log, logCaught } from '../../log.ts';
 import { TenantBucket } from './bucket.ts';
@@ -92,8 +93,13 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi 
 
   private async eraseSome(): Promise<boolean> {
     try {
-      if (!(await within(this.stepMs, eraseStep(this.ground())))) {
-        await this.ctx.storage.setAlarm(this.now());
+      if (
+        !(await within(
+          this.stepMs,
+          storing(() => eraseStep(this.ground())),
+        ))
+      ) {
+        await storing(() => this.ctx.storage.setAlarm(this.now()));
         return false;
       }
     } catch (error) {
@@ -126,7 +132,13 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi 
     if (unusedSince === undefined || this.rows.isEmpty()) return;
     let pause = LOOKING_MS;
     try {
-      if (!(await within(this.stepMs, this.expire(unusedSince)))) pause = 0;
+      if (
+        !(await within(
+          this.stepMs,
+          storing(() => this.expire(unusedSince)),
+        ))
+      )
+        pause = 0;
     } catch (error) {
       logCaught(this.log, 'error', 'conversations could not expire; it is tried again', error);
     }

@@ -2,6 +2,7 @@ import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
 import type { UserMemory } from '../../../src/index.ts';
+import { StoreError } from '../../../src/lib/store-error.ts';
 import type { LogFields } from '../../../src/log.ts';
 import {
   conversationName,
@@ -156,14 +157,14 @@ describe('calling an object', () => {
 
   it('is not tried a third time', async () => {
     const { opened, answer } = calls(retryable, retryable);
-    expect(await answer).toBe(retryable);
+    expect(await answer).toEqual(new StoreError(retryable));
     expect(opened).toHaveLength(2);
   });
 
   it('is never tried again on an overloaded object, or after any other error', async () => {
     for (const error of [overloaded, new Error('thrown by the object')]) {
       const { opened, answer } = calls(error);
-      expect(await answer).toBe(error);
+      expect(await answer).toEqual(new StoreError(error));
       expect(opened).toHaveLength(1);
     }
   });

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
+import { StoreError } from '../../../src/lib/store-error.ts';
 import type { LogFields } from '../../../src/log.ts';
 import type { TenantMemoryStub } from '../../../src/storage/conversation/key.ts';
 import { KnownRefs } from '../../../src/storage/refs/known.ts';
@@ -93,11 +94,11 @@ describe('a kept content', () => {
     const other = contentOf(tenant, 'other').ref;
     await env.REFS.put(`${stranger.id}/${content.ref}`, envelope);
     await env.REFS.put(`${tenant.id}/${other}`, envelope);
-    await expect(new RefStore(env.REFS, stranger).get(content.ref)).rejects.toThrow();
-    await expect(new RefStore(env.REFS, tenant).get(other)).rejects.toThrow();
+    await expect(new RefStore(env.REFS, stranger).get(content.ref)).rejects.toThrow(StoreError);
+    await expect(new RefStore(env.REFS, tenant).get(other)).rejects.toThrow(StoreError);
     envelope[40] = (envelope[40] ?? 0) ^ 1;
     await env.REFS.put(`${tenant.id}/${content.ref}`, envelope);
-    await expect(new RefStore(env.REFS, tenant).get(content.ref)).rejects.toThrow();
+    await expect(new RefStore(env.REFS, tenant).get(content.ref)).rejects.toThrow(StoreError);
   });
 
   it('is listed with its tenant’s others, page by page, in the order of the refs', async () => {

@@ -1,0 +1,17 @@
+/** A failure of storage: it does not answer, or not in time, or what it holds can't be read. */
+export class StoreError extends Error {
+  override readonly name = 'StoreError';
+
+  constructor(cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+}
+
+/** Runs work that uses storage and nothing else. @throws StoreError with the cause of a failure */
+export async function storing<Value>(work: () => Value | Promise<Value>): Promise<Value> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof StoreError ? error : new StoreError(error);
+  }
+}
