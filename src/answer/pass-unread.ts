@@ -24,18 +24,30 @@ interface Api {
 }
 
 /**
+ * Our fields as JSON keys, and the mark of reasoning. In a JSON string the quotes would be escaped,
+ * so these can't match there.
+ */
+const NAMES = [...OWN_FIELDS, REASONING_MARK].map((name) => `"${name}"`);
+const NAMED = new RegExp(NAMES.join('|'));
+/** In bytes, with every letter escaped. */
+const LONGEST_NAME = 6 * Math.max(...NAMES.map((name) => name.length));
+
+/** An escaped letter, digit or underscore. */
+const ESCAPED_LETTER = /\\u00(3\d|[567][\da-fA-F])/g;
+
+/**
  * What may concern Precis in a body: our fields, compaction and reasoning items that we have made,
  * refs, a trigger for a compaction, and escaped letters or digits, in which any of these can be
  * written.
  */
 const OURS = new RegExp(
   [
-    `"(?:${OWN_FIELDS.join('|')})"`,
+    NAMED.source,
     SEALED_PREFIX,
     REF_PATTERN.source.replace(/[$^]/g, ''),
     // `compacted`, `compaction` and `compaction_trigger`.
     '"compact',
-    String.raw`\\u00(?:3\d|[567][\da-fA-F])`,
+    ESCAPED_LETTER.source,
   ].join('|'),
 );
 
@@ -126,26 +138,10 @@ interface Watched {
   found(): boolean;
 }
 
-/**
- * Our fields as JSON keys, and the mark of reasoning. In a JSON string the quotes would be escaped,
- * so these can't match there.
- */
-const NAMES = [...OWN_FIELDS, REASONING_MARK].map((name) => `"${name}"`);
-/** In bytes, with every letter escaped. */
-const LONGEST_NAME = 6 * Math.max(...NAMES.map((name) => name.length));
-
-const ESCAPE = '\\u00';
-/** An escaped letter, digit or underscore. */
-const ESCAPED_LETTER = /\\u00(3\d|[567][\da-f])/gi;
-
-/** Whether a piece of a body contains the name of one of our fields, escaped or not. */
+/** Whether a piece of a body contains one of these names, escaped or not. */
 function holdsName(piece: Buffer): boolean {
-  const holds = (text: { includes(name: string): boolean }): boolean =>
-    NAMES.some((name) => text.includes(name));
-  if (holds(piece)) return true;
-  if (!piece.includes(ESCAPE)) return false;
   const letter = (_: string, hex: string): string => String.fromCharCode(Number.parseInt(hex, 16));
-  return holds(piece.toString('latin1').replace(ESCAPED_LETTER, letter));
+  return NAMED.test(piece.toString('latin1').replace(ESCAPED_LETTER, letter));
 }
 
 /** Watches a body on its way up; it must contain no field of ours. */
