@@ -3,6 +3,7 @@
  * upstream has accepted the request (docs/design.md#7-storage).
  */
 
+import { elementAt } from '../lib/elements.ts';
 import { pause, soon } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { type ArchiveKey, archiveKeys } from '../memory/conversation/archive-keys.ts';
@@ -65,7 +66,7 @@ function archiveOf({ request, owner, scope }: Call, answer?: string): RequestArc
   const { services, caller } = scope;
   const messages = [...request.messages.map(asSent), ...answerMessage(answer)];
   const keys = archiveKeys(messages, sha256Hex);
-  const session = groupOf(messages, owner, scope, (end) => keys[end - 1]?.key ?? '');
+  const session = groupOf(messages, owner, scope, (end) => elementAt(keys, end - 1).key);
   if (!caller.tenant || !session) return undefined;
   const conversation = storedConversation(owner.user, session, caller.tenant, services);
   return {
@@ -130,8 +131,12 @@ function answerMessage(content: string | undefined): Archivable[] {
 }
 
 function entriesOf(messages: readonly Archivable[], keys: readonly ArchiveKey[]): ArchiveEntry[] {
-  return messages.map(({ wireRole, isAnswer, json, text }, position) => {
-    const { key = '', chained = false } = keys[position] ?? {};
-    return { key, chained, position, role: wireRole, isAnswer, json, text };
-  });
+  return messages.map(({ wireRole, isAnswer, json, text }, position) => ({
+    ...elementAt(keys, position),
+    position,
+    role: wireRole,
+    isAnswer,
+    json,
+    text,
+  }));
 }

@@ -1,4 +1,5 @@
 /** The turn of a model in a chat completion, in the form in which it is sent back. */
+import { elementAt } from '../../lib/elements.ts';
 import { asString, type JsonObject } from '../../lib/json.ts';
 import { isObjectJson, type ToolTurn } from '../answers/tool-turn.ts';
 import { appendTo } from '../tools.ts';
@@ -67,7 +68,7 @@ export function turnOf(message: JsonObject, calls: readonly CallPiece[]): ToolTu
 /**
  * A body with a turn and the results of its calls appended.
  *
- * @param results in the order of the calls
+ * @param results one per call, in the same order
  */
 export function goOnChat(
   body: Uint8Array,
@@ -77,7 +78,7 @@ export function goOnChat(
   const answers = calls.map(({ id }, index) => ({
     role: 'tool',
     tool_call_id: id,
-    content: results[index] ?? '',
+    content: elementAt(results, index),
   }));
   return appendTo(body, 'messages', [...messages, ...answers]);
 }

@@ -1,5 +1,6 @@
 /** Decides, for each item of an answer, whether the caller sees it and who answers its calls. */
 
+import { elementAt } from '../../lib/elements.ts';
 import { asObject, asString, type JsonObject } from '../../lib/json.ts';
 import { isObjectJson, type ToolCall, type ToolTurn } from '../answers/tool-turn.ts';
 import { fieldOf, jsonOf, scanObject } from '../json/spans.ts';
@@ -101,14 +102,14 @@ function withObject(call: JsonObject): JsonObject {
 /**
  * A body with a turn and the results of its calls appended.
  *
- * @param results in the order of the calls
+ * @param results one per call, in the same order
  */
 export function goOnResponses(body: Uint8Array, turn: ToolTurn, results: readonly string[]): Uint8Array {
   const messages = isStored(body) && !turn.isUnstored ? turn.messages : withoutStored(turn.messages);
   const answers = turn.calls.map(({ id }, index) => ({
     type: 'function_call_output',
     call_id: id,
-    output: results[index] ?? '',
+    output: elementAt(results, index),
   }));
   return appendTo(body, 'input', [...messages, ...answers]);
 }
