@@ -50,15 +50,20 @@ export class JoinedChatBodies extends CountedAnswers implements JoinedBodies {
     }
     if (ours.length === 0 && !this.first) return body;
     const kept = decides ? [] : calls.filter((call) => !ours.includes(call));
-    return encoder.encode(JSON.stringify(this.shown(completion, choice, message, kept)));
+    return encoder.encode(JSON.stringify(this.callerCompletion(completion, choice, message, kept)));
   }
 
-  private shown(last: Completion, choice: Choice, message: JsonObject, calls: readonly CallPiece[]): object {
+  private callerCompletion(
+    last: Completion,
+    choice: Choice,
+    message: JsonObject,
+    calls: readonly CallPiece[],
+  ): object {
     const { tool_calls: _, ...words } = message;
     this.message.add(words);
     const { id, created, model } = this.first ?? last;
     const usage = last.usage ? { usage: this.tally.forCaller } : {};
-    const joined = {
+    const answer = {
       ...words,
       ...this.message.fields,
       ...(calls.length > 0 ? { tool_calls: calls } : {}),
@@ -71,7 +76,7 @@ export class JoinedChatBodies extends CountedAnswers implements JoinedBodies {
       created,
       model,
       ...usage,
-      choices: [{ ...choice, message: joined, finish_reason }],
+      choices: [{ ...choice, message: answer, finish_reason }],
     };
   }
 }

@@ -54,7 +54,7 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
   /** The first chunk. All others get its id, time and model. */
   private first: Chunk | undefined;
   private hasRole = false;
-  private shownCalls = 0;
+  private callerCalls = 0;
   /** The last call with each of the upstream's indices. */
   private calls = new Map<number, StreamedCall>();
   private ours: StreamedCall[] = [];
@@ -114,21 +114,21 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
       ? delta.tool_calls.filter((piece): piece is CallPiece => piece !== null)
       : [];
     const waited = this.undecided !== undefined;
-    const shown = pieces.flatMap((piece) => this.piece(piece));
+    const callerPieces = pieces.flatMap((piece) => this.piece(piece));
     // Some upstreams send '' before the end.
     const finish = choice.finish_reason || null;
     if (finish !== null) {
       this.finish = finish;
-      shown.push(...this.decideWaiting());
+      callerPieces.push(...this.decideWaiting());
     }
-    const shownFinish = finish === null ? null : this.shownFinish(finish);
+    const callerFinish = finish === null ? null : this.callerFinish(finish);
     // Most frames pass with their bytes unchanged.
-    const isSame = !waited && this.decided !== 'ours' && indexesOf(pieces) === indexesOf(shown);
-    if (isSame && !this.isLater && shownFinish === finish) {
+    const isSame = !waited && this.decided !== 'ours' && indexesOf(pieces) === indexesOf(callerPieces);
+    if (isSame && !this.isLater && callerFinish === finish) {
       this.hasRole ||= (delta.role ?? null) !== null;
       return [frame];
     }
-    return this.rewritten(chunk, choice, delta, shown, shownFinish);
+    return this.rewritten(chunk, choice, delta, callerPieces, callerFinish);
   }
 
   private get isTurn(): boolean {
@@ -149,7 +149,7 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
     chunk: Chunk,
     choice: Choice,
     delta: JsonObject,
-    shown: CallPiece[],
+    callerPieces: CallPiece[],
     finish: string | null,
   ): Frame[] {
     const { tool_calls, role, ...others } = delta;
@@ -157,22 +157,22 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
     const says = Object.values(words).some((value) => (value ?? '') !== '');
     const counts = (chunk.usage ?? null) !== null && !this.goesOn;
     const speaks = !this.hasRole && (role ?? null) !== null;
-    if (!says && shown.length === 0 && finish === null && !counts && !speaks) return [];
+    if (!says && callerPieces.length === 0 && finish === null && !counts && !speaks) return [];
     this.hasRole ||= speaks;
-    const shownDelta = {
+    const callerDelta = {
       ...(speaks ? { role } : {}),
       ...words,
-      ...(shown.length > 0 ? { tool_calls: shown } : {}),
+      ...(callerPieces.length > 0 ? { tool_calls: callerPieces } : {}),
     };
-    const answer = { ...choice, delta: shownDelta, finish_reason: finish };
+    const answer = { ...choice, delta: callerDelta, finish_reason: finish };
     return [this.frameOf(chunk, [answer, ...chunk.choices.slice(1)])];
   }
 
   /** The caller's finish reason. It is `stop` if all calls of the answer were dropped. */
-  private shownFinish(finish: string): string | null {
+  private callerFinish(finish: string): string | null {
     if (this.isTurn) return null;
     // In earlier answers no call has been shown.
-    return this.calls.size > 0 && this.shownCalls === 0 && isWhole(finish) ? 'stop' : finish;
+    return this.calls.size > 0 && this.callerCalls === 0 && isWhole(finish) ? 'stop' : finish;
   }
 
   /** Takes one piece of a call. Returns the pieces that may be shown now. */
@@ -181,14 +181,14 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
     const index = piece.index ?? 0;
     const known = this.calls.get(index);
     if (known && !begins(piece, known.call)) return this.continued(known, piece);
-    const shown = this.decideWaiting();
+    const callerPieces = this.decideWaiting();
     const streamed: StreamedCall = { call: {}, owner: undefined, index: undefined };
     this.calls.set(index, streamed);
-    return [...shown, ...this.continued(streamed, piece)];
+    return [...callerPieces, ...this.continued(streamed, piece)];
   }
 
   private continued(streamed: StreamedCall, piece: CallPiece): CallPiece[] {
-    if (streamed.owner === 'callers') return this.shownPiece(streamed, piece);
+    if (streamed.owner === 'callers') return this.callerPiece(streamed, piece);
     if (isOtherCall(piece)) return this.callers(streamed, { ...streamed.call, ...piece });
     streamed.call = joined(streamed.call, piece);
     return streamed.owner === undefined ? this.decide(streamed, false) : [];
@@ -226,11 +226,11 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
     streamed.owner = 'callers';
     streamed.call = call.id === undefined ? {} : { id: call.id };
     this.decided ??= 'callers';
-    if (this.decided === 'callers') streamed.index = this.shownCalls++;
-    return this.shownPiece(streamed, call);
+    if (this.decided === 'callers') streamed.index = this.callerCalls++;
+    return this.callerPiece(streamed, call);
   }
 
-  private shownPiece({ index }: StreamedCall, piece: CallPiece): CallPiece[] {
+  private callerPiece({ index }: StreamedCall, piece: CallPiece): CallPiece[] {
     return index === undefined ? [] : [{ ...piece, index }];
   }
 

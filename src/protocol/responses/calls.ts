@@ -75,14 +75,14 @@ export function waitsForCaller({ type, call_id, execution, environment }: JsonOb
  */
 export function turnOf(items: readonly JsonObject[], sorter: ItemSorter, isUnstored?: boolean): ToolTurn {
   const messages: JsonObject[] = [];
-  let held: JsonObject[] = [];
+  let reasoning: JsonObject[] = [];
   for (const item of items) {
     if (item.type === 'reasoning') {
-      held.push(item);
+      reasoning.push(item);
       continue;
     }
-    if (sorter.calls(item) || !waitsForCaller(item)) messages.push(...held, item);
-    held = [];
+    if (sorter.calls(item) || !waitsForCaller(item)) messages.push(...reasoning, item);
+    reasoning = [];
   }
   return {
     messages: messages.map((item) => (sorter.calls(item) ? withObject(item) : item)),

@@ -13,7 +13,7 @@ import { RESPONSE, responseSplices } from './splices.ts';
 export class JoinedResponsesBodies extends CountedAnswers implements JoinedBodies {
   isUnstored: boolean | undefined;
   /** The caller's items of all answers so far. */
-  private readonly shown: unknown[] = [];
+  private readonly items: unknown[] = [];
 
   constructor(...joining: Parameters<Joining<JoinedResponsesBodies>>) {
     super(RESPONSES_USAGE, ...joining);
@@ -29,9 +29,9 @@ export class JoinedResponsesBodies extends CountedAnswers implements JoinedBodie
     const output = field('output');
     if (!Array.isArray(output)) return body;
     const sorter = new ItemSorter(this.names, this.mayAnswer);
-    const shown = shownItems(output, sorter);
-    const hides = this.reasoning.isHidden && shown.some(isEncrypted);
-    this.shown.push(...(hides ? shown.map(withoutEncrypted) : shown));
+    const items = callerItems(output, sorter);
+    const hides = this.reasoning.isHidden && items.some(isEncrypted);
+    this.items.push(...(hides ? items.map(withoutEncrypted) : items));
     this.isUnstored = field('store') === false;
     const counted = field('usage');
     if (counted) this.tally.count(asObject(counted));
@@ -39,9 +39,9 @@ export class JoinedResponsesBodies extends CountedAnswers implements JoinedBodie
       this.goOn();
       return turnOf(output.filter(isObject), sorter, this.isUnstored);
     }
-    const isSame = !this.isLater && !hides && this.shown.length === output.length;
+    const isSame = !this.isLater && !hides && this.items.length === output.length;
     const changes = {
-      output: isSame ? undefined : this.shown,
+      output: isSame ? undefined : this.items,
       usage: this.isLater ? this.tally.forCaller : undefined,
     };
     const splices = responseSplices(body, response, this.names, changes);
@@ -49,16 +49,16 @@ export class JoinedResponsesBodies extends CountedAnswers implements JoinedBodie
   }
 }
 
-function shownItems(items: readonly unknown[], sorter: ItemSorter): unknown[] {
-  const shown: unknown[] = [];
-  let held: unknown[] = [];
-  for (const item of items) {
+function callerItems(output: readonly unknown[], sorter: ItemSorter): unknown[] {
+  const items: unknown[] = [];
+  let reasoning: unknown[] = [];
+  for (const item of output) {
     const fate = sorter.next(asObject(item));
-    if (fate === 'held') held.push(item);
+    if (fate === 'held') reasoning.push(item);
     else {
-      if (fate === 'shown') shown.push(...held, item);
-      held = [];
+      if (fate === 'shown') items.push(...reasoning, item);
+      reasoning = [];
     }
   }
-  return sorter.isOurs ? shown : [...shown, ...held];
+  return sorter.isOurs ? items : [...items, ...reasoning];
 }

@@ -55,8 +55,9 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
   /** The id of the last answer, if the upstream has stored it. */
   private storedId: string | undefined;
   /** The items of all earlier answers that the caller has seen completely. */
-  private readonly shown: JsonObject[] = [];
-  private shownCount = 0;
+  private readonly earlierItems: JsonObject[] = [];
+  /** Items that the caller has seen begin, in all answers. */
+  private itemCount = 0;
   /** The number of the next event. The upstream's first event says where they begin. */
   private sequence: number | undefined;
 
@@ -93,14 +94,14 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
       type: IN_PROGRESS,
       sequence_number: this.nextNumber(opened.fields.sequence_number),
     };
-    const output = [...this.shown, ...items];
+    const output = [...this.earlierItems, ...items];
     const data = changedEvent(opened.data, this.names, changes, { output });
     return data === undefined ? [] : [Frame.of(data, IN_PROGRESS)];
   }
 
   begin(): void {
     this.goOn();
-    this.shown.push(...this.shownItems());
+    this.earlierItems.push(...this.callerItems());
     this.isThrough = false;
     this.opening = [];
     this.items = new StreamItems();
@@ -120,9 +121,9 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
     if (this.items.isAbout(event)) return this.ofItem(event);
     // An error ends the stream, so the opening events go first. Other events without an item are
     // held with them.
-    if (event.type === 'error') return [...this.open(), this.shownEvent(event)];
-    if (OF_TEXT.test(event.type)) return [...this.open(), this.shownEvent(event)];
-    if (this.isOpen) return [this.shownEvent(event)];
+    if (event.type === 'error') return [...this.open(), this.callerEvent(event)];
+    if (OF_TEXT.test(event.type)) return [...this.open(), this.callerEvent(event)];
+    if (this.isOpen) return [this.callerEvent(event)];
     this.opening.push(event);
     return [];
   }
@@ -144,7 +145,7 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
       return before;
     }
     if (state.pending && !begins) state.pending = 'inside';
-    return [...before, this.shownEvent(event, state)];
+    return [...before, this.callerEvent(event, state)];
   }
 
   private stateOf(item: JsonObject): ItemState {
@@ -171,7 +172,7 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
 
   private flow(state: ItemState): Frame[] {
     state.fate = 'shown';
-    state.index = this.shownCount++;
+    state.index = this.itemCount++;
     state.pending = state.held.length === 0 ? 'added' : 'inside';
     return [...this.open(), ...this.flush(state)];
   }
@@ -190,9 +191,9 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
     if (state.fate !== 'unknown' || item.type === undefined) return [];
     state.added = item;
     state.fate = this.sorter.next(item);
-    const held = state.fate === 'held' ? [] : state.held.splice(0);
+    const events = state.fate === 'held' ? [] : state.held.splice(0);
     const frames = this.settle(state);
-    if (state.fate === 'shown') frames.push(...held.map((event) => this.shownEvent(event, state)));
+    if (state.fate === 'shown') frames.push(...events.map((event) => this.callerEvent(event, state)));
     return frames;
   }
 
@@ -206,7 +207,7 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
   private settle(state: ItemState): Frame[] {
     const frames = state.fate === 'shown' ? this.release() : [];
     if (state.fate === 'hidden') frames.push(...this.drop());
-    if (state.fate === 'shown') state.index = this.shownCount++;
+    if (state.fate === 'shown') state.index = this.itemCount++;
     return frames;
   }
 
@@ -216,7 +217,7 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
     for (const state of this.items.states) {
       if (state.fate === 'held') {
         state.fate = 'shown';
-        state.index = this.shownCount++;
+        state.index = this.itemCount++;
       } else if (!state.pending) continue;
       state.pending = undefined;
       frames.push(...this.flush(state));
@@ -236,14 +237,14 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
   }
 
   private flush(state: ItemState): Frame[] {
-    return state.held.splice(0).map((event) => this.shownEvent(event, state));
+    return state.held.splice(0).map((event) => this.callerEvent(event, state));
   }
 
   private open(): Frame[] {
     if (this.isOpen) return [];
     this.isOpen = true;
     this.opened = this.opening.findLast(({ fields }) => fields.response);
-    return this.opening.splice(0).map((event) => this.shownEvent(event));
+    return this.opening.splice(0).map((event) => this.callerEvent(event));
   }
 
   /** Takes the event that ends an answer. It ends the caller's stream too, or a turn. */
@@ -251,13 +252,13 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
     const response = asObject(event.fields.response);
     if (response.usage) this.tally.count(asObject(response.usage));
     const output = Array.isArray(response.output) ? response.output.map(asObject) : [];
-    const held: Frame[] = [];
+    const frames: Frame[] = [];
     for (const [index, item] of output.entries()) {
       const known = this.items.findInOutput(index, item);
       const state = known ?? this.stateOf(item);
       state.done ??= item;
       // An item without events appears here for the first time.
-      held.push(...(known ? this.decide(state, item) : this.add(undefined, state)));
+      frames.push(...(known ? this.decide(state, item) : this.add(undefined, state)));
     }
     for (const state of this.items.states) {
       if (state.fate === 'unknown') state.fate = 'held';
@@ -266,9 +267,9 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
     }
     if (this.sorter.isOurs && event.type === 'response.completed') {
       this.isThrough = true;
-      return [...held, ...this.drop()];
+      return [...frames, ...this.drop()];
     }
-    held.push(...this.release());
+    frames.push(...this.release());
     const isSame =
       !this.isLater &&
       this.items.states.every(
@@ -278,12 +279,12 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
     this.storedId = response.store === true ? asString(response.id) : undefined;
     const changes = {
       ...(this.isLater ? { id, created_at, usage: this.tally.forCaller } : {}),
-      output: isSame ? undefined : [...this.shown, ...this.shownItems()],
+      output: isSame ? undefined : [...this.earlierItems, ...this.callerItems()],
     };
-    return [...held, this.shownEvent(event, undefined, changes)];
+    return [...frames, this.callerEvent(event, undefined, changes)];
   }
 
-  private shownItems(): JsonObject[] {
+  private callerItems(): JsonObject[] {
     return this.items.states.flatMap((state) =>
       state.fate === 'shown' && state.done ? [this.itemFor(state, state.done)] : [],
     );
@@ -303,7 +304,7 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
   }
 
   /** An event with the caller's numbers. */
-  private shownEvent(event: StreamEvent, state?: ItemState, response?: Changes): Frame {
+  private callerEvent(event: StreamEvent, state?: ItemState, response?: Changes): Frame {
     const { type, fields, data, frame } = event;
     const changes = {
       sequence_number: changed(fields.sequence_number, this.nextNumber(fields.sequence_number)),
@@ -315,8 +316,8 @@ export class JoinedResponsesStreams extends CountedAnswers implements JoinedStre
     };
     const isSame = Object.values(changes).every((value) => value === undefined);
     if (isSame && fields.response === undefined) return frame;
-    const shown = changedEvent(data, this.names, changes, response);
-    return shown === undefined ? frame : Frame.of(shown, type);
+    const rewritten = changedEvent(data, this.names, changes, response);
+    return rewritten === undefined ? frame : Frame.of(rewritten, type);
   }
 
   /** @param given by the upstream */
