@@ -14,7 +14,7 @@ import { AT_ONCE, fewAtOnce } from '../../lib/slots.ts';
 import type { Log } from '../../log.ts';
 import type { Tenant } from '../../tenant/identity.ts';
 import type { ConversationMemoryStub, ObjectCaller } from '../conversation/key.ts';
-import { type Pack, packBytes, packMessages } from './packing.ts';
+import { type Pack, packBytes, packMessages, portions } from './packing.ts';
 import { ArchivePacks } from './packs.ts';
 import type { ArchivedRow, ArchiveHit, ArchiveRow, SearchPlace } from './rows.ts';
 import { matchAll, readable } from './text.ts';
@@ -193,7 +193,8 @@ export class Archive {
    * @returns false if the conversation was deleted
    */
   private async index(generation: string, rows: readonly ArchiveRow[]): Promise<boolean> {
-    for (const some of callsOf(rows))
+    const lengthOf = ({ text, role }: ArchiveRow): number => (text?.length ?? 0) + role.length + ROW_LENGTH;
+    for (const some of portions(rows, LARGEST_CALL, lengthOf))
       if (!(await this.conversation.memory((stub) => stub.addToArchive(generation, some)))) return false;
     return true;
   }
@@ -238,23 +239,6 @@ function rowsOf(pack: Pack<ArchiveEntry>, name: string): ArchiveRow[] {
     answerDigest: message.isAnswer ? digestOf(message.json) : null,
     text: message.text(),
   }));
-}
-
-/** Rows in portions for one call each. */
-function callsOf(rows: readonly ArchiveRow[]): ArchiveRow[][] {
-  const calls: ArchiveRow[][] = [];
-  let size = LARGEST_CALL;
-  for (const row of rows) {
-    const length = (row.text?.length ?? 0) + row.role.length + ROW_LENGTH;
-    size += length;
-    const last = calls.at(-1);
-    if (last && size <= LARGEST_CALL) last.push(row);
-    else {
-      calls.push([row]);
-      size = length;
-    }
-  }
-  return calls;
 }
 
 function digestOf(bytes: Uint8Array): string {

@@ -24,20 +24,36 @@ export type Pack<Message> = readonly Packed<Message>[];
 export function packMessages<Message extends { readonly json: Uint8Array }>(
   messages: readonly Message[],
 ): readonly Pack<Message>[] {
-  const packs: Packed<Message>[][] = [];
-  let end = LARGEST_PACK;
-  for (const message of messages) {
-    const last = packs.at(-1);
-    // Each message is followed by a comma or the closing bracket.
-    const length = message.json.length + 1;
-    if (last && end + length <= LARGEST_PACK) last.push({ message, start: end });
+  // Each message is followed by a comma or the closing bracket.
+  const lengthOf = ({ json }: Message): number => json.length + 1;
+  return portions(messages, LARGEST_PACK - 1, lengthOf).map((portion) => {
+    let end = 1;
+    return portion.map((message) => {
+      const start = end;
+      end += lengthOf(message);
+      return { message, start };
+    });
+  });
+}
+
+/** Items in order, in portions of at most `most`. A larger item gets its own. */
+export function portions<Item>(
+  items: readonly Item[],
+  most: number,
+  sizeOf: (item: Item) => number,
+): Item[][] {
+  const made: Item[][] = [];
+  let size = 0;
+  for (const item of items) {
+    size += sizeOf(item);
+    const last = made.at(-1);
+    if (last && size <= most) last.push(item);
     else {
-      end = 1;
-      packs.push([{ message, start: end }]);
+      made.push([item]);
+      size = sizeOf(item);
     }
-    end += length;
   }
-  return packs;
+  return made;
 }
 
 /** The bytes of a pack: a JSON array of the original messages. */
