@@ -1,5 +1,6 @@
 /** Our tools beside the caller's, in either protocol, and how rounds append to a body. */
 
+import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import type { Tools } from '../memory/tokens/tokens.ts';
 import type { JsonSpan } from './json/outline.ts';
@@ -23,8 +24,6 @@ export interface FunctionTool<Name extends string = string> {
     };
   };
 }
-
-const encoder = new TextEncoder();
 
 /**
  * The caller's tools, for counting; undefined if no field is a list.
@@ -56,7 +55,7 @@ export function toolsWith(tools: Tools | undefined, definitions: readonly string
   const definition = definitions.join(',');
   return {
     count: (tools?.count ?? 0) + definitions.length,
-    bytes: (tools?.bytes ?? 0) + encoder.encode(definition).length,
+    bytes: (tools?.bytes ?? 0) + Buffer.byteLength(definition),
     digest: `${tools?.digest ?? ''}+${definition}`,
     text: () => (tools?.count ? `${tools.text().slice(0, -1)},${definition}]` : `[${definition}]`),
   };

@@ -3,6 +3,7 @@
  * each transcript names the previous one.
  */
 
+import { Buffer } from 'node:buffer';
 import { after } from '../lib/time-limit.ts';
 import type { Boundaries } from '../memory/conversation/boundaries.ts';
 import type { History } from '../memory/conversation/history.ts';
@@ -66,7 +67,7 @@ export function transcriptOf(
       tool_call_id: 'none',
       content_type: 'text/plain; charset=utf-8',
       tokens: counter.weight(`transcript:${ref}`, () => ({ texts: [text()], flat: 0 })),
-      bytes: new TextEncoder().encode(text()).length,
+      bytes: Buffer.byteLength(text()),
       created: Math.floor(Date.now() / 1000),
       ...(conversation === undefined ? {} : { conversation }),
     }),

@@ -2,6 +2,7 @@
  * The version chain of summaries as plain data, and two decisions that need no table: whether a row
  * has an active writer, and how healthy a conversation is.
  */
+import { Buffer } from 'node:buffer';
 import type { Boundary } from '../../memory/conversation/passage.ts';
 
 /** The `model` of rows made by code. They are served, but never built on. */
@@ -232,6 +233,6 @@ const LONGEST_TEXT_BYTES = 1_000_000;
 
 /** @throws RangeError if a text is too long to be stored */
 export function assertFits(text: string): void {
-  const bytes = new TextEncoder().encode(text).length;
+  const bytes = Buffer.byteLength(text);
   if (bytes > LONGEST_TEXT_BYTES) throw new RangeError(`a text of ${bytes} bytes is too long to be stored`);
 }

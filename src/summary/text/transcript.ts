@@ -9,6 +9,7 @@
  *     …
  */
 
+import { Buffer } from 'node:buffer';
 import { elementAt } from '../../lib/elements.ts';
 import type { Boundary, Entry, Piece } from '../../memory/conversation/passage.ts';
 import { mostFitting } from '../../memory/tokens/fitting.ts';
@@ -120,8 +121,8 @@ function labelOf(name: string): string {
  */
 function weigher(texts: readonly string[], limit: number, counter: TokenCounter): (text: string) => number {
   const characters = texts.reduce((sum, text) => sum + text.length, 0);
-  if (characters <= limit && texts.reduce((sum, text) => sum + utf8Length(text), 0) <= limit)
-    return utf8Length;
+  const bytes = (text: string): number => Buffer.byteLength(text);
+  if (characters <= limit && texts.reduce((sum, text) => sum + bytes(text), 0) <= limit) return bytes;
   // A piece that can hardly fit is not counted, since splitting it counts its blocks anyway.
   return (text) => (text.length > HARDLY_FITS * limit ? Infinity : counter.text(text));
 }
@@ -174,8 +175,9 @@ function splitEntries(entries: readonly Entry[], limit: number, counter: TokenCo
       if (tokens + block.tokens > limit) {
         flush();
         if (blocks.length === 0 && block.header !== '') {
-          blocks.push(headerBlock(block.header));
-          tokens = blocks[0]?.tokens ?? 0;
+          const first = headerBlock(block.header);
+          blocks.push(first);
+          tokens = first.tokens;
         }
       }
       blocks.push(block);
@@ -210,16 +212,6 @@ function blockEnd(text: string, start: number, most: number): number {
   }
   if (end >= text.length) return end;
   return line || space || end;
-}
-
-function utf8Length(text: string): number {
-  let bytes = 0;
-  for (let at = 0; at < text.length; ) {
-    const code = text.codePointAt(at) ?? 0;
-    bytes += bytesOf(code);
-    at += code > 0xffff ? 2 : 1;
-  }
-  return bytes;
 }
 
 function bytesOf(code: number): number {
