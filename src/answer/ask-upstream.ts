@@ -1,6 +1,6 @@
 /** Sends requests upstream: key, address, time limits. */
 import type { Context } from 'hono';
-import type { Log } from '../log.ts';
+import { errorName, type Log } from '../log.ts';
 import type { Caller } from '../request/caller.ts';
 import { accountError, upstreamError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
@@ -39,8 +39,7 @@ export async function askUpstream(
     return withoutAccount(answer, caller, log);
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
-    const { name } = Object(error.cause);
-    log('warn', 'no answer from the upstream', { code: error.fault, error: `${name}` });
+    log('warn', 'no answer from the upstream', { code: error.fault, error: errorName(error.cause) });
     throw upstreamError(error.fault);
   }
 }

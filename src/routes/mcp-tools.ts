@@ -5,6 +5,7 @@
 import type { Context } from 'hono';
 import { shelfOf } from '../answer/shelf.ts';
 import type { Result } from '../lib/result.ts';
+import { logCaught } from '../log.ts';
 import { storedConversation } from '../request/conversation.ts';
 import { ApiError } from '../request/errors.ts';
 import { checked } from '../request/owner.ts';
@@ -92,10 +93,7 @@ async function inWords(
     return await work();
   } catch (error) {
     if (error instanceof ApiError) return { ok: false, reason: error.message };
-    c.get('services').log('error', 'a tool has failed', {
-      code: 'internal_error',
-      error: Object(error).name,
-    });
+    logCaught(c.get('services').log, 'error', 'a tool has failed', error);
     return { ok: false, reason: 'Precis has failed on this call.' };
   }
 }
