@@ -118,6 +118,7 @@ function listOf(vars: AccessVariables, variable: keyof AccessVariables, entry: R
   throw new ConfigError(`${variable}: entry ${broken + 1} is not a name that may stand there.`);
 }
 
-function wordsOf(text: string): string[] {
+/** The entries of a list, separated by commas or white space. */
+export function wordsOf(text: string): string[] {
   return text.split(/[\s,]+/).filter(Boolean);
 }

@@ -4,7 +4,7 @@
  */
 
 import { z } from 'zod';
-import { type Access, readAccess } from './access-keys.ts';
+import { type Access, readAccess, wordsOf } from './access-keys.ts';
 import { ConfigError } from './config-error.ts';
 import { parseJson } from './lib/json.ts';
 import type { MemoryStrategy } from './memory/modes/table.ts';
@@ -185,7 +185,7 @@ function readSummarizer(vars: z.output<typeof variables>): Summarizer | undefine
     throw new ConfigError(
       'SUMMARIZER_BASE_URL, SUMMARIZER_MODEL and SUMMARIZER_API_KEY must be set together, or none of them.',
     );
-  const models = vars.SUMMARIZER_MODELS.split(/[\s,]+/).filter(Boolean);
+  const models = wordsOf(vars.SUMMARIZER_MODELS);
   return { baseUrl, apiKey, model, models: [model, ...models], window: vars.SUMMARIZER_WINDOW_TOKENS };
 }
 

@@ -30,9 +30,10 @@ import {
   share,
   summarizing,
 } from '../strategy/fields.ts';
+import { UNKNOWN_SHARE } from '../strategy/prices.ts';
 import type { TokenSums } from '../tokens/sums.ts';
 
-import { compactContext } from './compact.ts';
+import { compactContext, range } from './compact.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
 import { compactionDue, unitTail } from './tails.ts';
 
@@ -100,12 +101,9 @@ function keptTurns({ keep_last_n_turns, compact_keep }: AutoStrategy): number | 
   return Math.max(keep_last_n_turns, compact_keep ?? 0);
 }
 
-/** The price of cached input for an unknown model (docs/design.md#floor). */
-const DEFAULT_CACHED_SHARE = 0.1;
-
 function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanContext): Planned {
   // If the model can fetch removed content, large outputs are offloaded before it first sees them.
-  const { history, rule, sums, retrieval = false, cachedShare = DEFAULT_CACHED_SHARE } = request;
+  const { history, rule, sums, retrieval = false, cachedShare = UNKNOWN_SHARE } = request;
   const edits = new AutoEdits(
     history,
     strategy,
@@ -187,8 +185,7 @@ class AutoEdits implements PhaseEdits {
 
   /** What the next move would remove in these units. */
   between(from: number, to: number): Removal[] {
-    const units = Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index);
-    return units.flatMap((unit) => {
+    return range(from, to).flatMap((unit) => {
       const light = this.light(unit, this.history.messages.length);
       return [...light, ...this.heavy(unit, light)];
     });

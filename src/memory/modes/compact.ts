@@ -90,6 +90,7 @@ function removalsBy(
   };
 }
 
-function range(from: number, to: number): number[] {
+/** The units from one up to another; empty if there are none. */
+export function range(from: number, to: number): number[] {
   return Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index);
 }

@@ -1,5 +1,6 @@
 /** Facts about models by name: context window and encoding. */
 import * as specs from 'gpt-tokenizer/models';
+import { asObject } from '../../lib/json.ts';
 
 /**
  * Base of the percentages for an unknown model (docs/design.md#the-strategy,
@@ -23,9 +24,8 @@ export type EncodingName = 'o200k_base' | 'cl100k_base';
 export function windowOf(model: string | undefined): number {
   if (model === undefined) return DEFAULT_WINDOW;
   const name = bareName(model);
-  const spec: unknown = (specs as Record<string, unknown>)[name];
-  if (isObject(spec) && typeof spec.context_window === 'number' && spec.context_window > 0)
-    return spec.context_window;
+  const { context_window } = asObject((specs as Record<string, unknown>)[name]);
+  if (typeof context_window === 'number' && context_window > 0) return context_window;
   return OTHER_WINDOWS.find(([prefix]) => name.startsWith(prefix))?.[1] ?? DEFAULT_WINDOW;
 }
 
@@ -38,8 +38,4 @@ export function encodingOf(model: string | undefined): EncodingName {
 
 export function bareName(model: string): string {
   return model.slice(model.lastIndexOf('/') + 1);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }

@@ -24,7 +24,7 @@ interface PublishedPrice extends Price {
 }
 
 /** For an unknown model: the share of most vendors (docs/design.md#floor). */
-const UNKNOWN_SHARE = 0.1;
+export const UNKNOWN_SHARE = 0.1;
 
 /** The floor divides by the share, so free cached input must not make it 0. */
 const SMALLEST_SHARE = 0.01;
