@@ -33,13 +33,7 @@ interface RefWriterPorts {
 
 /** Writes one tenant's contents, and notes that a conversation refers to them. */
 export class RefWriter {
-  private readonly store: RefStore;
-  private readonly tenant: string;
-  private readonly known: KnownRefs;
-  private readonly waitUntil: WaitUntil;
-  private readonly uses: RefUses | undefined;
-  private readonly retention: Retention;
-  private readonly log: Log;
+  private readonly ports: RefWriterPorts;
   /** Messages that were logged, since all refs fail alike while storage is down. */
   private readonly logged = new Set<string>();
   private readonly slots = new Slots(AT_ONCE);
@@ -49,18 +43,12 @@ export class RefWriter {
    */
   private readonly uploadTimes = new Map<string, number>();
 
-  constructor({ store, tenant, known, waitUntil, uses, retention, log }: RefWriterPorts) {
-    this.store = store;
-    this.tenant = tenant;
-    this.known = known;
-    this.waitUntil = waitUntil;
-    this.uses = uses;
-    this.retention = retention;
-    this.log = log;
+  constructor(ports: RefWriterPorts) {
+    this.ports = ports;
   }
 
   isKnown(ref: string): boolean {
-    return this.uploadTimes.has(ref) || this.known.has(this.tenant, ref);
+    return this.uploadTimes.has(ref) || this.ports.known.has(this.ports.tenant, ref);
   }
 
   /**
@@ -74,14 +62,14 @@ export class RefWriter {
   async ensure(segments: readonly (readonly StoredContent[])[], limit: Promise<void>): Promise<void> {
     // Wait for both, since deleting the conversation must find what its view names.
     const work = Promise.all([this.noteUses(segments.flat()), this.ensureAll(segments)]);
-    this.waitUntil(work);
+    this.ports.waitUntil(work);
     await Promise.race([work, limit]);
   }
 
   /** Whether a ref exists, as far as known or found by one look before `limit`. Never throws. */
   async isThereBy(ref: string, limit: Promise<void>): Promise<boolean> {
     if (!this.isKnown(ref)) await Promise.race([this.lookAt(ref), limit]);
-    this.waitUntil(this.renew([{ ref }]));
+    this.ports.waitUntil(this.renew([{ ref }]));
     return this.isKnown(ref);
   }
 
@@ -97,7 +85,7 @@ export class RefWriter {
   async use(refs: readonly string[]): Promise<void> {
     const contents = refs.map((ref) => ({ ref }));
     const noted = this.tellUses(refs, new Set());
-    if (this.retention.isOn)
+    if (this.ports.retention.isOn)
       await Promise.all(refs.filter((ref) => !this.isKnown(ref)).map((ref) => this.lookAt(ref)));
     await Promise.all([noted, this.renew(contents)]);
   }
@@ -114,7 +102,7 @@ export class RefWriter {
 
   /** See `RefUses`. */
   private async tellUses(refs: readonly string[], written: ReadonlySet<string>): Promise<void> {
-    await this.uses?.note(refs, written).catch(this.failed('a use of refs could not be noted'));
+    await this.ports.uses?.note(refs, written).catch(this.failed('a use of refs could not be noted'));
   }
 
   /**
@@ -126,7 +114,7 @@ export class RefWriter {
     const all = segments.flat();
     const manifest = this.manifestOf(all);
     if (await this.isProven(all, manifest)) {
-      this.waitUntil(this.renew(all, manifest));
+      this.ports.waitUntil(this.renew(all, manifest));
       return;
     }
     const earlier = segments.slice(0, -1).flat();
@@ -135,8 +123,8 @@ export class RefWriter {
     // A manifest is written when all its refs are. Nobody waits for it; it saves later requests
     // their looks.
     if (manifest !== undefined && all.every(({ ref }) => this.isKnown(ref)))
-      this.waitUntil(this.note(manifest, all, earlier));
-    this.waitUntil(this.renew(all));
+      this.ports.waitUntil(this.note(manifest, all, earlier));
+    this.ports.waitUntil(this.renew(all));
   }
 
   /** Whether all contents are known to be written, from memory or by one look at their manifest. */
@@ -149,7 +137,7 @@ export class RefWriter {
   /** For a single ref, a manifest would cost as much as it saves. */
   private manifestOf(contents: readonly StoredContent[]): string | undefined {
     const refs = [...new Set(contents.map(({ ref }) => ref))];
-    return refs.length > 1 ? this.store.manifestOf(refs) : undefined;
+    return refs.length > 1 ? this.ports.store.manifestOf(refs) : undefined;
   }
 
   /**
@@ -157,9 +145,9 @@ export class RefWriter {
    * not.
    */
   private async isVouchedFor(manifest: string, contents: readonly StoredContent[]): Promise<boolean> {
-    const looked = this.slots.run(() => this.store.oldestIn(manifest));
+    const looked = this.slots.run(() => this.ports.store.oldestIn(manifest));
     const oldest = await looked.catch(this.failed('a manifest could not be read'));
-    if (oldest === undefined || this.retention.mayBeGone(oldest)) return false;
+    if (oldest === undefined || this.ports.retention.mayBeGone(oldest)) return false;
     for (const name of [manifest, ...contents.map(({ ref }) => ref)]) this.remember(name, oldest);
     return true;
   }
@@ -175,9 +163,9 @@ export class RefWriter {
    */
   private uploaded(ref: string): Promise<number | undefined> {
     return this.slots.run(async () => {
-      const uploaded = await this.store.uploaded(ref);
-      if (uploaded === undefined || !this.retention.mayBeGone(uploaded)) return uploaded;
-      return this.store.renew(ref, () => true);
+      const uploaded = await this.ports.store.uploaded(ref);
+      if (uploaded === undefined || !this.ports.retention.mayBeGone(uploaded)) return uploaded;
+      return this.ports.store.renew(ref, () => true);
     });
   }
 
@@ -215,7 +203,7 @@ export class RefWriter {
     contents: readonly Pick<StoredContent, 'ref'>[],
   ): Promise<void> {
     const oldest = Math.min(...contents.map(({ ref }) => this.uploadTimes.get(ref) ?? 0));
-    await this.slots.run(() => this.store.putManifest(manifest, oldest));
+    await this.slots.run(() => this.ports.store.putManifest(manifest, oldest));
     this.remember(manifest, oldest);
   }
 
@@ -224,13 +212,14 @@ export class RefWriter {
    * them. Never throws: a later request tries again.
    */
   private async renew(contents: readonly Pick<StoredContent, 'ref'>[], manifest?: string): Promise<void> {
-    const isDue = (uploaded: number | undefined) => uploaded !== undefined && this.retention.isDue(uploaded);
+    const isDue = (uploaded: number | undefined) =>
+      uploaded !== undefined && this.ports.retention.isDue(uploaded);
     const due = [...new Set(contents.map(({ ref }) => ref))].filter((ref) =>
       isDue(this.uploadTimes.get(ref)),
     );
     if (due.length === 0) return;
     const renew = async (ref: string): Promise<boolean> => {
-      const uploaded = await this.store.renew(ref, isDue);
+      const uploaded = await this.ports.store.renew(ref, isDue);
       if (uploaded === undefined) this.forget(ref);
       else this.remember(ref, uploaded);
       return uploaded !== undefined;
@@ -243,19 +232,19 @@ export class RefWriter {
 
   private forget(ref: string): void {
     this.uploadTimes.delete(ref);
-    this.known.delete(this.tenant, ref);
+    this.ports.known.delete(this.ports.tenant, ref);
   }
 
   private remember(name: string, uploaded: number): void {
     this.uploadTimes.set(name, uploaded);
-    this.known.add(this.tenant, name);
+    this.ports.known.add(this.ports.tenant, name);
   }
 
   private async write(content: StoredContent): Promise<void> {
     try {
-      const wasThere = await this.slots.run(() => this.store.put(content, this.log));
+      const wasThere = await this.slots.run(() => this.ports.store.put(content, this.ports.log));
       // The upload time only matters with retention.
-      const uploaded = wasThere && this.retention.isOn ? await this.uploaded(content.ref) : Date.now();
+      const uploaded = wasThere && this.ports.retention.isOn ? await this.uploaded(content.ref) : Date.now();
       if (uploaded !== undefined) this.remember(content.ref, uploaded);
     } catch (error) {
       // Not known to be written, so `ensure`'s caller leaves the content in the view.
@@ -266,7 +255,7 @@ export class RefWriter {
   /** A handler that logs a failure that the request survives. */
   private failed(message: string): (error: unknown) => undefined {
     return (error) => {
-      if (!this.logged.has(message)) logCaught(this.log, 'warn', message, error);
+      if (!this.logged.has(message)) logCaught(this.ports.log, 'warn', message, error);
       this.logged.add(message);
       return undefined;
     };
