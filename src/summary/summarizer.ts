@@ -1,7 +1,7 @@
 /**
  * One call of the summarizer: any OpenAI-compatible chat model, asked with the `openai` package.
  */
-import OpenAI, { APIConnectionError, APIError } from 'openai';
+import OpenAI, { APIError } from 'openai';
 import type { Result } from '../lib/result.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
 import { bounded } from '../upstream/body.ts';
@@ -125,10 +125,9 @@ function causeOf(error: unknown): string {
 }
 
 function faultOf(error: unknown): SummarizerFault {
-  if (!(error instanceof APIError)) return { code: 'unreachable', again: true };
+  // Errors of the connection have no status.
+  if (!(error instanceof APIError) || error.status === undefined) return { code: 'unreachable', again: true };
   const { status } = error;
-  if (error instanceof APIConnectionError || status === undefined)
-    return { code: 'unreachable', again: true };
   if (status === 429) return { code: 'rate_limited', again: true, ...retryAfter(error.headers) };
   if (status >= 500 || status === 408 || status === 409)
     return { code: 'upstream_error', again: true, ...retryAfter(error.headers) };

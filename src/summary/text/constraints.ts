@@ -12,7 +12,8 @@ const LEAST_SHARE = 0.5;
 /** Shorter words occur in every sentence. In letters. */
 const SHORTEST_WORD = 4;
 
-const SENTENCE_END = /(?<=[.!?])\s+|(?<=[。！？])|\n/;
+/** Between sentences, in texts of any language. */
+export const SENTENCE_END = /(?<=[.!?])\s+|(?<=[。！？])|\n/;
 const WORD = /[\p{L}\p{N}]+/gu;
 
 /** Scripts without spaces between words, or with suffixes. Their words are pairs of characters. */

@@ -16,7 +16,7 @@ import { elementAt } from '../../lib/elements.ts';
 import type { Entry } from '../../memory/conversation/passage.ts';
 import { longestFitting } from '../../memory/tokens/fitting.ts';
 import type { TokenCounter } from '../../memory/tokens/tokens.ts';
-import { userWordsIn } from './constraints.ts';
+import { SENTENCE_END, userWordsIn } from './constraints.ts';
 import { HEADINGS, type Heading, neutralize, readSections, writeSections } from './headings.ts';
 import { type LedgerFacts, writeLedger } from './ledger.ts';
 import { UserOrders } from './orders.ts';
@@ -263,7 +263,6 @@ function linesOf(section: string): string[] {
   return section.split('\n').flatMap((line) => line.trim().replace(/^[-*•]\s+/, '') || []);
 }
 
-const SENTENCE_END = /(?<=[.!?])\s+|(?<=[。！？])|\n/;
 const LONGEST_SENTENCE = 500;
 /** The part of a message that is searched for sentences, in characters. */
 const MOST_OF_TEXT = 200_000;
