@@ -1,7 +1,7 @@
 /** The Worker's entry point: the app, the scheduled handler and the Durable Object classes. */
 import { createApp } from './app.ts';
 import type { Env } from './config.ts';
-import { objectCaller, userMemory } from './storage/conversation/key.ts';
+import { userMemory } from './storage/conversation/key.ts';
 import type { Claimed } from './storage/conversation/memories.ts';
 import { ConversationMemoryObject } from './storage/conversation/object.ts';
 import { collectUnused } from './storage/tenant/sweep.ts';
@@ -13,12 +13,7 @@ export { UserMemoryObject as UserMemory } from './storage/tenant/user-memory.ts'
 
 export class ConversationMemory extends ConversationMemoryObject<RollMaterial> {
   protected override write(material: RollMaterial, claim: Claimed): Promise<void> {
-    return writeInBackground(
-      this,
-      (name) => objectCaller(() => userMemory(this.env, name), this.log),
-      material,
-      claim,
-    );
+    return writeInBackground(this, (name) => userMemory(this.env, name, this.log), material, claim);
   }
 }
 

@@ -13,7 +13,6 @@ import {
   type ConversationMemoryStub,
   conversationMemory,
   type ObjectCaller,
-  objectCaller,
   type TenantMemoryStub,
   tenantMemory,
   type UserMemoryStub,
@@ -93,9 +92,9 @@ function createServices(env: Env): Services {
     limits: new LearnedLimits(),
     reasoning: new LostReasoning(),
     agents: new Map(agents.map((spec) => [spec.key, readAgent(spec)])),
-    conversation: (name) => objectCaller(() => conversationMemory<RollMaterial>(env, name), log),
-    user: (name) => objectCaller(() => userMemory(env, name), log),
-    tenant: (id) => objectCaller(() => tenantMemory(env, id), log),
+    conversation: (name) => conversationMemory(env, name, log),
+    user: (name) => userMemory(env, name, log),
+    tenant: (id) => tenantMemory(env, id, log),
     learned: (tenant) => (tenant ? learned.of(tenant.id) : TenantsLearned.ofRequest()),
   };
 }

@@ -194,7 +194,7 @@ export function start(strategy: object | undefined, variables: Partial<Env> = {}
   const messages: object[] = [];
   const name = conversationName(new Tenants(env.PRECIS_SECRET).ofToken(key).id, undefined, { id });
   const stub = env.CONVERSATION_MEMORY.getByName(name) as DurableObjectStub<ConversationMemory>;
-  const overview = () => conversationMemory(env, name).overview();
+  const overview = () => conversationMemory(env, name, () => undefined)((stub) => stub.overview());
   const settled = () =>
     vi.waitUntil(async () => (await overview()).memories.every(({ status }) => status !== 'processing'), {
       timeout: 10_000,

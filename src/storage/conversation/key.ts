@@ -1,4 +1,4 @@
-/** Names and stubs of the Durable Objects. */
+/** Names of the Durable Objects, and calls to them. */
 
 import { createHash } from 'node:crypto';
 import type { Env } from '../../config.ts';
@@ -68,18 +68,22 @@ export function userNameIn(name: string): string | undefined {
 }
 
 /** @param name from `conversationName` */
-export function conversationMemory<Material>(env: Env, name: string): ConversationMemoryStub<Material> {
-  return stubOf(env.CONVERSATION_MEMORY, name) as unknown as ConversationMemoryStub<Material>;
+export function conversationMemory<Material>(
+  env: Env,
+  name: string,
+  log: Log,
+): ObjectCaller<ConversationMemoryStub<Material>> {
+  return callerOf(env.CONVERSATION_MEMORY, name, log);
 }
 
 /** @param id of the tenant */
-export function tenantMemory(env: Env, id: string): TenantMemoryStub {
-  return stubOf(env.TENANT_MEMORY, id) as unknown as TenantMemoryStub;
+export function tenantMemory(env: Env, id: string, log: Log): ObjectCaller<TenantMemoryStub> {
+  return callerOf(env.TENANT_MEMORY, id, log);
 }
 
 /** @param name from `userName` */
-export function userMemory(env: Env, name: string): UserMemoryStub {
-  return stubOf(env.USER_MEMORY, name) as unknown as UserMemoryStub;
+export function userMemory(env: Env, name: string, log: Log): ObjectCaller<UserMemoryStub> {
+  return callerOf(env.USER_MEMORY, name, log);
 }
 
 /** Calls a Durable Object. */
@@ -109,8 +113,9 @@ function isWorthRetrying(error: unknown): boolean {
   return retryable === true && overloaded !== true;
 }
 
-function stubOf(namespace: DurableObjectNamespace, name: string): DurableObjectStub {
-  return namespace.get(namespace.idFromName(name));
+/** @typeParam Stub of the namespace's class */
+function callerOf<Stub>(namespace: DurableObjectNamespace, name: string, log: Log): ObjectCaller<Stub> {
+  return objectCaller(() => namespace.get(namespace.idFromName(name)) as unknown as Stub, log);
 }
 
 /** A part of a name. A long one becomes its digest, with a prefix that no other part has. */

@@ -20,7 +20,7 @@ import {
   type SearchPlace,
 } from '../archive/rows.ts';
 import { MemoryChain } from './chain.ts';
-import { objectCaller, openingIn, tenantIn, tenantMemory } from './key.ts';
+import { openingIn, tenantIn, tenantMemory } from './key.ts';
 import type {
   Chunk,
   Claim,
@@ -253,8 +253,7 @@ export abstract class ConversationMemoryObject<Material>
   private async tell(): Promise<void> {
     const { name } = this.ctx.id;
     if (name === undefined) throw new InvariantError('the object of a conversation is opened by its name');
-    const call = objectCaller(() => tenantMemory(this.env, tenantIn(name)), this.log);
-    await call((stub) => stub.note(name, []));
+    await tenantMemory(this.env, tenantIn(name), this.log)((stub) => stub.note(name, []));
   }
 
   private forgetTables(): void {

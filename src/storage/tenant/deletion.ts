@@ -7,7 +7,6 @@ import {
   type ConversationMemoryStub,
   conversationMemory,
   type ObjectCaller,
-  objectCaller,
   sessionIn,
   userMemory,
   userNameIn,
@@ -36,10 +35,9 @@ export interface Ground {
   readonly log: Log;
 }
 
-const conversationIn = ({ env, log }: Ground, name: string) =>
-  objectCaller(() => conversationMemory(env, name), log);
+const conversationIn = ({ env, log }: Ground, name: string) => conversationMemory(env, name, log);
 
-const userIn = ({ env, log }: Ground, name: string) => objectCaller(() => userMemory(env, name), log);
+const userIn = ({ env, log }: Ground, name: string) => userMemory(env, name, log);
 
 /**
  * Deletes the data in a conversation's object, and its archive.

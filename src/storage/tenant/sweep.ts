@@ -5,7 +5,7 @@
 
 import { type Env, readConfig } from '../../config.ts';
 import { createLog, type Log, logCaught } from '../../log.ts';
-import { objectCaller, tenantMemory } from '../conversation/key.ts';
+import { tenantMemory } from '../conversation/key.ts';
 import { isManifest, isRef } from '../refs/store.ts';
 import { TenantBucket } from './bucket.ts';
 import { Retention } from './retention.ts';
@@ -103,7 +103,7 @@ class Run {
    * @returns false if there are not enough calls left
    */
   private async collect(tenant: string, names: readonly string[]): Promise<boolean> {
-    const call = objectCaller(() => tenantMemory(this.env, tenant), this.log);
+    const call = tenantMemory(this.env, tenant, this.log);
     let expired = false;
     while (!expired) {
       if (this.calls + CALLS_A_TENANT > MOST_CALLS) return false;

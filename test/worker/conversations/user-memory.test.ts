@@ -98,7 +98,7 @@ describe('a user’s memory', () => {
 
   it('is callable from the Worker, by name', async () => {
     const { name, latest } = user();
-    await userMemory(env, name).put({ conversation: 'one', text: 'said', at: 1 });
+    await userMemory(env, name, () => {})((stub) => stub.put({ conversation: 'one', text: 'said', at: 1 }));
     expect(await latest()).toEqual([{ conversation: 'one', text: 'said', at: 1 }]);
   });
 });

@@ -981,13 +981,13 @@ describe('a rolling memory in its object', () => {
 
   it('is callable from the Worker, by name', async () => {
     const { name } = conversation();
-    const remote = conversationMemory<RollMaterial>(env, name);
-    expect(await remote.roll(request(4), material)).toBe('claimed');
-    await remote.settled(1, 10_000);
-    const { memories } = await remote.overview();
+    const remote = conversationMemory<RollMaterial>(env, name, createLog('error'));
+    expect(await remote((stub) => stub.roll(request(4), material))).toBe('claimed');
+    await remote((stub) => stub.settled(1, 10_000));
+    const { memories } = await remote((stub) => stub.overview());
     expect(memories[0]).toMatchObject({ status: 'failed', error: 'unreachable' });
-    await remote.clear();
-    expect((await remote.overview()).exists).toBe(false);
+    await remote((stub) => stub.clear());
+    expect((await remote((stub) => stub.overview())).exists).toBe(false);
   });
 });
 
@@ -1030,7 +1030,7 @@ describe('the log of a conversation’s object', () => {
 
   it('is as detailed as the deployment wants it', async () => {
     const { name } = conversation();
-    await conversationMemory(env, name).claim(request(4));
+    await conversationMemory(env, name, createLog('error'))((stub) => stub.claim(request(4)));
     expect(logged()).toEqual([]);
   });
 });
