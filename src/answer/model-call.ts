@@ -5,6 +5,7 @@ import type { Result } from '../lib/result.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { BodyFault } from '../protocol/body.ts';
+import type { SharedArray } from '../protocol/known-array.ts';
 import type { ModelRequest, SharedAccount } from '../protocol/model-request.ts';
 import { tryBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
@@ -40,7 +41,7 @@ export interface ModelApi<Read extends ModelRequest = ModelRequest> {
   /** The field that holds the conversation. */
   readonly field: ModelRequest['conversationField'];
   readonly answers: AnswerFormat;
-  read(bytes: Uint8Array): Result<Read, BodyFault>;
+  read(bytes: Uint8Array, shared?: SharedArray): Result<Read, BodyFault>;
   /**
    * The response to a request for a compaction, where the protocol has them.
    *
@@ -55,7 +56,8 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   if ('fault' in came) return passUnread(c, api, came, scope);
   const passed = passRead(c, api, came, scope);
   if (passed) return passed;
-  const request = await readRequest(came.bytes, api, c.get('agent'), scope);
+  const shared = sharedArray(came.bytes, api, scope);
+  const request = await readRequest(came.bytes, api, c.get('agent'), scope, shared);
   checkState(request, scope);
   const call = await readCall(request, c.get('agent'), scope);
   const { chosen } = call;
@@ -89,6 +91,7 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   const report = withInjection(made.report, injected);
   noteVerdict(answer.response, scope);
   if (answer.response.ok && scope.caller.tenant) {
+    if (request.array && !passesThrough(chosen.strategy)) scope.learned.arrays.keep(request.array, shared);
     if (made.prepareNext) scope.waitUntil(made.prepareNext());
     if (sent) scope.waitUntil(noteNamed(sent, call));
   }
@@ -161,14 +164,29 @@ function whose(
   return { agent, owner: ownerOf(request, headers, agent?.isolation ?? services.config.isolation) };
 }
 
-/** Reads a request's body and opens its compaction items. @throws ApiError */
+/** The beginning of a body's array, as far as the isolate knows it. */
+function sharedArray(
+  body: Uint8Array,
+  { field }: Pick<ModelApi, 'field'>,
+  { caller, learned }: RequestScope,
+): SharedArray | undefined {
+  return caller.tenant && learned.arrays.find(body, field);
+}
+
+/**
+ * Reads a request's body and opens its compaction items.
+ *
+ * @param shared the part of its array that an earlier request has read
+ * @throws ApiError
+ */
 export async function readRequest<Read extends ModelRequest>(
   body: Uint8Array,
   { read: reader }: Pick<ModelApi<Read>, 'read'>,
   agentInPath: Agent | undefined,
   scope: RequestScope,
+  shared?: SharedArray,
 ): Promise<Read> {
-  const sealed = reader(body);
+  const sealed = reader(body, shared);
   const bytes = sealed.ok ? await opened(sealed.value, agentInPath, scope) : undefined;
   const read = bytes ? reader(bytes) : sealed;
   if (read.ok) return read.value;

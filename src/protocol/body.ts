@@ -2,7 +2,7 @@
 
 import type { Result } from '../lib/result.ts';
 import type { JsonSpan, Outline } from './json/outline.ts';
-import { JsonSyntaxError } from './json/scanner.ts';
+import { JsonSyntaxError, type KnownElements } from './json/scanner.ts';
 import { scanJson } from './json/spans.ts';
 
 /**
@@ -34,10 +34,12 @@ const LIMITS = { levels: MOST_LEVELS, values: MOST_VALUES };
  * of two `messages` an upstream reads.
  *
  * @param outline which fields to keep in more detail than their position
+ * @param known elements of the conversation that an earlier request began with
  */
 export function scanBody(
   bytes: Uint8Array,
   outline: ReadonlyMap<string, Outline>,
+  known?: KnownElements,
 ): Result<JsonSpan, BodyFault> {
   const fault = (param: string | null, message: string): { ok: false; reason: BodyFault } => ({
     ok: false,
@@ -45,7 +47,7 @@ export function scanBody(
   });
   let root: JsonSpan;
   try {
-    root = scanJson(bytes, { fields: outline, others: {}, most: MOST_FIELDS }, LIMITS);
+    root = scanJson(bytes, { fields: outline, others: {}, most: MOST_FIELDS }, LIMITS, known);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     return fault(null, `The request body is ${error.message}; it must be a JSON object in UTF-8.`);

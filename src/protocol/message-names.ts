@@ -1,11 +1,15 @@
 /** The hashes of a message in the caller's bytes, each computed once (see `Message`). */
 import { createHash } from 'node:crypto';
-import type { Content } from '../memory/conversation/message.ts';
+import type { Content, MessageFacts } from '../memory/conversation/message.ts';
 import { withoutWhiteSpace } from './json/white-space.ts';
 
-export abstract class NamedMessage {
-  private knownDigest: string | undefined;
-  private knownIdentity: string | undefined;
+export abstract class NamedMessage<Facts extends MessageFacts = MessageFacts> {
+  /** See `Message`. */
+  readonly facts: Facts;
+
+  constructor(facts: Facts) {
+    this.facts = facts;
+  }
 
   /** See `WireMessage`. */
   abstract get json(): Uint8Array;
@@ -17,13 +21,13 @@ export abstract class NamedMessage {
   protected abstract get isAnswer(): boolean;
 
   get digest(): string {
-    this.knownDigest ??= createHash('sha256').update(this.json).digest('base64url');
-    return this.knownDigest;
+    this.facts.digest ??= createHash('sha256').update(this.json).digest('base64url');
+    return this.facts.digest;
   }
 
   get identity(): string {
-    this.knownIdentity ??= this.readIdentity();
-    return this.knownIdentity;
+    this.facts.identity ??= this.readIdentity();
+    return this.facts.identity;
   }
 
   private readIdentity(): string {

@@ -3,6 +3,7 @@ import type { Message } from '../memory/conversation/message.ts';
 import type { View } from '../memory/plan/view.ts';
 import type { Tools } from '../memory/tokens/tokens.ts';
 import type { OwnField } from './body.ts';
+import type { ReadArray } from './known-array.ts';
 import type { Opened, StoredName } from './stored-names.ts';
 import type { FunctionTool } from './tools.ts';
 
@@ -48,6 +49,8 @@ export interface ModelRequest {
   readonly conversationField: 'messages' | 'input';
   /** Empty if there are too many. */
   readonly messages: readonly WireMessage[];
+  /** The array that was read; undefined if there is none, or more than `MOST_MESSAGES`. */
+  readonly array: ReadArray | undefined;
   /** Whether there are more than `MOST_MESSAGES`. */
   readonly tooManyMessages: boolean;
   readonly model: string | undefined;

@@ -15,6 +15,7 @@ import {
   TEXT_COUNTS,
   type TokenCounter,
 } from '../memory/tokens/tokens.ts';
+import { KnownArrays, type TenantArrays } from '../protocol/known-arrays.ts';
 
 /** A token counter and its caches. One per encoding, since counts differ. */
 interface Counting {
@@ -31,6 +32,7 @@ export interface Learned {
   readonly digests: Cache<string>;
   /** See `SummaryPorts`. */
   readonly prepared: Cache<number>;
+  readonly arrays: TenantArrays;
 }
 
 /** A digest has a few thousand tokens. */
@@ -46,6 +48,7 @@ export class TenantsLearned {
   private readonly previews = new TenantLru(PREVIEWS);
   private readonly digests = new TenantLru(DIGESTS);
   private readonly prepared = new TenantLru(PREPARED);
+  private readonly arrays = new KnownArrays();
 
   /** @param tenant its id */
   of(tenant: string): Learned {
@@ -67,6 +70,7 @@ export class TenantsLearned {
       counting: (model) => counting(encodingOf(model)),
       digests: this.digests.of(tenant),
       prepared: this.prepared.of(tenant),
+      arrays: this.arrays.of(tenant),
     };
   }
 

@@ -4,6 +4,8 @@
  * counted or edited.
  */
 
+import type { KnownRemovals } from '../edits/known-removal.ts';
+
 /**
  * Who speaks. `preamble` is never edited: system and developer messages anywhere, and elements of
  * unknown kinds.
@@ -60,7 +62,30 @@ export interface InlineMedia {
   readonly room: number;
 }
 
+/**
+ * Facts about a message at its place in an array, each computed once. They follow from the message
+ * and those before it. So they hold in every array that begins with the same messages, and an
+ * isolate keeps them from request to request.
+ */
+export interface MessageFacts {
+  digest?: string;
+  identity?: string;
+  calls?: readonly ToolCall[];
+  flatTokens?: number;
+  /** A link of a hash chain: the hash before the message, and after it. */
+  prefixHash?: ChainLink;
+  /** The same for the chain that names previews. */
+  preview?: ChainLink;
+  removals?: KnownRemovals;
+}
+
+export interface ChainLink {
+  readonly before: string;
+  readonly after: string;
+}
+
 export interface Message {
+  readonly facts: MessageFacts;
   readonly role: Role;
   /** Length of the original message in bytes of UTF-8. */
   readonly bytes: number;

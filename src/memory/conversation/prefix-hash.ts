@@ -7,10 +7,13 @@
  */
 
 import type { Digest } from '../edits/placeholder.ts';
-import type { Message } from './message.ts';
+import type { Message, MessageFacts } from './message.ts';
 
 /** The parts of a message that are hashed. */
-export type Hashed = Pick<Message, 'role' | 'identity'>;
+export interface Hashed extends Pick<Message, 'role' | 'identity'> {
+  /** Absent for a message that no isolate keeps. */
+  readonly facts?: Pick<MessageFacts, 'prefixHash'>;
+}
 
 /** `hashes[i]` is the hash of the messages before `i`; the first is empty. */
 export function prefixHashes(messages: readonly Hashed[], digest: Digest): readonly string[] {
@@ -20,7 +23,13 @@ export function prefixHashes(messages: readonly Hashed[], digest: Digest): reado
 }
 
 function nextHash(before: string, message: Hashed, digest: Digest): string {
-  return message.role === 'preamble' ? before : chained(before, message.identity, digest);
+  if (message.role === 'preamble') return before;
+  const { facts = {} } = message;
+  const known = facts.prefixHash;
+  if (known?.before === before) return known.after;
+  const after = chained(before, message.identity, digest);
+  facts.prefixHash = { before, after };
+  return after;
 }
 
 /** The hash after one more message. @param identity of that message (see `Message.identity`) */

@@ -12,6 +12,7 @@ import { TEXT_OBSERVATION } from '../conversation/history.ts';
 import { type Content, jsonBytes, type Message } from '../conversation/message.ts';
 import { type CompactSettings, LONGEST_PREVIEW } from '../strategy/fields.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
+import { isSame, type RemovalFacts, type RemovalSettings } from './known-removal.ts';
 import {
   type Digest,
   label,
@@ -37,6 +38,8 @@ export interface CompactContext {
   readonly digest: Digest;
   readonly writer: PreviewWriter;
   readonly facts: ContentFacts;
+  /** What its removals depend on beside the array. */
+  readonly settings: RemovalSettings;
 }
 
 /** Cached facts about a removable content. */
@@ -123,19 +126,51 @@ export function compactOutput(
   const message = elementAt(history.messages, output.message);
   const content = () => message.content();
   const previewTokens = strategy.compact_preview_tokens;
-  const candidate: RemovalCandidate = {
-    ...candidateOf(output, message, context),
-    reason,
-    least,
-    replacements: (marker, facts) => {
-      const line = outputLine(marker, facts);
-      if (previewTokens === 0) return [line];
-      // If the preview makes the placeholder too long, try without it.
-      const preview = context.writer.write(output.message, () => content().text, previewTokens);
-      return preview === '' ? [line] : [`${line}\n${preview}`, line];
-    },
-  };
-  return remove(candidate, strategy, context);
+  return remembered(`${reason} ${least}`, message, content, context, () =>
+    remove(
+      {
+        ...candidateOf(output, message, context),
+        reason,
+        least,
+        replacements: (marker, facts) => {
+          const line = outputLine(marker, facts);
+          if (previewTokens === 0) return [line];
+          // If the preview makes the placeholder too long, try without it.
+          const preview = context.writer.write(output.message, () => content().text, previewTokens);
+          return preview === '' ? [line] : [`${line}\n${preview}`, line];
+        },
+      },
+      strategy,
+      context,
+    ),
+  );
+}
+
+/**
+ * A removal that is computed once for a message at its place.
+ *
+ * @param name of the removal among those of the message
+ * @param content the removed content
+ */
+export function remembered(
+  name: string,
+  { facts }: Message,
+  content: () => Content,
+  { settings }: CompactContext,
+  make: () => Removal | undefined,
+): Removal | undefined {
+  if (!facts.removals || !isSame(facts.removals.settings, settings))
+    facts.removals = { settings, byName: new Map() };
+  const { byName } = facts.removals;
+  const known = byName.get(name);
+  if (known !== undefined) return known === null ? undefined : { ...known, content };
+  const removal = make();
+  byName.set(name, removal ? factsOf(removal) : null);
+  return removal;
+}
+
+function factsOf({ content: _, ...facts }: Removal): RemovalFacts {
+  return facts;
 }
 
 /** The fields that all removals of a tool output share. */
@@ -186,27 +221,34 @@ export function compactInputs(
   if (!strategy.compact_clear_tool_inputs || unit.kind !== 'assistant') return [];
   const message = elementAt(history.messages, unit.first);
   return message.calls.flatMap(({ id, name, input }, index) => {
-    const candidate: RemovalCandidate = {
-      kind: 'input',
-      reason: 'context_compaction',
-      least,
-      message: unit.first,
-      call: index,
-      tool: name,
-      callId: id,
-      content: () => ({
-        text: input,
-        type: 'application/json',
-        weight: { texts: [input], flat: 0 },
-        room: () => jsonBytes(input),
-      }),
-      key: `${message.digest}:input:${index}`,
-      count: () => context.counter.text(input),
-      // Arguments that never were a JSON object stay as the model wrote them.
-      replacements: (marker, { object }) =>
-        object ? [writeClearedInput({ ...marker, kind: 'tool input' })] : [],
-    };
-    return remove(candidate, strategy, context) ?? [];
+    const content = (): Content => ({
+      text: input,
+      type: 'application/json',
+      weight: { texts: [input], flat: 0 },
+      room: () => jsonBytes(input),
+    });
+    const removal = remembered(`input ${index} ${least}`, message, content, context, () =>
+      remove(
+        {
+          kind: 'input',
+          reason: 'context_compaction',
+          least,
+          message: unit.first,
+          call: index,
+          tool: name,
+          callId: id,
+          content,
+          key: `${message.digest}:input:${index}`,
+          count: () => context.counter.text(input),
+          // Arguments that never were a JSON object stay as the model wrote them.
+          replacements: (marker, { object }) =>
+            object ? [writeClearedInput({ ...marker, kind: 'tool input' })] : [],
+        },
+        strategy,
+        context,
+      ),
+    );
+    return removal ?? [];
   });
 }
 

@@ -3,9 +3,10 @@
 import { withoutHalfAtEnd, withoutHalfAtStart } from '../../lib/characters.ts';
 import { elementAt } from '../../lib/elements.ts';
 import type { History, Output } from '../conversation/history.ts';
+import type { Message } from '../conversation/message.ts';
 import type { CompactSettings } from '../strategy/fields.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
-import { type CompactContext, candidateOf, outputLine, remove } from './compact.ts';
+import { type CompactContext, candidateOf, outputLine, remembered, remove } from './compact.ts';
 import type { Removal } from './removal.ts';
 
 /** The settings of offloading. */
@@ -39,6 +40,21 @@ export function offloadOutput(
   const message = elementAt(history.messages, output.message);
   // Tokens are never more than bytes.
   if (message.bytes <= strategy.offload_min_tokens) return undefined;
+  return remembered(
+    'offloaded',
+    message,
+    () => message.content(),
+    context,
+    () => offload(output, message, strategy, context),
+  );
+}
+
+function offload(
+  output: Output,
+  message: Message,
+  strategy: OffloadSettings,
+  context: CompactContext,
+): Removal | undefined {
   const { texts, flat } = message.content().weight;
   if (flat > 0) return undefined;
   return remove(

@@ -101,8 +101,12 @@ export function createPreviewWriter(
   /** Identifies the messages up to and including each index. */
   const chain: string[] = [];
   const chainAt = (index: number): string => {
-    for (let next = chain.length; next <= index; next++)
-      chain.push(digest(`${chain[next - 1] ?? ''} ${elementAt(messages, next).digest}`));
+    for (let next = chain.length; next <= index; next++) {
+      const before = chain[next - 1] ?? '';
+      const { facts, digest: own } = elementAt(messages, next);
+      if (facts.preview?.before !== before) facts.preview = { before, after: digest(`${before} ${own}`) };
+      chain.push(facts.preview.after);
+    }
     return elementAt(chain, index);
   };
 

@@ -104,12 +104,7 @@ function keptTurns({ keep_last_n_turns, compact_keep }: AutoStrategy): number | 
 function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanContext): Planned {
   // If the model can fetch removed content, large outputs are offloaded before it first sees them.
   const { history, rule, sums, retrieval = false, cachedShare = UNKNOWN_SHARE } = request;
-  const edits = new AutoEdits(
-    history,
-    strategy,
-    compactContext(strategy.compact_offload, history, context),
-    retrieval,
-  );
+  const edits = new AutoEdits(history, strategy, compactContext(strategy, history, context), retrieval);
   const sent = sumsWithout(sums, edits.atSight);
   const settings = {
     shrinks: rule.keepSteps !== undefined,

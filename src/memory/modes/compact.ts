@@ -8,7 +8,13 @@ import type { PlanContext, Planned } from '../plan/planned.ts';
 import { CursorMover, replay } from '../replay/frontier.ts';
 import { type Cuts, frontierUnit } from '../replay/rule.ts';
 import { UnitCursor } from '../replay/unit-cursor.ts';
-import { canRetrieve, compaction, editing, retrievalFault } from '../strategy/fields.ts';
+import {
+  type CompactSettings,
+  canRetrieve,
+  compaction,
+  editing,
+  retrievalFault,
+} from '../strategy/fields.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
 import { compactionDue, unitTail } from './tails.ts';
 
@@ -52,7 +58,7 @@ function planCompact(
   { history, rule, sums }: ReplayRequest,
   context: PlanContext,
 ): Planned {
-  const removals = removalsBy(history, strategy, compactContext(strategy.compact_offload, history, context));
+  const removals = removalsBy(history, strategy, compactContext(strategy, history, context));
   const freed = (unit: number): number => freedBy(removals(unit));
   const cursor = new UnitCursor(history, rule, { whole: freed, step: freed });
   const result = replay(history, rule, sums, new CursorMover(rule, cursor));
@@ -66,13 +72,16 @@ function planCompact(
   };
 }
 
-/**
- * The services of compaction.
- *
- * @param keep whether removed content is stored under a ref
- */
-export function compactContext(keep: boolean, { messages }: History, context: PlanContext): CompactContext {
-  return { ...context, keep, writer: createPreviewWriter(messages, context) };
+/** The services of compaction. */
+export function compactContext(
+  strategy: CompactSettings,
+  { messages }: History,
+  context: PlanContext,
+): CompactContext {
+  const { refs, counter } = context;
+  const keep = strategy.compact_offload;
+  const settings = { strategy: JSON.stringify(strategy), tokenizer: counter.tokenizer, refs };
+  return { ...context, keep, settings, writer: createPreviewWriter(messages, context) };
 }
 
 /** The removals of each unit, computed on demand. */

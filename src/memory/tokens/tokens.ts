@@ -75,6 +75,8 @@ export const MESSAGE_COUNTS: Bound<MessageTokens> = { bytes: 8 * 1024 * 1024, si
 export const TEXT_COUNTS: Bound<number> = { bytes: 2 * 1024 * 1024 };
 
 export interface TokenCounter {
+  /** The same for counters that count alike. */
+  readonly tokenizer: unknown;
   /** Tokens of a text. */
   text(text: string): number;
   /** Tokens of a short text that recurs, such as a marker; cached by the text itself. */
@@ -145,6 +147,7 @@ export function createTokenCounter(
     return tokens.content;
   };
   return {
+    tokenizer: tokenize,
     text,
     content,
     weight: (key, weight) =>

@@ -8,6 +8,7 @@ import {
   type Content,
   type InlineMedia,
   jsonBytes,
+  type MessageFacts,
   type Role,
   type ToolCall,
 } from '../../memory/conversation/message.ts';
@@ -73,28 +74,33 @@ const PARTS: PartFormat = {
 
 const EMPTY: Content = { ...plain(''), weight: { texts: [], flat: 0 } };
 
+export interface ChatFacts extends MessageFacts {
+  /** Null if it is not a string. */
+  wireRole?: string | null;
+  answers?: string | null;
+}
+
 /** A message in the caller's bytes. It is decoded and hashed on demand. */
-export class ChatMessage extends NamedMessage implements WireMessage {
+export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage {
   readonly span: JsonSpan;
   readonly wireRole: string | undefined;
   private readonly body: Uint8Array;
   private readonly kept: KeptContents;
-  private readonly known: {
-    calls?: readonly ToolCall[];
-    content?: Content;
-  } = {};
+  readonly role: Role;
+  private decoded: Content | undefined;
 
-  /** @param kept shared by all messages of the body */
-  constructor(body: Uint8Array, span: JsonSpan, kept = new KeptContents()) {
-    super();
+  /**
+   * @param kept shared by all messages of the body
+   * @param facts of a message with the same bytes and the same messages before it
+   */
+  constructor(body: Uint8Array, span: JsonSpan, kept = new KeptContents(), facts: ChatFacts = {}) {
+    super(facts);
     this.body = body;
     this.kept = kept;
     this.span = span;
-    this.wireRole = this.stringField('role');
-  }
-
-  get role(): Role {
-    return (this.wireRole !== undefined && ROLES.get(this.wireRole)) || 'preamble';
+    facts.wireRole ??= this.stringField('role') ?? null;
+    this.wireRole = facts.wireRole ?? undefined;
+    this.role = ROLES.get(facts.wireRole ?? '') ?? 'preamble';
   }
 
   get json(): Uint8Array {
@@ -106,24 +112,25 @@ export class ChatMessage extends NamedMessage implements WireMessage {
   }
 
   get calls(): readonly ToolCall[] {
-    this.known.calls ??= this.role === 'assistant' ? this.readCalls() : [];
-    return this.known.calls;
+    if (this.role !== 'assistant') return [];
+    this.facts.calls ??= this.readCalls();
+    return this.facts.calls;
   }
 
   get answers(): string | undefined {
-    if (this.wireRole === 'tool') return this.stringField('tool_call_id') ?? '';
-    if (this.wireRole === 'function') return functionCallId(this.stringField('name') ?? '');
-    return undefined;
+    this.facts.answers ??= this.readAnswers() ?? null;
+    return this.facts.answers ?? undefined;
   }
 
   get flatTokens(): number {
-    return this.contentSpan()?.kind === 'array' ? this.content().weight.flat : 0;
+    this.facts.flatTokens ??= this.contentSpan()?.kind === 'array' ? this.content().weight.flat : 0;
+    return this.facts.flatTokens;
   }
 
   content(): Content {
-    if (this.known.content) return this.known.content;
+    if (this.decoded) return this.decoded;
     const content = this.readContent();
-    if (this.kept.take(content)) this.known.content = content;
+    if (this.kept.take(content)) this.decoded = content;
     return content;
   }
 
@@ -148,6 +155,12 @@ export class ChatMessage extends NamedMessage implements WireMessage {
 
   protected get isAnswer(): boolean {
     return this.role === 'assistant' && this.calls.length === 0;
+  }
+
+  private readAnswers(): string | undefined {
+    if (this.wireRole === 'tool') return this.stringField('tool_call_id') ?? '';
+    if (this.wireRole === 'function') return functionCallId(this.stringField('name') ?? '');
+    return undefined;
   }
 
   private readContent(): Content {

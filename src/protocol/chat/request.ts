@@ -13,15 +13,23 @@ import { openingOf, openingSplice, outputSplice, partSplices } from '../edits.ts
 import { type JsonSpan, levels, type Outline } from '../json/outline.ts';
 import { cutMembers, fieldOf, memberSplices, type Splice, splice, textOf, within } from '../json/spans.ts';
 import { KeptContents } from '../kept-contents.ts';
+import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
 import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
 import type { Beside, InjectedMessage, ModelRequest, SharedAccount } from '../model-request.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
-import { ChatMessage, COMPACTED_MARK, READ_FIELDS } from './message.ts';
+import { type ChatFacts, ChatMessage, COMPACTED_MARK, READ_FIELDS } from './message.ts';
 import { injectionSplice, summaryMessages } from './summary.ts';
 
 /** What to keep of a body: its messages with their fields, and the number of tools. */
 const OUTLINE: ReadonlyMap<string, Outline> = new Map([
-  ['messages', { items: { fields: new Map(READ_FIELDS.map((field) => [field, {}])) }, most: MOST_MESSAGES }],
+  [
+    'messages',
+    {
+      items: { fields: new Map(READ_FIELDS.map((field) => [field, {}])) },
+      most: MOST_MESSAGES,
+      counted: true,
+    },
+  ],
   ['tools', { items: {}, most: MOST_MESSAGES }],
   ['functions', { items: {}, most: MOST_MESSAGES }],
 ]);
@@ -34,12 +42,20 @@ export class ChatRequest extends ModelBody implements ModelRequest {
   readonly tooManyMessages: boolean;
   readonly answerTokens: number;
 
-  /** @param messages the span of the field: an array */
-  constructor(bytes: Uint8Array, root: JsonSpan, messages: JsonSpan) {
+  private readonly list: JsonSpan;
+
+  /**
+   * @param list the span of `messages`: an array
+   * @param shared its part that an earlier request has read
+   */
+  constructor(bytes: Uint8Array, root: JsonSpan, list: JsonSpan, shared: SharedArray | undefined) {
     super(bytes, root, ['tools', 'functions']);
     const kept = new KeptContents();
-    this.messages = messages.items?.map((span) => new ChatMessage(bytes, span, kept)) ?? [];
-    this.tooManyMessages = !messages.items;
+    const known = new KnownMessages<ChatFacts, never>(shared, '');
+    const messages = list.items?.map((span, at) => new ChatMessage(bytes, span, kept, known.at(at, 1)));
+    this.messages = messages ?? [];
+    this.list = list;
+    this.tooManyMessages = !list.items;
     this.answerTokens = this.limit('max_completion_tokens') ?? this.limit('max_tokens') ?? 0;
   }
 
@@ -50,6 +66,13 @@ export class ChatRequest extends ModelBody implements ModelRequest {
   readonly asksReasoning = true;
   readonly isCompaction = false;
   readonly compacted = [];
+
+  get array(): ReadArray | undefined {
+    if (this.tooManyMessages) return undefined;
+    const messages = this.messages.map(({ facts }, first) => ({ first, length: 1, facts }));
+    const { bytes, list } = this;
+    return { field: 'messages', bytes, list, before: '', elements: [], messages };
+  }
 
   /** Names of functions and custom tools. */
   get toolNames(): ReadonlySet<string> {
@@ -79,9 +102,13 @@ export class ChatRequest extends ModelBody implements ModelRequest {
   }
 }
 
-/** Reads a body. Only its outline is decoded; the upstream validates the messages themselves. */
-export function readChatRequest(bytes: Uint8Array): Result<ChatRequest, BodyFault> {
-  const scanned = scanBody(bytes, OUTLINE);
+/**
+ * Reads a body. Only its outline is decoded; the upstream validates the messages themselves.
+ *
+ * @param shared the part of the array that an earlier request has read
+ */
+export function readChatRequest(bytes: Uint8Array, shared?: SharedArray): Result<ChatRequest, BodyFault> {
+  const scanned = scanBody(bytes, OUTLINE, shared);
   if (!scanned.ok) return scanned;
   const root = scanned.value;
   const messages = fieldOf(root, 'messages')?.value;
@@ -89,7 +116,7 @@ export function readChatRequest(bytes: Uint8Array): Result<ChatRequest, BodyFaul
     return invalidMessages('The field messages is missing; it must be an array of at least one message.');
   if (messages.kind !== 'array' || messages.items?.length === 0)
     return invalidMessages('The field messages must be an array of at least one message.');
-  return { ok: true, value: new ChatRequest(bytes, root, messages) };
+  return { ok: true, value: new ChatRequest(bytes, root, messages, shared) };
 }
 
 /**

@@ -11,6 +11,8 @@ export interface JsonSpan extends Span {
   readonly kind: 'object' | 'array' | 'string' | 'number' | 'literal';
   readonly fields?: readonly FieldSpan[];
   readonly items?: readonly JsonSpan[];
+  /** For each item, the number of values in the text up to its end, if the outline asks for it. */
+  readonly counts?: readonly number[];
 }
 
 /** A member of an object, from the key's first quote to the value's end. */
@@ -35,6 +37,8 @@ export interface Outline {
   readonly items?: Outline;
   /** Keep only the element at this index. */
   readonly only?: number;
+  /** Also keep the number of values up to the end of each element. */
+  readonly counted?: boolean;
   /** An object or array with more members than this is kept without any. */
   readonly most?: number;
 }

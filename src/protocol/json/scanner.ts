@@ -32,6 +32,16 @@ const STRING_STOP = new Uint8Array(256).map((_, byte) =>
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
+/** The first elements of an array, known from another text with the same bytes up to their end. */
+export interface KnownElements {
+  /** Where the array begins. */
+  readonly start: number;
+  /** At least one. */
+  readonly items: readonly JsonSpan[];
+  /** See `JsonSpan`. */
+  readonly counts: readonly number[];
+}
+
 /** Limits of a text; none by default. */
 export interface Limits {
   /** Levels of a value below the outline. */
@@ -48,14 +58,18 @@ export class Scanner {
   position = 0;
   private values = 0;
   private readonly bytes: Uint8Array;
+  private readonly known: KnownElements | undefined;
   private readonly mostLevels: number;
   private readonly mostValues: number;
 
+  /** @param known elements that need not be scanned, of an array with the same outline */
   constructor(
     bytes: Uint8Array,
     { levels = Number.POSITIVE_INFINITY, values = Number.POSITIVE_INFINITY }: Limits = {},
+    known?: KnownElements,
   ) {
     this.bytes = bytes;
+    this.known = known;
     this.mostLevels = levels;
     this.mostValues = values;
   }
@@ -71,7 +85,7 @@ export class Scanner {
     if (kind === 'array' && outline.items) {
       this.countValue();
       const items = this.items(outline.items, outline);
-      return { kind, start, end: this.position, ...(items && { items }) };
+      return { kind, start, end: this.position, ...items };
     }
     if (kind === 'object' || kind === 'array') this.skipNested();
     else this.skipScalar(kind);
@@ -157,12 +171,23 @@ export class Scanner {
     return all ? kept : [...last.values()];
   }
 
-  private items(inner: Outline, { only, most = Number.POSITIVE_INFINITY }: Outline): JsonSpan[] | undefined {
-    const items: JsonSpan[] = [];
-    let count = 0;
-    this.position++;
+  private items(
+    inner: Outline,
+    { only, counted = false, most = Number.POSITIVE_INFINITY }: Outline,
+  ): Pick<JsonSpan, 'items' | 'counts'> {
+    const known = this.known?.start === this.position ? this.known : undefined;
+    const items = known ? [...known.items] : [];
+    const counts = known ? [...known.counts] : [];
+    const kept = () => (counted ? { items, counts } : { items });
+    let count = items.length;
+    if (known) this.skipTo(known);
+    else this.position++;
     this.skipSpace();
-    if (this.take(CLOSE_ARRAY)) return items;
+    if (this.take(CLOSE_ARRAY)) return kept();
+    if (known) {
+      this.expect(COMMA);
+      this.skipSpace();
+    }
     for (;;) {
       const wanted = count < most && (only === undefined || only === count);
       const { values } = this;
@@ -170,12 +195,18 @@ export class Scanner {
       // A list that is too long is not kept, so it does not count.
       if (count >= most) this.values = values;
       if (wanted) items.push(value);
+      if (counted && wanted) counts.push(this.values);
       count++;
       this.skipSpace();
-      if (this.take(CLOSE_ARRAY)) return count <= most ? items : undefined;
+      if (this.take(CLOSE_ARRAY)) return count <= most ? kept() : {};
       this.expect(COMMA);
       this.skipSpace();
     }
+  }
+
+  private skipTo({ items, counts }: KnownElements): void {
+    this.position = items.at(-1)?.end ?? this.position;
+    this.values = counts.at(-1) ?? this.values;
   }
 
   /**

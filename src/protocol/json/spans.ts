@@ -7,7 +7,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import type { FieldSpan, JsonSpan, Outline, Span } from './outline.ts';
-import { JsonSyntaxError, type Limits, Scanner } from './scanner.ts';
+import { JsonSyntaxError, type KnownElements, type Limits, Scanner } from './scanner.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
@@ -17,11 +17,17 @@ const encoder = new TextEncoder();
  *
  * @param bytes the whole text, UTF-8; white space around the value is allowed
  * @param outline what to keep as spans; a few levels at most, since it is followed recursively
+ * @param known elements of one of its arrays that were scanned in another text
  * @throws JsonSyntaxError if the text violates the grammar (RFC 8259), UTF-8 or a limit
  */
-export function scanJson(bytes: Uint8Array, outline: Outline, limits?: Limits): JsonSpan {
+export function scanJson(
+  bytes: Uint8Array,
+  outline: Outline,
+  limits?: Limits,
+  known?: KnownElements,
+): JsonSpan {
   if (!isUtf8(bytes)) throw new JsonSyntaxError(0);
-  const scanner = new Scanner(bytes, limits);
+  const scanner = new Scanner(bytes, limits, known);
   scanner.skipSpace();
   const value = scanner.value(outline);
   scanner.skipSpace();

@@ -7,10 +7,18 @@
  */
 
 import { asObject, asString } from '../../lib/json.ts';
-import type { Content, InlineMedia, Role, ToolCall, Weight } from '../../memory/conversation/message.ts';
+import type {
+  Content,
+  InlineMedia,
+  MessageFacts,
+  Role,
+  ToolCall,
+  Weight,
+} from '../../memory/conversation/message.ts';
 import type { JsonSpan } from '../json/outline.ts';
 import { fieldOf, jsonOf, textOf } from '../json/spans.ts';
 import { KeptContents } from '../kept-contents.ts';
+import type { KnownMessages } from '../known-array.ts';
 import { NamedMessage } from '../message-names.ts';
 import type { WireMessage } from '../model-request.ts';
 import {
@@ -91,17 +99,28 @@ const PARTS: PartFormat = {
   },
 };
 
+/** Facts about an item at its place in `input` (see `MessageFacts`). */
+export interface ItemFacts {
+  /** Short string fields, decoded; null if the item has none of that name. */
+  readonly strings: Map<string, string | null>;
+  call?: ToolCall;
+}
+
+/** In bytes of JSON. Names, types and ids are shorter. */
+const SHORT_FIELD = 256;
+
 /** One item in the caller's bytes. */
 class Item {
   readonly span: JsonSpan;
   readonly type: string;
+  readonly facts: ItemFacts;
   private readonly body: Uint8Array;
-  private known: ToolCall | undefined;
   private weighed: Weight | undefined;
 
-  constructor(body: Uint8Array, span: JsonSpan) {
+  constructor(body: Uint8Array, span: JsonSpan, facts: ItemFacts) {
     this.body = body;
     this.span = span;
+    this.facts = facts;
     const role = this.string('role');
     this.type = this.string('type') ?? (role === undefined ? '' : 'message');
   }
@@ -157,12 +176,12 @@ class Item {
   /** The call; undefined if it is none. Decoded once. */
   get call(): ToolCall | undefined {
     if (!this.calls) return undefined;
-    this.known ??= {
+    this.facts.call ??= {
       id: this.callId ?? '',
       name: this.string('name') ?? this.type,
       input: EDITABLE_CALLS.has(this.type) ? (this.inputText() ?? '') : '',
     };
-    return this.known;
+    return this.facts.call;
   }
 
   /** The span of a call's arguments. */
@@ -225,8 +244,13 @@ class Item {
   }
 
   string(key: string): string | undefined {
+    const { strings } = this.facts;
+    const known = strings.get(key);
+    if (known !== undefined) return known ?? undefined;
     const value = fieldOf(this.span, key)?.value;
-    return value?.kind === 'string' ? (jsonOf(this.body, value) as string) : undefined;
+    const text = value?.kind === 'string' ? (jsonOf(this.body, value) as string) : undefined;
+    if (!value || value.end - value.start <= SHORT_FIELD) strings.set(key, text ?? null);
+    return text;
   }
 
   private inputText(): string | undefined {
@@ -241,17 +265,15 @@ export class ItemGroup extends NamedMessage implements WireMessage {
   readonly role: Role;
   private readonly body: Uint8Array;
   private readonly kept: KeptContents;
-  private readonly known: {
-    calls?: readonly ToolCall[];
-    content?: Content;
-  } = {};
+  private decoded: Content | undefined;
 
   /**
    * @param items at least one
    * @param kept shared by all groups of the body
+   * @param facts of a group with the same bytes and the same messages before it
    */
-  constructor(body: Uint8Array, items: readonly Item[], kept = new KeptContents()) {
-    super();
+  constructor(body: Uint8Array, items: readonly Item[], kept = new KeptContents(), facts: MessageFacts = {}) {
+    super(facts);
     this.body = body;
     this.kept = kept;
     this.items = items;
@@ -271,8 +293,8 @@ export class ItemGroup extends NamedMessage implements WireMessage {
   }
 
   get calls(): readonly ToolCall[] {
-    this.known.calls ??= this.callItems.flatMap(({ call }) => call ?? []);
-    return this.known.calls;
+    this.facts.calls ??= this.callItems.flatMap(({ call }) => call ?? []);
+    return this.facts.calls;
   }
 
   /** The items that are calls, in order. */
@@ -285,8 +307,8 @@ export class ItemGroup extends NamedMessage implements WireMessage {
   }
 
   get flatTokens(): number {
-    const isText = this.spoken?.contentSpan()?.kind === 'string' && this.items.length === 1;
-    return isText ? 0 : this.content().weight.flat;
+    this.facts.flatTokens ??= this.readFlatTokens();
+    return this.facts.flatTokens;
   }
 
   /** Whether an item refers to one stored upstream. */
@@ -308,9 +330,9 @@ export class ItemGroup extends NamedMessage implements WireMessage {
   }
 
   content(): Content {
-    if (this.known.content) return this.known.content;
+    if (this.decoded) return this.decoded;
     const content = this.readContent();
-    if (this.kept.take(content)) this.known.content = content;
+    if (this.kept.take(content)) this.decoded = content;
     return content;
   }
 
@@ -336,6 +358,11 @@ export class ItemGroup extends NamedMessage implements WireMessage {
     return this.items.filter((item) => item !== this.spoken);
   }
 
+  private readFlatTokens(): number {
+    const isText = this.spoken?.contentSpan()?.kind === 'string' && this.items.length === 1;
+    return isText ? 0 : this.content().weight.flat;
+  }
+
   private readContent(): Content {
     const content = this.spoken?.content() ?? plain('');
     const weights = this.others.map((item) => item.weight());
@@ -351,16 +378,25 @@ export class ItemGroup extends NamedMessage implements WireMessage {
 }
 
 /** Groups items into messages. Linear in their number. */
-export function groupItems(body: Uint8Array, spans: readonly JsonSpan[]): ItemGroup[] {
+export function groupItems(
+  body: Uint8Array,
+  spans: readonly JsonSpan[],
+  known: KnownMessages<MessageFacts, ItemFacts>,
+): ItemGroup[] {
   const groups: Item[][] = [];
-  for (const span of spans) {
-    const item = new Item(body, span);
+  for (const [index, span] of spans.entries()) {
+    const item = new Item(body, span, known.element(index) ?? { strings: new Map() });
     const group = groups.at(-1);
     if (group && goesWith(item, group)) group.push(item);
     else groups.push([item]);
   }
   const kept = new KeptContents();
-  return groups.map((items) => new ItemGroup(body, items, kept));
+  let first = 0;
+  return groups.map((items) => {
+    const facts = known.at(first, items.length);
+    first += items.length;
+    return new ItemGroup(body, items, kept, facts);
+  });
 }
 
 function goesWith(item: Item, group: readonly Item[]): boolean {

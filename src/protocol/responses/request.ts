@@ -8,7 +8,7 @@
 
 import { asObject } from '../../lib/json.ts';
 import type { Result } from '../../lib/result.ts';
-import type { Content } from '../../memory/conversation/message.ts';
+import type { Content, MessageFacts } from '../../memory/conversation/message.ts';
 import type { Removal } from '../../memory/edits/removal.ts';
 import type { View } from '../../memory/plan/view.ts';
 import { type BodyFault, isOwnField, scanBody } from '../body.ts';
@@ -25,16 +25,24 @@ import {
   splice,
   textOf,
 } from '../json/spans.ts';
+import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
 import { NamedMessage } from '../message-names.ts';
 import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
 import type { Beside, InjectedMessage, ModelRequest, WireMessage } from '../model-request.ts';
 import { plain } from '../parts.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
-import { groupItems, ItemGroup, READ_FIELDS } from './message.ts';
+import { groupItems, type ItemFacts, ItemGroup, READ_FIELDS } from './message.ts';
 import { includeWith } from './reasoning.ts';
 
 const OUTLINE: ReadonlyMap<string, Outline> = new Map([
-  ['input', { items: { fields: new Map(READ_FIELDS.map((field) => [field, {}])) }, most: MOST_MESSAGES }],
+  [
+    'input',
+    {
+      items: { fields: new Map(READ_FIELDS.map((field) => [field, {}])) },
+      most: MOST_MESSAGES,
+      counted: true,
+    },
+  ],
   ['tools', { items: {}, most: MOST_MESSAGES }],
 ]);
 
@@ -56,18 +64,47 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
   readonly tooManyMessages: boolean;
   readonly answerTokens: number;
   readonly upstreamState: string | undefined;
+  private readonly list: JsonSpan | undefined;
+  /** The JSON of `instructions`. */
+  private readonly before: string;
 
-  /** @param input the span of the field: a string or an array; absent with a stored prompt */
-  constructor(bytes: Uint8Array, root: JsonSpan, input: JsonSpan | undefined) {
+  /**
+   * @param input the span of the field: a string or an array; absent with a stored prompt
+   * @param shared its part that an earlier request has read
+   */
+  constructor(
+    bytes: Uint8Array,
+    root: JsonSpan,
+    input: JsonSpan | undefined,
+    shared: SharedArray | undefined,
+  ) {
     super(bytes, root, ['tools']);
     const instructions = fieldOf(root, 'instructions')?.value;
     const preamble = instructions?.kind === 'string' ? [new Text(bytes, instructions, 'preamble')] : [];
+    this.before = instructions?.kind === 'string' ? textOf(bytes, instructions) : '';
+    const known = new KnownMessages<MessageFacts, ItemFacts>(shared, this.before);
     const conversation =
-      input?.kind === 'string' ? [new Text(bytes, input, 'user')] : groupItems(bytes, input?.items ?? []);
+      input?.kind === 'string'
+        ? [new Text(bytes, input, 'user')]
+        : groupItems(bytes, input?.items ?? [], known);
+    this.list = input;
     this.messages = [...preamble, ...conversation];
     this.tooManyMessages = input?.kind === 'array' && !input.items;
     this.answerTokens = this.limit('max_output_tokens') ?? 0;
     this.upstreamState = this.stateField();
+  }
+
+  get array(): ReadArray | undefined {
+    const { bytes, list, before } = this;
+    if (!list?.items) return undefined;
+    const groups = this.messages.filter((message) => message instanceof ItemGroup);
+    let first = 0;
+    const messages = groups.map(({ items: { length }, facts }) => {
+      first += length;
+      return { first: first - length, length, facts };
+    });
+    const elements = groups.flatMap(({ items }) => items.map(({ facts }) => facts));
+    return { field: 'input', bytes, list, before, elements, messages };
   }
 
   /** Not for background responses, and not for stored prompts, which may have their own tools. */
@@ -255,9 +292,16 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
   }
 }
 
-/** Reads a body. Only its outline is decoded; the upstream validates the items themselves. */
-export function readResponsesRequest(bytes: Uint8Array): Result<ResponsesRequest, BodyFault> {
-  const scanned = scanBody(bytes, OUTLINE);
+/**
+ * Reads a body. Only its outline is decoded; the upstream validates the items themselves.
+ *
+ * @param shared the part of the array that an earlier request has read
+ */
+export function readResponsesRequest(
+  bytes: Uint8Array,
+  shared?: SharedArray,
+): Result<ResponsesRequest, BodyFault> {
+  const scanned = scanBody(bytes, OUTLINE, shared);
   if (!scanned.ok) return scanned;
   const root = scanned.value;
   const input = fieldOf(root, 'input')?.value;
@@ -271,7 +315,7 @@ export function readResponsesRequest(bytes: Uint8Array): Result<ResponsesRequest
         message: 'The field input must be a string or an array of items.',
       },
     };
-  return { ok: true, value: new ResponsesRequest(bytes, root, isAbsent ? undefined : input) };
+  return { ok: true, value: new ResponsesRequest(bytes, root, isAbsent ? undefined : input, shared) };
 }
 
 /** The edits that add a message of ours to a body. */
@@ -307,7 +351,7 @@ class Text extends NamedMessage implements WireMessage {
   private readonly span: JsonSpan;
 
   constructor(body: Uint8Array, span: JsonSpan, role: 'preamble' | 'user') {
-    super();
+    super({});
     this.body = body;
     this.span = span;
     this.role = role;

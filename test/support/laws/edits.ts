@@ -39,6 +39,7 @@ export function contextOf(messages: readonly Message[]): CompactContext {
     keep: true,
     digest: sha256Hex,
     facts: new Lru(CONTENT_FACTS),
+    settings: { strategy: '', tokenizer: counter.tokenizer, refs: tenant.refs },
     writer: createPreviewWriter(messages, { counter, digest: sha256Hex, previews }),
   };
 }

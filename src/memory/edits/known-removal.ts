@@ -1,0 +1,49 @@
+/** What an isolate keeps of a removal, so that it is not computed again for each request. */
+import type { MarkerReason, RefNamer } from './placeholder.ts';
+
+/** A removal without the removed content. */
+export interface RemovalFacts {
+  /** `part`: an image or file in a part of a message's content. */
+  readonly kind: 'output' | 'input' | 'part';
+  readonly reason: MarkerReason;
+  /** Index of the edited message. */
+  readonly message: number;
+  /** Index of the call for an input, or of the part for a part; otherwise -1. */
+  readonly call: number;
+  /** The tool's name and the call's id, as the caller wrote them. */
+  readonly tool: string;
+  readonly callId: string;
+  /** The ref under which the content is stored; absent if it is not. */
+  readonly ref?: string;
+  /** Size of the removed content. */
+  readonly tokens: number;
+  readonly bytes: number;
+  /** The text of a tool output or a part, or the arguments of a call. */
+  readonly replacement: string;
+  /** Tokens that the replacement saves; more than 0. */
+  readonly freed: number;
+}
+
+/** All that removals depend on beside the message and those before it. */
+export interface RemovalSettings {
+  /** The strategy as JSON. */
+  readonly strategy: string;
+  /** See `TokenCounter`. */
+  readonly tokenizer: unknown;
+  /** The tenant's refs. */
+  readonly refs: RefNamer | undefined;
+}
+
+/** The removals of one message under the same settings, by name; null where it must stay. */
+export interface KnownRemovals {
+  readonly settings: RemovalSettings;
+  readonly byName: Map<string, RemovalFacts | null>;
+}
+
+/** @returns whether both lead to the same removals */
+export function isSame(one: RemovalSettings, other: RemovalSettings): boolean {
+  return (
+    one === other ||
+    (one.strategy === other.strategy && one.tokenizer === other.tokenizer && one.refs === other.refs)
+  );
+}

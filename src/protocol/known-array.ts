@@ -1,0 +1,104 @@
+/**
+ * The array of an earlier request. The next request of a conversation begins with the same bytes:
+ * what was read from these is not read again.
+ */
+import { Buffer } from 'node:buffer';
+import type { MessageFacts } from '../memory/conversation/message.ts';
+import type { JsonSpan } from './json/outline.ts';
+import type { KnownElements } from './json/scanner.ts';
+
+/** What is known about a message of the array. */
+interface KnownMessage {
+  /** Its first element, and how many it has. */
+  readonly first: number;
+  readonly length: number;
+  readonly facts: MessageFacts;
+}
+
+/** What a request has read of its array. Spans refer to the bytes of its body. */
+export interface ReadArray {
+  readonly field: 'messages' | 'input';
+  readonly bytes: Uint8Array;
+  /** The array, with its items and their counts. */
+  readonly list: JsonSpan;
+  /** Text of the body outside of the array that precedes its messages; empty without one. */
+  readonly before: string;
+  /** Facts about each element alone. */
+  readonly elements: readonly object[];
+  readonly messages: readonly KnownMessage[];
+}
+
+/** The part of an earlier array with which a body's array begins. */
+export interface SharedArray extends KnownElements {
+  readonly read: ReadArray;
+  /** Where the last shared element ends. */
+  readonly end: number;
+}
+
+/**
+ * The elements that a body shares with an earlier one, where all bytes before them are the same,
+ * too. Undefined if there are none.
+ */
+export function sharedWith(bytes: Uint8Array, read: ReadArray): SharedArray | undefined {
+  const { start, items = [], counts = [] } = read.list;
+  const most = items.length;
+  const isShared = (count: number): boolean => {
+    const end = items[count - 1]?.end ?? 0;
+    return end <= bytes.length && isEqual(bytes, read.bytes, end);
+  };
+  let shared = most;
+  if (!isShared(most)) {
+    shared = 0;
+    for (let over = most; over - shared > 1; ) {
+      const middle = (shared + over) >> 1;
+      if (isShared(middle)) shared = middle;
+      else over = middle;
+    }
+  }
+  // Further digits may follow a number.
+  while (shared > 0 && items[shared - 1]?.kind === 'number') shared--;
+  const end = items[shared - 1]?.end;
+  if (end === undefined) return undefined;
+  return { read, start, end, items: items.slice(0, shared), counts: counts.slice(0, shared) };
+}
+
+/** Whether two texts have the same first bytes. */
+function isEqual(one: Uint8Array, other: Uint8Array, length: number): boolean {
+  return viewOf(one, length).equals(viewOf(other, length));
+}
+
+function viewOf(bytes: Uint8Array, length: number): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, length);
+}
+
+/**
+ * The facts about the messages of a shared part.
+ *
+ * @typeParam Facts about a message, and @typeParam Element about an element, in this protocol
+ */
+export class KnownMessages<Facts extends MessageFacts, Element extends object> {
+  private readonly shared: SharedArray | undefined;
+  private readonly byFirst: readonly (KnownMessage | undefined)[];
+
+  /** @param before see `ReadArray` */
+  constructor(shared: SharedArray | undefined, before: string) {
+    this.shared = shared;
+    const isSame = shared?.read.before === before;
+    const byFirst: (KnownMessage | undefined)[] = [];
+    if (shared && isSame) for (const message of shared.read.messages) byFirst[message.first] = message;
+    this.byFirst = byFirst;
+  }
+
+  /** The facts about a message; undefined unless all of its elements are shared. */
+  at(first: number, length: number): Facts | undefined {
+    const known = this.byFirst[first];
+    const count = this.shared?.items.length ?? 0;
+    return known?.length === length && first + length <= count ? (known.facts as Facts) : undefined;
+  }
+
+  /** The facts about an element alone. */
+  element(index: number): Element | undefined {
+    const { items = [], read } = this.shared ?? {};
+    return index < items.length ? (read?.elements[index] as Element | undefined) : undefined;
+  }
+}

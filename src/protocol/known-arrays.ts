@@ -1,0 +1,130 @@
+/**
+ * The latest arrays of an isolate's callers. A conversation's next request begins with the same
+ * bytes, so nothing of them is read, hashed or counted again. It changes no view: facts about a
+ * message follow from the message and those before it.
+ */
+import { factsBytes } from '../memory/conversation/facts-size.ts';
+import { type ReadArray, type SharedArray, sharedWith } from './known-array.ts';
+
+/** Bytes of all arrays, with what is known about their messages. An isolate has 128 MB. */
+const MOST_BYTES = 24 * 1024 * 1024;
+
+/** Shorter bodies are read as fast as they are found. In bytes. */
+const SMALLEST = 8 * 1024;
+
+/** The most arrays of a tenant, which are looked through one after the other. */
+const MOST_ARRAYS = 256;
+
+/** Those of them that are searched for a beginning that a body shares. */
+const MOST_SEARCHED = 16;
+
+/** An array that shares so much of an earlier one, in bytes, takes its place. */
+const SAME_SHARE = 7 / 8;
+
+/** The bytes that are compared first, at an array's end. */
+const PROBE = 16;
+
+/** The arrays of one tenant. */
+export interface TenantArrays {
+  /** The beginning of a body's array, as far as it is known. */
+  find(bytes: Uint8Array, field: ReadArray['field']): SharedArray | undefined;
+  /**
+   * Keeps the array of a request.
+   *
+   * @param shared as found for its body; that array is replaced if the new one continues it
+   */
+  keep(array: ReadArray, shared: SharedArray | undefined): void;
+}
+
+interface KeptArray {
+  readonly tenant: string;
+  readonly array: ReadArray;
+  readonly size: number;
+}
+
+export class KnownArrays {
+  /** Of all tenants and of each, the least recently used first. */
+  private readonly kept = new Set<KeptArray>();
+  private readonly tenants = new Map<string, Set<KeptArray>>();
+  private readonly most: number;
+  private readonly smallest: number;
+  private size = 0;
+
+  /** @param most bytes of all arrays together @param smallest bytes of a body that is kept */
+  constructor(most = MOST_BYTES, smallest = SMALLEST) {
+    this.most = most;
+    this.smallest = smallest;
+  }
+
+  /** @param tenant its id */
+  of(tenant: string): TenantArrays {
+    return {
+      find: (bytes, field) => this.find(tenant, bytes, field),
+      keep: (array, shared) => this.keep(tenant, array, shared),
+    };
+  }
+
+  private find(tenant: string, bytes: Uint8Array, field: ReadArray['field']): SharedArray | undefined {
+    if (bytes.length < this.smallest) return undefined;
+    const newest = [...(this.tenants.get(tenant) ?? [])]
+      .filter(({ array }) => array.field === field)
+      .reverse();
+    // Almost always a conversation has grown, and its whole array is the beginning of the new one.
+    const grown = newest.find(({ array }) => mayContinue(bytes, array));
+    const searched = grown ? [grown] : newest.slice(0, MOST_SEARCHED);
+    let best: { readonly kept: KeptArray; readonly shared: SharedArray } | undefined;
+    for (const kept of searched) {
+      const shared = sharedWith(bytes, kept.array);
+      if (shared && shared.end > (best?.shared.end ?? 0)) best = { kept, shared };
+    }
+    if (best) this.use(best.kept);
+    return best?.shared;
+  }
+
+  private keep(tenant: string, array: ReadArray, shared: SharedArray | undefined): void {
+    if (array.bytes.length < this.smallest) return;
+    const kept = { tenant, array, size: sizeOf(array) };
+    if (kept.size > this.most) return;
+    const own = this.tenants.get(tenant) ?? new Set();
+    this.tenants.set(tenant, own);
+    for (const other of own)
+      if (other.array === shared?.read && shared.end >= SAME_SHARE * other.array.list.end) this.drop(other);
+    this.use(kept);
+    this.size += kept.size;
+    for (const oldest of own) if (own.size > MOST_ARRAYS) this.drop(oldest);
+    for (const oldest of this.kept) if (this.size > this.most) this.drop(oldest);
+  }
+
+  /** Makes an array the most recently used one. */
+  private use(kept: KeptArray): void {
+    for (const arrays of [this.kept, this.tenants.get(kept.tenant)]) {
+      arrays?.delete(kept);
+      arrays?.add(kept);
+    }
+  }
+
+  private drop(kept: KeptArray): void {
+    const own = this.tenants.get(kept.tenant);
+    own?.delete(kept);
+    if (own?.size === 0) this.tenants.delete(kept.tenant);
+    this.kept.delete(kept);
+    this.size -= kept.size;
+  }
+}
+
+/** Whether a body may begin with a whole array. False is certain, true is not. */
+function mayContinue(bytes: Uint8Array, { bytes: earlier, list }: ReadArray): boolean {
+  const end = list.items?.at(-1)?.end ?? 0;
+  if (end === 0 || end > bytes.length) return false;
+  for (let at = end - 1; at >= Math.max(0, end - PROBE); at--) if (bytes[at] !== earlier[at]) return false;
+  return true;
+}
+
+/** Bytes of memory, as an upper estimate. */
+function sizeOf({ bytes, list, messages }: ReadArray): number {
+  const facts = messages.reduce((sum, message) => sum + factsBytes(message.facts), 0);
+  return bytes.buffer.byteLength + SPAN_BYTES * (list.items?.length ?? 0) + facts;
+}
+
+/** Bytes of an element's spans: its own, and those of its fields. */
+const SPAN_BYTES = 600;

@@ -1,0 +1,241 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { prefixHashes } from '../../../src/memory/conversation/prefix-hash.ts';
+import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
+import { readChatRequest } from '../../../src/protocol/chat/request.ts';
+import { type SharedArray, sharedWith } from '../../../src/protocol/known-array.ts';
+import { KnownArrays } from '../../../src/protocol/known-arrays.ts';
+import type { ModelRequest } from '../../../src/protocol/model-request.ts';
+import { readResponsesRequest } from '../../../src/protocol/responses/request.ts';
+import { sha256Hex } from '../../../src/tenant/identity.ts';
+import { itemsOf } from '../../../tools/upstream/items.ts';
+import {
+  strategy as anyStrategy,
+  autoStrategy,
+  conversation,
+  lateConversation,
+  lateRichConversation,
+  richConversation,
+} from '../../support/conversations/arbitrary-conversation.ts';
+import { type Viewed, viewOfRequest } from '../../support/laws/view-of.ts';
+
+const encoder = new TextEncoder();
+
+type Json = Record<string, unknown>;
+
+/** How the next body differs from a conversation's last one. */
+const change = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('grow' as const), by: fc.nat(6) }) },
+  fc.record({ kind: fc.constant('cut' as const), by: fc.nat(4) }),
+  fc.record({ kind: fc.constant('edit' as const), at: fc.nat(30), content: fc.string({ maxLength: 9 }) }),
+  fc.record({ kind: fc.constant('fork' as const), at: fc.nat(30) }),
+  fc.record({ kind: fc.constant('remove' as const), at: fc.nat(30) }),
+  fc.record({ kind: fc.constant('field' as const), value: fc.constantFrom('a', 'b') }),
+  fc.record({ kind: fc.constant('space' as const) }),
+);
+
+type Change = typeof change extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** One client's conversation, from request to request. */
+class Talk {
+  private messages: readonly Json[] = [];
+  private length = 3;
+  private spaces = 0;
+  private before: string | undefined;
+  private readonly whole: readonly Json[];
+
+  constructor(whole: readonly Json[]) {
+    this.whole = whole;
+    this.messages = whole;
+  }
+
+  /** @param other where a fork goes on */
+  next(
+    step: Change,
+    other: readonly Json[],
+  ): { messages: Json[]; spaces: number; before: string | undefined } {
+    if (step.kind === 'grow') this.length += step.by;
+    if (step.kind === 'cut') this.length = Math.max(1, this.length - step.by);
+    if (step.kind === 'space') this.spaces = 1 - this.spaces;
+    if (step.kind === 'field') this.before = step.value;
+    if (step.kind === 'edit') this.splice(step.at, 1, { role: 'user', content: step.content });
+    if (step.kind === 'remove') this.splice(step.at, 1);
+    if (step.kind === 'fork') this.messages = [...this.messages.slice(0, step.at), ...other];
+    if (this.messages.length === 0) this.messages = this.whole;
+    const { spaces, before } = this;
+    return { messages: this.messages.slice(0, this.length), spaces, before };
+  }
+
+  private splice(at: number, removed: number, ...added: Json[]): void {
+    this.messages = this.messages.toSpliced(at % this.length, removed, ...added);
+  }
+}
+
+interface Protocol {
+  readonly name: string;
+  readonly field: 'messages' | 'input';
+  body(messages: Json[], before: string | undefined): object;
+  read(
+    bytes: Uint8Array,
+    shared?: SharedArray,
+  ): ReturnType<typeof readChatRequest | typeof readResponsesRequest>;
+}
+
+const PROTOCOLS: readonly Protocol[] = [
+  {
+    name: 'chat',
+    field: 'messages',
+    body: (messages, user) => ({ model: 'gpt-4.1', messages, user }),
+    read: readChatRequest,
+  },
+  {
+    name: 'responses',
+    field: 'input',
+    body: (messages, instructions) => ({ model: 'gpt-4.1', input: itemsOf(messages), instructions }),
+    read: readResponsesRequest,
+  },
+];
+
+/** All that callers, storage and upstream see of a view. */
+function seen({ request, plan, report, bytes }: Viewed<ModelRequest>): object {
+  const { messages } = request;
+  return {
+    bytes: new TextDecoder().decode(bytes),
+    report,
+    roles: messages.map(({ role, wireRole }) => [role, wireRole]),
+    names: messages.map(({ digest, identity }) => [digest, identity]),
+    pairs: messages.map(({ calls, answers }) => [calls, answers]),
+    sizes: messages.map((message) => [message.bytes, message.flatTokens, message.content().text]),
+    hashes: prefixHashes(messages, sha256Hex),
+    stored: plan.segments.flat().map((removal) => ({ ...removal, content: removal.content().text })),
+    upcoming: plan.upcoming.map((removal) => ({ ...removal, content: removal.content().text })),
+  };
+}
+
+describe.each(PROTOCOLS)('arrays that an isolate knows, over $name', ({ field, body, read }) => {
+  const talk = fc.oneof(conversation, richConversation, lateConversation, lateRichConversation);
+  const step = fc.tuple(fc.nat(2), change, fc.nat(2));
+
+  it('give the view that each array has on its own, whatever came before and was forgotten', () => {
+    let shares = 0;
+    fc.assert(
+      fc.property(
+        fc.array(talk, { minLength: 3, maxLength: 3 }),
+        fc.array(step, { minLength: 4, maxLength: 14 }),
+        fc.tuple(anyStrategy, autoStrategy, autoStrategy),
+        fc.constantFrom(20_000, 100_000, 10_000_000),
+        fc.boolean(),
+        (bodies, steps, strategies: readonly MemoryStrategyRequest[], most, retrieval) => {
+          const arrays = new KnownArrays(most, 0).of('a tenant');
+          const talks = bodies.map(({ messages }) => new Talk(messages as readonly Json[]));
+          for (const [who, changed, chosen] of steps) {
+            const other = (bodies[(who + 1) % 3]?.messages ?? []) as readonly Json[];
+            const next = talks[who]?.next(changed, other);
+            const strategy = strategies[chosen];
+            if (!next || !strategy) throw new Error('no such talk');
+            const bytes = encoder.encode(JSON.stringify(body(next.messages, next.before), null, next.spaces));
+            const shared = arrays.find(bytes, field);
+            const known = read(bytes, shared);
+            const fresh = read(bytes);
+            if (!known.ok || !fresh.ok) throw new Error('a valid body was refused');
+            if (shared) shares++;
+            expect(known.value.root).toEqual(fresh.value.root);
+            const viewed = viewOfRequest<ModelRequest>(known.value, strategy, { retrieval });
+            expect(seen(viewed)).toEqual(
+              seen(viewOfRequest<ModelRequest>(fresh.value, strategy, { retrieval })),
+            );
+            if (known.value.array) arrays.keep(known.value.array, shared);
+          }
+        },
+      ),
+      { numRuns: 150, endOnFailure: true },
+    );
+    expect(shares).toBeGreaterThan(300);
+  });
+});
+
+describe('the array of an earlier request', () => {
+  const read = (text: string, shared?: SharedArray) => readChatRequest(encoder.encode(text), shared);
+  const array = (text: string) => {
+    const first = read(text);
+    if (!first.ok || !first.value.array) throw new Error('no array was read');
+    return first.value.array;
+  };
+  const sharedBy = (text: string, earlier: string) => sharedWith(encoder.encode(text), array(earlier));
+
+  it.each([
+    ['a longer number', '{"messages":[{"role":"user"},12]}', '{"messages":[{"role":"user"},123]}', 1],
+    ['the same number', '{"messages":[{"role":"user"},12]}', '{"messages":[{"role":"user"},12,1]}', 1],
+    ['a longer array', '{"messages":[{"a":1},{"a":2}]}', '{"messages":[{"a":1},{"a":2},{"a":3}]}', 2],
+    ['a shorter array', '{"messages":[{"a":1},{"a":2}]}', '{"messages":[{"a":1}]}', 1],
+    ['another last message', '{"messages":[{"a":1},{"a":2}]}', '{"messages":[{"a":1},{"a":3}]}', 1],
+  ])('shares all elements before the first that differs: %s', (_, earlier, text, count) => {
+    const shared = sharedBy(text, earlier);
+    expect(shared?.items).toHaveLength(count);
+    expect(read(text, shared)).toEqual(read(text));
+  });
+
+  it.each([
+    ['the first message', '{"messages":[{"a":1}]}', '{"messages":[{"a":2}]}'],
+    ['a field before it', '{"model":"a","messages":[{"a":1}]}', '{"model":"b","messages":[{"a":1}]}'],
+    ['its length', '{"messages":[{"a":1}]}', '{}'],
+  ])('shares nothing if %s differs', (_, earlier, text) => {
+    expect(sharedBy(text, earlier)).toBeUndefined();
+  });
+
+  it.each([
+    ['a broken end', '{"messages":[{"a":1},{"a":2}}'],
+    ['a missing comma', '{"messages":[{"a":1}{"a":2}]}'],
+    ['half an element', '{"messages":[{"a":1},{"a"'],
+  ])('hides no fault behind it: %s', (_, text) => {
+    const shared = sharedBy(text, '{"messages":[{"a":1}]}');
+    expect(shared?.items).toHaveLength(1);
+    expect(read(text, shared)).toMatchObject({ ok: false });
+    expect(read(text, shared)).toEqual(read(text));
+  });
+
+  it('counts towards the values that a body may have', () => {
+    const many = (values: number) => `{"messages":[{"a":[${'1,'.repeat(values)}1]}`;
+    const shared = sharedBy(`${many(200_000)}]}`, `${many(200_000)}]}`);
+    const text = `${many(200_000)},{"a":[${'1,'.repeat(200_000)}1]}]}`;
+    expect(shared?.items).toHaveLength(1);
+    expect(read(text, shared)).toMatchObject({ ok: false, reason: { code: 'invalid_json' } });
+    expect(read(text, shared)).toEqual(read(text));
+  });
+});
+
+describe('the arrays of an isolate', () => {
+  const body = (text: string) => encoder.encode(`{"messages":[{"role":"user","content":"${text}"}]}`);
+  const keep = (arrays: KnownArrays, tenant: string, bytes: Uint8Array) => {
+    const own = arrays.of(tenant);
+    const shared = own.find(bytes, 'messages');
+    const read = readChatRequest(bytes, shared);
+    if (!read.ok || !read.value.array) throw new Error('no array was read');
+    own.keep(read.value.array, shared);
+    return shared;
+  };
+
+  it('belong to one tenant and one protocol', () => {
+    const arrays = new KnownArrays(1e6, 0);
+    keep(arrays, 'a', body('hello'));
+    expect(arrays.of('a').find(body('hello'), 'messages')).toBeDefined();
+    expect(arrays.of('b').find(body('hello'), 'messages')).toBeUndefined();
+    expect(arrays.of('a').find(body('hello'), 'input')).toBeUndefined();
+  });
+
+  it('are forgotten in the order of their last use, within their bytes', () => {
+    const arrays = new KnownArrays(40_000, 0);
+    const texts = ['a', 'b', 'c'].map((letter) => letter.repeat(10_000));
+    for (const text of texts) keep(arrays, 't', body(text));
+    expect(keep(arrays, 't', body(texts[0] ?? ''))).toBeDefined();
+    keep(arrays, 't', body('d'.repeat(10_000)));
+    const known = texts.map((text) => arrays.of('t').find(body(text), 'messages') !== undefined);
+    expect(known).toEqual([true, false, true]);
+  });
+
+  it('does not keep what is larger than all of them may be', () => {
+    const arrays = new KnownArrays(40_000, 0);
+    keep(arrays, 't', body('a'.repeat(50_000)));
+    expect(arrays.of('t').find(body('a'.repeat(50_000)), 'messages')).toBeUndefined();
+  });
+});
