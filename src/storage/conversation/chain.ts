@@ -115,7 +115,7 @@ export class MemoryChain {
   retrying(memoryId: number, lease: string, error: string): boolean {
     if (!this.rows.holds(memoryId, lease)) return false;
     this.writer.retry(memoryId, error);
-    const lineage = this.rows.lineageOf(memoryId);
+    const { lineage } = this.rows.claimed(memoryId);
     this.lineages.saveHealth(lineage, afterRetry(this.lineages.health(lineage)));
     return true;
   }
@@ -161,7 +161,7 @@ export class MemoryChain {
   complete(memoryId: number, lease: string, written: Written): Memory | null {
     assertFits(written.text);
     if (!this.rows.holds(memoryId, lease)) return this.rows.instead(memoryId, lease);
-    this.lineages.saveHealth(this.rows.lineageOf(memoryId), HEALTHY);
+    this.lineages.saveHealth(this.rows.claimed(memoryId).lineage, HEALTHY);
     const before = this.rows.instead(memoryId, lease);
     if (before?.model === DIGEST_MODEL) {
       // The digest is in use and stays; later summaries build on this one.
@@ -187,9 +187,8 @@ export class MemoryChain {
   fail(memoryId: number, lease: string, { error, cause, digest }: Failure): Memory | null {
     if (digest) assertFits(digest.text);
     if (!this.rows.holds(memoryId, lease)) return this.rows.instead(memoryId, lease);
-    const retryIntervalMs = this.rows.retryIntervalMs(memoryId);
-    const lineage = this.rows.lineageOf(memoryId);
-    const failed = afterFailure(this.lineages.health(lineage), this.ports.now(), retryIntervalMs);
+    const { lineage, retry_interval_ms } = this.rows.claimed(memoryId);
+    const failed = afterFailure(this.lineages.health(lineage), this.ports.now(), retry_interval_ms);
     this.lineages.saveHealth(lineage, failed);
     const before = this.rows.instead(memoryId, lease);
     const digested =

@@ -67,18 +67,17 @@ export class MemoryRows {
   }
 
   /**
-   * How long a degraded conversation first rests, in milliseconds.
+   * The lineage of a row, and how long a degraded conversation first rests, in milliseconds.
    *
    * @throws if there is no such row
    */
-  retryIntervalMs(memoryId: number): number {
-    const { retry_interval_ms } = this.tables.sql
-      .exec<{ retry_interval_ms: number }>(
-        'SELECT retry_interval_ms FROM memories WHERE memory_id = ?',
+  claimed(memoryId: number): { readonly lineage: string; readonly retry_interval_ms: number } {
+    return this.tables.sql
+      .exec<{ lineage: string; retry_interval_ms: number }>(
+        'SELECT lineage, retry_interval_ms FROM memories WHERE memory_id = ?',
         memoryId,
       )
       .one();
-    return retry_interval_ms;
   }
 
   /**
@@ -127,13 +126,6 @@ export class MemoryRows {
       )
       .toArray();
     return found ?? null;
-  }
-
-  /** The lineage of a row. @throws if there is no such row */
-  lineageOf(memoryId: number): string {
-    return this.tables.sql
-      .exec<{ lineage: string }>('SELECT lineage FROM memories WHERE memory_id = ?', memoryId)
-      .one().lineage;
   }
 
   /** The processing rows that block a claim while they have an active writer. */
