@@ -8,6 +8,7 @@ import {
   conversationMemory,
   type ObjectCaller,
   sessionIn,
+  type UserMemoryStub,
   userMemory,
   userNameIn,
 } from '../conversation/key.ts';
@@ -37,7 +38,15 @@ export interface Ground {
 
 const conversationIn = ({ env, log }: Ground, name: string) => conversationMemory(env, name, log);
 
-const userIn = ({ env, log }: Ground, name: string) => userMemory(env, name, log);
+/** Calls the object of a conversation's user, if it has one. */
+async function atUser(
+  { env, log }: Ground,
+  conversation: string,
+  call: (stub: UserMemoryStub) => Promise<void>,
+): Promise<void> {
+  const user = userNameIn(conversation);
+  if (user !== undefined) await userMemory(env, user, log)(call);
+}
 
 /**
  * Deletes the data in a conversation's object, and its archive.
@@ -75,18 +84,11 @@ export async function expireStep(ground: Ground, unusedSince: number): Promise<b
       rows.note(name, [], left.usedAt);
       continue;
     }
-    await forgetPublished(ground, name);
+    await atUser(ground, name, (stub) => stub.forget(sessionIn(name)));
     if (left.of === 'settings') rows.retire(conversation);
     else rows.release(conversation);
   }
   return unused.length < CONVERSATIONS_A_STEP;
-}
-
-/** Removes a conversation from its user's memory. */
-async function forgetPublished(ground: Ground, conversation: string): Promise<void> {
-  const user = userNameIn(conversation);
-  if (user === undefined) return;
-  await userIn(ground, user)((stub) => stub.forget(sessionIn(conversation)));
 }
 
 /**
@@ -117,8 +119,7 @@ async function eraseConversation(ground: Ground, conversation: NotedConversation
   const { name } = conversation;
   await clearConversation(ground.bucket, conversationIn(ground, name));
   // Last: by now the writers of summaries have lost their leases and publish nothing more.
-  const user = userNameIn(name);
-  if (user !== undefined) await userIn(ground, user)((stub) => stub.clear());
+  await atUser(ground, name, (stub) => stub.clear());
   ground.rows.release(conversation);
 }
 
