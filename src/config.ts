@@ -11,37 +11,16 @@ import type { MemoryStrategy } from './memory/modes/table.ts';
 import type { Price } from './memory/strategy/prices.ts';
 import { parseStrategy } from './memory/strategy/strategy.ts';
 
-/** The Worker's bindings and variables (wrangler.toml). */
-export interface Env {
+/** The Worker's bindings (wrangler.toml). */
+interface Bindings {
   readonly REFS: R2Bucket;
   readonly CONVERSATION_MEMORY: DurableObjectNamespace;
   readonly USER_MEMORY: DurableObjectNamespace;
   readonly TENANT_MEMORY: DurableObjectNamespace;
-  readonly PRECIS_SECRET?: string;
-  readonly PRECIS_SECRET_PREVIOUS?: string;
-  readonly UPSTREAM_BASE_URL?: string;
-  readonly UPSTREAM_API_KEY?: string;
-  readonly ACCESS_KEYS?: string;
-  readonly FORWARDED_HEADERS?: string;
-  readonly FORWARDED_ITEMS?: string;
-  readonly FORWARDED_TOOLS?: string;
-  readonly VERIFY_KEYS?: string;
-  readonly UNVERIFIED_READS?: string;
-  readonly DEFAULT_MEMORY_STRATEGY?: string;
-  readonly ISOLATION?: string;
-  readonly SUMMARIZER_BASE_URL?: string;
-  readonly SUMMARIZER_MODEL?: string;
-  readonly SUMMARIZER_API_KEY?: string;
-  readonly SUMMARIZER_MODELS?: string;
-  readonly SUMMARIZER_TIMEOUT_MS?: string;
-  readonly SUMMARIZER_WINDOW_TOKENS?: string;
-  readonly UPSTREAM_HEADERS_TIMEOUT_MS?: string;
-  readonly UPSTREAM_IDLE_TIMEOUT_MS?: string;
-  readonly UPSTREAM_NATIVE_COMPACTION?: string;
-  readonly MODEL_PRICES?: string;
-  readonly RETENTION_DAYS?: string;
-  readonly LOG_LEVEL?: string;
 }
+
+/** The Worker's bindings and variables. */
+export type Env = Bindings & { readonly [Name in keyof typeof variables.shape]?: string };
 
 /** The deployment's own summarizer. Callers' keys are never sent to it. */
 interface Summarizer {

@@ -48,8 +48,9 @@ const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf
 
 describe('the documented variables', () => {
   it('are those of the configuration', () => {
-    const env = /export interface Env \{([\s\S]*?)\n\}/.exec(read('src/config.ts'))?.[1] ?? '';
-    const known = [...env.matchAll(/readonly ([A-Z_]+)\?: string/g)].map(([, name]) => name ?? '');
+    const variables =
+      /const variables = z\.object\(\{([\s\S]*?)\n\}\)/.exec(read('src/config.ts'))?.[1] ?? '';
+    const known = [...variables.matchAll(/^ {2}([A-Z_]+): /gm)].map(([, name]) => name ?? '');
     const told = rowsOf('docs/deploying.md', '## Variables').flatMap(([names]) => codesIn(names));
 
     expect(known.length).toBeGreaterThan(10);
