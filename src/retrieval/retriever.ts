@@ -10,7 +10,7 @@ import type { ToolTurn } from '../protocol/answers/tool-turn.ts';
 import type { Opened } from '../tenant/envelope.ts';
 import { CUT_BY_ROOM, wayToRest } from './cut-note.ts';
 import { answerQuery, parseQuery, type Query } from './query.ts';
-import { OpenedShelf, type Shelf } from './shelf.ts';
+import { openedShelf, type Shelf } from './shelf.ts';
 import { shorten } from './shorten.ts';
 import { type Retrieve, readArguments } from './tool.ts';
 
@@ -48,7 +48,7 @@ export class Retriever {
     mayAsk: (ref: string) => boolean,
     room = Number.POSITIVE_INFINITY,
   ) {
-    this.shelf = new OpenedShelf(shelf);
+    this.shelf = openedShelf(shelf);
     this.counter = counter;
     this.mayAsk = mayAsk;
     this.room = room;

@@ -18,45 +18,29 @@ const STORAGE_LIMIT_MS = 5_000;
 /** Bytes of contents kept for further queries. An isolate has 128 MB. */
 const MOST_KEPT = 16 * 1024 * 1024;
 
-/** Reads each ref once, as long as the contents fit in memory. */
-export class OpenedShelf implements Shelf {
-  private readonly shelf: Shelf;
-  private readonly limitMs: number;
-  private readonly opened = new Map<string, Promise<Opened | undefined>>();
-  private kept = 0;
-
-  constructor(shelf: Shelf, limitMs = STORAGE_LIMIT_MS) {
-    this.shelf = shelf;
-    this.limitMs = limitMs;
-  }
-
-  owns(ref: string): boolean {
-    return this.shelf.owns(ref);
-  }
-
-  failed(error: unknown): void {
-    this.shelf.failed(error);
-  }
-
-  /** @throws if storage fails or takes too long */
-  get(ref: string): Promise<Opened | undefined> {
-    const known = this.opened.get(ref);
-    if (known) return known;
-    const opening = this.open(ref);
-    this.opened.set(ref, opening);
-    return opening;
-  }
-
-  private async open(ref: string): Promise<Opened | undefined> {
+/**
+ * A shelf that reads each ref once, as long as the contents fit in memory. `get` throws if storage
+ * fails or takes too long.
+ */
+export function openedShelf(shelf: Shelf, limitMs = STORAGE_LIMIT_MS): Shelf {
+  const known = new Map<string, Promise<Opened | undefined>>();
+  let kept = 0;
+  const open = async (ref: string): Promise<Opened | undefined> => {
     try {
-      const opened = await within(this.limitMs, this.shelf.get(ref));
+      const opened = await within(limitMs, shelf.get(ref));
       const bytes = opened?.content.length ?? 0;
-      if (this.kept + bytes > MOST_KEPT) this.opened.delete(ref);
-      else this.kept += bytes;
+      if (kept + bytes > MOST_KEPT) known.delete(ref);
+      else kept += bytes;
       return opened;
     } catch (error) {
-      this.opened.delete(ref);
+      known.delete(ref);
       throw error;
     }
-  }
+  };
+  const get = (ref: string): Promise<Opened | undefined> => {
+    const opening = known.get(ref) ?? open(ref);
+    known.set(ref, opening);
+    return opening;
+  };
+  return { owns: (ref) => shelf.owns(ref), failed: (error) => shelf.failed(error), get };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { goOnChat } from '../../../src/protocol/chat/calls.ts';
 import { Rounds } from '../../../src/retrieval/rounds.ts';
-import { OpenedShelf } from '../../../src/retrieval/shelf.ts';
+import { openedShelf } from '../../../src/retrieval/shelf.ts';
 
 const body = new TextEncoder().encode('{"messages":[{"role":"user","content":"Go."}]}');
 
@@ -52,7 +52,7 @@ describe('a shelf', () => {
 
   it('that does not answer in time has failed, and may be asked again', async () => {
     const answers = [new Promise<never>(() => undefined), Promise.resolve(opened(1))];
-    const shelf = new OpenedShelf(
+    const shelf = openedShelf(
       { owns: () => true, failed: () => {}, get: () => answers.shift() ?? Promise.reject() },
       5,
     );
@@ -62,7 +62,7 @@ describe('a shelf', () => {
 
   it('is asked again for what there is no room to keep', async () => {
     const asked: string[] = [];
-    const shelf = new OpenedShelf({
+    const shelf = openedShelf({
       owns: () => true,
       failed: () => {},
       get: async (ref) => {
