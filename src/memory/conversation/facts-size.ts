@@ -8,8 +8,8 @@ const FIXED_BYTES = 1_000;
 const OBJECT_BYTES = 200;
 
 /** In bytes. */
-export function factsBytes({ calls = [], removals }: MessageFacts): number {
-  let bytes = FIXED_BYTES;
+export function factsBytes({ calls = [], removals, origins }: MessageFacts): number {
+  let bytes = FIXED_BYTES + (origins?.bytes ?? 0);
   for (const { id, name, input } of calls)
     bytes += OBJECT_BYTES + textBytes(id) + textBytes(name) + textBytes(input);
   for (const removal of removals?.byName.values() ?? [])

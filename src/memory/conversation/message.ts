@@ -5,6 +5,7 @@
  */
 
 import type { KnownRemovals } from '../edits/known-removal.ts';
+import type { Origins } from '../edits/origins.ts';
 
 /**
  * Who speaks. `preamble` is never edited: system and developer messages anywhere, and elements of
@@ -77,6 +78,8 @@ export interface MessageFacts {
   /** The same for the chain that names previews. */
   preview?: ChainLink;
   removals?: KnownRemovals;
+  /** Where the literals of the messages up to this one first occur. */
+  origins?: Origins;
 }
 
 export interface ChainLink {

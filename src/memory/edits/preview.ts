@@ -16,6 +16,7 @@ import type { Message } from '../conversation/message.ts';
 import { mostFitting } from '../tokens/fitting.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import { byDistinction, type Literal, literalsIn } from './literals.ts';
+import { Origins } from './origins.ts';
 import type { Digest } from './placeholder.ts';
 
 /** Separates the shape from the literals. */
@@ -34,13 +35,6 @@ const LEAST_COUNTED = 200;
 const KEYS_SHARE = 1 / 8;
 const MOST_KEYS = 12;
 const LONGEST_KEY = 32;
-
-/**
- * Literals whose first occurrence is remembered. With more, a preview may repeat a literal of an
- * earlier message: that wastes a few tokens, while remembering more would take other requests'
- * memory.
- */
-const MOST_ORIGINS = 150_000;
 
 /**
  * In characters. Parsing larger JSON would cost more than its keys are worth; only its lines are
@@ -84,18 +78,16 @@ export function createPreviewWriter(
   messages: readonly Message[],
   { counter, digest, previews }: { counter: TokenCounter; digest: Digest; previews: WrittenPreviews },
 ): PreviewWriter {
-  /** The first message with each literal, filled up to the requested message. */
-  const origins = new Map<string, number>();
-  let read = 0;
+  let known: Origins | undefined;
 
-  const readUpTo = (index: number): void => {
-    for (; read < index && origins.size < MOST_ORIGINS; read++) {
-      for (const text of textsOf(messages[read]))
-        for (const literal of literalsIn(text)) {
-          if (origins.size >= MOST_ORIGINS) return;
-          if (!origins.has(literal.text)) origins.set(copyOf(literal.text), read);
-        }
-    }
+  /** The first message with each literal of those before one, and perhaps of later ones. */
+  const originsBefore = (index: number): Origins => {
+    known ??= takeOrigins(messages);
+    const origins = known;
+    const from = origins.read;
+    while (origins.read < index) origins.readNext(() => textsOf(messages[origins.read]));
+    if (origins.read > from) keepOrigins(messages, from, origins);
+    return origins;
   };
 
   /** Identifies the messages up to and including each index. */
@@ -112,12 +104,12 @@ export function createPreviewWriter(
 
   /** An output's literals that occur neither in earlier messages nor in the rest that stays. */
   const freshIn = function* (index: number, text: string, removed: Part | undefined): Generator<Literal> {
-    readUpTo(index);
+    const origins = originsBefore(index);
     const rest = removed ? [text.slice(0, removed.from), text.slice(removed.to)] : [];
     // Head and tail of an offloaded output are only a few hundred tokens.
     const kept = new Set(rest.flatMap((part) => [...literalsIn(part)].map((literal) => literal.text)));
     for (const literal of literalsIn(text)) {
-      const origin = origins.get(literal.text) ?? index;
+      const origin = origins.of(literal.text) ?? index;
       if (origin >= index && !kept.has(literal.text) && !REF.test(literal.text)) yield literal;
     }
   };
@@ -167,6 +159,22 @@ export function createPreviewWriter(
       );
     },
   };
+}
+
+/** The origins that the isolate knows for the most messages of an array, else new ones. */
+function takeOrigins(messages: readonly Message[]): Origins {
+  return messages.findLast(({ facts }) => facts.origins)?.facts.origins ?? new Origins();
+}
+
+/**
+ * Moves origins to the last message that they have read. From here on they hold for arrays with
+ * this message alone.
+ *
+ * @param from the number of messages that they had read before
+ */
+function keepOrigins(messages: readonly Message[], from: number, origins: Origins): void {
+  if (from > 0) delete elementAt(messages, from - 1).facts.origins;
+  elementAt(messages, origins.read - 1).facts.origins = origins;
 }
 
 function textsOf(message: Message | undefined): readonly string[] {

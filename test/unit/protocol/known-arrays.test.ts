@@ -204,6 +204,53 @@ describe('the array of an earlier request', () => {
   });
 });
 
+describe('the literals of an array', () => {
+  const lines = (word: string) => Array.from({ length: 60 }, (_, at) => `${word} line ${at}`).join('\n');
+  const step = (id: string, output: string): Json[] => [
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id, type: 'function', function: { name: 'find', arguments: '{}' } }],
+    },
+    { role: 'tool', tool_call_id: id, content: output },
+  ];
+  const begin = [{ role: 'user', content: 'Begin.' }, ...step('call_1', lines('some'))];
+  const end = ['a', 'b', 'c', 'd'].flatMap((id) => [
+    { role: 'user', content: 'Go on.' },
+    ...step(id, 'Nothing.'),
+    { role: 'assistant', content: 'Done.' },
+  ]);
+  const strategy = { mode: 'compact', token_budget: 600, compact_preview_tokens: 40 } as const;
+
+  it('are those of its own messages, and not those of an array that begins as it does', () => {
+    const arrays = new KnownArrays(1e6, 0).of('a tenant');
+    const viewed = (messages: readonly Json[]) => {
+      const bytes = encoder.encode(JSON.stringify({ model: 'gpt-4.1', messages }));
+      const shared = arrays.find(bytes, 'messages');
+      const read = readChatRequest(bytes, shared);
+      if (!read.ok || !read.value.array) throw new Error('no array was read');
+      const { bytes: sent } = viewOfRequest(read.value, strategy, { force: true });
+      arrays.keep(read.value.array, shared);
+      return { shared, sent: new TextDecoder().decode(sent) };
+    };
+    const order = 'ORD-2041-77318';
+    viewed([
+      ...begin,
+      { role: 'user', content: `What of ${order}?` },
+      ...step('call_2', lines('other')),
+      ...end,
+    ]);
+    const fork = viewed([
+      ...begin,
+      { role: 'user', content: 'What else?' },
+      ...step('call_2', `${lines('more')} ${order}`),
+      ...end,
+    ]);
+    expect(fork.shared?.items).toHaveLength(begin.length);
+    expect(fork.sent).toContain(`held: ${order}`);
+  });
+});
+
 describe('the arrays of an isolate', () => {
   const body = (text: string) => encoder.encode(`{"messages":[{"role":"user","content":"${text}"}]}`);
   const keep = (arrays: KnownArrays, tenant: string, bytes: Uint8Array) => {
