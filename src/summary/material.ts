@@ -153,9 +153,7 @@ export class Material {
     const { history, window, prior } = this.range;
     // Facts from before the window count only if the summary continues from a prior one.
     const earlier = window ? prior?.text : history.echo?.text;
-    this.knownFacts ??= collectLedger(this.entries(window?.message ?? 0), {
-      priorLedger: splitLedger(earlier ?? '').ledger,
-    });
+    this.knownFacts ??= collectLedger(this.entries(window?.message ?? 0), splitLedger(earlier ?? '').ledger);
     return this.knownFacts;
   }
 

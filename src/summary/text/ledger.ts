@@ -1,8 +1,8 @@
 /**
- * The ledger: what a model's words wear off first. Ids, paths, URLs, hashes, amounts and named
- * numbers, those first that the work is likely to need again; and the trajectory, one line per
- * turn: the tools invoked and the refs under which their outputs are kept. Made by code alone: the
- * same messages, the same ledger.
+ * The ledger: facts that a model's summary loses first. It has literals (ids, paths, URLs, hashes,
+ * amounts, named numbers) in the order of how likely the work needs them again. The trajectory
+ * follows, one line per turn: the tools called, and the refs of their outputs. Code makes it, so
+ * the same messages give the same ledger.
  *
  * ## Ledger ORD-4711, src/pay/charge.ts, total=41, https://shop.test/o/7
  * - from 12: search ×4, get_order; refs ref_…
@@ -14,41 +14,37 @@ import { mostFitting } from '../../memory/tokens/fitting.ts';
 import type { TokenCounter } from '../../memory/tokens/tokens.ts';
 import { LEDGER_HEADING, neutralize } from './headings.ts';
 
-/** What a ledger can be written from; plain data. */
+/** The facts for a ledger, as plain data. */
 export interface LedgerFacts {
-  /** The literals, those first that the work is likeliest to need again. */
+  /** The likeliest to be needed again first. */
   readonly literals: readonly string[];
   /** The lines of the trajectory, oldest first. */
   readonly turns: readonly string[];
 }
 
-export interface LedgerOptions {
-  /**
-   * The ledger of the summary that stands before these entries: its literals are candidates still.
-   */
-  readonly priorLedger?: string;
-}
-
 export interface LedgerRoom {
-  /** Tokens that the whole ledger may have. */
+  /** The most tokens of the whole ledger. */
   readonly maxTokens: number;
   readonly counter: TokenCounter;
-  /** The text that the ledger is appended to: what stands there is not said twice. */
+  /** The text before the ledger. Its literals are not repeated. */
   readonly alreadyIn: string;
   readonly includeTrajectory: boolean;
 }
 
 const TURN_START = '- from ';
 
-/** So many literals are kept: more than any ledger has room for. */
+/** Literals kept, more than any ledger has room for. */
 const MOST_LITERALS = 1_500;
 const MOST_TURNS = 200;
-/** So many distinct ones are weighed; tables of more are of no use line by line. */
+/** Distinct literals that are weighed. A longer table has no lines that matter by themselves. */
 const MOST_CANDIDATES = 100_000;
 
-/** Facts of the entries, and of the ledger before them. */
-export function collectLedger(entries: readonly Entry[], options: LedgerOptions = {}): LedgerFacts {
-  const { priorLedger = '' } = options;
+/**
+ * The facts of entries.
+ *
+ * @param priorLedger the ledger of the summary before them, whose facts are candidates too
+ */
+export function collectLedger(entries: readonly Entry[], priorLedger = ''): LedgerFacts {
   const priorLines = priorLedger.split('\n').map((line) => line.trim());
   const candidates = collectCandidates(
     entries,
@@ -64,7 +60,7 @@ export function collectLedger(entries: readonly Entry[], options: LedgerOptions 
 
 /* ---------------------------------------------------------------- literals */
 
-/** What a literal looks like. */
+/** The form of a literal. */
 type Form =
   | 'url'
   | 'uuid'
@@ -80,7 +76,7 @@ type Form =
   | 'camel'
   | 'named';
 
-/** The first that fits. */
+/** The first matching form counts. */
 const FORMS: readonly (readonly [Form, RegExp])[] = [
   ['url', /^[a-z][a-z+]{1,9}:\/\/[^/]./],
   ['uuid', /^[0-9a-f]{8}-[0-9a-f]{4}-/i],
@@ -97,8 +93,8 @@ const FORMS: readonly (readonly [Form, RegExp])[] = [
 ];
 
 /**
- * The literals of a ledger. The weights below were fitted to words that are cut in this way, which
- * knows fewer quotes and escapes than previews do, and no matches of a search.
+ * How a ledger finds literals. It knows fewer quotes and escapes than previews do, and no search
+ * results. The weights below were fitted to words split in this way.
  */
 const LEDGER_LITERALS: LiteralRules<Form> = {
   word: /https?:\/\/[^\s"'<>`()[\]{}\\]+|\\+[nrt]?|<\/[^\s"'<>`()[\]{}\\;|=]*|[^\s"'<>`()[\]{}\\;|=]+/g,
@@ -110,31 +106,31 @@ const LEDGER_LITERALS: LiteralRules<Form> = {
   forms: FORMS,
 };
 
-/** A name, a sign, a number: `total=41`, `"port": 8080`. */
+/** A name with a number: `total=41`, `"port": 8080`. */
 const NAMED =
   /(?<![\w.-])([A-Za-z_][\w-]{1,40})\\*["']?[ \t]?[:=][ \t]?\\*["']?([$€£¥]?-?\d[\d.,]{0,20})(?![\w/:-])/g;
 
-/** Where a literal was met. */
+/** A literal, and its occurrences. */
 interface LiteralCandidate {
   readonly value: string;
   readonly form: Form;
-  /** How many texts hold it, and whether a user's or a call's is among them. */
+  /** The number of texts with it, and whether one of them is a user's or a call's. */
   texts: number;
   user: boolean;
   called: boolean;
-  /** The fewest literals of its form in one text with it, itself included. */
+  /** The fewest literals of its form in a text with it, including itself. */
   crowd: number;
-  /** The smallest part of a text's literals that stands before it: 0–1. */
+  /** The smallest share of a text's literals before it: 0–1. */
   depth: number;
-  /** The position of the first entry that holds it; 0 when it comes from the prior ledger. */
+  /** The position of the first entry with it; 0 if it comes from the prior ledger. */
   readonly first: number;
-  /** Its place among the prior ledger's literals, from 1; 0 when it is not there. */
+  /** Its place among the prior ledger's literals, from 1; 0 if it is not there. */
   prior: number;
 }
 
 function collectCandidates(entries: readonly Entry[], priorLines: readonly string[]): LiteralCandidate[] {
   const candidates = new Map<string, LiteralCandidate>();
-  const meet = ({ value, form }: Word, first: number): LiteralCandidate => {
+  const candidateOf = ({ value, form }: Word, first: number): LiteralCandidate => {
     const known = candidates.get(value);
     if (known) return known;
     const fresh = {
@@ -156,7 +152,7 @@ function collectCandidates(entries: readonly Entry[], priorLines: readonly strin
     const crowds = new Map<Form, number>();
     for (const { form } of words) crowds.set(form, (crowds.get(form) ?? 0) + 1);
     for (const [index, word] of words.entries()) {
-      const candidate = meet(word, at);
+      const candidate = candidateOf(word, at);
       candidate.texts++;
       if (mark) candidate[mark] = true;
       candidate.crowd = Math.min(candidate.crowd, crowds.get(word.form) ?? 1);
@@ -164,7 +160,7 @@ function collectCandidates(entries: readonly Entry[], priorLines: readonly strin
     }
   };
   let place = 0;
-  for (const word of priorLines.flatMap(wordsOf)) meet(word, 0).prior ||= ++place;
+  for (const word of priorLines.flatMap(wordsOf)) candidateOf(word, 0).prior ||= ++place;
   for (const [at, { role, text, calls }] of entries.entries()) {
     read(text, at, role === 'user' ? 'user' : undefined);
     for (const { input } of calls) read(input, at, 'called');
@@ -174,31 +170,27 @@ function collectCandidates(entries: readonly Entry[], priorLines: readonly strin
 
 type Word = ScannedLiteral<Form>;
 
-/** The distinct literals of a text; of one with more than are weighed, those of its beginning. */
+/** The distinct literals of a text; of too many, the first. */
 function wordsOf(text: string): Word[] {
-  const seen = new Set<string>();
-  const found: Word[] = [];
-  for (const literal of scanLiterals(text, LEDGER_LITERALS)) {
-    if (found.length >= MOST_CANDIDATES) break;
-    if (seen.has(literal.value)) continue;
-    seen.add(literal.value);
-    found.push(literal);
+  const found = new Map<string, Word>();
+  for (const word of allWordsOf(text)) {
+    if (found.size >= MOST_CANDIDATES) break;
+    if (!found.has(word.value)) found.set(word.value, word);
   }
-  for (const [, name = '', digits = ''] of text.matchAll(NAMED)) {
-    if (found.length >= MOST_CANDIDATES) break;
-    const value = `${name}=${digits.replace(/[.,]+$/, '')}`;
-    if (seen.has(value)) continue;
-    seen.add(value);
-    found.push({ value, form: 'named' });
-  }
-  return found;
+  return [...found.values()];
+}
+
+function* allWordsOf(text: string): Generator<Word> {
+  yield* scanLiterals(text, LEDGER_LITERALS);
+  for (const [, name = '', digits = ''] of text.matchAll(NAMED))
+    yield { value: `${name}=${digits.replace(/[.,]+$/, '')}`, form: 'named' };
 }
 
 /**
- * How likely it is that the work needs a literal again, as log-odds, all else being equal. What
- * names a thing of the world comes before what names a symbol of a program: the one can't be found
- * again, the other stands in its file. Fitted by hand to what recorded agents wrote again after a
- * long while, each kind of agent checked against weights found without it.
+ * How likely the work needs a literal of a form again, as log-odds, all else being equal. Names of
+ * things come before symbols of programs, which can be found again in their files. The weights were
+ * fitted by hand to values that recorded agents wrote again after a long time. Each kind of agent
+ * was checked against weights fitted without it.
  */
 const FORM_WEIGHTS: Readonly<Record<Form, number>> = {
   path: 2.5,
@@ -217,27 +209,25 @@ const FORM_WEIGHTS: Readonly<Record<Form, number>> = {
 };
 const USER_WEIGHT = 1;
 const CALLED_WEIGHT = 0.2;
-/** For each doubling of the texts that hold it. */
+/** For each doubling of the texts with it. */
 const TEXTS_WEIGHT = 0.4;
-/** For each doubling of the list that it is a member of, up to a thousand. */
+/** For each doubling of `crowd`, up to a limit. */
 const CROWD_WEIGHT = -0.3;
 const LARGEST_CROWD = 1024;
-/** From the beginning of a text to its end: what matters is said first. */
+/** From the beginning of a text to its end: the important things come first. */
 const DEPTH_WEIGHT = -0.8;
-/** From the first entry to the last: what was there first is what the work is about. */
+/** From the first entry to the last: the first ones state the task. */
 const FIRST_WEIGHT = -0.7;
-/** For each doubling of its characters: two short ones have the room of a long one. */
+/** For each doubling of its characters: two short literals take the room of a long one. */
 const LENGTH_WEIGHT = -0.5;
 /**
- * What a ledger held once was chosen among more than these entries show; the less, the later it
- * stood there.
+ * A literal of the prior ledger was chosen from more entries than these. Less for a later place
+ * there.
  */
 const PRIOR_WEIGHT = 1.5;
 const PRIOR_STEP = -0.01;
 
-/**
- * Those first that are likeliest to be needed again; equals in the order in which they were met.
- */
+/** The likeliest to be needed again first; ties in the order of their first occurrence. */
 function ranked(candidates: readonly LiteralCandidate[], entries: number): string[] {
   return candidates
     .map((candidate) => ({ value: candidate.value, score: scoreOf(candidate, entries) }))
@@ -247,7 +237,7 @@ function ranked(candidates: readonly LiteralCandidate[], entries: number): strin
 
 function scoreOf(candidate: LiteralCandidate, entries: number): number {
   const { value, form, texts, user, called, crowd, depth, first, prior } = candidate;
-  // One that these entries do not hold was alone, and at the beginning, as far as they tell.
+  // Without an occurrence in these entries, assume the best: alone, and at the beginning.
   const seen = texts > 0;
   return (
     FORM_WEIGHTS[form] +
@@ -269,7 +259,7 @@ const REFS_PER_TURN = 6;
 const TOOLS_PER_TURN = 12;
 const LONGEST_NAME = 48;
 
-/** One line per turn: the tools invoked, how often, and the latest refs that occur in it. */
+/** One line per turn: the tools called, how often, and the latest refs in it. */
 function turnLines(entries: readonly Entry[]): string[] {
   const lines: string[] = [];
   let tools = new Map<string, number>();
@@ -306,10 +296,10 @@ function writeTurn(start: number, tools: ReadonlyMap<string, number>, refs: Read
 
 /* ----------------------------------------------------------------- writing */
 
-/** The trajectory has at most this share of a ledger, its latest turns first. */
+/** The trajectory's largest share of a ledger. The latest turns come first. */
 const TRAJECTORY_SHARE = 1 / 4;
 
-/** The ledger as text, with its heading; empty when nothing fits. */
+/** The ledger as text, with its heading; empty if nothing fits. */
 export function writeLedger(facts: LedgerFacts, room: LedgerRoom): string {
   const { maxTokens, counter, alreadyIn, includeTrajectory } = room;
   let left = maxTokens - counter.marker(`${LEDGER_HEADING}\n`);
@@ -342,8 +332,8 @@ export function writeLedger(facts: LedgerFacts, room: LedgerRoom): string {
 }
 
 /**
- * Tokens of parts need not add up to those of the whole: what is too much goes, the least important
- * first.
+ * Tokens of parts need not add up to those of the whole, so the least important literals are
+ * dropped until the whole fits.
  */
 function assemble(
   literals: readonly string[],

@@ -911,7 +911,7 @@ const material: RollMaterial = {
   task: {
     pieces: [{ entries: [{ index: 0, role: 'user', text: 'hi', calls: [] }], boundary: boundary(4) }],
     from: 0,
-    facts: collectLedger([], {}),
+    facts: collectLedger([]),
     userTexts: [],
     limit: 64,
     includeTrajectory: true,

@@ -31,7 +31,7 @@ const shown = (index: number, text: string): Entry => ({
 const digest = (entries: readonly Entry[], input: Partial<DigestInput> = {}): string =>
   writeDigest({
     entries,
-    facts: collectLedger(entries, { priorLedger: splitLedger(input.priorText ?? '').ledger }),
+    facts: collectLedger(entries, splitLedger(input.priorText ?? '').ledger),
     maxTokens: 2_000,
     counter,
     includeTrajectory: true,

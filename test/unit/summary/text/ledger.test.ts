@@ -2,12 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../../../src/memory/conversation/passage.ts';
 import { splitLedger } from '../../../../src/summary/text/headings.ts';
-import {
-  collectLedger,
-  type LedgerOptions,
-  type LedgerRoom,
-  writeLedger,
-} from '../../../../src/summary/text/ledger.ts';
+import { collectLedger, type LedgerRoom, writeLedger } from '../../../../src/summary/text/ledger.ts';
 import { counter } from '../../../support/laws/view-of.ts';
 
 const REF = `ref_${'a'.repeat(26)}`;
@@ -32,14 +27,15 @@ const shown = (index: number, text: string, id = 'c'): Entry => ({
 const call = (name: string, input = '{}', id = 'c') => ({ id, name, input });
 const ledger = (
   entries: readonly Entry[],
-  { priorLedger, ...room }: LedgerOptions & Partial<LedgerRoom> = {},
+  { priorLedger, ...room }: { readonly priorLedger?: string } & Partial<LedgerRoom> = {},
 ): string =>
-  writeLedger(
-    collectLedger(entries, {
-      ...(priorLedger === undefined ? {} : { priorLedger }),
-    }),
-    { maxTokens: 500, counter, alreadyIn: '', includeTrajectory: true, ...room },
-  );
+  writeLedger(collectLedger(entries, priorLedger), {
+    maxTokens: 500,
+    counter,
+    alreadyIn: '',
+    includeTrajectory: true,
+    ...room,
+  });
 const rows = (count: number): string =>
   Array.from({ length: count }, (_, row) => `{"id":"row-${7_000 + row}"}`).join('\n');
 
