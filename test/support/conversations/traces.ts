@@ -20,6 +20,8 @@ export function tracesDir(): string | undefined {
   return existsSync(dir) ? dir : undefined;
 }
 
+let sample: readonly Trace[] | undefined;
+
 /** All recorded conversations that can be found, always including the demo's. */
 export function readTraces(): Trace[] {
   const demo = JSON.parse(readFileSync(join(ROOT, 'fixtures/conversation.json'), 'utf8')) as ChatBody;
@@ -47,12 +49,13 @@ const encoder = new TextEncoder();
 
 /**
  * A sample: the demo's conversation, and the shortest of each file of recordings, if there are any.
- * `npm run test:traces` takes all.
+ * `npm run test:traces` takes all. Read once, since all of the files have to be unpacked for it.
  */
-export function sampleTraces(): Trace[] {
-  return [...Map.groupBy(readTraces(), (trace) => trace.file).values()].flatMap(
+export function sampleTraces(): readonly Trace[] {
+  sample ??= [...Map.groupBy(readTraces(), (trace) => trace.file).values()].flatMap(
     (traces) => traces.toSorted((a, b) => a.messages.length - b.messages.length)[0] ?? [],
   );
+  return sample;
 }
 
 /**
