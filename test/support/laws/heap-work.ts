@@ -6,7 +6,7 @@ import { createTokenCounter, loadTokenize } from '../../../src/memory/tokens/tok
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import { collectLedger } from '../../../src/summary/text/ledger.ts';
 import { assistant, body, calls, result, step, user } from '../conversations/chat.ts';
-import { viewOf } from './view-of.ts';
+import { rememberNoText, viewOf } from './view-of.ts';
 
 const OLD = { mode: 'compact', compact_trigger_turns: 0, compact_keep: 0 } as const;
 
@@ -104,6 +104,7 @@ const works: Record<string, () => Promise<void> | void> = {
   },
 };
 
+rememberNoText();
 const work = works[process.argv[2] ?? ''];
 if (!work) throw new Error(`no work is called ${process.argv[2]}`);
 await work();

@@ -11,14 +11,36 @@ import type { UsedMemory } from '../../../src/memory/plan/planned.ts';
 import { type Report, reportOf } from '../../../src/memory/plan/report.ts';
 import { render, type ShownTrim, type View, type ViewWords } from '../../../src/memory/plan/view.ts';
 import { edits, parseStrategy } from '../../../src/memory/strategy/strategy.ts';
-import { createTokenCounter, loadTokenize } from '../../../src/memory/tokens/tokens.ts';
+import { createTokenCounter, loadTokenize, type Tokenize } from '../../../src/memory/tokens/tokens.ts';
 import { type ChatRequest, readChatRequest } from '../../../src/protocol/chat/request.ts';
 import type { ModelRequest } from '../../../src/protocol/model-request.ts';
 import { trimmedTranscript } from '../../../src/summary/text/trimmed-transcript.ts';
 import { sha256Hex, Tenants } from '../../../src/tenant/identity.ts';
 
+/** Bytes of blocks of text whose tokens are remembered. */
+const COUNTED_BYTES = 16 * 1024 * 1024;
+
+let countsOnce = true;
+
+/** Remembers no block of text, for work in a small heap. */
+export function rememberNoText(): void {
+  countsOnce = false;
+}
+
+/**
+ * Counts each block of text once. Generated conversations repeat their texts in other messages, and
+ * the laws count what the plan has counted.
+ */
+function countOnce(tokenize: Tokenize): Tokenize {
+  const counted = new Lru<number>({ bytes: COUNTED_BYTES });
+  return (text, owner) =>
+    countsOnce ? counted.remember(text, () => tokenize(text, owner)) : tokenize(text, owner);
+}
+
+const tokenize = await loadTokenize('o200k_base');
+
 const counting = {
-  counter: createTokenCounter(await loadTokenize('o200k_base')),
+  counter: createTokenCounter(countOnce(tokenize)),
   facts: new Lru(CONTENT_FACTS),
   previews: new Lru(PREVIEWS),
 };
