@@ -3,9 +3,9 @@
  * prompt (docs/design.md#7-storage).
  */
 
-import { createHash } from 'node:crypto';
 import type { SummarizingStrategy } from '../memory/modes/table.ts';
 import { summaryFacts } from '../memory/strategy/strategy.ts';
+import { sha256Hex } from '../tenant/identity.ts';
 import { PROMPT_VERSION } from './text/prompt.ts';
 
 /**
@@ -17,5 +17,5 @@ export function strategyHash(strategy: SummarizingStrategy, model: string, held 
   const { mode, summary_max_tokens, summary_focus = '' } = strategy;
   const own = summaryFacts(strategy);
   const facts = [PROMPT_VERSION, mode, model, summary_max_tokens, summary_focus, held, ...own];
-  return createHash('sha256').update(JSON.stringify(facts)).digest('hex');
+  return sha256Hex(JSON.stringify(facts));
 }

@@ -136,10 +136,7 @@ function importKey(bytes: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
   return crypto.subtle.importKey('raw', bytes, 'AES-GCM', false, ['encrypt', 'decrypt']);
 }
 
-/**
- * SHA-256 in hexadecimal, without a key. It identifies the messages that a summary covers, and
- * replaces labels in markers that can't be shown.
- */
+/** SHA-256 in hexadecimal, without a key: for hashes that need no secret. */
 export function sha256Hex(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }

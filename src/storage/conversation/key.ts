@@ -1,9 +1,9 @@
 /** Names of the Durable Objects, and calls to them. */
 
-import { createHash } from 'node:crypto';
 import type { Env } from '../../config.ts';
 import { type StoreError, storing } from '../../lib/store-error.ts';
 import { type Log, logCaught } from '../../log.ts';
+import { sha256Hex } from '../../tenant/identity.ts';
 import type { Remote } from '../remote.ts';
 import type { TenantApi, UserApi } from '../tenant/remote.ts';
 import type { ConversationApi } from './remote.ts';
@@ -122,7 +122,7 @@ function callerOf<Stub>(namespace: DurableObjectNamespace, name: string, log: Lo
 function partOf(text: string): string {
   const encoded = encode(text);
   if (encoded.length <= LONGEST_PART) return encoded;
-  return `##${createHash('sha256').update(encoded).digest('hex')}`;
+  return `##${sha256Hex(encoded)}`;
 }
 
 /**

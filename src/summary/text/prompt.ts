@@ -2,7 +2,7 @@
  * The prompt of a summarizer (docs/design.md#8-summaries). All text of a conversation is put
  * between fences that it cannot close.
  */
-import { createHash } from 'node:crypto';
+import { sha256Hex } from '../../tenant/identity.ts';
 import { HEADINGS, NONE, splitLedger } from './headings.ts';
 
 /** Part of a strategy's hash, since another prompt makes another summary. */
@@ -108,6 +108,6 @@ function userPart(
  */
 function fenced(kind: string, text: string): string {
   const wellFormed = text.toWellFormed();
-  const tag = `${kind}-${createHash('sha256').update(wellFormed).digest('hex').slice(0, 16)}`;
+  const tag = `${kind}-${sha256Hex(wellFormed).slice(0, 16)}`;
   return `<${tag}>\n${wellFormed}\n</${tag}>`;
 }
