@@ -85,21 +85,26 @@ export class KnownArrays {
     if (array.bytes.length < this.smallest) return;
     const kept = { tenant, array, size: sizeOf(array) };
     if (kept.size > this.most) return;
-    const own = this.tenants.get(tenant) ?? new Set();
-    this.tenants.set(tenant, own);
-    for (const other of own)
+    for (const other of this.tenants.get(tenant) ?? [])
       if (other.array === shared?.read && shared.end >= SAME_SHARE * other.array.list.end) this.drop(other);
     this.use(kept);
     this.size += kept.size;
-    for (const oldest of own) if (own.size > MOST_ARRAYS) this.drop(oldest);
+    for (const oldest of this.ofTenant(tenant))
+      if (this.ofTenant(tenant).size > MOST_ARRAYS) this.drop(oldest);
     for (const oldest of this.kept) if (this.size > this.most) this.drop(oldest);
+  }
+
+  private ofTenant(tenant: string): Set<KeptArray> {
+    const own = this.tenants.get(tenant) ?? new Set();
+    this.tenants.set(tenant, own);
+    return own;
   }
 
   /** Makes an array the most recently used one. */
   private use(kept: KeptArray): void {
-    for (const arrays of [this.kept, this.tenants.get(kept.tenant)]) {
-      arrays?.delete(kept);
-      arrays?.add(kept);
+    for (const arrays of [this.kept, this.ofTenant(kept.tenant)]) {
+      arrays.delete(kept);
+      arrays.add(kept);
     }
   }
 

@@ -47,10 +47,10 @@ export function showSummary(
   const block = writeBlock(text, ref, covers);
   if (request !== undefined) {
     const opening = history.echo?.last === request ? history.echo.length : 0;
-    const tokens = counter.text(block);
+    const tokens = counter.marker(block);
     return { block, covers, form: 'request', request: { message: request, opening }, tokens };
   }
-  const tokens = counter.text(block) + MESSAGE_OVERHEAD;
+  const tokens = counter.marker(block) + MESSAGE_OVERHEAD;
   if (history.units[unit]?.kind !== 'user') return { block, covers, form: 'alone', tokens };
   const line = counter.marker(SHADOW_LINE) + MESSAGE_OVERHEAD;
   return { block, covers, form: 'pair', tokens: tokens + line };

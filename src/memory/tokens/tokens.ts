@@ -79,7 +79,7 @@ export interface TokenCounter {
   readonly tokenizer: unknown;
   /** Tokens of a text. */
   text(text: string): number;
-  /** Tokens of a short text that recurs, such as a marker; cached by the text itself. */
+  /** Tokens of a text that recurs, such as a marker or a summary; cached by the text itself. */
   marker(text: string): number;
   /** Tokens of a weight, cached under `key`, which must identify it. */
   weight(key: string, weight: () => Weight): number;

@@ -270,6 +270,13 @@ describe('the arrays of an isolate', () => {
     expect(arrays.of('a').find(body('hello'), 'input')).toBeUndefined();
   });
 
+  it('are known at each request, however often they come', () => {
+    const arrays = new KnownArrays(1e6, 0);
+    keep(arrays, 't', body('hello'));
+    for (let request = 0; request < 4; request++)
+      expect(keep(arrays, 't', body('hello'))?.items).toHaveLength(1);
+  });
+
   it('are forgotten in the order of their last use, within their bytes', () => {
     const arrays = new KnownArrays(40_000, 0);
     const texts = ['a', 'b', 'c'].map((letter) => letter.repeat(10_000));
