@@ -9,6 +9,7 @@ import { cutAfter } from '../../lib/characters.ts';
 import { type Bound, type Cache, Lru } from '../../lib/lru.ts';
 import type { Message, Weight } from '../conversation/message.ts';
 import type { EncodingName } from '../strategy/models.ts';
+import { LONGEST_RUN, longRunsIn } from './long-runs.ts';
 import { blocksOf } from './text-blocks.ts';
 
 /**
@@ -24,18 +25,6 @@ export const ANSWER_OVERHEAD = 3;
  */
 const TOOL_OVERHEAD = 7;
 const TOOLS_OVERHEAD = 12;
-
-/**
- * The tokenizer is quadratic in runs without a break, so runs are cut to this many characters.
- * Words of natural languages are shorter. A cut adds a few tokens, and never hides any.
- */
-const LONGEST_RUN = 128;
-const LONG_RUN = new RegExp(
-  ['[\\p{L}\\p{M}]', '\\s', '[^\\s\\p{L}\\p{N}]', '[\\r\\n/]']
-    .map((run) => `${run}{${LONGEST_RUN + 1},}`)
-    .join('|'),
-  'gu',
-);
 
 /**
  * Size of the tokenizer's cache of merged words. At its own 100 000, moving hot words to the end of
@@ -177,12 +166,16 @@ function countInBlocks(text: string, tokenize: (block: string) => number): numbe
   return tokens;
 }
 
-/** @param text short enough for the regular expression's stack */
+/**
+ * Counts a text with its long runs in pieces. A cut adds a few tokens, and never hides any.
+ *
+ * @param text short enough for the regular expression's stack
+ */
 function countInRuns(text: string, tokenize: (text: string) => number): number {
   if (text.length <= LONGEST_RUN) return tokenize(text);
   let tokens = 0;
   let position = 0;
-  for (const run of text.matchAll(LONG_RUN)) {
+  for (const run of longRunsIn(text)) {
     if (run.index > position) tokens += tokenize(text.slice(position, run.index));
     const end = run.index + run[0].length;
     // Don't split a surrogate pair, since each half would be counted as a replacement character.
