@@ -61,6 +61,38 @@ export function* literalsIn(text: string): Generator<Literal> {
   for (const { value, form } of scanLiterals(text, PREVIEW_LITERALS)) yield { text: value, weight: form };
 }
 
+/** In literals. An array of 1 MB has about 30 000. */
+const MOST_SCANNED = 50_000;
+
+/**
+ * The literals of an array's texts, each scanned once: those of an output are needed for its own
+ * preview, and for those of later ones. Bounded; beyond the bound a text is scanned again.
+ */
+export class ScannedLiterals {
+  private readonly known = new Map<
+    number,
+    { readonly text: string; readonly literals: readonly Literal[] }
+  >();
+  private room = MOST_SCANNED;
+
+  /** The literals of a text of a message, in order. */
+  of(message: number, text: string): Iterable<Literal> {
+    const known = this.known.get(message);
+    return known?.text === text ? known.literals : this.scan(message, text);
+  }
+
+  private *scan(message: number, text: string): Generator<Literal> {
+    const literals: Literal[] = [];
+    for (const literal of literalsIn(text)) {
+      if (literals.length <= this.room) literals.push(literal);
+      yield literal;
+    }
+    if (literals.length > this.room || this.known.has(message)) return;
+    this.room -= literals.length;
+    this.known.set(message, { text, literals });
+  }
+}
+
 /**
  * The most distinctive literals for their tokens; ties keep the order of the text.
  *

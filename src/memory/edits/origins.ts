@@ -1,5 +1,5 @@
 /** Where the literals of an array first occur. */
-import { literalsIn } from './literals.ts';
+import type { Literal } from './literals.ts';
 
 /**
  * Literals whose first occurrence is remembered. With more, a preview may repeat a literal of an
@@ -25,9 +25,9 @@ export class Origins {
     return ORIGIN_BYTES * this.first.size;
   }
 
-  /** Reads the next message. @param texts all of its texts */
-  readNext(texts: () => readonly string[]): void {
-    if (!this.isFull) for (const text of texts()) this.add(text);
+  /** Reads the next message. @param literals of each of its texts */
+  readNext(literals: () => readonly Iterable<Literal>[]): void {
+    if (!this.isFull) for (const found of literals()) this.add(found);
     this.read++;
   }
 
@@ -40,10 +40,10 @@ export class Origins {
     return this.first.size >= MOST_ORIGINS;
   }
 
-  private add(text: string): void {
-    for (const literal of literalsIn(text)) {
+  private add(literals: Iterable<Literal>): void {
+    for (const { text } of literals) {
       if (this.isFull) return;
-      const hash = hashOf(literal.text);
+      const hash = hashOf(text);
       if (!this.first.has(hash)) this.first.set(hash, this.read);
     }
   }

@@ -15,7 +15,7 @@ import type { Bound, Cache } from '../../lib/lru.ts';
 import type { Message } from '../conversation/message.ts';
 import { mostFitting } from '../tokens/fitting.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
-import { byDistinction, type Literal, literalsIn } from './literals.ts';
+import { byDistinction, type Literal, literalsIn, ScannedLiterals } from './literals.ts';
 import { Origins } from './origins.ts';
 import type { Digest } from './placeholder.ts';
 
@@ -78,6 +78,7 @@ export function createPreviewWriter(
   messages: readonly Message[],
   { counter, digest, previews }: { counter: TokenCounter; digest: Digest; previews: WrittenPreviews },
 ): PreviewWriter {
+  const scanned = new ScannedLiterals();
   let known: Origins | undefined;
 
   /** The first message with each literal of those before one, and perhaps of later ones. */
@@ -85,7 +86,10 @@ export function createPreviewWriter(
     known ??= takeOrigins(messages);
     const origins = known;
     const from = origins.read;
-    while (origins.read < index) origins.readNext(() => textsOf(messages[origins.read]));
+    while (origins.read < index) {
+      const { read } = origins;
+      origins.readNext(() => textsOf(messages[read]).map((text) => scanned.of(read, text)));
+    }
     if (origins.read > from) keepOrigins(messages, from, origins);
     return origins;
   };
@@ -108,7 +112,7 @@ export function createPreviewWriter(
     const rest = removed ? [text.slice(0, removed.from), text.slice(removed.to)] : [];
     // Head and tail of an offloaded output are only a few hundred tokens.
     const kept = new Set(rest.flatMap((part) => [...literalsIn(part)].map((literal) => literal.text)));
-    for (const literal of literalsIn(text)) {
+    for (const literal of scanned.of(index, text)) {
       const origin = origins.of(literal.text) ?? index;
       if (origin >= index && !kept.has(literal.text) && !REF.test(literal.text)) yield literal;
     }
