@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest';
+import { LARGEST_PACK } from '../../../src/storage/archive/packing.ts';
+import { user } from '../../support/conversations/chat.ts';
+import { startApp, watchedBucket } from '../support.ts';
+import { ANSWER, archive, COMPACT, packsOf, racingApp, recordLog, tablesOf } from './archived.ts';
+
+recordLog();
+
+describe('deleting a conversation', () => {
+  it('takes its archive, and leaves that of another one with the same messages', async () => {
+    const before = await packsOf();
+    const one = archive();
+    const other = archive();
+    for (const { ask } of [one, other]) {
+      await ask([user('One')]);
+      await ask([user('One'), ANSWER, user('Two')]);
+    }
+    const both = await packsOf();
+
+    const deleted = await one.remove();
+
+    expect(both.length - before.length).toBe(4);
+    expect(deleted.status).toBe(200);
+    expect((await packsOf()).length - before.length).toBe(2);
+    expect(await tablesOf(one.stub)).toEqual([]);
+    expect((await one.get()).status).toBe(404);
+    expect((await one.remove()).status).toBe(404);
+    expect(await other.messages()).toEqual([user('One'), ANSWER, user('Two'), ANSWER]);
+  });
+
+  it('lets its archive begin anew', async () => {
+    const { ask, remove, messages } = archive();
+    await ask([user('One')]);
+    await remove();
+    await ask([user('One'), ANSWER, user('Two')]);
+
+    expect(await messages()).toEqual([user('One'), ANSWER, user('Two'), ANSWER]);
+  });
+
+  it('takes packs whose messages never came into the index', async () => {
+    const before = await packsOf();
+    const { ask, objects, remove, stub } = archive();
+    objects.failing.add('addToArchive');
+    await ask([user('One')]);
+    const between = await packsOf();
+    const deleted = await remove();
+
+    expect(between.length - before.length).toBe(1);
+    expect(deleted.status).toBe(200);
+    expect(await packsOf()).toEqual(before);
+    expect(await tablesOf(stub)).toEqual([]);
+  });
+
+  it('can be done again when R2 has failed', async () => {
+    const before = await packsOf();
+    const { ask, watched, remove } = archive();
+    await ask([user('One')]);
+    watched.failing.add('delete');
+    const failed = await remove();
+    watched.failing.clear();
+
+    expect(failed.status).toBe(503);
+    expect((await remove()).status).toBe(200);
+    expect(await packsOf()).toEqual(before);
+  });
+
+  it.each<[string, 'before' | 'after']>([
+    ['about to be written', 'before'],
+    ['just written', 'after'],
+  ])('takes what is %s meanwhile', async (_, when) => {
+    const before = await packsOf();
+    const { id, stub } = archive();
+    const bucket = new Proxy(watchedBucket().bucket, {
+      get:
+        (target, name) =>
+        async (...values: unknown[]) => {
+          const method = Reflect.get(target, name) as (...values: unknown[]) => Promise<unknown>;
+          if (name === 'put' && when === 'before') await stub.clear();
+          const done = await method.apply(target, values);
+          if (name === 'put' && when === 'after') await stub.clear();
+          return done;
+        },
+    });
+    const racing = startApp(bucket);
+    racing.answer.words = () => 'This is the answer.';
+    await racing.chat({ conversation_id: id, memory_strategy: COMPACT, messages: [user('One')] });
+
+    expect(await packsOf()).toEqual(before);
+    expect(await tablesOf(stub)).toEqual([]);
+  });
+
+  it('lets nobody go on behind what is gone', async () => {
+    const { id, ask, stub, messages } = archive();
+    await ask([user('One')]);
+    const racing = racingApp(id, async (method) => {
+      if (method === 'notePacks') await stub.clear();
+    });
+    const talk = [user('One'), ANSWER, user('Two')];
+    await racing(talk);
+    const between = await tablesOf(stub);
+    await ask([...talk, ANSWER, user('Three')]);
+
+    expect(between).toEqual([]);
+    expect(await messages()).toEqual([...talk, ANSWER, user('Three'), ANSWER]);
+  });
+});
+
+describe('a writer that a deletion has overtaken', () => {
+  /** Each message fills a pack. */
+  const talk = Array.from({ length: 8 }, (_, n) => user(`${n} ${'x'.repeat(LARGEST_PACK - 1_000)}`));
+
+  it('takes back its own packs alone', async () => {
+    const before = await packsOf();
+    const { id, ask, remove, stub, messages } = archive();
+    const racing = racingApp(id, async (method) => {
+      if (method === 'addToArchive') await stub.clear();
+      if (method === 'delete') await ask(talk);
+    });
+    await racing(talk);
+
+    expect(await messages()).toEqual([...talk, ANSWER]);
+    await remove();
+    expect(await packsOf()).toEqual(before);
+  });
+
+  it('adds nothing before what another one is about to add', async () => {
+    const { id, stub, page, messages } = archive();
+    const noted = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<void>();
+    const second = racingApp(id, async (method) => {
+      if (method !== 'addToArchive') return;
+      noted.resolve();
+      await ended.promise;
+    });
+    let added = 0;
+    let writing: Promise<unknown> | undefined;
+    const first = racingApp(id, async (method) => {
+      if (method !== 'addToArchive' || ++added < 2) return;
+      await stub.clear();
+      writing = second(talk);
+      await noted.promise;
+    });
+    await first(talk);
+    const between = await messages();
+    ended.resolve();
+    await writing;
+
+    expect(added).toBe(2);
+    expect(between).toEqual([]);
+    expect(await messages()).toEqual([...talk, ANSWER]);
+    expect((await page()).data.map(({ position }) => position)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
+  });
+});

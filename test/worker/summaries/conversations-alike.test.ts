@@ -1,0 +1,199 @@
+import { describe, expect, it } from 'vitest';
+import type { Boundary } from '../../../src/memory/conversation/passage.ts';
+import { conversationName } from '../../../src/storage/conversation/key.ts';
+import type { ClaimRequest } from '../../../src/storage/conversation/memories.ts';
+import {
+  boundary,
+  conversation,
+  MINUTE,
+  newTenant,
+  recordLog,
+  request,
+  written,
+} from './conversation-object.ts';
+
+recordLog();
+
+describe.each([
+  { life: 'that stays awake', evicted: false },
+  { life: 'that is evicted after each call', evicted: true },
+])('an object of all conversations that open alike, $life', ({ evicted }) => {
+  const HOUR = 60 * MINUTE;
+  const unnamed = () => conversation(evicted, conversationName(newTenant(), undefined, { hash: 'opening' }));
+  const opening: Boundary = { prefixHash: 'opening', end: 2, sequence: 1 };
+  /** A claim of one of several arrays. Its bases are the opening and every second message. */
+  const of = (array: string, end: number, changes: Partial<ClaimRequest> = {}): Partial<ClaimRequest> => ({
+    boundary: boundary(end, array),
+    bases: [opening, ...Array.from({ length: end / 2 - 2 }, (_, index) => boundary(2 * index + 4, array))],
+    ...changes,
+  });
+  const rounds = (array: string, n: number) => ({ hash: `${array} ${n}`, previous: `${array} ${n - 1}` });
+
+  it('F1: lets one conversation rest, and no other', async () => {
+    const { claim, claimed, fail, call } = unnamed();
+    await fail(await claimed(4, of('left', 4)));
+
+    expect((await claim(6, of('left', 6))).state).toBe('resting');
+    expect((await claim(4, of('right', 4))).state).toBe('claimed');
+    const healthOf = (array: string) =>
+      call((memory) => memory.find({ strategyHash: 'strategy', boundaries: [boundary(4, array)] }).health);
+    expect([await healthOf('left'), await healthOf('right')]).toEqual(['degraded', 'healthy']);
+  });
+
+  it('F1: heals one conversation, and no other', async () => {
+    const { claim, claimed, complete, fail } = unnamed();
+    await fail(await claimed(4, of('left', 4)));
+    await complete(await claimed(4, of('right', 4)), 'right');
+
+    expect((await claim(6, of('left', 6))).state).toBe('resting');
+  });
+
+  it('F1: keeps them apart where the summary of the opening serves all', async () => {
+    const { claim, claimed, complete, fail, make } = unnamed();
+    const shared = await make(2, 'Both said hi.', { boundary: opening });
+    const left = await claimed(4, of('left', 4));
+    expect(left.base).toEqual(shared);
+    await fail(left);
+
+    expect((await claim(6, of('left', 6))).state).toBe('resting');
+    const right = await claimed(4, of('right', 4));
+    expect(right.base).toEqual(shared);
+    expect(await complete(right, 'right')).toMatchObject({ memory_text: 'right' });
+  });
+
+  it('F1: gives each its own writer where a conversation has one', async () => {
+    const { claim } = unnamed();
+    const rolling = { exclusive: 'conversation' } as const;
+    expect((await claim(4, of('left', 4, rolling))).state).toBe('claimed');
+    expect((await claim(6, of('left', 6, rolling))).state).toBe('busy');
+    expect((await claim(6, of('right', 6, rolling))).state).toBe('claimed');
+  });
+
+  it('F1: knows a rolling conversation by its rounds where its memory is that of the opening', async () => {
+    const { claim, claimed, fail } = unnamed();
+    const at = (array: string, n: number): Partial<ClaimRequest> => ({
+      boundary: opening,
+      round: rounds(array, n),
+      exclusive: 'conversation',
+      retryIntervalMs: HOUR,
+    });
+    await fail(await claimed(2, at('left', 2)));
+    for (const n of [3, 4, 5]) expect((await claim(2, at('left', n))).state).toBe('resting');
+    expect((await claim(2, at('right', 5))).state).toBe('claimed');
+  });
+
+  it.each([
+    { of: 'what is behind the opening', claimOf: of },
+    { of: 'the opening', claimOf: (): Partial<ClaimRequest> => ({ boundary: opening }) },
+  ])('F1: keeps apart what begins with one question, after a memory of $of', async ({ claimOf }) => {
+    const { claim, claimed, fail } = unnamed();
+    const question = { hash: 'question', previous: null };
+    const rolling = { exclusive: 'conversation', retryIntervalMs: HOUR } as const;
+    await fail(await claimed(4, { ...claimOf('left', 4), ...rolling, round: question }));
+
+    const second = { hash: 'right 2', previous: 'question' };
+    expect((await claim(6, { ...claimOf('right', 6), ...rolling, round: second })).state).toBe('claimed');
+  });
+
+  it('F1: shows a conversation nothing of others', async () => {
+    const { call, make } = unnamed();
+    await make(4, 'left', of('left', 4));
+    const found = await call((memory) =>
+      memory.find({
+        strategyHash: 'strategy',
+        boundaries: [opening, boundary(4, 'right')],
+        round: rounds('right', 2),
+      }),
+    );
+    expect(found).toMatchObject({ memory: null, health: 'healthy', known: false });
+  });
+
+  it('F1: reads and continues the rows of an earlier version', async () => {
+    const { call, claimed, find } = unnamed();
+    await call((memory, { storage }) => {
+      storage.sql.exec(TABLES_OF_VERSION_1);
+      storage.sql.exec("INSERT INTO state VALUES ('schema_version', '1')");
+      storage.sql.exec(`INSERT INTO memories (prefix_hash, strategy_hash, start_sequence, end_sequence, covers_end,
+        status, memory_text, model, conversation, lease_ms, retry_interval_ms, created_at, completed_at)
+        VALUES ('array:4', 'strategy', 0, 3, 4, 'completed', 'four', 'a-model', 'c', 1, 1, 1, 1)`);
+      storage.sql.exec(
+        "INSERT INTO pins (round_hash, strategy_hash, memory_id) VALUES ('round 1', 'strategy', 1)",
+      );
+      // Only its constructor was called.
+      return memory.find({ strategyHash: 'strategy', boundaries: [] });
+    });
+    expect(await find([4])).toMatchObject({ memory: { memory_text: 'four' } });
+    expect(await find([4], { hash: 'round 1', previous: null })).toMatchObject({
+      memory: { memory_text: 'four' },
+    });
+    expect((await claimed(6, of('array', 6))).base).toMatchObject({ memory_text: 'four' });
+  });
+});
+
+const TABLES_OF_VERSION_1 = `
+  CREATE TABLE state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE memories (
+    memory_id INTEGER PRIMARY KEY AUTOINCREMENT, base_memory_id INTEGER, prefix_hash TEXT NOT NULL,
+    strategy_hash TEXT NOT NULL, start_sequence INTEGER NOT NULL, end_sequence INTEGER NOT NULL,
+    base_end_seq INTEGER, window_size INTEGER, covers_end INTEGER NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('processing', 'completed', 'failed')),
+    memory_text TEXT, ref TEXT, transcript_from TEXT NOT NULL DEFAULT '', transcript_earlier TEXT, tokens INTEGER,
+    model TEXT, attempts INTEGER NOT NULL DEFAULT 1, error TEXT, conversation TEXT NOT NULL, lease TEXT,
+    lease_ms INTEGER NOT NULL, lease_until INTEGER NOT NULL DEFAULT 0, retry_interval_ms INTEGER NOT NULL,
+    created_at INTEGER NOT NULL, completed_at INTEGER, generation_time_ms INTEGER
+  );
+  CREATE INDEX memories_by_prefix ON memories (prefix_hash, strategy_hash, status);
+  CREATE INDEX memories_by_strategy ON memories (strategy_hash, status);
+  CREATE TABLE pins (
+    pin_id INTEGER PRIMARY KEY, round_hash TEXT NOT NULL, strategy_hash TEXT NOT NULL, memory_id INTEGER,
+    digest_hash TEXT, UNIQUE (round_hash, strategy_hash)
+  );
+`;
+
+describe('the rows of conversations that open alike', () => {
+  const unnamed = () => conversation(false, conversationName(newTenant(), undefined, { hash: 'opening' }));
+  const count = (storage: DurableObjectStorage, query: string) =>
+    storage.sql.exec<{ n: number }>(`SELECT count(*) AS n FROM ${query}`).one().n;
+
+  it('F1: is at most 500 memories and 500 pins of each, whatever the others have', async () => {
+    const { call, make, find } = unnamed();
+    const mine = await make(4, 'mine', { round: { hash: 'mine 1', previous: 'mine 0' } });
+    await find([4], { hash: 'mine 2', previous: 'mine 1' });
+    await call(async (memory, { storage }) => {
+      for (let end = 4; end < 560; end++) {
+        const bases = [boundary(end - 1, 'theirs')];
+        const round = { hash: `theirs ${end}`, previous: `theirs ${end - 1}` };
+        const claim = await memory.claim(request(end, { boundary: boundary(end, 'theirs'), bases, round }));
+        if (claim.state === 'claimed') memory.complete(claim.memoryId, claim.lease, written(`${end}`));
+      }
+      expect(count(storage, 'memories')).toBe(501);
+      expect(count(storage, 'pins')).toBe(502);
+    });
+    expect((await find([4])).memory).toEqual(mine);
+    expect(await find([4], { hash: 'mine 3', previous: 'mine 2' })).toMatchObject({ moved: false });
+  });
+
+  it('F1: is at most 1000 conversations, those that were used least lately go', async () => {
+    const { call, clock } = unnamed();
+    await call(async (memory, { storage }) => {
+      const make = async (array: string): Promise<void> => {
+        const claim = await memory.claim(request(4, { boundary: boundary(4, array) }));
+        if (claim.state === 'claimed') memory.complete(claim.memoryId, claim.lease, written(array));
+      };
+      for (let n = 0; n < 1_000; n++) await make(`array ${n}`);
+      clock.now += 61 * MINUTE;
+      await make('array 0');
+      await make('array 1000');
+      const kept = (array: string) =>
+        memory.find({ strategyHash: 'strategy', boundaries: [boundary(4, array)] }).memory?.memory_text;
+      expect([kept('array 0'), kept('array 1'), kept('array 2'), kept('array 1000')]).toEqual([
+        'array 0',
+        undefined,
+        'array 2',
+        'array 1000',
+      ]);
+      expect(count(storage, 'memories')).toBe(1_000);
+      expect(count(storage, 'lineages')).toBe(1_000);
+    });
+  });
+});
