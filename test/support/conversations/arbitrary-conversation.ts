@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
 import type { ViewOptions } from '../laws/view-of.ts';
 import { lines } from './chat.ts';
+import { anyPath, anyUrl } from './urls.ts';
 
 type Message = Record<string, unknown>;
 
@@ -14,9 +15,9 @@ const callId = fc.constantFrom('call_1', 'call_2', 'call_3', 'call (odd); id=1âŸ
 const outputText = fc.oneof(
   fc.string({ maxLength: 40 }),
   fc.string({ unit: 'grapheme', minLength: 200, maxLength: 600 }),
-  fc.array(fc.webUrl(), { minLength: 3, maxLength: 12 }).map((urls) => urls.join('\n')),
+  fc.array(anyUrl, { minLength: 3, maxLength: 12 }).map((urls) => urls.join('\n')),
   fc
-    .array(fc.record({ id: fc.uuid(), total: fc.double({ noNaN: true }), path: fc.webPath() }), {
+    .array(fc.record({ id: fc.uuid(), total: fc.double({ noNaN: true }), path: anyPath }), {
       maxLength: 8,
     })
     .map((rows) => JSON.stringify(rows)),

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { byDistinction, type Literal, literalsIn } from '../../../../src/memory/edits/literals.ts';
+import { anyUrl } from '../../../support/conversations/urls.ts';
 import { counter } from '../../../support/laws/view-of.ts';
 
 const literalsOf = (text: string): Literal[] => [...literalsIn(text)];
@@ -196,7 +197,7 @@ describe('the literals of a text', () => {
   );
 
   it('hold no white space, and are literals by themselves', () => {
-    const text = fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.webUrl(), fc.emailAddress()));
+    const text = fc.array(fc.oneof(fc.string({ unit: 'binary' }), anyUrl, fc.emailAddress()));
     fc.assert(
       fc.property(text, (parts) => {
         for (const literal of literalsOf(parts.join(' '))) {

@@ -6,6 +6,7 @@ import { createPreviewWriter, PREVIEWS } from '../../../../src/memory/edits/prev
 import { createTokenCounter } from '../../../../src/memory/tokens/tokens.ts';
 import { sha256Hex } from '../../../../src/tenant/identity.ts';
 import { assistant, body, lines, read, step, user } from '../../../support/conversations/chat.ts';
+import { anyUrl } from '../../../support/conversations/urls.ts';
 import { counter, messagesOf, viewOf } from '../../../support/laws/view-of.ts';
 
 const OLD = { mode: 'compact', compact_trigger_turns: 0, compact_keep: 0 } as const;
@@ -155,7 +156,7 @@ describe('previews', () => {
       fc.constantFrom('\n', '{', '}', '"', '\\n', ',', '…', '😀', '\ud83d', 'the order'),
       ref,
       ref.map((text) => `https://memory.test/refs/${text}`),
-      fc.webUrl(),
+      anyUrl,
       fc.uuid(),
       fc.emailAddress(),
       fc.string({ unit: 'binary', maxLength: 20 }),

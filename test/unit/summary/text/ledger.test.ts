@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../../../src/memory/conversation/passage.ts';
 import { splitLedger } from '../../../../src/summary/text/headings.ts';
 import { collectLedger, type LedgerRoom, writeLedger } from '../../../../src/summary/text/ledger.ts';
+import { anyUrl } from '../../../support/conversations/urls.ts';
 import { counter } from '../../../support/laws/view-of.ts';
 
 const REF = `ref_${'a'.repeat(26)}`;
@@ -195,7 +196,7 @@ describe('a ledger', () => {
         'x'.repeat(300),
         '12345'.repeat(40),
       ),
-      fc.webUrl(),
+      anyUrl,
       fc.uuid(),
     );
     const entries = fc
