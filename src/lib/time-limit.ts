@@ -50,3 +50,45 @@ export async function within<Value>(milliseconds: number, work: Promise<Value>):
     limit.clear();
   }
 }
+
+/**
+ * A limit of time for one wait after another. One timer serves many waits, since most of them end
+ * long before it fires.
+ */
+export class Patience {
+  private dueAt = 0;
+  private firesAt = 0;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private giveUp: (() => void) | undefined;
+
+  /**
+   * The result of `work`, or undefined after so many milliseconds. One wait at a time.
+   *
+   * @throws if `work` rejects in time
+   */
+  race<Value>(milliseconds: number, work: Promise<Value>): Promise<Value | undefined> {
+    this.dueAt = Date.now() + milliseconds;
+    return new Promise((resolve, reject) => {
+      this.giveUp = () => resolve(undefined);
+      work.then(resolve, reject);
+      if (this.timer === undefined || this.firesAt > this.dueAt) this.arm(milliseconds);
+    });
+  }
+
+  /** Call it after the last wait. */
+  clear(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+  }
+
+  private arm(milliseconds: number): void {
+    clearTimeout(this.timer);
+    this.firesAt = this.dueAt;
+    this.timer = setTimeout(() => {
+      this.timer = undefined;
+      const left = this.dueAt - Date.now();
+      if (left > 0) this.arm(left);
+      else this.giveUp?.();
+    }, milliseconds);
+  }
+}

@@ -11,7 +11,7 @@ import {
   inflateSync,
   zstdDecompressSync,
 } from 'node:zlib';
-import { concat } from '../protocol/json/spans.ts';
+import { concat } from '../lib/bytes.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { ApiError } from './errors.ts';
 

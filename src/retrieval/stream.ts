@@ -1,4 +1,6 @@
 /** Streams an answer with retrieval: one stream for the caller, made of several answers. */
+
+import { concat } from '../lib/bytes.ts';
 import type {
   AnswerFault,
   AnswerListener,
@@ -8,7 +10,6 @@ import type {
 import { AnswerPipeline } from '../protocol/answers/answer-pipeline.ts';
 import { type Frame, FrameSplitter } from '../protocol/answers/sse.ts';
 import type { ToolTurn } from '../protocol/answers/tool-turn.ts';
-import { concat } from '../protocol/json/spans.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import type { EventFormat } from '../upstream/stream.ts';
 import type { Rounds } from './rounds.ts';

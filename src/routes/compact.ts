@@ -3,13 +3,13 @@
 import type { Context } from 'hono';
 import { readCall, readRequest } from '../answer/model-call.ts';
 import { setReportHeaders } from '../answer/report-headers.ts';
+import { concat } from '../lib/bytes.ts';
 import { conversationTurns } from '../memory/conversation/conversation-turns.ts';
 import { readHistory } from '../memory/conversation/history.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
 import type { View } from '../memory/plan/view.ts';
 import { verbatimTurns } from '../memory/strategy/strategy.ts';
 import { type ChatRequest, compactedParts, writeCompactedMessages } from '../protocol/chat/request.ts';
-import { concat } from '../protocol/json/spans.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { sealedMessage } from '../protocol/sealed.ts';
 import { checkSize, readBody } from '../request/body.ts';

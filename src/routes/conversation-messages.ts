@@ -3,7 +3,7 @@
  * (docs/design.md#5-routes).
  */
 import type { Context } from 'hono';
-import { concat } from '../protocol/json/spans.ts';
+import { concat } from '../lib/bytes.ts';
 import { storedConversation } from '../request/conversation.ts';
 import { ApiError } from '../request/errors.ts';
 import type { AppEnv } from '../request/services.ts';

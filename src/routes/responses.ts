@@ -4,7 +4,7 @@ import { askUpstream } from '../answer/ask-upstream.ts';
 import { answerCall, checkState, type ModelApi, readCall, readRequest } from '../answer/model-call.ts';
 import { setReportHeaders } from '../answer/report-headers.ts';
 import { unread } from '../answer/unread-body.ts';
-import { concat } from '../protocol/json/spans.ts';
+import { concat } from '../lib/bytes.ts';
 import {
   type CompactionAnswer,
   compactionBody,

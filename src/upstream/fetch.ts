@@ -1,5 +1,7 @@
 /** Sends one request upstream. */
 
+import type { Chunks } from './chunks.ts';
+
 /** Why there is no answer: an error code (docs/design.md#5-routes). */
 export type UpstreamFault = 'upstream_unreachable' | 'upstream_timeout';
 
@@ -22,6 +24,8 @@ interface UpstreamRequest {
 /** An answer with its body still to come. */
 export interface UpstreamAnswer {
   readonly response: Response;
+  /** What is read in place of the response's body, if someone has read its beginning. */
+  readonly rest?: Chunks;
   /** Closes the connection. */
   abort(): void;
 }

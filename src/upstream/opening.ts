@@ -5,6 +5,7 @@
 
 import { after } from '../lib/time-limit.ts';
 import { errorName, type Log } from '../log.ts';
+import { chunksOf, type Read } from './chunks.ts';
 import type { UpstreamAnswer } from './fetch.ts';
 
 interface Opened {
@@ -59,22 +60,22 @@ interface Looker {
  * stream ends, or time is up.
  *
  * @param limitMs how long to read, in milliseconds
- * @returns the answer with its complete body
+ * @returns the answer with all of its chunks
  */
 export async function openStream(
   answer: UpstreamAnswer,
   looker: Looker,
   limitMs: number,
 ): Promise<UpstreamAnswer> {
-  const { response, abort } = answer;
-  if (!response.body) return answer;
-  const reader = response.body.getReader();
+  const { body } = answer.response;
+  if (!body) return answer;
+  const rest = chunksOf(body);
   const chunks: Uint8Array[] = [];
   const limit = after(limitMs);
   /** A read whose chunk the caller has yet to get. */
-  let pending: Promise<ReadableStreamReadResult<Uint8Array>> | undefined;
+  let pending: Promise<Read> | undefined;
   for (let isEnough = false; !isEnough; ) {
-    pending = reader.read();
+    pending = rest.next();
     const read = await Promise.race([pending.catch(() => undefined), limit.over]);
     if (!read) break;
     if (read.done) {
@@ -87,27 +88,18 @@ export async function openStream(
   }
   limit.clear();
 
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const first = chunks.shift();
-        if (first) return controller.enqueue(first);
-        const next = pending ?? reader.read();
-        pending = undefined;
-        const read = await next;
-        if (read.done) controller.close();
-        else controller.enqueue(read.value);
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  );
-  const { status, statusText, headers } = response;
-  return { response: new Response(body, { status, statusText, headers }), abort };
+  const next = async (): Promise<Read> => {
+    const value = chunks.shift();
+    if (value) return { done: false, value };
+    const read = pending ?? rest.next();
+    pending = undefined;
+    return read;
+  };
+  return { ...answer, rest: { next, cancel: (reason) => rest.cancel(reason) } };
 }
 
 /** The bytes of a body, up to its end or to where it broke off. */
-interface Read {
+interface Opening {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** The name of the error by which it broke off; undefined if it is whole. */
   readonly brokeBy: string | undefined;
@@ -117,12 +109,12 @@ async function readWithin(
   body: ReadableStream<Uint8Array>,
   most: number,
   limitMs: number,
-): Promise<Read | undefined> {
+): Promise<Opening | undefined> {
   const reader = body.getReader();
   const limit = after(limitMs);
   const chunks: Uint8Array[] = [];
   let size = 0;
-  const read = async (brokeBy?: string): Promise<Read> => ({
+  const read = async (brokeBy?: string): Promise<Opening> => ({
     bytes: new Uint8Array(await new Blob(chunks).arrayBuffer()),
     brokeBy,
   });

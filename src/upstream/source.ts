@@ -1,8 +1,7 @@
 /** Reads an answer's body with time limits. */
-import { soon } from '../lib/time-limit.ts';
+import { Patience } from '../lib/time-limit.ts';
+import { type Chunks, chunksOf, type Read } from './chunks.ts';
 import type { UpstreamAnswer } from './fetch.ts';
-
-type Read = ReadableStreamReadResult<Uint8Array>;
 
 /**
  * A body whose reads have a time limit. A chunk that comes too late is returned by the next read.
@@ -10,27 +9,30 @@ type Read = ReadableStreamReadResult<Uint8Array>;
 export class Source {
   /** Milliseconds of silence since the last chunk. */
   silentMs = 0;
-  private readonly reader: ReadableStreamDefaultReader<Uint8Array>;
+  private readonly chunks: Chunks;
   private readonly died: ((error: unknown) => void) | undefined;
+  private readonly patience = new Patience();
   private pending: Promise<Read | { readonly error: unknown }> | undefined;
   private isCancelled = false;
 
   /** @param died called with the reason when the body breaks off */
-  constructor({ response }: UpstreamAnswer, died?: (error: unknown) => void) {
+  constructor(answer: UpstreamAnswer, died?: (error: unknown) => void) {
+    const { rest, response } = answer;
     if (!response.body) throw new Error('an answer without a body');
-    this.reader = response.body.getReader();
+    this.chunks = rest ?? chunksOf(response.body);
     this.died = died;
   }
 
   async read(limitMs: number): Promise<Read | 'silent' | 'died'> {
-    this.pending ??= this.reader.read().catch((error: unknown) => ({ error }));
-    const read = await soon(limitMs, this.pending);
+    this.pending ??= this.chunks.next().catch((error: unknown) => ({ error }));
+    const read = await this.patience.race(limitMs, this.pending);
     if (!read) {
       this.silentMs += limitMs;
       return 'silent';
     }
     this.silentMs = 0;
     this.pending = undefined;
+    if ('error' in read || read.done) this.stop();
     if (!('error' in read)) return read;
     // A caller who leaves breaks the body off.
     if (!this.isCancelled) this.died?.(read.error);
@@ -39,6 +41,12 @@ export class Source {
 
   async cancel(reason: unknown): Promise<void> {
     this.isCancelled = true;
-    await this.reader.cancel(reason).catch(() => undefined);
+    this.stop();
+    await this.chunks.cancel(reason).catch(() => undefined);
+  }
+
+  /** Call it when nothing more is read. */
+  stop(): void {
+    this.patience.clear();
   }
 }

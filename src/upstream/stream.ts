@@ -6,6 +6,7 @@
  * gets an error frame and no `[DONE]`, since a normal end would pass off half an answer as a
  * complete one.
  */
+import { concat } from '../lib/bytes.ts';
 import { soon } from '../lib/time-limit.ts';
 import type { BodyRelay } from './body.ts';
 import type { UpstreamAnswer, UpstreamFault } from './fetch.ts';
@@ -71,7 +72,7 @@ export function relayEvents(
       async pull(controller) {
         const { done, value } = await batches.next();
         if (events.hasLeft) return;
-        for (const frame of value ?? []) controller.enqueue(frame);
+        if (value && value.length > 0) controller.enqueue(value.length === 1 ? value[0] : concat(value));
         if (done) controller.close();
       },
       cancel: (reason) => events.leave(reason),
@@ -177,6 +178,7 @@ class EventRelay {
         return false;
       }
       if (came) {
+        this.source.stop();
         this.answer = came;
         this.source = new Source(came, this.relay.died);
         return true;
@@ -201,6 +203,7 @@ class EventRelay {
   }
 
   private end(): void {
+    this.source.stop();
     if (!this.hasEnded) this.relay.ended?.();
     this.hasEnded = true;
   }

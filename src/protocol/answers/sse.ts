@@ -6,8 +6,8 @@
  * client can read it yet, and an error frame can then follow a stream that broke off within one.
  */
 import { createParser } from 'eventsource-parser';
+import { concat } from '../../lib/bytes.ts';
 import { parseJson } from '../../lib/json.ts';
-import { concat } from '../json/spans.ts';
 
 const CR = 0x0d;
 const LF = 0x0a;

@@ -5,7 +5,9 @@
  * kept. The body for the upstream is spliced from these bytes, so numbers keep their digits, keys
  * keep their order, and an unedited message is never decoded.
  */
+
 import { isUtf8 } from 'node:buffer';
+import { concat } from '../../lib/bytes.ts';
 import type { FieldSpan, JsonSpan, Outline, Span } from './outline.ts';
 import { JsonSyntaxError, type KnownElements, type Limits, Scanner } from './scanner.ts';
 
@@ -170,15 +172,4 @@ export function splice(bytes: Uint8Array, within: Span, splices: readonly Splice
   }
   pieces.push(bytes.subarray(position, within.end));
   return concat(pieces);
-}
-
-/** Concatenates byte arrays. */
-export function concat(pieces: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
-  let position = 0;
-  for (const piece of pieces) {
-    whole.set(piece, position);
-    position += piece.length;
-  }
-  return whole;
 }

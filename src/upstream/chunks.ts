@@ -1,0 +1,52 @@
+/** The chunks of an answer's body, read one after the other. */
+
+export type Read = { readonly done: false; readonly value: Uint8Array } | { readonly done: true };
+
+export interface Chunks {
+  next(): Promise<Read>;
+  cancel(reason: unknown): Promise<void>;
+}
+
+/**
+ * How much a read may take, in bytes. A read that takes that much is followed by a longer one,
+ * since each costs the same.
+ */
+const SHORTEST_READ = 4 * 1024;
+const LONGEST_READ = 64 * 1024;
+
+export function chunksOf(body: ReadableStream<Uint8Array>): Chunks {
+  try {
+    return new BufferedChunks(body.getReader({ mode: 'byob' }));
+  } catch {
+    // A body that was put together here is no stream of bytes.
+    const reader = body.getReader();
+    return { next: () => reader.read() as Promise<Read>, cancel: (reason) => reader.cancel(reason) };
+  }
+}
+
+/** Reads into a buffer of its own, which may take more than the runtime reads by itself. */
+class BufferedChunks implements Chunks {
+  private readonly reader: ReadableStreamBYOBReader;
+  private buffer: ArrayBufferLike = new ArrayBuffer(SHORTEST_READ);
+
+  constructor(reader: ReadableStreamBYOBReader) {
+    this.reader = reader;
+  }
+
+  async next(): Promise<Read> {
+    const { done, value } = await this.reader.read(new Uint8Array(this.buffer));
+    if (done) return { done };
+    const { buffer, length } = value;
+    if (length === buffer.byteLength) {
+      this.buffer = new ArrayBuffer(Math.min(2 * length, LONGEST_READ));
+      return { done, value };
+    }
+    // A copy, since a part of the buffer would keep all of it alive.
+    this.buffer = buffer;
+    return { done, value: value.slice() };
+  }
+
+  cancel(reason: unknown): Promise<void> {
+    return this.reader.cancel(reason);
+  }
+}
