@@ -96,6 +96,7 @@ function relayStream(
   const gathered = answers.gather();
   let answerText: string | undefined;
   const listener: AnswerListener = {
+    skip: (block) => gathered.skip?.(block) === true,
     push: (frame) => gathered.push(frame),
     complete: () => {
       answerText = gathered.text();
@@ -143,7 +144,7 @@ async function continuation(
 }
 
 /** A listener whose failures are logged and don't end the stream. */
-function guarded({ push, complete }: AnswerListener, { services }: RequestScope): AnswerListener {
+function guarded({ skip, push, complete }: AnswerListener, { services }: RequestScope): AnswerListener {
   let hasFailed = false;
   const guard = (listen: () => void): void => {
     if (hasFailed) return;
@@ -155,7 +156,11 @@ function guarded({ push, complete }: AnswerListener, { services }: RequestScope)
       services.log('error', 'the text of an answer could not be gathered', fields);
     }
   };
-  return { push: (frame) => guard(() => push(frame)), complete: () => guard(complete) };
+  return {
+    skip: (block) => hasFailed || skip?.(block) === true,
+    push: (frame) => guard(() => push(frame)),
+    complete: () => guard(complete),
+  };
 }
 
 /**

@@ -49,13 +49,13 @@ export class RetrievalStream extends AnswerPipeline implements EventFormat {
   }
 
   override push(chunk: Uint8Array): Uint8Array[] {
-    const frames = this.splitter.push(chunk);
+    const blocks = this.splitter.blocks(chunk);
     // The last one is only a piece.
     if (this.splitter.inside) {
-      frames.pop();
+      blocks.pop();
       this.isTooLong = true;
     }
-    return this.pass(frames);
+    return blocks.flatMap((block) => this.passed(block));
   }
 
   /** The next answer of the stream; undefined if there is none, or not yet. */
@@ -81,7 +81,7 @@ export class RetrievalStream extends AnswerPipeline implements EventFormat {
   override keepalive(): Uint8Array | undefined {
     const comment = super.keepalive();
     const events = comment && this.show(this.joined.keepalive?.() ?? []);
-    return events && events.length > 0 ? concat(events) : comment;
+    return events && events.length > 0 ? concat(events.map(({ bytes }) => bytes)) : comment;
   }
 
   protected override join(frame: Frame): Frame[] {

@@ -4,12 +4,14 @@ import type { Report, TokenUsage } from '../../memory/plan/report.ts';
 
 import { levels } from '../json/outline.ts';
 import { memberSplices, scanObject, splice } from '../json/spans.ts';
-import type { Frame } from './sse.ts';
+import type { Block, Frame } from './sse.ts';
 
 import type { ToolTurn } from './tool-turn.ts';
 
 /** Reads a stream on its way to the caller. */
 export interface AnswerListener {
+  /** See `AnswerGatherer`. */
+  skip?(block: Block): boolean;
   /** Takes each frame of the answer. */
   push(frame: Frame): void;
   /** Called once, when the answer is complete. Not called if it breaks off. */
@@ -38,6 +40,11 @@ export interface AnswerStream {
   readonly isOver: boolean;
   /** Whether the answer has come to its end without an error. */
   readonly isWhole: boolean;
+  /**
+   * Takes whole frames that stay as they are and don't matter here. Returns false if one of them
+   * may matter: then each has to be pushed.
+   */
+  skip(block: Block): boolean;
   /** The frames that take the place of one frame. */
   push(frame: Frame): Frame[];
   /** The upstream has closed the stream. */
@@ -58,6 +65,10 @@ export interface StreamBeginning {
 
 /** Gathers the text of a streamed answer. */
 export interface AnswerGatherer {
+  /**
+   * Whether whole frames don't matter here and need not be pushed. Absent if any frame may matter.
+   */
+  skip?(block: Block): boolean;
   push(frame: Frame): void;
   /** The text; undefined if the answer is incomplete, calls tools or is empty. */
   text(): string | undefined;

@@ -5,6 +5,7 @@
  * A frame is passed on as soon as its blank line has come. Only an unfinished frame waits: no
  * client can read it yet, and an error frame can then follow a stream that broke off within one.
  */
+import { Buffer } from 'node:buffer';
 import { createParser } from 'eventsource-parser';
 import { concat } from '../../lib/bytes.ts';
 import { parseJson } from '../../lib/json.ts';
@@ -18,15 +19,76 @@ export const LONGEST_FRAME = 1024 * 1024;
 /** A comment, the only frame that every client ignores. */
 export const KEEPALIVE = new TextEncoder().encode(': keepalive\n\n');
 
+const NOT_ASCII = /[^\0-\x7f]/;
+
 const BLANK_LINE = new Uint8Array([LF, LF]);
 
-/** Splits a stream of bytes into frames. */
+/** Frames that came together. */
+export class Block {
+  readonly bytes: Uint8Array;
+  /** Whether it begins in the middle of a line, since a piece of a frame came before it. */
+  private readonly inLine: boolean;
+  private latin1: string | undefined;
+
+  constructor(bytes: Uint8Array, inLine = false) {
+    this.bytes = bytes;
+    this.inLine = inLine;
+  }
+
+  /** One character per byte. */
+  get text(): string {
+    if (this.latin1 !== undefined) return this.latin1;
+    const { buffer, byteOffset, length } = this.bytes;
+    const text = Buffer.from(buffer, byteOffset, length).toString('latin1');
+    this.latin1 = text;
+    return text;
+  }
+
+  /** The last one may lack its blank line. */
+  frames(): Frame[] {
+    const { bytes, text } = this;
+    const isAscii = !NOT_ASCII.test(text);
+    const frames: Frame[] = [];
+    let start = 0;
+    const add = (end: number): void => {
+      const source = isAscii ? text.slice(start, end) : undefined;
+      frames.push(new Frame({ bytes, start, end, source }));
+      start = end;
+    };
+    const endOfLine = text.includes('\r') ? endOfAnyLine : endOfPlainLine;
+    for (let line = 0, end = endOfLine(text, 0); end > 0; line = end, end = endOfLine(text, end)) {
+      const isBlank = LINE_ENDS.includes(text.charAt(line)) && (line > 0 || !this.inLine);
+      if (isBlank) add(end);
+    }
+    if (start < text.length) add(text.length);
+    return frames;
+  }
+}
+
+const LINE_ENDS = '\r\n';
+const LINE_END = /\r\n?|\n/g;
+
+/** Where the line ends that begins at `start`, with its line end; 0 if it does not end. */
+function endOfAnyLine(text: string, start: number): number {
+  LINE_END.lastIndex = start;
+  LINE_END.test(text);
+  return LINE_END.lastIndex;
+}
+
+/** `endOfAnyLine` for a text without CR. */
+function endOfPlainLine(text: string, start: number): number {
+  return text.indexOf('\n', start) + 1;
+}
+
+/** Splits a stream of bytes into frames, and holds the unfinished one back. */
 export class FrameSplitter {
   private readonly longest: number;
   private held: Uint8Array[] = [];
   private heldLength = 0;
   /** Whether a piece of an unfinished frame has been passed on. No other frame may follow it. */
   inside = false;
+  /** Whether that piece ended in the middle of a line. */
+  private inLine = false;
   /** State of the current line, across chunks. */
   private lineIsEmpty = true;
   private afterCr = false;
@@ -37,41 +99,32 @@ export class FrameSplitter {
   }
 
   /** The frames that this chunk completes; the last one may be a piece (see `inside`). */
-  push(chunk: Uint8Array): Uint8Array[] {
-    const frames: Uint8Array[] = [];
-    let start = 0;
-    for (let index = 0; index < chunk.length; index++) {
-      const byte = chunk[index];
-      if (byte === LF && this.afterCr) {
-        // The second half of a CRLF. After a blank line it belongs to the frame before it.
-        this.afterCr = false;
-        if (index === start && this.heldLength === 0) {
-          frames.push(chunk.subarray(start, index + 1));
-          start = index + 1;
-        }
-        continue;
-      }
-      this.afterCr = byte === CR;
-      if (byte !== CR && byte !== LF) {
-        this.lineIsEmpty = false;
-        continue;
-      }
-      if (this.lineIsEmpty) {
-        const end = byte === CR && chunk[index + 1] === LF ? index + 2 : index + 1;
-        frames.push(this.take(chunk.subarray(start, end)));
-        if (end === index + 2) this.afterCr = false;
-        index = end - 1;
-        start = end;
-      }
-      this.lineIsEmpty = true;
+  push(chunk: Uint8Array): Frame[] {
+    return this.blocks(chunk).flatMap((block) => block.frames());
+  }
+
+  /**
+   * The frames that this chunk completes, as one block of bytes. A piece of a longer frame (see
+   * `inside`) is a block of its own, the last one.
+   */
+  blocks(chunk: Uint8Array): Block[] {
+    const blocks: Block[] = [];
+    const end = this.endOfFrames(chunk);
+    if (end > 0) {
+      blocks.push(new Block(this.take(chunk.subarray(0, end)), this.inLine));
+      this.inside = false;
+      this.inLine = false;
     }
-    if (start < chunk.length) this.hold(chunk.subarray(start));
-    if (frames.length > 0) this.inside = false;
+    if (end < chunk.length) this.hold(chunk.subarray(end));
+    const last = chunk.at(-1) ?? 0;
+    this.afterCr = chunk.length > 0 ? last === CR : this.afterCr;
+    this.lineIsEmpty = chunk.length > 0 ? last === CR || last === LF : this.lineIsEmpty;
     if (this.heldLength > this.longest) {
-      frames.push(this.take(new Uint8Array()));
+      blocks.push(new Block(this.rest(), this.inLine));
       this.inside = true;
+      this.inLine = !this.lineIsEmpty;
     }
-    return frames;
+    return blocks;
   }
 
   /** The bytes of the unfinished frame. */
@@ -80,14 +133,35 @@ export class FrameSplitter {
   }
 
   /** The unfinished frame with its blank line added; undefined if there is none. */
-  last(): Uint8Array | undefined {
+  last(): Frame | undefined {
     const rest = this.rest();
-    return rest.length > 0 ? concat([rest, BLANK_LINE]) : undefined;
+    return rest.length > 0 ? new Frame(concat([rest, BLANK_LINE])) : undefined;
   }
 
   /** A frame of Precis's own. If a piece of a frame came before, that frame is ended first. */
   ownFrame(frame: Uint8Array): Uint8Array {
     return this.inside ? concat([BLANK_LINE, frame]) : frame;
+  }
+
+  /**
+   * Where the last blank line of a chunk ends; 0 without one. Chunks mostly end with a frame, so
+   * the search begins at the end.
+   */
+  private endOfFrames(chunk: Uint8Array): number {
+    for (let index = chunk.length - 1; index >= 0; index--) {
+      const byte = chunk[index];
+      if (byte !== LF && byte !== CR) continue;
+      const before = index > 0 ? chunk[index - 1] : undefined;
+      const follows = before === undefined ? this.afterCr : before === CR;
+      if (byte === LF && follows) {
+        // The second half of a CRLF. After a blank line it belongs to the frame before it.
+        if (index === 0 && this.heldLength === 0) return 1;
+        continue;
+      }
+      const isBlank = before === undefined ? this.lineIsEmpty : before === LF || before === CR;
+      if (isBlank) return byte === CR && chunk[index + 1] === LF ? index + 2 : index + 1;
+    }
+    return 0;
   }
 
   private hold(bytes: Uint8Array): void {
@@ -103,17 +177,28 @@ export class FrameSplitter {
   }
 }
 
+/** A frame as a part of the bytes that came with it. */
+interface Part {
+  readonly bytes: Uint8Array;
+  readonly start: number;
+  readonly end: number;
+  /** Its text, if that is known already. */
+  readonly source: string | undefined;
+}
+
 /** One frame. Its event is parsed on first use, and only once. */
 export class Frame {
-  readonly bytes: Uint8Array;
+  private readonly part: Part;
+  private own: Uint8Array | undefined;
   private text: string | undefined;
   private isRead: boolean;
   private value: unknown;
   private isParsed = false;
 
   /** @param data of the event, if it is known already */
-  constructor(bytes: Uint8Array, data?: string) {
-    this.bytes = bytes;
+  constructor(frame: Uint8Array | Part, data?: string) {
+    this.part =
+      frame instanceof Uint8Array ? { bytes: frame, start: 0, end: frame.length, source: undefined } : frame;
     this.text = data;
     this.isRead = data !== undefined;
   }
@@ -123,9 +208,15 @@ export class Frame {
     return new Frame(type === undefined ? dataFrame(data) : eventFrame(type, data), data);
   }
 
+  get bytes(): Uint8Array {
+    const { bytes, start, end } = this.part;
+    this.own ??= bytes.subarray(start, end);
+    return this.own;
+  }
+
   /** The data of the event; undefined for a comment, or a piece of a frame. */
   get data(): string | undefined {
-    if (!this.isRead) this.text = dataOf(this.bytes);
+    if (!this.isRead) this.text = dataOf(this.part.source ?? decoder.decode(this.bytes));
     this.isRead = true;
     return this.text;
   }
@@ -140,7 +231,12 @@ export class Frame {
 
 const decoder = new TextDecoder();
 
-function dataOf(frame: Uint8Array): string | undefined {
+/** The usual form: the name of the event, if it has one, and a single line of data. */
+const USUAL = /^(?:event:[^\r\n]*\n)?data: ?([^\r\n]*)\n\n$/;
+
+function dataOf(frame: string): string | undefined {
+  const usual = USUAL.exec(frame);
+  if (usual) return usual[1];
   let data: string | undefined;
   const parser = createParser({
     onEvent: (event) => {
@@ -148,7 +244,7 @@ function dataOf(frame: Uint8Array): string | undefined {
     },
   });
   // After a bare CR the parser waits for a possible LF. A second blank line changes nothing.
-  parser.feed(`${decoder.decode(frame)}\n`);
+  parser.feed(`${frame}\n`);
   return data;
 }
 

@@ -1,6 +1,6 @@
 /** How a stream begins: with an answer, or with an error before it. */
 import type { StreamBeginning } from './answer-format.ts';
-import { Frame, FrameSplitter } from './sse.ts';
+import { type Frame, FrameSplitter } from './sse.ts';
 
 /** What an event decides: nothing yet; that an answer begins; or the JSON of an error. */
 export type Begun = 'opens' | 'answers' | { readonly error: string };
@@ -27,8 +27,7 @@ export class FirstFrames implements StreamBeginning {
     if (last) this.decides(last);
   }
 
-  private decides(bytes: Uint8Array): boolean {
-    const frame = new Frame(bytes);
+  private decides(frame: Frame): boolean {
     const begun = frame.data === undefined ? 'opens' : this.begun(frame);
     if (typeof begun === 'object') this.error = begun.error;
     return begun !== 'opens';

@@ -3,6 +3,7 @@
 import { parseJson } from '../../lib/json.ts';
 import type { AnswerGatherer } from '../answers/answer-format.ts';
 import type { Frame } from '../answers/sse.ts';
+import { plainDelta } from './plain-delta.ts';
 
 /**
  * Finish reasons of answers that callers append to their array unchanged
@@ -29,8 +30,13 @@ export class StreamedAnswer implements AnswerGatherer {
   private calls = false;
   private finish: unknown;
 
-  push({ json }: Frame): void {
-    const choice = choiceOf(json);
+  push(frame: Frame): void {
+    const text = plainDelta(frame.data);
+    if (text !== undefined) {
+      this.content += text;
+      return;
+    }
+    const choice = choiceOf(frame.json);
     if (!choice) return;
     const words = (choice.delta ?? {}) as Words;
     if (typeof words.content === 'string') this.content += words.content;

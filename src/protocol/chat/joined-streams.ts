@@ -24,6 +24,7 @@ import {
   nameOf,
   turnOf,
 } from './calls.ts';
+import { plainDelta } from './plain-delta.ts';
 import { DONE } from './stream.ts';
 
 interface Choice {
@@ -98,6 +99,7 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
       this.end();
       return [];
     }
+    if (this.takesText(frame)) return [frame];
     const chunk = chunkOf(frame.json);
     if (!chunk) return [frame];
     this.tally.count(chunk.usage);
@@ -129,6 +131,14 @@ export class JoinedChatStreams extends CountedAnswers implements JoinedStreams {
       return [frame];
     }
     return this.rewritten(chunk, choice, delta, callerPieces, callerFinish);
+  }
+
+  /** Takes a chunk of text that passes unchanged. */
+  private takesText(frame: Frame): boolean {
+    const isOpen = this.first !== undefined && this.undecided === undefined && this.decided !== 'ours';
+    const content = isOpen && !this.isLater ? plainDelta(frame.data) : undefined;
+    if (content !== undefined) this.message.add({ content });
+    return content !== undefined;
   }
 
   private get isTurn(): boolean {

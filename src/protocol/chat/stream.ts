@@ -3,12 +3,18 @@ import { asObject } from '../../lib/json.ts';
 import type { Report } from '../../memory/plan/report.ts';
 import type { AnswerFault, AnswerStream, Reword } from '../answers/answer-format.ts';
 import { reworded } from '../answers/reword.ts';
-import { dataFrame, Frame, LONGEST_FRAME } from '../answers/sse.ts';
+import { type Block, dataFrame, Frame, LONGEST_FRAME } from '../answers/sse.ts';
 
 export const DONE = '[DONE]';
 
 const FINISHED = /"finish_reason"\s*:\s*"/;
 const ERROR = /^\s*\{\s*"error"\s*:\s*[{"]/;
+
+/**
+ * Matches any frames with the end of the stream, a finish reason or an error, and frames that are
+ * written in an unusual way.
+ */
+const MAY_MATTER = /\[DONE\]|"error"|"finish_reason"(?! ?: ?null)/;
 
 export class ChatStream implements AnswerStream {
   readonly longestFrame = LONGEST_FRAME;
@@ -30,6 +36,11 @@ export class ChatStream implements AnswerStream {
 
   get isWhole(): boolean {
     return !this.hasFailed && (this.isOver || (this.hasEnded && this.hasFinished));
+  }
+
+  skip({ text }: Block): boolean {
+    const isKnown = this.first !== undefined || this.report === undefined;
+    return isKnown && !MAY_MATTER.test(text);
   }
 
   push(frame: Frame): Frame[] {

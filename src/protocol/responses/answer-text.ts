@@ -1,9 +1,9 @@
 /** Extracts the text of a response that closes a round: complete, and without open calls. */
 import { asObject, parseJson } from '../../lib/json.ts';
 import type { AnswerGatherer } from '../answers/answer-format.ts';
-import type { Frame } from '../answers/sse.ts';
+import type { Block, Frame } from '../answers/sse.ts';
 import { waitsForCaller } from './calls.ts';
-import { lastEvent } from './stream.ts';
+import { LAST, lastEvent } from './stream.ts';
 
 /** Data that matches is parsed to make sure. */
 const ENDED = /"response\.output_item\.done"/;
@@ -12,6 +12,10 @@ const ENDED = /"response\.output_item\.done"/;
 export class StreamedResponse implements AnswerGatherer {
   private last: Record<string, unknown> | undefined;
   private readonly items = new Map<unknown, unknown>();
+
+  skip({ text }: Block): boolean {
+    return !ENDED.test(text) && !LAST.test(text);
+  }
 
   push(frame: Frame): void {
     if (ENDED.test(frame.data ?? '')) this.addItem(asObject(frame.json));

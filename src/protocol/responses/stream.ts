@@ -3,7 +3,7 @@ import { asObject } from '../../lib/json.ts';
 import type { Report } from '../../memory/plan/report.ts';
 import type { AnswerFault, AnswerStream, Reword } from '../answers/answer-format.ts';
 import { reworded } from '../answers/reword.ts';
-import { eventFrame, Frame } from '../answers/sse.ts';
+import { type Block, eventFrame, Frame } from '../answers/sse.ts';
 import { levels, type Outline } from '../json/outline.ts';
 import { fieldOf, memberSplices, scanJson, splice } from '../json/spans.ts';
 
@@ -11,8 +11,10 @@ import { fieldOf, memberSplices, scanJson, splice } from '../json/spans.ts';
  * Events that end a stream (https://platform.openai.com/docs/api-reference/responses-streaming).
  * Data that matches is parsed to make sure.
  */
-const LAST = /"(?:response\.(?:completed|incomplete|failed)|error)"/;
+export const LAST = /"(?:response\.(?:completed|incomplete|failed)|error)"/;
 const SEQUENCE_NUMBER = /"sequence_number"\s*:\s*(\d+)/;
+/** Matches only frames whose data has a sequence number. */
+const NUMBERED = /^data:[^\r\n]*"sequence_number":\d/m;
 
 /** Where the report goes. */
 const EVENT: Outline = { fields: new Map([['response', levels(1)]]), others: {}, most: 100 };
@@ -28,6 +30,8 @@ export class ResponsesStream implements AnswerStream {
   private readonly report: (() => Report) | undefined;
   private readonly reword: Reword | undefined;
   private sequence = -1;
+  /** The last frames that were skipped with a sequence number, if none was pushed after them. */
+  private skipped: Block | undefined;
 
   /** See `AnswerFormat`. */
   constructor(report: (() => Report) | undefined, reword?: Reword) {
@@ -35,10 +39,18 @@ export class ResponsesStream implements AnswerStream {
     this.reword = reword;
   }
 
+  skip(block: Block): boolean {
+    if (LAST.test(block.text)) return false;
+    if (!block.text.includes('"sequence_number"')) return true;
+    if (!NUMBERED.test(block.text)) return false;
+    this.skipped = block;
+    return true;
+  }
+
   push(frame: Frame): Frame[] {
     const { data } = frame;
     if (data === undefined) return [frame];
-    this.sequence = Number(SEQUENCE_NUMBER.exec(data)?.[1] ?? this.sequence);
+    this.count(frame);
     const type = lastEvent(frame)?.type;
     const rewordedData = reworded(frame, this.reword);
     if (type !== undefined) {
@@ -56,8 +68,16 @@ export class ResponsesStream implements AnswerStream {
   }
 
   error({ message, param, code }: AnswerFault): Uint8Array {
+    for (const frame of this.skipped?.frames() ?? []) this.count(frame);
     const event = { type: 'error', sequence_number: this.sequence + 1, code, message, param };
     return eventFrame('error', JSON.stringify(event));
+  }
+
+  private count({ data = '' }: Frame): void {
+    const number = SEQUENCE_NUMBER.exec(data)?.[1];
+    if (number === undefined) return;
+    this.sequence = Number(number);
+    this.skipped = undefined;
   }
 }
 
