@@ -4,6 +4,7 @@ import { Hono } from 'hono';
 import { accessKeysIn } from './access-keys.ts';
 import type { Env } from './config.ts';
 import { ConfigError } from './config-error.ts';
+import { urlOf } from './lib/request-url.ts';
 import { createObjectLog } from './log.ts';
 import { accessKeyIn, callerOf } from './request/caller.ts';
 import { knownAgent } from './request/choose-strategy.ts';
@@ -33,7 +34,7 @@ const OWN_PATHS = [
 ];
 
 export function createApp(): Hono<AppEnv> {
-  const app = new Hono<AppEnv>({ getPath: (request) => routeOf(new URL(request.url).pathname).path });
+  const app = new Hono<AppEnv>({ getPath: (request) => routeOf(urlOf(request).pathname).path });
 
   app.get('/healthz', (c) => c.json({ status: 'ok' }));
 
@@ -44,7 +45,7 @@ export function createApp(): Hono<AppEnv> {
     c.set('services', services);
     // Callers without a valid access key get no other information about the deployment.
     if (services.config.access) accessKeyIn(c.req.raw.headers, services.config.access.keys);
-    const { hostname, pathname } = new URL(c.req.url);
+    const { hostname, pathname } = urlOf(c.req.raw);
     const { secret, previousSecret } = services.config;
     checkSecrets(previousSecret === undefined ? [secret] : [secret, previousSecret], hostname);
     const { agent } = routeOf(pathname);

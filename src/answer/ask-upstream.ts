@@ -1,5 +1,6 @@
 /** Sends requests upstream: key, address, time limits. */
 import type { Context } from 'hono';
+import { urlOf } from '../lib/request-url.ts';
 import { errorName, type Log } from '../log.ts';
 import type { Caller } from '../request/caller.ts';
 import { accountError, upstreamError } from '../request/errors.ts';
@@ -26,7 +27,7 @@ export async function askUpstream(
 ): Promise<UpstreamAnswer> {
   const { config, log } = services;
   // With a shared account the query is dropped: it can steer a gateway as headers can.
-  const search = config.access ? '' : new URL(c.req.url).search;
+  const search = config.access ? '' : urlOf(c.req.raw).search;
   const url = upstreamUrl(config.upstreamBaseUrl, path, search);
   const headers = requestHeaders(c.req.raw.headers, caller.account, body !== null);
   if (!asItCame) headers.delete('content-encoding');

@@ -97,14 +97,15 @@ export async function tryBody(
   checkCharset(request.headers);
   const { body } = request;
   if (!body) return { bytes: new Uint8Array(), encoded: undefined };
-  const fault = tooLarge(limit, param);
+  // Made where it is needed: an error records where it was made, which takes time.
+  const fault = () => tooLarge(limit, param);
   const announced = request.headers.get('content-length');
   const length = Number(announced ?? 0);
-  if (length > limit) return { fault, whole: body, isNear: length <= limit * NEAR };
+  if (length > limit) return { fault: fault(), whole: body, isNear: length <= limit * NEAR };
   // The runtime reads no more than the announced length.
   const read = announced === null ? await readUpTo(body, limit) : new Uint8Array(await request.arrayBuffer());
-  if (!(read instanceof Uint8Array)) return { fault, whole: read };
-  if (read.length > limit) return { fault, whole: read };
+  if (!(read instanceof Uint8Array)) return { fault: fault(), whole: read };
+  if (read.length > limit) return { fault: fault(), whole: read };
   return decoded(read, request.headers.get('content-encoding') ?? '', limit, fault);
 }
 
@@ -112,7 +113,7 @@ function decoded(
   bytes: Uint8Array,
   encoding: string,
   limit: number,
-  isTooLarge: ApiError,
+  isTooLarge: () => ApiError,
 ): ReadBody | UnreadBody {
   const name = encoding.trim().toLowerCase();
   if (name === '' || name === 'identity') return { bytes, encoded: undefined };
@@ -124,7 +125,7 @@ function decoded(
   } catch (error) {
     const fault =
       error instanceof RangeError
-        ? isTooLarge
+        ? isTooLarge()
         : notReadable('invalid_json', 'does not say how the body is encoded');
     return { fault, whole: bytes };
   }

@@ -107,6 +107,14 @@ export function responseHeaders(upstream: Headers, account: UpstreamAccount): He
   return headers;
 }
 
+let lastRoot: { readonly base: string; readonly url: URL } | undefined;
+
+/** The parsed base URL. A deployment has one. */
+function rootOf(base: string): Readonly<URL> {
+  if (lastRoot?.base !== base) lastRoot = { base, url: new URL(base) };
+  return lastRoot.url;
+}
+
 /**
  * The upstream's URL for a path, by concatenation.
  *
@@ -116,7 +124,7 @@ export function responseHeaders(upstream: Headers, account: UpstreamAccount): He
  * @throws if the result would leave the base, since no request can choose a host
  */
 export function upstreamUrl(base: string, path: string, search: string): string {
-  const root = new URL(base);
+  const root = rootOf(base);
   const prefix = root.pathname.replace(/\/+$/, '');
   const url = new URL(`${root.origin}${prefix}${path}`);
   url.search = [root.search.slice(1), search.slice(1)].filter((part) => part !== '').join('&');
