@@ -1,6 +1,7 @@
 /**
  * The cost of Precis compared with a bare Worker that only forwards (`npm run bench:proxy --
- * [--rounds N] [--bytes N,…] [--modes M,…] [--situations S,…] [--portkey] [--json]`).
+ * [--rounds N] [--bytes N,…] [--deltas N,…] [--modes M,…] [--situations S,…] [--portkey]
+ * [--json]`).
  *
  * Each proxy runs in its own process and is reached by a socket straight into it. They take turns
  * with the same bodies; a ratio is the median of all rounds. `--portkey` also measures a gateway in
@@ -19,10 +20,12 @@ import { startUpstream } from './proxy/upstream.ts';
 
 const MOST_ROUNDS = 100;
 const CONNECTIONS = [1, 8];
-const SHORT_STREAM = 4;
-const LONG_STREAM = 40_000;
 
-/** Rounds for a stream that takes a second. */
+/** Deltas of a short and of a long answer; 0 is a JSON answer. */
+const DELTAS = [0, 4, 40_000];
+
+/** Streams from this length on take long, and have few rounds and one size. In deltas. */
+const LONG_STREAM = 10_000;
 const LONG_ROUNDS = 5;
 
 /** Length of the body of a request for a long stream, in bytes. */
@@ -40,12 +43,15 @@ const { values: options } = parseArgs({
     portkey: { type: 'boolean', default: false },
     rounds: { type: 'string', default: '30' },
     bytes: { type: 'string', default: '1000,118000,1000000' },
+    deltas: { type: 'string', default: DELTAS.join(',') },
     modes: { type: 'string', default: MODES.join(',') },
     situations: { type: 'string', default: SITUATIONS.join(',') },
   },
 });
 const rounds = Math.min(Number(options.rounds), MOST_ROUNDS);
 if (!(rounds > 0)) throw new Error('--rounds must be a number over 0');
+
+const answerLengths = options.deltas.split(',').map(Number);
 
 const upstream = await startUpstream();
 const subjects: Subject[] = [];
@@ -72,29 +78,28 @@ function cases(): Case[] {
   const sizes = options.bytes.split(',').map(Number);
   const modes = chosen(options.modes, MODES);
   const situations = chosen(options.situations, SITUATIONS);
-  const short = sizes.flatMap((bytes) =>
+  const short = answerLengths.filter((deltas) => deltas < LONG_STREAM);
+  const long = answerLengths.filter((deltas) => deltas >= LONG_STREAM);
+  const cases = sizes.flatMap((bytes) =>
     modes
       .filter((mode) => mode === 'none' || bytes >= EDITED_FROM)
       .flatMap((mode) =>
         situations
           .filter((situation) => situation !== 'growing' || bytes >= EDITED_FROM)
           .flatMap((situation) =>
-            [0, SHORT_STREAM].flatMap((deltas) =>
+            short.flatMap((deltas) =>
               CONNECTIONS.map((connections) => ({ bytes, mode, situation, deltas, connections })),
             ),
           ),
       ),
   );
-  const long = modes.map(
-    (mode): Case => ({
-      bytes: LONG_STREAM_BODY,
-      mode,
-      situation: 'again',
-      deltas: LONG_STREAM,
-      connections: 1,
-    }),
+  if (!situations.includes('again')) return cases;
+  const longCases = long.flatMap((deltas) =>
+    modes.map(
+      (mode): Case => ({ bytes: LONG_STREAM_BODY, mode, situation: 'again', deltas, connections: 1 }),
+    ),
   );
-  return situations.includes('again') ? [...short, ...long] : short;
+  return [...cases, ...longCases];
 }
 
 function chosen<Name extends Mode | Situation>(list: string, names: readonly Name[]): Name[] {
@@ -111,7 +116,7 @@ function subjectsOf({ mode }: Case): Subject[] {
 }
 
 function roundsOf({ deltas, situation }: Case): number {
-  if (deltas === LONG_STREAM) return LONG_ROUNDS;
+  if (deltas >= LONG_STREAM) return LONG_ROUNDS;
   return Math.ceil(situation === 'unseen' ? rounds / UNSEEN_SHARE : rounds);
 }
 
@@ -121,7 +126,7 @@ function print(
   peaks: readonly { name: string; peak: number }[],
 ): void {
   console.log(`Node ${about.node}, ${about.cpu}.`);
-  for (const deltas of [0, SHORT_STREAM, LONG_STREAM])
+  for (const deltas of answerLengths)
     for (const connections of CONNECTIONS) {
       const rows = cells.filter((cell) => cell.deltas === deltas && cell.connections === connections);
       if (rows.length === 0) continue;
