@@ -3,7 +3,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { startRuntime } from '../runtime.ts';
+import { type Runtime, startRuntime } from '../runtime.ts';
 import { SUMMARIZER_PATH } from './upstream.ts';
 
 export interface Subject {
@@ -22,7 +22,7 @@ export async function startBare(upstream: string): Promise<Subject> {
   return { ...runtime, name: 'bare', headers: {} };
 }
 
-export async function startPrecis(upstream: string): Promise<Subject> {
+export async function startPrecis(upstream: string): Promise<Subject & Runtime> {
   const runtime = await startRuntime('precis', {
     PRECIS_SECRET: 'the secret of the benchmarks',
     UPSTREAM_BASE_URL: `${upstream}/v1`,

@@ -12,6 +12,9 @@ const MOST_BYTES = 24 * 1024 * 1024;
 /** Shorter bodies are read as fast as they are found. In bytes. */
 const SMALLEST = 8 * 1024;
 
+/** An array that nobody continues for so long is forgotten, in milliseconds. */
+const UNUSED_MS = 10 * 60_000;
+
 /** The most arrays of a tenant, which are looked through one after the other. */
 const MOST_ARRAYS = 256;
 
@@ -40,6 +43,7 @@ interface KeptArray {
   readonly tenant: string;
   readonly array: ReadArray;
   readonly size: number;
+  usedAt: number;
 }
 
 export class KnownArrays {
@@ -48,12 +52,14 @@ export class KnownArrays {
   private readonly tenants = new Map<string, Set<KeptArray>>();
   private readonly most: number;
   private readonly smallest: number;
+  private readonly now: () => number;
   private size = 0;
 
   /** @param most bytes of all arrays together @param smallest bytes of a body that is kept */
-  constructor(most = MOST_BYTES, smallest = SMALLEST) {
+  constructor(most = MOST_BYTES, smallest = SMALLEST, now: () => number = Date.now) {
     this.most = most;
     this.smallest = smallest;
+    this.now = now;
   }
 
   /** @param tenant its id */
@@ -83,7 +89,9 @@ export class KnownArrays {
 
   private keep(tenant: string, array: ReadArray, shared: SharedArray | undefined): void {
     if (array.bytes.length < this.smallest) return;
-    const kept = { tenant, array, size: sizeOf(array) };
+    const now = this.now();
+    for (const oldest of this.kept) if (now - oldest.usedAt > UNUSED_MS) this.drop(oldest);
+    const kept: KeptArray = { tenant, array, size: sizeOf(array), usedAt: now };
     if (kept.size > this.most) return;
     for (const other of this.tenants.get(tenant) ?? [])
       if (other.array === shared?.read && shared.end >= SAME_SHARE * other.array.list.end) this.drop(other);
@@ -102,6 +110,7 @@ export class KnownArrays {
 
   /** Makes an array the most recently used one. */
   private use(kept: KeptArray): void {
+    kept.usedAt = this.now();
     for (const arrays of [this.kept, this.ofTenant(kept.tenant)]) {
       arrays.delete(kept);
       arrays.add(kept);

@@ -287,6 +287,19 @@ describe('the arrays of an isolate', () => {
     expect(known).toEqual([true, false, true]);
   });
 
+  it('are forgotten when nobody has continued them for ten minutes', () => {
+    let now = 0;
+    const arrays = new KnownArrays(1e6, 0, () => now);
+    keep(arrays, 't', body('old'));
+    keep(arrays, 't', body('used'));
+    now = 9 * 60_000;
+    keep(arrays, 't', body('used'));
+    now = 11 * 60_000;
+    keep(arrays, 'u', body('of another tenant'));
+    expect(arrays.of('t').find(body('used'), 'messages')).toBeDefined();
+    expect(arrays.of('t').find(body('old'), 'messages')).toBeUndefined();
+  });
+
   it('does not keep what is larger than all of them may be', () => {
     const arrays = new KnownArrays(40_000, 0);
     keep(arrays, 't', body('a'.repeat(50_000)));
