@@ -93,7 +93,8 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   if (answer.response.ok && scope.caller.tenant) {
     if (request.array && !passesThrough(chosen.strategy)) scope.learned.arrays.keep(request.array, shared);
     if (made.prepareNext) scope.waitUntil(made.prepareNext());
-    if (sent) scope.waitUntil(noteNamed(sent, call));
+    const noted = sent ? noteNamed(sent, call) : Promise.resolve();
+    scope.waitUntil(noted.then(() => scope.upkeep.confirm()));
   }
   // A stream can last for minutes; don't keep a second copy of the body for it.
   sent = undefined;

@@ -82,6 +82,7 @@ export function storedConversation(
     name,
     label: named ?? ('hash' in session ? session.hash : ''),
     memory: services.conversation(name),
+    remembered: services.remembered.of(name),
     publishTo:
       named === undefined || user === undefined
         ? undefined

@@ -32,6 +32,7 @@ function createWriter(
     tenant: tenant.id,
     known: services.known,
     waitUntil,
+    upkeep: scope.upkeep.of(name ?? ''),
     uses:
       name === undefined ? undefined : new RefUses(name, services.tenant(tenant.id), services.reportedUses),
     retention: services.retention,

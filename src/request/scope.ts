@@ -2,6 +2,7 @@
 import type { Context } from 'hono';
 import { Timings } from '../lib/server-timing.ts';
 import type { WaitUntil } from '../storage/refs/writer.ts';
+import type { RequestUpkeep } from '../storage/upkeep.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import type { Verdict } from '../upstream/acceptance.ts';
 import { verdictOn } from '../upstream/key-verdict.ts';
@@ -18,6 +19,8 @@ export interface RequestScope {
   readonly headers: Headers;
   readonly waitUntil: WaitUntil;
   readonly timings: Timings;
+  /** The facts about storage that this request relies on. */
+  readonly upkeep: RequestUpkeep;
   /** The session in the caller's headers. It only groups refs and the archive. */
   readonly session: string | undefined;
   /** Whether the upstream accepts the caller's key, so that contents may be stored. */
@@ -43,6 +46,7 @@ export function scopeOf(c: Context<AppEnv>): RequestScope {
     },
     headers,
     timings: new Timings(),
+    upkeep: services.upkeep.ofRequest(),
     session: SESSION_HEADERS.map((name) => headers.get(name)).find((value) => value !== null) ?? undefined,
     waitUntil: (work) => c.executionCtx.waitUntil(work),
     mayStore: async (tenant) => {

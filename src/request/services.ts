@@ -18,8 +18,10 @@ import {
   type UserMemoryStub,
   userMemory,
 } from '../storage/conversation/key.ts';
+import { RememberedConversations } from '../storage/conversation/remembered.ts';
 import { KnownRefs } from '../storage/refs/known.ts';
 import { Retention } from '../storage/tenant/retention.ts';
+import { Upkeep } from '../storage/upkeep.ts';
 import type { RollMaterial } from '../summary/conversation.ts';
 import { type Tenant, Tenants } from '../tenant/identity.ts';
 import { AcceptedKeys } from '../upstream/acceptance.ts';
@@ -43,6 +45,8 @@ export interface Services {
   readonly known: KnownRefs;
   /** Uses of refs that the tenants' objects already know of. */
   readonly reportedUses: KnownRefs;
+  readonly remembered: RememberedConversations;
+  readonly upkeep: Upkeep;
   readonly accepted: AcceptedKeys;
   readonly limits: LearnedLimits;
   readonly reasoning: LostReasoning;
@@ -88,6 +92,8 @@ function createServices(env: Env): Services {
     retention: new Retention(config.retentionDays),
     known: new KnownRefs(),
     reportedUses: new KnownRefs(),
+    remembered: new RememberedConversations(),
+    upkeep: new Upkeep(log),
     accepted: new AcceptedKeys(),
     limits: new LearnedLimits(),
     reasoning: new LostReasoning(),

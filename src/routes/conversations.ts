@@ -71,7 +71,7 @@ export async function deleteMemory(c: Context<AppEnv>): Promise<Response> {
  * @throws if storage fails; the call can then be repeated
  */
 async function deleteConversation(
-  { tenant, name, publishTo, memory }: StoredConversation,
+  { tenant, name, publishTo, memory, remembered }: StoredConversation,
   services: Services,
   begin: () => void,
 ): Promise<boolean> {
@@ -85,12 +85,14 @@ async function deleteConversation(
   const refs = found?.sole ?? [];
   // The objects' own records go last, so that a failed call can be repeated.
   await forget();
+  remembered.forget();
   for (const ref of refs) services.known.delete(tenant.id, ref);
   await store.delete(refs);
   const left = await clearConversation(new TenantBucket(services.bucket, tenant), memory);
   // A request in progress may have published to the user's memory meanwhile.
   await forget();
   if (found) await uses((stub) => stub.release(found));
+  remembered.forget();
   for (const ref of refs) services.known.delete(tenant.id, ref);
   return (left.of !== 'all' && left.existed) || found !== null;
 }

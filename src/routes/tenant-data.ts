@@ -18,6 +18,7 @@ export async function deleteTenantData(c: Context<AppEnv>): Promise<Response> {
   for (const { id } of selves) {
     services.known.forget(id);
     services.reportedUses.forget(id);
+    services.remembered.forget(id);
   }
   return deleted(c, { object: 'memory.deleted' }, !gone.includes(false));
 }

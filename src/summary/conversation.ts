@@ -10,7 +10,9 @@ import type { EncodingName } from '../memory/strategy/models.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { ConversationMemoryStub, ObjectCaller, UserMemoryStub } from '../storage/conversation/key.ts';
 import { DIGEST_MODEL, type Memory, type Transcript } from '../storage/conversation/memories.ts';
+import type { RememberedConversation } from '../storage/conversation/remembered.ts';
 import type { RefWriter, WaitUntil } from '../storage/refs/writer.ts';
+import type { RequestUpkeep } from '../storage/upkeep.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import { NO_USAGE, type SummarizerTarget } from './summarizer.ts';
 import { splitLedger } from './text/headings.ts';
@@ -44,6 +46,7 @@ export interface StoredConversation {
   /** The caller's id, or a hash; for logs and metadata. */
   readonly label: string;
   readonly memory: ObjectCaller<ConversationMemoryStub<RollMaterial>>;
+  readonly remembered: RememberedConversation;
   /** Present if both conversation and user are named. */
   readonly publishTo: Publication | undefined;
 }
@@ -63,6 +66,7 @@ export interface SummaryPorts {
   readonly digests: Cache<string>;
   /** When each summary was last handed over ahead of its use, in milliseconds since the epoch. */
   readonly prepared: Cache<number>;
+  readonly upkeep: RequestUpkeep;
   /** Loads the tokenizer. A lookup does not need it. */
   counting(): Promise<{ readonly counter: TokenCounter }>;
   openUser(name: string): ObjectCaller<UserMemoryStub>;

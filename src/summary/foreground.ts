@@ -15,6 +15,7 @@ import {
   DIGEST_MODEL,
   type Memory,
 } from '../storage/conversation/memories.ts';
+import { hashesKey } from '../storage/conversation/remembered.ts';
 import { ask, claimRequest, roll, rollMaterial, type SummaryOrder, writeClaimed } from './claim.ts';
 import {
   publish,
@@ -70,19 +71,25 @@ export async function serveSummary(need: PrefixNeed, ports: SummaryPorts): Promi
  * @throws if the object does not answer
  */
 export async function prepareSummary(need: PrefixNeed, ports: SummaryPorts): Promise<void> {
-  const { conversation, prepared, target } = ports;
+  const { conversation, prepared, target, upkeep } = ports;
   if (!conversation) return;
   const order = prefixOrder(need, target.model);
   const { strategyHash, bases } = order.terms;
   const { boundary } = order.range;
-  const key = [conversation.name, strategyHash, boundary.prefixHash].join(' ');
+  const version = hashesKey(strategyHash, boundary.prefixHash);
+  if (conversation.remembered.versions.get(version)) return;
   // Every request until the next move asks for the same.
+  const key = `${conversation.name} ${version}`;
   if (Date.now() - (prepared.get(key) ?? 0) < PREPARED_MS) return;
   prepared.set(key, Date.now());
+  upkeep.of(conversation.name).takeTurn();
   const boundaries = [...bases, boundary];
+  const at = Date.now();
   const { memory, health } = await ask(conversation, (stub) => stub.find({ strategyHash, boundaries }));
+  if (memory?.prefix_hash === boundary.prefixHash)
+    return conversation.remembered.versions.keep(version, memory, at);
   // A summarizer that has failed recently is left to requests that need it now.
-  if (memory?.prefix_hash === boundary.prefixHash || health === 'degraded') return;
+  if (health === 'degraded') return;
   // A digest is never a base.
   const base = memory?.model === DIGEST_MODEL ? null : memory;
   const material = new Material(order.range, ports, (await ports.counting()).counter);
@@ -104,6 +111,8 @@ class Serving {
   private readonly counter: TokenCounter;
   private readonly order: SummaryOrder;
   private readonly material: Material;
+  /** When it began, in milliseconds since the epoch. */
+  private readonly start = Date.now();
 
   constructor(need: PrefixNeed, ports: SummaryPorts, counter: TokenCounter) {
     this.need = need;
@@ -115,10 +124,12 @@ class Serving {
 
   /** Looks the summary up, and makes nothing. */
   async find(conversation: StoredConversation): Promise<Served> {
+    const known = this.known(conversation);
+    if (known) return this.ready(known);
     const { terms, range } = this.order;
     const request = { strategyHash: terms.strategyHash, boundaries: [range.boundary] };
     const { memory } = await ask(conversation, (stub) => stub.find(request));
-    return memory ? this.ready(memory) : this.degraded(undefined, 'pending');
+    return memory ? this.ready(this.remember(memory, conversation)) : this.degraded(undefined, 'pending');
   }
 
   /** Makes the summary for this request alone, and stores nothing. */
@@ -139,13 +150,16 @@ class Serving {
   }
 
   async make(conversation: StoredConversation): Promise<Served> {
+    const known = this.known(conversation);
+    if (known) return this.ready(known);
     const { late } = this.need;
     const request = claimRequest(this.order, conversation, this.ports.target);
     let mine: number | undefined;
     let usage = NO_USAGE;
     for (;;) {
       const claim = await ask(conversation, (stub) => stub.claim(request));
-      if (claim.state === 'ready') return withUsage(await this.ready(claim.memory), usage);
+      if (claim.state === 'ready')
+        return withUsage(await this.ready(this.remember(claim.memory, conversation)), usage);
       if (claim.state === 'resting')
         return withUsage(await this.digestInstead(conversation, request, claim.base, 'degraded'), usage);
       if (claim.state === 'claimed' && mine !== undefined) {
@@ -183,6 +197,30 @@ class Serving {
     return this.withRef({ text, ref: ref ?? undefined, status, usage }, WARNING_OF[status]);
   }
 
+  /** The version that this isolate knows of. Nobody has to be asked: it can't change. */
+  private known(conversation: StoredConversation): Memory | undefined {
+    const { versions } = conversation.remembered;
+    const { boundary } = this.order.range;
+    const { strategyHash } = this.order.terms;
+    const key = hashesKey(strategyHash, boundary.prefixHash);
+    const seen = versions.get(key);
+    if (!seen) return undefined;
+    this.ports.upkeep.of(conversation.name).rely('version', seen.at, async () => {
+      const at = Date.now();
+      const request = { strategyHash, boundaries: [boundary] };
+      const { memory } = await ask(conversation, (stub) => stub.find(request));
+      if (memory) versions.keep(key, memory, at);
+      else versions.drop(key);
+    });
+    return { ...seen.value, covers_end: boundary.end };
+  }
+
+  private remember(version: Memory, { remembered }: StoredConversation): Memory {
+    const { strategy_hash, prefix_hash } = version;
+    remembered.versions.keep(hashesKey(strategy_hash, prefix_hash), version, this.start);
+    return version;
+  }
+
   private async ready(memory: Memory, status = statusOf(memory)): Promise<Served> {
     const summary = servedOf(memory, await this.refOf(memory), status);
     return status === 'completed' ? this.withRef(summary) : this.withRef(summary, WARNING_OF[status]);
@@ -212,6 +250,7 @@ class Serving {
     const memory = await ask(conversation, (stub) =>
       stub.keepDigest(request, base?.memory_id ?? null, written),
     );
+    this.remember(memory, conversation);
     return this.ready(memory, memory.model === DIGEST_MODEL ? status : 'completed');
   }
 
@@ -262,7 +301,7 @@ class Serving {
         },
       },
     );
-    if (memory) return withUsage(await this.ready(memory), usage);
+    if (memory) return withUsage(await this.ready(this.remember(memory, conversation)), usage);
     // Without a version the lease is lost: another writer has taken over, or the conversation was
     // deleted, and this request must not make it anew.
     const served = isWritten ? this.find(conversation) : this.degraded(base, 'degraded');

@@ -23,6 +23,7 @@ import type { UsedMemory } from '../memory/plan/planned.ts';
 import type { Warning } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { Found, Memory } from '../storage/conversation/memories.ts';
+import { hashesKey } from '../storage/conversation/remembered.ts';
 import { WRITE_LIMIT_MS } from '../storage/refs/writer.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import { ask, roll, type SummaryOrder } from './claim.ts';
@@ -101,7 +102,7 @@ export async function recallMemory(need: MemoryNeed, ports: SummaryPorts): Promi
 async function find(
   { strategy, history, boundaries, dryRun }: MemoryNeed,
   conversation: StoredConversation,
-  { target, log }: SummaryPorts,
+  { target, upkeep, log }: SummaryPorts,
 ): Promise<Found | undefined> {
   const round = dryRun ? undefined : roundOf(history, boundaries);
   const request = {
@@ -109,12 +110,47 @@ async function find(
     boundaries: boundaries.betweenRounds(),
     ...(round ? { round } : {}),
   };
+  const key = round && hashesKey(request.strategyHash, round.hash);
+  const findAndRemember = async (): Promise<Found> => {
+    const at = Date.now();
+    const found = await ask(conversation, (stub) => stub.find(request), WRITE_LIMIT_MS);
+    if (key !== undefined) rememberRound(key, found, at, conversation);
+    return found;
+  };
+  const seen = key === undefined ? undefined : conversation.remembered.rounds.get(key);
+  const known = seen && foundIn(request.boundaries, seen.value);
+  if (known) {
+    upkeep.of(conversation.name).rely('round', seen.at, async () => void (await findAndRemember()));
+    return known;
+  }
   try {
-    return await ask(conversation, (stub) => stub.find(request), WRITE_LIMIT_MS);
+    return await findAndRemember();
   } catch (error) {
     logCaught(log, 'warn', 'a conversation could not be asked for its memory', error);
     return undefined;
   }
+}
+
+/**
+ * Remembers an answer if it holds for the whole round: the summarizer works, and no digest is to be
+ * pinned.
+ */
+function rememberRound(key: string, found: Found, at: number, { remembered }: StoredConversation): void {
+  const { health, digest } = found;
+  if (health === 'healthy' && (digest.here !== null || !digest.before))
+    remembered.rounds.keep(key, found, at);
+  else remembered.rounds.drop(key);
+}
+
+/**
+ * A remembered answer for this array. The hash of a round leaves out the preamble, so this array
+ * may have another count of messages. Undefined if it does not have the memory's boundary.
+ */
+function foundIn(boundaries: readonly Boundary[], found: Found): Found | undefined {
+  const { memory } = found;
+  if (!memory) return found;
+  const boundary = boundaries.find(({ prefixHash }) => prefixHash === memory.prefix_hash);
+  return boundary && { ...found, memory: { ...memory, covers_end: boundary.end } };
 }
 
 /** Chooses a memory. */

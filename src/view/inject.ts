@@ -8,10 +8,13 @@ import { within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import type { Report, Warning } from '../memory/plan/report.ts';
 import { writeInjection } from '../memory/strategy/injection.ts';
+import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { InjectedMessage } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
 import { storedConversation } from '../request/conversation.ts';
 import { ApiError } from '../request/errors.ts';
+import type { RequestScope } from '../request/scope.ts';
+import type { StoredConversation } from '../summary/conversation.ts';
 
 /** The most conversations in a block. 800 tokens have no room for more. */
 const MOST_CONVERSATIONS = 5;
@@ -44,19 +47,7 @@ export async function injectionFor({ request, chosen, owner, scope }: Call): Pro
   if (!publishTo) return NOTHING;
   try {
     const { counter } = await scope.learned.counting(model);
-    const find = async (): Promise<string> => {
-      const frozen = await stored.memory((stub) => stub.injection());
-      if (frozen !== null) return frozen;
-      // Nothing can be frozen yet, and a block that is not frozen would come and go.
-      if (!(await scope.mayStore(tenant)))
-        throw new ApiError('invalid_api_key', 'The key is not known to be accepted.');
-      const latest = await services.user(publishTo.user)((stub) =>
-        stub.latest({ except: publishTo.conversation, most: MOST_CONVERSATIONS }),
-      );
-      const texts = latest.map(({ text }) => text);
-      const written = writeInjection(texts, injection.max_tokens, counter);
-      return stored.memory((stub) => stub.freezeInjection(written));
-    };
+    const find = () => frozenBlock(stored, publishTo, injection.max_tokens, counter, scope);
     const block = await timings.measure('store', () => within(READ_LIMIT_MS, find()));
     if (block === '') return NOTHING;
     return {
@@ -68,6 +59,43 @@ export async function injectionFor({ request, chosen, owner, scope }: Call): Pro
     logCaught(services.log, 'warn', "a user's memory could not be read", error);
     return { warnings: ['store_failed'] };
   }
+}
+
+/** The conversation's block. It is written and frozen now, if there is none yet. */
+async function frozenBlock(
+  { tenant, name, memory, remembered }: StoredConversation,
+  { user, conversation }: NonNullable<StoredConversation['publishTo']>,
+  maxTokens: number,
+  counter: TokenCounter,
+  { services, upkeep, mayStore }: RequestScope,
+): Promise<string> {
+  const { injection } = remembered;
+  const read = async (): Promise<string | null> => {
+    const at = Date.now();
+    const frozen = await memory((stub) => stub.injection());
+    if (frozen === null) injection.drop('');
+    else injection.keep('', frozen, at);
+    return frozen;
+  };
+  const known = injection.get('');
+  if (known) {
+    upkeep.of(name).rely('injection', known.at, async () => void (await read()));
+    return known.value;
+  }
+  const frozen = await read();
+  if (frozen !== null) return frozen;
+  // Nothing can be frozen yet, and a block that is not frozen would come and go.
+  if (!(await mayStore(tenant)))
+    throw new ApiError('invalid_api_key', 'The key is not known to be accepted.');
+  const latest = await services.user(user)((stub) =>
+    stub.latest({ except: conversation, most: MOST_CONVERSATIONS }),
+  );
+  const texts = latest.map(({ text }) => text);
+  const at = Date.now();
+  const written = writeInjection(texts, maxTokens, counter);
+  const block = await memory((stub) => stub.freezeInjection(written));
+  injection.keep('', block, at);
+  return block;
 }
 
 /** The report with the injected block. */

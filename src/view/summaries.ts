@@ -23,7 +23,7 @@ export interface RequestSummaries {
  */
 export function summariesOf(strategy: SummarizingStrategy, call: ViewCall): RequestSummaries {
   const { request, owner, scope, options, history } = call;
-  const { services, learned, waitUntil } = scope;
+  const { services, learned, upkeep, waitUntil } = scope;
   const { tenant } = scope.caller;
   const boundaries = new Boundaries(history, sha256Hex);
   const target = summarizerTarget(strategy, request, scope);
@@ -40,6 +40,7 @@ export function summariesOf(strategy: SummarizingStrategy, call: ViewCall): Requ
       waitUntil,
       digests: learned.digests,
       prepared: learned.prepared,
+      upkeep,
       counting: () => learned.counting(request.model),
       openUser: services.user,
       log: services.log,

@@ -14,6 +14,7 @@ import { AT_ONCE, fewAtOnce } from '../../lib/slots.ts';
 import type { Log } from '../../log.ts';
 import type { Tenant } from '../../tenant/identity.ts';
 import type { ConversationMemoryStub, ObjectCaller } from '../conversation/key.ts';
+import type { RememberedConversation } from '../conversation/remembered.ts';
 import { type Pack, packBytes, packMessages, portions } from './packing.ts';
 import { ArchivePacks } from './packs.ts';
 import type { ArchivedRow, ArchiveHit, ArchiveRow, SearchPlace } from './rows.ts';
@@ -25,6 +26,7 @@ interface ArchivedConversation {
   /** See `conversationName`. */
   readonly name: string;
   readonly memory: ObjectCaller<ConversationMemoryStub>;
+  readonly remembered: Pick<RememberedConversation, 'archived' | 'forgetArchive'>;
 }
 
 /** A message of a caller's array, or an answer. */
@@ -98,26 +100,43 @@ export class Archive {
    * @throws if R2 or the object fails; messages added before that stay
    */
   async add(entries: readonly ArchiveEntry[]): Promise<void> {
+    const { remembered } = this.conversation;
+    const relied = entries.some(({ key }) => remembered.archived.get(key) !== undefined);
+    const isAdded = await this.addMissing(entries);
+    if (isAdded) return;
+    remembered.forgetArchive();
+    // Another isolate has deleted what this one knew of.
+    if (relied) await this.addMissing(entries);
+  }
+
+  /** @returns false if the conversation was deleted after the lookup */
+  private async addMissing(entries: readonly ArchiveEntry[]): Promise<boolean> {
     const lacking = await this.lacking(entries);
     const missing = entries.filter((entry) => lacking.has(entry));
-    if (missing.length === 0) return;
+    if (missing.length === 0) return true;
     const before = entries.findLast((entry) => entry.chained && lacking.get(entry) !== 'message');
     const packs = packMessages(missing);
     const beginnings = packs.map((pack) => this.packs.nameOf(this.conversation.name, packBytes(pack)));
     const noted = await this.conversation.memory((stub) => stub.notePacks(before?.key ?? null, beginnings));
-    // The conversation was deleted after the lookup. Its next request adds everything.
-    if (!noted) return;
+    if (!noted) return false;
     const { generation, names } = noted;
     const named = packs.map((pack, index) => ({ pack, name: elementAt(names, index) }));
     for (let start = 0; start < named.length; start += AT_ONCE) {
       const some = named.slice(start, start + AT_ONCE);
       await Promise.all(some.map(({ pack, name }) => this.packs.put(name, packBytes(pack), this.log)));
       const rows = some.flatMap(({ pack, name }) => rowsOf(pack, name));
-      if (await this.index(generation, rows)) continue;
-      // Deleted meanwhile: nothing else refers to these packs.
+      const at = Date.now();
+      if (await this.index(generation, rows)) {
+        for (const { key, answerDigest } of rows)
+          this.conversation.remembered.archived.keep(key, answerDigest ?? '', at);
+        continue;
+      }
+      // Deleted meanwhile: nothing else refers to these packs. The next request adds everything.
       await this.packs.delete(names);
-      return;
+      this.conversation.remembered.forgetArchive();
+      return true;
     }
+    return true;
   }
 
   /**
@@ -168,7 +187,7 @@ export class Archive {
     const chain = entries.filter(({ chained }) => chained);
     const newest = new Set(chain.slice(-NEWEST));
     const asked = entries.filter((entry) => !entry.chained || newest.has(entry));
-    const lacking = await this.ask(asked);
+    const lacking = await this.ask(asked.filter((entry) => !this.isKnown(entry)));
     const older = chain.slice(0, -NEWEST);
     // If the index has one message of the chain, it has all earlier ones.
     if (older.length === 0 || [...newest].some((entry) => lacking.get(entry) !== 'message')) return lacking;
@@ -176,15 +195,26 @@ export class Archive {
   }
 
   private async ask(entries: readonly ArchiveEntry[]): Promise<ReadonlyMap<ArchiveEntry, Lack>> {
-    const keys = entries.map(({ key }) => key);
     const lacking = new Map<ArchiveEntry, Lack>();
-    for (const { index, answerDigest } of await this.conversation.memory((stub) => stub.unarchived(keys))) {
-      const entry = entries[index];
-      if (!entry) continue;
-      if (answerDigest === null) lacking.set(entry, 'message');
-      else if (!entry.isAnswer && digestOf(entry.json) !== answerDigest) lacking.set(entry, 'fields');
+    if (entries.length === 0) return lacking;
+    const { memory, remembered } = this.conversation;
+    const keys = entries.map(({ key }) => key);
+    const at = Date.now();
+    const told = await memory((stub) => stub.unarchived(keys));
+    const digests = new Map(told.map(({ index, answerDigest }) => [index, answerDigest]));
+    for (const [index, entry] of entries.entries()) {
+      const digest = digests.get(index) ?? '';
+      if (digests.get(index) === null) lacking.set(entry, 'message');
+      else remembered.archived.keep(entry.key, digest, at);
+      if (digest !== '' && lacksFields(entry, digest)) lacking.set(entry, 'fields');
     }
     return lacking;
+  }
+
+  /** Whether this isolate knows that the index has all of a message. */
+  private isKnown(entry: ArchiveEntry): boolean {
+    const digest = this.conversation.remembered.archived.get(entry.key)?.value;
+    return digest !== undefined && (digest === '' || !lacksFields(entry, digest));
   }
 
   /**
@@ -239,6 +269,11 @@ function rowsOf(pack: Pack<ArchiveEntry>, name: string): ArchiveRow[] {
     answerDigest: message.isAnswer ? digestOf(message.json) : null,
     text: message.text(),
   }));
+}
+
+/** Whether a message has other bytes than the answer that the index has. @param digest of those */
+function lacksFields({ isAnswer, json }: ArchiveEntry, digest: string): boolean {
+  return !isAnswer && digestOf(json) !== digest;
 }
 
 function digestOf(bytes: Uint8Array): string {

@@ -227,6 +227,8 @@ export class MemoryChain {
       ? this.pins.memory(request, round.hash, lineage)
       : this.rows.longest(strategyHash, boundaries);
     const previous = round?.previous == null ? null : (this.pins.of(round.previous, strategyHash) ?? null);
+    // A version that an isolate remembers is confirmed by this, and claimed no more.
+    if (lineage !== null && memory) this.lineages.use(lineage, undefined, this.ports.now());
     return {
       memory,
       moved: round !== undefined && (memory?.memory_id ?? null) !== previous,

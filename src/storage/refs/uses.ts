@@ -37,7 +37,19 @@ export class RefUses {
     await Promise.all([reporting, ...unreported.map((ref) => this.reporting.get(ref))]);
   }
 
-  private async report(refs: readonly string[]): Promise<void> {
+  /** When the use reported first was reported, in milliseconds; undefined if one is not known. */
+  reportedAt(refs: readonly string[]): number | undefined {
+    let first: number | undefined;
+    for (const ref of refs) {
+      const at = this.reported.seenAt(this.tenant, this.use(ref));
+      if (at === undefined) return undefined;
+      first = Math.min(at, first ?? at);
+    }
+    return first;
+  }
+
+  /** Reports refs, even if they have been reported. @throws if the object fails */
+  async report(refs: readonly string[]): Promise<void> {
     if (refs.length === 0) return;
     const reporting = this.call((stub) => stub.note(this.conversation, refs));
     for (const ref of refs) this.reporting.set(ref, reporting);

@@ -9,6 +9,7 @@
 import { AT_ONCE, Slots } from '../../lib/slots.ts';
 import { type Log, logCaught } from '../../log.ts';
 import type { Retention } from '../tenant/retention.ts';
+import type { ConversationUpkeep } from '../upkeep.ts';
 import type { KnownRefs } from './known.ts';
 import type { RefStore, StoredContent } from './store.ts';
 import type { RefUses } from './uses.ts';
@@ -29,6 +30,8 @@ interface RefWriterPorts {
   readonly uses: RefUses | undefined;
   readonly retention: Retention;
   readonly log: Log;
+  /** Absent: what is known is not confirmed before its trust expires. */
+  readonly upkeep?: ConversationUpkeep;
 }
 
 /** Writes one tenant's contents, and notes that a conversation refers to them. */
@@ -68,7 +71,8 @@ export class RefWriter {
 
   /** Whether a ref exists, as far as known or found by one look before `limit`. Never throws. */
   async isThereBy(ref: string, limit: Promise<void>): Promise<boolean> {
-    if (!this.isKnown(ref)) await Promise.race([this.lookAt(ref), limit]);
+    if (this.isKnown(ref)) this.relyOn([{ ref }], undefined);
+    else await Promise.race([this.lookAt(ref), limit]);
     this.ports.waitUntil(this.renew([{ ref }]));
     return this.isKnown(ref);
   }
@@ -84,6 +88,7 @@ export class RefWriter {
    */
   async use(refs: readonly string[]): Promise<void> {
     const contents = refs.map((ref) => ({ ref }));
+    if (!this.relyOnUses(refs)) this.ports.upkeep?.takeTurn();
     const noted = this.tellUses(refs, new Set());
     if (this.ports.retention.isOn)
       await Promise.all(refs.filter((ref) => !this.isKnown(ref)).map((ref) => this.lookAt(ref)));
@@ -98,6 +103,15 @@ export class RefWriter {
   private async noteUses(contents: readonly Pick<StoredContent, 'ref'>[]): Promise<void> {
     const refs = contents.map(({ ref }) => ref);
     await this.tellUses(refs, new Set(refs.filter((ref) => !this.isKnown(ref))));
+    this.relyOnUses(refs);
+  }
+
+  /** @returns whether all uses are known to be reported */
+  private relyOnUses(refs: readonly string[]): boolean {
+    const at = this.ports.uses?.reportedAt(refs);
+    if (at === undefined) return false;
+    this.ports.upkeep?.rely('uses', at, async () => this.ports.uses?.report(refs));
+    return true;
   }
 
   /** See `RefUses`. */
@@ -130,8 +144,39 @@ export class RefWriter {
   /** Whether all contents are known to be written, from memory or by one look at their manifest. */
   private async isProven(contents: readonly StoredContent[], manifest: string | undefined): Promise<boolean> {
     const missing = this.unknown(contents).length;
-    if (missing === 0) return manifest === undefined || this.isKnown(manifest);
+    if (missing === 0) return this.relyOn(contents, manifest);
     return manifest !== undefined && this.isVouchedFor(manifest, contents);
+  }
+
+  /**
+   * Relies on what the isolate knows of contents, and has it confirmed behind the answer.
+   *
+   * @param manifest of several contents
+   * @returns whether it is known
+   */
+  private relyOn(contents: readonly Pick<StoredContent, 'ref'>[], manifest: string | undefined): boolean {
+    const [first] = contents;
+    const name = manifest ?? first?.ref;
+    if (name === undefined) return true;
+    if (!this.isKnown(name)) return false;
+    const at = this.ports.known.seenAt(this.ports.tenant, name);
+    if (at !== undefined) this.ports.upkeep?.rely(name, at, () => this.lookAgain(name, contents, manifest));
+    return true;
+  }
+
+  /**
+   * Looks whether a ref, or the manifest of contents, is still stored. If not, the next request
+   * checks the contents. @throws if R2 fails
+   */
+  private async lookAgain(
+    name: string,
+    contents: readonly Pick<StoredContent, 'ref'>[],
+    manifest: string | undefined,
+  ): Promise<void> {
+    const oldest = await (manifest === undefined ? this.uploaded(name) : this.oldestIn(manifest));
+    if (oldest === undefined) return this.forget(name);
+    for (const known of [name, ...contents.map(({ ref }) => ref)]) this.remember(known, oldest);
+    await this.renew(contents, manifest);
   }
 
   /** For a single ref, a manifest would cost as much as it saves. */
@@ -140,16 +185,21 @@ export class RefWriter {
     return refs.length > 1 ? this.ports.store.manifestOf(refs) : undefined;
   }
 
-  /**
-   * Whether a manifest vouches for contents. One whose contents are old enough to be deleted does
-   * not.
-   */
+  /** Whether a manifest vouches for contents. */
   private async isVouchedFor(manifest: string, contents: readonly StoredContent[]): Promise<boolean> {
-    const looked = this.slots.run(() => this.ports.store.oldestIn(manifest));
-    const oldest = await looked.catch(this.failed('a manifest could not be read'));
-    if (oldest === undefined || this.ports.retention.mayBeGone(oldest)) return false;
+    const oldest = await this.oldestIn(manifest).catch(this.failed('a manifest could not be read'));
+    if (oldest === undefined) return false;
     for (const name of [manifest, ...contents.map(({ ref }) => ref)]) this.remember(name, oldest);
     return true;
+  }
+
+  /**
+   * The earliest upload of a manifest's refs. Undefined without it, and if they are old enough to
+   * be deleted.
+   */
+  private async oldestIn(manifest: string): Promise<number | undefined> {
+    const oldest = await this.slots.run(() => this.ports.store.oldestIn(manifest));
+    return oldest === undefined || this.ports.retention.mayBeGone(oldest) ? undefined : oldest;
   }
 
   private async lookAt(ref: string): Promise<void> {

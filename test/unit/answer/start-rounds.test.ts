@@ -6,6 +6,7 @@ import { parseStrategy } from '../../../src/memory/strategy/strategy.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import type { Call } from '../../../src/request/call.ts';
 import type { RequestScope } from '../../../src/request/scope.ts';
+import { RememberedConversations } from '../../../src/storage/conversation/remembered.ts';
 import type { OfferedTools } from '../../../src/view/offer-tools.ts';
 import { counter, tenant } from '../../support/laws/view-of.ts';
 
@@ -25,6 +26,7 @@ async function silentAnswerer(log: Log) {
       log,
       limits: { of: () => undefined },
       conversation: () => never,
+      remembered: new RememberedConversations(),
       bucket: { get: never },
     },
     caller: { tenant, account: {} },

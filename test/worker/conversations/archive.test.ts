@@ -108,20 +108,42 @@ describe('the archive of a conversation', () => {
     expect((await page({ q: 'answer' })).data).toHaveLength(4);
   });
 
-  it('asks its index once where nothing is new', async () => {
+  it('asks its index nothing where nothing is new, and once in another isolate', async () => {
     const { id } = archive();
     const called: string[] = [];
-    const again = racingApp(id, async (method) => {
-      called.push(method);
-    });
+    const isolate = () =>
+      racingApp(id, async (method) => {
+        called.push(method);
+      });
+    const [again, elsewhere] = [isolate(), isolate()];
     const full = { ...ANSWER, reasoning_content: 'So it is.' };
     await again([user('One')]);
     await again([user('One'), full, user('Two')]);
     called.length = 0;
     await again([user('One'), full, user('Two')]);
     await again([user('One'), ANSWER, user('Two')]);
+    const here = called.splice(0);
+    await elsewhere([user('One'), full, user('Two')]);
+    await elsewhere([user('One'), ANSWER, user('Two')]);
 
-    expect(called.filter((method) => method !== 'settings')).toEqual(['unarchived', 'unarchived']);
+    expect(here.filter((method) => method !== 'settings')).toEqual([]);
+    expect(called.filter((method) => method !== 'settings')).toEqual(['unarchived']);
+  });
+
+  it('begins anew after another isolate has deleted it, with the next message', async () => {
+    const { id, remove, messages } = archive();
+    const elsewhere = racingApp(id, async () => undefined);
+    await elsewhere([user('One')]);
+    expect((await remove()).status).toBe(200);
+
+    await elsewhere([user('One'), ANSWER, user('Two')]);
+
+    expect((await messages()).map((message) => message?.content)).toEqual([
+      'One',
+      'This is the answer.',
+      'Two',
+      'This is the answer.',
+    ]);
   });
 
   it('holds an edited array beside the one that it was made of', async () => {

@@ -1,0 +1,96 @@
+/**
+ * What an isolate has learned from the objects of conversations, so that it does not ask again. A
+ * completed version and a frozen block never change, and a round keeps the memory that its first
+ * request was given. Only a deletion takes them away (see `TrustedLru`).
+ */
+import { textBytes } from '../../lib/copy.ts';
+import type { Bound } from '../../lib/lru.ts';
+import { type Seen, TrustedLru } from '../trusted.ts';
+import type { Found, Memory } from './memories.ts';
+
+/** Bytes of a version beside its text, and of an answer beside its version. */
+const VERSION_BYTES = 1_024;
+
+const sizeOfVersion = ({ memory_text }: Memory): number => VERSION_BYTES + textBytes(memory_text ?? '');
+const sizeOfFound = ({ memory }: Found): number => VERSION_BYTES + (memory ? sizeOfVersion(memory) : 0);
+
+/** A summary has a few thousand tokens, an injected block 800 at most. */
+const VERSIONS: Bound<Memory> = { bytes: 4 * 1024 * 1024, sizeOf: sizeOfVersion };
+const ROUNDS: Bound<Found> = { bytes: 4 * 1024 * 1024, sizeOf: sizeOfFound };
+/** About 8 000 messages. */
+const ARCHIVED: Bound<string> = { bytes: 2 * 1024 * 1024, sizeOf: textBytes };
+const INJECTIONS: Bound<string> = { bytes: 1024 * 1024, sizeOf: textBytes };
+
+/** Values of one kind in one conversation. */
+interface Remembered<Value> {
+  get(key: string): Seen<Value> | undefined;
+  /** @param at when the object was asked, in milliseconds since the epoch */
+  keep(key: string, value: Value, at: number): void;
+  drop(key: string): void;
+}
+
+/** The memory of one conversation. */
+export interface RememberedConversation {
+  /**
+   * Completed versions, by `hashesKey` of strategy and prefix. `covers_end` counts the messages of
+   * the array that a version was found for.
+   */
+  readonly versions: Remembered<Memory>;
+  /** Answers to the first request of a round, by `hashesKey` of strategy and round. */
+  readonly rounds: Remembered<Found>;
+  /** The frozen block, under an empty key. It may be empty itself. */
+  readonly injection: Remembered<string>;
+  /**
+   * Messages in the archive's index, by key: the digest of one that was made from an answer, else
+   * an empty text.
+   */
+  readonly archived: Remembered<string>;
+  /** Call this when the archive turns out to be deleted. */
+  forgetArchive(): void;
+  /** Call this before and after a deletion. */
+  forget(): void;
+}
+
+export function hashesKey(strategyHash: string, hash: string): string {
+  return `${strategyHash} ${hash}`;
+}
+
+/** The memories of all conversations. One per isolate. */
+export class RememberedConversations {
+  private readonly versions: TrustedLru<Memory>;
+  private readonly rounds: TrustedLru<Found>;
+  private readonly injections: TrustedLru<string>;
+  private readonly archived: TrustedLru<string>;
+
+  constructor(now: () => number = Date.now) {
+    this.versions = new TrustedLru(VERSIONS, now);
+    this.rounds = new TrustedLru(ROUNDS, now);
+    this.injections = new TrustedLru(INJECTIONS, now);
+    this.archived = new TrustedLru(ARCHIVED, now);
+  }
+
+  /** @param name see `conversationName` */
+  of(name: string): RememberedConversation {
+    return {
+      versions: ofConversation(this.versions, name),
+      rounds: ofConversation(this.rounds, name),
+      injection: ofConversation(this.injections, name),
+      archived: ofConversation(this.archived, name),
+      forgetArchive: () => this.archived.forget(name),
+      forget: () => this.forget(name),
+    };
+  }
+
+  /** Forgets a conversation, or all of a tenant. @param owner its name, or the tenant's id */
+  forget(owner: string): void {
+    for (const values of [this.versions, this.rounds, this.injections, this.archived]) values.forget(owner);
+  }
+}
+
+function ofConversation<Value>(values: TrustedLru<Value>, name: string): Remembered<Value> {
+  return {
+    get: (key) => values.get(name, key),
+    keep: (key, value, at) => values.set(name, key, value, at),
+    drop: (key) => values.delete(name, key),
+  };
+}

@@ -1,0 +1,91 @@
+/**
+ * Confirms behind an answer what an isolate relies on (see `TrustedLru`), so that the next request
+ * has to ask nobody. A conversation has one turn a minute, in which the oldest facts are confirmed.
+ */
+import { Lru } from '../lib/lru.ts';
+import { type Log, logCaught } from '../log.ts';
+import { TRUST_MS } from './trusted.ts';
+
+/** The least time between two turns of a conversation, in milliseconds. */
+const TURN_MS = 60_000;
+
+/** The turns in which every fact must be confirmed once. */
+const TURNS = TRUST_MS / TURN_MS - 1;
+
+/** About 10 000 conversations. */
+const REMEMBERED = { bytes: 4 * 1024 * 1024 };
+
+/** Something that a request relied on, and how to have it confirmed. */
+interface Fact {
+  /** See `conversationName`. */
+  readonly conversation: string;
+  /** When storage was asked, in milliseconds since the epoch. */
+  readonly at: number;
+  confirm(): Promise<void>;
+}
+
+/** The upkeep of one conversation in one request. */
+export interface ConversationUpkeep {
+  /** Notes a fact. @param at see `Fact` */
+  rely(name: string, at: number, confirm: Fact['confirm']): void;
+  /** Call this when storage is asked behind the answer anyway. */
+  takeTurn(): void;
+}
+
+/** The turns of all conversations. One per isolate. */
+export class Upkeep {
+  private readonly turns = new Lru<number>(REMEMBERED);
+  private readonly log: Log;
+  private readonly now: () => number;
+
+  constructor(log: Log, now: () => number = Date.now) {
+    this.log = log;
+    this.now = now;
+  }
+
+  ofRequest(): RequestUpkeep {
+    return new RequestUpkeep(this);
+  }
+
+  /** Takes a conversation's turn. @returns whether it had none within the last minute */
+  takeTurn(conversation: string): boolean {
+    const now = this.now();
+    if (now - (this.turns.get(conversation) ?? Number.NEGATIVE_INFINITY) < TURN_MS) return false;
+    this.turns.set(conversation, now);
+    return true;
+  }
+
+  /** Confirms the oldest of the facts that are a minute old. Never throws. */
+  async confirm(facts: readonly Fact[]): Promise<void> {
+    const due = facts.filter(({ at }) => this.now() - at >= TURN_MS).sort((a, b) => a.at - b.at);
+    const [oldest] = due;
+    if (!oldest || !this.takeTurn(oldest.conversation)) return;
+    const some = due.slice(0, Math.ceil(facts.length / TURNS));
+    for (const settled of await Promise.allSettled(some.map((fact) => fact.confirm())))
+      if (settled.status === 'rejected')
+        logCaught(this.log, 'warn', 'what is stored could not be confirmed', settled.reason);
+  }
+}
+
+/** The facts that one request has relied on. */
+export class RequestUpkeep {
+  private readonly facts = new Map<string, Fact>();
+  private readonly upkeep: Upkeep;
+
+  constructor(upkeep: Upkeep) {
+    this.upkeep = upkeep;
+  }
+
+  /** @param conversation see `conversationName`; empty without one */
+  of(conversation: string): ConversationUpkeep {
+    return {
+      rely: (name, at, confirm) => this.facts.set(`${conversation} ${name}`, { conversation, at, confirm }),
+      takeTurn: () => this.upkeep.takeTurn(conversation),
+    };
+  }
+
+  /** See `Upkeep.confirm`. */
+  confirm(): Promise<void> {
+    return this.upkeep.confirm([...this.facts.values()]);
+  }
+}
