@@ -1,0 +1,393 @@
+/**
+ * What a request asks of storage: calls to R2 and to Durable Objects, before its body goes up and
+ * behind its answer. docs/measurements.md has these counts as a table.
+ */
+import { runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Env } from '../../../src/config.ts';
+import { conversationMemory } from '../../../src/storage/conversation/key.ts';
+import { writeSections } from '../../../src/summary/text/headings.ts';
+import { Tenants } from '../../../src/tenant/identity.ts';
+import {
+  assistant,
+  body,
+  calls,
+  lines,
+  type Message,
+  result,
+  system,
+  user,
+} from '../../support/conversations/chat.ts';
+import { question, SUMMARIZER, startApp, watchedBucket, watchedObjects } from '../support.ts';
+
+beforeEach(() => {
+  for (const level of ['debug', 'info', 'warn', 'error'] as const)
+    vi.spyOn(console, level).mockImplementation(() => undefined);
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const UPSTREAM = 'http://upstream.test/v1/chat/completions';
+
+let tenants = 0;
+
+/** The app in an isolate of its own, before storage that counts. @param own names the tenant */
+function isolate(variables: Partial<Env> = {}, own = ++tenants) {
+  const key = `sk-a-caller-whose-calls-are-counted-${own}`;
+  const watched = watchedBucket();
+  const objects = {
+    ConversationMemory: watchedObjects(env.CONVERSATION_MEMORY),
+    UserMemory: watchedObjects(env.USER_MEMORY),
+    TenantMemory: watchedObjects(env.TENANT_MEMORY),
+  };
+  const bindings = {
+    ...SUMMARIZER,
+    CONVERSATION_MEMORY: objects.ConversationMemory.namespace,
+    USER_MEMORY: objects.UserMemory.namespace,
+    TENANT_MEMORY: objects.TenantMemory.namespace,
+    ...variables,
+  };
+  const app = startApp(watched.bucket, bindings, key);
+  const counted = (): string[] => [
+    ...watched.operations.map(({ name }) => `R2.${name}`),
+    ...Object.entries(objects).flatMap(([name, { calls }]) => calls.map((method) => `${name}.${method}`)),
+  ];
+  let before: string[] = [];
+  let words: string | undefined;
+  app.answer.words = ({ url }) => {
+    if (url !== UPSTREAM) return writeSections(new Map([['## Progress', 'Much was done.']]));
+    before = counted();
+    return words as string;
+  };
+  /** @param answer without one, the round goes on, as after an answer that calls tools */
+  const ask = async (messages: readonly Message[], fields: Message, answer?: string) => {
+    words = answer;
+    const start = counted();
+    const response = await app.chat(body(messages, fields));
+    expect(response.status).toBe(200);
+    const told = (name: string) => response.headers.get(`x-memory-${name}`);
+    return {
+      told: { applied: told('applied'), frontier: told('frontier'), warning: told('warning') },
+      calls: { before: without(before, start), behind: without(counted(), before) },
+    };
+  };
+  return { own, app, ask, tenant: new Tenants(env.PRECIS_SECRET).ofToken(key).id };
+}
+
+/** A list without the entries of another one, sorted. */
+function without(all: readonly string[], some: readonly string[]): string[] {
+  const left = [...all];
+  for (const one of some) left.splice(left.indexOf(one), 1);
+  return left.sort();
+}
+
+/** Waits for the summaries that a tenant's objects are making. */
+async function settled(tenant: string): Promise<void> {
+  const known = await runInDurableObject(env.TENANT_MEMORY.getByName(tenant), (_, { storage: { sql } }) =>
+    sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'conversations'").toArray().length === 0
+      ? []
+      : sql.exec<{ name: string }>('SELECT name FROM conversations').toArray(),
+  );
+  for (const { name } of known) {
+    const conversation = conversationMemory(env, name, () => undefined);
+    await vi.waitUntil(
+      async () => {
+        const { memories } = await conversation((stub) => stub.overview());
+        return memories.every(({ status }) => status !== 'processing');
+      },
+      { timeout: 10_000 },
+    );
+  }
+}
+
+const stepOf = (own: number, n: number, count = 60): Message[] => [
+  calls([`call_${n}`, 'search', `{"page":${n}}`]),
+  result(`call_${n}`, lines(count, `${own} page ${n}`)),
+];
+
+interface Mode {
+  readonly strategy: { readonly mode: string; readonly [field: string]: unknown };
+  /** The edits in the steady state. */
+  readonly applied: string;
+  /** Steps, or answered rounds, until the frontier has just moved. */
+  readonly steps?: number;
+  readonly rounds?: number;
+}
+
+const STEPS = { applied: 'compact', steps: 11 };
+const COMPACT: Mode = { strategy: { mode: 'compact', token_budget: 8_000 }, ...STEPS };
+const AUTO: Mode = { strategy: { mode: 'auto', token_budget: 8_000 }, ...STEPS };
+const SUMMARIZED: Mode = {
+  strategy: {
+    mode: 'auto',
+    token_budget: 2_500,
+    min_reclaim_tokens: 0,
+    summary_max_tokens: 400,
+    keep_last_n_turns: 1,
+  },
+  applied: 'summarize',
+  rounds: 7,
+};
+const SUMMARIZE: Mode = {
+  strategy: { mode: 'summarize', context_limit: 4, keep_last_n_turns: 1 },
+  applied: 'summarize',
+  rounds: 5,
+};
+const ROLLING: Mode = {
+  strategy: { mode: 'rolling_summary', full_zone_turns: 0 },
+  applied: 'summarize',
+  rounds: 5,
+};
+
+const MODES: [string, Mode][] = [
+  ['none', { strategy: { mode: 'none' }, applied: 'none', steps: 3 }],
+  ['trim', { strategy: { mode: 'trim', max_turns: 4, keep_last_n_turns: 2 }, applied: 'trim', rounds: 6 }],
+  ['compact', COMPACT],
+  ['auto', AUTO],
+  ['auto with a summary', SUMMARIZED],
+  ['summarize', SUMMARIZE],
+  ['rolling_summary', ROLLING],
+];
+
+/** A conversation whose frontier has just moved. */
+async function conversation(
+  { strategy, steps = 0, rounds = 0 }: Mode,
+  fields: Message = {},
+  variables: Partial<Env> = {},
+  tenant?: number,
+) {
+  const first = isolate(variables, tenant);
+  const { own, ask } = first;
+  const all = { ...fields, memory_strategy: strategy };
+  const messages: Message[] = [system('Do.'), user(`Go ${own}.`)];
+  const asked: Awaited<ReturnType<typeof ask>>[] = [];
+  for (let n = 1; n <= steps; n++) {
+    messages.push(...stepOf(own, n));
+    asked.push(await ask(messages, all));
+  }
+  for (let n = 1; n <= rounds; n++) {
+    messages.push(assistant('This is the answer.'), user(`${own}. ${question(n)}`));
+    asked.push(await ask(messages, all, n < rounds ? 'This is the answer.' : undefined));
+    await settled(first.tenant);
+  }
+  const send = () => ask(messages, all);
+  let more = 100;
+  const stepMore = (count = 3) => {
+    messages.push(...stepOf(own, more++, count));
+    return send();
+  };
+  return { ...first, messages, fields: all, asked, send, stepMore };
+}
+
+const NOTHING = { before: [], behind: [] };
+const NAMED = { conversation_id: 'a conversation', user: 'ann' };
+
+describe.each(MODES)('a conversation that goes on, in mode %s,', (name, mode) => {
+  const steady = { applied: mode.applied, warning: null };
+
+  it.each<[string, Message, Partial<Env>, string[]]>([
+    ['without a name', {}, {}, []],
+    ['with retention', {}, { RETENTION_DAYS: '90' }, []],
+    // Its settings may have changed.
+    ['with a name', NAMED, {}, ['ConversationMemory.settings']],
+    ['with a name, and all settings in the request', { ...NAMED, memory_injection: false }, {}, []],
+    ['with memory of other conversations', { ...NAMED, memory_injection: true }, {}, []],
+  ])('%s', async (_, fields, variables, before) => {
+    const { send, stepMore } = await conversation(mode, fields, variables);
+
+    const again = await send();
+    const further = [await stepMore(), await stepMore()];
+
+    expect(again.calls).toEqual({ before, behind: [] });
+    for (const { told, calls } of further) {
+      expect(told).toMatchObject(steady);
+      expect(told.frontier).not.toBe('moved');
+      expect(calls).toEqual({ before, behind: [] });
+    }
+  });
+
+  it.skipIf(name === 'none')('with an archive writes what is new, behind the answer', async () => {
+    const { send, stepMore } = await conversation({ ...mode, strategy: { ...mode.strategy, archive: true } });
+
+    const again = await send();
+    const further = await stepMore();
+
+    expect(again.calls).toEqual(NOTHING);
+    expect(further.told).toMatchObject(steady);
+    expect(further.calls).toEqual({
+      before: [],
+      behind: [
+        'ConversationMemory.addToArchive',
+        'ConversationMemory.notePacks',
+        'ConversationMemory.unarchived',
+        'R2.put',
+      ],
+    });
+  });
+});
+
+describe.each([
+  ['compact', COMPACT],
+  ['auto', AUTO],
+])('a conversation whose next move is near, in mode %s,', (_, mode) => {
+  it('has each new output written behind the answer, and nothing before', async () => {
+    const { stepMore } = await conversation(mode);
+    for (let n = 0; n < 3; n++) await stepMore(60);
+
+    const { told, calls } = await stepMore(60);
+
+    expect(told.frontier).toBe('kept');
+    expect(calls).toEqual({ before: [], behind: ['R2.put', 'TenantMemory.note'] });
+  });
+});
+
+describe('a conversation whose frontier moves', () => {
+  const moveOf = async (mode: Mode) => {
+    const { asked } = await conversation(mode);
+    const moved = asked.findLast(({ told }) => told.frontier === 'moved');
+    return { asked, calls: moved?.calls };
+  };
+
+  it.each([
+    ['compact', COMPACT],
+    ['auto', AUTO],
+  ])('has each removed output looked at and a manifest written, in mode %s', async (_, mode) => {
+    const { calls } = await moveOf(mode);
+
+    // Nobody waits for them.
+    const all = [...(calls?.before ?? []), ...(calls?.behind ?? [])];
+    expect(all.toSorted()).toEqual([...Array(8).fill('R2.head'), 'R2.put']);
+  });
+
+  it('has its summary made and its transcript written, in mode summarize', async () => {
+    const { calls } = await moveOf(SUMMARIZE);
+
+    expect(calls).toEqual({
+      before: ['ConversationMemory.claim', 'ConversationMemory.complete', 'R2.put', 'TenantMemory.note'],
+      behind: [],
+    });
+  });
+
+  it('finds its memory, and hands over the next one when the round is answered, in mode rolling_summary', async () => {
+    const { asked, calls } = await moveOf(ROLLING);
+
+    expect(calls).toEqual({ before: ['ConversationMemory.find'], behind: [] });
+    expect(asked.at(-2)?.calls).toEqual({
+      before: ['ConversationMemory.find'],
+      behind: ['ConversationMemory.roll', 'R2.put', 'TenantMemory.note'],
+    });
+  });
+});
+
+describe('a known conversation in an isolate that has not seen it', () => {
+  it.each<[string, Mode, string[], string[]]>([
+    ['compact', COMPACT, ['R2.head', 'TenantMemory.note'], []],
+    ['auto', AUTO, ['R2.head', 'TenantMemory.note'], []],
+    ['auto with a summary', SUMMARIZED, ['ConversationMemory.claim', 'R2.head'], ['TenantMemory.note']],
+    ['summarize', SUMMARIZE, ['ConversationMemory.claim', 'R2.head'], ['TenantMemory.note']],
+    ['rolling_summary', ROLLING, ['ConversationMemory.find', 'R2.head'], ['TenantMemory.note']],
+  ])('asks once, in mode %s', async (_, mode, before, behind) => {
+    const { own, messages, fields } = await conversation(mode);
+    const { ask } = isolate({}, own);
+
+    const [first, second] = [await ask(messages, fields), await ask(messages, fields)];
+
+    expect(first.calls).toEqual({ before, behind });
+    expect(second.calls).toEqual(NOTHING);
+  });
+});
+
+describe('as time passes, a conversation', () => {
+  /** Sets the clock. @returns moves it on, by milliseconds */
+  const clock = (): ((more: number) => void) => {
+    let now = Date.now();
+    vi.spyOn(Date, 'now').mockImplementation(() => now);
+    return (more) => {
+      now += more;
+    };
+  };
+
+  it.each<[string, Mode, Message, Partial<Env>]>([
+    ['compact', COMPACT, {}, {}],
+    ['auto', AUTO, { ...NAMED, memory_injection: false }, { RETENTION_DAYS: '90' }],
+    ['auto with a summary', SUMMARIZED, { ...NAMED, memory_injection: true }, {}],
+    ['summarize', SUMMARIZE, {}, { RETENTION_DAYS: '90' }],
+    ['rolling_summary', ROLLING, { ...NAMED, memory_injection: true }, {}],
+  ])('in mode %s never waits, and asks at most once a minute', async (_, mode, fields, variables) => {
+    const pass = clock();
+    const { send } = await conversation(mode, fields, variables);
+    let behind = 0;
+
+    for (let minute = 1; minute <= 12; minute++) {
+      let inMinute = 0;
+      for (let third = 0; third < 3; third++) {
+        pass(20_000);
+        const { told, calls } = await send();
+        expect(told.warning).toBeNull();
+        expect(calls.before).toEqual([]);
+        inMinute += calls.behind.length;
+      }
+      expect(inMinute).toBeLessThanOrEqual(1);
+      behind += inMinute;
+    }
+
+    expect(behind).toBeGreaterThan(6);
+  });
+
+  it.each<[string, Mode, Message, string]>([
+    ['summarize', SUMMARIZE, NAMED, 'ConversationMemory.claim'],
+    ['rolling_summary', ROLLING, NAMED, 'ConversationMemory.find'],
+    [
+      'none, with memory of others',
+      { strategy: { mode: 'none' }, applied: 'none', steps: 1 },
+      { ...NAMED, memory_injection: true },
+      'ConversationMemory.injection',
+    ],
+  ])(
+    'that is deleted is asked for at once where it was deleted, in mode %s',
+    async (_, mode, fields, asked) => {
+      for (const [path, ofUser] of [
+        ['/v1/conversations/a%20conversation/memory', 'ann'],
+        ['/v1/memory', undefined],
+      ] as const) {
+        const { app, send } = await conversation(mode, fields);
+        expect((await send()).calls.before).not.toContain(asked);
+        const headers = ofUser === undefined ? {} : { 'x-memory-user': ofUser };
+
+        const { status } = await app.request(path, { method: 'DELETE', headers });
+        const { calls } = await send();
+
+        expect(status).toBe(200);
+        expect(calls.before).toContain(asked);
+      }
+    },
+  );
+
+  it('that another isolate has deleted is forgotten within five minutes, or when it is asked for behind an answer', async () => {
+    const pass = clock();
+    const other = isolate();
+    const { send } = await conversation(SUMMARIZE, { ...NAMED, memory_injection: false }, {}, other.own);
+    const remove = () =>
+      other.app.request('/v1/conversations/a%20conversation/memory', {
+        method: 'DELETE',
+        headers: { 'x-memory-user': 'ann' },
+      });
+    await remove();
+
+    const asked = [];
+    for (let minute = 1; minute <= 5; minute++) {
+      pass(60_000);
+      asked.push((await send()).calls);
+    }
+
+    expect(asked[0]?.before).toEqual([]);
+    expect(asked.flatMap(({ behind }) => behind)).toContain('ConversationMemory.find');
+    expect(asked.flatMap(({ before }) => before)).toContain('ConversationMemory.claim');
+    await remove();
+    pass(5 * 60_000);
+    expect((await send()).calls.before).toContain('ConversationMemory.claim');
+  });
+});
