@@ -55,7 +55,7 @@ function watchWork(): Work {
 
 const NOTHING: Work = { scanned: 0, hashes: 0, counted: 0, characters: 0 };
 
-/** What a request costs beside the messages that are new: its other fields, its tenant, its refs. */
+/** What a request costs beside new messages: its other fields, its tenant, its refs. */
 const FIELDS_BYTES = 100;
 const OWN_HASHES = 4;
 
