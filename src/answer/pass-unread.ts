@@ -64,12 +64,21 @@ export function passRead(
   scope: RequestScope,
 ): Promise<Response> | undefined {
   const chosen = chosenUnread(c, scope);
-  // The names are ASCII, so it does not matter that each byte becomes a character.
-  const text = (): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
-  if (!chosen || OURS.test(text())) return undefined;
+  if (!chosen || mayConcernUs(bytes)) return undefined;
   return askUpstream(c, scope, api.path, encoded ?? bytes, undefined, true).then((answer) =>
     relayed(answer, api, chosen, scope),
   );
+}
+
+/** Fields of ours usually stand at a body's beginning or end. In bytes. */
+const EDGE = 2_048;
+
+function mayConcernUs(bytes: Uint8Array): boolean {
+  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  // The names are ASCII, so it does not matter that each byte becomes a character.
+  const isIn = (start: number, end = body.length): boolean => OURS.test(body.toString('latin1', start, end));
+  const isLong = body.length > 2 * EDGE;
+  return (isLong && (isIn(0, EDGE) || isIn(body.length - EDGE))) || isIn(0);
 }
 
 /**
