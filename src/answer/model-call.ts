@@ -91,7 +91,7 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   const report = withInjection(made.report, injected);
   noteVerdict(answer.response, scope);
   if (answer.response.ok && scope.caller.tenant) {
-    if (request.array && !passesThrough(chosen.strategy)) scope.learned.arrays.keep(request.array, shared);
+    if (request.bytes === came.bytes && !passesThrough(chosen.strategy)) keepArray(request, shared, scope);
     if (made.prepareNext) scope.waitUntil(made.prepareNext());
     const noted = sent ? noteNamed(sent, call) : Promise.resolve();
     scope.waitUntil(noted.then(() => scope.upkeep.confirm()));
@@ -174,6 +174,10 @@ function sharedArray(
   return caller.tenant && learned.arrays.find(body, field);
 }
 
+function keepArray({ array }: ModelRequest, shared: SharedArray | undefined, scope: RequestScope): void {
+  if (array) scope.learned.arrays.keep(array, shared);
+}
+
 /**
  * Reads a request's body and opens its compaction items.
  *
@@ -188,7 +192,8 @@ export async function readRequest<Read extends ModelRequest>(
   shared?: SharedArray,
 ): Promise<Read> {
   const sealed = reader(body, shared);
-  const bytes = sealed.ok ? await opened(sealed.value, agentInPath, scope) : undefined;
+  // Arrays with items of ours are not kept, so there are none in the shared part.
+  const bytes = sealed.ok ? await opened(sealed.value, agentInPath, scope, shared?.end) : undefined;
   const read = bytes ? reader(bytes) : sealed;
   if (read.ok) return read.value;
   const { code, message, param } = read.reason;
@@ -199,8 +204,10 @@ function opened(
   request: ModelRequest,
   agentInPath: Agent | undefined,
   scope: RequestScope,
+  from: number | undefined,
 ): Promise<Uint8Array | undefined> {
-  return openSealed(request, scope.caller.tenant, () => whose(request, agentInPath, scope).owner);
+  const owner = () => whose(request, agentInPath, scope).owner;
+  return openSealed(request, scope.caller.tenant, owner, from);
 }
 
 /**

@@ -48,16 +48,18 @@ interface SealedForm {
  * Our items in a body; empty if the body can't be read, which is reported elsewhere.
  *
  * @param most longest list that is searched
+ * @param from where to begin; no item before it is ours
  */
 export function ownItemsIn(
   bytes: Uint8Array,
   field: ModelRequest['conversationField'],
   form: SealedForm,
   most: number,
+  from = 0,
 ): OwnItems {
   const { prefix } = form;
   // Almost no body has one.
-  if (!includes(bytes, prefix)) return { sealed: [], cuts: [] };
+  if (!includes(bytes.subarray(from), prefix)) return { sealed: [], cuts: [] };
   const marked = new Set<number>();
   const items = itemsOf(bytes, field, most);
   const sealed = items.flatMap((span, index) => {

@@ -16,15 +16,17 @@ import { ApiError } from './errors.ts';
  * undefined if it has neither.
  *
  * @param owner the request's owner; called only if there is a compaction item
+ * @param from where to begin; no item before it is ours
  * @throws ApiError `invalid_encrypted_content` for an item that can't be opened
  */
 export async function openSealed(
   { bytes, conversationField }: ModelRequest,
   tenant: Tenant | undefined,
   owner: () => ItemOwner,
+  from = 0,
 ): Promise<Uint8Array | undefined> {
   const ours = { prefix: SEALED_PREFIX, isWhole: isSealed };
-  const own = ownItemsIn(bytes, conversationField, ours, MOST_MESSAGES);
+  const own = ownItemsIn(bytes, conversationField, ours, MOST_MESSAGES, from);
   const { sealed, cuts } = own;
   if (sealed.length === 0) return cuts.length === 0 ? undefined : openedBody(bytes, own, []);
   const of = owner();

@@ -124,6 +124,14 @@ describe('a body with sealed items', () => {
     );
   });
 
+  it('has those behind a place alone, if none can stand before it', () => {
+    const bytes = encoder.encode(`{"input":[{"n":1.0},${item}]}`);
+    const at = decoder.decode(bytes).indexOf(item);
+    const of = (from: number) => ownItemsIn(bytes, 'input', form, 100, from).sealed.map(({ param }) => param);
+    expect(of(at)).toEqual(['input[1].encrypted_content']);
+    expect(of(bytes.length - 2)).toEqual([]);
+  });
+
   const REASONING = `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"${REASONING_MARK}"}`;
   const withoutMarked = (body: string): string => {
     const bytes = encoder.encode(body);
