@@ -127,11 +127,13 @@ function answerCompaction(
   call: Call,
 ): Promise<Response> | Response {
   const { request, chosen, scope } = call;
-  const answer = compactConversation(call).then((compaction) => {
-    const response = write(request, compaction, chosen.report);
-    setReportHeaders(response.headers, compaction.report, scope.timings);
-    return response;
-  });
+  const answer = withSettings(call)
+    .then(compactConversation)
+    .then((compaction) => {
+      const response = write(request, compaction, chosen.report);
+      setReportHeaders(response.headers, compaction.report, scope.timings);
+      return response;
+    });
   if (request.field('stream') !== true) return answer;
   const format = answers.stream(undefined, undefined);
   return inTime(answer, { format, errorOf: (error) => callerError(error, scope), keepaliveMs: KEEPALIVE_MS });
@@ -142,8 +144,23 @@ function isOurs(request: ModelRequest, { services }: RequestScope): boolean {
   return !upstreamCompacts(request, services.config) && request.upstreamState === undefined;
 }
 
+/**
+ * The request with its owner and all of its settings, for a view whose report is not joined with
+ * that of an injection. @throws ApiError
+ */
+export async function readWholeCall<Request extends ModelRequest>(
+  ...read: Parameters<typeof readCall<Request>>
+): Promise<Call<Request>> {
+  return withSettings(await readCall(...read));
+}
+
+async function withSettings<Request extends ModelRequest>(call: Call<Request>): Promise<Call<Request>> {
+  const { warnings } = await call.chosen.injection;
+  return { ...call, chosen: { ...call.chosen, warnings } };
+}
+
 /** The request with its owner and strategy. @throws ApiError */
-export async function readCall<Request extends ModelRequest>(
+async function readCall<Request extends ModelRequest>(
   request: Request,
   agentInPath: Agent | undefined,
   scope: RequestScope,

@@ -21,10 +21,20 @@ import { checkSummarizerModel } from './summarizer-target.ts';
 export interface ChosenStrategy {
   readonly strategy: MemoryStrategy;
   readonly source: StrategySource;
-  /** Cross-session memory; chosen by the same precedence, independently of the strategy. */
-  readonly injection: Injection | undefined;
+  /**
+   * Cross-session memory; chosen by the same precedence, independently of the strategy. A request
+   * with its own strategy is planned while the conversation's settings are read for this. Never
+   * rejects.
+   */
+  readonly injection: Promise<ChosenInjection>;
   /** Whether the caller asked for the report in the body. */
   readonly report: boolean;
+  /** Warnings about the strategy. */
+  readonly warnings: readonly Warning[];
+}
+
+interface ChosenInjection {
+  readonly injection: Injection | undefined;
   readonly warnings: readonly Warning[];
 }
 
@@ -44,9 +54,9 @@ export async function chooseStrategy(
   const injectionOfRequest = injectionIn(request, headers);
   const report = reportWanted(request, headers);
   const open = requested === undefined || injectionOfRequest === undefined;
-  const storedSettings = open ? await settings() : NOTHING_SET;
-
-  const conversation = storedSettings && readStored(storedSettings, services);
+  const reading = open ? settings() : Promise.resolve(NOTHING_SET);
+  const stored = reading.then((read) => read && readStored(read, services));
+  const conversation = requested ? undefined : await stored;
   const chosen: Pick<ChosenStrategy, 'strategy' | 'source'> = requested
     ? { strategy: requested, source: 'request' }
     : conversation?.strategy
@@ -57,13 +67,15 @@ export async function chooseStrategy(
   const fault = budgetFault(chosen.strategy, request.model);
   if (fault) throw strategyError(fault);
 
-  const injection = injectionOfRequest ?? conversation?.injection ?? agent?.injection ?? 'off';
-  return {
-    ...chosen,
-    injection: injection === 'off' ? undefined : injection,
-    report,
-    warnings: conversation?.isWhole ? [] : ['store_failed'],
-  };
+  const injection = stored.then((settled) => {
+    const first = injectionOfRequest ?? settled?.injection ?? agent?.injection ?? 'off';
+    return { injection: first === 'off' ? undefined : first, warnings: warningsOf(settled) };
+  });
+  return { ...chosen, injection, report, warnings: requested ? [] : warningsOf(conversation) };
+}
+
+function warningsOf(stored: StoredSettings | undefined): readonly Warning[] {
+  return stored?.isWhole ? [] : ['store_failed'];
 }
 
 interface StoredSettings {

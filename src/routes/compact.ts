@@ -1,7 +1,7 @@
 /** `POST /v1/compact`: returns the view and the report, without a completion. */
 
 import type { Context } from 'hono';
-import { readCall, readRequest } from '../answer/model-call.ts';
+import { readRequest, readWholeCall } from '../answer/model-call.ts';
 import { setReportHeaders } from '../answer/report-headers.ts';
 import { concat } from '../lib/bytes.ts';
 import { conversationTurns } from '../memory/conversation/conversation-turns.ts';
@@ -33,7 +33,7 @@ export async function compact(c: Context<AppEnv>): Promise<Response> {
   const force = flag(request, 'force');
   const dryRun = flag(request, 'dry_run');
   const format = formatOf(request);
-  const call = await readCall(request, c.get('agent'), scope);
+  const call = await readWholeCall(request, c.get('agent'), scope);
   const options = { force, dryRun, count: true, expressly: true };
   const made = await makeView(call, options);
   checkPlanned(made.report, scope);

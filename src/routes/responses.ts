@@ -1,7 +1,7 @@
 /** `POST /v1/responses`, and `POST /v1/responses/compact`. */
 import type { Context } from 'hono';
 import { askUpstream } from '../answer/ask-upstream.ts';
-import { answerCall, checkState, type ModelApi, readCall, readRequest } from '../answer/model-call.ts';
+import { answerCall, checkState, type ModelApi, readRequest, readWholeCall } from '../answer/model-call.ts';
 import { setReportHeaders } from '../answer/report-headers.ts';
 import { unread } from '../answer/unread-body.ts';
 import { concat } from '../lib/bytes.ts';
@@ -47,7 +47,7 @@ export async function compactResponses(c: Context<AppEnv>): Promise<Response> {
   );
   checkState(request, scope);
   if (request.upstreamState !== undefined) return forwarded(c, request, scope);
-  const call = await readCall(request, c.get('agent'), scope);
+  const call = await readWholeCall(request, c.get('agent'), scope);
   const compaction = await compactConversation(call);
   const stays = new Set([...request.standing, ...compaction.users]);
   const beside = request.messages.filter((message) => stays.has(message));

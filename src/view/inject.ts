@@ -7,7 +7,7 @@
 import { within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import type { Report, Warning } from '../memory/plan/report.ts';
-import { writeInjection } from '../memory/strategy/injection.ts';
+import { type Injection, writeInjection } from '../memory/strategy/injection.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { InjectedMessage } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
@@ -26,14 +26,21 @@ interface Injected {
   readonly message?: InjectedMessage;
   readonly tokens?: number;
   readonly warnings: readonly Warning[];
+  /** Warnings about the conversation's settings. */
+  readonly ofSettings?: readonly Warning[];
 }
 
 const NOTHING: Injected = { warnings: [] };
 
-export async function injectionFor({ request, chosen, owner, scope }: Call): Promise<Injected> {
+/** The block for a request. It waits for the conversation's settings. */
+export async function injectionFor(call: Call): Promise<Injected> {
+  const { injection, warnings } = await call.chosen.injection;
+  if (!injection || call.owner.off.length > 0) return { ...NOTHING, ofSettings: warnings };
+  return { ...(await inject(injection, call)), ofSettings: warnings };
+}
+
+async function inject(injection: Injection, { request, owner, scope }: Call): Promise<Injected> {
   const { model, tooManyMessages, upstreamState } = request;
-  const { injection } = chosen;
-  if (!injection || owner.off.length > 0) return NOTHING;
   if (tooManyMessages) return { warnings: ['too_many_messages'] };
   if (upstreamState !== undefined) return { warnings: ['upstream_state'] };
   const { caller, services, timings } = scope;
@@ -99,10 +106,10 @@ async function frozenBlock(
 }
 
 /** The report with the injected block. */
-export function withInjection(report: Report, { tokens, warnings }: Injected): Report {
+export function withInjection(report: Report, { tokens, warnings, ofSettings = [] }: Injected): Report {
   return {
     ...report,
     ...(tokens === undefined ? {} : { injection: { tokens } }),
-    warnings: [...new Set([...report.warnings, ...warnings])],
+    warnings: [...new Set([...ofSettings, ...report.warnings, ...warnings])],
   };
 }

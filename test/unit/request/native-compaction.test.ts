@@ -23,7 +23,7 @@ function strategyOf(input: unknown): MemoryStrategy {
 const chosenAs = (strategy: unknown, source: ChosenStrategy['source']): ChosenStrategy => ({
   strategy: strategyOf(strategy),
   source,
-  injection: undefined,
+  injection: Promise.resolve({ injection: undefined, warnings: [] }),
   report: false,
   warnings: [],
 });

@@ -244,6 +244,40 @@ describe.each([
   });
 });
 
+describe('a conversation with a name', () => {
+  it('has its view made while its settings are read, if the request has its own strategy', async () => {
+    let claim = () => {};
+    const claimed = new Promise<void>((resolve) => {
+      claim = resolve;
+    });
+    const real = env.CONVERSATION_MEMORY;
+    const waiting = (stub: DurableObjectStub): DurableObjectStub =>
+      new Proxy(stub, {
+        get:
+          (target, name) =>
+          async (...values: unknown[]) => {
+            if (name === 'settings') await claimed;
+            if (name === 'claim') claim();
+            const method = Reflect.get(target, name) as (...values: unknown[]) => unknown;
+            return Reflect.apply(method, target, values);
+          },
+      });
+    const namespace = {
+      idFromName: (name: string) => real.idFromName(name),
+      get: (id: DurableObjectId) => waiting(real.get(id)),
+    } as DurableObjectNamespace;
+    const { ask } = isolate({ CONVERSATION_MEMORY: namespace });
+    const messages = [1, 2, 3, 4].flatMap((n) => [user(question(n)), assistant('This is the answer.')]);
+    const memory_strategy = SUMMARIZE.strategy;
+    // Settings are waited for for 1.5 s, and the tokenizer may take longer to load.
+    await ask(messages, { memory_strategy: { mode: 'compact' }, memory_report: true });
+
+    const { told } = await ask([...messages, user('And now?')], { ...NAMED, memory_strategy });
+
+    expect(told).toMatchObject({ applied: 'summarize', warning: null });
+  });
+});
+
 describe('a conversation whose frontier moves', () => {
   const moveOf = async (mode: Mode) => {
     const { asked } = await conversation(mode);
