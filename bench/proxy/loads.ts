@@ -7,7 +7,7 @@ export type Mode = (typeof MODES)[number];
 
 /**
  * - again: the same array as before.
- * - growing: the previous array plus one step. The usual load.
+ * - growing: the previous array plus one step, after the time that a model takes. The usual load.
  * - unseen: an array without any message seen before.
  */
 export const SITUATIONS = ['again', 'growing', 'unseen'] as const;

@@ -52,6 +52,12 @@ const WARM_UP = 8;
 /** Time for work after the answers, in milliseconds. */
 const SETTLING_MS = 300;
 
+/**
+ * Before each request of a conversation that grows, in milliseconds: an agent's next step comes when
+ * the model has answered, and the work after the last answer has ended by then.
+ */
+const THINKING_MS = 50;
+
 /** Measurements of one subject in one case. */
 interface Spent {
   readonly first: number[];
@@ -81,6 +87,7 @@ export async function measure(
     for (const index of random.shuffle([...subjects.keys()])) {
       const [target, spent] = [subjects[index], all[index]];
       if (!target || !spent) continue;
+      if (situation === 'growing') await sleep(THINKING_MS);
       const start = performance.now();
       const answers = await Promise.all(
         bodies.map((body, client) => ask(target.url + PATH, headersOf(target, subject, client), body)),
