@@ -53,8 +53,8 @@ const WARM_UP = 8;
 const SETTLING_MS = 300;
 
 /**
- * Before each request of a conversation that grows, in milliseconds: an agent's next step comes when
- * the model has answered, and the work after the last answer has ended by then.
+ * Before each request of a conversation that grows, in milliseconds: an agent's next step comes
+ * when the model has answered, and the work after the last answer has ended by then.
  */
 const THINKING_MS = 50;
 
