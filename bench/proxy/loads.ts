@@ -13,8 +13,8 @@ export type Mode = (typeof MODES)[number];
 export const SITUATIONS = ['again', 'growing', 'unseen'] as const;
 export type Situation = (typeof SITUATIONS)[number];
 
-/** Tokens of the budget per byte of the body, so that the body exceeds it several times. */
-const TOKENS_PER_BYTE = 1 / 20;
+/** Tokens of the budget per byte of the body: the body exceeds it, and the tail fits in it. */
+const TOKENS_PER_BYTE = 1 / 8;
 
 /** Length of a step's output relative to the body. */
 const STEP_SHARE = 1 / 100;

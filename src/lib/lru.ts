@@ -68,12 +68,8 @@ export class TenantLru<Value> {
     };
   }
 
-  clear(): void {
-    this.turn();
-    this.turn();
-  }
-
-  private get(tenant: string, key: string): Value | undefined {
+  /** See `Cache`. */
+  get(tenant: string, key: string): Value | undefined {
     const young = this.young.get(tenant)?.get(key);
     if (young !== undefined) return young;
     const old = this.old.get(tenant)?.get(key);
@@ -81,7 +77,8 @@ export class TenantLru<Value> {
     return old;
   }
 
-  private set(tenant: string, key: string, value: Value): void {
+  /** See `Cache`. */
+  set(tenant: string, key: string, value: Value): void {
     this.delete(tenant, key);
     const bytes = this.bytesOf(key, value);
     if (bytes > this.generation) return;
@@ -90,11 +87,17 @@ export class TenantLru<Value> {
     this.bytes += bytes;
   }
 
-  private delete(tenant: string, key: string): void {
+  /** See `Cache`. */
+  delete(tenant: string, key: string): void {
     const entries = this.young.get(tenant);
     const value = entries?.get(key);
     if (entries?.delete(key) && value !== undefined) this.bytes -= this.bytesOf(key, value);
     this.old.get(tenant)?.delete(key);
+  }
+
+  clear(): void {
+    this.turn();
+    this.turn();
   }
 
   private entriesOf(tenant: string): Entries<Value> {

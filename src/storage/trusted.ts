@@ -36,18 +36,18 @@ export class TrustedLru<Value> {
 
   /** A value that can still be relied on. */
   get(owner: string, key: string): Seen<Value> | undefined {
-    const seen = this.entries.of(owner).get(key);
+    const seen = this.entries.get(owner, key);
     if (!seen || this.now() - seen.at >= TRUST_MS) return undefined;
     return seen.at > this.lastForgotten || seen.at > this.forgottenAt(owner) ? seen : undefined;
   }
 
   /** @param at when storage was asked: a deletion since then counts */
   set(owner: string, key: string, value: Value, at = this.now()): void {
-    this.entries.of(owner).set(key, { value, at });
+    this.entries.set(owner, key, { value, at });
   }
 
   delete(owner: string, key: string): void {
-    this.entries.of(owner).delete(key);
+    this.entries.delete(owner, key);
   }
 
   /** Forgets all values of an owner; of a tenant, those of its conversations too. */

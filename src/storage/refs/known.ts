@@ -5,8 +5,8 @@ import { TrustedLru } from '../trusted.ts';
 const REMEMBERED = { bytes: 4 * 1024 * 1024 };
 
 /**
- * What this isolate knows to be stored, by tenant: refs, manifests, uses. Deletions by other
- * isolates are noticed when the trust expires.
+ * What this isolate knows to be stored, by owner (see `TrustedLru`): refs and manifests by tenant,
+ * uses by conversation. Deletions by other isolates are noticed when the trust expires.
  */
 export class KnownRefs {
   private readonly known: TrustedLru<true>;

@@ -1,11 +1,10 @@
 /** Reports to a tenant's object which refs a conversation refers to. */
-import { type ObjectCaller, type TenantMemoryStub, tenantIn } from '../conversation/key.ts';
+import type { ObjectCaller, TenantMemoryStub } from '../conversation/key.ts';
 import type { KnownRefs } from './known.ts';
 
 /** The uses of one conversation in one request. */
 export class RefUses {
   private readonly conversation: string;
-  private readonly tenant: string;
   private readonly call: ObjectCaller<TenantMemoryStub>;
   private readonly reported: KnownRefs;
   /** Pending reports, by ref. */
@@ -13,11 +12,10 @@ export class RefUses {
 
   /**
    * @param conversation see `conversationName`
-   * @param reported the uses that this isolate has reported, by tenant
+   * @param reported the uses that this isolate has reported, by conversation
    */
   constructor(conversation: string, call: ObjectCaller<TenantMemoryStub>, reported: KnownRefs) {
     this.conversation = conversation;
-    this.tenant = tenantIn(conversation);
     this.call = call;
     this.reported = reported;
   }
@@ -31,7 +29,7 @@ export class RefUses {
    */
   async note(refs: readonly string[], written: ReadonlySet<string>): Promise<void> {
     const unreported = [...new Set(refs)].filter(
-      (ref) => written.has(ref) || !this.reported.has(this.tenant, this.use(ref)),
+      (ref) => written.has(ref) || !this.reported.has(this.conversation, ref),
     );
     const reporting = this.report(unreported.filter((ref) => !this.reporting.has(ref)));
     await Promise.all([reporting, ...unreported.map((ref) => this.reporting.get(ref))]);
@@ -41,7 +39,7 @@ export class RefUses {
   reportedAt(refs: readonly string[]): number | undefined {
     let first: number | undefined;
     for (const ref of refs) {
-      const at = this.reported.seenAt(this.tenant, this.use(ref));
+      const at = this.reported.seenAt(this.conversation, ref);
       if (at === undefined) return undefined;
       first = Math.min(at, first ?? at);
     }
@@ -55,13 +53,9 @@ export class RefUses {
     for (const ref of refs) this.reporting.set(ref, reporting);
     try {
       await reporting;
-      for (const ref of refs) this.reported.add(this.tenant, this.use(ref));
+      for (const ref of refs) this.reported.add(this.conversation, ref);
     } finally {
       for (const ref of refs) this.reporting.delete(ref);
     }
-  }
-
-  private use(ref: string): string {
-    return `${this.conversation} ${ref}`;
   }
 }

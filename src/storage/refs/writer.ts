@@ -45,6 +45,8 @@ export class RefWriter {
    * manifest, the earliest of its refs.
    */
   private readonly uploadTimes = new Map<string, number>();
+  /** Refs whose use this request has told already. They are renewed with their contents. */
+  private readonly told = new Set<string>();
 
   constructor(ports: RefWriterPorts) {
     this.ports = ports;
@@ -86,7 +88,9 @@ export class RefWriter {
    * Notes that the refs in a view are in use, wherever they come from: an array may hold earlier
    * markers. Never throws.
    */
-  async use(refs: readonly string[]): Promise<void> {
+  async use(named: readonly string[]): Promise<void> {
+    const refs = named.filter((ref) => !this.told.has(ref));
+    if (refs.length === 0) return;
     const contents = refs.map((ref) => ({ ref }));
     if (!this.relyOnUses(refs)) this.ports.upkeep?.takeTurn();
     const noted = this.tellUses(refs, new Set());
@@ -103,7 +107,7 @@ export class RefWriter {
   private async noteUses(contents: readonly Pick<StoredContent, 'ref'>[]): Promise<void> {
     const refs = contents.map(({ ref }) => ref);
     await this.tellUses(refs, new Set(refs.filter((ref) => !this.isKnown(ref))));
-    this.relyOnUses(refs);
+    if (this.relyOnUses(refs)) for (const ref of refs) this.told.add(ref);
   }
 
   /** @returns whether all uses are known to be reported */
