@@ -47,7 +47,7 @@ export const EDITED_FROM = 100_000;
 const PATH = '/v1/chat/completions';
 
 /** Rounds before measuring, for compilers, caches, and refs written at first sight. */
-const WARM_UP = 8;
+const WARM_UP = 24;
 
 /** Time for work after the answers, in milliseconds. */
 const SETTLING_MS = 300;
