@@ -48,7 +48,7 @@ class Output {
 /** A file system in memory on Linux. */
 const SHARED_MEMORY = '/dev/shm';
 /** All tests together write less, in bytes. */
-const ENOUGH = 4 * 1024 ** 3;
+const ENOUGH = 1024 ** 3;
 
 /**
  * Where tests write: in memory if there is room, since the Workers' databases wait for the disk at
