@@ -105,6 +105,7 @@ function asSent(message: WireMessage): Archivable {
   return {
     role,
     wireRole,
+    facts: message.facts,
     identity: message.identity,
     isAnswer: false,
     json,

@@ -2,6 +2,7 @@
 
 import { Buffer } from 'node:buffer';
 import type { Context } from 'hono';
+import { bufferOf } from '../lib/bytes.ts';
 import { REF_PATTERN } from '../memory/edits/placeholder.ts';
 import { idleReport } from '../memory/plan/report.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
@@ -74,7 +75,7 @@ export function passRead(
 const EDGE = 2_048;
 
 function mayConcernUs(bytes: Uint8Array): boolean {
-  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const body = bufferOf(bytes);
   // The names are ASCII, so it does not matter that each byte becomes a character.
   const isIn = (start: number, end = body.length): boolean => OURS.test(body.toString('latin1', start, end));
   const isLong = body.length > 2 * EDGE;

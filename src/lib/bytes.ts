@@ -1,4 +1,10 @@
 /** Byte arrays. */
+import { Buffer } from 'node:buffer';
+
+/** The first bytes of an array as a `Buffer`, which shares their memory. */
+export function bufferOf(bytes: Uint8Array, length = bytes.length): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, length);
+}
 
 /** Concatenates byte arrays. */
 export function concat(pieces: readonly Uint8Array[]): Uint8Array {

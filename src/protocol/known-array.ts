@@ -2,8 +2,9 @@
  * The array of an earlier request. The next request of a conversation begins with the same bytes:
  * what was read from these is not read again.
  */
-import { Buffer } from 'node:buffer';
+import { bufferOf } from '../lib/bytes.ts';
 import type { MessageFacts } from '../memory/conversation/message.ts';
+import { mostFitting } from '../memory/tokens/fitting.ts';
 import type { JsonSpan } from './json/outline.ts';
 import type { KnownElements } from './json/scanner.ts';
 
@@ -41,20 +42,11 @@ export interface SharedArray extends KnownElements {
  */
 export function sharedWith(bytes: Uint8Array, read: ReadArray): SharedArray | undefined {
   const { start, items = [], counts = [] } = read.list;
-  const most = items.length;
   const isShared = (count: number): boolean => {
     const end = items[count - 1]?.end ?? 0;
     return end <= bytes.length && isEqual(bytes, read.bytes, end);
   };
-  let shared = most;
-  if (!isShared(most)) {
-    shared = 0;
-    for (let over = most; over - shared > 1; ) {
-      const middle = (shared + over) >> 1;
-      if (isShared(middle)) shared = middle;
-      else over = middle;
-    }
-  }
+  let shared = mostFitting(items.length, isShared);
   // Further digits may follow a number.
   while (shared > 0 && items[shared - 1]?.kind === 'number') shared--;
   const end = items[shared - 1]?.end;
@@ -64,17 +56,14 @@ export function sharedWith(bytes: Uint8Array, read: ReadArray): SharedArray | un
 
 /** Whether two texts have the same first bytes. */
 function isEqual(one: Uint8Array, other: Uint8Array, length: number): boolean {
-  return viewOf(one, length).equals(viewOf(other, length));
-}
-
-function viewOf(bytes: Uint8Array, length: number): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, length);
+  return bufferOf(one, length).equals(bufferOf(other, length));
 }
 
 /**
  * The facts about the messages of a shared part.
  *
- * @typeParam Facts about a message, and @typeParam Element about an element, in this protocol
+ * @typeParam Facts about a message in this protocol
+ * @typeParam Element facts about an element alone
  */
 export class KnownMessages<Facts extends MessageFacts, Element extends object> {
   private readonly shared: SharedArray | undefined;

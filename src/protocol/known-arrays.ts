@@ -76,8 +76,8 @@ export class KnownArrays {
       .filter(({ array }) => array.field === field)
       .reverse();
     // Almost always a conversation has grown, and its whole array is the beginning of the new one.
-    const grown = newest.find(({ array }) => mayContinue(bytes, array));
-    const searched = grown ? [grown] : newest.slice(0, MOST_SEARCHED);
+    const grown = newest.filter(({ array }) => mayContinue(bytes, array));
+    const searched = grown.length > 0 ? grown : newest.slice(0, MOST_SEARCHED);
     let best: { readonly kept: KeptArray; readonly shared: SharedArray } | undefined;
     for (const kept of searched) {
       const shared = sharedWith(bytes, kept.array);

@@ -3,7 +3,7 @@
  * reasoning, which is removed. The upstream's own items are left alone.
  */
 
-import { Buffer } from 'node:buffer';
+import { bufferOf } from '../lib/bytes.ts';
 import { asObject, asString, parseJson } from '../lib/json.ts';
 import type { JsonSpan } from './json/outline.ts';
 import { cutMembers, fieldOf, jsonOf, type Splice, scanObject, splice } from './json/spans.ts';
@@ -162,5 +162,5 @@ function itemsOf(
 }
 
 function includes(bytes: Uint8Array, text: string): boolean {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(text);
+  return bufferOf(bytes).includes(text);
 }

@@ -3,7 +3,7 @@
  * from `/v1/compact` holds markers that no plan makes again.
  */
 
-import { Buffer } from 'node:buffer';
+import { bufferOf } from '../lib/bytes.ts';
 import { pause } from '../lib/time-limit.ts';
 import { refsIn } from '../memory/edits/placeholder.ts';
 import type { Tenant } from '../tenant/identity.ts';
@@ -23,7 +23,7 @@ export async function noteNamed(
 ): Promise<void> {
   const { scope } = call;
   const { tenant } = scope.caller;
-  if (!tenant || !Buffer.from(body.buffer, body.byteOffset, body.length).includes('ref_')) return;
+  if (!tenant || !bufferOf(body).includes('ref_')) return;
   // Yield, so that the answer goes out first.
   await pause(0);
   const refs = namedBy(body, tenant);

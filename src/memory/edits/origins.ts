@@ -12,8 +12,9 @@ const MOST_ORIGINS = 150_000;
 const ORIGIN_BYTES = 40;
 
 /**
- * The first message with each literal. Literals are known by their hashes: two among a million that
- * share one are less likely than a broken disk, and would only leave one of them out of a preview.
+ * The first message with each literal. Literals are known by their hashes. An array at the bound
+ * has two that share one with a probability of about one in a million; one of them would then be
+ * missing from a preview.
  */
 export class Origins {
   /** The number of messages that have been read. */
@@ -49,7 +50,7 @@ export class Origins {
   }
 }
 
-/** A hash of 53 bits, in two halves (FNV-1a with different offsets, and a final mix of each). */
+/** A hash of 53 bits, made of two products over the text, each mixed at the end. */
 function hashOf(text: string): number {
   let low = 0x811c9dc5;
   let high = 0x2f0b4c47;

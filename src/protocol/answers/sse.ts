@@ -5,9 +5,8 @@
  * A frame is passed on as soon as its blank line has come. Only an unfinished frame waits: no
  * client can read it yet, and an error frame can then follow a stream that broke off within one.
  */
-import { Buffer } from 'node:buffer';
 import { createParser } from 'eventsource-parser';
-import { concat } from '../../lib/bytes.ts';
+import { bufferOf, concat } from '../../lib/bytes.ts';
 import { parseJson } from '../../lib/json.ts';
 
 const CR = 0x0d;
@@ -37,11 +36,8 @@ export class Block {
 
   /** One character per byte. */
   get text(): string {
-    if (this.latin1 !== undefined) return this.latin1;
-    const { buffer, byteOffset, length } = this.bytes;
-    const text = Buffer.from(buffer, byteOffset, length).toString('latin1');
-    this.latin1 = text;
-    return text;
+    this.latin1 ??= bufferOf(this.bytes).toString('latin1');
+    return this.latin1;
   }
 
   /** The last one may lack its blank line. */

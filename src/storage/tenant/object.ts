@@ -91,14 +91,14 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi 
     return this.erasing;
   }
 
+  /** @throws StoreError if the work fails or takes too long */
+  private step(work: () => Promise<boolean>): Promise<boolean> {
+    return within(this.stepMs, storing(work));
+  }
+
   private async eraseSome(): Promise<boolean> {
     try {
-      if (
-        !(await within(
-          this.stepMs,
-          storing(() => eraseStep(this.ground())),
-        ))
-      ) {
+      if (!(await this.step(() => eraseStep(this.ground())))) {
         await storing(() => this.ctx.storage.setAlarm(this.now()));
         return false;
       }
@@ -132,13 +132,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi 
     if (unusedSince === undefined || this.rows.isEmpty()) return;
     let pause = LOOKING_MS;
     try {
-      if (
-        !(await within(
-          this.stepMs,
-          storing(() => this.expire(unusedSince)),
-        ))
-      )
-        pause = 0;
+      if (!(await this.step(() => this.expire(unusedSince)))) pause = 0;
     } catch (error) {
       logCaught(this.log, 'error', 'conversations could not expire; it is tried again', error);
     }
