@@ -209,7 +209,9 @@ describe.each(MODES)('a conversation that goes on, in mode %s,', (name, mode) =>
     }
   });
 
-  it.skipIf(name === 'none')('with an archive writes what is new, behind the answer', async () => {
+  if (name === 'none') return;
+
+  it('with an archive writes what is new, behind the answer', async () => {
     const { send, stepMore } = await conversation({ ...mode, strategy: { ...mode.strategy, archive: true } });
 
     const again = await send();
