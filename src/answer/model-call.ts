@@ -23,6 +23,7 @@ import { type Compaction, compactConversation } from '../view/compaction.ts';
 import { injectionFor, withInjection } from '../view/inject.ts';
 import type { MadeView, MakeViewOptions } from '../view/made-view.ts';
 import { makeView } from '../view/make-view.ts';
+import type { OfferedTools } from '../view/offer-tools.ts';
 import { archiverOf } from './archive.ts';
 import { reasoningWish } from './ask-reasoning.ts';
 import { askUpstream } from './ask-upstream.ts';
@@ -90,30 +91,21 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   const { made, answer } = await askWithin(first, asking, scope);
   const report = withInjection(made.report, injected);
   noteVerdict(answer.response, scope);
-  if (answer.response.ok && scope.caller.tenant) {
-    if (request.bytes === came.bytes && !passesThrough(chosen.strategy)) keepArray(request, shared, scope);
-    if (made.prepareNext) scope.waitUntil(made.prepareNext());
-    const noted = sent ? noteNamed(sent, call) : Promise.resolve();
-    scope.waitUntil(noted.then(() => scope.upkeep.confirm()));
+  if (answer.response.ok) {
+    // A body with items of ours was opened, and is not kept (see `readRequest`).
+    if (request.bytes === came.bytes) keepArray(call, shared);
+    workBehind(made, sent, call);
   }
   // A stream can last for minutes; don't keep a second copy of the body for it.
   sent = undefined;
   const { tools } = made;
-  const retrieval = tools && {
-    tools,
-    wish,
-    rounds: new Rounds(
-      tools.strategy.retrieval_max_rounds,
-      api.answers.goOn,
-      () => {
-        const count = async () => (await make({ ...options, count: true })).report;
-        const beside = injected.tokens ?? 0;
-        const went = { body: bodyOf(made), report: made.report, beside, count };
-        return startRounds(went, tools, call);
-      },
-      send,
-    ),
-  };
+  const { beside } = asking;
+  const count = async () => (await make({ ...options, count: true })).report;
+  const start = (offered: OfferedTools) =>
+    startRounds({ body: bodyOf(made), report: made.report, beside, count }, offered, call);
+  const most = tools?.strategy.retrieval_max_rounds ?? 0;
+  const rounds = tools && new Rounds(most, api.answers.goOn, () => start(tools), send);
+  const retrieval = tools && rounds && { tools, wish, rounds };
   const archive = archiverOf(call);
   const streams = request.field('stream') === true;
   const relayed = { format: api.answers, inBody: chosen.report, streams, retrieval, archive };
@@ -191,8 +183,19 @@ function sharedArray(
   return caller.tenant && learned.arrays.find(body, field);
 }
 
-function keepArray({ array }: ModelRequest, shared: SharedArray | undefined, scope: RequestScope): void {
-  if (array) scope.learned.arrays.keep(array, shared);
+function keepArray({ request, chosen, scope }: Call, shared: SharedArray | undefined): void {
+  const { array } = request;
+  if (array && scope.caller.tenant && !passesThrough(chosen.strategy))
+    scope.learned.arrays.keep(array, shared);
+}
+
+/** Stores and confirms behind an answer of the upstream. @param sent the body that went up */
+function workBehind({ prepareNext }: MadeView, sent: Uint8Array | undefined, call: Call): void {
+  const { caller, waitUntil, upkeep } = call.scope;
+  if (!caller.tenant) return;
+  if (prepareNext) waitUntil(prepareNext());
+  const noted = sent ? noteNamed(sent, call) : Promise.resolve();
+  waitUntil(noted.then(() => upkeep.confirm()));
 }
 
 /**

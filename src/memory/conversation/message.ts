@@ -82,9 +82,18 @@ export interface MessageFacts {
   origins?: Origins;
 }
 
-export interface ChainLink {
+interface ChainLink {
   readonly before: string;
   readonly after: string;
+}
+
+/**
+ * The link after a hash: the known one, if it belongs there.
+ *
+ * @param after computes the next hash
+ */
+export function linkAfter(before: string, known: ChainLink | undefined, after: () => string): ChainLink {
+  return known?.before === before ? known : { before, after: after() };
 }
 
 export interface Message {

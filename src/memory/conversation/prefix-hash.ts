@@ -7,7 +7,7 @@
  */
 
 import type { Digest } from '../edits/placeholder.ts';
-import type { Message, MessageFacts } from './message.ts';
+import { linkAfter, type Message, type MessageFacts } from './message.ts';
 
 /** The parts of a message that are hashed. */
 export interface Hashed extends Pick<Message, 'role' | 'identity'> {
@@ -25,11 +25,8 @@ export function prefixHashes(messages: readonly Hashed[], digest: Digest): reado
 function nextHash(before: string, message: Hashed, digest: Digest): string {
   if (message.role === 'preamble') return before;
   const { facts = {} } = message;
-  const known = facts.prefixHash;
-  if (known?.before === before) return known.after;
-  const after = chained(before, message.identity, digest);
-  facts.prefixHash = { before, after };
-  return after;
+  facts.prefixHash = linkAfter(before, facts.prefixHash, () => chained(before, message.identity, digest));
+  return facts.prefixHash.after;
 }
 
 /** The hash after one more message. @param identity of that message (see `Message.identity`) */

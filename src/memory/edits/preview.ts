@@ -12,11 +12,11 @@ import { copyOf, textBytes } from '../../lib/copy.ts';
 import { elementAt } from '../../lib/elements.ts';
 import { isObject, parseJson, parseObject } from '../../lib/json.ts';
 import type { Bound, Cache } from '../../lib/lru.ts';
-import type { Message } from '../conversation/message.ts';
+import { linkAfter, type Message } from '../conversation/message.ts';
 import { mostFitting } from '../tokens/fitting.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
-import { byDistinction, type Literal, literalsIn, ScannedLiterals } from './literals.ts';
-import { Origins } from './origins.ts';
+import { EarlierLiterals, type Part, REF } from './earlier-literals.ts';
+import { byDistinction } from './literals.ts';
 import type { Digest } from './placeholder.ts';
 
 /** Separates the shape from the literals. */
@@ -42,18 +42,6 @@ const LONGEST_KEY = 32;
  */
 const LARGEST_JSON = 1_000_000;
 
-/**
- * A ref, also inside a URL or key. Refs in a tool's output are not verified, and a view must only
- * name refs that can be fetched.
- */
-const REF = /ref_[a-z2-7]{26}/;
-
-/** A part of an output: its characters from `from` up to, but not including, `to`. */
-interface Part {
-  readonly from: number;
-  readonly to: number;
-}
-
 /** Writes previews for the messages of one array. */
 export interface PreviewWriter {
   /**
@@ -78,45 +66,8 @@ export function createPreviewWriter(
   messages: readonly Message[],
   { counter, digest, previews }: { counter: TokenCounter; digest: Digest; previews: WrittenPreviews },
 ): PreviewWriter {
-  const scanned = new ScannedLiterals();
-  let known: Origins | undefined;
-
-  /** The first message with each literal of those before one, and perhaps of later ones. */
-  const originsBefore = (index: number): Origins => {
-    known ??= takeOrigins(messages);
-    const origins = known;
-    const from = origins.read;
-    while (origins.read < index) {
-      const { read } = origins;
-      origins.readNext(() => textsOf(messages[read]).map((text) => scanned.of(read, text)));
-    }
-    if (origins.read > from) keepOrigins(messages, from, origins);
-    return origins;
-  };
-
-  /** Identifies the messages up to and including each index. */
-  const chain: string[] = [];
-  const chainAt = (index: number): string => {
-    for (let next = chain.length; next <= index; next++) {
-      const before = chain[next - 1] ?? '';
-      const { facts, digest: own } = elementAt(messages, next);
-      if (facts.preview?.before !== before) facts.preview = { before, after: digest(`${before} ${own}`) };
-      chain.push(facts.preview.after);
-    }
-    return elementAt(chain, index);
-  };
-
-  /** An output's literals that occur neither in earlier messages nor in the rest that stays. */
-  const freshIn = function* (index: number, text: string, removed: Part | undefined): Generator<Literal> {
-    const origins = originsBefore(index);
-    const rest = removed ? [text.slice(0, removed.from), text.slice(removed.to)] : [];
-    // Head and tail of an offloaded output are only a few hundred tokens.
-    const kept = new Set(rest.flatMap((part) => [...literalsIn(part)].map((literal) => literal.text)));
-    for (const literal of scanned.of(index, text)) {
-      const origin = origins.of(literal.text) ?? index;
-      if (origin >= index && !kept.has(literal.text) && !REF.test(literal.text)) yield literal;
-    }
-  };
+  const earlier = new EarlierLiterals(messages);
+  const chainAt = previewChain(messages, digest);
 
   const write = (index: number, text: string, most: number, removed: Part | undefined): string => {
     const shapes = shapesOf(text);
@@ -132,7 +83,7 @@ export function createPreviewWriter(
     const counted = Math.max(LEAST_COUNTED, Math.floor(most));
     const chosen: string[] = [];
     let room = left - counter.marker(HELD);
-    for (const literal of byDistinction(freshIn(index, text, removed), tokensOf, counted)) {
+    for (const literal of byDistinction(earlier.freshIn(index, text, removed), tokensOf, counted)) {
       if (room < SMALLEST_LITERAL) break;
       const tokens = tokensOf(literal.text);
       if (tokens > room) continue;
@@ -165,24 +116,18 @@ export function createPreviewWriter(
   };
 }
 
-/** The origins that the isolate knows for the most messages of an array, else new ones. */
-function takeOrigins(messages: readonly Message[]): Origins {
-  return messages.findLast(({ facts }) => facts.origins)?.facts.origins ?? new Origins();
-}
-
-/**
- * Moves origins to the last message that they have read. From here on they hold for arrays with
- * this message alone.
- *
- * @param from the number of messages that they had read before
- */
-function keepOrigins(messages: readonly Message[], from: number, origins: Origins): void {
-  if (from > 0) delete elementAt(messages, from - 1).facts.origins;
-  elementAt(messages, origins.read - 1).facts.origins = origins;
-}
-
-function textsOf(message: Message | undefined): readonly string[] {
-  return message ? [...message.content().weight.texts, ...message.beside()] : [];
+/** For each index, the hash that identifies the messages up to and including it. */
+function previewChain(messages: readonly Message[], digest: Digest): (index: number) => string {
+  const chain: string[] = [];
+  return (index) => {
+    for (let next = chain.length; next <= index; next++) {
+      const before = chain[next - 1] ?? '';
+      const { facts, digest: own } = elementAt(messages, next);
+      facts.preview = linkAfter(before, facts.preview, () => digest(`${before} ${own}`));
+      chain.push(facts.preview.after);
+    }
+    return elementAt(chain, index);
+  };
 }
 
 /**

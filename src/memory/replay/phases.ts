@@ -10,7 +10,6 @@
 import type { PrefixSums } from '../../lib/prefix-sums.ts';
 import { HeldTokens } from '../conversation/bonds.ts';
 import type { History, RequestPoint } from '../conversation/history.ts';
-import type { CountedEcho } from '../conversation/session-summary.ts';
 import type { Removal } from '../edits/removal.ts';
 import {
   askedBy,
@@ -22,9 +21,10 @@ import {
 import { TRIM_LINE_TOKENS, type TrimmedSpan } from '../edits/trim.ts';
 import { type TokenSums, unitSums } from '../tokens/sums.ts';
 import type { Floor, Stakes } from './floor.ts';
-import type { Due, Mover, Standing } from './frontier.ts';
+import type { Due, Mover } from './frontier.ts';
 import { Journal } from './journal.ts';
 import { Pass, type Passed } from './phase-pass.ts';
+import { NOWHERE, type PhaseSettings, type PhaseStanding } from './phase-standing.ts';
 import { type Cuts, frontierUnit } from './rule.ts';
 
 /** Tokens of a summarizer's prompt, without its input. */
@@ -50,50 +50,6 @@ export interface PhaseEdits {
   /** Of a user message that stays as long as its turn does. */
   media(unit: number): readonly Removal[];
 }
-
-interface PhaseSettings {
-  /** Whether the tail may shrink to steps. */
-  readonly shrinks: boolean;
-  /** The caller's minimum of freed tokens per move, if set. */
-  readonly minReclaim: number | undefined;
-  /** Maximum of tokens of a summary. */
-  readonly summaryTokens: number;
-  readonly echo: CountedEcho | undefined;
-}
-
-/** The position of all phases. */
-interface PhaseStanding extends Standing {
-  readonly passed: Passed;
-  /** How far compaction had come at the last move. */
-  readonly frontier: number;
-  /** The prefix that a summary replaces. */
-  readonly prefix: SummarizedPrefix | undefined;
-  /** For each trimming move since that prefix, the first unit that stays. */
-  readonly trims: readonly number[];
-  /** Tokens saved by messages that left the view. */
-  readonly leftOut: number;
-  /** The journal's length at each move. */
-  readonly moves: readonly number[];
-  /**
-   * The part of the view before the first byte that the last move changed, and the cost of its
-   * summary.
-   */
-  readonly kept: number;
-  readonly spent: number;
-}
-
-const NOWHERE: PhaseStanding = {
-  cuts: { turn: 0, step: 0 },
-  freed: 0,
-  passed: { light: 0, heavy: 0, media: 0 },
-  frontier: 0,
-  prefix: undefined,
-  trims: [],
-  leftOut: 0,
-  moves: [],
-  kept: 0,
-  spent: 0,
-};
 
 export class PhaseMover implements Mover {
   turnsCut = 0;

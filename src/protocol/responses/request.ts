@@ -31,7 +31,8 @@ import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
 import type { Beside, InjectedMessage, ModelRequest, WireMessage } from '../model-request.ts';
 import { plain } from '../parts.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
-import { groupItems, type ItemFacts, ItemGroup, READ_FIELDS } from './message.ts';
+import { type ItemFacts, READ_FIELDS } from './item.ts';
+import { groupItems, ItemGroup } from './message.ts';
 import { includeWith } from './reasoning.ts';
 
 const OUTLINE: ReadonlyMap<string, Outline> = new Map([

@@ -1,0 +1,79 @@
+/** Which literals of an output stand in no earlier message. */
+import { elementAt } from '../../lib/elements.ts';
+import type { Message } from '../conversation/message.ts';
+import { type Literal, literalsIn, ScannedLiterals } from './literals.ts';
+import { Origins } from './origins.ts';
+
+/**
+ * A ref, also inside a URL or key. Refs in a tool's output are not verified, and a view must only
+ * name refs that can be fetched.
+ */
+export const REF = /ref_[a-z2-7]{26}/;
+
+/** A part of an output: its characters from `from` up to, but not including, `to`. */
+export interface Part {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The literals of one array, for one plan: no other array reads on meanwhile. */
+export class EarlierLiterals {
+  private readonly messages: readonly Message[];
+  private readonly scanned = new ScannedLiterals();
+  private origins: Origins | undefined;
+
+  constructor(messages: readonly Message[]) {
+    this.messages = messages;
+  }
+
+  /**
+   * An output's literals that occur neither in earlier messages nor in the rest that stays.
+   *
+   * @param index the message with the output
+   * @param removed the part that is removed; absent for all of it
+   */
+  *freshIn(index: number, text: string, removed: Part | undefined): Generator<Literal> {
+    const origins = this.originsBefore(index);
+    const rest = removed ? [text.slice(0, removed.from), text.slice(removed.to)] : [];
+    // Head and tail of an offloaded output are only a few hundred tokens.
+    const kept = new Set(rest.flatMap((part) => [...literalsIn(part)].map((literal) => literal.text)));
+    for (const literal of this.scanned.of(index, text)) {
+      const origin = origins.of(literal.text) ?? index;
+      if (origin >= index && !kept.has(literal.text) && !REF.test(literal.text)) yield literal;
+    }
+  }
+
+  /** The first message with each literal of those before one, and perhaps of later ones. */
+  private originsBefore(index: number): Origins {
+    const { messages, scanned } = this;
+    this.origins ??= takeOrigins(messages);
+    const { origins } = this;
+    const from = origins.read;
+    while (origins.read < index) {
+      const { read } = origins;
+      origins.readNext(() => textsOf(elementAt(messages, read)).map((text) => scanned.of(read, text)));
+    }
+    if (origins.read > from) keepOrigins(messages, from, origins);
+    return origins;
+  }
+}
+
+/** The origins that the isolate knows for the most messages of an array, else new ones. */
+function takeOrigins(messages: readonly Message[]): Origins {
+  return messages.findLast(({ facts }) => facts.origins)?.facts.origins ?? new Origins();
+}
+
+/**
+ * Moves origins to the last message that they have read. From here on they hold for arrays with
+ * this message alone.
+ *
+ * @param from the number of messages that they had read before
+ */
+function keepOrigins(messages: readonly Message[], from: number, origins: Origins): void {
+  if (from > 0) delete elementAt(messages, from - 1).facts.origins;
+  elementAt(messages, origins.read - 1).facts.origins = origins;
+}
+
+function textsOf(message: Message): readonly string[] {
+  return [...message.content().weight.texts, ...message.beside()];
+}

@@ -1,0 +1,51 @@
+/** What the phases of `auto` work with: their settings, and how far they have come. */
+import type { CountedEcho } from '../conversation/session-summary.ts';
+import type { SummarizedPrefix } from '../edits/summarize.ts';
+import type { Standing } from './frontier.ts';
+import type { Passed } from './phase-pass.ts';
+
+/** The settings of all phases. */
+export interface PhaseSettings {
+  /** Whether the tail may shrink to steps. */
+  readonly shrinks: boolean;
+  /** The caller's minimum of freed tokens per move, if set. */
+  readonly minReclaim: number | undefined;
+  /** Maximum of tokens of a summary. */
+  readonly summaryTokens: number;
+  readonly echo: CountedEcho | undefined;
+}
+
+/** The position of all phases. */
+export interface PhaseStanding extends Standing {
+  readonly passed: Passed;
+  /** How far compaction had come at the last move. */
+  readonly frontier: number;
+  /** The prefix that a summary replaces. */
+  readonly prefix: SummarizedPrefix | undefined;
+  /** For each trimming move since that prefix, the first unit that stays. */
+  readonly trims: readonly number[];
+  /** Tokens saved by messages that left the view. */
+  readonly leftOut: number;
+  /** The journal's length at each move. */
+  readonly moves: readonly number[];
+  /**
+   * The part of the view before the first byte that the last move changed, and the cost of its
+   * summary.
+   */
+  readonly kept: number;
+  readonly spent: number;
+}
+
+/** Before the first move. */
+export const NOWHERE: PhaseStanding = {
+  cuts: { turn: 0, step: 0 },
+  freed: 0,
+  passed: { light: 0, heavy: 0, media: 0 },
+  frontier: 0,
+  prefix: undefined,
+  trims: [],
+  leftOut: 0,
+  moves: [],
+  kept: 0,
+  spent: 0,
+};

@@ -1,0 +1,255 @@
+/** One item of `input`, in the caller's bytes. */
+
+import { asObject, asString } from '../../lib/json.ts';
+import type { Content, InlineMedia, Role, ToolCall, Weight } from '../../memory/conversation/message.ts';
+import type { JsonSpan } from '../json/outline.ts';
+import { fieldOf, jsonOf, textOf } from '../json/spans.ts';
+import {
+  AUDIO,
+  contentOfParts,
+  FILE,
+  IMAGE,
+  imagePrice,
+  mayHoldMedia,
+  mediaOfParts,
+  openingIn,
+  type PartFormat,
+  plain,
+  weightOfJson,
+} from '../parts.ts';
+import { COMPACTIONS } from '../sealed.ts';
+
+/** Characters of encrypted content per token. A guess, since nobody can count it. */
+const ENCRYPTED_CHARACTERS = 4;
+
+/** The fields of an item that are ever read. All others are passed through. */
+export const READ_FIELDS: readonly string[] = [
+  'type',
+  'role',
+  'content',
+  'name',
+  'arguments',
+  'input',
+  'call_id',
+  'approval_request_id',
+  'id',
+  'output',
+  'encrypted_content',
+  'tools',
+];
+
+const MESSAGE_ROLES: ReadonlyMap<string, Role> = new Map([
+  ['user', 'user'],
+  ['assistant', 'assistant'],
+]);
+
+/**
+ * A model's request for approval before the upstream calls an MCP tool. The response refers to it
+ * by id.
+ */
+const APPROVAL = 'mcp_approval_request';
+
+const EDITABLE_OUTPUTS = new Set(['function_call_output', 'custom_tool_call_output']);
+const EDITABLE_CALLS = new Set(['function_call', 'custom_tool_call']);
+
+/** Hosted tools whose items hold an image. */
+const PICTURES = new Set(['image_generation_call', 'computer_call_output']);
+
+/**
+ * Items that stand for the conversation's beginning, or are instructions to the upstream. They are
+ * never edited or dropped.
+ */
+const STANDING = new Set([...COMPACTIONS, 'compaction_trigger', 'additional_tools']);
+
+const TEXTS = new Set(['input_text', 'output_text', 'text']);
+
+const PARTS: PartFormat = {
+  text: 'input_text',
+  textOf(part) {
+    const { type, text } = asObject(part);
+    return TEXTS.has(asString(type)) && typeof text === 'string' ? text : undefined;
+  },
+  priceOf(part) {
+    const { type, detail } = asObject(part);
+    if (type === 'input_image') return imagePrice(detail);
+    if (type === 'input_audio') return AUDIO;
+    return type === 'input_file' ? FILE : 0;
+  },
+  inlineKind(part) {
+    const { type, image_url, file_data } = asObject(part);
+    if (type === 'input_image') return asString(image_url).startsWith('data:') ? 'image' : undefined;
+    return type === 'input_file' && asString(file_data) !== '' ? 'file' : undefined;
+  },
+};
+
+/** Facts about an item at its place in `input` (see `MessageFacts`). */
+export interface ItemFacts {
+  /** Short string fields, decoded; null if the item has none of that name. */
+  readonly strings: Map<string, string | null>;
+  call?: ToolCall;
+}
+
+/** In bytes of JSON. Names, types and ids are shorter. */
+const SHORT_FIELD = 256;
+
+export class Item {
+  readonly span: JsonSpan;
+  readonly type: string;
+  readonly facts: ItemFacts;
+  private readonly body: Uint8Array;
+  private weighed: Weight | undefined;
+
+  constructor(body: Uint8Array, span: JsonSpan, facts: ItemFacts) {
+    this.body = body;
+    this.span = span;
+    this.facts = facts;
+    const role = this.string('role');
+    this.type = this.string('type') ?? (role === undefined ? '' : 'message');
+  }
+
+  /**
+   * Whether it refers to an item stored upstream. In OpenAI's types the `type` of a reference may
+   * be null or absent (`ResponseInputItem.ItemReference`).
+   */
+  get isReference(): boolean {
+    if (this.type === 'item_reference') return true;
+    if (this.string('type') !== undefined || this.string('id') === undefined) return false;
+    return fieldOf(this.span, 'type') !== undefined || this.string('role') === undefined;
+  }
+
+  /** The role; undefined for an item that belongs to the message before it. */
+  get role(): Role | undefined {
+    if (this.type === 'message') return MESSAGE_ROLES.get(this.string('role') ?? '') ?? 'preamble';
+    if (STANDING.has(this.type)) return 'preamble';
+    if (this.answers !== undefined) return 'tool';
+    return this.type === 'reasoning' || this.isCall ? 'assistant' : undefined;
+  }
+
+  /** Whether it is a call that needs a result. */
+  get calls(): boolean {
+    return this.callId !== undefined;
+  }
+
+  /**
+   * The id of the call that it answers; undefined for anything but a result, and for results of
+   * tools that the upstream runs.
+   */
+  get answers(): string | undefined {
+    if (this.type === 'mcp_approval_response') return this.string('approval_request_id');
+    if (!this.type.endsWith('_output')) return undefined;
+    const id = this.string('call_id');
+    if (id !== undefined) return id;
+    // By the reference, a local shell's result has the call's id as its own `id`; clients send
+    // either.
+    if (this.type === 'local_shell_call_output') return this.string('id');
+    // An output of a caller's tool without an id is still a result, one that answers no call.
+    return EDITABLE_OUTPUTS.has(this.type) ? '' : undefined;
+  }
+
+  private get isCall(): boolean {
+    return this.type === 'program' || this.type === APPROVAL || this.type.endsWith('_call');
+  }
+
+  private get callId(): string | undefined {
+    if (!this.isCall) return undefined;
+    return this.string(this.type === APPROVAL ? 'id' : 'call_id');
+  }
+
+  /** The call; undefined if it is none. Decoded once. */
+  get call(): ToolCall | undefined {
+    if (!this.calls) return undefined;
+    this.facts.call ??= {
+      id: this.callId ?? '',
+      name: this.string('name') ?? this.type,
+      input: EDITABLE_CALLS.has(this.type) ? (this.inputText() ?? '') : '',
+    };
+    return this.facts.call;
+  }
+
+  /** The span of a call's arguments. */
+  inputSpan(): JsonSpan | undefined {
+    const span = fieldOf(this.span, this.type === 'custom_tool_call' ? 'input' : 'arguments')?.value;
+    return span?.kind === 'string' ? span : undefined;
+  }
+
+  /** The span of a message's content, or of an output. */
+  contentSpan(): JsonSpan | undefined {
+    return fieldOf(this.span, this.type.endsWith('_output') ? 'output' : 'content')?.value;
+  }
+
+  content(): Content {
+    const span = this.contentSpan();
+    const isResult = this.answers !== undefined || this.type.endsWith('_output');
+    if (isResult && !EDITABLE_OUTPUTS.has(this.type)) return opaque(this.weight());
+    if (!span) return plain('');
+    if (span.kind === 'array') return contentOfParts(this.body, span, PARTS);
+    return span.kind === 'string' ? plain(jsonOf(this.body, span) as string) : opaque(this.weight());
+  }
+
+  media(): readonly InlineMedia[] {
+    const span = this.contentSpan();
+    return this.type === 'message' && span?.kind === 'array' ? mediaOfParts(this.body, span, PARTS) : [];
+  }
+
+  /** See `Message`. */
+  opening(): string {
+    return openingIn(this.body, this.contentSpan(), PARTS);
+  }
+
+  /** What the model reads of an item that is neither a message nor an output. */
+  weight(): Weight {
+    const { call } = this;
+    if (call && EDITABLE_CALLS.has(this.type)) return { texts: [call.name, call.input], flat: 0 };
+    if (PICTURES.has(this.type)) return { texts: [], flat: IMAGE };
+    const content = this.string('encrypted_content') ?? '';
+    const encrypted = Math.ceil(content.length / ENCRYPTED_CHARACTERS);
+    if (this.type === 'reasoning')
+      return { texts: thoughtsIn(jsonOf(this.body, this.span)), flat: encrypted, encrypted };
+    const text = textOf(this.body, this.span);
+    if (mayHoldMedia(text)) return this.weightWithMedia(content, encrypted);
+    // The encrypted content occurs once in the item's JSON; it is not counted as text.
+    return {
+      texts: [content === '' ? text : text.replace(content, () => '')],
+      flat: encrypted,
+      encrypted,
+    };
+  }
+
+  /** Cached, since such an item may be large and is weighed more than once. */
+  private weightWithMedia(content: string, encrypted: number): Weight {
+    if (!this.weighed) {
+      const { texts, flat } = weightOfJson(jsonOf(this.body, this.span));
+      const rest = content === '' ? texts : texts.map((text) => text.replace(content, () => ''));
+      this.weighed = { texts: rest, flat: flat + encrypted, encrypted };
+    }
+    return this.weighed;
+  }
+
+  string(key: string): string | undefined {
+    const { strings } = this.facts;
+    const known = strings.get(key);
+    if (known !== undefined) return known ?? undefined;
+    const value = fieldOf(this.span, key)?.value;
+    const text = value?.kind === 'string' ? (jsonOf(this.body, value) as string) : undefined;
+    if (!value || value.end - value.start <= SHORT_FIELD) strings.set(key, text ?? null);
+    return text;
+  }
+
+  private inputText(): string | undefined {
+    const span = this.inputSpan();
+    return span && (jsonOf(this.body, span) as string);
+  }
+}
+
+/** The text of reasoning: its summary, and its content if it is not encrypted. */
+function thoughtsIn(reasoning: unknown): string[] {
+  const { summary, content } = asObject(reasoning);
+  return [summary, content].flatMap((parts) =>
+    Array.isArray(parts) ? parts.map((part) => asString(asObject(part).text)).filter(Boolean) : [],
+  );
+}
+
+/** Content that is never edited: it has no room for a placeholder. */
+function opaque(weight: Weight): Content {
+  return { text: weight.texts.join(''), type: 'application/json', weight, room: () => 0 };
+}
