@@ -10,6 +10,12 @@ export interface StrategyFault {
   readonly message: string;
 }
 
+/** An object without the known fields that are null: as in OpenAI's API, null is the default. */
+export function withoutNulls(object: object, known: readonly string[]): object {
+  const isLeftOut = (field: string, value: unknown): boolean => value === null && known.includes(field);
+  return Object.fromEntries(Object.entries(object).filter(([field, value]) => !isLeftOut(field, value)));
+}
+
 /** A number of tokens, turns or rounds. */
 export const count = z.int().nonnegative();
 export const share = z.number().min(0).max(1);

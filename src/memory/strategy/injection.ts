@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { Result } from '../../lib/result.ts';
 import { mostFitting } from '../tokens/fitting.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
-import type { StrategyFault } from './fields.ts';
+import { type StrategyFault, withoutNulls } from './fields.ts';
 import { quote } from './strategy.ts';
 
 /** Tokens of the largest block (docs/design.md#7-storage). */
@@ -15,15 +15,13 @@ const MOST_TOKENS = 800;
 
 const DEFAULT_ROLE = 'user';
 
-const schema = z.union([
-  z.boolean(),
-  z.strictObject({
-    // A summary may repeat what a tool printed, so its role is no higher than the user's by
-    // default.
-    role: z.enum(['system', 'user']).default(DEFAULT_ROLE),
-    max_tokens: z.int().positive().max(MOST_TOKENS).default(MOST_TOKENS),
-  }),
-]);
+const settings = z.strictObject({
+  // A summary may repeat what a tool printed, so its role is no higher than the user's by default.
+  role: z.enum(['system', 'user']).default(DEFAULT_ROLE),
+  max_tokens: z.int().positive().max(MOST_TOKENS).default(MOST_TOKENS),
+});
+
+const schema = z.union([z.boolean(), settings]);
 
 export interface Injection {
   readonly role: 'system' | 'user';
@@ -35,7 +33,8 @@ export type MemoryInjectionRequest = z.input<typeof schema>;
 
 /** Reads an injection. `off` is a value too, and takes precedence over lower levels. */
 export function parseInjection(input: unknown): Result<Injection | 'off', StrategyFault> {
-  const parsed = schema.safeParse(input);
+  const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
+  const parsed = schema.safeParse(isObject ? withoutNulls(input, Object.keys(settings.shape)) : input);
   if (!parsed.success)
     return {
       ok: false,

@@ -20,7 +20,7 @@ import {
   type SummarizingStrategy,
 } from '../modes/table.ts';
 import type { Budgets } from '../plan/planned.ts';
-import type { StrategyFault } from './fields.ts';
+import { type StrategyFault, withoutNulls } from './fields.ts';
 import { windowOf } from './models.ts';
 
 /** The names of all modes. */
@@ -49,7 +49,7 @@ export function parseStrategy(input: unknown): Result<MemoryStrategy, StrategyFa
       'mode',
       `Unknown mode ${quote(mode)} in memory_strategy.mode; it is one of ${MODES.join(', ')}.`,
     );
-  const parsed = modes[mode].schema.safeParse(object);
+  const parsed = modes[mode].schema.safeParse(withoutNulls(object, knownFields(mode)));
   if (!parsed.success) return { ok: false, reason: describe(mode, parsed.error.issues[0]) };
   const contradiction = modeOf(parsed.data).contradiction?.(parsed.data);
   return contradiction ? { ok: false, reason: contradiction } : { ok: true, value: parsed.data };
@@ -186,10 +186,9 @@ function describe(mode: Mode, issue: z.core.$ZodIssue | undefined): StrategyFaul
   const field = issue.path.join('.');
   if (issue.code === 'unrecognized_keys') {
     const unknown = issue.keys[0] ?? '';
-    const known = knownFields(mode);
     return {
       field: unknown,
-      message: `Unknown field ${quote(unknown)} in memory_strategy with mode '${mode}'; the nearest known one is '${nearest(unknown, known)}'.`,
+      message: `Unknown field ${quote(unknown)} in memory_strategy with mode '${mode}'; ${hintFor(unknown, knownFields(mode))}.`,
     };
   }
   return { field, message: `memory_strategy.${field} is not valid: ${issue.message}.` };
@@ -200,15 +199,29 @@ export function knownFields(mode: Mode): string[] {
   return Object.keys(modes[mode].schema.shape);
 }
 
-/** The known field with the smallest edit distance. One that contains the word comes first. */
-function nearest(word: string, fields: readonly string[]): string {
-  const short = word.slice(0, 64);
-  const ranked = fields.map((candidate) => ({
-    candidate,
-    distance: editDistance(short, candidate) - (candidate.includes(short) ? candidate.length : 0),
-  }));
-  return ranked.reduce((best, next) => (next.distance < best.distance ? next : best)).candidate;
+/** Names the known field that a caller probably meant, or else all of them. */
+function hintFor(unknown: string, known: readonly string[]): string {
+  const near = nearest(unknown.slice(0, 64), known);
+  if (near !== undefined) return `the nearest known one is '${near}'`;
+  return `the mode's fields are ${known.join(', ')}`;
 }
+
+/**
+ * The known field with the smallest edit distance, if that is at most a third of the word. A field
+ * that contains the word counts as near too, and comes first.
+ */
+function nearest(word: string, fields: readonly string[]): string | undefined {
+  const ranked = fields.map((candidate) => {
+    const distance = editDistance(word, candidate);
+    const isPart = word.length >= SHORTEST_PART && candidate.includes(word);
+    return { candidate, distance: isPart ? distance - candidate.length : distance, isPart };
+  });
+  const best = ranked.reduce((nearer, next) => (next.distance < nearer.distance ? next : nearer));
+  return best.isPart || best.distance <= word.length / 3 ? best.candidate : undefined;
+}
+
+/** In characters. Shorter words are a part of too many names. */
+const SHORTEST_PART = 4;
 
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, column) => column);

@@ -13,6 +13,10 @@ describe('memory_injection', () => {
     [{}, { role: 'user', max_tokens: 800 }],
     [{ role: 'system' }, { role: 'system', max_tokens: 800 }],
     [{ max_tokens: 100 }, { role: 'user', max_tokens: 100 }],
+    [
+      { role: null, max_tokens: null },
+      { role: 'user', max_tokens: 800 },
+    ],
   ])('F10: %j means %j', (input, value) => {
     expect(parseInjection(input)).toEqual({ ok: true, value });
   });
@@ -27,6 +31,7 @@ describe('memory_injection', () => {
     { max_tokens: 801 },
     { max_tokens: 1.5 },
     { tokens: 9 },
+    { tokens: null },
   ])('%j is refused', (input) => {
     expect(parseInjection(input)).toMatchObject({
       ok: false,

@@ -3,6 +3,8 @@ import {
   budgetFault,
   budgetsOf,
   frontierOf,
+  knownFields,
+  MODES,
   parseStrategy,
 } from '../../../../src/memory/strategy/strategy.ts';
 import { strategyOf } from '../../../support/laws/view-of.ts';
@@ -34,6 +36,10 @@ describe('a strategy', () => {
     [{ mode: 'compact', token_budgt: 1 }, 'token_budgt', "nearest known one is 'token_budget'"],
     [{ mode: 'compact', keep: 1 }, 'keep', "'compact_keep'"],
     [{ mode: 'trim', compact_keep: 1 }, 'compact_keep', "mode 'trim'"],
+    [{ mode: 'trim', temperature: 1 }, 'temperature', "the mode's fields are mode, token_budget, "],
+    [{ mode: 'trim', xyz: 1 }, 'xyz', "the mode's fields are mode, token_budget, "],
+    [{ mode: 'trim', xyz: null }, 'xyz', "Unknown field 'xyz'"],
+    [{ mode: null }, 'mode', 'Unknown mode'],
     [{ mode: 'compct' }, 'mode', 'none, trim, compact'],
     [{ token_budget: 1 }, 'mode', 'mode is missing'],
     [{ mode: 'toString' }, 'mode', 'Unknown mode'],
@@ -85,6 +91,11 @@ describe('a strategy', () => {
     [{ mode: 'rolling_summary', full_zone_turns: -1 }, 'full_zone_turns', 'full_zone_turns'],
   ])('%j is refused by its field, with what would be right', (input, field, message) => {
     expect(faultOf(input)).toEqual({ field, message: expect.stringContaining(message) });
+  });
+
+  it.each(MODES)('takes null for the default of every field in mode %s', (mode) => {
+    const nulls = Object.fromEntries(knownFields(mode).map((field) => [field, null]));
+    expect(parseStrategy({ ...nulls, mode })).toEqual(parseStrategy({ mode }));
   });
 
   it('has the defaults that are written down, in each mode that summarises', () => {
