@@ -13,7 +13,8 @@ import type { History } from '../conversation/history.ts';
 import type { ReplayedMode, Tail } from '../modes/mode.ts';
 import { type EditingStrategy, modeOf } from '../modes/table.ts';
 import type { ReplayRule } from '../replay/rule.ts';
-import { budgetsOf, frontierOf } from '../strategy/strategy.ts';
+import { longestAnswerOf } from '../strategy/models.ts';
+import { budgetsOf, DEFAULT_REMAINING_PCT, frontierOf } from '../strategy/strategy.ts';
 import { tokenSums } from '../tokens/sums.ts';
 import { ANSWER_OVERHEAD } from '../tokens/tokens.ts';
 import type { Budgets, PlanContext, Planned, PlanRequest } from './planned.ts';
@@ -22,6 +23,8 @@ export interface Plan extends Planned {
   readonly strategy: EditingStrategy;
   readonly history: History;
   readonly budgets: Budgets;
+  /** Whether the plan acts on a soft budget: only if it loses nothing. */
+  readonly actsOnSoft: boolean;
 }
 
 /**
@@ -53,36 +56,66 @@ export function plan(strategy: EditingStrategy, request: PlanRequest, context: P
   const { history } = request;
   const sums = tokenSums(history, request.toolTokens, context.counter);
   if (recalled) {
-    const budgets = budgetsOf(strategy, request.model);
-    return { strategy, history, ...recalled.plan(strategy, { ...request, budgets, sums }, context) };
+    const budgets = budgetsFor(strategy, request);
+    const planned = recalled.plan(strategy, { ...request, budgets, sums }, context);
+    return { strategy, history, actsOnSoft: false, ...planned };
   }
   if (!replayed) throw new InvariantError(`mode ${strategy.mode} has no plan`);
   const budgets = budgetsWithin(strategy, request);
-  const rule = ruleOf(strategy, replayed, budgets, request, context);
-  return { strategy, history, budgets, ...replayed.plan(strategy, { ...request, rule, sums }, context) };
+  // Over the soft budget, only reversible modes run.
+  const actsOnSoft = context.refs !== undefined && replayed.isReversible?.(strategy) === true;
+  const soft = actsOnSoft ? budgets.soft : undefined;
+  const rule = ruleOf(strategy, replayed, { ...budgets, soft }, request);
+  const planned = replayed.plan(strategy, { ...request, rule, sums }, context);
+  return { strategy, history, budgets, actsOnSoft, ...planned };
 }
 
 /** The strategy's budgets, within the known limit of the upstream. */
-function budgetsWithin(strategy: EditingStrategy, { model, limit }: PlanRequest): Budgets {
-  const budgets = budgetsOf(strategy, model);
-  return { ...budgets, window: Math.min(budgets.window, limit ?? budgets.window) };
+function budgetsWithin(strategy: EditingStrategy, request: PlanRequest): Budgets {
+  const budgets = budgetsFor(strategy, request);
+  return { ...budgets, window: Math.min(budgets.window, request.limit ?? budgets.window) };
 }
+
+/** The strategy's budgets. The hard one leaves room for the longest answer. */
+function budgetsFor(strategy: EditingStrategy, request: PlanRequest): Budgets {
+  const budgets = budgetsOf(strategy, request.model);
+  const { window, hard } = budgets;
+  return hard === undefined
+    ? budgets
+    : { ...budgets, hard: Math.min(hard, window - roomOf(request, window)) };
+}
+
+/**
+ * The room for the longest answer of the model, if the request does not limit its answer. Unlike a
+ * limit in the request, it holds at every request point: it is the same for all requests to a
+ * model, so it breaks no cached prefix.
+ */
+function roomOf({ model, answerTokens, limit }: PlanRequest, window: number): number {
+  // A limit that the upstream has stated is for the prompt alone.
+  const longest = answerTokens > 0 || limit !== undefined ? 0 : (longestAnswerOf(model) ?? 0);
+  return Math.min(longest, MOST_ANSWER_TOKENS, Math.floor(window * MOST_ANSWER_SHARE));
+}
+
+/**
+ * The largest room for an answer that the request does not limit: tokens, and a share of the
+ * window. Some models may write an answer as long as their window.
+ */
+const MOST_ANSWER_TOKENS = 20_000;
+const MOST_ANSWER_SHARE = DEFAULT_REMAINING_PCT;
 
 function ruleOf(
   strategy: EditingStrategy,
   mode: ReplayedMode<EditingStrategy>,
-  budgets: Budgets,
+  budgets: Pick<ReplayRule, 'soft'> & Omit<Budgets, 'soft'>,
   request: PlanRequest,
-  { refs }: PlanContext,
 ): ReplayRule {
-  // Over the soft budget, only reversible modes run.
-  const isReversible = refs !== undefined && mode.isReversible?.(strategy) === true;
+  const room = roomOf(request, budgets.window);
   return {
     frontier: frontierOf(strategy),
     turnsDue: mode.turnsDue(strategy),
     turnsLossy: mode.turnsLossy?.(strategy),
-    hard: budgets.hard,
-    soft: isReversible ? budgets.soft : undefined,
+    hard: budgets.hard ?? (room > 0 ? budgets.window - room : undefined),
+    soft: budgets.soft,
     watermark: strategy.low_watermark_pct,
     minReclaim: strategy.min_reclaim_tokens ?? 0,
     window: budgets.window,

@@ -13,6 +13,7 @@ export type StrategySource = 'request' | 'conversation' | 'agent' | 'default';
 /** Codes of `x-memory-warning`. */
 export type Warning =
   | 'over_budget'
+  | 'soft_budget_idle'
   | 'store_failed'
   | 'no_tenant'
   | 'unverified_key'
@@ -149,6 +150,7 @@ export function reportOf(
   const { replay, budgets, strategy } = plan;
   const budget = budgets.hard ?? budgets.soft ?? null;
   const over = view.tokens > (budgets.hard ?? budgets.window);
+  const isIdle = !plan.actsOnSoft && replay.before > (budgets.soft ?? Number.POSITIVE_INFINITY);
   return {
     mode: strategy.mode,
     source,
@@ -162,6 +164,7 @@ export function reportOf(
       ...new Set([
         ...warnings,
         ...(over ? ['over_budget' as const] : []),
+        ...(isIdle ? ['soft_budget_idle' as const] : []),
         ...(view.incomplete ? ['store_failed' as const] : []),
       ]),
     ],

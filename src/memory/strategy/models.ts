@@ -8,25 +8,45 @@ import { asObject } from '../../lib/json.ts';
  */
 const DEFAULT_WINDOW = 400_000;
 
+/** What is known of a model, in tokens. */
+interface ModelFacts {
+  readonly window: number;
+  /** The longest answer. */
+  readonly output: number;
+}
+
 /** Families that are missing in gpt-tokenizer's table, which has OpenAI's models. */
-const OTHER_WINDOWS: readonly (readonly [prefix: string, tokens: number])[] = [
-  ['claude-', 200_000], // https://docs.anthropic.com/en/docs/about-claude/models/overview
-  ['gemini-', 1_048_576], // https://ai.google.dev/gemini-api/docs/models
+const OTHER_FAMILIES: readonly (readonly [prefix: string, facts: ModelFacts])[] = [
+  // https://docs.anthropic.com/en/docs/about-claude/models/overview
+  ['claude-', { window: 200_000, output: 64_000 }],
+  // https://ai.google.dev/gemini-api/docs/models
+  ['gemini-', { window: 1_048_576, output: 65_536 }],
 ];
 
 /** The bundled encodings. */
 export type EncodingName = 'o200k_base' | 'cl100k_base';
 
-/**
- * The model's context window in tokens, or `DEFAULT_WINDOW`. A vendor's prefix (`openai/`) is
- * ignored.
- */
+/** The model's context window in tokens, or `DEFAULT_WINDOW`. */
 export function windowOf(model: string | undefined): number {
-  if (model === undefined) return DEFAULT_WINDOW;
+  return factOf(model, 'context_window') ?? familyOf(model)?.window ?? DEFAULT_WINDOW;
+}
+
+/** The model's longest answer in tokens; undefined if it is not known. */
+export function longestAnswerOf(model: string | undefined): number | undefined {
+  return factOf(model, 'max_output_tokens') ?? familyOf(model)?.output;
+}
+
+/** A positive number in gpt-tokenizer's table. A vendor's prefix (`openai/`) is ignored. */
+function factOf(model: string | undefined, fact: 'context_window' | 'max_output_tokens'): number | undefined {
+  if (model === undefined) return undefined;
+  const value = asObject((specs as Record<string, unknown>)[bareName(model)])[fact];
+  return typeof value === 'number' && value > 0 ? value : undefined;
+}
+
+function familyOf(model: string | undefined): ModelFacts | undefined {
+  if (model === undefined) return undefined;
   const name = bareName(model);
-  const { context_window } = asObject((specs as Record<string, unknown>)[name]);
-  if (typeof context_window === 'number' && context_window > 0) return context_window;
-  return OTHER_WINDOWS.find(([prefix]) => name.startsWith(prefix))?.[1] ?? DEFAULT_WINDOW;
+  return OTHER_FAMILIES.find(([prefix]) => name.startsWith(prefix))?.[1];
 }
 
 /** GPT-4 and GPT-3.5 use cl100k; later and unknown models use o200k (tiktoken's model.py). */

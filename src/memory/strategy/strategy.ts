@@ -27,7 +27,7 @@ import { windowOf } from './models.ts';
 export const MODES = Object.keys(modes) as Mode[];
 
 /** Share of the window to leave free, for a strategy without budget and percentage. */
-const DEFAULT_REMAINING_PCT = 0.2;
+export const DEFAULT_REMAINING_PCT = 0.2;
 
 /**
  * Parses a strategy as a caller wrote it: an object, or a mode's name.

@@ -224,3 +224,31 @@ describe.each(PROTOCOLS)('a limit of turns, over $name', (protocol) => {
     expect([...appliedIn(all)]).not.toContain('trim');
   });
 });
+
+describe.each(PROTOCOLS)('a request without a limit for its answer, over $name', (protocol) => {
+  deployment.over(protocol);
+  const messages = toolTalk('medlars', 12);
+  const tokensIn = async (): Promise<number> => {
+    const memory_strategy = { mode: 'compact', token_budget: 0, min_reclaim_tokens: 1_000_000 };
+    const { memory } = await new AgentCaller(deployment, { memory_strategy }).send(messages);
+    return memory.tokens?.before ?? 0;
+  };
+
+  it.each([false, true])('leaves room for the longest one (stream: %s)', async (stream) => {
+    const window = Math.ceil((await tokensIn()) / 0.85);
+    const memory_strategy = { mode: 'compact', context_window_tokens: window, token_remaining_pct: 0 };
+    const caller = new AgentCaller(deployment, { memory_strategy, stream });
+    const { memory } = await caller.send(messages);
+
+    expect(memory.applied_edits).toMatchObject([{ type: 'compact' }]);
+    expect(memory.tokens).toMatchObject({ window, budget: window - Math.floor(window / 5) });
+  });
+
+  it('is told that its soft budget can not act', async () => {
+    const memory_strategy = { mode: 'summarize', token_soft_budget: 10 };
+    const { memory, headers } = await new AgentCaller(deployment, { memory_strategy }).send(messages);
+
+    expect(memory.warnings).toEqual(['soft_budget_idle']);
+    expect(headers.get('x-memory-warning')).toBe('soft_budget_idle');
+  });
+});
