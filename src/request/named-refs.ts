@@ -5,7 +5,7 @@
 
 import { bufferOf } from '../lib/bytes.ts';
 import { pause } from '../lib/time-limit.ts';
-import { refsIn } from '../memory/edits/placeholder.ts';
+import { REF_LENGTH, REF_PATTERN, REF_START } from '../memory/edits/placeholder.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import type { Call } from './call.ts';
 import { refWriterOf } from './ref-writer.ts';
@@ -23,7 +23,7 @@ export async function noteNamed(
 ): Promise<void> {
   const { scope } = call;
   const { tenant } = scope.caller;
-  if (!tenant || !bufferOf(body).includes('ref_')) return;
+  if (!tenant || !bufferOf(body).includes(REF_START)) return;
   // Yield, so that the answer goes out first.
   await pause(0);
   const refs = namedBy(body, tenant);
@@ -32,7 +32,16 @@ export async function noteNamed(
   await refWriterOf(tenant, call).use(refs);
 }
 
-/** A tenant's refs in a body, without duplicates. */
+/** A tenant's refs in a body, without duplicates. A ref is ASCII, so the body is not decoded. */
 export function namedBy(body: Uint8Array, tenant: Pick<Tenant, 'refs'>): string[] {
-  return refsIn(new TextDecoder().decode(body), MOST_NAMED).filter((ref) => tenant.refs.owns(ref));
+  const bytes = bufferOf(body);
+  const found = new Set<string>();
+  let at = bytes.indexOf(REF_START);
+  while (at >= 0 && found.size < MOST_NAMED) {
+    const ref = bytes.toString('latin1', at, at + REF_LENGTH);
+    const isRef = REF_PATTERN.test(ref);
+    if (isRef) found.add(ref);
+    at = bytes.indexOf(REF_START, at + (isRef ? REF_LENGTH : REF_START.length));
+  }
+  return [...found].filter((ref) => tenant.refs.owns(ref));
 }

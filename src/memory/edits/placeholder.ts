@@ -46,6 +46,10 @@ export type Digest = (text: string) => string;
 
 /** A ref: 20 characters for the content, 6 check characters (docs/design.md#7-storage). */
 export const REF_PATTERN = /^ref_[a-z2-7]{26}$/;
+/** The beginning of every ref. */
+export const REF_START = 'ref_';
+/** Length of a ref in characters, which are ASCII. */
+export const REF_LENGTH = 30;
 
 const ANY_REF = new RegExp(REF_PATTERN.source.replace(/[$^]/g, ''), 'g');
 

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { refsIn } from '../../../src/memory/edits/placeholder.ts';
 import { namedBy } from '../../../src/request/named-refs.ts';
@@ -25,6 +26,24 @@ describe('the refs that a body names', () => {
   it('F11: are found once each, and only the tenant’s', () => {
     expect(namedBy(bodyOf([own, madeUp(1), own]), tenant)).toEqual([own]);
     expect(refsIn([own, madeUp(1), own].join(' '))).toEqual([own, madeUp(1)]);
+  });
+
+  it('F11: are those in the text of the body, whatever its bytes are', () => {
+    const all = { refs: { ...tenant.refs, owns: () => true } };
+    const texts = fc.oneof(
+      fc.constantFrom(own, madeUp(1), own.slice(0, -1), own.slice(4), 'ref', 'ref_', 'Zürich', 'a'),
+      fc.constantFrom(`${own.slice(0, -3)}ref`, '_', '𝒳'),
+    );
+    const bytes = fc.oneof(
+      texts.map((piece) => new TextEncoder().encode(piece)),
+      fc.uint8Array({ minLength: 1, maxLength: 2 }),
+    );
+    fc.assert(
+      fc.property(fc.array(bytes), (pieces) => {
+        const body = Buffer.concat(pieces);
+        expect(namedBy(body, all)).toEqual(refsIn(new TextDecoder().decode(body)));
+      }),
+    );
   });
 
   it('F11: are checked once each, however often one occurs', () => {
