@@ -32,7 +32,7 @@ export async function listMessages(c: Context<AppEnv>): Promise<Response> {
     read(new Archive(storedConversation(user, { id }, self, services), services.bucket, services.log));
   const isNothing = (page: Page | null) => !page?.messages.length;
   const page = await stored(c, () => fromEither(tenant, pageOf, isNothing));
-  if (!page) throw notFound(id);
+  if (!page) throw notFound(id, user);
   const rest = { has_more: page.cursor !== null, cursor: page.cursor };
   const body = concat([
     encoder.encode('{"object":"list","data":['),

@@ -31,21 +31,23 @@ export async function getMemory(c: Context<AppEnv>): Promise<Response> {
     return memory((stub) => stub.overview());
   };
   const overview = await stored(c, () => fromEither(tenant, overviewOf, ({ exists }) => !exists));
-  if (!overview.exists) throw notFound(id);
+  if (!overview.exists) throw notFound(id, user);
   return c.json(overviewJson(id, overview));
 }
 
 /**
- * `PATCH /v1/conversations/{id}/memory`: the body is the strategy itself, with optional
- * `memory_injection`. It replaces both.
+ * `PATCH /v1/conversations/{id}/memory`: changes the settings that the body names; null erases. A
+ * body with a mode is the strategy itself.
  */
 export async function patchMemory(c: Context<AppEnv>): Promise<Response> {
-  const { id, memory, services } = await target(c, 'change');
-  const settings = await readSettings(c.req.raw, services);
+  const { id, user, memory, services } = await target(c, 'change');
+  const changes = await readChanges(c.req.raw, services);
+  const isEmpty = Object.keys(changes).length === 0;
   const overview = await stored(c, async () => {
-    await memory((stub) => stub.configure(settings));
+    if (!isEmpty) await memory((stub) => stub.configure(changes));
     return memory((stub) => stub.overview());
   });
+  if (isEmpty && !overview.exists) throw notFound(id, user);
   return c.json(overviewJson(id, overview));
 }
 
@@ -61,7 +63,7 @@ export async function deleteMemory(c: Context<AppEnv>): Promise<Response> {
       each.push(await deleteConversation(storedConversation(user, { id }, self, services), services, begin));
     return each.includes(true);
   });
-  if (!existed) throw notFound(id);
+  if (!existed) throw notFound(id, user);
   return deleted(c, { id, object: 'memory.conversation.deleted' }, existed === true);
 }
 
@@ -116,24 +118,53 @@ export async function target(c: Context<AppEnv>, use: 'read' | 'change'): Promis
   return { id, user, tenant, services, conversation, memory: conversation.memory };
 }
 
-export function notFound(id: string): ApiError {
-  return new ApiError('conversation_not_found', `Nothing is kept of the conversation '${id}'.`, 'id');
+/** @param user of the request that found nothing */
+export function notFound(id: string, user: string | undefined): ApiError {
+  const named =
+    user === undefined
+      ? 'no user; if its requests have one, name it by the header x-memory-user or the query parameter user'
+      : `the user '${user}'`;
+  return new ApiError(
+    'conversation_not_found',
+    `Nothing is kept of the conversation '${id}' of ${named}.`,
+    'id',
+  );
 }
 
-/** @throws ApiError that names the field */
-async function readSettings(request: Request, services: Services): Promise<Settings> {
+/** Members of the answer that no request can set. */
+const READ_ONLY = ['id', 'object', 'health', 'conversation_memory', 'memories', 'stats', 'stuck'];
+
+/** The settings that a body names. @throws ApiError that names the field */
+async function readChanges(request: Request, services: Services): Promise<Partial<Settings>> {
   const text = new TextDecoder().decode(await readBody(request, null, LARGEST_SETTINGS));
   const body = parseObject(text);
   if (!body)
     throw new ApiError(
       'invalid_json',
-      'The body must be a JSON object: a memory_strategy, and memory_injection beside its fields.',
+      'The body must be a JSON object with memory_strategy, memory_injection, or both.',
     );
-  const { memory_injection = null, ...strategy } = body;
-  if (memory_injection !== null) parsedInjection(memory_injection);
-  const isSet = Object.keys(strategy).length > 0;
-  if (isSet) checkSummarizerModel(parsedStrategy(strategy), services);
-  return { memory_strategy: isSet ? strategy : null, memory_injection };
+  const { memory_strategy, memory_injection, ...rest } = body;
+  const fixed = READ_ONLY.find((name) => name in rest);
+  if (fixed !== undefined)
+    throw new ApiError(
+      'invalid_json',
+      `${fixed} can't be changed; the body has memory_strategy, memory_injection, or both.`,
+      fixed,
+    );
+  const bare = Object.keys(rest);
+  if (bare.length > 0 && memory_strategy !== undefined)
+    throw new ApiError(
+      'invalid_json',
+      `${bare[0]} is not a member of the settings; the strategy's fields stand in memory_strategy.`,
+      bare[0],
+    );
+  const strategy = bare.length > 0 ? rest : memory_strategy;
+  if (strategy !== undefined && strategy !== null) checkSummarizerModel(parsedStrategy(strategy), services);
+  if (memory_injection !== undefined && memory_injection !== null) parsedInjection(memory_injection);
+  return {
+    ...(strategy === undefined ? {} : { memory_strategy: strategy }),
+    ...(memory_injection === undefined ? {} : { memory_injection }),
+  };
 }
 
 function overviewJson(id: string, overview: Overview): object {

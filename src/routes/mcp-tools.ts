@@ -60,7 +60,7 @@ async function search(c: Context<AppEnv>, tenant: Tenant, args: string): Promise
       (found) => !found?.length,
     ),
   );
-  if (!hits) throw notFound(id);
+  if (!hits) throw notFound(id, user);
   const { counter } = await services.learned(tenant).counting(undefined);
   return { ok: true, value: describeHits(hits, counter) };
 }

@@ -128,8 +128,8 @@ export abstract class ConversationMemoryObject<Material>
     return this.chain.state.settings();
   }
 
-  configure(settings: Settings): Promise<void> {
-    return this.writing(() => this.chain.state.configure(settings));
+  configure(changes: Partial<Settings>): Promise<void> {
+    return this.writing(() => this.chain.state.configure(changes));
   }
 
   injection(): string | null {

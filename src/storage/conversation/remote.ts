@@ -65,7 +65,7 @@ export interface ConversationApi<Material> extends SummaryChain {
   pinDigest(round: string, strategyHash: string, hash: string): void;
   overview(): Overview;
   settings(): Settings;
-  configure(settings: Settings): Promise<void>;
+  configure(changes: Partial<Settings>): Promise<void>;
   injection(): string | null;
   freezeInjection(text: string): Promise<string>;
 

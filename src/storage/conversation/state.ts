@@ -5,6 +5,8 @@
 import { assertFits, HEALTHY, type Health, type Settings } from './memories.ts';
 import type { MemoryTables } from './tables.ts';
 
+const SETTINGS = ['memory_strategy', 'memory_injection'] as const satisfies readonly (keyof Settings)[];
+
 export class ConversationState {
   private readonly tables: MemoryTables;
 
@@ -28,15 +30,13 @@ export class ConversationState {
     };
   }
 
-  /** Replaces both. @throws RangeError if one is too long */
-  configure({ memory_strategy, memory_injection }: Settings): void {
-    const strategy = JSON.stringify(memory_strategy ?? null);
-    const injection = JSON.stringify(memory_injection ?? null);
-    assertFits(strategy);
-    assertFits(injection);
-    if (!this.tables.exists() && strategy === 'null' && injection === 'null') return;
-    this.tables.set('memory_strategy', strategy);
-    this.tables.set('memory_injection', injection);
+  /** Changes the settings that are named; null erases. @throws RangeError if one is too long */
+  configure(changes: Partial<Settings>): void {
+    const named = SETTINGS.filter((name) => changes[name] !== undefined);
+    const values = named.map((name) => [name, JSON.stringify(changes[name])] as const);
+    for (const [, value] of values) assertFits(value);
+    if (!this.tables.exists() && values.every(([, value]) => value === 'null')) return;
+    for (const [name, value] of values) this.tables.set(name, value);
   }
 
   /** The frozen text, which may be empty; null: none yet. */

@@ -165,18 +165,65 @@ describe.each(PROTOCOLS)('PATCH /v1/conversations/{id}/memory, over $name', (pro
     });
   });
 
-  it('replaces whole', async () => {
+  it('has the members of GET, and changes those that it names', async () => {
     const id = newId();
-    await set(id, { mode: 'trim', max_turns: 9, memory_injection: true });
+    const strategy = { mode: 'trim', max_turns: 9 };
+    await set(id, { memory_strategy: strategy, memory_injection: true });
 
-    const injected = await (await set(id, { mode: 'compact' })).json();
-    const strategy = await (await set(id, { memory_injection: false })).json();
+    const injection = await (await set(id, { memory_injection: false })).json();
     const nothing = await (await set(id, {})).json();
+    const replaced = await (await set(id, { memory_strategy: { mode: 'compact' } })).json();
+    const bare = await (await set(id, strategy)).json();
+    const erased = await (await set(id, { memory_strategy: null, memory_injection: null })).json();
 
-    expect(injected).toMatchObject({ memory_strategy: { mode: 'compact' }, memory_injection: null });
-    expect(strategy).toMatchObject({ memory_strategy: null, memory_injection: false });
-    expect(nothing).toMatchObject({ memory_strategy: null, memory_injection: null });
+    expect(injection).toMatchObject({ memory_strategy: strategy, memory_injection: false });
+    expect(nothing).toEqual(injection);
+    expect(replaced).toMatchObject({ memory_strategy: { mode: 'compact' }, memory_injection: false });
+    expect(replaced).toMatchObject({ memory_strategy: expect.not.objectContaining({ max_turns: 9 }) });
+    expect(bare).toEqual(injection);
+    expect(erased).toMatchObject({ memory_strategy: null, memory_injection: null });
+    expect(await (await settings(id)).json()).toEqual(erased);
     expect(await ask({ body: { conversation_id: id } })).toEqual(['trim', 'default']);
+  });
+
+  it('makes nothing if it names nothing', async () => {
+    const id = newId();
+
+    expect((await set(id, {})).status).toBe(404);
+    expect((await set(id, { memory_strategy: null })).status).toBe(200);
+    expect((await settings(id)).status).toBe(404);
+  });
+
+  it.each<[string, object, string]>([
+    ['a member that no caller sets', { memory_strategy: { mode: 'trim' }, health: 'healthy' }, 'health'],
+    ['a field beside the strategy', { memory_strategy: { mode: 'trim' }, max_turns: 3 }, 'max_turns'],
+    ['its own answer', { id: 'x', memory_injection: true }, 'id'],
+  ])('refuses %s by its name', async (_, body, param) => {
+    const response = await set(newId(), body);
+
+    expect(response.status).toBe(400);
+    expect(await errorOf(response)).toMatchObject({ code: 'invalid_json', param });
+  });
+
+  it('is for the conversation of one user, whom a 404 names', async () => {
+    const id = newId();
+    const body = { memory_strategy: { mode: 'compact' } };
+    const at = (query: string, method = 'GET') =>
+      deployment.fetch(`/v1/conversations/${id}/memory${query}`, { method, body: null });
+    await deployment.fetch(`/v1/conversations/${id}/memory?user=ann`, {
+      method: 'PATCH',
+      body: JSON.stringify(body),
+    });
+
+    expect(await ask({ body: { conversation_id: id, user: 'ann' } })).toEqual(['compact', 'conversation']);
+    expect(await ask({ body: { conversation_id: id } })).toEqual(['trim', 'default']);
+    expect(await (await at('?user=ann')).json()).toMatchObject(body);
+    for (const method of ['GET', 'DELETE']) {
+      expect((await errorOf(await at('', method))).message).toContain('x-memory-user or the query parameter');
+      expect((await errorOf(await at('?user=bob', method))).message).toContain("the user 'bob'");
+    }
+    const messages = await deployment.fetch(`/v1/conversations/${id}x/messages?user=bob`);
+    expect((await errorOf(messages)).message).toContain("the user 'bob'");
   });
 
   it.each<[string, unknown, RegExp]>([

@@ -201,14 +201,18 @@ describe.each([
   });
 
   describe('settings and the frozen injection', () => {
-    it('come back as they were set, and are replaced whole', async () => {
+    it('come back as they were set, and change as far as they are named', async () => {
       const { call, overview } = conversation(evicted);
       const both = { memory_strategy: { mode: 'auto' }, memory_injection: { max_tokens: 9 } };
       await call((memory) => memory.configure(both));
       expect(await call((memory) => memory.settings())).toEqual(both);
       expect(await overview()).toMatchObject({ exists: true, settings: both });
+      await call((memory) => memory.configure({ memory_strategy: 'compact' }));
+      expect(await call((memory) => memory.settings())).toEqual({ ...both, memory_strategy: 'compact' });
+      await call((memory) => memory.configure({ memory_injection: null }));
       const one = { memory_strategy: 'compact', memory_injection: null };
-      await call((memory) => memory.configure(one));
+      expect(await call((memory) => memory.settings())).toEqual(one);
+      await call((memory) => memory.configure({}));
       expect(await call((memory) => memory.settings())).toEqual(one);
     });
 
