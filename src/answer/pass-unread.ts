@@ -2,20 +2,16 @@
 
 import { Buffer } from 'node:buffer';
 import type { Context } from 'hono';
-import { bufferOf } from '../lib/bytes.ts';
-import { REF_PATTERN } from '../memory/edits/placeholder.ts';
 import { idleReport } from '../memory/plan/report.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
-import { OWN_FIELDS } from '../protocol/body.ts';
-import { REASONING_MARK } from '../protocol/responses/reasoning.ts';
 import { type ReadBody, refused, type UnreadBody } from '../request/body.ts';
 import { chosenByHeaders, reportInHeader } from '../request/choose-strategy.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
-import { SEALED_PREFIX } from '../tenant/sealed-item.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { askUpstream } from './ask-upstream.ts';
+import { holdsName, LONGEST_NAME, mayConcernUs } from './may-concern-us.ts';
 import { noteVerdict } from './note-verdict.ts';
 import { relay } from './relay.ts';
 
@@ -23,34 +19,6 @@ interface Api {
   readonly path: string;
   readonly answers: AnswerFormat;
 }
-
-/**
- * Our fields as JSON keys, and the mark of reasoning. In a JSON string the quotes would be escaped,
- * so these can't match there.
- */
-const NAMES = [...OWN_FIELDS, REASONING_MARK].map((name) => `"${name}"`);
-const NAMED = new RegExp(NAMES.join('|'));
-/** In bytes, with every letter escaped. */
-const LONGEST_NAME = 6 * Math.max(...NAMES.map((name) => name.length));
-
-/** An escaped letter, digit or underscore. */
-const ESCAPED_LETTER = /\\u00(3\d|[567][\da-fA-F])/g;
-
-/**
- * What may concern Precis in a body: our fields, compaction and reasoning items that we have made,
- * refs, a trigger for a compaction, and escaped letters or digits, in which any of these can be
- * written.
- */
-const OURS = new RegExp(
-  [
-    NAMED.source,
-    SEALED_PREFIX,
-    REF_PATTERN.source.replace(/[$^]/g, ''),
-    // `compacted`, `compaction` and `compaction_trigger`.
-    '"compact',
-    ESCAPED_LETTER.source,
-  ].join('|'),
-);
 
 /**
  * Passes on a body as it came, without parsing it. Undefined if it must be parsed: the strategy
@@ -69,17 +37,6 @@ export function passRead(
   return askUpstream(c, scope, api.path, encoded ?? bytes, undefined, true).then((answer) =>
     relayed(answer, api, chosen, scope),
   );
-}
-
-/** Fields of ours usually stand at a body's beginning or end. In bytes. */
-const EDGE = 2_048;
-
-function mayConcernUs(bytes: Uint8Array): boolean {
-  const body = bufferOf(bytes);
-  // The names are ASCII, so it does not matter that each byte becomes a character.
-  const isIn = (start: number, end = body.length): boolean => OURS.test(body.toString('latin1', start, end));
-  const isLong = body.length > 2 * EDGE;
-  return (isLong && (isIn(0, EDGE) || isIn(body.length - EDGE))) || isIn(0);
 }
 
 /**
@@ -146,12 +103,6 @@ interface Watched {
   readonly body: ReadableStream<Uint8Array>;
   /** Whether the name of one of our fields has appeared. The body ends there. */
   found(): boolean;
-}
-
-/** Whether a piece of a body contains one of these names, escaped or not. */
-function holdsName(piece: Buffer): boolean {
-  const letter = (_: string, hex: string): string => String.fromCharCode(Number.parseInt(hex, 16));
-  return NAMED.test(piece.toString('latin1').replace(ESCAPED_LETTER, letter));
 }
 
 /** Watches a body on its way up; it must contain no field of ours. */
