@@ -8,7 +8,7 @@ import type { AppEnv, Services } from '../request/services.ts';
 import { type Answer, answerQuery, parseQuery, type QueryFault } from '../retrieval/query.ts';
 import { definitionOf } from '../retrieval/tool.ts';
 import { RefStore } from '../storage/refs/store.ts';
-import type { Opened } from '../tenant/envelope.ts';
+import type { Metadata, Opened } from '../tenant/envelope.ts';
 import { selvesOf, type Tenant } from '../tenant/identity.ts';
 import { parseRange } from './byte-range.ts';
 import { type PageSizes, pageSize } from './page-size.ts';
@@ -62,20 +62,32 @@ export async function listRefs(c: Context<AppEnv>): Promise<Response> {
     throw new ApiError('invalid_ref', 'cursor must be the cursor of the page before.', 'cursor');
   const limit = pageSize(c.req.query('limit'), PAGE);
   const lists = await stored(c, () =>
-    Promise.all(selves.map((self) => new RefStore(services.bucket, self).list(limit, cursor))),
+    Promise.all(selves.map((self) => new RefStore(services.bucket, self).list(limit, cursor, services.log))),
   );
   const { refs, more } = merged(lists, limit);
   return c.json({
     object: 'list',
-    data: refs.map(({ ref, storedBytes, created }) => ({
+    data: refs.map(({ ref, storedBytes, uploaded, metadata }) => ({
       id: ref,
       object: 'memory.ref',
-      created_at: Math.floor(created.getTime() / 1000),
+      created_at: metadata?.created ?? Math.floor(uploaded.getTime() / 1000),
       stored_bytes: storedBytes,
+      ...factsOf(metadata),
     })),
     has_more: more,
     cursor: more ? (refs.at(-1)?.ref ?? null) : null,
   });
+}
+
+/** The facts about a content in lists and in `x-memory-ref`; null where they are not known. */
+function factsOf(metadata: Metadata | undefined): Record<string, string | number | null> {
+  return {
+    tool_name: metadata?.tool_name ?? null,
+    tool_call_id: metadata?.tool_call_id ?? null,
+    conversation: metadata?.conversation ?? null,
+    tokens: metadata?.tokens ?? null,
+    bytes: metadata?.bytes ?? null,
+  };
 }
 
 type RefPage = Awaited<ReturnType<RefStore['list']>>;
@@ -115,6 +127,8 @@ function whole(c: Context<AppEnv>, ref: string, { content, metadata }: Opened): 
   const headers = safeHeaders(metadata.content_type);
   headers.set('accept-ranges', 'bytes');
   headers.set('etag', `"${ref}"`);
+  const facts = { created_at: metadata.created, ...factsOf(metadata) };
+  headers.set('x-memory-ref', asciiJson(facts));
   headers.set('last-modified', new Date(metadata.created * 1000).toUTCString());
   const range = parseRange(c.req.header('range'), content.length);
   if (range === 'unsatisfiable') {
@@ -126,6 +140,12 @@ function whole(c: Context<AppEnv>, ref: string, { content, metadata }: Opened): 
   headers.set('content-length', String(end - start));
   const body = c.req.method === 'HEAD' ? null : content.subarray(start, end);
   return new Response(body, { status: range === 'whole' ? 200 : 206, headers });
+}
+
+/** JSON for a header, with every character outside of ASCII escaped. */
+function asciiJson(value: object): string {
+  const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return JSON.stringify(value).replace(/[^ -~]/g, escaped);
 }
 
 function part({ text, type, truncated }: Answer): Response {

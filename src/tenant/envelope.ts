@@ -44,10 +44,10 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /**
- * Kind of plaintext: a ref's content, a pack of archived messages, or a compaction item, which has
- * its own key.
+ * Kind of plaintext: a ref's content, its metadata alone, a pack of archived messages, or a
+ * compaction item, which has its own key.
  */
-type EnvelopePurpose = 'content' | 'archive' | 'compaction';
+type EnvelopePurpose = 'content' | 'metadata' | 'archive' | 'compaction';
 
 export async function sealEnvelope(
   tenant: Tenant,
@@ -72,6 +72,19 @@ export async function openEnvelope(tenant: Tenant, ref: string, envelope: ArrayB
     metadata: metadataSchema.parse(JSON.parse(head)),
     content: new Uint8Array(plain, LENGTH_BYTES + headLength),
   };
+}
+
+/** The metadata of a ref alone, in base64, for listings. */
+export async function sealMetadata(tenant: Tenant, ref: string, metadata: Metadata): Promise<string> {
+  const plain = new Uint8Array(encoder.encode(JSON.stringify(metadata)));
+  return Buffer.from(await sealBytes(tenant, 'metadata', ref, plain)).toString('base64');
+}
+
+/** @throws as `openEnvelope` */
+export async function openMetadata(tenant: Tenant, ref: string, sealed: string): Promise<Metadata> {
+  const bytes = new Uint8Array(Buffer.from(sealed, 'base64'));
+  const plain = await openBytes(tenant, 'metadata', ref, bytes.buffer);
+  return metadataSchema.parse(JSON.parse(decoder.decode(plain)));
 }
 
 /** Encrypts an object of this name. */

@@ -3,8 +3,15 @@
  * for every key.
  */
 import { storing } from '../../lib/store-error.ts';
-import type { Log } from '../../log.ts';
-import { type Metadata, type Opened, openEnvelope, sealEnvelope } from '../../tenant/envelope.ts';
+import { type Log, logCaught } from '../../log.ts';
+import {
+  type Metadata,
+  type Opened,
+  openEnvelope,
+  openMetadata,
+  sealEnvelope,
+  sealMetadata,
+} from '../../tenant/envelope.ts';
 import type { Tenant } from '../../tenant/identity.ts';
 import { TenantBucket } from '../tenant/bucket.ts';
 
@@ -20,7 +27,9 @@ interface ListedRef {
   readonly ref: string;
   /** Length of the stored object in bytes, with encryption and metadata. */
   readonly storedBytes: number;
-  readonly created: Date;
+  readonly uploaded: Date;
+  /** Undefined if the object has none, or a damaged one. */
+  readonly metadata: Metadata | undefined;
 }
 
 /** A content that was read. */
@@ -32,6 +41,9 @@ interface Fetched extends Opened {
 /** Prefixes of the names of manifests and refs. */
 const MANIFEST = 'manifest_';
 const REF = 'ref_';
+
+/** The name of a ref's sealed metadata in that of its object. */
+const METADATA = 'facts';
 
 export const isManifest = (name: string): boolean => name.startsWith(MANIFEST);
 export const isRef = (name: string): boolean => name.startsWith(REF);
@@ -57,8 +69,12 @@ export class RefStore {
    * @returns whether it existed
    */
   async put({ ref, metadata, text }: StoredContent, log: Log): Promise<boolean> {
-    const envelope = await sealEnvelope(this.tenant, ref, metadata(), encoder.encode(text()));
-    return !(await this.bucket.create(ref, envelope, log));
+    const facts = metadata();
+    const [envelope, sealed] = await Promise.all([
+      sealEnvelope(this.tenant, ref, facts, encoder.encode(text())),
+      sealMetadata(this.tenant, ref, facts),
+    ]);
+    return !(await this.bucket.create(ref, envelope, log, { [METADATA]: sealed }));
   }
 
   /** Whether a content exists. */
@@ -100,14 +116,34 @@ export class RefStore {
   }
 
   /** Refs in key order. @param after the last ref of the page before */
-  async list(limit: number, after: string | undefined): Promise<{ refs: ListedRef[]; more: boolean }> {
-    const { objects, more } = await this.bucket.list(REF, limit, after);
-    const refs = objects.map(({ name, size, uploaded }) => ({
+  async list(
+    limit: number,
+    after: string | undefined,
+    log: Log,
+  ): Promise<{ refs: ListedRef[]; more: boolean }> {
+    const { objects, more } = await this.bucket.list(REF, limit, { after, withMetadata: true });
+    const refs = objects.map(async ({ name, size, uploaded, metadata }) => ({
       ref: name,
       storedBytes: size,
-      created: uploaded,
+      uploaded,
+      metadata: await this.metadataIn(metadata, name, log),
     }));
-    return { refs, more };
+    return { refs: await Promise.all(refs), more };
+  }
+
+  private async metadataIn(
+    stored: Readonly<Record<string, string>>,
+    ref: string,
+    log: Log,
+  ): Promise<Metadata | undefined> {
+    const sealed = stored[METADATA];
+    if (sealed === undefined) return undefined;
+    try {
+      return await storing(() => openMetadata(this.tenant, ref, sealed));
+    } catch (error) {
+      logCaught(log, 'warn', 'the metadata of a ref could not be read', error);
+      return undefined;
+    }
   }
 
   /** The name of the manifest for these refs. If it exists, all of them are written. */

@@ -14,8 +14,22 @@ const BATCH = 1000;
 
 /** A page of a listing: objects by name, in key order. */
 interface ListedNames {
-  readonly objects: readonly { readonly name: string; readonly size: number; readonly uploaded: Date }[];
+  readonly objects: readonly ListedName[];
   readonly more: boolean;
+}
+
+interface ListedName {
+  readonly name: string;
+  readonly size: number;
+  readonly uploaded: Date;
+  /** Empty unless the listing asks for it. */
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+interface ListOptions {
+  /** The last name of the page before. */
+  readonly after?: string | undefined;
+  readonly withMetadata?: boolean;
 }
 
 /** Times are in milliseconds since the epoch. */
@@ -35,9 +49,15 @@ export class TenantBucket {
   }
 
   /** Writes an object, unless one of that name exists. @returns false if it existed */
-  async create(name: string, content: Uint8Array, log: Log): Promise<boolean> {
+  async create(
+    name: string,
+    content: Uint8Array,
+    log: Log,
+    customMetadata: Record<string, string> = {},
+  ): Promise<boolean> {
+    const options = { ...IF_ABSENT, customMetadata };
     try {
-      return (await storing(() => this.bucket.put(this.key(name), content, IF_ABSENT))) !== null;
+      return (await storing(() => this.bucket.put(this.key(name), content, options))) !== null;
     } catch (error) {
       // R2 allows one write per second and key: another request may just have written the same
       // content.
@@ -82,8 +102,8 @@ export class TenantBucket {
         return uploaded;
       }
       // Don't restore an object that was deleted meanwhile.
-      const onlyIf = { etagMatches: object.etag };
-      const written = await this.bucket.put(this.key(name), await object.arrayBuffer(), { onlyIf });
+      const options = { onlyIf: { etagMatches: object.etag }, customMetadata: object.customMetadata ?? {} };
+      const written = await this.bucket.put(this.key(name), await object.arrayBuffer(), options);
       return written?.uploaded.getTime();
     });
   }
@@ -103,19 +123,30 @@ export class TenantBucket {
     }
   }
 
-  /** @param beginning of the names @param after the last name of the page before */
-  async list(beginning: string, limit: number, after?: string): Promise<ListedNames> {
+  /**
+   * A page of names. With metadata it may be shorter than the limit, and still have more
+   * (https://developers.cloudflare.com/r2/api/workers/workers-api-reference/#r2listoptions).
+   *
+   * @param beginning of the names
+   */
+  async list(
+    beginning: string,
+    limit: number,
+    { after, withMetadata = false }: ListOptions = {},
+  ): Promise<ListedNames> {
     const listed = await storing(() =>
       this.bucket.list({
         prefix: this.key(beginning),
         limit,
         ...(after === undefined ? {} : { startAfter: this.key(after) }),
+        ...(withMetadata ? { include: ['customMetadata'] } : {}),
       }),
     );
-    const objects = listed.objects.map(({ key, size, uploaded }) => ({
+    const objects = listed.objects.map(({ key, size, uploaded, customMetadata }) => ({
       name: key.slice(this.prefix.length),
       size,
       uploaded,
+      metadata: customMetadata ?? {},
     }));
     return { objects, more: listed.truncated };
   }

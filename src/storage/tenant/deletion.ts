@@ -124,7 +124,7 @@ async function eraseConversation(ground: Ground, conversation: NotedConversation
 }
 
 async function erasePage({ bucket, rows }: Ground, erasure: Erasure): Promise<void> {
-  const { objects, more } = await bucket.list('', PAGE, erasure.after || undefined);
+  const { objects, more } = await bucket.list('', PAGE, { after: erasure.after || undefined });
   const due = objects.filter(({ uploaded }) => uploaded.getTime() <= erasure.before);
   await bucket.delete(due.map(({ name }) => name));
   const last = objects.at(-1)?.name;

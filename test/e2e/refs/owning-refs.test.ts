@@ -10,12 +10,17 @@ const alice = { authorization: 'Bearer sk-alice-has-a-key-of-her-own-1' };
 const bob = { authorization: 'Bearer sk-bob-has-another-key-of-his-2' };
 
 /** Sends the outputs to be compacted. Returns the refs that the upstream saw. */
-async function store(outputs: string[], headers: Record<string, string> = alice): Promise<string[]> {
+async function store(
+  outputs: string[],
+  headers: Record<string, string> = alice,
+  more: object = {},
+): Promise<string[]> {
   const messages = conversationOf(outputs);
-  const body = { model: 'gpt-4.1-mini', messages, memory_strategy: COMPACT_OLD_TURNS, memory_report: true };
-  const { memory } = (await (await deployment.chat(body, headers)).json()) as WithMemory;
+  const memory = { memory_strategy: COMPACT_OLD_TURNS, memory_report: true };
+  const body = { model: 'gpt-4.1-mini', messages, ...memory, ...more };
+  const answer = (await (await deployment.chat(body, headers)).json()) as WithMemory;
   const seen = deployment.lastChat().rawBody.toString();
-  return (memory?.refs ?? []).flatMap(({ ref }) => (seen.includes(ref) ? [ref] : []));
+  return (answer.memory?.refs ?? []).flatMap(({ ref }) => (seen.includes(ref) ? [ref] : []));
 }
 
 function ask(path: string, headers: Record<string, string> = alice, method = 'GET'): Promise<Response> {
@@ -28,7 +33,7 @@ async function outcomeOf(response: Response): Promise<unknown[]> {
 }
 
 interface Page {
-  data: { id: string }[];
+  data: { id: string; object?: string; stored_bytes?: number }[];
   has_more: boolean;
   cursor: string | null;
 }
@@ -150,6 +155,31 @@ describe.each(PROTOCOLS)('GET /v1/refs, over $name', (protocol) => {
 
     expect(stored).toHaveLength(7);
     expect(listed).toEqual(stored.toSorted());
+  });
+
+  it('tells of each ref what HEAD tells of it: tool, call, conversation, tokens and time', async () => {
+    const dave = { authorization: 'Bearer sk-dave-asks-for-facts-about-refs' };
+    const text = linesAbout('facts');
+    const [ref = ''] = await store([text], dave, { conversation_id: 'fäcts' });
+
+    const { data } = (await (await ask('/v1/refs', dave)).json()) as Page;
+    const head = await ask(`/v1/refs/${ref}`, dave, 'HEAD');
+
+    const { id, object, stored_bytes, ...facts } = data.find((one) => one.id === ref) ?? { id: '' };
+    expect(facts).toEqual({
+      tool_name: expect.stringMatching(/^\w+$/),
+      tool_call_id: expect.stringMatching(/^call_/),
+      conversation: 'fäcts',
+      tokens: expect.any(Number),
+      bytes: Buffer.byteLength(text),
+      created_at: expect.any(Number),
+    });
+    expect(stored_bytes).toBeGreaterThan(text.length);
+    expect(JSON.parse(head.headers.get('x-memory-ref') ?? '')).toEqual(facts);
+    expect(head.headers.get('x-memory-ref')).toContain('f\\u00e4cts');
+    expect((await ask(`/v1/refs/${ref}`, dave)).headers.get('x-memory-ref')).toBe(
+      head.headers.get('x-memory-ref'),
+    );
   });
 
   it('is empty for a tenant that has stored nothing', async () => {

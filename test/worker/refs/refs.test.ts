@@ -1,4 +1,5 @@
 import { env } from 'cloudflare:workers';
+import { Buffer } from 'node:buffer';
 import { describe, expect, it } from 'vitest';
 import { StoreError } from '../../../src/lib/store-error.ts';
 import type { LogFields } from '../../../src/log.ts';
@@ -70,10 +71,14 @@ describe('a kept content', () => {
   it('is not to be read in the bucket', async () => {
     const tenant = newTenant();
     const content = contentOf(tenant, 'a secret that a tool has printed');
-    await new RefStore(env.REFS, tenant).put(content, unheard);
+    const metadata = { ...content.metadata(), tool_name: 'secret_tool' };
+    await new RefStore(env.REFS, tenant).put({ ...content, metadata: () => metadata }, unheard);
     const object = await env.REFS.get(`${tenant.id}/${content.ref}`);
     expect(await object?.text()).not.toContain('secret');
-    expect(JSON.stringify(object?.customMetadata)).toBe('{}');
+    const { facts = '', ...others } = object?.customMetadata ?? {};
+    expect(Buffer.from(facts, 'base64').toString()).not.toContain('secret');
+    expect(facts.length).toBeGreaterThan(100);
+    expect(others).toEqual({});
   });
 
   it('is written once', async () => {
@@ -109,11 +114,44 @@ describe('a kept content', () => {
     await store.putManifest(store.manifestOf(contents.map(({ ref }) => ref)), 0);
     const listed: string[] = [];
     for (let after: string | undefined, more = true; more; after = listed.at(-1)) {
-      const page = await store.list(2, after);
+      const page = await store.list(2, after, unheard);
       listed.push(...page.refs.map(({ ref }) => ref));
       more = page.more;
     }
     expect(listed).toEqual(contents.map(({ ref }) => ref).toSorted());
+  });
+
+  it('are listed with their metadata, which is encrypted too and outlives a renewal', async () => {
+    const tenant = newTenant();
+    const store = new RefStore(env.REFS, tenant);
+    const content = contentOf(tenant, 'with facts');
+    const metadata = { ...content.metadata(), tool_name: 'söarch', conversation: 'c' };
+    await store.put({ ...content, metadata: () => metadata }, unheard);
+    const listed = async () => (await store.list(9, undefined, unheard)).refs;
+
+    expect(await listed()).toMatchObject([{ ref: content.ref, metadata }]);
+    const head = await env.REFS.head(`${tenant.id}/${content.ref}`);
+    expect(Object.keys(head?.customMetadata ?? {})).toEqual(['facts']);
+    expect(Buffer.from(head?.customMetadata?.facts ?? '', 'base64').toString()).not.toContain('arch');
+    await store.renew(content.ref, () => true);
+    expect(await listed()).toMatchObject([{ ref: content.ref, metadata }]);
+  });
+
+  it('are listed without metadata that is damaged, of another ref, or not there', async () => {
+    const tenant = newTenant();
+    const store = new RefStore(env.REFS, tenant);
+    const contents = ['one', 'two', 'three'].map((text) => contentOf(tenant, text));
+    await Promise.all(contents.map((content) => store.put(content, unheard)));
+    const keys = contents.map(({ ref }) => `${tenant.id}/${ref}`);
+    const [facts] = await Promise.all(keys.map(async (key) => (await env.REFS.head(key))?.customMetadata));
+    await env.REFS.put(keys[0] ?? '', 'x', { customMetadata: { facts: 'AAAA' } });
+    await env.REFS.put(keys[1] ?? '', 'x', { customMetadata: facts ?? {} });
+    await env.REFS.put(keys[2] ?? '', 'x');
+    const logged: (LogFields | undefined)[] = [];
+    const { refs } = await store.list(9, undefined, (_level, _message, fields) => logged.push(fields));
+
+    expect(refs.map(({ metadata }) => metadata)).toEqual([undefined, undefined, undefined]);
+    expect(logged.map((fields) => fields?.code)).toEqual(['store_failed', 'store_failed']);
   });
 
   it('are there although their write fails, where another request has just written them; the failure is logged', async () => {
