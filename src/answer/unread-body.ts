@@ -29,19 +29,25 @@ export function bodyRelay({ config, log }: Pick<Services, 'config' | 'log'>): Bo
 export async function unreadBody(
   answer: UpstreamAnswer,
   services: Pick<Services, 'config' | 'log'>,
-): Promise<ReadableStream<Uint8Array> | null> {
+): Promise<ReadableStream<Uint8Array> | Uint8Array | null> {
   const relay = bodyRelay(services);
   if (isEventStream(answer.response)) return relayEarly(answer, relay);
-  const body = await relayBody(answer, relay);
+  const length = lengthIn(answer.response.headers);
+  const body = await relayBody(answer, relay, length);
   if (typeof body === 'string') throw upstreamError(body);
-  return body && withLength(body, answer.response.headers);
+  return body instanceof ReadableStream && length !== undefined ? withLength(body, length) : body;
+}
+
+/** The length of a body, if the upstream tells it and the runtime does not decode the body. */
+function lengthIn(headers: Headers): number | undefined {
+  const length = headers.get('content-length');
+  if (length === null || (headers.has('content-encoding') && isDecoded(headers))) return undefined;
+  return Number(length);
 }
 
 /** The runtime sends `content-length` only with a stream of known length. */
-function withLength(body: ReadableStream<Uint8Array>, headers: Headers): ReadableStream<Uint8Array> {
-  const length = headers.get('content-length');
-  if (length === null || (headers.has('content-encoding') && isDecoded(headers))) return body;
-  const { readable, writable } = new FixedLengthStream(Number(length));
+function withLength(body: ReadableStream<Uint8Array>, length: number): ReadableStream<Uint8Array> {
+  const { readable, writable } = new FixedLengthStream(length);
   // Errors propagate to `readable`, and are logged by the relay.
   body.pipeTo(writable).catch(() => undefined);
   return readable;

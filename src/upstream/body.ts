@@ -47,20 +47,26 @@ export async function readBody(
 
 /**
  * Relays a body as it comes. Waits for the first byte, so that a failure until then can still be a
- * status. Null for an empty body.
+ * status. Null for an empty body; bytes if all of a body of known length came with the first.
+ *
+ * @param length of the body, if it is known
  */
 export async function relayBody(
   answer: UpstreamAnswer,
   relay: BodyRelay,
-): Promise<ReadableStream<Uint8Array> | UpstreamFault | null> {
+  length?: number,
+): Promise<ReadableStream<Uint8Array> | Uint8Array | UpstreamFault | null> {
   if (!answer.response.body) return null;
-  const source = new Source(answer, relay.died);
+  const source = new Source(answer, relay.died, length);
   const first = await source.read(relay.idleMs);
   if (typeof first === 'string') {
     answer.abort();
     return faultOf(first);
   }
-  return first.done ? null : goOn(answer, source, [first.value], relay);
+  if (first.done) return null;
+  if (first.value.length !== length) return goOn(answer, source, [first.value], relay);
+  source.stop();
+  return first.value;
 }
 
 /**

@@ -14,9 +14,11 @@ export interface Chunks {
 const SHORTEST_READ = 4 * 1024;
 const LONGEST_READ = 64 * 1024;
 
-export function chunksOf(body: ReadableStream<Uint8Array>): Chunks {
+/** @param length of the whole body, if it is known: a short one may then come in one read */
+export function chunksOf(body: ReadableStream<Uint8Array>, length = SHORTEST_READ): Chunks {
   try {
-    return new BufferedChunks(body.getReader({ mode: 'byob' }));
+    const first = length > SHORTEST_READ ? Math.min(length, LONGEST_READ) : SHORTEST_READ;
+    return new BufferedChunks(body.getReader({ mode: 'byob' }), first);
   } catch {
     // A body that was put together here is no stream of bytes.
     const reader = body.getReader();
@@ -27,10 +29,11 @@ export function chunksOf(body: ReadableStream<Uint8Array>): Chunks {
 /** Reads into a buffer of its own, which may take more than the runtime reads by itself. */
 class BufferedChunks implements Chunks {
   private readonly reader: ReadableStreamBYOBReader;
-  private buffer: ArrayBufferLike = new ArrayBuffer(SHORTEST_READ);
+  private buffer: ArrayBufferLike;
 
-  constructor(reader: ReadableStreamBYOBReader) {
+  constructor(reader: ReadableStreamBYOBReader, first: number) {
     this.reader = reader;
+    this.buffer = new ArrayBuffer(first);
   }
 
   async next(): Promise<Read> {

@@ -212,6 +212,26 @@ describe('a relayed body', () => {
     expect(await new Response(body as ReadableStream).text()).toBe('{"a":1}');
   });
 
+  it('is the bytes where all of a known length came at once', async () => {
+    const up = upstream();
+    up.send('{"a":1}');
+    expect(await relayBody(up.answer, limits(LONG), 7)).toEqual(encode('{"a":1}'));
+  });
+
+  it.each([
+    ['less came', 8],
+    ['more came', 6],
+    ['its length is not a number', Number.NaN],
+  ])('F31: comes as it is where %s', async (_, length) => {
+    const up = upstream();
+    up.send('{"a":1}');
+    const relay = limits(LONG);
+    const body = (await relayBody(up.answer, relay, length)) as ReadableStream<Uint8Array>;
+    up.die();
+    await expect(new Response(body).text()).rejects.toMatchObject({ fault: 'upstream_unreachable' });
+    expect(relay.broken.mock.calls).toEqual([['upstream_unreachable']]);
+  });
+
   it('F31: is none where the upstream sends none', async () => {
     const up = upstream();
     up.end();
