@@ -98,3 +98,16 @@ export interface ModelRequest {
    */
   write(view: View | undefined, beside?: Beside): Uint8Array;
 }
+
+/** A view in two parts: the leading preamble, and everything else. Each message is JSON. */
+export interface ViewParts {
+  readonly preamble: readonly string[];
+  readonly others: readonly string[];
+}
+
+export function splitPreamble(messages: readonly WireMessage[]): ViewParts {
+  const afterPreamble = messages.findIndex(({ role }) => role !== 'preamble');
+  const first = afterPreamble < 0 ? messages.length : afterPreamble;
+  const texts = messages.map(({ json }) => new TextDecoder().decode(json));
+  return { preamble: texts.slice(0, first), others: texts.slice(first) };
+}

@@ -1,17 +1,21 @@
 /** `POST /v1/compact`: returns the view and the report, without a completion. */
 
 import type { Context } from 'hono';
-import { readRequest, readWholeCall } from '../answer/model-call.ts';
+import { type ModelApi, readRequest, readWholeCall } from '../answer/model-call.ts';
 import { setReportHeaders } from '../answer/report-headers.ts';
 import { concat } from '../lib/bytes.ts';
 import { conversationTurns } from '../memory/conversation/conversation-turns.ts';
 import { readHistory } from '../memory/conversation/history.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
+import type { Report } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
 import { verbatimTurns } from '../memory/strategy/strategy.ts';
 import { type ChatRequest, compactedParts, writeCompactedMessages } from '../protocol/chat/request.ts';
-import type { ModelRequest } from '../protocol/model-request.ts';
-import { sealedMessage } from '../protocol/sealed.ts';
+import { fieldOf, scanObject, textOf } from '../protocol/json/spans.ts';
+import type { ModelRequest, ViewParts } from '../protocol/model-request.ts';
+import { compactedItems, writeCompactedItems } from '../protocol/responses/compacted.ts';
+import type { ResponsesRequest } from '../protocol/responses/request.ts';
+import { sealedItem, sealedMessage } from '../protocol/sealed.ts';
 import { checkSize, readBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import { sealingTenant } from '../request/caller.ts';
@@ -24,12 +28,63 @@ import { sealCompaction } from '../tenant/sealed-item.ts';
 import type { MadeView } from '../view/made-view.ts';
 import { makeView } from '../view/make-view.ts';
 import { CHAT } from './chat.ts';
+import { RESPONSES } from './responses.ts';
 
 const encoder = new TextEncoder();
 
+/** How a protocol's views are returned. */
+interface CompactForm<Read extends ModelRequest> extends ModelApi<Read> {
+  /** The view as the JSON of the conversation's field. */
+  array(request: Read, view: View | undefined): Uint8Array;
+  parts(request: Read, view: View | undefined): ViewParts;
+  /** The message or item that holds the rest of a view in sealed form. */
+  sealed(text: string): object;
+}
+
+const MESSAGES: CompactForm<ChatRequest> = {
+  ...CHAT,
+  array: writeCompactedMessages,
+  parts: compactedParts,
+  sealed: sealedMessage,
+};
+
+const ITEMS: CompactForm<ResponsesRequest> = {
+  ...RESPONSES,
+  array: writeCompactedItems,
+  parts: compactedItems,
+  sealed: (text) => sealedItem(`cmp_${crypto.randomUUID().replaceAll('-', '')}`, text),
+};
+
 export async function compact(c: Context<AppEnv>): Promise<Response> {
+  const body = await readBody(c.req.raw, CHAT.field);
+  return holdsItems(body) ? compactWith(c, ITEMS, body) : compactWith(c, MESSAGES, body);
+}
+
+const CONVERSATION = new Map([CHAT.field, RESPONSES.field].map((field) => [field, {}]));
+
+/** Whether a body has `input`. @throws ApiError if it has `messages` too */
+function holdsItems(body: Uint8Array): boolean {
+  const root = scanObject(body, { fields: CONVERSATION });
+  const isGiven = (field: string): boolean => {
+    const value = root && fieldOf(root, field)?.value;
+    return value !== undefined && textOf(body, value) !== 'null';
+  };
+  if (!isGiven(RESPONSES.field)) return false;
+  if (!isGiven(CHAT.field)) return true;
+  throw new ApiError(
+    'invalid_messages',
+    'The body has messages and input; it must have one of them.',
+    RESPONSES.field,
+  );
+}
+
+async function compactWith<Read extends ModelRequest>(
+  c: Context<AppEnv>,
+  form: CompactForm<Read>,
+  bytes: Uint8Array,
+): Promise<Response> {
   const scope = scopeOf(c);
-  const request = await readRequest(await readBody(c.req.raw, CHAT.field), CHAT, c.get('agent'), scope);
+  const request = await readRequest(bytes, form, c.get('agent'), scope);
   const force = flag(request, 'force');
   const dryRun = flag(request, 'dry_run');
   const format = formatOf(request);
@@ -39,46 +94,55 @@ export async function compact(c: Context<AppEnv>): Promise<Response> {
   checkPlanned(made.report, scope);
   if (made.remember && !dryRun) scope.waitUntil(made.remember(undefined));
 
-  const compacted = writeCompactedMessages(request, made.view);
+  const compacted = form.array(request, made.view);
+  const report = format === 'opaque' ? made.report : withStrategyNamed(made.report);
   const body = concat([
     encoder.encode('{"object":"memory.compaction",'),
-    await partOf(format, compacted, made, call),
-    encoder.encode(`,"memory":${JSON.stringify(made.report)}}`),
+    await partOf(format, compacted, made, call, form),
+    encoder.encode(`,"memory":${JSON.stringify(report)}}`),
   ]);
   if (!dryRun) scope.waitUntil(noteNamed(compacted, call));
   const headers = new Headers({ 'content-type': 'application/json' });
-  setReportHeaders(headers, made.report, scope.timings);
+  setReportHeaders(headers, report, scope.timings);
   return new Response(body, { headers });
 }
 
+/** A warning if nobody has chosen a strategy: a caller who forgot it would see nothing happen. */
+function withStrategyNamed(report: Report): Report {
+  if (report.source !== 'default' || report.mode !== 'none') return report;
+  return { ...report, warnings: [...report.warnings, 'no_strategy'] };
+}
+
 /** The answer's fields that hold the view, without braces. */
-async function partOf(
+async function partOf<Read extends ModelRequest>(
   format: Format,
   compacted: Uint8Array,
   made: MadeView,
-  call: Call<ChatRequest>,
+  call: Call<Read>,
+  form: CompactForm<Read>,
 ): Promise<Uint8Array> {
   if (format === 'conversation_memory') return conversationPart(call.request, made, call.chosen.strategy);
-  const messages = format === 'messages' ? compacted : await sealedMessages(made.view, call);
-  return concat([encoder.encode('"messages":'), messages]);
+  const array = format === 'messages' ? compacted : await sealedArray(made.view, call, form);
+  return concat([encoder.encode(`"${form.field}":`), array]);
 }
 
 /**
- * The preamble, and one user message that holds everything else in sealed form, to be sent back
+ * The preamble, and one message or item that holds everything else in sealed form, to be sent back
  * unchanged.
  *
  * @throws ApiError without a tenant, or if the body is too large
  */
-async function sealedMessages(
+async function sealedArray<Read extends ModelRequest>(
   view: View | undefined,
-  { request, owner, scope }: Call<ChatRequest>,
+  { request, owner, scope }: Call<Read>,
+  form: CompactForm<Read>,
 ): Promise<Uint8Array> {
   const tenant = sealingTenant(scope.caller);
   checkSize(request);
-  const { preamble, others } = compactedParts(request, view);
+  const { preamble, others } = form.parts(request, view);
   const sealed =
-    others.length > 0 ? [sealedMessage(await sealCompaction(tenant, owner, others.join(',')))] : [];
-  return encoder.encode(`[${[...preamble, ...sealed.map((message) => JSON.stringify(message))].join(',')}]`);
+    others.length > 0 ? [form.sealed(await sealCompaction(tenant, owner, others.join(',')))] : [];
+  return encoder.encode(`[${[...preamble, ...sealed.map((one) => JSON.stringify(one))].join(',')}]`);
 }
 
 /** The fields of `conversation_memory`, without braces. */

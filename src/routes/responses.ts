@@ -18,7 +18,7 @@ import { type RequestScope, scopeOf } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
 import { type Compaction, compactConversation } from '../view/compaction.ts';
 
-const RESPONSES: ModelApi<ResponsesRequest> = {
+export const RESPONSES: ModelApi<ResponsesRequest> = {
   path: '/responses',
   field: 'input',
   read: readResponsesRequest,

@@ -19,6 +19,7 @@ export type Warning =
   | 'unverified_key'
   | 'no_conversation'
   | 'no_user'
+  | 'no_strategy'
   | 'too_many_messages'
   | 'summary_degraded'
   | 'summary_pending'

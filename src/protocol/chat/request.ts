@@ -15,7 +15,14 @@ import { cutMembers, fieldOf, memberSplices, type Splice, splice, textOf, within
 import { KeptContents } from '../kept-contents.ts';
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
 import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
-import type { Beside, InjectedMessage, ModelRequest, SharedAccount } from '../model-request.ts';
+import {
+  type Beside,
+  type InjectedMessage,
+  type ModelRequest,
+  type SharedAccount,
+  splitPreamble,
+  type ViewParts,
+} from '../model-request.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
 import { type ChatFacts, ChatMessage, COMPACTED_MARK, READ_FIELDS } from './message.ts';
 import { injectionSplice, summaryMessages } from './summary.ts';
@@ -165,17 +172,10 @@ export function writeCompactedMessages(request: ChatRequest, view: View | undefi
  *
  * @returns each message as JSON
  */
-export function compactedParts(
-  request: ChatRequest,
-  view: View | undefined,
-): { readonly preamble: readonly string[]; readonly others: readonly string[] } {
+export function compactedParts(request: ChatRequest, view: View | undefined): ViewParts {
   const read = readChatRequest(writeChatRequest(request, view));
   if (!read.ok) throw new Error('a view was written that can not be read');
-  const { messages } = read.value;
-  const afterPreamble = messages.findIndex(({ role }) => role !== 'preamble');
-  const first = afterPreamble < 0 ? messages.length : afterPreamble;
-  const texts = messages.map(({ json }) => new TextDecoder().decode(json));
-  return { preamble: texts.slice(0, first), others: texts.slice(first) };
+  return splitPreamble(read.value.messages);
 }
 
 function isChanged(view: View | undefined, index: number): boolean {

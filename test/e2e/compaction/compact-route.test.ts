@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { recording } from '../../../fixtures/recording.ts';
+import { responsesTools } from '../../../tools/upstream/items.ts';
 import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import type { WithMemory } from '../../support/deployment/memory-report.ts';
+import { RESPONSES } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ vars: { VERIFY_KEYS: 'false' } });
 
@@ -11,6 +13,10 @@ type Message = Record<string, unknown> & { role: string; content: string; compac
 interface Compaction extends Required<WithMemory> {
   object: string;
   messages: Message[];
+}
+
+interface Items extends Required<WithMemory> {
+  input: { type?: string; role?: string }[];
 }
 
 function post(body: object | string, path = '/v1/compact'): Promise<Response> {
@@ -111,6 +117,91 @@ describe('POST /v1/compact', () => {
 
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ error: { type: 'invalid_request_error', param } });
+  });
+});
+
+describe('items of the Responses API', () => {
+  const items = RESPONSES.elements(messages);
+  const request = { model, tools: responsesTools(tools), input: items, memory_strategy: strategy };
+  const sent = async (body: object) => {
+    const response = await deployment.fetch('/v1/responses', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    expect(response.status).toBe(200);
+    return JSON.parse(deployment.upstream.requests.at(-1)?.rawBody.toString() ?? '').input;
+  };
+
+  it('are returned as the view that a response would go up with', async () => {
+    const { input, memory } = (await compact(request)) as unknown as Items;
+
+    expect(memory).toMatchObject({ mode: 'compact', trigger: 'token_budget' });
+    expect(memory.refs.length).toBeGreaterThan(5);
+    expect(input).not.toEqual(items);
+    expect(await sent(request)).toEqual(input);
+    expect(await sent({ model, input })).toEqual(input);
+  });
+
+  it('come with instructions, which stay a field of their own', async () => {
+    const { input } = (await compact({ ...request, instructions: 'Be brief.' })) as unknown as Items;
+
+    expect(JSON.stringify(input)).not.toContain('Be brief.');
+    expect(input).toHaveLength(items.length);
+  });
+
+  it('may be a string', async () => {
+    const memory_strategy = { mode: 'compact' };
+    const string = (await compact({ input: 'Hello', memory_strategy })) as unknown as Items;
+    const sealed = await compact({ input: 'Hello', memory_strategy, format: 'opaque' });
+
+    expect(string.input).toBe('Hello');
+    const { input } = sealed as unknown as Items;
+    expect(input).toMatchObject([{ type: 'compaction' }]);
+    expect(await sent({ model, input })).toEqual([{ role: 'user', content: 'Hello' }]);
+  });
+
+  it('may be compacted dry, which stores nothing, and as plain turns', async () => {
+    const fresh = RESPONSES.elements(conversationOf([linesAbout('quinces'), linesAbout('medlars')]));
+    const dry = await compact({ input: fresh, memory_strategy: COMPACT_OLD_TURNS, dry_run: true });
+    const turns = await compact({ ...request, format: 'conversation_memory', dry_run: true });
+
+    expect(dry.memory.refs.length).toBeGreaterThan(0);
+    expect(new Set(await statusesOf(dry))).toEqual(new Set([404]));
+    expect(turns).toMatchObject({ recent_turns: expect.any(Array), summary: null });
+  });
+
+  it('may be sealed into one, which is opened again', async () => {
+    const { input } = (await compact({ ...request, format: 'opaque' })) as unknown as Items;
+    const { input: view } = (await compact(request)) as unknown as Items;
+
+    expect(input.map(({ type, role }) => type ?? role)).toEqual(['system', 'compaction']);
+    expect(await sent({ model, input })).toEqual(view);
+  });
+
+  it('are refused beside messages', async () => {
+    const response = await post({ ...request, messages });
+
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { code: 'invalid_messages', param: 'input' } });
+  });
+});
+
+describe('a strategy that nobody has chosen', () => {
+  it.each([{ messages }, { input: 'Hello' }])('is a warning', async (body) => {
+    const response = await post({ model, ...body });
+
+    expect(response.status).toBe(200);
+    expect(response.headers.get('x-memory-warning')).toBe('no_strategy');
+    expect(((await response.json()) as Compaction).memory.warnings).toEqual(['no_strategy']);
+  });
+
+  it('is none where the caller says so, or an agent does', async () => {
+    const none = await compact({ model, messages, memory_strategy: 'none' });
+    const agent = await compact({ model, messages }, '/agents/coding/v1/compact');
+    const sealed = await compact({ model, messages, format: 'opaque' });
+
+    for (const { memory } of [none, agent, sealed]) expect(memory.warnings).toEqual([]);
   });
 });
 
