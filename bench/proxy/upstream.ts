@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { isMainThread, parentPort, Worker } from 'node:worker_threads';
-import { HEADINGS, writeSections } from '../../src/summary/text/headings.ts';
+import { summaryOf } from '../summary.ts';
 
 export interface Upstream {
   /** `http://127.0.0.1:PORT`, without `/v1`. */
@@ -38,7 +38,7 @@ const BATCH = 50;
 const identity = { id: 'chatcmpl-0', created: 1_772_600_000, model: 'gpt-4.1' };
 
 const ANSWER = answerOf('Done.');
-const SUMMARY = answerOf(writeSections(new Map(HEADINGS.map((heading) => [heading, 'What has been done.']))));
+const SUMMARY = answerOf(summaryOf('The agent has read files and fixed an error.'));
 
 const FIRST = chunkOf({ role: 'assistant', content: '' }) + chunkOf({ content: 'It ' });
 const NEXT = chunkOf({ content: 'is ' });

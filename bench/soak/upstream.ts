@@ -6,9 +6,9 @@ import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { HEADINGS, writeSections } from '../../src/summary/text/headings.ts';
 import { type Answer, chunks, completion, DONE, usageOf } from '../../tools/upstream/completion.ts';
 import { eventsOf, responseOf } from '../../tools/upstream/response.ts';
+import { summaryOf } from '../summary.ts';
 
 /** Response headers: the digests of the body that arrived, and of the body that is sent back. */
 export const ARRIVED_HEADER = 'x-arrived-sha256';
@@ -80,8 +80,7 @@ export async function startSoakUpstream(): Promise<SoakUpstream> {
 }
 
 function summaryFor(owner: string): Answer {
-  const content = writeSections(new Map(HEADINGS.map((heading) => [heading, `Kept for ${owner}.`])));
-  return { content };
+  return { content: summaryOf(`Kept for ${owner}.`) };
 }
 
 /** Text, or sometimes a call of our tool for a ref in the view. */
