@@ -5,7 +5,7 @@
  *
  * Each proxy runs in its own process and is reached by a socket straight into it. They take turns
  * with the same bodies; a ratio is the median of all rounds. `--portkey` also measures a gateway in
- * Node, which forwards the same bodies.
+ * Node, which forwards the same bodies; it is installed when it is not there.
  */
 import { cpus } from 'node:os';
 import { join } from 'node:path';
@@ -57,7 +57,11 @@ const upstream = await startUpstream();
 const subjects: Subject[] = [];
 try {
   subjects.push(await startBare(upstream.url), await startPrecis(upstream.url));
-  if (options.portkey) subjects.push(await startPortkey(upstream.url, CACHE));
+  if (options.portkey)
+    await startPortkey(upstream.url, CACHE).then(
+      (portkey) => subjects.push(portkey),
+      (error: Error) => console.error(`Without Portkey: ${error.message}.`),
+    );
   const cells: Cell[] = [];
   for (const [index, wanted] of cases().entries())
     cells.push(await measure(subjectsOf(wanted), wanted, roundsOf(wanted), index * 1_000_000 + 1));

@@ -8,7 +8,7 @@ import { Random } from '../random.ts';
 import { type Answer, ask } from './client.ts';
 import { Load, type Mode, type Situation, strategyOf } from './loads.ts';
 import type { Subject } from './subjects.ts';
-import { RECEIVED_HEADER, streamOf } from './upstream.ts';
+import { DELTAS_HEADER, RECEIVED_HEADER } from './upstream.ts';
 
 export interface Case {
   /** Approximate length of the bodies. */
@@ -77,7 +77,7 @@ export async function measure(
   seed: number,
 ): Promise<Cell> {
   const { bytes, connections, deltas, situation } = subject;
-  const fields = deltas > 0 ? streamOf(deltas) : {};
+  const fields = deltas > 0 ? { stream: true } : {};
   const loads = Array.from(
     { length: connections },
     (_, client) => new Load(bytes, situation, fields, seed + client),
@@ -136,16 +136,25 @@ async function settled(subjects: readonly Subject[], all: readonly Spent[], sign
 }
 
 /** Each client has its own key in each mode, since caches are kept by tenant. */
-function headersOf(target: Subject, { mode, bytes }: Case, client: number): Readonly<Record<string, string>> {
+function headersOf(
+  target: Subject,
+  { mode, bytes, deltas }: Case,
+  client: number,
+): Readonly<Record<string, string>> {
   const strategy = strategyOf(mode, bytes);
   return {
     authorization: `Bearer sk-client-${client}-of-the-benchmark-in-mode-${mode}`,
+    [DELTAS_HEADER]: `${deltas}`,
     ...(target.name === 'precis' && strategy ? { 'x-memory-strategy': JSON.stringify(strategy) } : {}),
     ...target.headers,
   };
 }
 
-function check({ name }: Subject, { bytes, mode, situation }: Case, answers: readonly Answer[]): void {
+function check({ name }: Subject, subject: Case, answers: readonly Answer[]): void {
+  const { bytes, mode, situation, deltas } = subject;
+  const type = deltas > 0 ? 'text/event-stream' : 'application/json';
+  if (!answers.every(({ headers }) => headers['content-type']?.startsWith(type)))
+    throw new Error(`${name} did not answer with ${type}`);
   if (name !== 'precis') return;
   for (const { headers } of answers) {
     const mayAct = mode !== 'none' && mode !== 'rolling_summary' && bytes >= EDITED_FROM;

@@ -1,10 +1,14 @@
 /** The measured proxies, each in its own process. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { type Runtime, startRuntime } from '../runtime.ts';
-import { SUMMARIZER_PATH } from './upstream.ts';
+import { DELTAS_HEADER, SUMMARIZER_PATH } from './upstream.ts';
 
 export interface Subject {
   readonly name: 'bare' | 'precis' | 'portkey';
@@ -36,27 +40,66 @@ export async function startPrecis(upstream: string): Promise<Subject & Runtime> 
 
 const PORTKEY = '@portkey-ai/gateway';
 const PORTKEY_VERSION = '1.15.2';
-const PORTKEY_PORT = 8_787;
+
+/**
+ * The package to install. With the newest version of its server, which its range allows, the
+ * gateway answers streams with an error (https://github.com/Portkey-AI/gateway/issues/1389).
+ */
+const PORTKEY_PACKAGE = {
+  private: true,
+  dependencies: { [PORTKEY]: PORTKEY_VERSION },
+  overrides: { '@hono/node-server': '1.13.7' },
+};
+
 const START_LIMIT_MS = 30_000;
 
-/** A gateway in Node that forwards. @param cache the folder to install it in, once */
+/**
+ * A gateway in Node that forwards.
+ *
+ * @param cache the folder to install it in, once
+ * @throws Error if it can't be installed, or does not start
+ */
 export async function startPortkey(upstream: string, cache: string): Promise<Subject> {
-  const install = ['install', '--prefix', cache, '--no-audit', '--no-fund', `${PORTKEY}@${PORTKEY_VERSION}`];
-  await promisify(execFile)('npm', install);
-  const server = join(cache, 'node_modules', PORTKEY, 'build/start-server.js');
-  const child = spawn(process.execPath, [server, `--port=${PORTKEY_PORT}`, '--headless'], {
+  const folder = join(cache, `portkey-${PORTKEY_VERSION}`);
+  const server = join(folder, 'node_modules', PORTKEY, 'build/start-server.js');
+  if (!existsSync(server)) await install(folder);
+  const port = await freePort();
+  const child = spawn(process.execPath, [server, `--port=${port}`, '--headless'], {
     stdio: 'ignore',
     env: { ...process.env, NODE_ENV: 'production' },
   });
-  const url = `http://127.0.0.1:${PORTKEY_PORT}`;
+  const url = `http://127.0.0.1:${port}`;
   await answering(url, child);
   return {
     name: 'portkey',
     url,
-    headers: { 'x-portkey-provider': 'openai', 'x-portkey-custom-host': `${upstream}/v1` },
+    headers: {
+      'x-portkey-provider': 'openai',
+      'x-portkey-custom-host': `${upstream}/v1`,
+      'x-portkey-forward-headers': DELTAS_HEADER,
+    },
     pid: child.pid,
     close: async () => void child.kill(),
   };
+}
+
+async function install(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'package.json'), JSON.stringify(PORTKEY_PACKAGE));
+  const options = ['--prefix', folder, '--no-audit', '--no-fund'];
+  await promisify(execFile)('npm', ['install', ...options]).catch(({ code }) => {
+    throw new Error(`npm can't install ${PORTKEY} (${code})`);
+  });
+}
+
+/** A port that nothing listens on. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
 }
 
 async function answering(url: string, child: ChildProcess): Promise<void> {
@@ -65,5 +108,6 @@ async function answering(url: string, child: ChildProcess): Promise<void> {
     if (answer?.ok) return;
     await sleep(100);
   }
+  child.kill();
   throw new Error(`${PORTKEY} did not start`);
 }

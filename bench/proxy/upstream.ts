@@ -1,6 +1,6 @@
 /**
  * An upstream that costs next to nothing: it reads the body and gives every request the same
- * answer, streamed if the request asks for that. It runs in its own thread, so that its client does
+ * answer, as a stream if a header asks for that. It runs in its own thread, so that its client does
  * not delay it.
  */
 import { createServer } from 'node:http';
@@ -24,13 +24,8 @@ export const SUMMARIZER_PATH = '/summarizer';
 /** The first text delta of a stream, as it appears in its frame. */
 export const FIRST_TEXT = '"content":"It "';
 
-/** The fields of a body that ask for a stream of so many deltas. */
-export const streamOf = (deltas: number): object => ({ stream: true, seed: deltas });
-
-const STREAM = /"stream":true,"seed":(\d+)/;
-
-/** The benchmark's bodies begin with these fields, so there is no need to search a megabyte. */
-const HEAD_BYTES = 100;
+/** Request header with the number of text deltas to answer with; 0 asks for a JSON answer. */
+export const DELTAS_HEADER = 'x-deltas';
 
 /** Deltas per write. */
 const BATCH = 50;
@@ -57,21 +52,18 @@ export async function startUpstream(): Promise<Upstream> {
 function listen(): void {
   const server = createServer((request, response) => {
     let received = 0;
-    let head = '';
     request.on('data', (chunk: Buffer) => {
       received += chunk.length;
-      if (head.length < HEAD_BYTES) head += chunk.toString('latin1', 0, HEAD_BYTES);
     });
     request.on('end', () => {
-      const [, deltas] = STREAM.exec(head) ?? [];
+      const deltas = Number(request.headers[DELTAS_HEADER] ?? 0);
       response.writeHead(200, {
-        'content-type': deltas ? 'text/event-stream' : 'application/json',
+        'content-type': deltas > 0 ? 'text/event-stream' : 'application/json',
         [RECEIVED_HEADER]: `${received}`,
       });
-      if (!deltas) return response.end(request.url?.startsWith(SUMMARIZER_PATH) ? SUMMARY : ANSWER);
+      if (deltas === 0) return response.end(request.url?.startsWith(SUMMARIZER_PATH) ? SUMMARY : ANSWER);
       response.write(FIRST);
-      for (let left = Number(deltas) - 1; left > 0; left -= BATCH)
-        response.write(NEXT.repeat(Math.min(left, BATCH)));
+      for (let left = deltas - 1; left > 0; left -= BATCH) response.write(NEXT.repeat(Math.min(left, BATCH)));
       return response.end(LAST);
     });
   });
