@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util';
 import { ms, printTable, thousands } from './figures.ts';
 import { peakOf } from './process.ts';
 import { agent } from './proxy/client.ts';
-import { MODES, type Mode, SITUATIONS, type Situation } from './proxy/loads.ts';
+import { LONG_STREAM, MODES, type Mode, SITUATIONS, type Situation } from './proxy/loads.ts';
 import { type Case, type Cell, EDITED_FROM, measure } from './proxy/measure.ts';
 import { type Subject, startBare, startPortkey, startPrecis } from './proxy/subjects.ts';
 import { startUpstream } from './proxy/upstream.ts';
@@ -24,15 +24,11 @@ const CONNECTIONS = [1, 8];
 /** Deltas of a short and of a long answer; 0 is a JSON answer. */
 const DELTAS = [0, 4, 40_000];
 
-/** Streams from this length on take long, and have few rounds and one size. In deltas. */
-const LONG_STREAM = 10_000;
-const LONG_ROUNDS = 5;
+/** Unseen bodies from this length on keep an isolate busy, so eight of them wait in line. */
+const ONE_BY_ONE_FROM = 500_000;
 
 /** Length of the body of a request for a long stream, in bytes. */
 const LONG_STREAM_BODY = 10_000;
-
-/** A round of unseen conversations takes this many times longer. */
-const UNSEEN_SHARE = 3;
 
 const MEGABYTE = 1024 * 1024;
 const CACHE = join(import.meta.dirname, '../node_modules/.cache/precis-bench');
@@ -41,7 +37,7 @@ const { values: options } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
     portkey: { type: 'boolean', default: false },
-    rounds: { type: 'string', default: '30' },
+    rounds: { type: 'string', default: `${MOST_ROUNDS}` },
     bytes: { type: 'string', default: '1000,118000,1000000' },
     deltas: { type: 'string', default: DELTAS.join(',') },
     modes: { type: 'string', default: MODES.join(',') },
@@ -64,7 +60,7 @@ try {
     );
   const cells: Cell[] = [];
   for (const [index, wanted] of cases().entries())
-    cells.push(await measure(subjectsOf(wanted), wanted, roundsOf(wanted), index * 1_000_000 + 1));
+    cells.push(await measure(subjectsOf(wanted), wanted, rounds, index * 1_000_000 + 1));
   const peaks = subjects.map(({ name, pid }) => ({
     name,
     peak: pid === undefined ? Number.NaN : peakOf(pid),
@@ -82,28 +78,29 @@ function cases(): Case[] {
   const sizes = options.bytes.split(',').map(Number);
   const modes = chosen(options.modes, MODES);
   const situations = chosen(options.situations, SITUATIONS);
-  const short = answerLengths.filter((deltas) => deltas < LONG_STREAM);
-  const long = answerLengths.filter((deltas) => deltas >= LONG_STREAM);
-  const cases = sizes.flatMap((bytes) =>
-    modes
-      .filter((mode) => mode === 'none' || bytes >= EDITED_FROM)
-      .flatMap((mode) =>
-        situations
-          .filter((situation) => situation !== 'growing' || bytes >= EDITED_FROM)
-          .flatMap((situation) =>
-            short.flatMap((deltas) =>
-              CONNECTIONS.map((connections) => ({ bytes, mode, situation, deltas, connections })),
-            ),
-          ),
+  const product = sizes.flatMap((bytes) =>
+    modes.flatMap((mode) =>
+      situations.flatMap((situation) =>
+        answerLengths.flatMap((deltas) =>
+          CONNECTIONS.map((connections): Case => ({ bytes, mode, situation, deltas, connections })),
+        ),
       ),
+    ),
   );
-  if (!situations.includes('again')) return cases;
+  const long = answerLengths.filter((deltas) => deltas >= LONG_STREAM);
   const longCases = long.flatMap((deltas) =>
     modes.map(
       (mode): Case => ({ bytes: LONG_STREAM_BODY, mode, situation: 'again', deltas, connections: 1 }),
     ),
   );
-  return [...cases, ...longCases];
+  return [...product.filter(isWorthwhile), ...(situations.includes('again') ? longCases : [])];
+}
+
+/** The form of the answer makes no difference to the situation, so streams are measured in one. */
+function isWorthwhile({ bytes, mode, situation, deltas, connections }: Case): boolean {
+  if (bytes < EDITED_FROM && (mode !== 'none' || situation === 'growing')) return false;
+  if (deltas > 0 && (deltas >= LONG_STREAM || situation !== 'again')) return false;
+  return situation !== 'unseen' || connections === 1 || bytes < ONE_BY_ONE_FROM;
 }
 
 function chosen<Name extends Mode | Situation>(list: string, names: readonly Name[]): Name[] {
@@ -117,11 +114,6 @@ function chosen<Name extends Mode | Situation>(list: string, names: readonly Nam
 /** The gateway only forwards, so it is only compared in mode `none`. */
 function subjectsOf({ mode }: Case): Subject[] {
   return subjects.filter(({ name }) => name !== 'portkey' || mode === 'none');
-}
-
-function roundsOf({ deltas, situation }: Case): number {
-  if (deltas >= LONG_STREAM) return LONG_ROUNDS;
-  return Math.ceil(situation === 'unseen' ? rounds / UNSEEN_SHARE : rounds);
 }
 
 function print(

@@ -13,6 +13,9 @@ export type Mode = (typeof MODES)[number];
 export const SITUATIONS = ['again', 'growing', 'unseen'] as const;
 export type Situation = (typeof SITUATIONS)[number];
 
+/** Streams from this length on take long, and are measured with one size of body. In deltas. */
+export const LONG_STREAM = 10_000;
+
 /** Tokens of the budget per byte of the body: the body exceeds it, and the tail fits in it. */
 const TOKENS_PER_BYTE = 1 / 8;
 
@@ -42,6 +45,7 @@ export class Load {
   private seed: number;
   private conversation: Conversation;
   private steps: ReturnType<typeof nextStep> = [];
+  private body: Uint8Array;
 
   /** @param bytes of the body @param fields put before all others @param seed of this client */
   constructor(bytes: number, situation: Situation, fields: object, seed: number) {
@@ -50,14 +54,21 @@ export class Load {
     this.fields = fields;
     this.seed = seed;
     this.conversation = conversationOf(bytes, seed);
+    this.body = this.write();
   }
 
   /** The next body. */
   next(): Uint8Array {
+    if (this.situation === 'again') return this.body;
     this.seed += 1_000;
     if (this.situation === 'unseen') this.conversation = conversationOf(this.bytes, this.seed);
     if (this.situation === 'growing')
       this.steps = [...this.steps, ...nextStep(Math.max(200, this.bytes * STEP_SHARE), this.seed)];
+    this.body = this.write();
+    return this.body;
+  }
+
+  private write(): Uint8Array {
     return bodyOf(this.conversation, this.steps, this.fields);
   }
 }

@@ -50,7 +50,13 @@ const PATH = '/v1/chat/completions';
 const FAILED = /store_failed|summary_degraded/;
 
 /** Rounds before measuring, for compilers, caches, and refs written at first sight. */
-const WARM_UP = 24;
+const WARM_UP: Extent = { least: 2, most: 24, ms: 500 };
+
+/** The least number whose range has a median in it with 95 % confidence. */
+const LEAST_ROUNDS = 6;
+
+/** In milliseconds: a case is measured for so long, or until it has had the least rounds. */
+const MEASURED_MS = 2_000;
 
 /** Time for work after the answers, in milliseconds. */
 const SETTLING_MS = 300;
@@ -61,6 +67,13 @@ const SETTLING_MS = 300;
  */
 const THINKING_MS = 50;
 
+/** Rounds of a part of a case. It ends after the most, or after the least when the time is over. */
+interface Extent {
+  readonly least: number;
+  readonly most: number;
+  readonly ms: number;
+}
+
 /** Measurements of one subject in one case. */
 interface Spent {
   readonly first: number[];
@@ -69,11 +82,14 @@ interface Spent {
   bytesUp: number;
 }
 
-/** @throws Error if Precis did not do what the case says */
+/**
+ * @param most rounds
+ * @throws Error if Precis did not do what the case says
+ */
 export async function measure(
   subjects: readonly Subject[],
   subject: Case,
-  rounds: number,
+  most: number,
   seed: number,
 ): Promise<Cell> {
   const { bytes, connections, deltas, situation } = subject;
@@ -84,8 +100,7 @@ export async function measure(
   );
   const all = subjects.map((): Spent => ({ first: [], rounds: [], cpu: 0, bytesUp: 0 }));
   const random = new Random(seed);
-  for (let round = -WARM_UP; round < rounds; round++) {
-    if (round === 0) await settled(subjects, all, -1);
+  const playRound = async (isMeasured: boolean): Promise<void> => {
     const bodies = loads.map((load) => load.next());
     for (const index of random.shuffle([...subjects.keys()])) {
       const [target, spent] = [subjects[index], all[index]];
@@ -96,17 +111,33 @@ export async function measure(
         bodies.map((body, client) => ask(target.url + PATH, headersOf(target, subject, client), body)),
       );
       const time = performance.now() - start;
-      if (round < 0) continue;
+      if (!isMeasured) continue;
       check(target, subject, answers);
       spent.first.push(...answers.map(({ first }) => first));
       spent.rounds.push(connections === 1 ? (answers[0]?.first ?? Number.NaN) : time);
       spent.bytesUp = Number(answers.at(-1)?.headers[RECEIVED_HEADER]);
     }
-  }
+  };
+  await repeat(WARM_UP, () => playRound(false));
+  await settled(subjects, all, -1);
+  const least = Math.min(LEAST_ROUNDS, most);
+  const rounds = await repeat({ least, most, ms: MEASURED_MS }, () => playRound(true));
   await settled(subjects, all, 1);
+  return { ...subject, rounds, figures: figuresOf(subjects, all, rounds * connections) };
+}
+
+/** @returns the number of rounds */
+async function repeat({ least, most, ms }: Extent, playRound: () => Promise<void>): Promise<number> {
+  const start = performance.now();
+  for (let rounds = 1; ; rounds++) {
+    await playRound();
+    if (rounds >= most || (rounds >= least && performance.now() - start >= ms)) return rounds;
+  }
+}
+
+function figuresOf(subjects: readonly Subject[], all: readonly Spent[], requests: number): Figures[] {
   const bare = all[subjects.findIndex(({ name }) => name === 'bare')];
-  const requests = rounds * connections;
-  const figures = subjects.flatMap(({ name }, index): Figures[] => {
+  return subjects.flatMap(({ name }, index): Figures[] => {
     const spent = all[index];
     if (!spent) return [];
     const ratios = spent.rounds.map((time, round) => time / (bare?.rounds[round] ?? Number.NaN));
@@ -123,7 +154,6 @@ export async function measure(
       },
     ];
   });
-  return { ...subject, rounds, figures };
 }
 
 /** Adds the CPU time so far with a sign; a pair of calls leaves the difference. */
