@@ -1,12 +1,14 @@
 /**
  * The cost of Precis compared with a bare Worker that only forwards (`npm run bench:proxy --
  * [--rounds N] [--bytes N,…] [--deltas N,…] [--modes M,…] [--situations S,…] [--portkey]
- * [--json]`).
+ * [--json] [--page FILE]`).
  *
  * Each proxy runs in its own process and is reached by a socket straight into it. They take turns
  * with the same bodies; a ratio is the median of all rounds. `--portkey` also measures a gateway in
- * Node, which forwards the same bodies; it is installed when it is not there.
+ * Node, which forwards the same bodies; it is installed when it is not there. `--page` writes the
+ * tables into docs/measurements.md, or another page with the same comments.
  */
+import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -15,6 +17,7 @@ import { peakOf } from './process.ts';
 import { agent } from './proxy/client.ts';
 import { LONG_STREAM, MODES, type Mode, SITUATIONS, type Situation } from './proxy/loads.ts';
 import { type Case, type Cell, EDITED_FROM, measure } from './proxy/measure.ts';
+import { withTables } from './proxy/page.ts';
 import { type Subject, startBare, startPortkey, startPrecis } from './proxy/subjects.ts';
 import { startUpstream } from './proxy/upstream.ts';
 
@@ -37,6 +40,7 @@ const { values: options } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
     portkey: { type: 'boolean', default: false },
+    page: { type: 'string' },
     rounds: { type: 'string', default: `${MOST_ROUNDS}` },
     bytes: { type: 'string', default: '1000,118000,1000000' },
     deltas: { type: 'string', default: DELTAS.join(',') },
@@ -48,6 +52,9 @@ const rounds = Math.min(Number(options.rounds), MOST_ROUNDS);
 if (!(rounds > 0)) throw new Error('--rounds must be a number over 0');
 
 const answerLengths = options.deltas.split(',').map(Number);
+
+// A page without a place for the tables is noticed before they are measured.
+if (options.page !== undefined) withTables(readFileSync(options.page, 'utf8'), []);
 
 const upstream = await startUpstream();
 const subjects: Subject[] = [];
@@ -68,6 +75,8 @@ try {
   const about = { node: process.version, cpu: cpus()[0]?.model ?? 'unknown' };
   if (options.json) console.log(JSON.stringify({ ...about, cells, peaks }, null, 2));
   else print(about, cells, peaks);
+  if (options.page !== undefined)
+    writeFileSync(options.page, withTables(readFileSync(options.page, 'utf8'), cells));
 } finally {
   agent.destroy();
   for (const { close } of subjects) await close();

@@ -1,0 +1,119 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Cell, Figures } from '../../../bench/proxy/measure.ts';
+import { withTables } from '../../../bench/proxy/page.ts';
+
+const figures = (subject: Figures['subject'], p50: number, median: number, cpu: number): Figures => ({
+  subject,
+  p50,
+  p95: 2 * p50,
+  ratio: { median, low: median - 0.25, high: median + 0.25 },
+  requestsPerSecond: 1_000 / p50,
+  cpu,
+  bytesUp: 1_000,
+});
+
+const cell = (fields: Partial<Cell> = {}): Cell => ({
+  bytes: 118_000,
+  mode: 'compact',
+  situation: 'again',
+  deltas: 0,
+  connections: 1,
+  rounds: 30,
+  figures: [figures('bare', 2, 1, 1.44), figures('precis', 5.04, 2.5, 123.4)],
+  ...fields,
+});
+
+const places = (answers: string, streams: string): string => `Some text.
+
+<!-- bench:proxy answers -->
+${answers}
+<!-- /bench:proxy -->
+
+More text.
+
+<!-- bench:proxy streams -->
+${streams}
+<!-- /bench:proxy -->
+
+The end.
+`;
+const page = places('', '');
+
+describe('the tables of the page', () => {
+  it('show times, ratio and CPU time of each case, with its ratio over several connections', () => {
+    const parallel = cell({
+      connections: 8,
+      figures: [figures('bare', 9, 1, 1), figures('precis', 9, 3, 1)],
+    });
+
+    expect(withTables(page, [cell(), parallel])).toBe(
+      places(
+        `
+| body, proxy       | situation | bare | proxy | ratio            | CPU, bare | CPU, proxy | ratio, 8 connections |
+| ----------------- | --------- | ---- | ----- | ---------------- | --------- | ---------- | -------------------- |
+| 118 kB, \`compact\` | again     | 2.0  | 5.0   | 2.50 (2.25–2.75) | 1.4       | 123        | 3.00                 |
+`,
+        '',
+      ),
+    );
+  });
+
+  it('give a gateway its own row, and a dash to a case that was not measured', () => {
+    const both = [figures('bare', 2, 1, 1), figures('precis', 3, 1.5, 2), figures('portkey', 40, 20, 41)];
+    const rows = withTables(page, [cell({ bytes: 1_000_000, mode: 'none', figures: both })])
+      .split('\n')
+      .filter((line) => line.startsWith('| 1 MB'))
+      .map((line) => line.replace(/ +/g, ' '));
+
+    expect(rows).toEqual([
+      '| 1 MB, `none` | again | 2.0 | 3.0 | 1.50 (1.25–1.75) | 1.0 | 2.0 | – |',
+      '| 1 MB, Portkey | again | 2.0 | 40.0 | 20.00 (19.75–20.25) | 1.0 | 41.0 | – |',
+    ]);
+  });
+
+  it('leave out unseen conversations and short streams', () => {
+    expect(withTables(page, [cell({ situation: 'unseen' }), cell({ deltas: 4 })])).toBe(page);
+  });
+
+  it('show the CPU time of long streams, and the median of the bare Worker', () => {
+    const stream = (mode: Cell['mode'], bare: number, cpu: number): Cell =>
+      cell({ mode, deltas: 40_000, figures: [figures('bare', 1, 1, bare), figures('precis', 1, 1, cpu)] });
+    const cells = [stream('none', 18, 150), stream('auto', 20, 266), stream('rolling_summary', 16, 290)];
+
+    expect(withTables(page, cells)).toBe(
+      places(
+        '',
+        `
+|                   | CPU     |
+| ----------------- | ------- |
+| bare Worker       | 18.0 ms |
+| \`none\`            | 150 ms  |
+| \`auto\`            | 266 ms  |
+| \`rolling_summary\` | 290 ms  |
+`,
+      ),
+    );
+  });
+
+  it('replace those of an earlier run, and stay when a run has nothing for them', () => {
+    const first = withTables(page, [cell(), cell({ deltas: 40_000 })]);
+
+    expect(withTables(first, [])).toBe(first);
+    expect(withTables(withTables(first, [cell({ bytes: 1_000 })]), [cell()])).toBe(first);
+  });
+
+  it('are refused by a page without a place for them', () => {
+    expect(() => withTables(page.replace('bench:proxy streams', ''), [])).toThrow('table of streams');
+    expect(() => withTables(page.replaceAll('<!-- /bench:proxy -->', ''), [])).toThrow('table of answers');
+  });
+
+  it('have their place in docs/measurements.md', () => {
+    const text = readFileSync(join(import.meta.dirname, '../../../docs/measurements.md'), 'utf8');
+    const written = withTables(text, [cell(), cell({ deltas: 40_000 })]);
+
+    expect(written).toContain('| 118 kB, `compact` | again     | 2.0  |');
+    expect(written).toContain('| bare Worker | 1.4 ms |');
+  });
+});
