@@ -2,6 +2,7 @@
 
 import type { Context } from 'hono';
 import type { Result } from '../lib/result.ts';
+import { pause } from '../lib/time-limit.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { BodyFault } from '../protocol/body.ts';
@@ -93,8 +94,8 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   noteVerdict(answer.response, scope);
   if (answer.response.ok) {
     // A body with items of ours was opened, and is not kept (see `readRequest`).
-    if (request.bytes === came.bytes) keepArray(call, shared);
-    workBehind(made, sent, call);
+    const keep = () => request.bytes === came.bytes && keepArray(call, shared);
+    workBehind(made, sent, call, keep);
   }
   // A stream can last for minutes; don't keep a second copy of the body for it.
   sent = undefined;
@@ -189,11 +190,32 @@ function keepArray({ request, chosen, scope }: Call, shared: SharedArray | undef
     scope.learned.arrays.keep(array, shared);
 }
 
-/** Stores and confirms behind an answer of the upstream. @param sent the body that went up */
-function workBehind({ prepareNext }: MadeView, sent: Uint8Array | undefined, call: Call): void {
+/** Leaves an answer that is already there the time to go out, in milliseconds. */
+const ANSWER_MS = 10;
+
+/**
+ * Stores and confirms behind an answer of the upstream.
+ *
+ * @param sent the body that went up
+ * @param keep keeps the array, with the facts that are known by then
+ */
+function workBehind(
+  { prepareNext }: MadeView,
+  sent: Uint8Array | undefined,
+  call: Call,
+  keep: () => void,
+): void {
   const { caller, waitUntil, upkeep } = call.scope;
   if (!caller.tenant) return;
-  if (prepareNext) waitUntil(prepareNext());
+  if (prepareNext) {
+    const prepare = () => {
+      const work = prepareNext();
+      keep();
+      return work;
+    };
+    // Computing what the next move needs would delay the answer by milliseconds.
+    waitUntil(pause(ANSWER_MS).then(prepare));
+  } else keep();
   const noted = sent ? noteNamed(sent, call) : Promise.resolve();
   waitUntil(noted.then(() => upkeep.confirm()));
 }

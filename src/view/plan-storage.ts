@@ -49,7 +49,7 @@ export class PlanStorage {
   }
 
   async prepareNext(): Promise<void> {
-    await this.writer.prepare(this.contents(this.plan.upcoming));
+    await this.writer.prepare(this.contents(this.plan.ahead?.().upcoming ?? []));
   }
 
   private contents(removals: readonly Removal[]): StoredContent[] {

@@ -70,7 +70,7 @@ export class PrefixSummary {
 
   /** Requests the summary that the next move will need, if that is known. Never throws. */
   async prepareNext(): Promise<void> {
-    const { next } = this.plan;
+    const next = this.plan.ahead?.().next;
     if (!next || this.call.options.dryRun) return;
     try {
       await prepareSummary(this.need(next, 0, 'make'), this.summaries.ports);

@@ -16,7 +16,7 @@ export interface Part {
   readonly to: number;
 }
 
-/** The literals of one array, for one plan: no other array reads on meanwhile. */
+/** The literals of one array, for one plan. */
 export class EarlierLiterals {
   private readonly messages: readonly Message[];
   private readonly scanned = new ScannedLiterals();
@@ -46,7 +46,8 @@ export class EarlierLiterals {
   /** The first message with each literal of those before one, and perhaps of later ones. */
   private originsBefore(index: number): Origins {
     const { messages, scanned } = this;
-    this.origins ??= takeOrigins(messages);
+    // Another array with the same beginning may have taken them and read on.
+    if (!this.origins || !areKept(messages, this.origins)) this.origins = takeOrigins(messages);
     const { origins } = this;
     const from = origins.read;
     while (origins.read < index) {
@@ -61,6 +62,11 @@ export class EarlierLiterals {
 /** The origins that the isolate knows for the most messages of an array, else new ones. */
 function takeOrigins(messages: readonly Message[]): Origins {
   return messages.findLast(({ facts }) => facts.origins)?.facts.origins ?? new Origins();
+}
+
+/** Whether origins stand at the last of an array's messages that they have read. */
+function areKept(messages: readonly Message[], origins: Origins): boolean {
+  return origins.read === 0 || messages[origins.read - 1]?.facts.origins === origins;
 }
 
 /**

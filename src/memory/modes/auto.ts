@@ -4,6 +4,7 @@
  */
 
 import { z } from 'zod';
+import { once } from '../../lib/once.ts';
 import { PrefixSums } from '../../lib/prefix-sums.ts';
 import type { History, Output } from '../conversation/history.ts';
 import { type CompactContext, compactInputs, compactOutput } from '../edits/compact.ts';
@@ -12,7 +13,7 @@ import { offloadOutput } from '../edits/offload.ts';
 import type { Removal } from '../edits/removal.ts';
 import { type Repeat, repeatsIn } from '../edits/repeats.ts';
 import { countedEcho, coveredMessages } from '../edits/summarize.ts';
-import type { PlanContext, Planned, PlanRequest } from '../plan/planned.ts';
+import type { NextNeeds, PlanContext, Planned, PlanRequest } from '../plan/planned.ts';
 import { Floor } from '../replay/floor.ts';
 import { replay } from '../replay/frontier.ts';
 import { type PhaseEdits, PhaseMover } from '../replay/phases.ts';
@@ -116,19 +117,21 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
   const result = replay(history, rule, sent, mover);
   const { prefix } = mover.position;
   const trimmed = mover.trimmedSpan();
-  const near = result.next !== result.cuts;
-  const upcoming = near ? edits.between(mover.position.passed.heavy, frontierUnit(result.next)) : [];
-  // Prepare a summary if placeholders alone won't bring the next views under the budget.
-  const growth = (REQUESTS_AHEAD * (result.before - sent.before(0))) / history.requestPoints.length;
-  const left = upcoming.reduce((sum, { freed }) => sum - freed, result.after);
-  const next = left + growth > Math.min(rule.hard ?? rule.window, rule.window) ? mover.next() : undefined;
+  const ahead = (): NextNeeds => {
+    const near = result.next !== result.cuts;
+    const upcoming = near ? edits.between(mover.position.passed.heavy, frontierUnit(result.next)) : [];
+    // Prepare a summary if placeholders alone won't bring the next views under the budget.
+    const growth = (REQUESTS_AHEAD * (result.before - sent.before(0))) / history.requestPoints.length;
+    const left = upcoming.reduce((sum, { freed }) => sum - freed, result.after);
+    const next = left + growth > Math.min(rule.hard ?? rule.window, rule.window) ? mover.next() : undefined;
+    return { upcoming, ...(next ? { next } : {}) };
+  };
   return {
     replay: { ...result, before: sums.total },
     segments: [...mover.removed(), ...(edits.atSight.length > 0 ? [edits.atSight] : [])],
-    upcoming,
+    ahead: once(ahead),
     dropped: prefix ? coveredMessages(history, prefix) : [],
     ...(prefix ? { prefix } : {}),
-    ...(next ? { next } : {}),
     ...(trimmed ? { trimmed } : {}),
   };
 }

@@ -1,5 +1,6 @@
 /** `compact`: replaces old tool outputs, and optionally old arguments, by placeholders. */
 import { z } from 'zod';
+import { once } from '../../lib/once.ts';
 import type { History } from '../conversation/history.ts';
 import { type CompactContext, compactUnit } from '../edits/compact.ts';
 import { createPreviewWriter } from '../edits/preview.ts';
@@ -67,7 +68,7 @@ function planCompact(
   return {
     replay: result,
     segments: result.moves.map((cuts, index) => collect(result.moves[index - 1] ?? START, cuts)),
-    upcoming: collect(result.cuts, result.next),
+    ahead: once(() => ({ upcoming: collect(result.cuts, result.next) })),
     dropped: [],
   };
 }

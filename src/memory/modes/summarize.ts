@@ -39,7 +39,7 @@ function planSummarize(
   const prefixes = prefixesOf(history, sums, summary_max_tokens, counter);
   const result = replay(history, rule, sums, new CursorMover(rule, new PrefixCursor(history, prefixes)));
   const unit = frontierUnit(result.cuts);
-  const planned = { replay: result, segments: [], upcoming: [] };
+  const planned = { replay: result, segments: [] };
   if (unit === 0) return { ...planned, dropped: [] };
   const prefix = prefixes.at(unit);
   return { ...planned, prefix, dropped: coveredMessages(history, prefix) };

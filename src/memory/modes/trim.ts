@@ -37,7 +37,7 @@ function planTrim(_: TrimStrategy, { history, rule, sums }: ReplayRequest): Plan
   const effect = trimEffect(history, sums);
   const cursor = new UnitCursor(history, rule, effect, new HeldTokens(history, effect.whole));
   const result = replay(history, rule, sums, new CursorMover(rule, cursor));
-  return { replay: result, segments: [], upcoming: [], dropped: trimmedMessages(history, result.cuts) };
+  return { replay: result, segments: [], dropped: trimmedMessages(history, result.cuts) };
 }
 
 function trimEffect(history: History, sums: TokenSums): Effect {

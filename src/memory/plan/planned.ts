@@ -90,8 +90,17 @@ interface ViewNeeds {
   readonly prefix?: SummarizedPrefix;
   /** The messages to be trimmed. They stay if their transcript is not known to be written. */
   readonly trimmed?: TrimmedSpan;
-  /** Contents that the next move would replace. They may be stored ahead. */
+  /**
+   * What the next move will need. No view depends on it, so it is computed when it is first asked
+   * for, behind the answer. Absent in modes that prepare nothing.
+   */
+  readonly ahead?: () => NextNeeds;
+}
+
+/** What may be stored and made ahead of the next move. */
+export interface NextNeeds {
+  /** Contents that it would replace; empty if it is not near. */
   readonly upcoming: readonly Removal[];
-  /** The messages that the next move would summarise, if they are known and likely to be needed. */
+  /** The messages that it would summarise, if they are known and likely to be needed. */
   readonly next?: SummarizedPrefix;
 }

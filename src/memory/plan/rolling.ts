@@ -81,7 +81,7 @@ export function planRolling(
   };
 }
 
-const NO_EDITS = { segments: [], upcoming: [] } as const;
+const NO_EDITS = { segments: [] } as const;
 
 /** A memory, and where the verbatim messages begin, within the budget. */
 interface Fitted {

@@ -20,7 +20,8 @@ export async function prepared(
   strategy: MemoryStrategyRequest,
 ): Promise<void> {
   const tenant = tenants.ofToken(deployment.protocol.key(KEY));
-  const { next } = viewOf({ ...seen.body, messages }, strategy, { tenant }).plan;
+  const { plan } = viewOf({ ...seen.body, messages }, strategy, { tenant });
+  const next = plan.ahead?.().next;
   if (!next) return;
   await until(`the messages before ${next.end} are summarised`, async () => {
     const response = await deployment.fetch(`/v1/conversations/${encodeURIComponent(conversation)}/memory`);

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { prefixHashes } from '../../../src/memory/conversation/prefix-hash.ts';
+import { EarlierLiterals } from '../../../src/memory/edits/earlier-literals.ts';
 import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import { type SharedArray, sharedWith } from '../../../src/protocol/known-array.ts';
@@ -108,8 +109,13 @@ function seen({ request, plan, report, bytes }: Viewed<ModelRequest>): object {
     sizes: messages.map((message) => [message.bytes, message.flatTokens, message.content().text]),
     hashes: prefixHashes(messages, sha256Hex),
     stored: plan.segments.flat().map((removal) => ({ ...removal, content: removal.content().text })),
-    upcoming: plan.upcoming.map((removal) => ({ ...removal, content: removal.content().text })),
   };
+}
+
+/** All that is stored ahead of the next move. */
+function ahead({ plan }: Viewed<ModelRequest>): object {
+  const { upcoming, next } = plan.ahead?.() ?? { upcoming: [] };
+  return { next, upcoming: upcoming.map((removal) => ({ ...removal, content: removal.content().text })) };
 }
 
 describe.each(PROTOCOLS)('arrays that an isolate knows, over $name', ({ field, body, read }) => {
@@ -127,6 +133,7 @@ describe.each(PROTOCOLS)('arrays that an isolate knows, over $name', ({ field, b
         fc.boolean(),
         (bodies, steps, strategies: readonly MemoryStrategyRequest[], most, retrieval) => {
           const arrays = new KnownArrays(most, 0).of('a tenant');
+          const behind: (() => void)[] = [];
           const talks = bodies.map(({ messages }) => new Talk(messages as readonly Json[]));
           for (const [who, changed, chosen] of steps) {
             const other = (bodies[(who + 1) % 3]?.messages ?? []) as readonly Json[];
@@ -141,11 +148,14 @@ describe.each(PROTOCOLS)('arrays that an isolate knows, over $name', ({ field, b
             if (shared) shares++;
             expect(known.value.root).toEqual(fresh.value.root);
             const viewed = viewOfRequest<ModelRequest>(known.value, strategy, { retrieval });
-            expect(seen(viewed)).toEqual(
-              seen(viewOfRequest<ModelRequest>(fresh.value, strategy, { retrieval })),
-            );
+            const alone = viewOfRequest<ModelRequest>(fresh.value, strategy, { retrieval });
+            expect(seen(viewed)).toEqual(seen(alone));
+            // It is computed behind the answer, when another request may have come.
+            behind.push(() => expect(ahead(viewed)).toEqual(ahead(alone)));
+            if (behind.length > 1) behind.shift()?.();
             if (known.value.array) arrays.keep(known.value.array, shared);
           }
+          for (const check of behind) check();
         },
       ),
       { numRuns: 150, endOnFailure: true },
@@ -221,6 +231,29 @@ describe('the literals of an array', () => {
     { role: 'assistant', content: 'Done.' },
   ]);
   const strategy = { mode: 'compact', token_budget: 600, compact_preview_tokens: 40 } as const;
+
+  it('are those of its own messages while an array that begins as it does is read', () => {
+    const arrays = new KnownArrays(1e6, 0).of('a tenant');
+    const readNext = (messages: readonly Json[]) => {
+      const bytes = encoder.encode(JSON.stringify({ model: 'gpt-4.1', messages }));
+      const read = readChatRequest(bytes, arrays.find(bytes, 'messages'));
+      if (!read.ok || !read.value.array) throw new Error('no array was read');
+      arrays.keep(read.value.array, undefined);
+      return read.value.messages;
+    };
+    const order = 'ORD-2041-77318';
+    const literals = (earlier: EarlierLiterals, index: number, text: string) =>
+      [...earlier.freshIn(index, text, undefined)].map((literal) => literal.text);
+    readNext([...begin, { role: 'user', content: 'Go on.' }]);
+    const one = new EarlierLiterals(
+      readNext([...begin, ...step('call_2', 'none'), ...step('call_3', order)]),
+    );
+    const other = new EarlierLiterals(readNext([...begin, ...step('call_2', order), ...end]));
+
+    expect(literals(one, begin.length - 1, 'src/one.ts')).toEqual(['src/one.ts']);
+    expect(literals(other, begin.length + 3, order)).toEqual([]);
+    expect(literals(one, begin.length + 3, order)).toEqual([order]);
+  });
 
   it('are those of its own messages, and not those of an array that begins as it does', () => {
     const arrays = new KnownArrays(1e6, 0).of('a tenant');

@@ -182,7 +182,7 @@ describe('a summary in auto', () => {
     expect(first?.later.plan.prefix?.unit).toBe(first?.later.report.frontier.unit);
     for (const { earlier, later } of others) {
       expect(later.plan.prefix?.unit).toBe(earlier.report.frontier.unit);
-      expect(earlier.plan.next?.end ?? later.plan.prefix?.end).toBe(later.plan.prefix?.end);
+      expect(earlier.plan.ahead?.().next?.end ?? later.plan.prefix?.end).toBe(later.plan.prefix?.end);
     }
     expect(others.length).toBeGreaterThan(2);
   });
@@ -437,10 +437,11 @@ describe('every view of auto', () => {
         const views = viewsOf(conversation, input, { retrieval, words: short });
         for (const [index, { plan }] of views.entries()) {
           const earlier = views[index - 1]?.plan;
-          if (!plan.prefix || !earlier?.next || plan.prefix.end === earlier.prefix?.end) continue;
+          const next = earlier?.ahead?.().next;
+          if (!plan.prefix || !next || plan.prefix.end === earlier.prefix?.end) continue;
           const { end, unit } = plan.prefix;
-          if (end === earlier.next.end) prepared++;
-          else expect([unit, end > earlier.next.end]).toEqual([frontierUnit(plan.replay.cuts), true]);
+          if (end === next.end) prepared++;
+          else expect([unit, end > next.end]).toEqual([frontierUnit(plan.replay.cuts), true]);
         }
       }),
       RUNS,
