@@ -4,7 +4,7 @@
  */
 
 import { elementAt } from '../lib/elements.ts';
-import { pause, soon } from '../lib/time-limit.ts';
+import { pause, soon, within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { type ArchiveKey, archiveKeys } from '../memory/conversation/archive-keys.ts';
 import type { Hashed } from '../memory/conversation/prefix-hash.ts';
@@ -74,6 +74,27 @@ function archiveOf({ request, owner, scope }: Call, answer?: string): RequestArc
     entries: entriesOf(messages, keys),
     isNamed: 'id' in session,
   };
+}
+
+/**
+ * When the request's messages were archived, in seconds since the epoch, by their index. Unknown
+ * for those that were not, if nothing is archived, and if the archive does not answer in time.
+ */
+export async function archivedTimes(call: Call): Promise<(message: number) => number | undefined> {
+  const unknown = () => undefined;
+  if (!archiverOf(call)) return unknown;
+  const archived = archiveOf(call);
+  if (!archived) return unknown;
+  try {
+    const times = await within(
+      ARRAY_LIMIT_MS,
+      archived.archive.times(archived.entries.map(({ key }) => key)),
+    );
+    return (message) => times[message] ?? undefined;
+  } catch (error) {
+    logCaught(call.scope.services.log, 'warn', 'the times of messages could not be read', error);
+    return unknown;
+  }
 }
 
 /**

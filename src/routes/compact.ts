@@ -1,12 +1,12 @@
 /** `POST /v1/compact`: returns the view and the report, without a completion. */
 
 import type { Context } from 'hono';
+import { archivedTimes } from '../answer/archive.ts';
 import { type ModelApi, readRequest, readWholeCall } from '../answer/model-call.ts';
 import { setReportHeaders } from '../answer/report-headers.ts';
 import { concat } from '../lib/bytes.ts';
 import { conversationTurns } from '../memory/conversation/conversation-turns.ts';
 import { readHistory } from '../memory/conversation/history.ts';
-import type { MemoryStrategy } from '../memory/modes/table.ts';
 import type { Report } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
 import { verbatimTurns } from '../memory/strategy/strategy.ts';
@@ -121,7 +121,7 @@ async function partOf<Read extends ModelRequest>(
   call: Call<Read>,
   form: CompactForm<Read>,
 ): Promise<Uint8Array> {
-  if (format === 'conversation_memory') return conversationPart(call.request, made, call.chosen.strategy);
+  if (format === 'conversation_memory') return conversationPart(call, made);
   const array = format === 'messages' ? compacted : await sealedArray(made.view, call, form);
   return concat([encoder.encode(`"${form.field}":`), array]);
 }
@@ -146,14 +146,12 @@ async function sealedArray<Read extends ModelRequest>(
 }
 
 /** The fields of `conversation_memory`, without braces. */
-function conversationPart(
-  request: ModelRequest,
-  { view, history }: MadeView,
-  strategy: MemoryStrategy,
-): Uint8Array {
-  const recent = verbatimTurns(strategy);
-  const json = JSON.stringify(conversationTurns(history ?? readHistory(request.messages), view, recent));
-  return encoder.encode(json.slice(1, -1));
+async function conversationPart(call: Call, { view, history }: MadeView): Promise<Uint8Array> {
+  const { request, chosen } = call;
+  const recent = verbatimTurns(chosen.strategy);
+  const archivedAt = await archivedTimes(call);
+  const turns = conversationTurns(history ?? readHistory(request.messages), view, recent, archivedAt);
+  return encoder.encode(JSON.stringify(turns).slice(1, -1));
 }
 
 type Format = 'messages' | 'conversation_memory' | 'opaque';

@@ -6,12 +6,25 @@
 import type { View } from '../plan/view.ts';
 import type { History } from './history.ts';
 import type { Message } from './message.ts';
-import { roundsOf } from './sequence.ts';
+import { type Round, roundsOf } from './sequence.ts';
+import { digestOf, type TurnDigest } from './turn-digest.ts';
 
 interface PlainTurn {
   readonly user: string;
   /** Null until the turn is answered. */
   readonly assistant: string | null;
+  /** When its user message was archived, in seconds since the epoch. Absent if it is not known. */
+  readonly ts?: number;
+  /** Contents of the turn that the view has replaced by a ref, in order. */
+  readonly artifacts: readonly Artifact[];
+  readonly digest: TurnDigest;
+}
+
+interface Artifact {
+  readonly ref: string;
+  readonly tool_name: string;
+  readonly tool_call_id: string;
+  readonly tokens: number;
 }
 
 interface ConversationTurns {
@@ -23,16 +36,22 @@ interface ConversationTurns {
   readonly summary: string | null;
 }
 
-/** @param recent the maximum of recent turns */
+/**
+ * @param recent the maximum of recent turns
+ * @param archivedAt when a message was archived, in seconds since the epoch
+ */
 export function conversationTurns(
   history: History,
   view: View | undefined,
   recent: number,
+  archivedAt: (message: number) => number | undefined = () => undefined,
 ): ConversationTurns {
   const { echo, messages } = history;
-  const turns = roundsOf(history).flatMap(({ answer }, index) => {
+  const turns = roundsOf(history).flatMap((round, index) => {
+    const { answer } = round;
     const question = history.units[history.turns[index] ?? -1]?.first ?? -1;
     if (view?.dropped.has(question)) return [];
+    const ts = archivedAt(question);
     return [
       {
         user: [
@@ -41,6 +60,9 @@ export function conversationTurns(
           plainText(messages[question], openingTaken(view, echo, question)),
         ].join('\n\n'),
         assistant: answer === undefined ? null : plainText(messages[answer]),
+        ...(ts === undefined ? {} : { ts }),
+        artifacts: artifactsIn(view, round),
+        digest: digestOf(history, round),
       },
     ];
   });
@@ -52,6 +74,16 @@ export function conversationTurns(
       view?.summary?.block ??
       (echo ? (messages[echo.last]?.opening().slice(0, echo.length).trimEnd() ?? null) : null),
   };
+}
+
+function artifactsIn(view: View | undefined, { first, end }: Round): Artifact[] {
+  const removals = [...(view?.removals ?? [])].filter(([message]) => message >= first && message < end);
+  return removals
+    .sort(([one], [other]) => one - other)
+    .flatMap(([, all]) => all)
+    .flatMap(({ ref, tool, callId, tokens }) =>
+      ref === undefined ? [] : [{ ref, tool_name: tool, tool_call_id: callId, tokens }],
+    );
 }
 
 /**

@@ -109,6 +109,15 @@ export class Archive {
     if (relied) await this.addMissing(entries);
   }
 
+  /**
+   * When messages were archived, in seconds since the epoch; null for those that were not.
+   *
+   * @throws if the object fails
+   */
+  async times(keys: readonly string[]): Promise<readonly (number | null)[]> {
+    return this.conversation.memory((stub) => stub.archivedAt(keys));
+  }
+
   /** @returns false if the conversation was deleted after the lookup */
   private async addMissing(entries: readonly ArchiveEntry[]): Promise<boolean> {
     const lacking = await this.lacking(entries);

@@ -155,6 +155,19 @@ export class ArchiveRows {
       .toArray();
   }
 
+  /** When each message was archived, in seconds since the epoch; null if it was not. */
+  archivedAt(keys: readonly string[]): (number | null)[] {
+    if (!this.exists()) return keys.map(() => null);
+    return this.sql
+      .exec<{ created: number | null }>(
+        `SELECT m.created FROM json_each(?) k LEFT JOIN archive_messages m ON m.message_key = k.value
+         ORDER BY k.key`,
+        JSON.stringify(keys),
+      )
+      .toArray()
+      .map(({ created }) => created);
+  }
+
   /**
    * Notes packs that are about to be written, so that they are deleted with the conversation.
    *

@@ -187,6 +187,11 @@ export abstract class ConversationMemoryObject<Material>
     return this.archive.lacking(keys);
   }
 
+  archivedAt(keys: readonly string[]): readonly (number | null)[] {
+    this.reading();
+    return this.archive.archivedAt(keys);
+  }
+
   notePacks(after: string | null, packs: readonly string[]): Promise<NotedPacks | null> {
     return this.writing(() => this.archive.notePacks(after, packs));
   }

@@ -103,6 +103,7 @@ export interface ConversationApi<Material> extends SummaryChain {
 
   /** See `ArchiveRows`. */
   unarchived(keys: readonly string[]): readonly Lacking[];
+  archivedAt(keys: readonly string[]): readonly (number | null)[];
   notePacks(after: string | null, packs: readonly string[]): Promise<NotedPacks | null>;
   addToArchive(generation: string, rows: readonly ArchiveRow[]): boolean;
   /** A page of the archive; null if nothing is stored of the conversation. */

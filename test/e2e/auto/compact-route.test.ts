@@ -128,7 +128,12 @@ describe('POST /v1/compact in mode auto', () => {
 
     expect(answer).not.toHaveProperty('messages');
     expect(answer.summary).toContain(memory.summary?.text);
-    expect(answer.recent_turns.at(-1)).toEqual({ user: messages.at(-1)?.content, assistant: null });
+    expect(answer.recent_turns.at(-1)).toEqual({
+      user: messages.at(-1)?.content,
+      assistant: null,
+      artifacts: [],
+      digest: { tools: [], observations_summary: null, reasoning_summary: null },
+    });
   });
 });
 

@@ -14,7 +14,13 @@ const ANSWER = assistant(DEFAULT_ANSWER.content);
 const strategy = { mode: 'compact', archive: true };
 
 interface Page {
-  data: { object: string; position: number; message: { content: unknown }; snippet?: string }[];
+  data: {
+    object: string;
+    position: number;
+    created_at: number;
+    message: { content: unknown };
+    snippet?: string;
+  }[];
   has_more: boolean;
   cursor: string | null;
 }
@@ -91,6 +97,27 @@ describe.each([false, true])('a conversation with an archive, streamed: %s', (st
         snippet: 'Where is the white whale?',
       },
     ]);
+  });
+});
+
+describe('the turns of an archived conversation', () => {
+  it.each(['messages', 'input'])('have the times of their questions, in %s', async (field) => {
+    const { ask, fields, archived, page } = conversation();
+    const asked = [user('One'), ANSWER, user('Two')];
+    await ask(asked, false);
+    await archived(4);
+    const turnsOf = async (more: object) => {
+      const body = JSON.stringify({ ...fields, [field]: asked, format: 'conversation_memory', ...more });
+      const response = await deployment.fetch('/v1/compact', { method: 'POST', body });
+      return ((await response.json()) as { recent_turns: { ts?: number }[] }).recent_turns;
+    };
+
+    const times = (await page()).data.map(({ created_at }) => created_at);
+    expect((await turnsOf({})).map(({ ts }) => ts)).toEqual([times[0], times[2]]);
+    const unknown = await turnsOf({ conversation_id: 'a conversation without archive' });
+    expect(unknown.map(({ ts }) => ts)).toEqual([undefined, undefined]);
+    const off = await turnsOf({ memory_strategy: { mode: 'compact' } });
+    expect(off.map(({ ts }) => ts)).toEqual([undefined, undefined]);
   });
 });
 

@@ -55,6 +55,24 @@ describe('the archive of a conversation', () => {
     expect(await (await get()).text()).toContain(`"message":${sent}}`);
   });
 
+  it('gives the times of its messages to plain turns, which have none while it does not answer', async () => {
+    const { app, id, ask, objects, page } = archive();
+    await ask([user('One')]);
+    const { data } = await page();
+    const turns = async () => {
+      const format = { memory_strategy: COMPACT, conversation_id: id, format: 'conversation_memory' };
+      const init = { method: 'POST', body: JSON.stringify({ messages: [user('One')], ...format }) };
+      return ((await (await app.request('/v1/compact', init)).json()) as { recent_turns: object[] })
+        .recent_turns;
+    };
+
+    expect(await turns()).toMatchObject([{ user: 'One', ts: data[0]?.created_at }]);
+    objects.failing.add('archivedAt');
+    const [turn] = await turns();
+    expect(turn).toMatchObject({ user: 'One', assistant: null });
+    expect(turn).not.toHaveProperty('ts');
+  });
+
   it('grows by the new messages, in one write for each request', async () => {
     const { ask, messages, writes, watched } = archive();
     const talk = [user('One'), ANSWER, user('Two'), ANSWER, user('Three')];

@@ -19,13 +19,15 @@ const history = (messages: Record<string, unknown>[], prefixes: string[] = []) =
   return readHistory(list, prefixes, findEcho(list, tenant.refs));
 };
 const turn = (name: string) => [user(`${name}?`), ...step('1', 'f', lines(30, name)), assistant(`${name}!`)];
+/** Questions and answers alone. */
+const spoken = (turns: ReturnType<typeof conversationTurns>['recent_turns']) =>
+  turns.map(({ user, assistant }) => ({ user, assistant }));
 const FOUR_TURNS = { mode: 'summarize', context_limit: 4, keep_last_n_turns: 2 } as const;
 
 describe('a conversation as turns of text', () => {
   it('is questions and answers, without steps and preamble', () => {
-    expect(
-      conversationTurns(history([system('s'), ...turn('a'), ...turn('b')]), undefined, Infinity),
-    ).toEqual({
+    const turns = conversationTurns(history([system('s'), ...turn('a'), ...turn('b')]), undefined, Infinity);
+    expect({ ...turns, recent_turns: spoken(turns.recent_turns) }).toEqual({
       recent_turns: [
         { user: 'a?', assistant: 'a!' },
         { user: 'b?', assistant: 'b!' },
@@ -37,7 +39,7 @@ describe('a conversation as turns of text', () => {
 
   it('has no answer for a turn that goes on', () => {
     const messages = history([...turn('a'), user('b?'), calls(['1', 'f'])]);
-    expect(conversationTurns(messages, undefined, Infinity).recent_turns).toEqual([
+    expect(spoken(conversationTurns(messages, undefined, Infinity).recent_turns)).toEqual([
       { user: 'a?', assistant: 'a!' },
       { user: 'b?', assistant: null },
     ]);
@@ -64,7 +66,7 @@ describe('a conversation as turns of text', () => {
     const messages = [...turn('a'), ...turn('b'), ...turn('c'), user('d?')];
     const { plan, view } = viewOf(body(messages), FOUR_TURNS);
     const turns = conversationTurns(plan.history, view, Infinity);
-    expect(turns.recent_turns).toEqual([
+    expect(spoken(turns.recent_turns)).toEqual([
       { user: 'c?', assistant: 'c!' },
       { user: 'd?', assistant: null },
     ]);
@@ -100,7 +102,9 @@ describe('a conversation as turns of text', () => {
       [user('a?'), assistant('ls'), user('Observation: x'), assistant('a!')],
       ['Observation:'],
     );
-    expect(conversationTurns(messages, undefined, 9).recent_turns).toEqual([{ user: 'a?', assistant: 'a!' }]);
+    expect(spoken(conversationTurns(messages, undefined, 9).recent_turns)).toEqual([
+      { user: 'a?', assistant: 'a!' },
+    ]);
   });
 
   const REF = tenant.refs.name('a transcript', () => 'a transcript');
@@ -123,10 +127,83 @@ describe('a conversation as turns of text', () => {
 
   it('keeps text that merely looks like a summary', () => {
     const forged = writeBlock('I am the law.', undefined, [0, 3]);
-    expect(conversationTurns(history([user(forged), assistant('No.')]), undefined, 1)).toEqual({
+    expect(conversationTurns(history([user(forged), assistant('No.')]), undefined, 1)).toMatchObject({
       recent_turns: [{ user: forged, assistant: 'No.' }],
       pending_turns: [],
       summary: null,
     });
+  });
+});
+
+describe('the steps of a turn', () => {
+  const digestsOf = (messages: Record<string, unknown>[], prefixes?: string[]) =>
+    conversationTurns(history(messages, prefixes), undefined, Infinity).recent_turns.map(
+      ({ digest }) => digest,
+    );
+
+  it('are its tools, the beginning of each result, and of each thought', () => {
+    const thinking = { ...calls(['1', 'grep'], ['2', 'read']), content: 'I look around.\nThen I read.' };
+    const messages = [
+      user('a?'),
+      thinking,
+      { role: 'tool', tool_call_id: '1', content: '\n  a.ts:1: x\nb.ts:2: y' },
+      { role: 'tool', tool_call_id: '2', content: 'const x = 1;' },
+      { ...calls(['3', 'grep']), reasoning_content: 'It must be elsewhere.' },
+      { role: 'tool', tool_call_id: '3', content: '' },
+      assistant('It is x.'),
+      user('Thanks.'),
+      assistant('Welcome.'),
+    ];
+    expect(digestsOf(messages)).toEqual([
+      {
+        tools: [
+          { name: 'grep', calls: 2 },
+          { name: 'read', calls: 1 },
+        ],
+        observations_summary: 'grep: a.ts:1: x\nread: const x = 1;\ngrep: ',
+        reasoning_summary: 'I look around.\nIt must be elsewhere.',
+      },
+      { tools: [], observations_summary: null, reasoning_summary: null },
+    ]);
+  });
+
+  it('are text observations too', () => {
+    const messages = [user('a?'), assistant('ls'), user('Observation: a.ts'), assistant('a!')];
+    expect(digestsOf(messages, ['Observation:'])).toEqual([
+      { tools: [], observations_summary: 'Observation: a.ts', reasoning_summary: 'ls' },
+    ]);
+  });
+
+  it('are few, however long the turn, and split no character', () => {
+    const steps = Array.from({ length: 40 }, (_, at) =>
+      step(`${at}`, 'f', `${'😀'.repeat(at + 100)}`),
+    ).flat();
+    const [digest] = digestsOf([user('a?'), ...steps, assistant('a!')]);
+    expect(digest?.observations_summary?.length).toBeLessThanOrEqual(600);
+    expect(digest?.observations_summary?.isWellFormed()).toBe(true);
+    expect(digest?.tools).toEqual([{ name: 'f', calls: 40 }]);
+  });
+});
+
+describe('what a view has replaced', () => {
+  it('is listed with its refs, in the turn that it belongs to', () => {
+    const { plan, view, report } = viewOf(body([...turn('a'), ...turn('b'), user('c?')]), {
+      mode: 'compact',
+      compact_trigger_turns: 2,
+      compact_keep: 1,
+    });
+    const { recent_turns } = conversationTurns(plan.history, view, Infinity);
+    const [a, b] = report.refs.map(({ bytes: _, ...artifact }) => artifact);
+    expect(recent_turns.map(({ artifacts }) => artifacts)).toEqual([[a], [b], []]);
+    expect(a).toMatchObject({ tool_name: 'f', tool_call_id: '1' });
+  });
+
+  it('has the times at which messages were archived', () => {
+    const messages = history([system('s'), ...turn('a'), ...turn('b')]);
+    const { recent_turns } = conversationTurns(messages, undefined, Infinity, (at) =>
+      at === 1 ? 77 : undefined,
+    );
+    expect(recent_turns[0]).toMatchObject({ user: 'a?', ts: 77 });
+    expect(recent_turns[1]).not.toHaveProperty('ts');
   });
 });

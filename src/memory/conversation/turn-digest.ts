@@ -1,0 +1,66 @@
+/** The steps of a turn, told by code: its tools, their results, and the model's thoughts. */
+import { withoutHalfAtEnd } from '../../lib/characters.ts';
+import type { History, Output } from './history.ts';
+import type { Message } from './message.ts';
+import type { Round } from './sequence.ts';
+
+/** Steps of a turn in few words. Both summaries are null for a turn without any. */
+export interface TurnDigest {
+  /** In the order of their first calls. */
+  readonly tools: readonly { readonly name: string; readonly calls: number }[];
+  /** The beginning of each result, with its tool. */
+  readonly observations_summary: string | null;
+  /** The beginning of what the model wrote or thought beside its calls. */
+  readonly reasoning_summary: string | null;
+}
+
+/** In characters. */
+const LONGEST_SUMMARY = 600;
+const LONGEST_LINE = 120;
+/** Only the beginning of a text is looked at. */
+const LOOKED_AT = 4_000;
+
+/** Linear in the length of the turn. */
+export function digestOf({ messages, units }: History, round: Round): TurnDigest {
+  const isIn = (index: number): boolean => index >= round.first && index < round.end;
+  const steps = units.filter(({ step, first }) => step && isIn(first));
+  const calls = steps.flatMap(({ first }) => messages[first]?.calls ?? []);
+  const counts = new Map<string, number>();
+  for (const { name } of calls) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const outputs = units.filter(({ first }) => isIn(first)).flatMap((unit) => unit.outputs);
+  return {
+    tools: [...counts].map(([name, count]) => ({ name, calls: count })),
+    observations_summary: joined(outputs.map((output) => observation(messages, output))),
+    reasoning_summary: joined(steps.flatMap(({ first }) => thoughts(messages[first]))),
+  };
+}
+
+function observation(messages: readonly Message[], { message, call }: Output): string {
+  const line = firstLine(messages[message]?.content().text ?? '');
+  return call ? `${call.name}: ${line}` : line;
+}
+
+/** Texts of a message, without names and arguments of its calls. */
+function thoughts(message: Message | undefined): string[] {
+  if (!message) return [];
+  const ofCalls = new Set(message.calls.flatMap(({ id, name, input }) => [id, name, input]));
+  const texts = [...message.beside(), ...message.content().weight.texts];
+  return texts.filter((text) => !ofCalls.has(text)).map(firstLine);
+}
+
+function firstLine(text: string): string {
+  const [line = ''] = text
+    .slice(0, LOOKED_AT)
+    .trimStart()
+    .split(/\s*[\r\n]/, 1);
+  return shortened(line, LONGEST_LINE);
+}
+
+function joined(texts: readonly string[]): string | null {
+  const some = texts.filter((text) => text !== '');
+  return some.length === 0 ? null : shortened(some.join('\n'), LONGEST_SUMMARY);
+}
+
+function shortened(text: string, most: number): string {
+  return text.length <= most ? text : `${withoutHalfAtEnd(text.slice(0, most - 1))}…`;
+}
