@@ -103,7 +103,7 @@ export async function tryBody(
   const length = Number(announced ?? 0);
   if (length > limit) return { fault: fault(), whole: body, isNear: length <= limit * NEAR };
   // The runtime reads no more than the announced length.
-  const read = announced === null ? await readUpTo(body, limit) : new Uint8Array(await request.arrayBuffer());
+  const read = announced === null ? await readUpTo(body, limit) : await request.bytes();
   if (!(read instanceof Uint8Array)) return { fault: fault(), whole: read };
   if (read.length > limit) return { fault: fault(), whole: read };
   return decoded(read, request.headers.get('content-encoding') ?? '', limit, fault);

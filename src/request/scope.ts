@@ -47,7 +47,9 @@ export function scopeOf(c: Context<AppEnv>): RequestScope {
     headers,
     timings: new Timings(),
     upkeep: services.upkeep.ofRequest(),
-    session: SESSION_HEADERS.map((name) => headers.get(name)).find((value) => value !== null) ?? undefined,
+    get session() {
+      return SESSION_HEADERS.map((name) => headers.get(name)).find((value) => value !== null) ?? undefined;
+    },
     waitUntil: (work) => c.executionCtx.waitUntil(work),
     mayStore: async (tenant) => {
       if (services.accepted.known(tenant.id) === 'accepted') return true;

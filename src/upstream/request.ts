@@ -124,6 +124,15 @@ function rootOf(base: string): Readonly<URL> {
  * @throws if the result would leave the base, since no request can choose a host
  */
 export function upstreamUrl(base: string, path: string, search: string): string {
+  if (search !== '') return makeUrl(base, path, search);
+  if (last?.base !== base || last.path !== path) last = { base, path, url: makeUrl(base, path, search) };
+  return last.url;
+}
+
+/** Most requests go to the same path as the one before. */
+let last: { readonly base: string; readonly path: string; readonly url: string } | undefined;
+
+function makeUrl(base: string, path: string, search: string): string {
   const root = rootOf(base);
   const prefix = root.pathname.replace(/\/+$/, '');
   const url = new URL(`${root.origin}${prefix}${path}`);
