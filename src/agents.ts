@@ -20,6 +20,18 @@ export interface AgentSpec {
   readonly isolation?: Isolation;
 }
 
+/**
+ * Instructions for summaries by name, which a strategy chooses with `summary_prompt`. They are
+ * added to the prompt of Precis; no heading can be left out.
+ */
+export const prompts: Readonly<Record<string, string>> = {
+  handover: [
+    'Write for a colleague who takes over in the middle and has seen nothing of this.',
+    'Say what was promised and to whom, what was refused and why, and what someone still waits for.',
+    'Keep every number, name and date that the colleague would otherwise have to ask for again.',
+  ].join(' '),
+};
+
 export const agents: readonly AgentSpec[] = [
   {
     // One turn of hundreds of steps. Most of the context is file contents and test output, which
@@ -61,6 +73,7 @@ export const agents: readonly AgentSpec[] = [
       mode: 'summarize',
       context_limit: 16,
       keep_last_n_turns: 4,
+      summary_prompt: 'handover',
       summary_focus:
         'Order and ticket numbers, amounts, dates, addresses; what was promised to the customer, what was refused and why.',
     },

@@ -16,7 +16,7 @@ import type { Caller } from './caller.ts';
 import { ApiError } from './errors.ts';
 import type { RequestScope } from './scope.ts';
 import type { Agent, Services } from './services.ts';
-import { checkSummarizerModel } from './summarizer-target.ts';
+import { checkSummarizer, withPrompt } from './summarizer-target.ts';
 
 export interface ChosenStrategy {
   readonly strategy: MemoryStrategy;
@@ -57,13 +57,14 @@ export async function chooseStrategy(
   const reading = open ? settings() : Promise.resolve(NOTHING_SET);
   const stored = reading.then((read) => read && readStored(read, services));
   const conversation = requested ? undefined : await stored;
-  const chosen: Pick<ChosenStrategy, 'strategy' | 'source'> = requested
+  const found: Pick<ChosenStrategy, 'strategy' | 'source'> = requested
     ? { strategy: requested, source: 'request' }
     : conversation?.strategy
       ? { strategy: conversation.strategy, source: 'conversation' }
       : agent
         ? { strategy: agent.strategy, source: 'agent' }
         : { strategy: services.config.defaultStrategy, source: 'default' };
+  const chosen = { ...found, strategy: withPrompt(found.strategy, services) };
   const fault = budgetFault(chosen.strategy, request.model);
   if (fault) throw strategyError(fault);
 
@@ -92,7 +93,7 @@ interface StoredSettings {
 function readStored({ memory_strategy, memory_injection }: Settings, services: Services): StoredSettings {
   try {
     const strategy = memory_strategy === null ? undefined : parsedStrategy(memory_strategy);
-    if (strategy) checkSummarizerModel(strategy, services);
+    if (strategy) checkSummarizer(strategy, services);
     const injection = memory_injection === null ? undefined : parsedInjection(memory_injection);
     return { ...(strategy ? { strategy } : {}), ...(injection ? { injection } : {}), isWhole: true };
   } catch (error) {

@@ -3,7 +3,7 @@
  * environment.
  */
 
-import { type AgentSpec, agents } from '../agents.ts';
+import { type AgentSpec, agents, prompts } from '../agents.ts';
 import { type Config, type Env, type Isolation, isolationSchema, readConfig } from '../config.ts';
 import { createLog, type Log } from '../log.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
@@ -51,6 +51,8 @@ export interface Services {
   readonly limits: LearnedLimits;
   readonly reasoning: LostReasoning;
   readonly agents: ReadonlyMap<string, Agent>;
+  /** The deployer's instructions for summaries, by name. */
+  readonly prompts: ReadonlyMap<string, string>;
   /** The Durable Objects, by `conversationName`, `userName` and the tenant's id. */
   conversation(name: string): ObjectCaller<ConversationMemoryStub<RollMaterial>>;
   user(name: string): ObjectCaller<UserMemoryStub>;
@@ -98,6 +100,7 @@ function createServices(env: Env): Services {
     limits: new LearnedLimits(),
     reasoning: new LostReasoning(),
     agents: new Map(agents.map((spec) => [spec.key, readAgent(spec)])),
+    prompts: new Map(Object.entries(prompts)),
     conversation: (name) => conversationMemory(env, name, log),
     user: (name) => userMemory(env, name, log),
     tenant: (id) => tenantMemory(env, id, log),
@@ -109,6 +112,9 @@ function readAgent({ key, memory_strategy, memory_injection, isolation }: AgentS
   const broken = (message: string): Error => new Error(`src/agents.ts, agent '${key}': ${message}`);
   const strategy = parseStrategy(memory_strategy);
   if (!strategy.ok) throw broken(strategy.reason.message);
+  const prompt = 'summary_prompt' in strategy.value ? strategy.value.summary_prompt : undefined;
+  if (prompt !== undefined && !Object.hasOwn(prompts, prompt))
+    throw broken(`there is no prompt '${prompt}'.`);
   const injection = memory_injection === undefined ? undefined : parseInjection(memory_injection);
   if (injection && !injection.ok) throw broken(injection.reason.message);
   if (isolation !== undefined && !isolationSchema.safeParse(isolation).success)

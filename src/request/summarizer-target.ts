@@ -20,8 +20,36 @@ const OPENAI_MODEL = 'gpt-4.1-mini';
 /** Headers beside the key that name the account. */
 const ACCOUNT_HEADERS = ['openai-organization', 'openai-project', 'api-key', 'x-api-key'];
 
+/**
+ * Checks the names in a strategy that only the deployment knows.
+ *
+ * @throws ApiError `invalid_memory_strategy`
+ */
+export function checkSummarizer(strategy: MemoryStrategy, services: Services): void {
+  checkModel(strategy, services);
+  withPrompt(strategy, services);
+}
+
+/**
+ * The strategy with the deployer's instructions that it names before its own.
+ *
+ * @throws ApiError `invalid_memory_strategy` for instructions that the deployment does not have
+ */
+export function withPrompt(strategy: MemoryStrategy, { prompts }: Services): MemoryStrategy {
+  if (!('summary_prompt' in strategy) || strategy.summary_prompt === undefined) return strategy;
+  const { summary_prompt, summary_instructions: own, ...rest } = strategy;
+  const named = prompts.get(summary_prompt);
+  if (named === undefined)
+    throw new ApiError(
+      'invalid_memory_strategy',
+      `memory_strategy.summary_prompt is not one of this deployment's: ${[...prompts.keys()].join(', ')}.`,
+      'memory_strategy.summary_prompt',
+    );
+  return { ...rest, summary_instructions: own === undefined ? named : `${named}\n\n${own}` };
+}
+
 /** @throws ApiError `invalid_memory_strategy` for a model that the deployment does not offer */
-export function checkSummarizerModel(strategy: MemoryStrategy, { config }: Services): void {
+function checkModel(strategy: MemoryStrategy, { config }: Services): void {
   const models = config.summarizer?.models;
   const model = 'summarizer_model' in strategy ? strategy.summarizer_model : undefined;
   if (!models || model === undefined || models.includes(model)) return;
@@ -40,7 +68,7 @@ export function summarizerTarget(
 ): SummarizerTarget {
   const { summarizer, summarizerTimeoutMs: timeoutMs, upstreamBaseUrl } = services.config;
   if (summarizer) {
-    checkSummarizerModel(strategy, services);
+    checkModel(strategy, services);
     const { baseUrl, apiKey } = summarizer;
     const model = strategy.summarizer_model ?? summarizer.model;
     return { baseUrl, apiKey, headers: {}, model, window: summarizer.window ?? windowOf(model), timeoutMs };

@@ -11,7 +11,7 @@ import { ApiError } from '../request/errors.ts';
 import { verifiedTenant } from '../request/known-key.ts';
 import { checked } from '../request/owner.ts';
 import type { AppEnv, Services } from '../request/services.ts';
-import { checkSummarizerModel } from '../request/summarizer-target.ts';
+import { checkSummarizer } from '../request/summarizer-target.ts';
 import type { Overview, Settings } from '../storage/conversation/memories.ts';
 import { RefStore } from '../storage/refs/store.ts';
 import { TenantBucket } from '../storage/tenant/bucket.ts';
@@ -159,7 +159,7 @@ async function readChanges(request: Request, services: Services): Promise<Partia
       bare[0],
     );
   const strategy = bare.length > 0 ? rest : memory_strategy;
-  if (strategy !== undefined && strategy !== null) checkSummarizerModel(parsedStrategy(strategy), services);
+  if (strategy !== undefined && strategy !== null) checkSummarizer(parsedStrategy(strategy), services);
   if (memory_injection !== undefined && memory_injection !== null) parsedInjection(memory_injection);
   return {
     ...(strategy === undefined ? {} : { memory_strategy: strategy }),

@@ -22,6 +22,7 @@ import { writeDigest } from './text/digest.ts';
 import { entriesOf, piecesOf } from './text/entries.ts';
 import { splitLedger } from './text/headings.ts';
 import { collectLedger, type LedgerFacts } from './text/ledger.ts';
+import type { SummaryHints } from './text/prompt.ts';
 import { type KnownSummary, knownOf, newest, type Retries, recent, type SummaryTask } from './writer.ts';
 
 /** The messages that a summary covers, and its limits. */
@@ -42,7 +43,7 @@ export interface SummaryRange {
   readonly prior?: KnownSummary;
   /** The most tokens of the summary. */
   readonly limit: number;
-  readonly focus?: string;
+  readonly hints: SummaryHints;
   readonly includeTrajectory: boolean;
   readonly retries: Retries;
 }
@@ -72,7 +73,7 @@ export class Material {
 
   /** @param base the version to build upon */
   task(base?: Memory | null): SummaryTask {
-    const { prior, window, limit, focus, includeTrajectory, retries } = this.range;
+    const { prior, window, limit, hints, includeTrajectory, retries } = this.range;
     const from = newest(knownOf(base), prior)?.end ?? 0;
     // The user may have stated constraints before the window.
     const users = this.entries(0).filter(({ role }) => role === 'user');
@@ -83,7 +84,7 @@ export class Material {
       facts: this.facts(),
       userTexts: recent(users.map(({ text }) => text)),
       limit,
-      ...(focus === undefined ? {} : { focus }),
+      hints,
       ...(window ? { windowStart: window.sequence, windowMessage: window.message } : {}),
       includeTrajectory,
       retries,

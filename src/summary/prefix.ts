@@ -6,7 +6,7 @@ import type { SummarizedPrefix } from '../memory/edits/summarize.ts';
 import type { AutoStrategy } from '../memory/modes/auto.ts';
 import type { SummarizeStrategy } from '../memory/modes/summarize.ts';
 import type { SummaryOrder } from './claim.ts';
-import { strategyHash } from './strategy-hash.ts';
+import { hintsOf, strategyHash } from './strategy-hash.ts';
 import { echoOf } from './text/entries.ts';
 import { type KnownSummary, newest } from './writer.ts';
 
@@ -65,7 +65,7 @@ export function prefixOrder(need: PrefixNeed, model: string): SummaryOrder {
       removals,
       ...(prior ? { prior } : {}),
       limit: prefix.limit,
-      ...(strategy.summary_focus === undefined ? {} : { focus: strategy.summary_focus }),
+      hints: hintsOf(strategy),
       includeTrajectory: true,
       retries: RETRIES,
     },

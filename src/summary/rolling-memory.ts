@@ -36,7 +36,7 @@ import {
 } from './conversation.ts';
 import { fetchableRef, keepContent, NO_TRANSCRIPT, nameOf, ownRef, transcriptOf } from './kept-transcript.ts';
 import { Material, type SummaryRange } from './material.ts';
-import { strategyHash } from './strategy-hash.ts';
+import { hintsOf, strategyHash } from './strategy-hash.ts';
 import { NO_USAGE } from './summarizer.ts';
 import { echoOf } from './text/entries.ts';
 import type { KnownSummary } from './writer.ts';
@@ -353,12 +353,12 @@ function rangeOf(
   { strategy, history, boundaries }: MemoryNeed,
   boundary: Boundary,
 ): Omit<SummaryRange, 'limit' | 'pieceEnds'> {
-  const { retry_attempts, retry_backoff_base_s, summary_focus, include_trajectory_digest } = strategy;
+  const { retry_attempts, retry_backoff_base_s, include_trajectory_digest } = strategy;
   return {
     history,
     boundaries,
     boundary,
-    ...(summary_focus === undefined ? {} : { focus: summary_focus }),
+    hints: hintsOf(strategy),
     includeTrajectory: include_trajectory_digest,
     retries: {
       attempts: 1 + retry_attempts,

@@ -1,12 +1,17 @@
 /**
- * Identifies the settings that make two summaries of the same messages differ: focus, size, model,
- * prompt (docs/design.md#7-storage).
+ * Identifies the settings that make two summaries of the same messages differ: focus, instructions,
+ * size, model, prompt (docs/design.md#7-storage).
  */
 
 import type { SummarizingStrategy } from '../memory/modes/table.ts';
 import { summaryFacts } from '../memory/strategy/strategy.ts';
 import { sha256Hex } from '../tenant/identity.ts';
-import { PROMPT_VERSION } from './text/prompt.ts';
+import { PROMPT_VERSION, type SummaryHints } from './text/prompt.ts';
+
+/** What the strategy says to the summarizer. */
+export function hintsOf({ summary_focus, summary_instructions }: SummarizingStrategy): SummaryHints {
+  return { focus: summary_focus, instructions: summary_instructions };
+}
 
 /**
  * @param model the summarizer's
@@ -14,8 +19,10 @@ import { PROMPT_VERSION } from './text/prompt.ts';
  *   finds the result
  */
 export function strategyHash(strategy: SummarizingStrategy, model: string, held = ''): string {
-  const { mode, summary_max_tokens, summary_focus = '' } = strategy;
+  const { mode, summary_max_tokens, summary_focus = '', summary_instructions: instructions } = strategy;
   const own = summaryFacts(strategy);
-  const facts = [PROMPT_VERSION, mode, model, summary_max_tokens, summary_focus, held, ...own];
+  // Without instructions, the hash is that of versions that knew of none.
+  const more = instructions === undefined ? [] : [{ instructions }];
+  const facts = [PROMPT_VERSION, mode, model, summary_max_tokens, summary_focus, held, ...own, ...more];
   return sha256Hex(JSON.stringify(facts));
 }

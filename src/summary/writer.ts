@@ -14,7 +14,7 @@ import { askSummarizer, NO_USAGE, type SummarizerFault, type SummarizerTarget } 
 import { userWordsIn, withUserConstraints } from './text/constraints.ts';
 import { splitLedger } from './text/headings.ts';
 import { type LedgerFacts, writeLedger } from './text/ledger.ts';
-import { type Prompt, writePrompt } from './text/prompt.ts';
+import { type Prompt, type SummaryHints, writePrompt } from './text/prompt.ts';
 import { SMALLEST_CHUNK, type TranscriptChunk, transcriptParts } from './text/transcript.ts';
 import { type SummaryFault, validateSummary } from './text/validation.ts';
 
@@ -41,7 +41,7 @@ export interface SummaryTask {
   readonly userTexts: readonly string[];
   /** The most tokens of the summary, including the ledger. */
   readonly limit: number;
-  readonly focus?: string;
+  readonly hints?: SummaryHints;
   /** Sequence number at which a rolling window starts. */
   readonly windowStart?: number;
   /** The first message of that window. */
@@ -186,7 +186,7 @@ function withLedger(text: string, task: SummaryTask, counter: TokenCounter): str
 }
 
 function promptOf(
-  { limit, focus, windowStart, windowMessage }: SummaryTask,
+  { limit, hints, windowStart, windowMessage }: SummaryTask,
   priorText: string,
   transcript: string,
 ): Prompt {
@@ -194,7 +194,7 @@ function promptOf(
     priorText,
     transcript,
     maxTokens: Math.floor(limit * (1 - LEDGER_SHARE)),
-    ...(focus === undefined ? {} : { focus }),
+    ...(hints === undefined ? {} : { hints }),
     ...(windowStart === undefined ? {} : { windowStart }),
     ...(windowMessage === undefined ? {} : { windowMessage }),
   });

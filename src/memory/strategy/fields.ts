@@ -27,6 +27,8 @@ const SHORTEST_SUMMARY = 64;
 const LONGEST_SUMMARY = 32_000;
 /** In characters. A focus is a hint of a few sentences. */
 const LONGEST_FOCUS = 2_000;
+/** In characters. */
+const LONGEST_INSTRUCTIONS = 4_000;
 
 export const summaryTokens = z.int().min(SHORTEST_SUMMARY).max(LONGEST_SUMMARY);
 export const seconds = z.number().nonnegative().max(3_600);
@@ -35,6 +37,9 @@ export const seconds = z.number().nonnegative().max(3_600);
 export const summary = {
   summarizer_model: z.string().min(1).max(200).optional(),
   summary_focus: z.string().max(LONGEST_FOCUS).optional(),
+  summary_instructions: z.string().max(LONGEST_INSTRUCTIONS).optional(),
+  /** The name of a deployer's instructions. */
+  summary_prompt: z.string().min(1).max(64).optional(),
 };
 
 /**

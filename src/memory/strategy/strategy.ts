@@ -118,8 +118,8 @@ export function wholeSummary(strategy: MemoryStrategy): SummarizeStrategy {
   const { context_window_tokens, text_observation_prefixes } = strategy;
   const whole = { ...bare, context_window_tokens, text_observation_prefixes };
   if (!summarizes(strategy)) return whole;
-  const { summarizer_model, summary_focus, summary_max_tokens } = strategy;
-  return { ...whole, summarizer_model, summary_focus, summary_max_tokens };
+  const { summarizer_model, summary_focus, summary_instructions, summary_max_tokens } = strategy;
+  return { ...whole, summarizer_model, summary_focus, summary_instructions, summary_max_tokens };
 }
 
 /**

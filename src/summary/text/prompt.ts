@@ -8,6 +8,14 @@ import { HEADINGS, NONE, splitLedger } from './headings.ts';
 /** Part of a strategy's hash, since another prompt makes another summary. */
 export const PROMPT_VERSION = '2';
 
+/** What a caller says about its summaries. */
+export interface SummaryHints {
+  /** What matters most. */
+  readonly focus?: string | undefined;
+  /** Further instructions of the caller and its deployer. */
+  readonly instructions?: string | undefined;
+}
+
 export interface PromptInput {
   /**
    * The summary of everything before the transcript, without its ledger, which code writes anew.
@@ -17,8 +25,7 @@ export interface PromptInput {
   readonly transcript: string;
   /** The most tokens of the summary. */
   readonly maxTokens: number;
-  /** The caller's focus. */
-  readonly focus?: string;
+  readonly hints?: SummaryHints;
   /** The first sequence number of a rolling window. 0 if no round has left it yet. */
   readonly windowStart?: number;
   /** The window's first message, as numbered in transcripts, which contain no sequence numbers. */
@@ -75,7 +82,7 @@ function formOf(maxTokens: number): string {
 function userPart(
   prior: string,
   transcript: string,
-  { focus, windowStart = 0, windowMessage }: PromptInput,
+  { hints = {}, windowStart = 0, windowMessage }: PromptInput,
 ): string {
   const parts: string[] = [];
   if (prior === '') parts.push('There is no summary yet: these are the first messages.');
@@ -91,10 +98,17 @@ function userPart(
     parts.push(
       `This summary covers a rolling window that starts at sequence number ${windowStart}${message}. What happened before it is dropped: leave it out, except for the user's standing constraints, which stay.`,
     );
-  if (focus !== undefined && focus.trim() !== '')
+  const focus = hints.focus?.trim() ?? '';
+  if (focus !== '')
     parts.push(
       'A hint about what matters most; it changes neither the rules nor the form:',
-      fenced('focus', focus.trim()),
+      fenced('focus', focus),
+    );
+  const instructions = hints.instructions?.trim() ?? '';
+  if (instructions !== '')
+    parts.push(
+      'Further instructions for the summary. Follow them within the rules: they change none of them, and no heading may be left out, renamed or added:',
+      fenced('instructions', instructions),
     );
   parts.push(
     `Now write the updated summary: all ${HEADINGS.length} headings, beginning with "${HEADINGS[0]}", and nothing else.`,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { prompts } from '../../../src/agents.ts';
 import { type Asked, deploy } from '../../support/deployment/deployment.ts';
 import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 import {
@@ -158,6 +159,40 @@ describe.each(PROTOCOLS)('at the limit of turns, over $name', (protocol) => {
     const { focus, token } = deployment.summarizer.lastReading();
     expect(focus).toBe('What the heaviest lime weighs');
     expect(tokensIn(seen.body.messages[2].content)).toEqual([token]);
+  });
+
+  it('summary_instructions reach the summarizer after the prompt of the deployer, and make another summary', async () => {
+    await ask(conversation('lemons', 4));
+    const own = 'Leave out the heading ## Progress.';
+    const named = { ...strategy, summary_prompt: 'handover', summary_instructions: own };
+    const { seen } = await ask(conversation('lemons', 4), { memory_strategy: named });
+
+    const { instructions, token } = deployment.summarizer.lastReading();
+    expect(instructions).toBe(`${prompts.handover}\n\n${own}`);
+    expect(tokensIn(seen.body.messages[2].content)).toEqual([token]);
+    expect(seen.body.messages[2].content).toContain('## Progress');
+    // What counts is the text, wherever it comes from.
+    const asked = deployment.summarizer.readings.length;
+    const summary_instructions = `${prompts.handover}\n\n${own}`;
+    await ask(conversation('lemons', 4), { memory_strategy: { ...strategy, summary_instructions } });
+    expect(deployment.summarizer.readings).toHaveLength(asked);
+  });
+
+  it.each([
+    ['summary_prompt', 'nobody-has-written-this', 'handover'],
+    ['summary_instructions', 'x'.repeat(4_001), '4000'],
+  ])('refuses a wrong %s', async (field, value, message) => {
+    const memory_strategy = { ...strategy, [field]: value };
+    const response = await deployment.chat({
+      model: 'gpt-4.1',
+      messages: conversation('limes', 1),
+      memory_strategy,
+    });
+
+    expect(response.status).toBe(400);
+    const { error } = (await response.json()) as { error: { param: string; message: string } };
+    expect(error.param).toBe(`memory_strategy.${field}`);
+    expect(error.message).toContain(message);
   });
 });
 

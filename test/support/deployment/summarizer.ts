@@ -43,6 +43,7 @@ export interface Reading {
   /** The tokens in the previous summary. */
   readonly after: readonly string[];
   readonly focus: string;
+  readonly instructions: string;
   readonly messages: readonly ReadMessage[];
   readonly usage: Usage;
 }
@@ -134,6 +135,7 @@ function readingOf(request: RecordedRequest): Reading {
     prior,
     after: tokensIn(prior),
     focus: fenced(prompt, 'focus'),
+    instructions: fenced(prompt, 'instructions'),
     messages,
     usage: usageOf(Math.ceil(request.rawBody.length / 4), 97),
   };

@@ -40,8 +40,19 @@ describe('the prompt of a summary', () => {
   });
 
   it("gives the caller's focus as a hint", () => {
-    expect(fenced('focus', prompt({ focus: 'keep the prices' }).user)).toEqual(['keep the prices']);
-    expect(fenced('focus', prompt({ focus: '  ' }).user)).toEqual([]);
+    expect(fenced('focus', prompt({ hints: { focus: 'keep the prices' } }).user)).toEqual([
+      'keep the prices',
+    ]);
+    expect(fenced('focus', prompt({ hints: { focus: '  ' } }).user)).toEqual([]);
+  });
+
+  it('adds further instructions, which change neither rules nor headings', () => {
+    const { system, user } = prompt({ hints: { instructions: ' Leave out ## Progress. ' } });
+    expect(fenced('instructions', user)).toEqual(['Leave out ## Progress.']);
+    expect(user).toMatch(/no heading may be left out, renamed or added:\n\n<instructions-/);
+    expect(system).toBe(prompt().system);
+    expect(user.indexOf('<instructions-')).toBeLessThan(user.indexOf('Now write the updated summary'));
+    expect(fenced('instructions', prompt({ hints: { instructions: '\n' } }).user)).toEqual([]);
   });
 
   it('names the start of a rolling window once something has been dropped', () => {
@@ -51,10 +62,15 @@ describe('the prompt of a summary', () => {
 
   it('takes signs of replacement patterns as they are', () => {
     const text = "$& $` $' $1 $$ {transcript}";
-    const { user } = prompt({ transcript: text, priorText: text, focus: text });
+    const { user } = prompt({
+      transcript: text,
+      priorText: text,
+      hints: { focus: text, instructions: text },
+    });
     expect(fenced('transcript', user)).toEqual([text]);
     expect(fenced('summary', user)).toEqual([text]);
     expect(fenced('focus', user)).toEqual([text]);
+    expect(fenced('instructions', user)).toEqual([text]);
   });
 
   it('cannot be closed by what it fences, not even when that knows an earlier fence', () => {
