@@ -3,6 +3,7 @@
 import type { Context } from 'hono';
 import type { Result } from '../lib/result.ts';
 import { pause } from '../lib/time-limit.ts';
+import { logCaught } from '../log.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { BodyFault } from '../protocol/body.ts';
@@ -205,7 +206,7 @@ function workBehind(
   call: Call,
   keep: () => void,
 ): void {
-  const { caller, waitUntil, upkeep } = call.scope;
+  const { caller, services, waitUntil, upkeep } = call.scope;
   if (!caller.tenant) return;
   if (prepareNext) {
     const prepare = () => {
@@ -213,8 +214,10 @@ function workBehind(
       keep();
       return work;
     };
+    const failed = (error: unknown) =>
+      logCaught(services.log, 'error', 'the next move could not be prepared', error);
     // Computing what the next move needs would delay the answer by milliseconds.
-    waitUntil(pause(ANSWER_MS).then(prepare));
+    waitUntil(pause(ANSWER_MS).then(prepare).catch(failed));
   } else keep();
   const noted = sent ? noteNamed(sent, call) : Promise.resolve();
   waitUntil(noted.then(() => upkeep.confirm()));
