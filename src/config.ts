@@ -58,6 +58,11 @@ export interface Config {
   readonly verifyKeys: boolean;
   /** Whether stored data can be read with a key while the upstream can't be asked about it. */
   readonly unverifiedReads: boolean;
+  /**
+   * The name of the tenant of all callers without a key that identifies one. Set in deployments
+   * that only their owner reaches.
+   */
+  readonly localTenant: string | undefined;
   readonly defaultStrategy: MemoryStrategy;
   readonly isolation: Isolation;
   /** Unset: the request's own upstream makes summaries, with the request's key. */
@@ -99,6 +104,7 @@ const variables = z.object({
   FORWARDED_TOOLS: z.string().optional(),
   VERIFY_KEYS: z.enum(['true', 'false']).default('true'),
   UNVERIFIED_READS: z.enum(['allow', 'deny']).default('deny'),
+  LOCAL_TENANT: z.string().min(1).max(64).optional(),
   DEFAULT_MEMORY_STRATEGY: z.string().default('none'),
   ISOLATION: z.string().default('{}'),
   SUMMARIZER_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
@@ -136,6 +142,7 @@ export function readConfig(env: Env): Config {
     access: readAccess(vars),
     verifyKeys: vars.VERIFY_KEYS === 'true',
     unverifiedReads: vars.UNVERIFIED_READS === 'allow',
+    localTenant: readLocalTenant(vars),
     defaultStrategy: readDefaultStrategy(vars.DEFAULT_MEMORY_STRATEGY),
     isolation: readIsolation(vars.ISOLATION),
     summarizer: readSummarizer(vars),
@@ -155,6 +162,14 @@ function readPreviousSecret(vars: z.output<typeof variables>): string | undefine
   if (previous === secret)
     throw new ConfigError('PRECIS_SECRET_PREVIOUS is the same as PRECIS_SECRET; it is the one before it.');
   return previous;
+}
+
+/** @throws ConfigError with access keys, which every caller must present */
+function readLocalTenant(vars: z.output<typeof variables>): string | undefined {
+  const { LOCAL_TENANT: name, ACCESS_KEYS: keys } = vars;
+  if (name !== undefined && keys !== undefined)
+    throw new ConfigError('LOCAL_TENANT and ACCESS_KEYS exclude each other: access keys name the tenants.');
+  return name;
 }
 
 function readSummarizer(vars: z.output<typeof variables>): Summarizer | undefined {

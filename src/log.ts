@@ -14,6 +14,19 @@ export function createLog(least: LogLevel): Log {
   };
 }
 
+/** Explains once why something is not done for a caller, and how a deployer can change that. */
+export type Explain = (code: string, message: string) => void;
+
+/** An explainer that logs each code once. */
+export function createExplainer(log: Log): Explain {
+  const told = new Set<string>();
+  return (code, message) => {
+    if (told.has(code)) return;
+    told.add(code);
+    log('warn', message, { code });
+  };
+}
+
 /** Names of errors that only a bug in our code throws. */
 const FAULTS = new Set([
   'TypeError',

@@ -1,7 +1,7 @@
 /** Who calls, and whose key goes upstream (docs/design.md#10-upstream-and-access). */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { AccessKey } from '../access-keys.ts';
-import { SHORTEST_TOKEN, type Tenant } from '../tenant/identity.ts';
+import { SHORTEST_TOKEN, type Tenant, type Tenants } from '../tenant/identity.ts';
 import type { UpstreamAccount } from '../upstream/request.ts';
 import { ApiError } from './errors.ts';
 import type { Services } from './services.ts';
@@ -19,17 +19,27 @@ export function callerOf(headers: Headers, { config, tenants }: Services): Calle
     const { name } = accessKeyIn(headers, keys);
     return { tenant: tenants.ofName(name), account: { apiKey, forwardedHeaders } };
   }
-  const token = bearerToken(headers);
-  if (token === undefined || token.length < SHORTEST_TOKEN) return { tenant: undefined, account: {} };
+  const identify = identity(bearerToken(headers), config.localTenant, tenants);
+  if (!identify) return { tenant: undefined, account: {} };
   let tenant: Tenant | undefined;
   return {
     account: {},
     // Derived only where something is asked of it.
     get tenant() {
-      tenant ??= tenants.ofToken(token);
+      tenant ??= identify();
       return tenant;
     },
   };
+}
+
+/** How to derive a caller's tenant; undefined if nothing identifies the caller. */
+function identity(
+  token: string | undefined,
+  localTenant: string | undefined,
+  tenants: Tenants,
+): (() => Tenant) | undefined {
+  if (token !== undefined && token.length >= SHORTEST_TOKEN) return () => tenants.ofToken(token);
+  return localTenant === undefined ? undefined : () => tenants.ofLocal(localTenant);
 }
 
 /** The caller's access key. @throws ApiError `invalid_api_key` */
@@ -50,7 +60,7 @@ export function tenantOf(headers: Headers, services: Services): Tenant {
   if (tenant) return tenant;
   throw new ApiError(
     'invalid_api_key',
-    `This needs the API key under which the content was stored, as Authorization: Bearer, of at least ${SHORTEST_TOKEN} characters.`,
+    `This needs the API key under which the content was stored, as Authorization: Bearer, of at least ${SHORTEST_TOKEN} characters. With shorter keys, nothing is stored unless the deployment sets LOCAL_TENANT.`,
   );
 }
 
@@ -63,7 +73,7 @@ export function sealingTenant({ tenant }: Caller): Tenant {
   if (tenant) return tenant;
   throw new ApiError(
     'invalid_api_key',
-    `A compaction is bound to the API key under which it is made: send one of at least ${SHORTEST_TOKEN} characters, as Authorization: Bearer.`,
+    `A compaction is bound to the API key under which it is made: send one of at least ${SHORTEST_TOKEN} characters, as Authorization: Bearer, or set LOCAL_TENANT in the deployment.`,
   );
 }
 

@@ -58,5 +58,8 @@ export async function verifiedTenant(c: Context<AppEnv>, use: 'read' | 'change')
   if (verdict === 'refused')
     throw new ApiError('invalid_api_key', 'The upstream does not accept this API key.');
   if (use === 'read' && services.config.unverifiedReads) return tenant;
-  throw new ApiError('store_failed', 'The upstream could not be asked about this API key; try again.');
+  throw new ApiError(
+    'store_failed',
+    'The upstream could not be asked about this API key by GET /models; try again. If it has no such route, the deployment can trust its keys with VERIFY_KEYS=false.',
+  );
 }

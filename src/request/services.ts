@@ -5,7 +5,7 @@
 
 import { type AgentSpec, agents, prompts } from '../agents.ts';
 import { type Config, type Env, type Isolation, isolationSchema, readConfig } from '../config.ts';
-import { createLog, type Log } from '../log.ts';
+import { createExplainer, createLog, type Explain, type Log } from '../log.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
 import { type Injection, parseInjection } from '../memory/strategy/injection.ts';
 import { parseStrategy } from '../memory/strategy/strategy.ts';
@@ -39,6 +39,8 @@ export interface Agent {
 export interface Services {
   readonly config: Config;
   readonly log: Log;
+  /** Once per isolate. */
+  readonly explain: Explain;
   readonly bucket: R2Bucket;
   readonly tenants: Tenants;
   readonly retention: Retention;
@@ -89,6 +91,7 @@ function createServices(env: Env): Services {
   return {
     config,
     log,
+    explain: createExplainer(log),
     bucket: env.REFS,
     tenants: new Tenants(config.secret, config.previousSecret),
     retention: new Retention(config.retentionDays),

@@ -21,6 +21,8 @@ export interface Tenant {
   readonly refs: RefNamer;
   /** Id of the secret in sealed data: 8 hexadecimal characters, the same for all tenants. */
   readonly keyId: string;
+  /** Whether the deployer vouches for its callers, so that the upstream need not be asked. */
+  readonly isTrusted: boolean;
   /** The same caller under the earlier secret, if there is one. */
   readonly previous: Tenant | undefined;
   /** The AES-GCM key for stored content, or for compaction items. */
@@ -82,20 +84,25 @@ export class Tenants {
 
   /** The tenant of a caller's own key. */
   ofToken(token: string): Tenant {
-    return this.of(`token:${token}`);
+    return this.of(`token:${token}`, false);
   }
 
   /** The tenant of an access key, by the key's name: the key may change, the name stays. */
   ofName(name: string): Tenant {
-    return this.of(`name:${name}`);
+    return this.of(`name:${name}`, true);
   }
 
-  private of(identity: string): Tenant {
+  /** The tenant of all callers without a key of their own (`LOCAL_TENANT`). */
+  ofLocal(name: string): Tenant {
+    return this.of(`local:${name}`, true);
+  }
+
+  private of(identity: string, isTrusted: boolean): Tenant {
     const id = hmac(this.secret, `tenant:${identity}`).toString('hex').slice(0, 32);
-    return this.tenants.remember(id, () => this.make(id, this.before?.of(identity)));
+    return this.tenants.remember(id, () => this.make(id, isTrusted, this.before?.of(identity, isTrusted)));
   }
 
-  private make(id: string, previous: Tenant | undefined): Tenant {
+  private make(id: string, isTrusted: boolean, previous: Tenant | undefined): Tenant {
     const derived = new Map<KeyPurpose, Uint8Array<ArrayBuffer>>();
     const keyFor = (purpose: KeyPurpose): Uint8Array<ArrayBuffer> => {
       const key = derived.get(purpose) ?? derive(this.secret, id, purpose);
@@ -114,6 +121,7 @@ export class Tenants {
     return {
       id,
       keyId: this.keyId,
+      isTrusted,
       previous,
       refs: {
         name: (key, content) =>

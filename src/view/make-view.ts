@@ -26,12 +26,14 @@ import { ApiError } from '../request/errors.ts';
 import { mayPlan } from '../request/known-key.ts';
 import { upstreamCompacts } from '../request/native-compaction.ts';
 import { summarizerTarget } from '../request/summarizer-target.ts';
-import { sha256Hex } from '../tenant/identity.ts';
+import { SHORTEST_TOKEN, sha256Hex } from '../tenant/identity.ts';
 import { type LearnedLimit, roomIn } from '../upstream/learned-limits.ts';
 import { fulfil, recall } from './fulfil.ts';
 import type { MadeView, MakeViewOptions, ViewCall } from './made-view.ts';
 import { offerTools } from './offer-tools.ts';
 import { reportedSummary } from './summaries.ts';
+
+const NO_TENANT = `requests with a key of less than ${SHORTEST_TOKEN} characters, or none, get placeholders without refs, and no summary is kept; LOCAL_TENANT gives them a tenant, in a deployment that only its owner reaches`;
 
 /** @throws ApiError `body_too_large`, `memory_budget_exceeded`, and those of `summariesOf` */
 export async function makeView(call: Call, options: MakeViewOptions): Promise<MadeView> {
@@ -50,7 +52,11 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
     sentSummary(request);
   }
   const allTools = tools ? toolsWith(request.tools, tools.definitions) : request.tools;
-  const warnings: Warning[] = keepsContents(strategy) && !tenant ? ['no_tenant'] : [];
+  const warnings: Warning[] = [];
+  if (keepsContents(strategy) && !tenant) {
+    warnings.push('no_tenant');
+    scope.services.explain('no_tenant', NO_TENANT);
+  }
   if (offered === 'off') warnings.push('retrieval_off');
 
   const asked = limitedOutline(strategy, call, options, tools !== undefined);

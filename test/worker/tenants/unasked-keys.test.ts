@@ -2,6 +2,7 @@
  * A key that the upstream can't be asked about: stored data may be read, and nothing is made or
  * written.
  */
+import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MODES, SUMMARIZE, SUMMARIZER, start, startApp } from '../support.ts';
 
@@ -52,6 +53,18 @@ describe('a key that the upstream can not be asked about', () => {
     expect(summarizerCalls()).toEqual([]);
     expect(writes()).toEqual([]);
     expect(await talk.overview()).toEqual(stored);
+  });
+
+  it('names the variable that trusts it, in the log and in the error', async () => {
+    const app = startApp(env.REFS, { VERIFY_KEYS: 'true' });
+    app.answer.modelsStatus = 404;
+
+    const response = await app.request('/v1/refs');
+
+    expect(response.status).toBe(503);
+    expect(await response.text()).toContain('VERIFY_KEYS=false');
+    const logged = vi.mocked(console.warn).mock.calls.map(([line]) => JSON.parse(String(line)));
+    expect(logged).toMatchObject([{ message: expect.stringContaining('VERIFY_KEYS=false') }]);
   });
 
   it('makes no summary where there is none', async () => {
