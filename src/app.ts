@@ -83,9 +83,13 @@ export function createApp(): Hono<AppEnv> {
     new ApiError('not_forwarded', `There is no route ${c.req.method} ${c.req.path}.`).toResponse(),
   );
   app.onError((error, c) => {
-    if (error instanceof ApiError) return error.toResponse();
-    if (error instanceof ConfigError) return misconfigured(error, c.req.raw.headers, c.env).toResponse();
     const services = c.get('services');
+    if (error instanceof ApiError) {
+      const refusal = error.toResponse();
+      services?.log('info', 'a request was refused', { code: error.code, status: refusal.status });
+      return refusal;
+    }
+    if (error instanceof ConfigError) return misconfigured(error, c.req.raw.headers, c.env).toResponse();
     services?.log('error', 'a request has failed', { code: 'internal_error', error: error.name });
     return internalError().toResponse();
   });

@@ -8,10 +8,14 @@ export type Log = (level: LogLevel, message: string, fields?: LogFields) => void
 
 /** A logger that drops messages below level `least`. */
 export function createLog(least: LogLevel): Log {
-  const threshold = LOG_LEVELS.indexOf(least);
   return (level, message, fields = {}) => {
-    if (LOG_LEVELS.indexOf(level) >= threshold) console[level](JSON.stringify({ level, message, ...fields }));
+    if (isLogged(level, least)) console[level](JSON.stringify({ level, message, ...fields }));
   };
+}
+
+/** Whether a message is logged. Ask this first where its fields cost something. */
+export function isLogged(level: LogLevel, least: LogLevel): boolean {
+  return LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(least);
 }
 
 /** Explains once why something is not done for a caller, and how a deployer can change that. */

@@ -34,8 +34,8 @@ import { inTime } from './late-stream.ts';
 import { noteVerdict } from './note-verdict.ts';
 import { passRead, passUnread } from './pass-unread.ts';
 import { callerError, KEEPALIVE_MS, relay } from './relay.ts';
-import { setReportHeaders } from './report-headers.ts';
 import { startRounds } from './start-rounds.ts';
+import { tellReport } from './tell-report.ts';
 
 /** A protocol: how to read its requests, where to send them, and how to relay its answers. */
 export interface ModelApi<Read extends ModelRequest = ModelRequest> {
@@ -125,7 +125,7 @@ function answerCompaction(
     .then(compactConversation)
     .then((compaction) => {
       const response = write(request, compaction, chosen.report);
-      setReportHeaders(response.headers, compaction.report, scope.timings);
+      tellReport(response, compaction.report, scope);
       return response;
     });
   if (request.field('stream') !== true) return answer;

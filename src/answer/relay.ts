@@ -24,7 +24,7 @@ import type { MadeView } from '../view/made-view.ts';
 import type { OfferedTools } from '../view/offer-tools.ts';
 import type { ArchiveRequest } from './archive.ts';
 import type { ReasoningWish } from './ask-reasoning.ts';
-import { setReportHeaders } from './report-headers.ts';
+import { tellReport } from './tell-report.ts';
 import { bodyRelay, isEventStream, unreadBody } from './unread-body.ts';
 
 /**
@@ -243,11 +243,12 @@ function joining<Joined>({ tools, rounds, wish }: Retrieval, join: Joining<Joine
 function headOf(
   { response }: UpstreamAnswer,
   report: Report,
-  { caller, timings }: RequestScope,
+  scope: RequestScope,
 ): { status: number; statusText: string; headers: Headers } {
-  const headers = responseHeaders(response.headers, caller.account);
-  setReportHeaders(headers, report, timings);
-  return { status: response.status, statusText: response.statusText, headers };
+  const headers = responseHeaders(response.headers, scope.caller.account);
+  const head = { status: response.status, statusText: response.statusText, headers };
+  tellReport(head, report, scope);
+  return head;
 }
 
 function reportWith(report: Report, rounds: Rounds | undefined, counted: JoinedAnswers | undefined): Report {

@@ -1,9 +1,7 @@
-/**
- * The header `Server-Timing` (https://www.w3.org/TR/server-timing/): time spent in parts of a
- * request, in milliseconds.
- */
+/** The times of one request, in milliseconds. */
 
 export class Timings {
+  private readonly startedAt = Date.now();
   private readonly spent = new Map<string, number>();
 
   async measure<Value>(part: string, work: () => Promise<Value>): Promise<Value> {
@@ -15,7 +13,16 @@ export class Timings {
     }
   }
 
-  /** The header's value; empty if nothing was measured. */
+  /** All times so far by name: `ms` since the request came, and `{part}_ms` for each part. */
+  fields(): Readonly<Record<string, number>> {
+    const parts = [...this.spent].map(([part, milliseconds]) => [`${part}_ms`, milliseconds]);
+    return { ms: Date.now() - this.startedAt, ...Object.fromEntries(parts) };
+  }
+
+  /**
+   * The header `Server-Timing` (https://www.w3.org/TR/server-timing/); empty if nothing was
+   * measured.
+   */
   toString(): string {
     return [...this.spent].map(([part, milliseconds]) => `${part};dur=${milliseconds}`).join(', ');
   }

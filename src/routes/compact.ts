@@ -3,7 +3,7 @@
 import type { Context } from 'hono';
 import { archivedTimes } from '../answer/archive.ts';
 import { type ModelApi, readRequest, readWholeCall } from '../answer/model-call.ts';
-import { setReportHeaders } from '../answer/report-headers.ts';
+import { tellReport } from '../answer/tell-report.ts';
 import { concat } from '../lib/bytes.ts';
 import { conversationTurns } from '../memory/conversation/conversation-turns.ts';
 import { readHistory } from '../memory/conversation/history.ts';
@@ -102,9 +102,9 @@ async function compactWith<Read extends ModelRequest>(
     encoder.encode(`,"memory":${JSON.stringify(report)}}`),
   ]);
   if (!dryRun) scope.waitUntil(noteNamed(compacted, call));
-  const headers = new Headers({ 'content-type': 'application/json' });
-  setReportHeaders(headers, report, scope.timings);
-  return new Response(body, { headers });
+  const response = new Response(body, { headers: { 'content-type': 'application/json' } });
+  tellReport(response, report, scope);
+  return response;
 }
 
 /** A warning if nobody has chosen a strategy: a caller who forgot it would see nothing happen. */

@@ -2,7 +2,7 @@
 import type { Context } from 'hono';
 import { askUpstream } from '../answer/ask-upstream.ts';
 import { answerCall, checkState, type ModelApi, readRequest, readWholeCall } from '../answer/model-call.ts';
-import { setReportHeaders } from '../answer/report-headers.ts';
+import { tellReport } from '../answer/tell-report.ts';
 import { unread } from '../answer/unread-body.ts';
 import { concat } from '../lib/bytes.ts';
 import {
@@ -53,7 +53,7 @@ export async function compactResponses(c: Context<AppEnv>): Promise<Response> {
   const beside = request.messages.filter((message) => stays.has(message));
   const texts = beside.map(({ json }) => new TextDecoder().decode(json));
   const response = Response.json(compactionBody(texts, answerOf(compaction, call.chosen.report)));
-  setReportHeaders(response.headers, compaction.report, scope.timings);
+  tellReport(response, compaction.report, scope);
   return response;
 }
 

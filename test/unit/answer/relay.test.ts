@@ -49,7 +49,7 @@ async function relayed(first: UpstreamAnswer, next: () => Promise<UpstreamAnswer
     archive,
   } as unknown as RelayOptions;
   const scope = {
-    services: { config: { idleTimeoutMs: 1_000 }, log },
+    services: { config: { idleTimeoutMs: 1_000, logLevel: 'warn' }, log },
     caller: { tenant: undefined, account: {} },
     timings: new Timings(),
     waitUntil: () => undefined,

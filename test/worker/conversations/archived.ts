@@ -115,7 +115,9 @@ export function racingApp(id: string, before: (method: string) => Promise<void>)
   return (messages: object[]) => app.chat({ conversation_id: id, memory_strategy: COMPACT, messages });
 }
 
-/** What each test of a file logs, of which nothing is printed. */
+/**
+ * What each test of a file logs, without the line about each request. Nothing of it is printed.
+ */
 export function recordLog(): readonly string[] {
   const logged: string[] = [];
 
@@ -123,7 +125,8 @@ export function recordLog(): readonly string[] {
     logged.length = 0;
     for (const level of ['info', 'warn', 'error'] as const)
       vi.spyOn(console, level).mockImplementation((...line) => {
-        logged.push(line.map(String).join(' '));
+        const text = line.map(String).join(' ');
+        if (!text.includes('a request was answered')) logged.push(text);
       });
   });
 

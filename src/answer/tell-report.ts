@@ -1,0 +1,72 @@
+/**
+ * Tells the report of a request: in headers to the caller (docs/design.md#4-what-the-caller-gets),
+ * and in a log line to the deployer (docs/design.md#11-observability). Both hold only closed codes
+ * and numbers, never a caller's text, key or ids.
+ */
+
+import { isLogged, type LogFields } from '../log.ts';
+import type { Report } from '../memory/plan/report.ts';
+import type { RequestScope } from '../request/scope.ts';
+
+/** What a caller gets before the body. */
+interface Head {
+  readonly status: number;
+  readonly headers: Headers;
+}
+
+/** Sets the report's headers on an answer, and logs a line about the request. */
+export function tellReport(
+  head: Head,
+  report: Report,
+  { services, timings }: Pick<RequestScope, 'services' | 'timings'>,
+): void {
+  setReportHeaders(head.headers, report);
+  const timing = timings.toString();
+  if (timing !== '') head.headers.append('server-timing', timing);
+  if (!isLogged('info', services.config.logLevel)) return;
+  const fields = { ...reportFields(report), ...timings.fields(), ...headFields(head) };
+  services.log('info', 'a request was answered', fields);
+}
+
+function setReportHeaders(headers: Headers, report: Report): void {
+  headers.set('x-memory-mode', report.mode);
+  headers.set('x-memory-source', report.source);
+  headers.set('x-memory-applied', editsOf(report));
+  headers.set('x-memory-trigger', report.trigger);
+  if (report.tokens) {
+    headers.set('x-memory-tokens-before', String(report.tokens.before));
+    headers.set('x-memory-tokens-after', String(report.tokens.after));
+  }
+  headers.set('x-memory-refs', String(report.refs.length + (report.summary?.ref === undefined ? 0 : 1)));
+  headers.set('x-memory-frontier', frontierState(report));
+  if (report.warnings.length > 0) headers.set('x-memory-warning', report.warnings.join(','));
+}
+
+function reportFields(report: Report): LogFields {
+  const { mode, source, tokens, warnings } = report;
+  return {
+    mode,
+    source,
+    edits: editsOf(report),
+    frontier: frontierState(report),
+    ...(tokens ? { tokens_before: tokens.before, tokens_after: tokens.after } : {}),
+    ...(warnings.length > 0 ? { warnings: warnings.join(',') } : {}),
+  };
+}
+
+/** The form of request ids. Anything else in that header could be a text. */
+const REQUEST_ID = /^[\w.:-]{1,128}$/;
+
+function headFields({ status, headers }: Head): LogFields {
+  const id = headers.get('x-request-id');
+  return { status, ...(id !== null && REQUEST_ID.test(id) ? { request_id: id } : {}) };
+}
+
+function editsOf({ applied_edits }: Report): string {
+  return applied_edits.map(({ type }) => type).join(',') || 'none';
+}
+
+function frontierState({ frontier }: Report): 'kept' | 'moved' | 'none' {
+  if (frontier.moved) return 'moved';
+  return frontier.unit > 0 ? 'kept' : 'none';
+}

@@ -1,0 +1,25 @@
+import { describe, expect, it, vi } from 'vitest';
+import { tellReport } from '../../../src/answer/tell-report.ts';
+import { LOG_LEVELS, type LogLevel } from '../../../src/config.ts';
+import { Timings } from '../../../src/lib/server-timing.ts';
+import { createLog } from '../../../src/log.ts';
+import { idleReport } from '../../../src/memory/plan/report.ts';
+import type { RequestScope } from '../../../src/request/scope.ts';
+
+describe('the line about a request', () => {
+  it.each(LOG_LEVELS)('is logged at info, and not put together without need: LOG_LEVEL %s', (logLevel) => {
+    const print = vi.spyOn(console, 'info').mockImplementation(() => undefined);
+    const timings = new Timings();
+    const fields = vi.spyOn(timings, 'fields');
+    const head = new Response();
+    const services = { config: { logLevel }, log: createLog(logLevel) };
+
+    tellReport(head, idleReport('none', 'default'), { services, timings } as unknown as RequestScope);
+
+    const times = (['debug', 'info'] as LogLevel[]).includes(logLevel) ? 1 : 0;
+    expect(print).toHaveBeenCalledTimes(times);
+    expect(fields).toHaveBeenCalledTimes(times);
+    expect(head.headers.get('x-memory-mode')).toBe('none');
+    print.mockRestore();
+  });
+});
