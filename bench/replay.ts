@@ -1,32 +1,41 @@
 /**
- * The costs and benefits of policies (`npm run bench:replay -- [--json] [--svg FILE]`).
+ * The costs and benefits of policies (`npm run bench:replay -- [--json] [--svg FILE]
+ * [--strategy JSON]… [--transcripts FILE]…`).
  * Conversations are replayed request by request under Precis' strategies and under the policies of
  * other tools. For each: how much is sent, what it costs with an upstream that caches prompts, and
  * whether a value that the agent needs again much later is still in its view, or can be fetched.
  *
- * The conversations are those under TRACES_DIR, or generated ones without it. No replay can know
- * what a model would fetch by a ref, so that is not in the bill.
+ * The conversations are those in the transcripts (see `tracesIn`), else those under TRACES_DIR, or
+ * generated ones without it. No replay can know what a model would fetch by a ref, so that is not
+ * in the bill.
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { loadTokenize } from '../src/memory/tokens/tokens.ts';
 import { createIsolate } from './pipeline.ts';
-import { Conversation } from './replay/conversation.ts';
+import { type ChatJson, Conversation } from './replay/conversation.ts';
+import { findReuse } from './replay/find-reuse.ts';
 import { makeTraces } from './replay/generator.ts';
 import { replayUnder } from './replay/measure.ts';
 import { drawPicture } from './replay/picture.ts';
 import { policiesOf } from './replay/policies.ts';
 import { type DataSet, figuresOf, together } from './replay/results.ts';
 import { printFigures, printLegend } from './replay/table.ts';
-import { type ReuseTrace, readTraces } from './reuse.ts';
+import { type ReuseTrace, readTraces, tracesIn } from './reuse.ts';
 
 const { values: options } = parseArgs({
-  options: { json: { type: 'boolean', default: false }, svg: { type: 'string' } },
+  options: {
+    json: { type: 'boolean', default: false },
+    svg: { type: 'string' },
+    strategy: { type: 'string', multiple: true, default: [] },
+    transcripts: { type: 'string', multiple: true, default: [] },
+  },
 });
 const isolate = createIsolate(await loadTokenize('o200k_base'));
-const { none, others, skipped } = policiesOf(isolate);
+const { none, others, skipped } = policiesOf(isolate, options.strategy);
 
-const recorded = readTraces();
+const own = options.transcripts.flatMap(tracesIn).map(withReuse);
+const recorded = own.length > 0 ? own : readTraces();
 if (!recorded && process.env.TRACES_DIR !== undefined) {
   console.error('TRACES_DIR is not a directory of recorded conversations.');
   process.exit(1);
@@ -45,6 +54,11 @@ else {
   printLegend();
 }
 if (options.svg !== undefined) writeFileSync(options.svg, drawPicture(total));
+
+/** A transcript with the values that its agent needed again: those it lists, or the ones found. */
+function withReuse(trace: ReuseTrace): ReuseTrace {
+  return trace.reuse.length > 0 ? trace : { ...trace, reuse: findReuse(trace.messages as ChatJson[]) };
+}
 
 function replay(name: string, traces: readonly ReuseTrace[]): DataSet {
   const policies = [none, ...others];

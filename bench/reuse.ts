@@ -3,7 +3,7 @@
  * licences and are not part of this repository.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { type ChatRequest, readChatRequest } from '../src/protocol/chat/request.ts';
 
@@ -26,18 +26,24 @@ export function readTraces(): ReuseTrace[] | undefined {
   const dir = process.env.TRACES_DIR;
   if (dir === undefined || !existsSync(dir)) return undefined;
   const files = readdirSync(dir).filter((name) => name.endsWith('.jsonl.gz'));
-  return files.toSorted().flatMap((name) => {
-    const lines = gunzipSync(readFileSync(join(dir, name))).toString('utf8');
-    return lines
-      .split('\n')
-      .filter(Boolean)
-      .map((line): Partial<ReuseTrace> => JSON.parse(line))
-      .map(({ messages = [], tools, reuse = [] }) => ({
-        file: name.replace('.jsonl.gz', ''),
-        messages,
-        reuse,
-        ...(tools ? { tools } : {}),
-      }));
+  return files.toSorted().flatMap((name) => tracesIn(join(dir, name)));
+}
+
+/**
+ * The traces in a file of JSON Lines, compressed if its name ends in `.gz`. Each line is an object
+ * with `messages` in OpenAI's chat format, and optional `tools` and `reuse`.
+ *
+ * @throws Error that names the line without `messages`
+ */
+export function tracesIn(path: string): ReuseTrace[] {
+  const bytes = readFileSync(path);
+  const lines = (path.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8').split('\n');
+  const file = basename(path).replace(/\.jsonl(\.gz)?$/, '');
+  return lines.flatMap((line, index) => {
+    if (line.trim() === '') return [];
+    const { messages, tools, reuse = [] }: Partial<ReuseTrace> = JSON.parse(line);
+    if (!Array.isArray(messages)) throw new Error(`${path}, line ${index + 1}: there are no messages.`);
+    return [{ file, messages, reuse, ...(tools ? { tools } : {}) }];
   });
 }
 

@@ -31,6 +31,10 @@ export interface Reply {
   applied: string;
   frontier: string;
   refs: number;
+  /** The ref of the summary's transcript, if there is one in the view. */
+  summaryRef: string | undefined;
+  /** The refs that the model has fetched for this answer. */
+  fetched: readonly string[];
   warning: string | null;
   /** `memory.refs` of the report: all refs in this request's view. */
   reportedRefs: ReportedRef[];
@@ -38,7 +42,7 @@ export interface Reply {
 
 /** What Precis adds to a completion, or to a stream's last chunk. */
 interface WithMemory {
-  memory?: { refs: ReportedRef[] };
+  memory?: { refs: ReportedRef[]; summary?: { ref?: string }; retrieval?: { refs: string[] } };
 }
 
 export async function ask(agent: Agent, messages: Message[], stream: boolean): Promise<Reply> {
@@ -93,5 +97,7 @@ function replyOf(message: Reply['message'], stream: boolean, headers: Headers, b
     refs: Number(headers.get('x-memory-refs')),
     warning: headers.get('x-memory-warning'),
     reportedRefs: body.memory?.refs ?? [],
+    summaryRef: body.memory?.summary?.ref,
+    fetched: body.memory?.retrieval?.refs ?? [],
   };
 }

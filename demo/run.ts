@@ -1,20 +1,29 @@
 /**
  * `npm run demo`: runs a recorded agent through Precis with the OpenAI client. Every request
- * carries the whole conversation, and the table shows what went upstream. At the end a removed tool
- * output is fetched back and compared with the original, byte by byte.
+ * carries the whole conversation, and the table shows what went upstream. The answer to the last
+ * question stands in an early tool output, which the model fetches if it is gone from its view. At
+ * the end that output is fetched here too, and compared with the original, byte by byte.
  *
- * Without OPENAI_API_KEY, demo/upstream.ts plays the model, and no key is needed. With it, every
- * prefix of the recording that ends where the agent asked its model is sent to OpenAI
- * (OPENAI_MODEL, default gpt-4.1-mini).
+ * `npm run demo -- --mode MODE` shows another mode than `auto` (demo/strategies.ts). Without
+ * OPENAI_API_KEY, demo/upstream.ts plays the model, and no key is needed. With it, every prefix of
+ * the recording that ends where the agent asked its model is sent to OpenAI (OPENAI_MODEL, default
+ * gpt-4.1-mini).
  */
 
 import OpenAI from 'openai';
 import { askedLiteral, type Message, outputOf, recording } from '../fixtures/recording.ts';
 import { startWorker } from '../tools/worker-server.ts';
+import { Bill } from './bill.ts';
 import { type Agent, ask, type Reply } from './client.ts';
+import { modeIn, STRATEGIES } from './strategies.ts';
 import { printBlock, printHead, printHeader, printRow, printTotals, thousands } from './table.ts';
-import { startDemoUpstream } from './upstream.ts';
+import { askedOrder, promptOf, startDemoUpstream } from './upstream.ts';
 
+const mode = modeIn(process.argv.slice(2));
+if (!mode) {
+  console.error(`--mode takes ${Object.keys(STRATEGIES).join(', ')}.`);
+  process.exit(2);
+}
 const liveKey = process.env.OPENAI_API_KEY;
 const apiKey = liveKey ?? 'sk-demo-0123456789abcdefghij';
 
@@ -33,17 +42,15 @@ try {
     const agent: Agent = {
       client: new OpenAI({ baseURL: `${worker.url}/v1`, apiKey }),
       model: liveKey ? (process.env.OPENAI_MODEL ?? 'gpt-4.1-mini') : recording.model,
-      strategy: { mode: 'compact', token_budget: 20_000, low_watermark_pct: 0.5 },
+      strategy: STRATEGIES[mode],
       ...(liveKey && { maxCompletionTokens: 300 }),
     };
     console.log(`Worker   ${worker.url}\nUpstream ${upstream?.url ?? 'OpenAI'}, model ${agent.model}`);
     console.log(`Strategy ${JSON.stringify(agent.strategy)}\n`);
 
-    const replies = await play(agent);
-    printTotals(
-      replies,
-      upstream?.seen.reduce((sum, request) => sum + request.promptTokens, 0),
-    );
+    const unedited = new Bill();
+    const replies = await play(agent, unedited);
+    printTotals(replies, agent.model, unedited, upstream);
     process.exitCode = (await fetchBack(worker.url, replies.at(-1))) ? 0 : 1;
   } finally {
     await worker.close();
@@ -52,8 +59,12 @@ try {
   await upstream?.close();
 }
 
-/** The agent's loop: ask, run the called tools, ask again, until the model calls none. */
-async function play(agent: Agent): Promise<Reply[]> {
+/**
+ * The agent's loop: ask, run the called tools, ask again, until the model calls none.
+ *
+ * @param unedited takes the requests as they would be without Precis
+ */
+async function play(agent: Agent, unedited: Bill): Promise<Reply[]> {
   const replies: Reply[] = [];
   const history: Message[] = recording.messages.slice(0, 1);
   printHeader();
@@ -61,8 +72,9 @@ async function play(agent: Agent): Promise<Reply[]> {
     history.push(user);
     for (let open = true; open; ) {
       const reply = await ask(agent, history, replies.length % 2 === 1);
+      const sent = unedited.add(promptOf({ messages: history, tools: recording.tools }));
       replies.push(reply);
-      printRow(replies.length, history.length, reply);
+      printRow(replies.length, history.length, reply, sent);
       // A live model may answer differently; the conversation continues as recorded.
       const message = liveKey ? recordedAssistant(history.length) : reply.message;
       history.push(message);
@@ -83,17 +95,21 @@ function recordedAssistant(at: number): Message & { role: 'assistant' } {
 
 /**
  * Fetches the removed output that the last question is about from Precis. False if it differs from
- * what the tool printed.
+ * what the tool printed. Where a summary covers it, its transcript is fetched.
  */
 async function fetchBack(workerUrl: string, last: Reply | undefined): Promise<boolean> {
   const question = recording.messages.findLast((message) => message.role === 'user')?.content ?? '';
   printBlock('The last question', question);
-  printBlock('The answer, from what the model could still see', last?.message.content ?? '(no text)');
+  printBlock(answerTitle(last), last?.message.content ?? '(no text)');
 
   const asked = askedLiteral();
   const refs = last?.reportedRefs ?? [];
-  const chosen = refs.find((each) => each.tool_call_id === asked.callId) ?? refs[0];
-  if (!chosen) return fail('The last report names no refs: nothing was removed.');
+  const chosen = refs.find((each) => each.tool_call_id === asked.callId);
+  if (!chosen) {
+    const fetched = last?.fetched.at(-1);
+    const ref = fetched ?? last?.summaryRef;
+    return ref === undefined || (await showTranscript(workerUrl, ref, fetched !== undefined));
+  }
 
   const url = `${workerUrl}/v1/refs/${chosen.ref}`;
   const headers = { authorization: `Bearer ${apiKey}` };
@@ -110,13 +126,42 @@ async function fetchBack(workerUrl: string, last: Reply | undefined): Promise<bo
   if (!kept.equals(recorded)) return fail(`The tool had printed ${thousands(recorded.length)} other bytes.`);
   console.log('    Byte for byte what the tool had printed.');
 
-  const term = /\bord_\w+/.exec(question)?.[0] ?? asked.literal;
+  const term = askedOrder();
   const found = await (await fetch(`${url}?grep=${encodeURIComponent(term)}`, { headers })).text();
   printBlock(`GET /v1/refs/${chosen.ref}?grep=${term}`, found.trimEnd());
   if (chosen.tool_call_id === asked.callId && !found.includes(asked.literal)) {
     return fail(`The line with ${asked.literal} was not found.`);
   }
   return true;
+}
+
+function answerTitle(last: Reply | undefined): string {
+  const count = last?.fetched.length ?? 0;
+  if (count === 0) return 'The answer, from what the model could still see';
+  return `The answer, after the model fetched ${count === 1 ? 'a ref' : `${count} refs`}`;
+}
+
+/**
+ * The transcript in which the model found its answer, or else that of the summary in the view.
+ * False if it can't be fetched, or lacks what the model found in it.
+ */
+async function showTranscript(workerUrl: string, ref: string, isAnswer: boolean): Promise<boolean> {
+  const url = `${workerUrl}/v1/refs/${ref}`;
+  const headers = { authorization: `Bearer ${apiKey}` };
+  const response = await fetch(url, { headers });
+  const text = await response.text();
+  console.log(`\nGET /v1/refs/${ref}`);
+  console.log(
+    `    ${response.status}, messages that the summary covers, ${thousands(text.length)} characters`,
+  );
+  if (response.status !== 200) return fail(text);
+  printHead(text, 6);
+  if (!isAnswer) return true;
+
+  const found = await (await fetch(`${url}?grep=${encodeURIComponent(askedOrder())}`, { headers })).text();
+  const line = found.split('\n').find((one) => one.includes(askedLiteral().literal));
+  printBlock(`GET /v1/refs/${ref}?grep=${askedOrder()}`, line ?? found);
+  return line !== undefined || fail(`The line with ${askedLiteral().literal} was not found.`);
 }
 
 function fail(reason: string): false {

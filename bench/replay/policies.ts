@@ -42,8 +42,10 @@ export interface Policies {
   readonly skipped: readonly string[];
 }
 
-export function policiesOf(isolate: Isolate): Policies {
-  const read = SETTINGS.map((setting) => readSetting(setting, isolate));
+/** @param strategies of the caller, as JSON; they are compared in place of the usual settings */
+export function policiesOf(isolate: Isolate, strategies: readonly string[] = []): Policies {
+  const asked = strategies.flatMap((json) => settingsIn(json));
+  const read = (asked.length > 0 ? asked : SETTINGS).map((setting) => readSetting(setting, isolate));
   const own = read.flatMap((policy) => (typeof policy === 'string' ? [] : [policy]));
   return {
     none: rewriting('none', 'none', (messages) => messages),
@@ -58,6 +60,15 @@ export function policiesOf(isolate: Isolate): Policies {
     ],
     skipped: read.flatMap((policy) => (typeof policy === 'string' ? [policy] : [])),
   };
+}
+
+/** A strategy with and without retrieval, unless it says which. @throws if it is not JSON */
+function settingsIn(json: string): Setting[] {
+  const strategy: unknown = json.trim().startsWith('{') ? JSON.parse(json) : { mode: json };
+  const setting = { name: json, strategy: strategy as object, retrieval: true };
+  if ('compact_retrieval' in setting.strategy)
+    return [{ ...setting, retrieval: setting.strategy.compact_retrieval === 'tool' }];
+  return [setting, { ...setting, name: `${json}, retrieval off`, retrieval: false }];
 }
 
 /** The policy, or why there is none. */

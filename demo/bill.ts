@@ -1,0 +1,45 @@
+/**
+ * The input bill of a run, as a vendor with a prompt cache makes it: a prefix that an earlier
+ * request began with is billed at the price for cached input. Whole messages count; vendors round a
+ * little differently.
+ */
+import { cachedShare } from '../src/memory/strategy/prices.ts';
+
+/** A part of a prompt in the order in which a cache compares them: the tools, then the messages. */
+export interface PromptPart {
+  readonly text: string;
+  readonly tokens: number;
+}
+
+/** Requests whose prompts are still in the cache. */
+const CACHED_REQUESTS = 8;
+
+export class Bill {
+  tokens = 0;
+  cached = 0;
+  private readonly recent: (readonly PromptPart[])[] = [];
+
+  /** @returns tokens of the prompt */
+  add(parts: readonly PromptPart[]): number {
+    const tokens = sum(parts);
+    this.tokens += tokens;
+    this.cached += Math.max(0, ...this.recent.map((earlier) => sum(shared(earlier, parts))));
+    this.recent.push(parts);
+    if (this.recent.length > CACHED_REQUESTS) this.recent.shift();
+    return tokens;
+  }
+
+  /** The bill in tokens at the price of fresh input. */
+  cost(model: string): number {
+    return Math.round(this.tokens - this.cached * (1 - cachedShare(model, [])));
+  }
+}
+
+function shared(earlier: readonly PromptPart[], parts: readonly PromptPart[]): readonly PromptPart[] {
+  const end = parts.findIndex(({ text }, at) => earlier[at]?.text !== text);
+  return end < 0 ? parts : parts.slice(0, end);
+}
+
+function sum(parts: readonly PromptPart[]): number {
+  return parts.reduce((total, { tokens }) => total + tokens, 0);
+}

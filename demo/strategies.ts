@@ -1,0 +1,25 @@
+/** The strategies of `npm run demo -- --mode MODE`. */
+
+/** Each is set so that the recorded run, of up to 51 000 tokens, shows what it does. */
+export const STRATEGIES = {
+  auto: { mode: 'auto', token_budget: 12_000 },
+  compact: { mode: 'compact', token_budget: 20_000, low_watermark_pct: 0.5, compact_retrieval: 'tool' },
+  summarize: { mode: 'summarize', token_budget: 20_000, low_watermark_pct: 0.5, summary_max_tokens: 800 },
+  rolling_summary: {
+    mode: 'rolling_summary',
+    full_zone_turns: 1,
+    summarize_after_seq: 1,
+    total_max_tokens: 60_000,
+  },
+  trim: { mode: 'trim', token_budget: 20_000, low_watermark_pct: 0.5 },
+  none: { mode: 'none' },
+} as const;
+
+export type DemoMode = keyof typeof STRATEGIES;
+
+/** The mode in the arguments of the command; undefined if there is no such mode. */
+export function modeIn(args: readonly string[]): DemoMode | undefined {
+  const at = args.indexOf('--mode');
+  const mode = at < 0 ? 'auto' : (args[at + 1] ?? '');
+  return Object.hasOwn(STRATEGIES, mode) ? (mode as DemoMode) : undefined;
+}

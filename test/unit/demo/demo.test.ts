@@ -1,0 +1,54 @@
+/** The parts of the demo that decide what it prints. */
+import { describe, expect, it } from 'vitest';
+import { Bill } from '../../../demo/bill.ts';
+import { modeIn, STRATEGIES } from '../../../demo/strategies.ts';
+import { asksForSummary, summaryOf } from '../../../demo/summarizer.ts';
+import { parseStrategy } from '../../../src/memory/strategy/strategy.ts';
+import { readSections, writeSections } from '../../../src/summary/text/headings.ts';
+import { writePrompt } from '../../../src/summary/text/prompt.ts';
+
+const part = (text: string, tokens: number) => ({ text, tokens });
+
+describe('the bill of a run', () => {
+  it('has the longest prefix that an earlier request began with at the price of cached input', () => {
+    const bill = new Bill();
+    bill.add([part('tools', 10), part('a', 100), part('b', 200)]);
+    bill.add([part('tools', 10), part('a', 100), part('c', 50), part('b', 200)]);
+    bill.add([part('tools', 10), part('a', 100), part('b', 200), part('d', 5)]);
+
+    expect(bill.tokens).toBe(310 + 360 + 315);
+    expect(bill.cached).toBe(0 + 110 + 310);
+    expect(bill.cost('gpt-4.1-mini')).toBe(Math.round(bill.tokens - 0.75 * bill.cached));
+  });
+});
+
+describe("the demo's summarizer", () => {
+  const transcript = '### 1 user\nWhy do orders fail?\n\n### 2 assistant\nI look.\n-> search (call_1) {}\n';
+  const prompt = (priorText: string) => writePrompt({ transcript, priorText, maxTokens: 500 });
+
+  it('knows a request for a summary', () => {
+    expect(asksForSummary(prompt('').system)).toBe(true);
+    expect(asksForSummary("You are the on-call engineer's agent.")).toBe(false);
+  });
+
+  it('writes all headings, and goes on with the summary before', () => {
+    const prior = writeSections(new Map([['## Progress', '- Began.']]));
+    const sections = readSections(summaryOf(prompt(prior).user));
+
+    expect(sections.get('## User Intent')).toBe('- Why do orders fail?');
+    expect(sections.get('## Progress')).toBe('- Began.\n- I look.');
+    expect(writeSections(sections)).toBe(summaryOf(prompt(prior).user));
+  });
+});
+
+describe('the modes of the demo', () => {
+  it('are valid strategies, by their name', () => {
+    for (const [mode, strategy] of Object.entries(STRATEGIES)) {
+      expect(parseStrategy(strategy)).toMatchObject({ ok: true, value: { mode } });
+      expect(modeIn(['--mode', mode])).toBe(mode);
+    }
+    expect(modeIn([])).toBe('auto');
+    expect(modeIn(['--mode', 'bogus'])).toBeUndefined();
+    expect(modeIn(['--mode'])).toBeUndefined();
+  });
+});
