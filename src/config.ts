@@ -8,6 +8,7 @@ import { type Access, readAccess, wordsOf } from './access-keys.ts';
 import { ConfigError } from './config-error.ts';
 import { parseJson } from './lib/json.ts';
 import type { MemoryStrategy } from './memory/modes/table.ts';
+import { LARGEST_FACTOR, SMALLEST_FACTOR, type TokenFactor } from './memory/strategy/models.ts';
 import type { Price } from './memory/strategy/prices.ts';
 import { parseStrategy } from './memory/strategy/strategy.ts';
 
@@ -75,6 +76,8 @@ export interface Config {
   readonly nativeCompaction: boolean;
   /** The deployer's prices. They take precedence over the built-in ones. */
   readonly modelPrices: readonly Price[];
+  /** The deployer's factors for counting. They take precedence over the built-in ones. */
+  readonly tokenFactors: readonly TokenFactor[];
   /** Days after which unused data is deleted; undefined: never. */
   readonly retentionDays: number | undefined;
   readonly logLevel: LogLevel;
@@ -117,6 +120,7 @@ const variables = z.object({
   UPSTREAM_IDLE_TIMEOUT_MS: milliseconds(IDLE_TIMEOUT_MS),
   UPSTREAM_NATIVE_COMPACTION: z.enum(['true', 'false']).default('false'),
   MODEL_PRICES: z.string().default('[]'),
+  TOKEN_FACTORS: z.string().default('[]'),
   RETENTION_DAYS: z.coerce.number().int().min(1).max(LONGEST_RETENTION_DAYS).optional(),
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
 });
@@ -151,6 +155,7 @@ export function readConfig(env: Env): Config {
     idleTimeoutMs: vars.UPSTREAM_IDLE_TIMEOUT_MS,
     nativeCompaction: vars.UPSTREAM_NATIVE_COMPACTION === 'true',
     modelPrices: readModelPrices(vars.MODEL_PRICES),
+    tokenFactors: readTokenFactors(vars.TOKEN_FACTORS),
     retentionDays: vars.RETENTION_DAYS,
     logLevel: vars.LOG_LEVEL,
   };
@@ -205,18 +210,37 @@ function readIsolation(text: string): Isolation {
   }
 }
 
+/** A family of models, by how their names begin. */
+const family = z
+  .string()
+  .max(100)
+  .regex(/^[^/]+$/);
+
 const priceSchema = z
   .strictObject({
-    family: z
-      .string()
-      .max(100)
-      .regex(/^[^/]+$/),
+    family,
     fresh: z.number().positive(),
     cached: z.number().nonnegative(),
   })
   .refine(({ fresh, cached }) => cached <= fresh);
 
+const factorSchema = z.strictObject({
+  family,
+  factor: z.number().min(SMALLEST_FACTOR).max(LARGEST_FACTOR),
+});
+
 const MOST_PRICES = 200;
+const MOST_FACTORS = 200;
+
+function readTokenFactors(text: string): readonly TokenFactor[] {
+  try {
+    return z.array(factorSchema).max(MOST_FACTORS).parse(JSON.parse(text));
+  } catch {
+    throw new ConfigError(
+      `TOKEN_FACTORS is not a JSON array of at most ${MOST_FACTORS} objects of family (how models' names begin, without a vendor's prefix) and factor (their tokens relative to o200k, ${SMALLEST_FACTOR} to ${LARGEST_FACTOR}).`,
+    );
+  }
+}
 
 function readModelPrices(text: string): readonly Price[] {
   try {

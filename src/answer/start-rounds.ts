@@ -5,6 +5,7 @@
 
 import { InvariantError } from '../lib/invariant-error.ts';
 import { logCaught } from '../log.ts';
+import { tokenMeasure } from '../memory/strategy/strategy.ts';
 import type { ToolCall } from '../protocol/answers/tool-turn.ts';
 import type { Call } from '../request/call.ts';
 import { namedIn, Retriever } from '../retrieval/retriever.ts';
@@ -25,7 +26,9 @@ export async function startRounds(
   const { services, caller } = scope;
   const { body } = sent;
   if (!caller.tenant) throw new InvariantError('tools were offered without a tenant');
-  const { counter } = await scope.learned.counting(request.model);
+  const { counter } = await scope.learned.counting(
+    tokenMeasure(tools.strategy, request.model, services.config.tokenFactors),
+  );
   const limit = services.limits.of(caller.tenant.id, request.model);
   const room = await retrievalRoom({ ...sent, request }, tools.strategy, limit);
   const shelf = shelfOf(caller.tenant, services, scope.waitUntil);

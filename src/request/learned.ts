@@ -7,7 +7,7 @@ import { textBytes } from '../lib/copy.ts';
 import { type Bound, type Cache, TenantLru } from '../lib/lru.ts';
 import { CONTENT_FACTS, type ContentFacts } from '../memory/edits/compact.ts';
 import { PREVIEWS, type WrittenPreviews } from '../memory/edits/preview.ts';
-import { type EncodingName, encodingOf } from '../memory/strategy/models.ts';
+import type { TokenMeasure } from '../memory/strategy/models.ts';
 import {
   createTokenCounter,
   loadTokenize,
@@ -17,7 +17,7 @@ import {
 } from '../memory/tokens/tokens.ts';
 import { KnownArrays, type TenantArrays } from '../protocol/known-arrays.ts';
 
-/** A token counter and its caches. One per encoding, since counts differ. */
+/** A token counter and its caches. One per measure, since counts differ. */
 interface Counting {
   readonly counter: TokenCounter;
   readonly facts: ContentFacts;
@@ -26,8 +26,8 @@ interface Counting {
 
 /** The caches of one tenant, or of one request. */
 export interface Learned {
-  /** The counter for a model. Its tables are loaded on first use. */
-  counting(model: string | undefined): Promise<Counting>;
+  /** The counter of a measure. Its tables are loaded on first use. */
+  counting(measure: TokenMeasure): Promise<Counting>;
   /** Extractive digests. Making one takes reading everything it covers. */
   readonly digests: Cache<string>;
   /** See `SummaryPorts`. */
@@ -57,17 +57,17 @@ export class TenantsLearned {
 
   /** @param owner see `createTokenCounter` */
   private learned(tenant: string, owner: unknown): Learned {
-    const counting = async (encoding: EncodingName): Promise<Counting> => {
-      const part = `${tenant}:${encoding}`;
+    const counting = async (measure: TokenMeasure): Promise<Counting> => {
+      const part = `${tenant}:${measure}`;
       const remembered = { messages: this.messages.of(part), texts: this.texts.of(part) };
       return {
-        counter: createTokenCounter(await loadTokenize(encoding), remembered, owner),
+        counter: createTokenCounter(await loadTokenize(measure), remembered, owner),
         facts: this.facts.of(part),
         previews: this.previews.of(part),
       };
     };
     return {
-      counting: (model) => counting(encodingOf(model)),
+      counting,
       digests: this.digests.of(tenant),
       prepared: this.prepared.of(tenant),
       arrays: this.arrays.of(tenant),

@@ -2,10 +2,12 @@
  * The tools for clients of the Model Context Protocol: the ones that models get, for any holder of
  * the key.
  */
+
 import type { Context } from 'hono';
 import { shelfOf } from '../answer/shelf.ts';
 import type { Result } from '../lib/result.ts';
 import { logCaught } from '../log.ts';
+import { measureOf } from '../memory/strategy/models.ts';
 import { storedConversation } from '../request/conversation.ts';
 import { ApiError } from '../request/errors.ts';
 import { checked } from '../request/owner.ts';
@@ -41,7 +43,7 @@ export function mcpTools(c: Context<AppEnv>, tenant: Tenant): ServedTool[] {
 /** No view limits this call: it reads any ref of the tenant, like `/v1/refs`. */
 async function retrieve(c: Context<AppEnv>, tenant: Tenant, args: string): Promise<Result<string, string>> {
   const services = c.get('services');
-  const { counter } = await services.learned(tenant).counting(undefined);
+  const { counter } = await services.learned(tenant).counting(measureOf(undefined));
   const shelf = shelfOf(tenant, services, (work) => c.executionCtx.waitUntil(work));
   return new Retriever(shelf, counter, () => true).find(args);
 }
@@ -61,7 +63,7 @@ async function search(c: Context<AppEnv>, tenant: Tenant, args: string): Promise
     ),
   );
   if (!hits) throw notFound(id, user);
-  const { counter } = await services.learned(tenant).counting(undefined);
+  const { counter } = await services.learned(tenant).counting(measureOf(undefined));
   return { ok: true, value: describeHits(hits, counter) };
 }
 

@@ -6,7 +6,7 @@
 import type { Cache } from '../lib/lru.ts';
 import type { Log } from '../log.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
-import type { EncodingName } from '../memory/strategy/models.ts';
+import type { TokenMeasure } from '../memory/strategy/models.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { ConversationMemoryStub, ObjectCaller, UserMemoryStub } from '../storage/conversation/key.ts';
 import { DIGEST_MODEL, type Memory, type Transcript } from '../storage/conversation/memories.ts';
@@ -25,7 +25,7 @@ import type { SummaryTask } from './writer.ts';
 export interface RollMaterial {
   readonly task: SummaryTask;
   readonly target: SummarizerTarget;
-  readonly encoding: EncodingName;
+  readonly encoding: TokenMeasure;
   readonly transcript: Transcript;
   /** The place for the user's other conversations to read the summary. */
   readonly publishTo?: Publication;
@@ -60,7 +60,7 @@ export interface SummaryPorts {
   /** Absent without a tenant. */
   readonly refs: RefWriter | undefined;
   readonly target: SummarizerTarget;
-  readonly encoding: EncodingName;
+  readonly encoding: TokenMeasure;
   readonly waitUntil: WaitUntil;
   /** A cache of digests. */
   readonly digests: Cache<string>;

@@ -6,7 +6,7 @@
 import { type History, readHistory } from '../memory/conversation/history.ts';
 import type { Report, TokenUsage } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
-import { wholeSummary } from '../memory/strategy/strategy.ts';
+import { tokenMeasure, wholeSummary } from '../memory/strategy/strategy.ts';
 import type { ModelRequest, WireMessage } from '../protocol/model-request.ts';
 import { checkSize } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
@@ -60,7 +60,9 @@ export async function compactConversation(call: Call): Promise<Compaction> {
   const history = made.history ?? readHistory(request.messages);
   const held = heldBy(request, view);
   scope.waitUntil(noteNamed(encoder.encode(held), call));
-  const { counter } = await scope.learned.counting(request.model);
+  const { counter } = await scope.learned.counting(
+    tokenMeasure(strategy, request.model, scope.services.config.tokenFactors),
+  );
   return {
     sealed: await sealCompaction(tenant, owner, held),
     users: view?.summary ? recentUsers(request.messages, history, view, (at) => counter.message(at)) : [],

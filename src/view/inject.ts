@@ -8,6 +8,7 @@ import { within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import type { Report, Warning } from '../memory/plan/report.ts';
 import { type Injection, writeInjection } from '../memory/strategy/injection.ts';
+import { measureOf } from '../memory/strategy/models.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { InjectedMessage } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
@@ -53,7 +54,9 @@ async function inject(injection: Injection, { request, owner, scope }: Call): Pr
   const { publishTo } = stored;
   if (!publishTo) return NOTHING;
   try {
-    const { counter } = await scope.learned.counting(model);
+    const { counter } = await scope.learned.counting(
+      measureOf(model, undefined, services.config.tokenFactors),
+    );
     const find = () => frozenBlock(stored, publishTo, injection.max_tokens, counter, scope);
     const block = await timings.measure('store', () => within(READ_LIMIT_MS, find()));
     if (block === '') return NOTHING;

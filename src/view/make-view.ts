@@ -16,6 +16,7 @@ import {
   keepsContents,
   recalls,
   summarizes,
+  tokenMeasure,
 } from '../memory/strategy/strategy.ts';
 import { toolsWith } from '../protocol/tools.ts';
 import { checkSize } from '../request/body.ts';
@@ -59,7 +60,9 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
   }
   if (offered === 'off') warnings.push('retrieval_off');
 
-  const asked = limitedOutline(strategy, call, options, tools !== undefined);
+  const { modelPrices, tokenFactors } = scope.services.config;
+  const measure = tokenMeasure(strategy, request.model, tokenFactors);
+  const asked = limitedOutline(strategy, call, options, { measure, retrieval: tools !== undefined });
   const { history, limit } = asked;
   const viewCall: ViewCall = { ...call, history, options };
   const recalled = recalls(strategy) ? await recall(strategy, viewCall) : undefined;
@@ -69,8 +72,7 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
   if (!options.count && !mayAct(strategy, outline, allTools?.bytes ?? 0))
     return { ...untouched(chosen, warnings), ...made };
 
-  const counting = await scope.learned.counting(request.model);
-  const { modelPrices } = scope.services.config;
+  const counting = await scope.learned.counting(measure);
   const isolate = { ...counting, refs: tenant?.refs, digest: sha256Hex, modelPrices };
   const plan = planView(strategy, outline, allTools, isolate);
   if (plan.exceeded) throw budgetExceeded(plan.exceeded);
@@ -111,10 +113,10 @@ function limitedOutline(
   strategy: EditingStrategy,
   { request, scope }: Call,
   { force, whole = false, ...options }: MakeViewOptions,
-  retrieval: boolean,
+  known: Pick<PlanRequest, 'measure' | 'retrieval'>,
 ): PlanRequest {
   const { caller, services } = scope;
-  const outline = outlineOf(strategy, request, caller.tenant?.refs, { force, whole, retrieval });
+  const outline = outlineOf(strategy, request, caller.tenant?.refs, { force, whole, ...known });
   const limit = options.limit ?? (caller.tenant && services.limits.of(caller.tenant.id, request.model));
   return limit ? withinLimit(strategy, outline, limit) : outline;
 }

@@ -2,7 +2,7 @@
 import { Boundaries } from '../memory/conversation/boundaries.ts';
 import type { SummarizingStrategy } from '../memory/modes/table.ts';
 import type { ReportedSummary } from '../memory/plan/report.ts';
-import { encodingOf } from '../memory/strategy/models.ts';
+import { tokenMeasure } from '../memory/strategy/strategy.ts';
 import { conversationOf, type HeldSummary, heldSummary } from '../request/conversation.ts';
 import { refWriterOf } from '../request/ref-writer.ts';
 import { summarizerTarget } from '../request/summarizer-target.ts';
@@ -26,6 +26,7 @@ export function summariesOf(strategy: SummarizingStrategy, call: ViewCall): Requ
   const { services, learned, upkeep, waitUntil } = scope;
   const { tenant } = scope.caller;
   const boundaries = new Boundaries(history, sha256Hex);
+  const measure = tokenMeasure(strategy, request.model, services.config.tokenFactors);
   const target = summarizerTarget(strategy, request, scope);
   const timeoutMs = Math.max(target.timeoutMs, options.whole ? WHOLE_CALL_MS : 0);
   return {
@@ -36,12 +37,12 @@ export function summariesOf(strategy: SummarizingStrategy, call: ViewCall): Requ
       conversation: tenant && conversationOf(owner, history, boundaries, tenant, services),
       refs: tenant && refWriterOf(tenant, call),
       target: { ...target, timeoutMs },
-      encoding: encodingOf(request.model),
+      encoding: measure,
       waitUntil,
       digests: learned.digests,
       prepared: learned.prepared,
       upkeep,
-      counting: () => learned.counting(request.model),
+      counting: () => learned.counting(measure),
       openUser: services.user,
       log: services.log,
     },

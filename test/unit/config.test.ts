@@ -28,6 +28,25 @@ describe('the configuration', () => {
 
   const strong = 'secret-key-0123456789';
 
+  it('reads factors for counting, and refuses others', () => {
+    const factors = [
+      { family: 'my-model', factor: 0.25 },
+      { family: 'other', factor: 4 },
+    ];
+    expect(readConfig(env({})).tokenFactors).toEqual([]);
+    expect(readConfig(env({ TOKEN_FACTORS: JSON.stringify(factors) })).tokenFactors).toEqual(factors);
+    const bad = [
+      '{}',
+      'x',
+      '[{"family":"a/b","factor":1}]',
+      '[{"family":"a","factor":0.2}]',
+      '[{"family":"a","factor":4.1}]',
+      '[{"family":"a"}]',
+    ];
+    for (const TOKEN_FACTORS of bad)
+      expect(() => readConfig(env({ TOKEN_FACTORS }))).toThrow('TOKEN_FACTORS');
+  });
+
   it.each([
     ['a short key', 'alice=secret'],
     ['a key of 19 characters', `alice=${'s'.repeat(19)}`],

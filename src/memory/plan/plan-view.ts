@@ -24,7 +24,7 @@ interface ViewRequest {
 
 /** See `PlanRequest`. */
 type ViewOptions = Partial<
-  Pick<PlanRequest, 'force' | 'whole' | 'limit' | 'retrieval' | 'cachedShare' | 'memory'>
+  Pick<PlanRequest, 'measure' | 'force' | 'whole' | 'limit' | 'retrieval' | 'cachedShare' | 'memory'>
 >;
 
 /**

@@ -13,7 +13,7 @@ import type { History } from '../conversation/history.ts';
 import type { ReplayedMode, Tail } from '../modes/mode.ts';
 import { type EditingStrategy, modeOf } from '../modes/table.ts';
 import type { ReplayRule } from '../replay/rule.ts';
-import { longestAnswerOf } from '../strategy/models.ts';
+import { longestAnswerOf, partsOf } from '../strategy/models.ts';
 import { budgetsOf, DEFAULT_REMAINING_PCT, frontierOf } from '../strategy/strategy.ts';
 import { tokenSums } from '../tokens/sums.ts';
 import { ANSWER_OVERHEAD } from '../tokens/tokens.ts';
@@ -29,7 +29,7 @@ export interface Plan extends Planned {
 
 /**
  * Whether a strategy may have an effect on a history. False is certain, true is not. It counts no
- * tokens, since a count is at most the number of bytes.
+ * tokens, since a count is at most the number of bytes times the measure's factor.
  *
  * @param toolBytes bytes of the tool definitions
  */
@@ -42,9 +42,14 @@ export function mayAct(strategy: EditingStrategy, request: PlanRequest, toolByte
   if (request.history.turns.length >= due || replayed.mayActEarly?.(strategy, request)) return true;
   const { hard, soft, window } = budgetsWithin(strategy, request);
   const limit = Math.min(hard ?? window, soft ?? window, window - answerRoom(request.answerTokens, window));
-  const most = request.history.messages.reduce((sum, message) => sum + message.bytes + message.flatTokens, 0);
-  // JSON punctuation exceeds the overhead per message. The bytes of tools are doubled to be safe.
-  return most + 2 * toolBytes + ANSWER_OVERHEAD > limit;
+  const factor = Math.max(1, request.measure ? partsOf(request.measure).factor : 1);
+  const most = request.history.messages.reduce(
+    (sum, message) => sum + factor * message.bytes + message.flatTokens,
+    0,
+  );
+  // JSON punctuation exceeds the overhead per message, and the quotes of each text what rounding up
+  // adds to it. The bytes of tools are doubled to be safe.
+  return most + 2 * factor * toolBytes + ANSWER_OVERHEAD > limit;
 }
 
 /** A number of turns that no conversation reaches. */

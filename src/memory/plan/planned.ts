@@ -7,6 +7,7 @@ import type { Removal } from '../edits/removal.ts';
 import type { SummarizedPrefix } from '../edits/summarize.ts';
 import type { TrimmedSpan } from '../edits/trim.ts';
 import type { Replay } from '../replay/frontier.ts';
+import type { TokenMeasure } from '../strategy/models.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import type { ShownSummary, SummaryWords } from './shown-summary.ts';
 
@@ -14,6 +15,8 @@ import type { ShownSummary, SummaryWords } from './shown-summary.ts';
 export interface PlanRequest {
   readonly history: History;
   readonly model: string | undefined;
+  /** How tokens are counted. Absent: a count is at most the number of bytes. */
+  readonly measure?: TokenMeasure;
   /** Tokens of the tool definitions. */
   readonly toolTokens: number;
   /** The caller's limit for the answer in tokens, or 0 without one. */

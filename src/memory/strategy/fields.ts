@@ -1,5 +1,6 @@
 /** Fields that several modes share, with defaults and ranges (docs/design.md#the-strategy). */
 import { z } from 'zod';
+import { TOKEN_ESTIMATORS } from './models.ts';
 
 /**
  * A fault in a strategy: the field as a path below `memory_strategy`, and a sentence that says what
@@ -58,6 +59,7 @@ export const editing = {
   low_watermark_pct: share.default(0),
   frontier: z.enum(['jump', 'slide']).optional(),
   min_reclaim_tokens: count.default(0),
+  token_estimator: z.enum(TOKEN_ESTIMATORS).optional(),
   text_observation_prefixes: names,
   archive: z.boolean().default(false),
 };

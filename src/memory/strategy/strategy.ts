@@ -21,7 +21,7 @@ import {
 } from '../modes/table.ts';
 import type { Budgets } from '../plan/planned.ts';
 import { type StrategyFault, withoutNulls } from './fields.ts';
-import { windowOf } from './models.ts';
+import { measureOf, type TokenFactor, type TokenMeasure, windowOf } from './models.ts';
 
 /** The names of all modes. */
 export const MODES = Object.keys(modes) as Mode[];
@@ -58,6 +58,19 @@ export function parseStrategy(input: unknown): Result<MemoryStrategy, StrategyFa
 /** Whether the strategy edits the view. */
 export function edits(strategy: MemoryStrategy): strategy is EditingStrategy {
   return modeOf(strategy).edits;
+}
+
+/**
+ * How tokens are counted under a strategy.
+ *
+ * @param factors see `measureOf`
+ */
+export function tokenMeasure(
+  strategy: MemoryStrategy,
+  model: string | undefined,
+  factors: readonly TokenFactor[],
+): TokenMeasure {
+  return measureOf(model, edits(strategy) ? strategy.token_estimator : undefined, factors);
 }
 
 /** Whether its view is planned around a memory, which has to be recalled before. */
@@ -115,8 +128,8 @@ export function actingStrategy(strategy: MemoryStrategy, upstreamCompacts: boole
 export function wholeSummary(strategy: MemoryStrategy): SummarizeStrategy {
   const bare = summarize.schema.parse({ mode: 'summarize', keep_last_n_turns: 0 });
   if (!edits(strategy)) return bare;
-  const { context_window_tokens, text_observation_prefixes } = strategy;
-  const whole = { ...bare, context_window_tokens, text_observation_prefixes };
+  const { context_window_tokens, token_estimator, text_observation_prefixes } = strategy;
+  const whole = { ...bare, context_window_tokens, token_estimator, text_observation_prefixes };
   if (!summarizes(strategy)) return whole;
   const { summarizer_model, summary_focus, summary_instructions, summary_max_tokens } = strategy;
   return { ...whole, summarizer_model, summary_focus, summary_instructions, summary_max_tokens };

@@ -1,14 +1,14 @@
 /**
  * Counts tokens, without counting twice.
  *
- * A count never exceeds the number of UTF-8 bytes, since each token has at least one. So a body
- * whose bytes fit the budget is not counted. Messages repeat from request to request, so counts are
- * cached by digest.
+ * A count never exceeds the number of UTF-8 bytes, since each token has at least one, times the
+ * measure's factor if that is over 1. So a body whose bytes fit the budget is not counted. Messages
+ * repeat from request to request, so counts are cached by digest.
  */
 import { cutAfter } from '../../lib/characters.ts';
 import { type Bound, type Cache, Lru } from '../../lib/lru.ts';
 import type { Message, Weight } from '../conversation/message.ts';
-import type { EncodingName } from '../strategy/models.ts';
+import { partsOf, type TokenMeasure } from '../strategy/models.ts';
 import { LONGEST_RUN, longRunsIn } from './long-runs.ts';
 import { blocksOf } from './text-blocks.ts';
 
@@ -40,7 +40,7 @@ const MERGES_KEPT = 2_000;
 const REMEMBERED_CHARACTERS = 1_000_000;
 
 /**
- * Counts the tokens of a text without long runs.
+ * Counts the tokens of a text without long runs. The count may have a fraction.
  *
  * @param owner of the text; another owner's words are forgotten first
  */
@@ -78,19 +78,30 @@ export interface TokenCounter {
   message(message: Message): number;
 }
 
-const loaded = new Map<EncodingName, Promise<Tokenize>>();
+const loaded = new Map<TokenMeasure, Promise<Tokenize>>();
 
 /**
- * Loads the tables of an encoding. They are large (1 MB compressed), so they are loaded only when
- * needed.
+ * Loads the tables of a measure's encoding. They are large (1 MB compressed), so they are loaded
+ * only when needed. Equal measures get the same function.
  */
-export function loadTokenize(encoding: EncodingName): Promise<Tokenize> {
-  const known = loaded.get(encoding) ?? load(encoding);
-  loaded.set(encoding, known);
+export function loadTokenize(measure: TokenMeasure): Promise<Tokenize> {
+  const known = loaded.get(measure) ?? loadMeasure(measure);
+  loaded.set(measure, known);
   return known;
 }
 
-async function load(encoding: EncodingName): Promise<Tokenize> {
+async function loadMeasure(measure: TokenMeasure): Promise<Tokenize> {
+  const { encoding, factor } = partsOf(measure);
+  if (encoding === measure)
+    return encoding === 'chars/4' ? (text) => text.length / CHARACTERS_PER_TOKEN : loadEncoding(encoding);
+  const tokenize = await loadTokenize(encoding);
+  return (text, owner) => tokenize(text, owner) * factor;
+}
+
+/** Of the measure `chars/4`. */
+const CHARACTERS_PER_TOKEN = 4;
+
+async function loadEncoding(encoding: 'o200k_base' | 'cl100k_base'): Promise<Tokenize> {
   const { countTokens, setMergeCacheSize, clearMergeCache } =
     encoding === 'cl100k_base'
       ? await import('gpt-tokenizer/encoding/cl100k_base')
@@ -115,7 +126,7 @@ async function load(encoding: EncodingName): Promise<Tokenize> {
 /**
  * A counter for one owner's texts.
  *
- * @param remembered caches of this owner and encoding; by default, new ones
+ * @param remembered caches of this owner and measure; by default, new ones
  * @param owner the same value for all counters of an owner
  */
 export function createTokenCounter(
@@ -163,7 +174,7 @@ function ownCounts(): RememberedCounts {
 function countInBlocks(text: string, tokenize: (block: string) => number): number {
   let tokens = 0;
   for (const block of blocksOf(text)) tokens += countInRuns(block, tokenize);
-  return tokens;
+  return Math.ceil(tokens);
 }
 
 /**

@@ -24,6 +24,7 @@ async function silentAnswerer(log: Log) {
   const scope = {
     services: {
       log,
+      config: { tokenFactors: [] },
       limits: { of: () => undefined },
       conversation: () => never,
       remembered: new RememberedConversations(),

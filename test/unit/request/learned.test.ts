@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Message } from '../../../src/memory/conversation/message.ts';
+import type { TokenMeasure } from '../../../src/memory/strategy/models.ts';
 import { type Learned, TenantsLearned } from '../../../src/request/learned.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { read, user } from '../../support/conversations/chat.ts';
@@ -12,8 +13,12 @@ function watched(): { message: Message; readings: () => number } {
   return { message, readings: () => content.mock.calls.length };
 }
 
-async function count({ counting }: Learned, message: Message, model = 'gpt-4.1'): Promise<number> {
-  const { counter } = await counting(model);
+async function count(
+  { counting }: Learned,
+  message: Message,
+  measure: TokenMeasure = 'o200k_base',
+): Promise<number> {
+  const { counter } = await counting(measure);
   return counter.message(message);
 }
 
@@ -29,8 +34,10 @@ describe('what an isolate has learned', () => {
     expect(readings()).toBe(1);
     await count(isolate.of('b'), message);
     expect(readings()).toBe(2);
-    await count(isolate.of('a'), message, 'gpt-4');
+    await count(isolate.of('a'), message, 'cl100k_base');
     expect(readings()).toBe(3);
+    await count(isolate.of('a'), message, 'o200k_base*1.25');
+    expect(readings()).toBe(4);
   });
 
   it('F7: shares nothing between requests without a tenant', async () => {
@@ -46,7 +53,7 @@ describe('what an isolate has learned', () => {
   it('F7: keeps markers, facts, previews, digests and preparations apart', async () => {
     const isolate = new TenantsLearned();
     const fill = async ({ counting, digests, prepared }: Learned, value: string): Promise<string[]> => {
-      const { facts, previews } = await counting(undefined);
+      const { facts, previews } = await counting('o200k_base');
       const fact = { name: value } as ReturnType<typeof facts.remember>;
       return [
         previews.remember('key', () => value),

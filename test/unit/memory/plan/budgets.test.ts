@@ -1,8 +1,14 @@
 /** The budgets that a plan acts on, and those that it can't. */
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
+import { mayAct } from '../../../../src/memory/plan/plan.ts';
+import { outlineOf } from '../../../../src/memory/plan/plan-view.ts';
+import { tokenSums } from '../../../../src/memory/tokens/sums.ts';
+import { createTokenCounter, loadTokenize } from '../../../../src/memory/tokens/tokens.ts';
+import { conversation } from '../../../support/conversations/arbitrary-conversation.ts';
 import { step, user } from '../../../support/conversations/chat.ts';
-import { type ViewOptions, viewOf } from '../../../support/laws/view-of.ts';
+import { strategyOf, type ViewOptions, viewOf } from '../../../support/laws/view-of.ts';
 
 const steps = (count: number, words: number) =>
   Array.from({ length: count }, (_, at) => step(`${at}`, 'read', `${at}${' apple'.repeat(words)}`)).flat();
@@ -72,5 +78,36 @@ describe('a soft budget that can not act', () => {
 
   it.each(['compact', 'auto'] as const)('is not one that acts: %s with refs', (mode) => {
     expect(warningsOf({ mode, token_soft_budget: soft })).not.toContain('soft_budget_idle');
+  });
+});
+
+describe('a request that is not counted', () => {
+  it.each(['o200k_base', 'o200k_base*0.25', 'o200k_base*1.25', 'o200k_base*4', 'chars/4'] as const)(
+    'has no more tokens than its budget, as %s counts them',
+    async (measure) => {
+      const counter = createTokenCounter(await loadTokenize(measure));
+      let idle = 0;
+      fc.assert(
+        fc.property(conversation, fc.integer({ min: 500, max: 20_000 }), (body, token_budget) => {
+          const { request } = viewOf(body, { mode: 'trim' });
+          const strategy = strategyOf({ mode: 'trim', token_budget });
+          const outline = outlineOf(strategy, request, undefined, { measure });
+          if (mayAct(strategy, outline, 0)) return;
+          idle++;
+          expect(tokenSums(outline.history, 0, counter).total).toBeLessThanOrEqual(token_budget);
+        }),
+        { numRuns: 200 },
+      );
+      expect(idle).toBeGreaterThan(5);
+    },
+  );
+
+  it('is counted where a factor could bring it over the budget', () => {
+    const { request } = viewOf({ messages }, { mode: 'trim' });
+    const bytes = messages.reduce((sum, message) => sum + JSON.stringify(message).length, 0);
+    const strategy = strategyOf({ mode: 'trim', token_budget: bytes + 1_000 });
+    const acts = (measure: 'o200k_base' | 'o200k_base*1.25'): boolean =>
+      mayAct(strategy, outlineOf(strategy, request, undefined, { measure }), 0);
+    expect([acts('o200k_base'), acts('o200k_base*1.25')]).toEqual([false, true]);
   });
 });

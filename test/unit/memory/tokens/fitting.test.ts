@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Lru } from '../../../../src/lib/lru.ts';
 import { createPreviewWriter, PREVIEWS } from '../../../../src/memory/edits/preview.ts';
+import { LARGEST_FACTOR, SMALLEST_FACTOR } from '../../../../src/memory/strategy/models.ts';
 import { longestFitting, MOST_COUNTS, mostFitting } from '../../../../src/memory/tokens/fitting.ts';
 import { createTokenCounter, type TokenCounter } from '../../../../src/memory/tokens/tokens.ts';
 import { shorten } from '../../../../src/retrieval/shorten.ts';
@@ -69,6 +70,18 @@ describe('a text within so many tokens', () => {
         const length = longestFitting(weights.length, tokens, count);
         expect(weights.slice(0, length).reduce((sum, weight) => sum + weight, 0)).toBeLessThanOrEqual(tokens);
         expect(counts).toBeLessThanOrEqual(MOST_COUNTS);
+      }),
+    );
+  });
+
+  it('never has more tokens than it may, whatever the factor', () => {
+    const text = fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 400 });
+    const factor = fc.double({ min: SMALLEST_FACTOR, max: LARGEST_FACTOR, noNaN: true });
+    fc.assert(
+      fc.property(text, fc.integer({ min: 1, max: 200 }), factor, (weights, tokens, factor) => {
+        const tokensOf = (length: number): number =>
+          Math.ceil(factor * weights.slice(0, length).reduce((sum, weight) => sum + weight, 0));
+        expect(tokensOf(longestFitting(weights.length, tokens, tokensOf))).toBeLessThanOrEqual(tokens);
       }),
     );
   });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { encodingOf, windowOf } from '../../../../src/memory/strategy/models.ts';
+import { measureOf, windowOf } from '../../../../src/memory/strategy/models.ts';
 import { createTokenCounter, loadTokenize, toolTokens } from '../../../../src/memory/tokens/tokens.ts';
 import { read, user } from '../../../support/conversations/chat.ts';
 
@@ -152,7 +152,56 @@ describe('the encoding of a model', () => {
     ['gpt-4.1', 'o200k_base'],
     ['gpt-5', 'o200k_base'],
     [undefined, 'o200k_base'],
-  ] as const)('%s is counted with %s', (model, encoding) => {
-    expect(encodingOf(model)).toBe(encoding);
+    ['claude-sonnet-4-5', 'o200k_base*1.25'],
+    ['anthropic/claude-opus-4-7', 'o200k_base*1.47'],
+    ['gemini-2.5-pro', 'o200k_base*1.05'],
+    ['meta-llama/Llama-3.3-70B-Instruct', 'o200k_base*1.02'],
+    ['Qwen/Qwen3-32B', 'o200k_base*1.05'],
+    ['deepseek-chat', 'o200k_base*1.02'],
+  ] as const)('%s is counted with %s', (model, measure) => {
+    expect(measureOf(model)).toBe(measure);
+  });
+
+  it('takes the longest family of the deployer, before its own', () => {
+    const factors = [
+      { family: 'claude-', factor: 1.1 },
+      { family: 'Claude-haiku', factor: 1 },
+      { family: 'gpt-4', factor: 2 },
+    ];
+    expect(measureOf('claude-sonnet-4-5', undefined, factors)).toBe('o200k_base*1.1');
+    expect(measureOf('anthropic/claude-haiku-4-5', undefined, factors)).toBe('o200k_base');
+    expect(measureOf('gpt-4-turbo', undefined, factors)).toBe('cl100k_base*2');
+    expect(measureOf('gemini-2.5-pro', undefined, factors)).toBe('o200k_base*1.05');
+  });
+
+  it('takes the estimator of a strategy as it is', () => {
+    const factors = [{ family: 'claude-', factor: 3 }];
+    expect(measureOf('claude-sonnet-4-5', 'o200k', factors)).toBe('o200k_base');
+    expect(measureOf('gpt-4.1', 'cl100k', factors)).toBe('cl100k_base');
+    expect(measureOf(undefined, 'chars/4')).toBe('chars/4');
+  });
+});
+
+describe('a measure', () => {
+  it('multiplies what its encoding counts, and rounds up', async () => {
+    const more = createTokenCounter(await loadTokenize('o200k_base*1.25'));
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 6_000 }), (text) => {
+        const tokens = 1.25 * counter.text(text);
+        expect(more.text(text)).toBe(Math.ceil(tokens));
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('is a quarter of the characters, rounded up', async () => {
+    const estimated = createTokenCounter(await loadTokenize('chars/4'));
+    for (const length of [0, 1, 4, 5, 1_001, 9_999])
+      expect(estimated.text('x '.repeat(length).slice(0, length))).toBe(Math.ceil(length / 4));
+  });
+
+  it('has one function, so that what was learned by it is found again', async () => {
+    expect(await loadTokenize('o200k_base*1.25')).toBe(await loadTokenize('o200k_base*1.25'));
+    expect(await loadTokenize('o200k_base*1.25')).not.toBe(await loadTokenize('o200k_base'));
   });
 });
