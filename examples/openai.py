@@ -1,0 +1,46 @@
+"""The `openai` package: `memory_strategy` goes into `extra_body`."""
+
+import json
+import os
+
+from openai import OpenAI
+
+client = OpenAI(base_url=os.environ.get("PRECIS_URL", "http://127.0.0.1:8787") + "/v1")
+tools = [
+    {
+        "type": "function",
+        "function": {
+            "name": "read_order",
+            "description": "Reads an order with all of its events.",
+            "parameters": {
+                "type": "object",
+                "properties": {"number": {"type": "number"}},
+                "required": ["number"],
+            },
+        },
+    }
+]
+
+
+def read_order(number):
+    events = [f"event {at} of order {number}: scanned in hall {at % 7}" for at in range(200)]
+    return "\n".join([f"order {number}: {'late' if number == 5 else 'delivered'}", *events])
+
+
+messages = [{"role": "user", "content": "Look at the orders 1 to 8, one after the other. Which one is late?"}]
+while True:
+    answer = client.chat.completions.with_raw_response.create(
+        model=os.environ.get("OPENAI_MODEL", "gpt-4.1-mini"),
+        messages=messages,  # the whole list, every time
+        tools=tools,
+        extra_body={"memory_strategy": {"mode": "compact", "token_budget": 10_000}},
+    )
+    print(f"{len(messages)} messages, edits: {answer.headers['x-memory-applied']}")
+    message = answer.parse().choices[0].message
+    messages.append(message.model_dump(exclude_none=True))
+    if not message.tool_calls:
+        print(message.content)
+        break
+    for call in message.tool_calls:
+        content = read_order(json.loads(call.function.arguments)["number"])
+        messages.append({"role": "tool", "tool_call_id": call.id, "content": content})

@@ -1,0 +1,30 @@
+/** The `openai` client: `memory_strategy` is one more field of the body. */
+import OpenAI from 'openai';
+import { apiKey, baseURL, model, READ_ORDER, readOrder, strategy, TASK } from './orders.ts';
+
+const client = new OpenAI({ baseURL, apiKey });
+const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: TASK }];
+
+for (;;) {
+  const { data, response } = await client.chat.completions
+    .create({
+      model,
+      messages, // the whole array, every time
+      tools: [{ type: 'function', function: READ_ORDER }],
+      memory_strategy: strategy,
+    } as OpenAI.ChatCompletionCreateParamsNonStreaming)
+    .withResponse();
+  const message = data.choices[0]?.message;
+  if (!message) throw new Error('There is no answer.');
+  console.log(`${messages.length} messages, edits: ${response.headers.get('x-memory-applied')}`);
+  messages.push(message);
+  if (!message.tool_calls?.length) {
+    console.log(message.content);
+    break;
+  }
+  for (const call of message.tool_calls)
+    if (call.type === 'function') {
+      const { number } = JSON.parse(call.function.arguments) as { number: number };
+      messages.push({ role: 'tool', tool_call_id: call.id, content: readOrder(number) });
+    }
+}
