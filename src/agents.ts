@@ -67,7 +67,8 @@ export const agents: readonly AgentSpec[] = [
     // everything is summarised instead of a window. At 16 turns the oldest 12 are summarised at
     // once, and then not again for 12 turns: one pause of a few seconds in twelve answers, and a
     // cached prefix in between. The focus names what the next clerk will look for. Earlier cases of
-    // the same customer get 400 tokens, about a paragraph each.
+    // the same customer get 400 tokens, about a paragraph each. Most cases are over after a few
+    // turns, so each answered turn is published.
     key: 'support',
     memory_strategy: {
       mode: 'summarize',
@@ -77,6 +78,6 @@ export const agents: readonly AgentSpec[] = [
       summary_focus:
         'Order and ticket numbers, amounts, dates, addresses; what was promised to the customer, what was refused and why.',
     },
-    memory_injection: { max_tokens: 400 },
+    memory_injection: { max_tokens: 400, publish: 'each_round' },
   },
 ];

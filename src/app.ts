@@ -12,8 +12,9 @@ import { ApiError, internalError } from './request/errors.ts';
 import { type AppEnv, servicesOf } from './request/services.ts';
 import { chatCompletions } from './routes/chat.ts';
 import { compact } from './routes/compact.ts';
-import { listMessages } from './routes/conversation-messages.ts';
-import { deleteMemory, getMemory, patchMemory } from './routes/conversations.ts';
+import { endConversation } from './routes/conversations/end.ts';
+import { deleteMemory, getMemory, patchMemory } from './routes/conversations/memory.ts';
+import { listMessages } from './routes/conversations/messages.ts';
 import { mcp } from './routes/mcp.ts';
 import { passthrough } from './routes/passthrough.ts';
 import { deleteRef, getRef, getRefTool, listRefs } from './routes/refs.ts';
@@ -29,6 +30,7 @@ const OWN_PATHS = [
   '/v1/refs',
   '/v1/conversations/:id/memory',
   '/v1/conversations/:id/messages',
+  '/v1/conversations/:id/end',
   '/v1/memory',
   '/v1/mcp',
 ];
@@ -72,6 +74,8 @@ export function createApp(): Hono<AppEnv> {
   app.all('/v1/conversations/:id/memory', notAllowed('GET, HEAD, PATCH, DELETE'));
   app.get('/v1/conversations/:id/messages', listMessages);
   app.all('/v1/conversations/:id/messages', notAllowed('GET, HEAD'));
+  app.post('/v1/conversations/:id/end', endConversation);
+  app.all('/v1/conversations/:id/end', notAllowed('POST'));
   app.delete('/v1/memory', deleteTenantData);
   app.all('/v1/memory', notAllowed('DELETE'));
   app.post('/v1/mcp', mcp);

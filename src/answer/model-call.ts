@@ -17,7 +17,7 @@ import { ApiError } from '../request/errors.ts';
 import { noteNamed } from '../request/named-refs.ts';
 import { compactionOf, upstreamCompacts, withCompaction } from '../request/native-compaction.ts';
 import { openSealed } from '../request/open-sealed.ts';
-import { type Owner, ownerOf } from '../request/owner.ts';
+import { type Owner, ownerOf, withNames } from '../request/owner.ts';
 import { type RequestScope, scopeOf } from '../request/scope.ts';
 import type { Agent, AppEnv } from '../request/services.ts';
 import { Rounds } from '../retrieval/rounds.ts';
@@ -26,6 +26,7 @@ import { injectionFor, withInjection } from '../view/inject.ts';
 import type { MadeView, MakeViewOptions } from '../view/made-view.ts';
 import { makeView } from '../view/make-view.ts';
 import type { OfferedTools } from '../view/offer-tools.ts';
+import { withSession } from '../view/session-memory.ts';
 import { archiverOf } from './archive.ts';
 import { reasoningWish } from './ask-reasoning.ts';
 import { askUpstream } from './ask-upstream.ts';
@@ -111,7 +112,7 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   const archive = archiverOf(call);
   const streams = request.field('stream') === true;
   const relayed = { format: api.answers, inBody: chosen.report, streams, retrieval, archive };
-  return relay(answer, { ...made, report }, relayed, scope);
+  return relay(answer, { ...(await withSession(made, call)), report }, relayed, scope);
 }
 
 /** The response to a request for a compaction. A stream is kept alive until it is there. */
@@ -170,10 +171,11 @@ async function readCall<Request extends ModelRequest>(
 function whose(
   request: ModelRequest,
   agentInPath: Agent | undefined,
-  { headers, caller, services }: RequestScope,
+  { headers, caller, services, named }: RequestScope,
 ): { agent: Agent | undefined; owner: Owner } {
   const agent = agentOf(request, headers, agentInPath, caller, services);
-  return { agent, owner: ownerOf(request, headers, agent?.isolation ?? services.config.isolation) };
+  const owner = ownerOf(request, headers, agent?.isolation ?? services.config.isolation);
+  return { agent, owner: named ? withNames(owner, named) : owner };
 }
 
 /** The beginning of a body's array, as far as the isolate knows it. */

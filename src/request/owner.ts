@@ -39,6 +39,33 @@ export function ownerOf(request: ModelRequest, headers: Headers, isolation: Isol
   return { user, conversation, off };
 }
 
+/** An owner that the path of a request names. */
+export interface NamedOwner {
+  readonly conversation: string;
+  readonly user: string | undefined;
+}
+
+/**
+ * The owner of a request whose path names the conversation.
+ *
+ * @throws ApiError if the body or a header names another one
+ */
+export function withNames(owner: Owner, { conversation, user }: NamedOwner): Owner {
+  checkSame(owner.conversation, conversation, 'conversation_id');
+  if (user !== undefined) checkSame(owner.user, user, 'user');
+  const isNamed = (warning: Warning): boolean => warning === 'no_conversation' || user !== undefined;
+  return { conversation, user: user ?? owner.user, off: owner.off.filter((warning) => !isNamed(warning)) };
+}
+
+function checkSame(inRequest: string | undefined, named: string, param: string): void {
+  if (inRequest === undefined || inRequest === named) return;
+  throw new ApiError(
+    'invalid_json',
+    `The request names '${inRequest}' and its path '${named}'; both must name the same.`,
+    param,
+  );
+}
+
 /** The upstream validates OpenAI's own fields. A value that is no id is ignored here. */
 function usualUser(request: ModelRequest, headers: Headers): string | undefined {
   for (const param of ['safety_identifier', 'user']) {

@@ -8,6 +8,7 @@ import type { Verdict } from '../upstream/acceptance.ts';
 import { verdictOn } from '../upstream/key-verdict.ts';
 import { type Caller, callerOf } from './caller.ts';
 import type { Learned } from './learned.ts';
+import type { NamedOwner } from './owner.ts';
 import type { AppEnv, Services } from './services.ts';
 
 /** The context of one request. */
@@ -23,6 +24,8 @@ export interface RequestScope {
   readonly upkeep: RequestUpkeep;
   /** The session in the caller's headers. It only groups refs and the archive. */
   readonly session: string | undefined;
+  /** The conversation and the user that the path and its query name. */
+  readonly named?: NamedOwner;
   /** Whether the upstream accepts the caller's key, so that contents may be stored. */
   mayStore(tenant: Tenant): Promise<boolean>;
 }

@@ -63,7 +63,7 @@ export async function compact(c: Context<AppEnv>): Promise<Response> {
 const CONVERSATION = new Map([CHAT.field, RESPONSES.field].map((field) => [field, {}]));
 
 /** Whether a body has `input`. @throws ApiError if it has `messages` too */
-function holdsItems(body: Uint8Array): boolean {
+export function holdsItems(body: Uint8Array): boolean {
   const root = scanObject(body, { fields: CONVERSATION });
   const isGiven = (field: string): boolean => {
     const value = root && fieldOf(root, field)?.value;

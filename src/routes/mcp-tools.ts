@@ -23,7 +23,7 @@ import {
 import { definitionOf } from '../retrieval/tool.ts';
 import { Archive } from '../storage/archive/archive.ts';
 import { fromEither, type Tenant } from '../tenant/identity.ts';
-import { notFound } from './conversations.ts';
+import { notFound } from './conversations/memory.ts';
 import type { ServedTool } from './mcp-server.ts';
 import { stored } from './stored.ts';
 

@@ -11,8 +11,12 @@ import type { AppEnv } from '../request/services.ts';
 export const STORAGE_LIMIT_MS = 10_000;
 
 /** @throws ApiError `store_failed` if the work fails or takes too long */
-export async function stored<Value>(c: Context<AppEnv>, work: () => Promise<Value>): Promise<Value> {
-  const ended = await inTime(c, work());
+export async function stored<Value>(
+  c: Context<AppEnv>,
+  work: () => Promise<Value>,
+  limitMs = STORAGE_LIMIT_MS,
+): Promise<Value> {
+  const ended = await inTime(c, work(), limitMs);
   if (ended === 'late') throw failed(c, new StoreError(new Late()));
   return ended.value;
 }
@@ -61,8 +65,9 @@ export function deleted(c: Context<AppEnv>, what: object, isGone: boolean): Resp
 async function inTime<Value>(
   c: Context<AppEnv>,
   work: Promise<Value>,
+  limitMs = STORAGE_LIMIT_MS,
 ): Promise<{ readonly value: Value } | 'late'> {
-  const limit = after(STORAGE_LIMIT_MS);
+  const limit = after(limitMs);
   try {
     return (await Promise.race([work.then((value) => ({ value })), limit.over])) ?? 'late';
   } catch (error) {

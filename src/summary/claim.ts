@@ -83,17 +83,17 @@ export async function roll(
   ports: SummaryPorts,
 ): Promise<Claim['state']> {
   const request = claimRequest(order, conversation, ports.target, task);
-  const material = rollMaterial(task, transcript, conversation, ports);
+  const material = await rollMaterial(task, transcript, ports);
   return ask(conversation, (stub) => stub.roll(request, material));
 }
 
 /** The input that the object needs to write a summary by itself. */
-export function rollMaterial(
+export async function rollMaterial(
   task: SummaryTask,
   transcript: Transcript,
-  { publishTo }: StoredConversation,
-  { target, encoding }: SummaryPorts,
-): RollMaterial {
+  { target, encoding, publication }: SummaryPorts,
+): Promise<RollMaterial> {
+  const publishTo = await publication();
   // No request waits for the object, so it may retry for longer.
   const { withinMs: _, ...retries } = task.retries;
   return { task: { ...task, retries }, target, encoding, transcript, ...(publishTo ? { publishTo } : {}) };

@@ -32,10 +32,15 @@ export interface RollMaterial {
 }
 
 /** A user's memory, and the conversation's key in it (see `sessionIn`). */
-interface Publication {
+export interface UserEntry {
   /** See `userName`. */
   readonly user: string;
   readonly conversation: string;
+}
+
+interface Publication extends UserEntry {
+  /** When the summary was ordered, in milliseconds. A later one replaces it. */
+  readonly at: number;
 }
 
 /** A conversation whose memory is stored. */
@@ -48,7 +53,7 @@ export interface StoredConversation {
   readonly memory: ObjectCaller<ConversationMemoryStub<RollMaterial>>;
   readonly remembered: RememberedConversation;
   /** Present if both conversation and user are named. */
-  readonly publishTo: Publication | undefined;
+  readonly publishTo: UserEntry | undefined;
 }
 
 /** The ports of one request's summaries. */
@@ -70,6 +75,8 @@ export interface SummaryPorts {
   /** Loads the tokenizer. A lookup does not need it. */
   counting(): Promise<{ readonly counter: TokenCounter }>;
   openUser(name: string): ObjectCaller<UserMemoryStub>;
+  /** Where a summary is published; undefined: nowhere. Never rejects. */
+  publication(): Promise<Publication | undefined>;
   readonly log: Log;
 }
 
@@ -79,10 +86,10 @@ export interface SummaryPorts {
  */
 export async function publish(
   openUser: (name: string) => ObjectCaller<UserMemoryStub>,
-  { user, conversation }: Publication,
+  { user, conversation, at }: Publication,
   text: string,
 ): Promise<void> {
-  const entry = { conversation, text: splitLedger(text).body, at: Date.now() };
+  const entry = { conversation, text: splitLedger(text).body, at };
   await openUser(user)((stub) => stub.put(entry));
 }
 

@@ -267,7 +267,7 @@ class Serving {
     if (chunks && chunks.length > 1) {
       // This may take longer than a Worker lives after its answer.
       const transcript = await material.keepTranscript(claim.base);
-      const handedOver = rollMaterial(task, transcript, conversation, ports);
+      const handedOver = await rollMaterial(task, transcript, ports);
       await ask(conversation, (stub) => stub.takeOver(claim, request, handedOver));
       return undefined;
     }
@@ -283,8 +283,7 @@ class Serving {
     chunks: TranscriptChunk[] | undefined,
   ): Promise<Served> {
     const { base } = claim;
-    const { target, waitUntil, openUser } = this.ports;
-    const { publishTo } = conversation;
+    const { target, waitUntil, openUser, publication } = this.ports;
     const { memory, isWritten, usage } = await writeClaimed(
       (call) => ask(conversation, async (stub) => call(stub)),
       claim,
@@ -296,6 +295,7 @@ class Serving {
         transcript: this.material.keepTranscript(base),
         digest: () => this.material.digest(base),
         publish: async (text) => {
+          const publishTo = await publication();
           if (!publishTo) return;
           waitUntil(this.logged('a summary could not be published', publish(openUser, publishTo, text)));
         },

@@ -25,6 +25,13 @@ import { collectLedger, type LedgerFacts } from './text/ledger.ts';
 import type { SummaryHints } from './text/prompt.ts';
 import { type KnownSummary, knownOf, newest, type Retries, recent, type SummaryTask } from './writer.ts';
 
+/**
+ * A memory may always have so many tokens, even if they exceed half of the messages that it covers:
+ * the first rounds of a conversation are short. A memory that is longer than its messages is not
+ * used.
+ */
+export const ROOM_OF_THE_FIRST = 256;
+
 /** The messages that a summary covers, and its limits. */
 export interface SummaryRange {
   readonly history: History;
@@ -171,4 +178,16 @@ export class Material {
     const entries = entriesOf(history, from, boundary.end, 'readable');
     return closing ? [...entries, closing] : entries;
   }
+}
+
+/** Tokens of the messages `[from, to)`, without the preamble. */
+export function tokensBetween(
+  { messages }: History,
+  from: number,
+  to: number,
+  counter: TokenCounter,
+): number {
+  return messages
+    .slice(from, to)
+    .reduce((sum, message) => sum + (message.role === 'preamble' ? 0 : counter.message(message)), 0);
 }

@@ -24,10 +24,10 @@ export const WHOLE_WAIT_MS = 120_000;
 export const WHOLE_CALL_MS = 60_000;
 
 /** For a request that waits: quick retries, and none after the wait. */
-const RETRIES = { attempts: 3, backoffMs: 500, longestPauseMs: 4_000, withinMs: WAIT_MS };
+export const RETRIES = { attempts: 3, backoffMs: 500, longestPauseMs: 4_000, withinMs: WAIT_MS };
 
 /** The first pause after a failed summary, in milliseconds. */
-const REST_MS = 30_000;
+export const REST_MS = 30_000;
 
 /** A request for the summary of a prefix. */
 export interface PrefixNeed {

@@ -35,7 +35,7 @@ import {
   statusOf,
 } from './conversation.ts';
 import { fetchableRef, keepContent, NO_TRANSCRIPT, nameOf, ownRef, transcriptOf } from './kept-transcript.ts';
-import { Material, type SummaryRange } from './material.ts';
+import { Material, ROOM_OF_THE_FIRST, type SummaryRange, tokensBetween } from './material.ts';
 import { hintsOf, strategyHash } from './strategy-hash.ts';
 import { NO_USAGE } from './summarizer.ts';
 import { echoOf } from './text/entries.ts';
@@ -43,13 +43,6 @@ import type { KnownSummary } from './writer.ts';
 
 /** The longest pause between two attempts, in milliseconds. */
 const LONGEST_PAUSE_MS = 60_000;
-
-/**
- * A memory may always have so many tokens, even if they exceed half of the messages that it covers:
- * the first rounds of a conversation are short. A memory that is longer than its messages is not
- * used.
- */
-const ROOM_OF_THE_FIRST = 256;
 
 /** A request whose view is planned around a memory. */
 export interface MemoryNeed {
@@ -366,10 +359,4 @@ function rangeOf(
       longestPauseMs: LONGEST_PAUSE_MS,
     },
   };
-}
-
-function tokensBetween({ messages }: History, from: number, to: number, counter: TokenCounter): number {
-  return messages
-    .slice(from, to)
-    .reduce((sum, message) => sum + (message.role === 'preamble' ? 0 : counter.message(message)), 0);
 }

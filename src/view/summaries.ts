@@ -22,11 +22,13 @@ export interface RequestSummaries {
  * @throws ApiError if the summarizer's model is not offered, or the caller's summary is malformed
  */
 export function summariesOf(strategy: SummarizingStrategy, call: ViewCall): RequestSummaries {
-  const { request, owner, scope, options, history } = call;
+  const { request, chosen, owner, scope, options, history } = call;
   const { services, learned, upkeep, waitUntil } = scope;
   const { tenant } = scope.caller;
   const boundaries = new Boundaries(history, sha256Hex);
   const measure = tokenMeasure(strategy, request.model, services.config.tokenFactors);
+  const conversation = tenant && conversationOf(owner, history, boundaries, tenant, services);
+  const at = Date.now();
   const target = summarizerTarget(strategy, request, scope);
   const timeoutMs = Math.max(target.timeoutMs, options.whole ? WHOLE_CALL_MS : 0);
   return {
@@ -34,7 +36,7 @@ export function summariesOf(strategy: SummarizingStrategy, call: ViewCall): Requ
     held: heldSummary(request, boundaries),
     ports: {
       tenant,
-      conversation: tenant && conversationOf(owner, history, boundaries, tenant, services),
+      conversation,
       refs: tenant && refWriterOf(tenant, call),
       target: { ...target, timeoutMs },
       encoding: measure,
@@ -44,6 +46,11 @@ export function summariesOf(strategy: SummarizingStrategy, call: ViewCall): Requ
       upkeep,
       counting: () => learned.counting(measure),
       openUser: services.user,
+      publication: async () => {
+        const { injection } = await chosen.injection;
+        const publishes = injection === undefined || injection.publish === 'on_move';
+        return publishes && conversation?.publishTo ? { ...conversation.publishTo, at } : undefined;
+      },
       log: services.log,
     },
   };

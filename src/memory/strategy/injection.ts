@@ -15,10 +15,15 @@ const MOST_TOKENS = 800;
 
 const DEFAULT_ROLE = 'user';
 
+/** When a conversation's summaries are published to its user's other conversations. */
+const PUBLISH = ['on_end', 'on_move', 'each_round'] as const;
+const DEFAULT_PUBLISH = 'on_move';
+
 const settings = z.strictObject({
   // A summary may repeat what a tool printed, so its role is no higher than the user's by default.
   role: z.enum(['system', 'user']).default(DEFAULT_ROLE),
   max_tokens: z.int().positive().max(MOST_TOKENS).default(MOST_TOKENS),
+  publish: z.enum(PUBLISH).default(DEFAULT_PUBLISH),
 });
 
 const schema = z.union([z.boolean(), settings]);
@@ -26,6 +31,11 @@ const schema = z.union([z.boolean(), settings]);
 export interface Injection {
   readonly role: 'system' | 'user';
   readonly max_tokens: number;
+  /**
+   * `on_move`: whenever a summary is made for a view. `each_round`: behind each answered round.
+   * `on_end`: only when the caller ends the conversation.
+   */
+  readonly publish: (typeof PUBLISH)[number];
 }
 
 /** An injection as callers write it. `false` overrides a lower level of the precedence. */
@@ -40,12 +50,11 @@ export function parseInjection(input: unknown): Result<Injection | 'off', Strate
       ok: false,
       reason: {
         field: '',
-        message: `memory_injection must be true, false, or an object of role ('system' or 'user') and max_tokens (1 to ${MOST_TOKENS}), and nothing else; this one is ${quote(input)}.`,
+        message: `memory_injection must be true, false, or an object of role ('system' or 'user'), max_tokens (1 to ${MOST_TOKENS}) and publish ('on_end', 'on_move' or 'each_round'), and nothing else; this one is ${quote(input)}.`,
       },
     };
   if (parsed.data === false) return { ok: true, value: 'off' };
-  if (parsed.data === true) return { ok: true, value: { role: DEFAULT_ROLE, max_tokens: MOST_TOKENS } };
-  return { ok: true, value: parsed.data };
+  return { ok: true, value: parsed.data === true ? settings.parse({}) : parsed.data };
 }
 
 const OPENING = [
@@ -54,6 +63,21 @@ const OPENING = [
 ].join('\n');
 const CLOSING = '</cross_session_memory>';
 const TAG = /<(?=[\s/]{0,8}cross_session_memory)/gi;
+
+const HEADING = /^## /;
+const NO_CONTENT = /^\s*(\(none\)\s*)?$/;
+
+/** A summary without the headings that have no content below them. */
+function withoutEmptySections(summary: string): string {
+  const sections: string[][] = [[]];
+  for (const line of summary.split('\n')) {
+    if (HEADING.test(line)) sections.push([line]);
+    else sections.at(-1)?.push(line);
+  }
+  const [opening = [], ...headed] = sections;
+  const full = headed.filter(([, ...lines]) => !lines.every((line) => NO_CONTENT.test(line)));
+  return [opening, ...full].flat().join('\n').trim();
+}
 
 /**
  * The block for a few summaries, newest first: as many whole lines as fit.
@@ -65,7 +89,8 @@ export function writeInjection(
   maxTokens: number,
   counter: TokenCounter,
 ): string {
-  const text = summaries.join('\n---\n').toWellFormed().replace(TAG, '<\\');
+  const texts = summaries.map(withoutEmptySections).filter((text) => text !== '');
+  const text = texts.join('\n---\n').toWellFormed().replace(TAG, '<\\');
   const lines: string[] = [];
   // A token is rarely longer, so anything far beyond the limit is not looked at.
   let left = maxTokens * CHARACTERS_PER_TOKEN;

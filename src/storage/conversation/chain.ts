@@ -23,6 +23,7 @@ import {
   isResting,
   type Memory,
   type Overview,
+  STUCK_MS,
   type Written,
 } from './memories.ts';
 import { Pins } from './pins.ts';
@@ -261,6 +262,15 @@ export class MemoryChain {
 
   isProcessing(memoryId: number): boolean {
     return this.rows.isProcessing(memoryId);
+  }
+
+  /** A version that has an active writer, and the milliseconds that its lease still lasts. */
+  inTheMaking(): { readonly memoryId: number; readonly leaseMs: number } | undefined {
+    const now = this.ports.now();
+    const row = this.rows.processing().find((one) => isHeld(one, now));
+    if (!row) return undefined;
+    const until = Math.min(row.lease_until, row.created_at + STUCK_MS);
+    return { memoryId: row.memory_id, leaseMs: until - now };
   }
 
   overview(): Overview {

@@ -161,6 +161,18 @@ export abstract class ConversationMemoryObject<Material>
     return this.spent.get(`${memoryId}`) ?? null;
   }
 
+  async idle(ms: number): Promise<boolean> {
+    const end = Date.now() + ms;
+    for (;;) {
+      const next = this.chain.inTheMaking();
+      if (!next) return true;
+      const left = end - Date.now();
+      if (left <= 0) return false;
+      // A writer that has lost its lease is not waited for.
+      await this.waiters.wait(next.memoryId, Math.min(left, next.leaseMs));
+    }
+  }
+
   spend(memoryId: number, usage: TokenUsage): void {
     this.spent.set(`${memoryId}`, usage);
   }

@@ -86,6 +86,13 @@ export interface ConversationApi<Material> extends SummaryChain {
   settled(memoryId: number, ms: number): Promise<TokenUsage | null>;
 
   /**
+   * Resolves when no version is being made, or after `ms` milliseconds.
+   *
+   * @returns whether none is being made
+   */
+  idle(ms: number): Promise<boolean>;
+
+  /**
    * Deletes everything but the names of the packs. The caller deletes those from R2, then calls
    * `forgetPacks`. If a call in between fails, it can be repeated. Active writers lose their
    * leases.

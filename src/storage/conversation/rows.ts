@@ -144,6 +144,17 @@ export class MemoryRows {
       .toArray();
   }
 
+  /** All rows without an end, of whatever strategy. */
+  processing(): Ticket[] {
+    if (!this.tables.exists()) return [];
+    return this.tables.sql
+      .exec<Ticket>(
+        `SELECT memory_id, status, attempts, lease_until, created_at FROM memories
+         WHERE status = 'processing' ORDER BY memory_id`,
+      )
+      .toArray();
+  }
+
   /**
    * Whether a row is being written under this lease. A late writer keeps it until another takes
    * over.

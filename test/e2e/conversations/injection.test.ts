@@ -106,11 +106,11 @@ describe.each(PROTOCOLS)('the block of cross-session memory, over $name', (proto
       return { text: String(blocks[0]?.content ?? ''), tokens: memory.injection?.tokens };
     };
 
-    const [large, small, none] = [await blockOf(800), await blockOf(100), await blockOf(5)];
+    const [large, small, none] = [await blockOf(800), await blockOf(75), await blockOf(5)];
 
     expect(counter.text(large.text)).toBeLessThanOrEqual(800);
-    expect(counter.text(small.text)).toBeLessThanOrEqual(100);
-    expect(small.tokens).toBeLessThanOrEqual(100);
+    expect(counter.text(small.text)).toBeLessThanOrEqual(75);
+    expect(small.tokens).toBeLessThanOrEqual(75);
     expect(large.text.length).toBeGreaterThan(small.text.length);
     expect(small.text).toContain('This is summary number');
     expect(small.text.endsWith('\n</cross_session_memory>')).toBe(true);

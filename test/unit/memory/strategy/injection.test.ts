@@ -8,14 +8,16 @@ import { counter, viewOf } from '../../../support/laws/view-of.ts';
 
 describe('memory_injection', () => {
   it.each([
-    [true, { role: 'user', max_tokens: 800 }],
+    [true, { role: 'user', max_tokens: 800, publish: 'on_move' }],
     [false, 'off'],
-    [{}, { role: 'user', max_tokens: 800 }],
-    [{ role: 'system' }, { role: 'system', max_tokens: 800 }],
-    [{ max_tokens: 100 }, { role: 'user', max_tokens: 100 }],
+    [{}, { role: 'user', max_tokens: 800, publish: 'on_move' }],
+    [{ role: 'system' }, { role: 'system', max_tokens: 800, publish: 'on_move' }],
+    [{ max_tokens: 100 }, { role: 'user', max_tokens: 100, publish: 'on_move' }],
+    [{ publish: 'on_end' }, { role: 'user', max_tokens: 800, publish: 'on_end' }],
+    [{ publish: 'each_round' }, { role: 'user', max_tokens: 800, publish: 'each_round' }],
     [
-      { role: null, max_tokens: null },
-      { role: 'user', max_tokens: 800 },
+      { role: null, max_tokens: null, publish: null },
+      { role: 'user', max_tokens: 800, publish: 'on_move' },
     ],
   ])('F10: %j means %j', (input, value) => {
     expect(parseInjection(input)).toEqual({ ok: true, value });
@@ -31,6 +33,7 @@ describe('memory_injection', () => {
     { max_tokens: 801 },
     { max_tokens: 1.5 },
     { tokens: 9 },
+    { publish: 'on_round' },
     { tokens: null },
   ])('%j is refused', (input) => {
     expect(parseInjection(input)).toMatchObject({
@@ -62,6 +65,35 @@ describe('the block of cross-session memory', () => {
     expect(held).toEqual(['Newest fact.', '---', '## Facts', ...lines].slice(0, held.length));
     expect(writeInjection(['Newest fact.', `## Facts\n${'long '.repeat(200)}`], 120, counter)).toMatch(
       /\nNewest fact\.\n<\/cross_session_memory>$/,
+    );
+  });
+
+  it('leaves out headings without content, and summaries without any', () => {
+    const empty = '## Constraints\n(none)\n\n## Progress\n\n## Errors\n(none)\n(none)';
+    const full = '## Intent\nWants tea.\n\n## Next Steps\n(none) of it is urgent.';
+    const text = writeInjection([empty, `${empty}\n\n${full}`, 'Has a dog.'], 800, counter);
+    expect(text.split('\n').slice(2, -1)).toEqual([...full.split('\n'), '---', 'Has a dog.']);
+    expect(writeInjection([empty], 800, counter)).toBe('');
+  });
+
+  it('leaves out nothing but headings and lines without content', () => {
+    const line = fc.constantFrom('## A', '## B', '(none)', '', 'fact one', '- fact two', '- fact three');
+    const isContent = (text: string) => !/^(## .*|\(none\)|\s*|---)$/.test(text);
+    fc.assert(
+      fc.property(fc.array(fc.array(line, { maxLength: 12 }), { maxLength: 3 }), (summaries) => {
+        const text = writeInjection(
+          summaries.map((lines) => lines.join('\n')),
+          800,
+          counter,
+        );
+        const held = text.split('\n').slice(2, -1);
+        expect(held.filter(isContent)).toEqual(summaries.flat().filter(isContent));
+        const headings = held.filter(
+          (one, index) => /^## /.test(one) && /^(## |---$)/.test(held[index + 1] ?? '## '),
+        );
+        expect(headings).toEqual([]);
+      }),
+      { endOnFailure: true },
     );
   });
 

@@ -3,16 +3,16 @@
  * (docs/design.md#5-routes).
  */
 import type { Context } from 'hono';
-import { concat } from '../lib/bytes.ts';
-import { storedConversation } from '../request/conversation.ts';
-import { ApiError } from '../request/errors.ts';
-import type { AppEnv } from '../request/services.ts';
-import { Archive, type ArchivedMessage } from '../storage/archive/archive.ts';
-import { LONGEST_QUERY } from '../storage/archive/text.ts';
-import { fromEither, type Tenant } from '../tenant/identity.ts';
-import { notFound, target } from './conversations.ts';
-import { type PageSizes, pageSize } from './page-size.ts';
-import { stored } from './stored.ts';
+import { concat } from '../../lib/bytes.ts';
+import { storedConversation } from '../../request/conversation.ts';
+import { ApiError } from '../../request/errors.ts';
+import type { AppEnv } from '../../request/services.ts';
+import { Archive, type ArchivedMessage } from '../../storage/archive/archive.ts';
+import { LONGEST_QUERY } from '../../storage/archive/text.ts';
+import { fromEither, type Tenant } from '../../tenant/identity.ts';
+import { type PageSizes, pageSize } from '../page-size.ts';
+import { stored } from '../stored.ts';
+import { notFound, target } from './memory.ts';
 
 const PAGE: PageSizes = { usual: 20, largest: 100, code: 'invalid_json' };
 

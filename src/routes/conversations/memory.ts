@@ -3,22 +3,22 @@
  * (docs/design.md#5-routes).
  */
 import type { Context } from 'hono';
-import { parseObject } from '../lib/json.ts';
-import { readBody } from '../request/body.ts';
-import { parsedInjection, parsedStrategy } from '../request/choose-strategy.ts';
-import { storedConversation } from '../request/conversation.ts';
-import { ApiError } from '../request/errors.ts';
-import { verifiedTenant } from '../request/known-key.ts';
-import { checked } from '../request/owner.ts';
-import type { AppEnv, Services } from '../request/services.ts';
-import { checkSummarizer } from '../request/summarizer-target.ts';
-import type { Overview, Settings } from '../storage/conversation/memories.ts';
-import { RefStore } from '../storage/refs/store.ts';
-import { TenantBucket } from '../storage/tenant/bucket.ts';
-import { clearConversation } from '../storage/tenant/deletion.ts';
-import type { StoredConversation } from '../summary/conversation.ts';
-import { fromEither, selvesOf, type Tenant } from '../tenant/identity.ts';
-import { deleted, deletion, stored } from './stored.ts';
+import { parseObject } from '../../lib/json.ts';
+import { readBody } from '../../request/body.ts';
+import { parsedInjection, parsedStrategy } from '../../request/choose-strategy.ts';
+import { storedConversation } from '../../request/conversation.ts';
+import { ApiError } from '../../request/errors.ts';
+import { verifiedTenant } from '../../request/known-key.ts';
+import { checked } from '../../request/owner.ts';
+import type { AppEnv, Services } from '../../request/services.ts';
+import { checkSummarizer } from '../../request/summarizer-target.ts';
+import type { Overview, Settings } from '../../storage/conversation/memories.ts';
+import { RefStore } from '../../storage/refs/store.ts';
+import { TenantBucket } from '../../storage/tenant/bucket.ts';
+import { clearConversation } from '../../storage/tenant/deletion.ts';
+import type { StoredConversation } from '../../summary/conversation.ts';
+import { fromEither, selvesOf, type Tenant } from '../../tenant/identity.ts';
+import { deleted, deletion, stored } from '../stored.ts';
 
 /** In bytes. A strategy has a few dozen short fields. */
 const LARGEST_SETTINGS = 64 * 1024;

@@ -1,0 +1,174 @@
+/**
+ * The memory of a whole session, for the user's other conversations. It covers all messages, and no
+ * view shows it. The conversation's object makes and publishes it in the background.
+ */
+
+import type { Boundaries } from '../memory/conversation/boundaries.ts';
+import type { History } from '../memory/conversation/history.ts';
+import type { Boundary } from '../memory/conversation/passage.ts';
+import { countedEcho } from '../memory/edits/summarize.ts';
+import type { SummarizeStrategy } from '../memory/modes/summarize.ts';
+import { type Answer, roundsOver } from '../memory/plan/due-memory.ts';
+import type { TokenUsage } from '../memory/plan/report.ts';
+import type { TokenCounter } from '../memory/tokens/tokens.ts';
+import type { Claim, Found, Memory } from '../storage/conversation/memories.ts';
+import { sha256Hex } from '../tenant/identity.ts';
+import { ask, roll, type SummaryOrder } from './claim.ts';
+import { publish, type StoredConversation, type SummaryPorts } from './conversation.ts';
+import { NO_TRANSCRIPT } from './kept-transcript.ts';
+import { Material, ROOM_OF_THE_FIRST, tokensBetween } from './material.ts';
+import { REST_MS, RETRIES } from './prefix.ts';
+import { hintsOf, strategyHash } from './strategy-hash.ts';
+import { NO_USAGE } from './summarizer.ts';
+import { echoOf } from './text/entries.ts';
+
+/** A session to be remembered. */
+export interface SessionNeed {
+  /** See `wholeSummary`. */
+  readonly strategy: SummarizeStrategy;
+  readonly history: History;
+  readonly boundaries: Boundaries;
+  /** The answer to the last message, if the array does not have it yet. */
+  readonly answer?: Answer;
+}
+
+/** The result of waiting for a session's memory. */
+export interface SessionMemory {
+  /** Absent if it could not be made, or is not ready yet. */
+  readonly memory?: Memory;
+  readonly status: 'completed' | 'degraded' | 'pending';
+  /** The summarizer's usage. */
+  readonly usage: TokenUsage;
+}
+
+/** The time that an object may take to answer after its wait, in milliseconds. */
+const CALL_MS = 5_000;
+
+/**
+ * Has the object make the memory of a session in the background, unless it exists or is being made.
+ *
+ * @throws if the object does not answer
+ */
+export async function rememberSession(need: SessionNeed, ports: SummaryPorts): Promise<void> {
+  const { conversation } = ports;
+  if (conversation) await new Session(need, ports, conversation).order();
+}
+
+/**
+ * The memory of a session, made now if there is none, and published.
+ *
+ * @param limitMs how long to wait for the summarizer. The object goes on afterwards
+ * @throws if the object does not answer
+ */
+export async function finalMemory(
+  need: SessionNeed,
+  ports: SummaryPorts,
+  conversation: StoredConversation,
+  limitMs: number,
+): Promise<SessionMemory> {
+  const session = new Session(need, ports, conversation);
+  const before = await session.order();
+  if (before.state === 'resting') return { status: 'degraded', usage: NO_USAGE };
+  const memory = before.memory ?? (await session.wait(limitMs));
+  if (!memory) {
+    const { health } = await session.find();
+    return { status: health === 'degraded' ? 'degraded' : 'pending', usage: NO_USAGE };
+  }
+  const publishTo = await ports.publication();
+  if (publishTo) await publish(ports.openUser, publishTo, memory.memory_text ?? '');
+  const usage = before.memory
+    ? NO_USAGE
+    : await ask(conversation, (stub) => stub.settled(memory.memory_id, 0));
+  return { memory, status: 'completed', usage: usage ?? NO_USAGE };
+}
+
+/** What became of an order. */
+interface Ordered {
+  readonly state: Claim['state'];
+  /** The memory, if it is there already. */
+  readonly memory?: Memory;
+}
+
+class Session {
+  private readonly need: SessionNeed;
+  private readonly ports: SummaryPorts;
+  private readonly conversation: StoredConversation;
+  private readonly boundary: Boundary;
+  /** The boundaries at which earlier memories of the session have ended. */
+  private readonly bases: readonly Boundary[];
+  private readonly hash: string;
+
+  constructor(need: SessionNeed, ports: SummaryPorts, conversation: StoredConversation) {
+    const { strategy, history, boundaries, answer } = need;
+    const over = roundsOver(history, boundaries, answer, sha256Hex);
+    const last = over.at(-1);
+    const here = boundaries.at(history.messages.length);
+    const boundary = last && last.end > here.end ? last : here;
+    this.need = need;
+    this.ports = ports;
+    this.conversation = conversation;
+    this.boundary = boundary;
+    this.bases = over.filter(({ end }) => end < boundary.end);
+    // A view's summary has another size, so neither may be taken for the other.
+    this.hash = sha256Hex(`session ${strategyHash(strategy, ports.target.model)}`);
+  }
+
+  async find(): Promise<Found> {
+    const request = { strategyHash: this.hash, boundaries: [...this.bases, this.boundary] };
+    return ask(this.conversation, (stub) => stub.find(request));
+  }
+
+  async order(): Promise<Ordered> {
+    const { memory: base, health } = await this.find();
+    if (base?.prefix_hash === this.boundary.prefixHash) return { state: 'ready', memory: base };
+    if (health === 'degraded') return { state: 'resting' };
+    const { counter } = await this.ports.counting();
+    const order = this.orderOf(counter);
+    const task = new Material(order.range, this.ports, counter, false).task(base);
+    return { state: await roll(order, task, NO_TRANSCRIPT, this.conversation, this.ports) };
+  }
+
+  /** Waits until the memory is made. Undefined if it failed or takes too long. */
+  async wait(limitMs: number): Promise<Memory | undefined> {
+    await ask(this.conversation, (stub) => stub.idle(limitMs), limitMs + CALL_MS);
+    const { memory } = await this.find();
+    return memory?.prefix_hash === this.boundary.prefixHash ? memory : undefined;
+  }
+
+  private orderOf(counter: TokenCounter): SummaryOrder {
+    const { strategy, history, boundaries, answer } = this.need;
+    const { length } = history.messages;
+    const closing = this.boundary.end > length ? answer : undefined;
+    const prior = echoOf(history);
+    return {
+      range: {
+        history,
+        boundaries,
+        boundary: this.boundary,
+        pieceEnds: () => [...boundaries.upTo(length), ...(closing ? [this.boundary] : [])],
+        closing: closing && { index: length, role: 'assistant', text: closing.text, calls: [] },
+        ...(prior ? { prior } : {}),
+        limit: this.limit(counter, closing),
+        hints: hintsOf(strategy),
+        includeTrajectory: true,
+        retries: RETRIES,
+      },
+      terms: {
+        strategyHash: this.hash,
+        bases: this.bases,
+        windowSize: null,
+        retryIntervalMs: REST_MS,
+        exclusive: 'boundary',
+      },
+    };
+  }
+
+  /** The most tokens: half of the messages, and all of a summary that came back among them. */
+  private limit(counter: TokenCounter, closing: Answer | undefined): number {
+    const { history, strategy } = this.need;
+    const known = countedEcho(history, counter)?.tokens ?? 0;
+    const all = tokensBetween(history, 0, history.messages.length, counter);
+    const half = known + Math.floor((all - known + counter.text(closing?.text ?? '')) / 2);
+    return Math.min(strategy.summary_max_tokens, Math.max(half, ROOM_OF_THE_FIRST));
+  }
+}

@@ -1,0 +1,199 @@
+/** The memory of whole sessions over real objects, and over storage that fails. */
+import { env } from 'cloudflare:workers';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import {
+  conversationMemory,
+  conversationName,
+  userMemory,
+  userName,
+} from '../../../src/storage/conversation/key.ts';
+import { Tenants } from '../../../src/tenant/identity.ts';
+import { SUMMARIZE, start, watchedObjects } from '../support.ts';
+import { conversation, digest, MINUTE, request } from './conversation-object.ts';
+
+let logged: { message: string }[];
+
+beforeEach(() => {
+  logged = [];
+  for (const level of ['debug', 'info', 'warn', 'error'] as const)
+    vi.spyOn(console, level).mockImplementation((line: string) => {
+      logged.push(JSON.parse(line) as { message: string });
+    });
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+let tenants = 0;
+
+/** A conversation of a new tenant's user ann, and what is published of her. */
+function session() {
+  const key = `sk-a-caller-with-sessions-${tenants++}`;
+  const users = watchedObjects(env.USER_MEMORY);
+  const made = start(undefined, { USER_MEMORY: users.namespace }, key);
+  const { id, app, messages } = made;
+  const tenant = new Tenants(env.PRECIS_SECRET).ofToken(key).id;
+  const name = userName(tenant, 'ann');
+  const object = conversationMemory(env, conversationName(tenant, 'ann', { id }), () => {});
+  const published = async (): Promise<string[]> => {
+    const latest = await userMemory(env, name, () => {})((stub) => stub.latest({ except: '', most: 9 }));
+    return latest.map(({ text }) => text);
+  };
+  const end = () =>
+    app.request(`/v1/conversations/${encodeURIComponent(id)}/end?user=ann`, {
+      method: 'POST',
+      body: JSON.stringify({ model: 'gpt-4.1', messages }),
+    });
+  const fields = { user: 'ann', memory_injection: { publish: 'each_round' } };
+  /** Rounds, each published before the next one. */
+  const publish = async (from: number, to: number, more: object = {}): Promise<void> => {
+    for (let n = from; n <= to; n++) {
+      await made.ask(n, { ...fields, ...more });
+      await vi.waitUntil(async () => (await published())[0]?.includes(`Question ${n}:`), { timeout: 10_000 });
+      await object((stub) => stub.idle(10_000));
+    }
+  };
+  return { ...made, users, published, publish, end, fields };
+}
+
+describe('the end of a conversation', () => {
+  it.each(['find', 'roll', 'idle'])('is store_failed when the object fails at %s', async (method) => {
+    const { ask, end, objects, published } = session();
+    await ask(1, { user: 'ann' });
+    objects.failing.add(method);
+
+    const response = await end();
+
+    expect(response.status).toBe(503);
+    expect(await response.json()).toMatchObject({ error: { code: 'store_failed' } });
+    objects.failing.clear();
+    expect(await (await end()).json()).toMatchObject({ published: true });
+    expect(await published()).toEqual([expect.stringContaining('Question 1:')]);
+  });
+
+  it("is store_failed when the user's memory can't be written, and can be repeated", async () => {
+    const { ask, end, users, summarizerCalls } = session();
+    await ask(1, { user: 'ann' });
+    users.failing.add('put');
+
+    const failed = await end();
+    users.failing.clear();
+    const repeated = await end();
+
+    expect(failed.status).toBe(503);
+    expect(await repeated.json()).toMatchObject({ published: true });
+    expect(summarizerCalls()).toHaveLength(1);
+  });
+
+  it('goes with its conversation', async () => {
+    const { id, app, ask, end, published } = session();
+    await ask(1, { user: 'ann' });
+    await end();
+
+    await app.request(`/v1/conversations/${encodeURIComponent(id)}/memory?user=ann`, { method: 'DELETE' });
+
+    expect(await published()).toEqual([]);
+  });
+});
+
+describe('a session that is published behind each round', () => {
+  it('asks nothing of storage before the body goes up, once its block is known', async () => {
+    const { ask, objects, users, fields, app } = session();
+    const words = app.answer.words;
+    let before: string[] = [];
+    app.answer.words = (sent) => {
+      if (sent.url.startsWith('http://upstream.test')) before = [...objects.calls, ...users.calls];
+      return words?.(sent) ?? '';
+    };
+    const all = { ...fields, memory_strategy: 'none' };
+    await ask(1, all);
+    const start = [...objects.calls, ...users.calls];
+
+    await ask(2, all);
+
+    expect(before).toEqual(start);
+    expect(objects.calls.slice(-2)).toEqual(['find', 'roll']);
+  });
+
+  it('is made of the summary before and the new round alone', async () => {
+    const { publish, summarizerCalls, published } = session();
+
+    await publish(1, 3);
+
+    expect(summarizerCalls()).toHaveLength(3);
+    const prompt = summarizerCalls().at(-1)?.body;
+    expect(prompt).toContain('question 3, line');
+    expect(prompt).not.toContain('question 1, line');
+    expect(await published()).toEqual([expect.stringContaining('Made with a summary before')]);
+  });
+
+  it.each(['find', 'roll'])('answers as ever when the object fails at %s', async (method) => {
+    const { ask, objects, fields, published, publish } = session();
+    objects.failing.add(method);
+
+    const { response, warning } = await ask(1, fields);
+
+    expect(response.status).toBe(200);
+    expect(warning).toBeNull();
+    expect(logged).toContainEqual({
+      level: 'warn',
+      message: 'a session could not be remembered',
+      code: 'store_failed',
+      error: 'Error',
+    });
+    objects.failing.clear();
+    await publish(2, 2);
+    expect(await published()).toEqual([expect.stringContaining('of Question 1: Question 2:')]);
+  });
+
+  it('is not replaced by the summary of a part, that a view has asked for later', async () => {
+    const { publish, published, summarizerCalls } = session();
+
+    await publish(1, 5, { memory_strategy: SUMMARIZE });
+
+    expect(summarizerCalls().length).toBeGreaterThan(5);
+
+    expect(await published()).toEqual([expect.stringContaining('Question 5:')]);
+  });
+});
+
+describe('an object that is asked whether it is idle', () => {
+  it('is so at once without versions in the making, and leaves no trace', async () => {
+    const { call, make, tables } = conversation();
+
+    expect(await call((memory) => memory.idle(10_000))).toBe(true);
+    expect(await tables()).toEqual([]);
+    await make(4, 'text');
+    expect(await call((memory) => memory.idle(10_000))).toBe(true);
+  });
+
+  it('waits for the last writer, however it ends', async () => {
+    const { call } = conversation();
+    const idle = await call(async (memory) => {
+      const claims = [await memory.claim(request(4)), await memory.claim(request(6))];
+      const waiting = memory.idle(10_000);
+      for (const claim of claims)
+        if (claim.state === 'claimed')
+          memory.fail(claim.memoryId, claim.lease, { error: 'timeout', digest: digest('text') });
+      return waiting;
+    });
+
+    expect(idle).toBe(true);
+  });
+
+  it('gives up when the time is over', async () => {
+    const { call, claimed } = conversation();
+    await claimed(4);
+
+    expect(await call((memory) => memory.idle(10))).toBe(false);
+  });
+
+  it('does not wait for a writer that has lost its lease', async () => {
+    const { call, claimed, clock } = conversation();
+    await claimed(4);
+    clock.now += MINUTE;
+
+    expect(await call((memory) => memory.idle(10_000))).toBe(true);
+  });
+});
