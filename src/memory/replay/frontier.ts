@@ -32,7 +32,7 @@ export interface Cursor {
 }
 
 /** The position of a cursor. */
-interface Position extends Standing {
+export interface Position extends Standing {
   /** Turns that begin before the turn cut. */
   readonly turnsBefore: number;
 }
