@@ -16,6 +16,7 @@ import { endConversation } from './routes/conversations/end.ts';
 import { deleteMemory, getMemory, patchMemory } from './routes/conversations/memory.ts';
 import { listMessages } from './routes/conversations/messages.ts';
 import { mcp } from './routes/mcp.ts';
+import { getMetrics } from './routes/metrics.ts';
 import { passthrough } from './routes/passthrough.ts';
 import { deleteRef, getRef, getRefTool, listRefs } from './routes/refs.ts';
 import { compactResponses, responses } from './routes/responses.ts';
@@ -39,6 +40,8 @@ export function createApp(): Hono<AppEnv> {
   const app = new Hono<AppEnv>({ getPath: (request) => routeOf(urlOf(request).pathname).path });
 
   app.get('/healthz', (c) => c.json({ status: 'ok' }));
+
+  app.get('/metrics', getMetrics);
 
   app.use('/v1/*', async (c, next) => {
     if (c.req.header('upgrade')?.toLowerCase() === 'websocket')
@@ -91,6 +94,8 @@ export function createApp(): Hono<AppEnv> {
     if (error instanceof ApiError) {
       const refusal = error.toResponse();
       services?.log('info', 'a request was refused', { code: error.code, status: refusal.status });
+      services?.metrics.count('precis_refusals_total', { code: error.code });
+      services?.metrics.sendLater((work) => c.executionCtx.waitUntil(work));
       return refusal;
     }
     if (error instanceof ConfigError) return misconfigured(error, c.req.raw.headers, c.env).toResponse();

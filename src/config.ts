@@ -18,6 +18,8 @@ interface Bindings {
   readonly CONVERSATION_MEMORY: DurableObjectNamespace;
   readonly USER_MEMORY: DurableObjectNamespace;
   readonly TENANT_MEMORY: DurableObjectNamespace;
+  /** Only needed with `METRICS_TOKEN`. */
+  readonly METRICS?: DurableObjectNamespace | undefined;
 }
 
 /** The Worker's bindings and variables. */
@@ -81,6 +83,8 @@ export interface Config {
   /** Days after which unused data is deleted; undefined: never. */
   readonly retentionDays: number | undefined;
   readonly logLevel: LogLevel;
+  /** What opens `GET /metrics`; undefined: nothing is counted. */
+  readonly metricsToken: string | undefined;
 }
 
 /** In characters. Shorter secrets can be guessed. */
@@ -93,6 +97,9 @@ const IDLE_TIMEOUT_MS = 300_000;
 const SUMMARIZER_TIMEOUT_MS = 20_000;
 
 const LONGEST_RETENTION_DAYS = 36_500;
+
+/** In characters, as for access keys: anyone can guess at it over the network. */
+const SHORTEST_METRICS_TOKEN = 20;
 
 const milliseconds = (otherwise: number) => z.coerce.number().int().positive().default(otherwise);
 
@@ -123,13 +130,15 @@ const variables = z.object({
   TOKEN_FACTORS: z.string().default('[]'),
   RETENTION_DAYS: z.coerce.number().int().min(1).max(LONGEST_RETENTION_DAYS).optional(),
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
+  METRICS_TOKEN: z.string().min(SHORTEST_METRICS_TOKEN).optional(),
 });
 
 const BINDINGS = ['REFS', 'CONVERSATION_MEMORY', 'USER_MEMORY', 'TENANT_MEMORY'] as const;
 
 /** @throws ConfigError */
 export function readConfig(env: Env): Config {
-  const missing = BINDINGS.find((name) => env[name] === undefined);
+  const needed = env.METRICS_TOKEN === undefined ? BINDINGS : [...BINDINGS, 'METRICS' as const];
+  const missing = needed.find((name) => env[name] === undefined);
   if (missing) throw new ConfigError(`The binding ${missing} is missing: wrangler.toml has to name it.`);
   const parsed = variables.safeParse(env);
   if (!parsed.success) {
@@ -158,6 +167,7 @@ export function readConfig(env: Env): Config {
     tokenFactors: readTokenFactors(vars.TOKEN_FACTORS),
     retentionDays: vars.RETENTION_DAYS,
     logLevel: vars.LOG_LEVEL,
+    metricsToken: vars.METRICS_TOKEN,
   };
 }
 

@@ -8,6 +8,7 @@ import { collectUnused } from './storage/tenant/sweep.ts';
 import { writeInBackground } from './summary/background.ts';
 import type { RollMaterial } from './summary/conversation.ts';
 
+export { MetricsObject as Metrics } from './storage/metrics/object.ts';
 export { TenantMemoryObject as TenantMemory } from './storage/tenant/object.ts';
 export { UserMemoryObject as UserMemory } from './storage/tenant/user-memory.ts';
 

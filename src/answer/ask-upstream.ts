@@ -2,11 +2,13 @@
 import type { Context } from 'hono';
 import { urlOf } from '../lib/request-url.ts';
 import { errorName, type Log } from '../log.ts';
+import { UsageTail } from '../protocol/answers/usage-tail.ts';
 import type { Caller } from '../request/caller.ts';
 import { accountError, upstreamError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
 import { fetchUpstream, type UpstreamAnswer, UpstreamError } from '../upstream/fetch.ts';
+import { heard } from '../upstream/heard.ts';
 import { requestHeaders, responseHeaders, upstreamUrl } from '../upstream/request.ts';
 
 /**
@@ -19,12 +21,13 @@ import { requestHeaders, responseHeaders, upstreamUrl } from '../upstream/reques
  */
 export async function askUpstream(
   c: Context<AppEnv>,
-  { services, caller, timings }: RequestScope,
+  scope: RequestScope,
   path: string,
   body: Uint8Array | ReadableStream | null,
   left?: AbortSignal,
   asItCame = !(body instanceof Uint8Array),
 ): Promise<UpstreamAnswer> {
+  const { services, caller, timings } = scope;
   const { config, log } = services;
   // With a shared account the query is dropped: it can steer a gateway as headers can.
   const search = config.access ? '' : urlOf(c.req.raw).search;
@@ -37,12 +40,27 @@ export async function askUpstream(
     const answer = await timings.measure('upstream', () =>
       fetchUpstream({ url, method: c.req.method, headers, body }, config.headersTimeoutMs, gone),
     );
-    return withoutAccount(answer, caller, log);
+    return withoutAccount(counted(answer, scope), caller, log);
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
     log('warn', 'no answer from the upstream', { code: error.fault, error: errorName(error.cause) });
     throw upstreamError(error.fault);
   }
+}
+
+/** Has the tokens of an answer counted, if the deployment counts. */
+function counted(
+  answer: UpstreamAnswer,
+  { services: { metrics }, waitUntil }: Pick<RequestScope, 'services' | 'waitUntil'>,
+): UpstreamAnswer {
+  if (!metrics.isOn || !answer.response.ok) return answer;
+  const tail = new UsageTail();
+  const end = (): void => {
+    for (const [state, tokens] of Object.entries(tail.read() ?? {}))
+      metrics.count('precis_upstream_tokens_total', { state }, tokens);
+    metrics.sendLater(waitUntil);
+  };
+  return heard(answer, { push: (chunk) => tail.push(chunk), end });
 }
 
 /**

@@ -4,9 +4,11 @@ import type { Context } from 'hono';
 import type { Result } from '../lib/result.ts';
 import { pause } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
+import type { Report } from '../memory/plan/report.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { BodyFault } from '../protocol/body.ts';
+import { changedBytes } from '../protocol/changed-bytes.ts';
 import type { SharedArray } from '../protocol/known-array.ts';
 import type { ModelRequest, SharedAccount } from '../protocol/model-request.ts';
 import { tryBody } from '../request/body.ts';
@@ -97,7 +99,7 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   if (answer.response.ok) {
     // A body with items of ours was opened, and is not kept (see `readRequest`).
     const keep = () => request.bytes === came.bytes && keepArray(call, shared);
-    workBehind(made, sent, call, keep);
+    workBehind({ ...made, report }, sent, call, keep);
   }
   // A stream can last for minutes; don't keep a second copy of the body for it.
   sent = undefined;
@@ -126,7 +128,7 @@ function answerCompaction(
     .then(compactConversation)
     .then((compaction) => {
       const response = write(request, compaction, chosen.report);
-      tellReport(response, compaction.report, scope);
+      tellReport(response, compaction.report, answers, scope);
       return response;
     });
   if (request.field('stream') !== true) return answer;
@@ -202,13 +204,10 @@ const ANSWER_MS = 10;
  * @param sent the body that went up
  * @param keep keeps the array, with the facts that are known by then
  */
-function workBehind(
-  { prepareNext }: MadeView,
-  sent: Uint8Array | undefined,
-  call: Call,
-  keep: () => void,
-): void {
+function workBehind(made: MadeView, sent: Uint8Array | undefined, call: Call, keep: () => void): void {
+  const { prepareNext } = made;
   const { caller, services, waitUntil, upkeep } = call.scope;
+  if (sent) countChanges(made.report, sent, call);
   if (!caller.tenant) return;
   if (prepareNext) {
     const prepare = () => {
@@ -223,6 +222,14 @@ function workBehind(
   } else keep();
   const noted = sent ? noteNamed(sent, call) : Promise.resolve();
   waitUntil(noted.then(() => upkeep.confirm()));
+}
+
+/** Counts what a body has lost or gained in mode none, which must be nothing. */
+function countChanges({ mode, injection }: Report, sent: Uint8Array, { request, scope }: Call): void {
+  const { metrics } = scope.services;
+  if (!metrics.isOn || mode !== 'none' || injection) return;
+  const count = () => metrics.count('precis_none_changed_bytes_total', {}, changedBytes(request, sent));
+  scope.waitUntil(pause(ANSWER_MS).then(count));
 }
 
 /**

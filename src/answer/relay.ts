@@ -74,22 +74,28 @@ export async function relay(
     if (isRead || mayCall) return relayWhole(answer, made, options, scope);
   }
   if (response.ok && options.archive) scope.waitUntil(options.archive(undefined));
-  return relayUnread(answer, made, scope);
+  return relayUnread(answer, made, options, scope);
 }
 
-async function relayUnread(answer: UpstreamAnswer, made: MadeView, scope: RequestScope): Promise<Response> {
+async function relayUnread(
+  answer: UpstreamAnswer,
+  made: MadeView,
+  options: RelayOptions,
+  scope: RequestScope,
+): Promise<Response> {
   const body = await unreadBody(answer, scope.services);
-  return new Response(body, headOf(answer, made.report, scope));
+  return new Response(body, headOf(answer, made.report, options, scope));
 }
 
 function relayStream(
   answer: UpstreamAnswer,
   made: MadeView,
-  { format: answers, inBody, retrieval, archive }: RelayOptions,
+  options: RelayOptions,
   scope: RequestScope,
 ): Response {
+  const { format: answers, inBody, retrieval, archive } = options;
   const { config } = scope.services;
-  const head = headOf(answer, made.report, scope);
+  const head = headOf(answer, made.report, options, scope);
   head.headers.set('cache-control', 'no-cache, no-transform');
   head.headers.set('x-accel-buffering', 'no');
   head.headers.delete('content-length');
@@ -180,14 +186,15 @@ function archiveAtEnd(
 async function relayWhole(
   first: UpstreamAnswer,
   made: MadeView,
-  { format, inBody, retrieval, archive }: RelayOptions,
+  options: RelayOptions,
   scope: RequestScope,
 ): Promise<Response> {
+  const { format, inBody, retrieval, archive } = options;
   let answerText: string | undefined;
   try {
     const { answer, body, answers } = await readRounds(first, format, retrieval, scope);
-    if (!body) return await relayUnread(answer, made, scope);
-    const head = headOf(answer, made.report, scope);
+    if (!body) return await relayUnread(answer, made, options, scope);
+    const head = headOf(answer, made.report, options, scope);
     if (body instanceof ReadableStream) return new Response(body, head);
     answerText = format.text(body);
     rememberAll(made, answerText, scope);
@@ -243,11 +250,12 @@ function joining<Joined>({ tools, rounds, wish }: Retrieval, join: Joining<Joine
 function headOf(
   { response }: UpstreamAnswer,
   report: Report,
+  { format }: RelayOptions,
   scope: RequestScope,
 ): { status: number; statusText: string; headers: Headers } {
   const headers = responseHeaders(response.headers, scope.caller.account);
   const head = { status: response.status, statusText: response.statusText, headers };
-  tellReport(head, report, scope);
+  tellReport(head, report, format, scope);
   return head;
 }
 

@@ -20,7 +20,18 @@ export function shelfOf(tenant: Tenant, services: Services, waitUntil: WaitUntil
     failed: (error) => {
       logCaught(services.log, 'warn', 'a content could not be fetched for a model', error);
     },
-    get: (ref) => fromEither(tenant, (self) => getFrom(self, ref)),
+    get: async (ref) => {
+      const count = (outcome: 'found' | 'missing' | 'failed') =>
+        services.metrics.count('precis_retrievals_total', { outcome });
+      try {
+        const fetched = await fromEither(tenant, (self) => getFrom(self, ref));
+        count(fetched ? 'found' : 'missing');
+        return fetched;
+      } catch (error) {
+        count('failed');
+        throw error;
+      }
+    },
   };
 }
 

@@ -1,11 +1,12 @@
 /**
  * Tells the report of a request: in headers to the caller (docs/design.md#4-what-the-caller-gets),
- * and in a log line to the deployer (docs/design.md#11-observability). Both hold only closed codes
- * and numbers, never a caller's text, key or ids.
+ * and in metrics and a log line to the deployer (docs/design.md#11-observability). All hold only
+ * closed codes and numbers, never a caller's text, key or ids.
  */
 
 import { isLogged, type LogFields } from '../log.ts';
-import type { Report } from '../memory/plan/report.ts';
+import type { AppliedEdit, Report } from '../memory/plan/report.ts';
+import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { RequestScope } from '../request/scope.ts';
 
 /** What a caller gets before the body. */
@@ -14,18 +15,50 @@ interface Head {
   readonly headers: Headers;
 }
 
-/** Sets the report's headers on an answer, and logs a line about the request. */
-export function tellReport(
-  head: Head,
-  report: Report,
-  { services, timings }: Pick<RequestScope, 'services' | 'timings'>,
-): void {
+type Protocol = Pick<AnswerFormat, 'name'>;
+
+type Teller = Pick<RequestScope, 'services' | 'timings' | 'waitUntil'>;
+
+/** Sets the report's headers on an answer, counts the request, and logs a line about it. */
+export function tellReport(head: Head, report: Report, { name }: Protocol, scope: Teller): void {
+  const { services, timings } = scope;
   setReportHeaders(head.headers, report);
   const timing = timings.toString();
   if (timing !== '') head.headers.append('server-timing', timing);
+  if (services.metrics.isOn) countReport(head, report, name, scope);
   if (!isLogged('info', services.config.logLevel)) return;
   const fields = { ...reportFields(report), ...timings.fields(), ...headFields(head) };
   services.log('info', 'a request was answered', fields);
+}
+
+function countReport(
+  { status }: Head,
+  report: Report,
+  protocol: AnswerFormat['name'],
+  { services: { metrics }, timings, waitUntil }: Teller,
+): void {
+  const { mode, tokens, warnings } = report;
+  metrics.count('precis_requests_total', { protocol, mode, status: `${Math.floor(status / 100)}xx` });
+  for (const code of warnings) metrics.count('precis_warnings_total', { code });
+  for (const edit of report.applied_edits)
+    metrics.count('memory_compaction_items_total', { mode, reason: edit.type, protocol }, itemsOf(edit));
+  if (tokens) {
+    metrics.observe('memory_tokens_before_after', { stage: 'before' }, tokens.before);
+    metrics.observe('memory_tokens_before_after', { stage: 'after' }, tokens.after);
+  }
+  const overhead = timings.until('upstream');
+  if (overhead !== undefined) {
+    metrics.observe('precis_overhead_seconds', {}, overhead / 1000);
+    metrics.observe('precis_first_byte_seconds', {}, timings.elapsed / 1000);
+  }
+  metrics.sendLater(waitUntil);
+}
+
+/** Messages that an edit leaves out, or contents that it replaces. */
+function itemsOf(edit: AppliedEdit): number {
+  if (edit.type === 'summarize' || edit.type === 'trim') return edit.messages;
+  const others = edit.type === 'compact' ? edit.cleared_tool_inputs + (edit.cleared_parts ?? 0) : 0;
+  return edit.cleared_tool_results + others;
 }
 
 function setReportHeaders(headers: Headers, report: Report): void {

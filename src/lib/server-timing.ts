@@ -3,9 +3,11 @@
 export class Timings {
   private readonly startedAt = Date.now();
   private readonly spent = new Map<string, number>();
+  private readonly began = new Map<string, number>();
 
   async measure<Value>(part: string, work: () => Promise<Value>): Promise<Value> {
     const start = Date.now();
+    if (!this.began.has(part)) this.began.set(part, start);
     try {
       return await work();
     } finally {
@@ -13,10 +15,21 @@ export class Timings {
     }
   }
 
+  /** Time since the request came, in milliseconds. */
+  get elapsed(): number {
+    return Date.now() - this.startedAt;
+  }
+
+  /** Time from the request until a part began first; undefined if it has not. */
+  until(part: string): number | undefined {
+    const at = this.began.get(part);
+    return at === undefined ? undefined : at - this.startedAt;
+  }
+
   /** All times so far by name: `ms` since the request came, and `{part}_ms` for each part. */
   fields(): Readonly<Record<string, number>> {
     const parts = [...this.spent].map(([part, milliseconds]) => [`${part}_ms`, milliseconds]);
-    return { ms: Date.now() - this.startedAt, ...Object.fromEntries(parts) };
+    return { ms: this.elapsed, ...Object.fromEntries(parts) };
   }
 
   /**

@@ -50,6 +50,12 @@ export function accessKeyIn(headers: Headers, keys: readonly AccessKey[]): Acces
   throw new ApiError('invalid_api_key', 'Incorrect API key provided: it is not one of this deployment.');
 }
 
+/** Whether a request brings a secret of the deployer's as its token. */
+export function isBearer(headers: Headers, secret: string): boolean {
+  const token = bearerToken(headers);
+  return token !== undefined && isSame({ key: secret }, token);
+}
+
 /**
  * The tenant of a request for stored data.
  *
@@ -83,7 +89,7 @@ export function bearerToken(headers: Headers): string | undefined {
 }
 
 /** Compares digests, so that the time taken reveals neither content nor length. */
-function isSame({ key }: AccessKey, token: string): boolean {
+function isSame({ key }: Pick<AccessKey, 'key'>, token: string): boolean {
   return timingSafeEqual(sha256(key), sha256(token));
 }
 

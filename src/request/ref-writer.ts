@@ -37,5 +37,6 @@ function createWriter(
       name === undefined ? undefined : new RefUses(name, services.tenant(tenant.id), services.reportedUses),
     retention: services.retention,
     log: services.log,
+    written: () => services.metrics.count('precis_refs_written_total', {}),
   });
 }

@@ -12,6 +12,8 @@ import { parseStrategy } from '../memory/strategy/strategy.ts';
 import {
   type ConversationMemoryStub,
   conversationMemory,
+  type MetricsStub,
+  metricsObject,
   type ObjectCaller,
   type TenantMemoryStub,
   tenantMemory,
@@ -19,6 +21,7 @@ import {
   userMemory,
 } from '../storage/conversation/key.ts';
 import { RememberedConversations } from '../storage/conversation/remembered.ts';
+import { type Metrics, metricsOf } from '../storage/metrics/metrics.ts';
 import { KnownRefs } from '../storage/refs/known.ts';
 import { Retention } from '../storage/tenant/retention.ts';
 import { Upkeep } from '../storage/upkeep.ts';
@@ -49,6 +52,7 @@ export interface Services {
   readonly reportedUses: KnownRefs;
   readonly remembered: RememberedConversations;
   readonly upkeep: Upkeep;
+  readonly metrics: Metrics;
   readonly accepted: AcceptedKeys;
   readonly limits: LearnedLimits;
   readonly reasoning: LostReasoning;
@@ -59,6 +63,7 @@ export interface Services {
   conversation(name: string): ObjectCaller<ConversationMemoryStub<RollMaterial>>;
   user(name: string): ObjectCaller<UserMemoryStub>;
   tenant(id: string): ObjectCaller<TenantMemoryStub>;
+  readonly metricsObject: ObjectCaller<MetricsStub>;
   /** The caches for a tenant's contents; without a tenant, new ones for a single request. */
   learned(tenant: Tenant | undefined): Learned;
 }
@@ -99,6 +104,7 @@ function createServices(env: Env): Services {
     reportedUses: new KnownRefs(),
     remembered: new RememberedConversations(),
     upkeep: new Upkeep(log),
+    metrics: metricsOf(env, log),
     accepted: new AcceptedKeys(),
     limits: new LearnedLimits(),
     reasoning: new LostReasoning(),
@@ -107,6 +113,7 @@ function createServices(env: Env): Services {
     conversation: (name) => conversationMemory(env, name, log),
     user: (name) => userMemory(env, name, log),
     tenant: (id) => tenantMemory(env, id, log),
+    metricsObject: (call) => metricsObject(env, log)(call),
     learned: (tenant) => (tenant ? learned.of(tenant.id) : TenantsLearned.ofRequest()),
   };
 }

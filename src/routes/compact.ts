@@ -103,7 +103,7 @@ async function compactWith<Read extends ModelRequest>(
   ]);
   if (!dryRun) scope.waitUntil(noteNamed(compacted, call));
   const response = new Response(body, { headers: { 'content-type': 'application/json' } });
-  tellReport(response, report, scope);
+  tellReport(response, report, form.answers, scope);
   return response;
 }
 

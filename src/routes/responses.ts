@@ -53,7 +53,7 @@ export async function compactResponses(c: Context<AppEnv>): Promise<Response> {
   const beside = request.messages.filter((message) => stays.has(message));
   const texts = beside.map(({ json }) => new TextDecoder().decode(json));
   const response = Response.json(compactionBody(texts, answerOf(compaction, call.chosen.report)));
-  tellReport(response, compaction.report, scope);
+  tellReport(response, compaction.report, RESPONSES.answers, scope);
   return response;
 }
 

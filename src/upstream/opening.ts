@@ -69,7 +69,7 @@ export async function openStream(
 ): Promise<UpstreamAnswer> {
   const { body } = answer.response;
   if (!body) return answer;
-  const rest = chunksOf(body);
+  const rest = answer.rest ?? chunksOf(body);
   const chunks: Uint8Array[] = [];
   const limit = after(limitMs);
   /** A read whose chunk the caller has yet to get. */

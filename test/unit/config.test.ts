@@ -64,6 +64,16 @@ describe('the configuration', () => {
     expect(read).not.toThrow(/secret/);
   });
 
+  it('takes a long token for metrics, together with their binding', () => {
+    const METRICS_TOKEN = 'secret-token-of-20-c';
+    expect(readConfig(env({})).metricsToken).toBeUndefined();
+    expect(readConfig(env({ METRICS_TOKEN, METRICS: {} })).metricsToken).toBe(METRICS_TOKEN);
+    expect(() => readConfig(env({ METRICS_TOKEN }))).toThrow('binding METRICS');
+    const short = () => readConfig(env({ METRICS_TOKEN: METRICS_TOKEN.slice(1), METRICS: {} }));
+    expect(short).toThrow('METRICS_TOKEN');
+    expect(short).not.toThrow(/secret/);
+  });
+
   it('takes the deployer’s prices, of which there are none by default', () => {
     expect(readConfig(env({})).modelPrices).toEqual([]);
     const prices = [

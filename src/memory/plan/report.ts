@@ -28,7 +28,7 @@ export type Warning =
   | 'upstream_state'
   | 'limit_learned';
 
-type AppliedEdit =
+export type AppliedEdit =
   | {
       readonly type: 'offload' | 'dedupe';
       readonly cleared_tool_results: number;

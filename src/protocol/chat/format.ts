@@ -20,6 +20,7 @@ function begunBy({ data = '', json }: Frame): Begun {
 }
 
 export const chatFormat: AnswerFormat = {
+  name: 'chat',
   stream: (report, reword) => new ChatStream(report, reword),
   begin: () => new FirstFrames(begunBy),
   gather: () => new StreamedAnswer(),

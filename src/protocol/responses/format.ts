@@ -22,6 +22,7 @@ function begunBy({ data = '', json }: Frame): Begun {
 }
 
 export const responsesFormat: AnswerFormat = {
+  name: 'responses',
   stream: (report, reword) => new ResponsesStream(report, reword),
   begin: () => new FirstFrames(begunBy),
   gather: () => new StreamedResponse(),

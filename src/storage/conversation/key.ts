@@ -1,9 +1,11 @@
 /** Names of the Durable Objects, and calls to them. */
 
 import type { Env } from '../../config.ts';
+import { InvariantError } from '../../lib/invariant-error.ts';
 import { type StoreError, storing } from '../../lib/store-error.ts';
 import { type Log, logCaught } from '../../log.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
+import type { MetricsApi } from '../metrics/remote.ts';
 import type { Remote } from '../remote.ts';
 import type { TenantApi, UserApi } from '../tenant/remote.ts';
 import type { ConversationApi } from './remote.ts';
@@ -14,6 +16,7 @@ export type Session = { readonly id: string } | { readonly hash: string };
 /** @param Material the input of background summaries, see `ConversationApi` */
 export type ConversationMemoryStub<Material = unknown> = Remote<ConversationApi<Material>>;
 export type UserMemoryStub = Remote<UserApi>;
+export type MetricsStub = Remote<MetricsApi>;
 export type TenantMemoryStub = Remote<TenantApi>;
 
 /**
@@ -84,6 +87,15 @@ export function tenantMemory(env: Env, id: string, log: Log): ObjectCaller<Tenan
 /** @param name from `userName` */
 export function userMemory(env: Env, name: string, log: Log): ObjectCaller<UserMemoryStub> {
   return callerOf(env.USER_MEMORY, name, log);
+}
+
+/** The name of the one object of metrics. */
+const METRICS_OBJECT = 'metrics';
+
+/** @throws InvariantError without the binding, which the configuration checks */
+export function metricsObject(env: Env, log: Log): ObjectCaller<MetricsStub> {
+  if (!env.METRICS) throw new InvariantError('metrics are counted without their binding');
+  return callerOf(env.METRICS, METRICS_OBJECT, log);
 }
 
 /** Calls a Durable Object. */

@@ -19,6 +19,7 @@ import {
   type PageLimits,
   type SearchPlace,
 } from '../archive/rows.ts';
+import { metricsOf } from '../metrics/metrics.ts';
 import { MemoryChain } from './chain.ts';
 import { openingIn, tenantIn, tenantMemory } from './key.ts';
 import type {
@@ -64,6 +65,7 @@ export abstract class ConversationMemoryObject<Material>
       now: () => this.now(),
       newLease: () => this.newLease(),
       log: (...line) => this.log(...line),
+      settled: (status, ms) => this.countSummary(status, ms),
       ended: (memoryId) => this.waiters.wake(memoryId),
     },
     openingIn(this.ctx.id.name ?? ''),
@@ -271,6 +273,13 @@ export abstract class ConversationMemoryObject<Material>
     const { name } = this.ctx.id;
     if (name === undefined) throw new InvariantError('the object of a conversation is opened by its name');
     await tenantMemory(this.env, tenantIn(name), this.log)((stub) => stub.note(name, []));
+  }
+
+  private countSummary(status: 'completed' | 'failed', ms: number): void {
+    const metrics = metricsOf(this.env, this.log);
+    metrics.count('precis_summaries_total', { status });
+    if (status === 'completed') metrics.observe('precis_summary_seconds', {}, ms / 1000);
+    metrics.sendLater((work) => this.ctx.waitUntil(work));
   }
 
   private forgetTables(): void {

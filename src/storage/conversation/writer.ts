@@ -19,6 +19,12 @@ export interface WriterPorts {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly log: (level: 'debug' | 'info' | 'warn', message: string, fields?: LogFields) => void;
+  /**
+   * Called for every summary that was written or has failed.
+   *
+   * @param ms how long a written one took
+   */
+  readonly settled?: (status: 'completed' | 'failed', ms: number) => void;
   /** Called for every row that is no longer processing. */
   readonly ended: (memoryId: number) => void;
 }
@@ -109,7 +115,10 @@ export class MemoryWriter {
       )
       .one();
     const fields = { conversation, code, ...(cause === undefined ? {} : { error: cause }) };
-    if (code !== 'superseded') this.ports.log('warn', 'a summary could not be made', fields);
+    if (code !== 'superseded') {
+      this.ports.log('warn', 'a summary could not be made', fields);
+      this.ports.settled?.('failed', 0);
+    }
     this.tell(memoryId, 'failed', { error: code });
   }
 
@@ -170,6 +179,7 @@ export class MemoryWriter {
     this.ports.log('info', `Summarized messages ${start}-${end} for ${conversation} in ${ms}ms`);
     if (start > (before ?? 0))
       this.ports.log('info', `Sliding window: dropping seq 0-${start - 1} for ${conversation}`);
+    this.ports.settled?.('completed', ms);
     this.tell(memoryId, 'completed');
   }
 

@@ -32,6 +32,8 @@ interface RefWriterPorts {
   readonly log: Log;
   /** Absent: what is known is not confirmed before its trust expires. */
   readonly upkeep?: ConversationUpkeep;
+  /** Called for each content that was written and did not exist before. */
+  readonly written?: () => void;
 }
 
 /** Writes one tenant's contents, and notes that a conversation refers to them. */
@@ -297,6 +299,7 @@ export class RefWriter {
   private async write(content: StoredContent): Promise<void> {
     try {
       const wasThere = await this.slots.run(() => this.ports.store.put(content, this.ports.log));
+      if (!wasThere) this.ports.written?.();
       // The upload time only matters with retention.
       const uploaded = wasThere && this.ports.retention.isOn ? await this.uploaded(content.ref) : Date.now();
       if (uploaded !== undefined) this.remember(content.ref, uploaded);

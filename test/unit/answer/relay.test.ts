@@ -7,6 +7,7 @@ import { chatFormat } from '../../../src/protocol/chat/format.ts';
 import { ApiError } from '../../../src/request/errors.ts';
 import type { RequestScope } from '../../../src/request/scope.ts';
 import { Rounds } from '../../../src/retrieval/rounds.ts';
+import { Metrics } from '../../../src/storage/metrics/metrics.ts';
 import { LONGEST_ANSWER } from '../../../src/upstream/body.ts';
 import type { UpstreamAnswer } from '../../../src/upstream/fetch.ts';
 import type { MadeView } from '../../../src/view/made-view.ts';
@@ -49,7 +50,7 @@ async function relayed(first: UpstreamAnswer, next: () => Promise<UpstreamAnswer
     archive,
   } as unknown as RelayOptions;
   const scope = {
-    services: { config: { idleTimeoutMs: 1_000, logLevel: 'warn' }, log },
+    services: { config: { idleTimeoutMs: 1_000, logLevel: 'warn' }, log, metrics: new Metrics() },
     caller: { tenant: undefined, account: {} },
     timings: new Timings(),
     waitUntil: () => undefined,

@@ -32,6 +32,19 @@ describe('package-lock.json', () => {
 });
 
 describe('wrangler.toml', () => {
+  it('makes and binds each class of Durable Objects that the Worker exports', () => {
+    const text = read('wrangler.toml');
+    const bound = [...text.matchAll(/^class_name = "(\w+)"$/gm)].map(([, name]) => name);
+    const made = [...text.matchAll(/^new_sqlite_classes = \[(.*)\]$/gm)].flatMap(([, names = '']) =>
+      [...names.matchAll(/"(\w+)"/g)].map(([, name]) => name),
+    );
+    const exported = [...read('src/index.ts').matchAll(/^export .*?(\w+)(?: extends .*\{| \} from .*)$/gm)];
+
+    expect(bound.length).toBeGreaterThan(3);
+    expect(made.toSorted()).toEqual(bound.toSorted());
+    expect(exported.map(([, name]) => name).toSorted()).toEqual(bound.toSorted());
+  });
+
   it('F16: keeps URLs, which hold the words of a search, out of the logs', () => {
     const [, logs = ''] = read('wrangler.toml').split('[observability.logs]\n');
 

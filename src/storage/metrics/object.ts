@@ -1,0 +1,48 @@
+/** The Durable Object of the deployment's metrics: it adds up what the isolates have counted. */
+
+import { DurableObject } from 'cloudflare:workers';
+import type { Env } from '../../config.ts';
+import type { Counts } from './families.ts';
+import type { Batch, MetricsApi } from './remote.ts';
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS totals (id INTEGER PRIMARY KEY CHECK (id = 1), counts TEXT NOT NULL);
+  CREATE TABLE IF NOT EXISTS batches (batch TEXT PRIMARY KEY, added_at INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS batches_by_age ON batches (added_at);
+`;
+
+/** How long a batch is remembered, in milliseconds. Isolates give theirs up earlier. */
+const REMEMBERED_MS = 60 * 60_000;
+
+/** There is one, see `METRICS_OBJECT`. */
+export class MetricsObject extends DurableObject<Env> implements MetricsApi {
+  // A field, since remote callers can't reach it and tests can replace it.
+  protected now: () => number = Date.now;
+
+  private readonly sql = this.ctx.storage.sql;
+
+  // The methods are documented in `MetricsApi`.
+
+  add({ id, counts }: Batch): void {
+    this.sql.exec(SCHEMA);
+    const now = this.now();
+    // Two rows are written for each batch, however many series it has.
+    this.ctx.storage.transactionSync(() => {
+      const added = this.sql
+        .exec('INSERT OR IGNORE INTO batches (batch, added_at) VALUES (?, ?) RETURNING batch', id, now)
+        .toArray();
+      if (added.length === 0) return;
+      this.sql.exec('DELETE FROM batches WHERE added_at < ?', now - REMEMBERED_MS);
+      const totals: Record<string, number> = { ...this.read() };
+      for (const [series, by] of Object.entries(counts)) totals[series] = (totals[series] ?? 0) + by;
+      this.sql.exec('INSERT OR REPLACE INTO totals (id, counts) VALUES (1, ?)', JSON.stringify(totals));
+    });
+  }
+
+  read(): Counts {
+    const known = this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'totals'").toArray().length > 0;
+    if (!known) return {};
+    const [row] = this.sql.exec<{ counts: string }>('SELECT counts FROM totals').toArray();
+    return row ? (JSON.parse(row.counts) as Counts) : {};
+  }
+}

@@ -1,0 +1,52 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { UsageTail } from '../../../src/protocol/answers/usage-tail.ts';
+
+const read = (text: string, chunkSize = text.length) => {
+  const bytes = new TextEncoder().encode(text);
+  const tail = new UsageTail();
+  for (let at = 0; at < bytes.length; at += chunkSize) tail.push(bytes.slice(at, at + chunkSize));
+  return tail.read();
+};
+
+const CHAT = {
+  usage: { prompt_tokens: 100, completion_tokens: 7, prompt_tokens_details: { cached_tokens: 64 } },
+};
+const RESPONSES = {
+  usage: { input_tokens: 100, input_tokens_details: { cached_tokens: 64 }, output_tokens: 7 },
+};
+const COUNTED = { cached: 64, fresh: 36, output: 7 };
+
+describe('the usage at the end of an answer', () => {
+  it.each([CHAT, RESPONSES])('is read from a body and from a stream', (usage) => {
+    const content = 'He said: {"prompt_tokens":5,"input_tokens":5,"cached_tokens":5}';
+    const answer = { content, ...usage, metadata: { note: 'x'.repeat(9_000) } };
+    expect(read(JSON.stringify(answer))).toEqual(COUNTED);
+    expect(read(JSON.stringify(answer, null, 2))).toEqual(COUNTED);
+    const stream = `data: {"content":"${'y'.repeat(90_000)}"}\n\ndata: ${JSON.stringify(answer)}\n\ndata: [DONE]\n\n`;
+    for (const size of [1, 7, 4_096, 100_000]) expect(read(stream, size)).toEqual(COUNTED);
+  });
+
+  it.each([
+    ['none', '{"choices":[]}'],
+    ['null', '{"usage":null}'],
+    ['only in a content', JSON.stringify({ content: JSON.stringify(CHAT) })],
+    ['no number', '{"usage":{"prompt_tokens":"100"}}'],
+    ['too long a number', '{"usage":{"prompt_tokens":1000000000000000}}'],
+    ['nothing', ''],
+  ])('is undefined where it is %s', (_, text) => {
+    expect(read(text)).toBeUndefined();
+  });
+
+  it('has no more cached than input, whatever the upstream says', () => {
+    fc.assert(
+      fc.property(fc.nat(), fc.nat(), fc.nat(), (input, cached, output) => {
+        const counted = read(
+          JSON.stringify({ input_tokens: input, cached_tokens: cached, output_tokens: output }),
+        );
+        expect(counted).toMatchObject({ output, cached: Math.min(cached, input) });
+        expect((counted?.cached ?? 0) + (counted?.fresh ?? 0)).toBe(input);
+      }),
+    );
+  });
+});
