@@ -236,6 +236,11 @@ export function messagesOf(history: History, unit: Unit): number[] {
   return indices;
 }
 
+/** Whether a unit is trimmed as a step of a turn that stays. */
+export function goesWithSteps({ step, kind }: Unit): boolean {
+  return step || kind === 'late';
+}
+
 function openUnit(kind: Unit['kind'], index: number, calls: number): OpenUnit {
   return { kind, first: index, last: index, outputs: [], step: calls > 0, unanswered: calls };
 }

@@ -3,7 +3,7 @@
  * remaining turns leave too.
  */
 import { heldMessages } from '../conversation/bonds.ts';
-import { type History, messagesOf, type Unit } from '../conversation/history.ts';
+import { goesWithSteps, type History, messagesOf } from '../conversation/history.ts';
 import { type Cuts, frontierUnit } from '../replay/rule.ts';
 import type { SummarizedPrefix } from './summarize.ts';
 
@@ -26,11 +26,6 @@ export interface TrimmedSpan {
   readonly prefix: SummarizedPrefix | undefined;
   /** Tokens that the view saves, without those saved by the summary. */
   readonly freed: number;
-}
-
-/** Whether a unit is trimmed as a step of a turn that stays. */
-export function goesWithSteps({ step, kind }: Unit): boolean {
-  return step || kind === 'late';
 }
 
 /** The messages that the cuts drop, ascending. Preamble messages and those held by bonds stay. */

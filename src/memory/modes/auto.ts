@@ -23,6 +23,7 @@ import {
   compaction,
   count,
   editing,
+  keptStepsFault,
   keptTurnsFault,
   LONGEST_PREVIEW,
   names,
@@ -36,7 +37,7 @@ import type { TokenSums } from '../tokens/sums.ts';
 
 import { compactContext, range } from './compact.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
-import { compactionDue, unitTail } from './tails.ts';
+import { compactionDue, stepsDue, unitTail } from './tails.ts';
 
 /** Tokens over which arguments are cleared (docs/design.md#the-strategy). */
 const LARGE_INPUT = 500;
@@ -80,6 +81,7 @@ export const auto = {
   edits: true,
   contradiction: (strategy: AutoStrategy) =>
     retrievalFault(strategy) ??
+    keptStepsFault(strategy) ??
     keptTurnsFault(strategy.keep_last_n_turns, 'context_limit', strategy.context_limit),
   keepsContents: () => true,
   retrieves: (strategy: AutoStrategy, hasTools: boolean) =>
@@ -87,6 +89,8 @@ export const auto = {
   summaryFacts: ({ incremental }: AutoStrategy) => [incremental],
   replayed: {
     turnsDue: (strategy: AutoStrategy) => compactionDue(strategy),
+    stepsDue: (strategy: AutoStrategy) => stepsDue(strategy),
+    messagesDue: ({ max_messages }: AutoStrategy) => max_messages,
     turnsLossy: ({ context_limit }: AutoStrategy) => context_limit,
     tail: (strategy: AutoStrategy) => unitTail(keptTurns(strategy), strategy),
     isReversible: ({ compact_offload }: AutoStrategy) => compact_offload,

@@ -14,10 +14,11 @@ import {
   canRetrieve,
   compaction,
   editing,
+  keptStepsFault,
   retrievalFault,
 } from '../strategy/fields.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
-import { compactionDue, unitTail } from './tails.ts';
+import { compactionDue, stepsDue, unitTail } from './tails.ts';
 
 const schema = z.strictObject({
   mode: z.literal('compact'),
@@ -30,26 +31,28 @@ export type CompactStrategy = z.output<typeof schema>;
 export const compact = {
   schema,
   edits: true,
-  contradiction: (strategy: CompactStrategy) => retrievalFault(strategy),
+  contradiction: (strategy: CompactStrategy) => retrievalFault(strategy) ?? keptStepsFault(strategy),
   keepsContents: ({ compact_offload }: CompactStrategy) => compact_offload,
   retrieves: (strategy: CompactStrategy) => canRetrieve(strategy, strategy.compact_retrieval === 'tool'),
   replayed: {
     slides: slidesByDefault,
     turnsDue: (strategy: CompactStrategy) => compactionDue(strategy),
+    stepsDue: (strategy: CompactStrategy) => stepsDue(strategy),
     tail: (strategy: CompactStrategy) => unitTail(strategy.compact_keep, strategy),
     isReversible: ({ compact_offload }: CompactStrategy) => compact_offload,
     plan: planCompact,
   },
 } as const satisfies MemoryMode<CompactStrategy>;
 
-/** A turn trigger without a budget slides. */
+/** A turn trigger alone slides. */
 function slidesByDefault(strategy: CompactStrategy): boolean {
   const budget =
     strategy.token_budget ??
     strategy.token_soft_budget ??
     strategy.token_remaining_pct ??
     strategy.token_soft_remaining_pct;
-  return strategy.compact_trigger_turns !== undefined && budget === undefined;
+  const { compact_trigger_turns: turns, compact_trigger_steps: steps } = strategy;
+  return turns !== undefined && steps === undefined && budget === undefined;
 }
 
 const START: Cuts = { turn: 0, step: 0 };

@@ -48,6 +48,10 @@ export interface ReplayedMode<Strategy> {
   turnsDue(strategy: Strategy): number | undefined;
   /** See `ReplayRule`. */
   turnsLossy?(strategy: Strategy): number | undefined;
+  /** See `ReplayRule`. */
+  stepsDue?(strategy: Strategy): number | undefined;
+  /** See `ReplayRule`. */
+  messagesDue?(strategy: Strategy): number | undefined;
   tail(strategy: Strategy): Tail;
   /**
    * Whether it loses nothing if contents can be stored. Only then does it act on a soft budget.

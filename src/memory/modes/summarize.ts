@@ -25,6 +25,7 @@ export const summarize = {
   summaryFacts: ({ incremental }: SummarizeStrategy) => [incremental],
   replayed: {
     turnsDue: ({ context_limit }: SummarizeStrategy) => context_limit,
+    messagesDue: ({ max_messages }: SummarizeStrategy) => max_messages,
     tail: ({ keep_last_n_turns, context_limit }: SummarizeStrategy) =>
       turnTail(keep_last_n_turns, context_limit),
     plan: planSummarize,

@@ -8,16 +8,20 @@ const KEEP_TURNS = 3;
 const KEEP_STEPS = 3;
 
 /**
- * The tail of a mode that edits contents. It must not shrink if the caller sets the turns but not
- * the steps.
+ * The tail of a mode that edits contents. It must not shrink if the caller sets the turns, and
+ * nothing about steps.
  *
  * @param kept the turns that the caller asks to keep
  */
-export function unitTail(kept: number | undefined, { compact_keep_steps }: CompactSettings): Tail {
+export function unitTail(
+  kept: number | undefined,
+  { compact_keep_steps, compact_trigger_steps: trigger }: CompactSettings,
+): Tail {
+  const shrinks = kept === undefined || trigger !== undefined;
   return {
     stops: 'unit',
     keepTurns: kept ?? COMPACT_KEEP,
-    keepSteps: compact_keep_steps ?? (kept === undefined ? KEEP_STEPS : undefined),
+    keepSteps: compact_keep_steps ?? (shrinks ? Math.min(KEEP_STEPS, trigger ?? KEEP_STEPS) : undefined),
   };
 }
 
@@ -36,4 +40,9 @@ export function turnTail(kept: number | undefined, turnsDue: number | undefined)
 /** Compaction acts above its trigger; trimming and summaries act at theirs. */
 export function compactionDue({ compact_trigger_turns: turns }: CompactSettings): number | undefined {
   return turns === undefined ? undefined : turns + 1;
+}
+
+/** The same for its trigger by steps. */
+export function stepsDue({ compact_trigger_steps: steps }: CompactSettings): number | undefined {
+  return steps === undefined ? undefined : steps + 1;
 }

@@ -2,8 +2,8 @@
 
 import { z } from 'zod';
 import { HeldTokens } from '../conversation/bonds.ts';
-import type { History } from '../conversation/history.ts';
-import { goesWithSteps, trimmedMessages } from '../edits/trim.ts';
+import { goesWithSteps, type History } from '../conversation/history.ts';
+import { trimmedMessages } from '../edits/trim.ts';
 import type { Planned } from '../plan/planned.ts';
 import { CursorMover, type Effect, replay } from '../replay/frontier.ts';
 import { UnitCursor } from '../replay/unit-cursor.ts';
@@ -16,6 +16,7 @@ const schema = z.strictObject({
   mode: z.literal('trim'),
   ...editing,
   max_turns: count.optional(),
+  max_messages: count.optional(),
   keep_last_n_turns: count.optional(),
 });
 
@@ -28,6 +29,7 @@ export const trim = {
     keptTurnsFault(keep_last_n_turns, 'max_turns', max_turns),
   replayed: {
     turnsDue: ({ max_turns }: TrimStrategy) => max_turns,
+    messagesDue: ({ max_messages }: TrimStrategy) => max_messages,
     tail: ({ keep_last_n_turns, max_turns }: TrimStrategy) => turnTail(keep_last_n_turns, max_turns),
     plan: planTrim,
   },

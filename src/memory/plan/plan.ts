@@ -38,8 +38,8 @@ export function mayAct(strategy: EditingStrategy, request: PlanRequest, toolByte
   // Without a memory, only a limit that the upstream has stated shortens a view.
   if (!replayed) return request.memory !== undefined || request.limit !== undefined;
   if (request.force) return true;
-  const due = Math.min(replayed.turnsDue(strategy) ?? NEVER, replayed.turnsLossy?.(strategy) ?? NEVER);
-  if (request.history.turns.length >= due || replayed.mayActEarly?.(strategy, request)) return true;
+  if (isCountDue(strategy, replayed, request.history)) return true;
+  if (replayed.mayActEarly?.(strategy, request)) return true;
   const { hard, soft, window } = budgetsWithin(strategy, request);
   const limit = Math.min(hard ?? window, soft ?? window, window - answerRoom(request.answerTokens, window));
   const factor = Math.max(1, request.measure ? partsOf(request.measure).factor : 1);
@@ -52,7 +52,19 @@ export function mayAct(strategy: EditingStrategy, request: PlanRequest, toolByte
   return most + 2 * factor * toolBytes + ANSWER_OVERHEAD > limit;
 }
 
-/** A number of turns that no conversation reaches. */
+/** Whether turns, steps or messages may meet a trigger. */
+function isCountDue(
+  strategy: EditingStrategy,
+  mode: ReplayedMode<EditingStrategy>,
+  { turns, units, messages }: History,
+): boolean {
+  const turnsDue = Math.min(mode.turnsDue(strategy) ?? NEVER, mode.turnsLossy?.(strategy) ?? NEVER);
+  if (turns.length >= turnsDue || messages.length >= (mode.messagesDue?.(strategy) ?? NEVER)) return true;
+  const stepsDue = mode.stepsDue?.(strategy);
+  return stepsDue !== undefined && units.filter(({ step }) => step).length >= stepsDue;
+}
+
+/** A number that no conversation reaches. */
 const NEVER = Number.POSITIVE_INFINITY;
 
 /** Plans a request: by replay, or around the memory in use. */
@@ -119,6 +131,8 @@ function ruleOf(
     frontier: frontierOf(strategy),
     turnsDue: mode.turnsDue(strategy),
     turnsLossy: mode.turnsLossy?.(strategy),
+    stepsDue: mode.stepsDue?.(strategy),
+    messagesDue: mode.messagesDue?.(strategy),
     hard: budgets.hard ?? (room > 0 ? budgets.window - room : undefined),
     soft: budgets.soft,
     watermark: strategy.low_watermark_pct,

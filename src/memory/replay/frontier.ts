@@ -10,7 +10,8 @@
 
 import type { History, RequestPoint } from '../conversation/history.ts';
 import type { TokenSums } from '../tokens/sums.ts';
-import { type Cuts, frontierUnit, type ReplayRule, type Trigger } from './rule.ts';
+import { CountTriggers } from './count-triggers.ts';
+import { type Cuts, type Due, frontierUnit, type ReplayRule, type Trigger } from './rule.ts';
 import { Tails } from './tails.ts';
 
 /** The cuts during a replay, and the tokens that they free. */
@@ -56,6 +57,8 @@ export interface Mover {
   turnsCut: number;
   /** Turns that have left the view. */
   readonly turnsLeftOut: number;
+  /** The units before these cuts have left the view. */
+  readonly leftCuts: Cuts;
   /** Whether a move changes bytes even if it frees nothing. */
   readonly rewrites: boolean;
   /**
@@ -106,6 +109,7 @@ const PREPARE_FROM = 0.6;
 /** Finds the frontier. @param mover a new one, for the strategy's edits */
 export function replay(history: History, rule: ReplayRule, sums: TokenSums, mover: Mover): Replay {
   const tails = new Tails(history, rule);
+  const counts = new CountTriggers(history, rule);
   const moves: Cuts[] = [];
   let trigger: Trigger = 'none';
   let moved = false;
@@ -121,6 +125,7 @@ export function replay(history: History, rule: ReplayRule, sums: TokenSums, move
     const { freed } = mover.position;
     const due = dueAt(point, rule, mover, before, last);
     if (due) mover.move(tail, due, before, point);
+    const counted = counts.move(tail, mover, before, point);
     // The answer's room is checked last, so that the rule above is the same at every request.
     const dueForAnswer = last ? dueByAnswer(rule, before - mover.position.freed) : undefined;
     if (dueForAnswer) mover.move(tail, dueForAnswer, before, point);
@@ -130,7 +135,7 @@ export function replay(history: History, rule: ReplayRule, sums: TokenSums, move
     mover.settle(before);
     if (!isMove) continue;
     moves.push(mover.position.cuts);
-    trigger = (due ?? dueForAnswer)?.trigger ?? trigger;
+    trigger = (due ?? counted ?? dueForAnswer)?.trigger ?? trigger;
   }
   // A move for the answer's room of the previous request is not kept, and a summary that it showed
   // would disappear.
@@ -138,7 +143,8 @@ export function replay(history: History, rule: ReplayRule, sums: TokenSums, move
 
   const { cuts, freed } = mover.position;
   const after = before - freed;
-  const next = isNear(history, rule, mover, after) ? tails.beyond() : cuts;
+  const near = isNear(history, rule, mover, after) || counts.isNear(mover);
+  const next = near ? tails.beyond() : cuts;
   return { cuts, moves, moved, trigger, before, after, next };
 }
 
@@ -161,21 +167,6 @@ function cutByAnswer(
 
 function isSame(one: Standing, other: Standing): boolean {
   return frontierUnit(one.cuts) === frontierUnit(other.cuts) && one.leftOut === other.leftOut;
-}
-
-/** A trigger that is met, and the goals of its move. */
-export interface Due {
-  readonly trigger: Trigger;
-  /** Tokens of the view over which a summary may replace messages; infinite if none may. */
-  readonly lossyOver: number;
-  /** Tokens of the view over which messages may be trimmed; infinite if none may. */
-  readonly trimOver: number;
-  /** Whether to move however little it frees. */
-  readonly unconditional: boolean;
-  /** Tokens at which the move stops; 0 means at the tail. */
-  readonly target: number;
-  /** Tokens over which the tail shrinks to steps; undefined if it must not. */
-  readonly shrinkOver: number | undefined;
 }
 
 function dueAt(
@@ -278,6 +269,10 @@ export class CursorMover implements Mover {
 
   get turnsLeftOut(): number {
     return this.cursor.turnsCut;
+  }
+
+  get leftCuts(): Cuts {
+    return this.cursor.position.cuts;
   }
 
   get rewrites(): boolean {

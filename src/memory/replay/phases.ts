@@ -21,11 +21,11 @@ import {
 import { TRIM_LINE_TOKENS, type TrimmedSpan } from '../edits/trim.ts';
 import { type TokenSums, unitSums } from '../tokens/sums.ts';
 import type { Floor, Stakes } from './floor.ts';
-import type { Due, Mover } from './frontier.ts';
+import type { Mover } from './frontier.ts';
 import { Journal } from './journal.ts';
 import { Pass, type Passed } from './phase-pass.ts';
 import { NOWHERE, type PhaseSettings, type PhaseStanding } from './phase-standing.ts';
-import { type Cuts, frontierUnit } from './rule.ts';
+import { type Cuts, type Due, frontierUnit } from './rule.ts';
 
 /** Tokens of a summarizer's prompt, without its input. */
 const PROMPT_TOKENS = 600;
@@ -85,9 +85,14 @@ export class PhaseMover implements Mover {
   }
 
   get turnsLeftOut(): number {
+    const unit = this.leftCuts.turn;
+    return this.history.turns.filter((turn) => turn < unit).length;
+  }
+
+  get leftCuts(): Cuts {
     const { prefix, trims } = this.standing;
     const unit = trims.at(-1) ?? prefix?.unit ?? 0;
-    return this.history.turns.filter((turn) => turn < unit).length;
+    return { turn: unit, step: unit };
   }
 
   get position(): PhaseStanding {

@@ -1,7 +1,15 @@
 /** The rule of a replay, and the cuts that it moves. */
 
 /** Why units are edited, in the terms of `x-memory-trigger`. */
-export type Trigger = 'turns' | 'token_budget' | 'token_soft_budget' | 'upstream_limit' | 'force' | 'none';
+export type Trigger =
+  | 'turns'
+  | 'steps'
+  | 'messages'
+  | 'token_budget'
+  | 'token_soft_budget'
+  | 'upstream_limit'
+  | 'force'
+  | 'none';
 
 /**
  * Which units are edited: all before `turn`, and the steps before `step`. `step` is larger if the
@@ -28,6 +36,10 @@ export interface ReplayRule {
   readonly turnsDue: number | undefined;
   /** Turns from which that trigger also allows lossy edits. */
   readonly turnsLossy?: number | undefined;
+  /** Steps since the last move of this trigger from which it is met. */
+  readonly stepsDue?: number | undefined;
+  /** Messages in the view from which their trigger is met. It also allows lossy edits. */
+  readonly messagesDue?: number | undefined;
   /** Budgets in tokens. */
   readonly hard: number | undefined;
   readonly soft: number | undefined;
@@ -44,4 +56,19 @@ export interface ReplayRule {
   readonly stops: 'unit' | 'turn';
   /** Whether triggers count as met at the last request point. */
   readonly force: boolean;
+}
+
+/** A trigger that is met, and the goals of its move. */
+export interface Due {
+  readonly trigger: Trigger;
+  /** Tokens of the view over which a summary may replace messages; infinite if none may. */
+  readonly lossyOver: number;
+  /** Tokens of the view over which messages may be trimmed; infinite if none may. */
+  readonly trimOver: number;
+  /** Whether to move however little it frees. */
+  readonly unconditional: boolean;
+  /** Tokens at which the move stops; 0 means at the tail. */
+  readonly target: number;
+  /** Tokens over which the tail shrinks to steps; undefined if it must not. */
+  readonly shrinkOver: number | undefined;
 }

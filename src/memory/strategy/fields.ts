@@ -71,6 +71,7 @@ const MOST_ROUNDS = 20;
 /** Fields of all modes that compact. */
 export const compaction = {
   compact_trigger_turns: count.optional(),
+  compact_trigger_steps: count.optional(),
   compact_keep: count.optional(),
   compact_keep_steps: count.optional(),
   compact_clear_tool_inputs: z.boolean().default(false),
@@ -87,6 +88,7 @@ export const compaction = {
 export const summarizing = {
   ...summary,
   context_limit: count.optional(),
+  max_messages: count.optional(),
   keep_last_n_turns: count.optional(),
   summary_max_tokens: summaryTokens.default(2048),
   incremental: z.boolean().default(true),
@@ -121,6 +123,18 @@ export function retrievalFault({
     field: 'compact_retrieval',
     message:
       "memory_strategy.compact_retrieval must not be 'tool' where memory_strategy.compact_offload is false: nothing is kept that could be retrieved.",
+  };
+}
+
+/** A tail with more steps than the trigger by steps lets the view have. */
+export function keptStepsFault({
+  compact_keep_steps: keep,
+  compact_trigger_steps: trigger,
+}: CompactSettings): StrategyFault | undefined {
+  if (keep === undefined || trigger === undefined || keep <= trigger) return undefined;
+  return {
+    field: 'compact_keep_steps',
+    message: `memory_strategy.compact_keep_steps (${keep}) must not be larger than memory_strategy.compact_trigger_steps (${trigger}).`,
   };
 }
 

@@ -184,8 +184,17 @@ describe('a view that comes back as the array', () => {
 
   const autoCase = fc.tuple(anyConversation, autoStrategy, fc.boolean().chain(autoOptions));
 
-  /** Without turn triggers: a summary is no turn, so a view has fewer turns than its array. */
-  const withoutTurns = ({ context_limit: _, compact_trigger_turns: __, ...input }: AutoRequest) => input;
+  /**
+   * Without triggers that count: a summary is no turn and no step, so a view has fewer of them than
+   * its array.
+   */
+  const withoutTurns = ({
+    context_limit: _,
+    compact_trigger_turns: __,
+    compact_trigger_steps: ___,
+    max_messages: ____,
+    ...input
+  }: AutoRequest) => input;
 
   it('is left as it is by auto where it fits its budgets', () => {
     let edited = 0;

@@ -259,3 +259,75 @@ describe('the triggers of the frontier', () => {
   const compactedByForce = (messages: Message[]): number =>
     viewOf(body(messages), { mode: 'compact' }, { force: true }).plan.segments.flat().length;
 });
+
+describe('a trigger that counts steps', () => {
+  const input = { mode: 'compact', compact_trigger_steps: 6, compact_keep_steps: 2 } as const;
+
+  /** What is removed at each request of an agent. */
+  const removedAt = (strategy: MemoryStrategyRequest, most: number): number[] =>
+    Array.from({ length: most }, (_, at) => compacted(steps(at), strategy).length);
+
+  it('compacts up to the tail once there are more, and then waits for as many', () => {
+    expect(removedAt(input, 16)).toEqual([0, 0, 0, 0, 0, 0, 0, 5, 5, 5, 5, 5, 10, 10, 10, 10]);
+  });
+
+  it('names itself, and extends the view between two moves', () => {
+    const views = Array.from({ length: 20 }, (_, at) => viewOf(body(steps(at)), input));
+    expect(views[7]?.report).toMatchObject({ trigger: 'steps', frontier: { moved: true } });
+    expect(views[8]?.report).toMatchObject({ trigger: 'steps', frontier: { moved: false } });
+    for (const [at, later] of views.entries()) {
+      const earlier = views[at - 1];
+      if (earlier) expect(brokenPrefix(earlier, later)).toEqual([]);
+    }
+  });
+
+  it('keeps the steps of the last turns if these are few enough', () => {
+    const messages = [...turns(8), ...steps(1)];
+    const { report, plan } = viewOf(body(messages), { mode: 'compact', compact_trigger_steps: 6 });
+    expect(report.trigger).toBe('steps');
+    // Seven steps are one too many. Two turns stay then.
+    expect(plan.segments.flat().length).toBe(5);
+  });
+
+  it('acts beside a budget in auto, and loses nothing', () => {
+    const auto = { mode: 'auto', compact_trigger_steps: 6, min_reclaim_tokens: 0, compact_min_tokens: 0 };
+    const { report } = viewOf(body(steps(12)), auto as MemoryStrategyRequest);
+    expect(report.trigger).toBe('steps');
+    expect(report.applied_edits.map(({ type }) => type)).toEqual(['dedupe']);
+  });
+});
+
+describe('a trigger that counts messages', () => {
+  const kept = (messages: Message[], input: MemoryStrategyRequest): number =>
+    messagesOf(viewOf(body(messages), input)).filter(({ role }) => role !== 'system').length;
+
+  it('drops turns up to the tail, once there are so many', () => {
+    const input = { mode: 'trim', max_messages: 16, keep_last_n_turns: 1 } as const;
+    const sizes = [1, 2, 3, 4, 5, 6, 7].map((at) => kept([system('s'), ...turns(at), user('next')], input));
+    expect(sizes).toEqual([5, 9, 13, 1, 5, 9, 13]);
+  });
+
+  it('drops steps of a turn that is too long', () => {
+    const input = { mode: 'trim', max_messages: 20 } as const;
+    const views = Array.from({ length: 24 }, (_, at) => viewOf(body(steps(at)), input));
+    const sizes = views.map((viewed) => messagesOf(viewed).length);
+    expect(Math.max(...sizes)).toBeLessThan(20);
+    expect(views.filter(({ report }) => report.frontier.moved).length).toBe(2);
+    expect(sizes.at(-1)).toBe(19);
+    expect(views.at(-1)?.report.trigger).toBe('messages');
+  });
+
+  it('waits while the tail leaves less than half of them', () => {
+    const input = { mode: 'trim', max_messages: 10, keep_last_n_turns: 3 } as const;
+    expect(kept([...turns(3), user('next')], input)).toBe(13);
+    expect(kept([...turns(4), user('next')], input)).toBe(9);
+  });
+
+  it.each(['summarize', 'auto'] as const)('summarises in mode %s', (mode) => {
+    const input = { mode, max_messages: 16, keep_last_n_turns: 1, summary_max_tokens: 64 };
+    const free = mode === 'auto' ? { min_reclaim_tokens: 0 } : {};
+    const viewed = viewOf(body([...turns(4), user('next')]), { ...input, ...free } as MemoryStrategyRequest);
+    expect(viewed.report.trigger).toBe('messages');
+    expect(viewed.report.applied_edits.map(({ type }) => type)).toContain('summarize');
+  });
+});
