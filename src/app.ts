@@ -22,6 +22,7 @@ import { deleteRef, getRef, getRefTool, listRefs } from './routes/refs.ts';
 import { compactResponses, responses } from './routes/responses.ts';
 import { routeOf } from './routes/routing.ts';
 import { deleteTenantData } from './routes/tenant-data.ts';
+import { deleteUserEntry, deleteUserMemory, getUserMemory } from './routes/users.ts';
 import { checkSecrets } from './tenant/published-secrets.ts';
 
 /** Unknown paths below these are 404, not forwarded. `/v1/conversations/{id}` is OpenAI's own. */
@@ -32,6 +33,7 @@ const OWN_PATHS = [
   '/v1/conversations/:id/memory',
   '/v1/conversations/:id/messages',
   '/v1/conversations/:id/end',
+  '/v1/users/:user/memory',
   '/v1/memory',
   '/v1/mcp',
 ];
@@ -79,6 +81,11 @@ export function createApp(): Hono<AppEnv> {
   app.all('/v1/conversations/:id/messages', notAllowed('GET, HEAD'));
   app.post('/v1/conversations/:id/end', endConversation);
   app.all('/v1/conversations/:id/end', notAllowed('POST'));
+  app.get('/v1/users/:user/memory', getUserMemory);
+  app.delete('/v1/users/:user/memory', deleteUserMemory);
+  app.all('/v1/users/:user/memory', notAllowed('GET, HEAD, DELETE'));
+  app.delete('/v1/users/:user/memory/:conversation', deleteUserEntry);
+  app.all('/v1/users/:user/memory/:conversation', notAllowed('DELETE'));
   app.delete('/v1/memory', deleteTenantData);
   app.all('/v1/memory', notAllowed('DELETE'));
   app.post('/v1/mcp', mcp);

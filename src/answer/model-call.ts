@@ -24,7 +24,7 @@ import { type RequestScope, scopeOf } from '../request/scope.ts';
 import type { Agent, AppEnv } from '../request/services.ts';
 import { Rounds } from '../retrieval/rounds.ts';
 import { type Compaction, compactConversation } from '../view/compaction.ts';
-import { injectionFor, withInjection } from '../view/inject.ts';
+import { injectedWith, injectionFor, withInjection } from '../view/inject.ts';
 import type { MadeView, MakeViewOptions } from '../view/made-view.ts';
 import { makeView } from '../view/make-view.ts';
 import type { OfferedTools } from '../view/offer-tools.ts';
@@ -71,7 +71,8 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
     return answerCompaction(api.compaction, api.answers, call);
   const options = { force: false, dryRun: false, count: chosen.report, expressly: false };
   const make = (viewOptions: MakeViewOptions) => makeView(call, viewOptions);
-  const [first, injected] = await Promise.all([make(options), injectionFor(call)]);
+  const [first, frozen] = await Promise.all([make(options), injectionFor(call)]);
+  const injected = await injectedWith(first.report, frozen);
   const wish = reasoningWish(request, first.tools !== undefined, scope);
   const bodyOf = ({ view, tools }: MadeView) =>
     request.write(view, {

@@ -18,7 +18,7 @@ const UNMISTAKABLE = /\/(chat\/completions)\/?$/;
  * file.
  */
 const UNVERSIONED =
-  /\/(responses(?:\/compact)?|compact|mcp|refs(?:\/[^/]+)?|conversations\/[^/]+\/(?:memory|messages)|embeddings|models(?:\/[^/]+)?)\/?$/;
+  /\/(responses(?:\/compact)?|compact|mcp|refs(?:\/[^/]+)?|conversations\/[^/]+\/(?:memory|messages|end)|users\/[^/]+\/memory(?:\/[^/]+)?|embeddings|models(?:\/[^/]+)?)\/?$/;
 const VERSIONED = new RegExp(`^/v1${UNVERSIONED.source}`);
 
 /** This route deletes everything, so only the exact path matches. */

@@ -1,7 +1,7 @@
 /**
  * Cross-session memory (docs/design.md#7-storage): the results of a user's other conversations, as
- * one block after the preamble. It is composed at a conversation's first request and then frozen,
- * so its bytes never change.
+ * one block after the preamble. It is composed at a conversation's first request and then frozen.
+ * If one of its sources is deleted, it is made anew when the frontier moves.
  */
 
 import { within } from '../lib/time-limit.ts';
@@ -15,10 +15,11 @@ import type { Call } from '../request/call.ts';
 import { storedConversation } from '../request/conversation.ts';
 import { ApiError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
-import type { StoredConversation } from '../summary/conversation.ts';
+import type { FrozenBlock } from '../storage/conversation/memories.ts';
+import type { StoredConversation, UserEntry } from '../summary/conversation.ts';
 
 /** The most conversations in a block. 800 tokens have no room for more. */
-const MOST_CONVERSATIONS = 5;
+export const MOST_CONVERSATIONS = 5;
 
 /** For three calls and possibly a check of the caller's key, in milliseconds. */
 const READ_LIMIT_MS = 3_000;
@@ -29,6 +30,8 @@ interface Injected {
   readonly warnings: readonly Warning[];
   /** Warnings about the conversation's settings. */
   readonly ofSettings?: readonly Warning[];
+  /** Makes the block anew if one of its sources is deleted. Absent without a block. */
+  renewed?(): Promise<Injected>;
 }
 
 const NOTHING: Injected = { warnings: [] };
@@ -40,11 +43,20 @@ export async function injectionFor(call: Call): Promise<Injected> {
   return { ...(await inject(injection, call)), ofSettings: warnings };
 }
 
+/**
+ * The block for the view of a request. It may change when the frontier moves, since the cached
+ * prefix ends before it then.
+ */
+export async function injectedWith({ frontier }: Report, injected: Injected): Promise<Injected> {
+  const { renewed, ofSettings = [] } = injected;
+  return frontier.moved && renewed ? { ...(await renewed()), ofSettings } : injected;
+}
+
 async function inject(injection: Injection, { request, owner, scope }: Call): Promise<Injected> {
   const { model, tooManyMessages, upstreamState } = request;
   if (tooManyMessages) return { warnings: ['too_many_messages'] };
   if (upstreamState !== undefined) return { warnings: ['upstream_state'] };
-  const { caller, services, timings } = scope;
+  const { caller, services } = scope;
   const { tenant } = caller;
   const { user, conversation } = owner;
   if (!tenant) return { warnings: ['no_tenant'] };
@@ -57,62 +69,130 @@ async function inject(injection: Injection, { request, owner, scope }: Call): Pr
     const { counter } = await scope.learned.counting(
       measureOf(model, undefined, services.config.tokenFactors),
     );
-    const find = () => frozenBlock(stored, publishTo, injection.max_tokens, counter, scope);
-    const block = await timings.measure('store', () => within(READ_LIMIT_MS, find()));
-    if (block === '') return NOTHING;
-    return {
-      message: { role: injection.role, content: block },
-      tokens: counter.text(block),
-      warnings: [],
-    };
+    const block = new ConversationBlock(stored, publishTo, injection, counter, scope);
+    return await block.injected();
   } catch (error) {
-    logCaught(services.log, 'warn', "a user's memory could not be read", error);
-    return { warnings: ['store_failed'] };
+    return unread(error, scope);
   }
 }
 
-/** The conversation's block. It is written and frozen now, if there is none yet. */
-async function frozenBlock(
-  { tenant, name, memory, remembered }: StoredConversation,
-  { user, conversation }: NonNullable<StoredConversation['publishTo']>,
-  maxTokens: number,
-  counter: TokenCounter,
-  { services, upkeep, mayStore }: RequestScope,
-): Promise<string> {
-  const { injection } = remembered;
-  const read = async (): Promise<string | null> => {
+function unread(error: unknown, { services }: RequestScope): Injected {
+  logCaught(services.log, 'warn', "a user's memory could not be read", error);
+  return { warnings: ['store_failed'] };
+}
+
+/** The block of one conversation. */
+class ConversationBlock {
+  private readonly stored: StoredConversation;
+  private readonly entry: UserEntry;
+  private readonly injection: Injection;
+  private readonly counter: TokenCounter;
+  private readonly scope: RequestScope;
+
+  constructor(
+    stored: StoredConversation,
+    entry: UserEntry,
+    injection: Injection,
+    counter: TokenCounter,
+    scope: RequestScope,
+  ) {
+    this.stored = stored;
+    this.entry = entry;
+    this.injection = injection;
+    this.counter = counter;
+    this.scope = scope;
+  }
+
+  /** @throws if storage fails or is late */
+  async injected(): Promise<Injected> {
+    const block = await this.timed(() => this.frozen());
+    if (block.text === '') return NOTHING;
+    return { ...this.shown(block), renewed: () => this.renewed(block) };
+  }
+
+  /** @throws if storage fails or is late */
+  private timed<Value>(work: () => Promise<Value>): Promise<Value> {
+    return this.scope.timings.measure('store', () => within(READ_LIMIT_MS, work()));
+  }
+
+  private shown({ text }: FrozenBlock): Injected {
+    if (text === '') return NOTHING;
+    return {
+      message: { role: this.injection.role, content: text },
+      tokens: this.counter.text(text),
+      warnings: [],
+    };
+  }
+
+  /** Without an answer of storage, the block stays. */
+  private async renewed(block: FrozenBlock): Promise<Injected> {
+    const { sources } = block;
+    const user = this.scope.services.user(this.entry.user);
+    try {
+      return await this.timed(async () => {
+        const isWhole = sources !== null && (await user((stub) => stub.holds(sources)));
+        return this.shown(isWhole ? block : await this.compose(block.text));
+      });
+    } catch (error) {
+      return { ...this.shown(block), warnings: unread(error, this.scope).warnings };
+    }
+  }
+
+  /** The frozen block. It is written and frozen now if there is none yet, or to be made anew. */
+  private async frozen(): Promise<FrozenBlock> {
+    const { name, remembered } = this.stored;
+    const { upkeep } = this.scope;
+    const { refresh } = this.injection;
+    const known = refresh ? undefined : remembered.injection.get('');
+    if (known) {
+      upkeep.of(name).rely('injection', known.at, async () => void (await this.read()));
+      return known.value;
+    }
+    const frozen = await this.read();
+    return frozen === null || refresh ? this.compose(frozen?.text ?? null) : frozen;
+  }
+
+  private async read(): Promise<FrozenBlock | null> {
+    const { memory, remembered } = this.stored;
     const at = Date.now();
     const frozen = await memory((stub) => stub.injection());
-    if (frozen === null) injection.drop('');
-    else injection.keep('', frozen, at);
+    if (frozen === null) remembered.injection.drop('');
+    else remembered.injection.keep('', frozen, at);
     return frozen;
-  };
-  const known = injection.get('');
-  if (known) {
-    upkeep.of(name).rely('injection', known.at, async () => void (await read()));
-    return known.value;
   }
-  const frozen = await read();
-  if (frozen !== null) return frozen;
-  // Nothing can be frozen yet, and a block that is not frozen would come and go.
-  if (!(await mayStore(tenant)))
-    throw new ApiError('invalid_api_key', 'The key is not known to be accepted.');
-  const latest = await services.user(user)((stub) =>
-    stub.latest({ except: conversation, most: MOST_CONVERSATIONS }),
-  );
-  const texts = latest.map(({ text }) => text);
-  const at = Date.now();
-  const written = writeInjection(texts, maxTokens, counter);
-  const block = await memory((stub) => stub.freezeInjection(written));
-  injection.keep('', block, at);
-  return block;
+
+  /** @param replaced the text of the block so far; null if there is none */
+  private async compose(replaced: string | null): Promise<FrozenBlock> {
+    const { tenant, memory, remembered } = this.stored;
+    const { services, mayStore } = this.scope;
+    const { user, conversation } = this.entry;
+    // Nothing can be frozen yet, and a block that is not frozen would come and go.
+    if (!(await mayStore(tenant)))
+      throw new ApiError('invalid_api_key', 'The key is not known to be accepted.');
+    const latest = await services.user(user)((stub) =>
+      stub.latest({ except: conversation, most: MOST_CONVERSATIONS }),
+    );
+    const at = Date.now();
+    const texts = latest.map(({ text }) => text);
+    const written = {
+      text: writeInjection(texts, this.injection.max_tokens, this.counter),
+      sources: latest.map((entry) => ({ conversation: entry.conversation, since: entry.since })),
+    };
+    const block = await memory((stub) => stub.freezeInjection(written, replaced));
+    remembered.injection.keep('', block, at);
+    return block;
+  }
 }
 
 /** The report with the injected block. */
-export function withInjection(report: Report, { tokens, warnings, ofSettings = [] }: Injected): Report {
+export function withInjection(
+  report: Report,
+  { message, tokens, warnings, ofSettings = [] }: Injected,
+): Report {
+  const injection = message && tokens !== undefined ? { injection: { tokens, text: message.content } } : {};
   return {
     ...report,
-    ...(tokens === undefined ? {} : { injection: { tokens } }),
+    ...injection,
     warnings: [...new Set([...ofSettings, ...report.warnings, ...warnings])],
   };
 }

@@ -119,7 +119,7 @@ export interface Report {
   /** Absent if nothing was fetched. */
   readonly retrieval?: ReportedRetrieval;
   /** The injected block of cross-session memory. */
-  readonly injection?: { readonly tokens: number };
+  readonly injection?: { readonly tokens: number; readonly text: string };
   readonly warnings: readonly Warning[];
 }
 

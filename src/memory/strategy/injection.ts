@@ -24,6 +24,7 @@ const settings = z.strictObject({
   role: z.enum(['system', 'user']).default(DEFAULT_ROLE),
   max_tokens: z.int().positive().max(MOST_TOKENS).default(MOST_TOKENS),
   publish: z.enum(PUBLISH).default(DEFAULT_PUBLISH),
+  refresh: z.boolean().default(false),
 });
 
 const schema = z.union([z.boolean(), settings]);
@@ -36,7 +37,12 @@ export interface Injection {
    * `on_end`: only when the caller ends the conversation.
    */
   readonly publish: (typeof PUBLISH)[number];
+  /** Whether the conversation's block is made anew by this request. */
+  readonly refresh: boolean;
 }
+
+/** An injection without settings: `true`. */
+export const DEFAULT_INJECTION: Injection = settings.parse({});
 
 /** An injection as callers write it. `false` overrides a lower level of the precedence. */
 export type MemoryInjectionRequest = z.input<typeof schema>;
@@ -50,11 +56,11 @@ export function parseInjection(input: unknown): Result<Injection | 'off', Strate
       ok: false,
       reason: {
         field: '',
-        message: `memory_injection must be true, false, or an object of role ('system' or 'user'), max_tokens (1 to ${MOST_TOKENS}) and publish ('on_end', 'on_move' or 'each_round'), and nothing else; this one is ${quote(input)}.`,
+        message: `memory_injection must be true, false, or an object of role ('system' or 'user'), max_tokens (1 to ${MOST_TOKENS}), publish ('on_end', 'on_move' or 'each_round') and refresh (true or false), and nothing else; this one is ${quote(input)}.`,
       },
     };
   if (parsed.data === false) return { ok: true, value: 'off' };
-  return { ok: true, value: parsed.data === true ? settings.parse({}) : parsed.data };
+  return { ok: true, value: parsed.data === true ? DEFAULT_INJECTION : parsed.data };
 }
 
 const OPENING = [

@@ -52,6 +52,20 @@ export function sessionIn(name: string): string {
 }
 
 /**
+ * The id that a caller has given a session; its digest with a prefix if it is too long for a name.
+ *
+ * @param session from `sessionIn`
+ */
+export function idOfSession(session: string): string {
+  return session
+    .split(/%u([0-9A-F]{4})/)
+    .map((part, index) =>
+      index % 2 === 0 ? decodeURIComponent(part) : String.fromCharCode(Number.parseInt(part, 16)),
+    )
+    .join('');
+}
+
+/**
  * The hash that the session is made of; undefined if a caller named it.
  *
  * @param name from `conversationName`

@@ -167,6 +167,22 @@ export interface Found {
   readonly known: boolean;
 }
 
+/** An entry of a user's memory, as a block was made of it. */
+export interface BlockSource {
+  /** See `sessionIn`. */
+  readonly conversation: string;
+  /** When the entry was made, in milliseconds. A later entry of the conversation has another. */
+  readonly since: number;
+}
+
+/** The block of cross-session memory in a conversation. */
+export interface FrozenBlock {
+  /** Empty if there was nothing to tell. */
+  readonly text: string;
+  /** Null if they are not known: the block was frozen by an earlier version. */
+  readonly sources: readonly BlockSource[] | null;
+}
+
 /** JSON values; null means absent. */
 export interface Settings {
   readonly memory_strategy: unknown;

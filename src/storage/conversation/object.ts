@@ -30,6 +30,7 @@ import type {
   Failure,
   FindRequest,
   Found,
+  FrozenBlock,
   Memory,
   Overview,
   Settings,
@@ -134,13 +135,13 @@ export abstract class ConversationMemoryObject<Material>
     return this.writing(() => this.chain.state.configure(changes));
   }
 
-  injection(): string | null {
+  injection(): FrozenBlock | null {
     this.reading();
     return this.chain.state.injection();
   }
 
-  freezeInjection(text: string): Promise<string> {
-    return this.writing(() => this.chain.state.freezeInjection(text));
+  freezeInjection(block: FrozenBlock, replaced: string | null): Promise<FrozenBlock> {
+    return this.writing(() => this.chain.state.freezeInjection(block, replaced));
   }
 
   async roll(request: ClaimRequest, material: Material): Promise<Claim['state']> {

@@ -6,7 +6,7 @@
 import { textBytes } from '../../lib/copy.ts';
 import type { Bound } from '../../lib/lru.ts';
 import { type Seen, TrustedLru } from '../trusted.ts';
-import type { Found, Memory } from './memories.ts';
+import type { Found, FrozenBlock, Memory } from './memories.ts';
 
 /** Bytes of a version beside its text, and of an answer beside its version. */
 const VERSION_BYTES = 1_024;
@@ -19,7 +19,10 @@ const VERSIONS: Bound<Memory> = { bytes: 4 * 1024 * 1024, sizeOf: sizeOfVersion 
 const ROUNDS: Bound<Found> = { bytes: 4 * 1024 * 1024, sizeOf: sizeOfFound };
 /** About 8 000 messages. */
 const ARCHIVED: Bound<string> = { bytes: 2 * 1024 * 1024, sizeOf: textBytes };
-const INJECTIONS: Bound<string> = { bytes: 1024 * 1024, sizeOf: textBytes };
+const INJECTIONS: Bound<FrozenBlock> = {
+  bytes: 1024 * 1024,
+  sizeOf: ({ text }) => VERSION_BYTES + textBytes(text),
+};
 
 /** Values of one kind in one conversation. */
 interface Remembered<Value> {
@@ -39,7 +42,7 @@ export interface RememberedConversation {
   /** Answers to the first request of a round, by `hashesKey` of strategy and round. */
   readonly rounds: Remembered<Found>;
   /** The frozen block, under an empty key. It may be empty itself. */
-  readonly injection: Remembered<string>;
+  readonly injection: Remembered<FrozenBlock>;
   /**
    * Messages in the archive's index, by key: the digest of one that was made from an answer, else
    * an empty text.
@@ -59,7 +62,7 @@ export function hashesKey(strategyHash: string, hash: string): string {
 export class RememberedConversations {
   private readonly versions: TrustedLru<Memory>;
   private readonly rounds: TrustedLru<Found>;
-  private readonly injections: TrustedLru<string>;
+  private readonly injections: TrustedLru<FrozenBlock>;
   private readonly archived: TrustedLru<string>;
 
   constructor(now: () => number = Date.now) {

@@ -17,6 +17,7 @@ import type {
   Failure,
   FindRequest,
   Found,
+  FrozenBlock,
   Memory,
   Overview,
   Settings,
@@ -66,8 +67,8 @@ export interface ConversationApi<Material> extends SummaryChain {
   overview(): Overview;
   settings(): Settings;
   configure(changes: Partial<Settings>): Promise<void>;
-  injection(): string | null;
-  freezeInjection(text: string): Promise<string>;
+  injection(): FrozenBlock | null;
+  freezeInjection(block: FrozenBlock, replaced: string | null): Promise<FrozenBlock>;
 
   /** Claims, and on success makes the summary in the background. Returns at once. */
   roll(request: ClaimRequest, material: Material): Promise<Claim['state']>;

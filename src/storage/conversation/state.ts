@@ -2,7 +2,14 @@
  * The values that a conversation keeps beside its versions: health, settings and the frozen
  * injection.
  */
-import { assertFits, HEALTHY, type Health, type Settings } from './memories.ts';
+import {
+  assertFits,
+  type BlockSource,
+  type FrozenBlock,
+  HEALTHY,
+  type Health,
+  type Settings,
+} from './memories.ts';
 import type { MemoryTables } from './tables.ts';
 
 const SETTINGS = ['memory_strategy', 'memory_injection'] as const satisfies readonly (keyof Settings)[];
@@ -39,9 +46,12 @@ export class ConversationState {
     for (const [name, value] of values) this.tables.set(name, value);
   }
 
-  /** The frozen text, which may be empty; null: none yet. */
-  injection(): string | null {
-    return this.tables.get('frozen_injection');
+  /** The frozen block; null: none yet. */
+  injection(): FrozenBlock | null {
+    const text = this.tables.get('frozen_injection');
+    if (text === null) return null;
+    const sources = this.tables.get('frozen_sources');
+    return { text, sources: sources === null ? null : (JSON.parse(sources) as BlockSource[]) };
   }
 
   /** When this conversation was last reported to the tenant's object, in milliseconds; 0: never. */
@@ -54,16 +64,18 @@ export class ConversationState {
   }
 
   /**
-   * Freezes the first text, so that its bytes never change.
+   * Freezes a block, so that its bytes don't change.
    *
-   * @returns the frozen text
+   * @param replaced the text of the block that it replaces; null: the first block
+   * @returns the frozen block, which is another one if a caller was faster
    * @throws RangeError if it is too long
    */
-  freezeInjection(text: string): string {
+  freezeInjection(block: FrozenBlock, replaced: string | null): FrozenBlock {
     const frozen = this.injection();
-    if (frozen !== null) return frozen;
-    assertFits(text);
-    this.tables.set('frozen_injection', text);
-    return text;
+    if (frozen !== null && frozen.text !== replaced) return frozen;
+    assertFits(block.text);
+    this.tables.set('frozen_injection', block.text);
+    this.tables.set('frozen_sources', JSON.stringify(block.sources));
+    return block;
   }
 }

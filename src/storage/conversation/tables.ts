@@ -75,6 +75,7 @@ type StateKey =
   | 'memory_strategy'
   | 'memory_injection'
   | 'frozen_injection'
+  | 'frozen_sources'
   | 'told_at';
 
 /** Readers must call `exists` first and writers `make`. `get` and `set` do that themselves. */

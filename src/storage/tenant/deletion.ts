@@ -84,7 +84,7 @@ export async function expireStep(ground: Ground, unusedSince: number): Promise<b
       rows.note(name, [], left.usedAt);
       continue;
     }
-    await atUser(ground, name, (stub) => stub.forget(sessionIn(name)));
+    await atUser(ground, name, async (stub) => void (await stub.forget(sessionIn(name))));
     if (left.of === 'settings') rows.retire(conversation);
     else rows.release(conversation);
   }

@@ -1,4 +1,5 @@
 /** Methods of a tenant's and a user's object that other isolates can call. */
+import type { BlockSource } from '../conversation/memories.ts';
 import type { KnownConversation, NotedConversation } from './rows.ts';
 
 export interface TenantApi {
@@ -28,6 +29,12 @@ export interface UserSummary {
   readonly at: number;
 }
 
+/** A summary in a user's memory. */
+export interface UserEntry extends UserSummary {
+  /** When the conversation's entry was made, in milliseconds. It stays when the summary changes. */
+  readonly since: number;
+}
+
 export interface UserApi {
   /**
    * Stores a conversation's summary, unless there is a newer one.
@@ -40,7 +47,10 @@ export interface UserApi {
    *
    * @param request `except`: a conversation to leave out; `most`: the maximum
    */
-  latest(request: { readonly except: string; readonly most: number }): UserSummary[];
-  forget(conversation: string): Promise<void>;
+  latest(request: { readonly except: string; readonly most: number }): UserEntry[];
+  /** Whether all entries are there that a block was made of. */
+  holds(sources: readonly BlockSource[]): boolean;
+  /** @returns whether there was an entry */
+  forget(conversation: string): Promise<boolean>;
   clear(): Promise<void>;
 }

@@ -4,15 +4,19 @@
  */
 import { DurableObject } from 'cloudflare:workers';
 import type { Env } from '../../config.ts';
+import type { BlockSource } from '../conversation/memories.ts';
 import { assertFits } from '../conversation/memories.ts';
-import type { UserApi, UserSummary } from './remote.ts';
+import type { UserApi, UserEntry, UserSummary } from './remote.ts';
 
 /** Number of conversations kept, the newest ones. */
 const KEPT = 50;
 
 /** The first write makes the table, so that reading an unknown user leaves no trace. */
 const TABLE =
-  'CREATE TABLE IF NOT EXISTS summaries (conversation TEXT PRIMARY KEY, text TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID';
+  'CREATE TABLE IF NOT EXISTS summaries (conversation TEXT PRIMARY KEY, text TEXT NOT NULL, at INTEGER NOT NULL, since INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID';
+
+/** The column that tables of earlier versions lack. */
+const SINCE = 'ALTER TABLE summaries ADD COLUMN since INTEGER NOT NULL DEFAULT 0';
 
 /** The methods are documented in `UserApi`. */
 export class UserMemoryObject extends DurableObject<Env> implements UserApi {
@@ -20,13 +24,14 @@ export class UserMemoryObject extends DurableObject<Env> implements UserApi {
 
   put({ conversation, text, at }: UserSummary): void {
     assertFits(text);
-    this.sql.exec(TABLE);
+    if (!this.exists()) this.sql.exec(TABLE);
     this.sql.exec(
-      `INSERT INTO summaries (conversation, text, at) VALUES (?, ?, ?)
+      `INSERT INTO summaries (conversation, text, at, since) VALUES (?, ?, ?, ?)
        ON CONFLICT (conversation) DO UPDATE SET text = excluded.text, at = excluded.at WHERE excluded.at >= at`,
       conversation,
       text,
       at,
+      Date.now(),
     );
     this.sql.exec(
       `DELETE FROM summaries WHERE conversation IN
@@ -34,28 +39,46 @@ export class UserMemoryObject extends DurableObject<Env> implements UserApi {
     );
   }
 
-  latest({ except, most }: { readonly except: string; readonly most: number }): UserSummary[] {
+  latest({ except, most }: { readonly except: string; readonly most: number }): UserEntry[] {
     if (!this.exists()) return [];
     return this.sql
-      .exec<Pick<UserSummary, keyof UserSummary>>(
-        'SELECT conversation, text, at FROM summaries WHERE conversation <> ? ORDER BY at DESC, conversation LIMIT ?',
+      .exec<Pick<UserEntry, keyof UserEntry>>(
+        'SELECT conversation, text, at, since FROM summaries WHERE conversation <> ? ORDER BY at DESC, conversation LIMIT ?',
         except,
         most,
       )
       .toArray();
   }
 
-  async forget(conversation: string): Promise<void> {
-    if (!this.exists()) return;
-    this.sql.exec('DELETE FROM summaries WHERE conversation = ?', conversation);
+  holds(sources: readonly BlockSource[]): boolean {
+    if (!this.exists()) return sources.length === 0;
+    return sources.every(
+      ({ conversation, since }) =>
+        this.sql
+          .exec('SELECT 1 FROM summaries WHERE conversation = ? AND since = ?', conversation, since)
+          .toArray().length > 0,
+    );
+  }
+
+  async forget(conversation: string): Promise<boolean> {
+    if (!this.exists()) return false;
+    const forgotten = this.sql
+      .exec('DELETE FROM summaries WHERE conversation = ? RETURNING conversation', conversation)
+      .toArray();
     if (this.sql.exec('SELECT 1 FROM summaries LIMIT 1').toArray().length === 0) await this.clear();
+    return forgotten.length > 0;
   }
 
   async clear(): Promise<void> {
     await this.ctx.storage.deleteAll();
   }
 
+  /** Migrates an older table. */
   private exists(): boolean {
-    return this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'summaries'").toArray().length > 0;
+    const [table] = this.sql
+      .exec<{ sql: string }>("SELECT sql FROM sqlite_master WHERE name = 'summaries'")
+      .toArray();
+    if (table && !table.sql.includes('since')) this.sql.exec(SINCE);
+    return table !== undefined;
   }
 }

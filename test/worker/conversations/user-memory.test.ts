@@ -6,7 +6,9 @@ import { StoreError } from '../../../src/lib/store-error.ts';
 import type { LogFields } from '../../../src/log.ts';
 import {
   conversationName,
+  idOfSession,
   objectCaller,
+  sessionIn,
   userMemory,
   userName,
 } from '../../../src/storage/conversation/key.ts';
@@ -42,9 +44,10 @@ describe.each([
     await put('old', 1);
     await put('new', 3);
     await put('middle', 2);
+    const since = expect.any(Number);
     expect(await latest(2)).toEqual([
-      { conversation: 'new', text: 'summary of new', at: 3 },
-      { conversation: 'middle', text: 'summary of middle', at: 2 },
+      { conversation: 'new', text: 'summary of new', at: 3, since },
+      { conversation: 'middle', text: 'summary of middle', at: 2, since },
     ]);
     expect(names(await latest(2, 'new'))).toEqual(['middle', 'old']);
   });
@@ -54,7 +57,7 @@ describe.each([
     await put('one', 2, 'second');
     await put('one', 3, 'third');
     await put('one', 1, 'first');
-    expect(await latest()).toEqual([{ conversation: 'one', text: 'third', at: 3 }]);
+    expect(await latest()).toMatchObject([{ conversation: 'one', text: 'third', at: 3 }]);
   });
 
   it('forgets one conversation', async () => {
@@ -65,12 +68,45 @@ describe.each([
     expect(names(await latest())).toEqual(['one']);
   });
 
+  it('knows the entries that a block was made of, until one is deleted', async () => {
+    const { call, put, latest } = user(evicted);
+    await put('one', 1);
+    await put('two', 1);
+    const sources = (await latest()).map(({ conversation, since }) => ({ conversation, since }));
+    const holds = () => call((memory) => memory.holds(sources));
+    await put('two', 2, 'more of two');
+    expect(await holds()).toBe(true);
+    expect(await call((memory) => memory.forget('two'))).toBe(true);
+    expect(await call((memory) => memory.forget('two'))).toBe(false);
+    expect(await holds()).toBe(false);
+    // A later entry of the same conversation is another one.
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    await put('two', 3);
+    expect(await holds()).toBe(false);
+    expect(await call((memory) => memory.holds([]))).toBe(true);
+  });
+
+  it('takes the table of an earlier version', async () => {
+    const { call, put, latest } = user(evicted);
+    await call((_, { storage }) => {
+      storage.sql.exec(
+        'CREATE TABLE summaries (conversation TEXT PRIMARY KEY, text TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID',
+      );
+      storage.sql.exec("INSERT INTO summaries VALUES ('early', 'said', 1)");
+    });
+    expect(await latest()).toEqual([{ conversation: 'early', text: 'said', at: 1, since: 0 }]);
+    expect(await call((memory) => memory.holds([{ conversation: 'early', since: 0 }]))).toBe(true);
+    await put('late', 2);
+    expect(names(await latest())).toEqual(['late', 'early']);
+  });
+
   it('stores nothing by looking', async () => {
     const { call, put, latest } = user(evicted);
     const tables = () =>
       call((_, { storage }) => storage.sql.exec('SELECT name FROM sqlite_master').toArray());
     expect(await latest()).toEqual([]);
     await call((memory) => memory.forget('one'));
+    await call((memory) => memory.holds([{ conversation: 'one', since: 1 }]));
     expect(await tables()).toEqual([]);
     await put('one', 1);
     expect(await tables()).not.toEqual([]);
@@ -99,7 +135,7 @@ describe('a user’s memory', () => {
   it('is callable from the Worker, by name', async () => {
     const { name, latest } = user();
     await userMemory(env, name, () => {})((stub) => stub.put({ conversation: 'one', text: 'said', at: 1 }));
-    expect(await latest()).toEqual([{ conversation: 'one', text: 'said', at: 1 }]);
+    expect(await latest()).toMatchObject([{ conversation: 'one', text: 'said', at: 1 }]);
   });
 });
 
@@ -120,6 +156,14 @@ describe('the name of an object', () => {
     ];
     const all = pairs.map(([user, id]) => conversationName('t', user, { id: id ?? '' }));
     expect(new Set(all).size).toBe(pairs.length);
+  });
+
+  it('gives back the id that a caller has given', () => {
+    for (const id of ['c/ü', 'a:b', '100%', '%uD83D', '\ud83d', '😀', '#abc', '##abc', 'a b'])
+      expect(idOfSession(sessionIn(conversationName('t', 'u', { id })))).toBe(id);
+    expect(idOfSession(sessionIn(conversationName('t', 'u', { id: 'é'.repeat(256) })))).toMatch(
+      /^##[0-9a-f]{64}$/,
+    );
   });
 
   it('of a session that code has made is not to be had by a caller', () => {

@@ -273,7 +273,7 @@ describe.each([
       await tried((memory) => memory.advance(memoryId, lease, { ...written(long), boundary: boundary(2) }));
       await tried((memory) => memory.keepDigest(request(6), null, digest(long)));
       await tried((memory) => memory.configure({ memory_strategy: long, memory_injection: null }));
-      await tried((memory) => memory.freezeInjection(long));
+      await tried((memory) => memory.freezeInjection({ text: long, sources: [] }, null));
       expect(await row(memoryId)).toMatchObject({ status: 'processing', memory_text: null });
       expect((await complete(claim, 'ü'.repeat(500_000)))?.status).toBe('completed');
     });

@@ -216,12 +216,24 @@ describe.each([
       expect(await call((memory) => memory.settings())).toEqual(one);
     });
 
-    it('freeze the first text, even an empty one', async () => {
+    it('freeze the first block, even an empty one, and replace the one that is named', async () => {
       const { call } = conversation(evicted);
+      const empty = { text: '', sources: [] };
+      const later = { text: 'later', sources: [{ conversation: 'one', since: 1 }] };
       expect(await call((memory) => memory.injection())).toBeNull();
-      expect(await call((memory) => memory.freezeInjection(''))).toBe('');
-      expect(await call((memory) => memory.freezeInjection('later'))).toBe('');
-      expect(await call((memory) => memory.injection())).toBe('');
+      expect(await call((memory) => memory.freezeInjection(empty, null))).toEqual(empty);
+      expect(await call((memory) => memory.freezeInjection(later, null))).toEqual(empty);
+      expect(await call((memory) => memory.freezeInjection(later, 'another'))).toEqual(empty);
+      expect(await call((memory) => memory.injection())).toEqual(empty);
+      expect(await call((memory) => memory.freezeInjection(later, ''))).toEqual(later);
+      expect(await call((memory) => memory.injection())).toEqual(later);
+    });
+
+    it('know no sources of a block of an earlier version', async () => {
+      const { call } = conversation(evicted);
+      await call((memory) => memory.freezeInjection({ text: 'early', sources: [] }, null));
+      await call((_, { storage }) => storage.sql.exec("DELETE FROM state WHERE key = 'frozen_sources'"));
+      expect(await call((memory) => memory.injection())).toEqual({ text: 'early', sources: null });
     });
   });
 
@@ -251,7 +263,7 @@ describe.each([
     it('is gone after clearing, and no late writer brings it back', async () => {
       const { call, claimed, complete, fail, overview, tables } = conversation(evicted);
       const late = await claimed(4);
-      await call((memory) => memory.freezeInjection('frozen'));
+      await call((memory) => memory.freezeInjection({ text: 'frozen', sources: [] }, null));
       await call((memory) => memory.clear());
       expect(await complete(late, 'late')).toBeNull();
       expect(await fail(late, 'late')).toBeNull();

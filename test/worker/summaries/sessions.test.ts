@@ -158,6 +158,69 @@ describe('a session that is published behind each round', () => {
   });
 });
 
+describe('a block whose source is deleted', () => {
+  const TRIM = { mode: 'trim', max_turns: 3, keep_last_n_turns: 1 };
+
+  /** A conversation whose block has a deleted source, before the frontier moves. */
+  async function stale() {
+    const made = session();
+    const { app, ask } = made;
+    const all = { user: 'ann', memory_injection: true, memory_strategy: TRIM };
+    const earlier = '/v1/conversations/earlier/end?user=ann';
+    const body = JSON.stringify({ messages: [{ role: 'user', content: 'Question 0: Who?' }] });
+    await app.request(earlier, { method: 'POST', body });
+    const first = await ask(1, all);
+    await app.request('/v1/users/ann/memory/earlier', { method: 'DELETE' });
+    await ask(2, all);
+    return { ...made, all, first };
+  }
+
+  it('asks the user alone, at a move alone', async () => {
+    const { ask, users, all } = await stale();
+    const before = users.calls.length;
+
+    await ask(3, all);
+
+    expect(users.calls.slice(before)).toEqual(['holds', 'latest']);
+  });
+
+  it.each(['holds', 'latest', 'freezeInjection'])(
+    'stays as it was while storage fails at %s, with a warning, and goes at the next move',
+    async (method) => {
+      const { ask, users, objects, all } = await stale();
+      users.failing.add(method);
+      objects.failing.add(method);
+
+      const moved = await ask(3, all);
+      users.failing.clear();
+      objects.failing.clear();
+      const later = [await ask(4, all), await ask(5, all)];
+
+      expect(moved.response.headers.get('x-memory-frontier')).toBe('moved');
+      expect(moved.warning).toContain('store_failed');
+      expect(moved.view).toContain('Question 0:');
+      expect(later.map(({ view }) => view.includes('Question 0:'))).toEqual([true, false]);
+    },
+  );
+
+  it.each(['latest', 'clear', 'forget'])('is store_failed by the routes when %s fails', async (method) => {
+    const { app, users, end, ask } = session();
+    await ask(1, { user: 'ann' });
+    await end();
+    users.failing.add(method);
+
+    const failed = [
+      await app.request('/v1/users/ann/memory'),
+      await app.request('/v1/users/ann/memory/unknown', { method: 'DELETE' }),
+      await app.request('/v1/users/ann/memory', { method: 'DELETE' }),
+    ].filter(({ status }) => status === 503);
+
+    expect(failed.length).toBeGreaterThan(0);
+    for (const response of failed)
+      expect(await response.json()).toMatchObject({ error: { code: 'store_failed' } });
+  });
+});
+
 describe('an object that is asked whether it is idle', () => {
   it('is so at once without versions in the making, and leaves no trace', async () => {
     const { call, make, tables } = conversation();

@@ -8,16 +8,17 @@ import { counter, viewOf } from '../../../support/laws/view-of.ts';
 
 describe('memory_injection', () => {
   it.each([
-    [true, { role: 'user', max_tokens: 800, publish: 'on_move' }],
+    [true, { role: 'user', max_tokens: 800, publish: 'on_move', refresh: false }],
     [false, 'off'],
-    [{}, { role: 'user', max_tokens: 800, publish: 'on_move' }],
-    [{ role: 'system' }, { role: 'system', max_tokens: 800, publish: 'on_move' }],
-    [{ max_tokens: 100 }, { role: 'user', max_tokens: 100, publish: 'on_move' }],
-    [{ publish: 'on_end' }, { role: 'user', max_tokens: 800, publish: 'on_end' }],
-    [{ publish: 'each_round' }, { role: 'user', max_tokens: 800, publish: 'each_round' }],
+    [{}, { role: 'user', max_tokens: 800, publish: 'on_move', refresh: false }],
+    [{ role: 'system' }, { role: 'system', max_tokens: 800, publish: 'on_move', refresh: false }],
+    [{ max_tokens: 100 }, { role: 'user', max_tokens: 100, publish: 'on_move', refresh: false }],
+    [{ refresh: true }, { role: 'user', max_tokens: 800, publish: 'on_move', refresh: true }],
+    [{ publish: 'on_end' }, { role: 'user', max_tokens: 800, publish: 'on_end', refresh: false }],
+    [{ publish: 'each_round' }, { role: 'user', max_tokens: 800, publish: 'each_round', refresh: false }],
     [
-      { role: null, max_tokens: null, publish: null },
-      { role: 'user', max_tokens: 800, publish: 'on_move' },
+      { role: null, max_tokens: null, publish: null, refresh: null },
+      { role: 'user', max_tokens: 800, publish: 'on_move', refresh: false },
     ],
   ])('F10: %j means %j', (input, value) => {
     expect(parseInjection(input)).toEqual({ ok: true, value });
@@ -34,6 +35,7 @@ describe('memory_injection', () => {
     { max_tokens: 1.5 },
     { tokens: 9 },
     { publish: 'on_round' },
+    { refresh: 'now' },
     { tokens: null },
   ])('%j is refused', (input) => {
     expect(parseInjection(input)).toMatchObject({

@@ -1,0 +1,123 @@
+/**
+ * `/v1/users/{user}/memory`: the summaries that a user's new conversations are given
+ * (docs/design.md#5-routes).
+ */
+import type { Context } from 'hono';
+import { DEFAULT_INJECTION, writeInjection } from '../memory/strategy/injection.ts';
+import { measureOf } from '../memory/strategy/models.ts';
+import type { TokenCounter } from '../memory/tokens/tokens.ts';
+import { ApiError } from '../request/errors.ts';
+import { verifiedTenant } from '../request/known-key.ts';
+import { checked } from '../request/owner.ts';
+import type { AppEnv, Services } from '../request/services.ts';
+import { conversationName, idOfSession, sessionIn, userName } from '../storage/conversation/key.ts';
+import type { UserEntry } from '../storage/tenant/remote.ts';
+import { selvesOf, type Tenant } from '../tenant/identity.ts';
+import { MOST_CONVERSATIONS } from '../view/inject.ts';
+import { deleted, deletion, stored } from './stored.ts';
+
+/** More than a user's memory keeps. */
+const ALL = { except: '', most: 1_000 };
+
+/** `GET /v1/users/{user}/memory`: a new conversation's block, and all summaries, newest first. */
+export async function getUserMemory(c: Context<AppEnv>): Promise<Response> {
+  const { user, tenant, services } = await target(c, 'read');
+  const entries = await stored(c, () => services.user(userName(tenant.id, user))((stub) => stub.latest(ALL)));
+  const measure = measureOf(undefined, undefined, services.config.tokenFactors);
+  const { counter } = await services.learned(tenant).counting(measure);
+  return c.json({
+    user,
+    object: 'memory.user',
+    injection: injectionOf(entries, counter),
+    conversations: entries.map(({ conversation, text, at }) => ({
+      id: idOfSession(conversation),
+      text,
+      updated_at: Math.floor(at / 1000),
+    })),
+  });
+}
+
+/** The block as a conversation without settings of its own gets it; null without one. */
+function injectionOf(entries: readonly UserEntry[], counter: TokenCounter): object | null {
+  const newest = entries.slice(0, MOST_CONVERSATIONS);
+  const blockOf = (count: number): string =>
+    writeInjection(
+      newest.slice(0, count).map(({ text }) => text),
+      DEFAULT_INJECTION.max_tokens,
+      counter,
+    );
+  const text = blockOf(newest.length);
+  if (text === '') return null;
+  const shown = newest.filter((_, index) => blockOf(index + 1) !== blockOf(index));
+  const conversations = shown.map(({ conversation }) => idOfSession(conversation));
+  return { text, tokens: counter.text(text), conversations };
+}
+
+/** `DELETE /v1/users/{user}/memory`. */
+export async function deleteUserMemory(c: Context<AppEnv>): Promise<Response> {
+  const { user, tenant, services } = await target(c, 'change');
+  const existed = await deletion(c, async (begin) => {
+    const each: boolean[] = [];
+    for (const self of selvesOf(tenant)) {
+      const memory = services.user(userName(self.id, user));
+      const isThere = (await memory((stub) => stub.latest(ALL))).length > 0;
+      begin();
+      if (isThere) await memory((stub) => stub.clear());
+      each.push(isThere);
+    }
+    return each.includes(true);
+  });
+  if (!existed) throw notFound(user);
+  return deleted(c, { user, object: 'memory.user.deleted' }, existed === true);
+}
+
+/** `DELETE /v1/users/{user}/memory/{conversation}`. */
+export async function deleteUserEntry(c: Context<AppEnv>): Promise<Response> {
+  const { user, tenant, services } = await target(c, 'change');
+  const id = checked(c.req.param('conversation') ?? '', 'conversation') ?? '';
+  const existed = await deletion(c, async (begin) => {
+    const each: boolean[] = [];
+    for (const self of selvesOf(tenant)) {
+      begin();
+      each.push(await forget(self, user, id, services));
+    }
+    return each.includes(true);
+  });
+  if (!existed) throw notFound(user, id);
+  return deleted(c, { id, user, object: 'memory.user.conversation.deleted' }, existed === true);
+}
+
+/** @returns whether there was an entry */
+async function forget(
+  { id: tenant }: Tenant,
+  user: string,
+  id: string,
+  services: Services,
+): Promise<boolean> {
+  const memory = services.user(userName(tenant, user));
+  const session = sessionIn(conversationName(tenant, user, { id }));
+  if (await memory((stub) => stub.forget(session))) return true;
+  // The list names a conversation with a long id by the digest of that.
+  return id.startsWith('##') && (await memory((stub) => stub.forget(id)));
+}
+
+interface Target {
+  readonly user: string;
+  readonly tenant: Tenant;
+  readonly services: Services;
+}
+
+async function target(c: Context<AppEnv>, use: 'read' | 'change'): Promise<Target> {
+  const tenant = await verifiedTenant(c, use);
+  const user = checked(c.req.param('user') ?? '', 'user') ?? '';
+  return { user, tenant, services: c.get('services') };
+}
+
+function notFound(user: string, id?: string): ApiError {
+  const of = id === undefined ? '' : ` of the conversation '${id}'`;
+  return new ApiError(
+    'conversation_not_found',
+    `The memory of the user '${user}' has nothing${of}.`,
+    id === undefined ? 'user' : 'conversation',
+  );
+}
