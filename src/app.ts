@@ -73,19 +73,7 @@ export function createApp(): Hono<AppEnv> {
   app.get('/v1/refs/:ref', getRef);
   app.delete('/v1/refs/:ref', deleteRef);
   app.all('/v1/refs/:ref', notAllowed('GET, HEAD, DELETE'));
-  app.get('/v1/conversations/:id/memory', getMemory);
-  app.patch('/v1/conversations/:id/memory', patchMemory);
-  app.delete('/v1/conversations/:id/memory', deleteMemory);
-  app.all('/v1/conversations/:id/memory', notAllowed('GET, HEAD, PATCH, DELETE'));
-  app.get('/v1/conversations/:id/messages', listMessages);
-  app.all('/v1/conversations/:id/messages', notAllowed('GET, HEAD'));
-  app.post('/v1/conversations/:id/end', endConversation);
-  app.all('/v1/conversations/:id/end', notAllowed('POST'));
-  app.get('/v1/users/:user/memory', getUserMemory);
-  app.delete('/v1/users/:user/memory', deleteUserMemory);
-  app.all('/v1/users/:user/memory', notAllowed('GET, HEAD, DELETE'));
-  app.delete('/v1/users/:user/memory/:conversation', deleteUserEntry);
-  app.all('/v1/users/:user/memory/:conversation', notAllowed('DELETE'));
+  addMemoryRoutes(app);
   app.delete('/v1/memory', deleteTenantData);
   app.all('/v1/memory', notAllowed('DELETE'));
   app.post('/v1/mcp', mcp);
@@ -111,6 +99,23 @@ export function createApp(): Hono<AppEnv> {
   });
 
   return app;
+}
+
+/** The routes of conversations and of users. */
+function addMemoryRoutes(app: Hono<AppEnv>): void {
+  app.get('/v1/conversations/:id/memory', getMemory);
+  app.patch('/v1/conversations/:id/memory', patchMemory);
+  app.delete('/v1/conversations/:id/memory', deleteMemory);
+  app.all('/v1/conversations/:id/memory', notAllowed('GET, HEAD, PATCH, DELETE'));
+  app.get('/v1/conversations/:id/messages', listMessages);
+  app.all('/v1/conversations/:id/messages', notAllowed('GET, HEAD'));
+  app.post('/v1/conversations/:id/end', endConversation);
+  app.all('/v1/conversations/:id/end', notAllowed('POST'));
+  app.get('/v1/users/:user/memory', getUserMemory);
+  app.delete('/v1/users/:user/memory', deleteUserMemory);
+  app.all('/v1/users/:user/memory', notAllowed('GET, HEAD, DELETE'));
+  app.delete('/v1/users/:user/memory/:conversation', deleteUserEntry);
+  app.all('/v1/users/:user/memory/:conversation', notAllowed('DELETE'));
 }
 
 /**
