@@ -13,8 +13,10 @@ import { type AppEnv, servicesOf } from './request/services.ts';
 import { chatCompletions } from './routes/chat.ts';
 import { compact } from './routes/compact.ts';
 import { endConversation } from './routes/conversations/end.ts';
+import { listConversations } from './routes/conversations/list.ts';
 import { deleteMemory, getMemory, patchMemory } from './routes/conversations/memory.ts';
 import { listMessages } from './routes/conversations/messages.ts';
+import { getStats } from './routes/conversations/stats.ts';
 import { mcp } from './routes/mcp.ts';
 import { getMetrics } from './routes/metrics.ts';
 import { passthrough } from './routes/passthrough.ts';
@@ -34,6 +36,7 @@ const OWN_PATHS = [
   '/v1/conversations/:id/messages',
   '/v1/conversations/:id/end',
   '/v1/users/:user/memory',
+  '/v1/stats',
   '/v1/memory',
   '/v1/mcp',
 ];
@@ -101,8 +104,11 @@ export function createApp(): Hono<AppEnv> {
   return app;
 }
 
-/** The routes of conversations and of users. */
+/** The routes of conversations and of users. Other `/v1/conversations` are OpenAI's own. */
 function addMemoryRoutes(app: Hono<AppEnv>): void {
+  app.get('/v1/conversations', listConversations);
+  app.get('/v1/stats', getStats);
+  app.all('/v1/stats', notAllowed('GET, HEAD'));
   app.get('/v1/conversations/:id/memory', getMemory);
   app.patch('/v1/conversations/:id/memory', patchMemory);
   app.delete('/v1/conversations/:id/memory', deleteMemory);

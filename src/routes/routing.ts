@@ -21,8 +21,8 @@ const UNVERSIONED =
   /\/(responses(?:\/compact)?|compact|mcp|refs(?:\/[^/]+)?|conversations\/[^/]+\/(?:memory|messages|end)|users\/[^/]+\/memory(?:\/[^/]+)?|embeddings|models(?:\/[^/]+)?)\/?$/;
 const VERSIONED = new RegExp(`^/v1${UNVERSIONED.source}`);
 
-/** This route deletes everything, so only the exact path matches. */
-const ALL_MEMORY = /^(?:\/v1)?\/memory\/?$/;
+/** Routes about all data of a caller match only the exact path, since one deletes everything. */
+const OF_ALL = /^(?:\/v1)?\/(memory|conversations|stats)\/?$/;
 
 /** Documents about the site. Their paths may end in the name of a route (RFC 8615, RFC 9728). */
 const ABOUT_THE_SITE = '/.well-known/';
@@ -46,7 +46,8 @@ function canonical(pathname: string): string {
   if (sure) return `/v1/${sure[1]}`;
   const version = pathname.indexOf('/v1/');
   const path = version < 0 ? pathname : pathname.slice(version);
-  if (ALL_MEMORY.test(path)) return '/v1/memory';
+  const ofAll = OF_ALL.exec(path);
+  if (ofAll) return `/v1/${ofAll[1]}`;
   const known = (version < 0 ? UNVERSIONED : VERSIONED).exec(path);
   return known ? `/v1/${known[1]}` : path;
 }

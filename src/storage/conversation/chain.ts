@@ -24,6 +24,7 @@ import {
   type Memory,
   type Overview,
   STUCK_MS,
+  type Standing,
   type Written,
 } from './memories.ts';
 import { Pins } from './pins.ts';
@@ -279,6 +280,13 @@ export class MemoryChain {
     const nothing = { conversation_memory: null, memories: [], stats, stuck: false };
     const known = { exists, settings: this.state.settings(), health: this.state.health().state };
     return { ...known, ...(exists ? this.rows.listing(this.ports.now()) : nothing) };
+  }
+
+  standing(): Standing {
+    if (!this.tables.exists())
+      return { exists: false, health: 'healthy', stuck: false, versions: 0, tokens: null, days: [] };
+    const { versions, tokens, stuck, days } = this.rows.numbers(this.ports.now());
+    return { exists: true, health: this.lineages.worst(), stuck, versions, tokens, days };
   }
 
   /**

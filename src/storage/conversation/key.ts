@@ -84,6 +84,21 @@ export function userNameIn(name: string): string | undefined {
   return user.endsWith(':') ? undefined : user;
 }
 
+/**
+ * The ids that a caller has given to a conversation and its user. Undefined where there is none,
+ * and where an id is so long that the name only holds its digest.
+ *
+ * @param name from `conversationName`
+ */
+export function idsIn(name: string): { user: string | undefined; conversation: string | undefined } {
+  const [, user = '', session = ''] = name.split(':');
+  return { user: user === '' ? undefined : idOf(user), conversation: idOf(session) };
+}
+
+function idOf(part: string): string | undefined {
+  return part.startsWith('#') ? undefined : decode(part);
+}
+
 /** @param name from `conversationName` */
 export function conversationMemory<Material>(
   env: Env,
@@ -149,6 +164,13 @@ function partOf(text: string): string {
   const encoded = encode(text);
   if (encoded.length <= LONGEST_PART) return encoded;
   return `##${sha256Hex(encoded)}`;
+}
+
+/** Reverses `encode`. */
+function decode(part: string): string {
+  return part.replace(/%u([0-9A-F]{4})|(?:%[0-9A-F]{2})+/g, (escapes, half?: string) =>
+    half === undefined ? decodeURIComponent(escapes) : String.fromCharCode(Number.parseInt(half, 16)),
+  );
 }
 
 /**

@@ -8,7 +8,7 @@
  * known by their last round, since their rows may not reach beyond the opening.
  */
 import type { Boundary } from '../../memory/conversation/passage.ts';
-import { type ClaimRequest, HEALTHY, type Health, type RoundHashes } from './memories.ts';
+import { type ClaimRequest, HEALTHY, type Health, type HealthState, type RoundHashes } from './memories.ts';
 import type { ConversationState } from './state.ts';
 import type { MemoryTables } from './tables.ts';
 
@@ -20,6 +20,8 @@ const TELLING_MS = 60 * 60_000;
 
 /** The only lineage of an object with a session named by a caller. */
 const NAMED = '';
+
+const WORST_FIRST: readonly HealthState[] = ['degraded', 'recovering', 'retry'];
 
 export class Lineages {
   private readonly tables: MemoryTables;
@@ -78,6 +80,17 @@ export class Lineages {
       .exec<{ health: string | null }>('SELECT health FROM lineages WHERE lineage = ?', lineage)
       .toArray();
     return row?.health ? (JSON.parse(row.health) as Health) : HEALTHY;
+  }
+
+  /** The worst health of all lineages. */
+  worst(): HealthState {
+    if (!this.tables.exists()) return 'healthy';
+    const rows = this.tables.sql
+      .exec<{ health: string }>('SELECT health FROM lineages WHERE health IS NOT NULL')
+      .toArray();
+    const states = rows.map(({ health }) => (JSON.parse(health) as Health).state);
+    const all = new Set([this.state.health().state, ...states]);
+    return WORST_FIRST.find((state) => all.has(state)) ?? 'healthy';
   }
 
   saveHealth(lineage: string, health: Health): void {

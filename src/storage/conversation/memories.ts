@@ -207,7 +207,31 @@ export interface Overview {
   readonly stuck: boolean;
 }
 
-type HealthState = 'healthy' | 'retry' | 'degraded' | 'recovering';
+/** The summaries of a conversation in numbers. */
+export interface Standing {
+  /** Whether anything is stored. */
+  readonly exists: boolean;
+  /** The worst of its lineages. */
+  readonly health: HealthState;
+  readonly stuck: boolean;
+  /** Completed versions that are kept. */
+  readonly versions: number;
+  /** Of the newest summary; null without one. */
+  readonly tokens: number | null;
+  /** How long summaries took, by the day of their completion, newest first. */
+  readonly days: readonly GenerationTimes[];
+}
+
+/** Times in milliseconds. */
+export interface GenerationTimes {
+  /** Days since the epoch, in UTC. */
+  readonly day: number;
+  readonly count: number;
+  readonly total_ms: number;
+  readonly max_ms: number;
+}
+
+export type HealthState = 'healthy' | 'retry' | 'degraded' | 'recovering';
 
 /** How summarising has gone lately in one conversation. */
 export interface Health {

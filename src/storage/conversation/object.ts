@@ -34,6 +34,7 @@ import type {
   Memory,
   Overview,
   Settings,
+  Standing,
   Written,
 } from './memories.ts';
 import type { ConversationApi, Left } from './remote.ts';
@@ -124,6 +125,10 @@ export abstract class ConversationMemoryObject<Material>
 
   overview(): Overview {
     return this.chain.overview();
+  }
+
+  standing(): Standing {
+    return this.chain.standing();
   }
 
   settings(): Settings {

@@ -21,6 +21,7 @@ import type {
   Memory,
   Overview,
   Settings,
+  Standing,
   Written,
 } from './memories.ts';
 
@@ -65,6 +66,7 @@ export interface ConversationApi<Material> extends SummaryChain {
   find(request: FindRequest): Found;
   pinDigest(round: string, strategyHash: string, hash: string): void;
   overview(): Overview;
+  standing(): Standing;
   settings(): Settings;
   configure(changes: Partial<Settings>): Promise<void>;
   injection(): FrozenBlock | null;

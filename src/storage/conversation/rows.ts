@@ -7,10 +7,12 @@ import type { Boundary } from '../../memory/conversation/passage.ts';
 import {
   type ClaimRequest,
   DIGEST_MODEL,
+  type GenerationTimes,
   type Memory,
   type MemoryStatus,
   type Overview,
   STUCK_MS,
+  type Standing,
 } from './memories.ts';
 import type { MemoryTables } from './tables.ts';
 
@@ -51,6 +53,14 @@ interface LongestOptions {
   /** Only this row; null: any. */
   readonly only?: number | null;
 }
+
+/**
+ * A claimed row is older than the chunks it builds on, and may be completed in the same
+ * millisecond.
+ */
+const NEWEST = 'completed_at DESC, covers_end DESC, memory_id DESC';
+
+const DAY_MS = 24 * 60 * 60_000;
 
 export class MemoryRows {
   private readonly tables: MemoryTables;
@@ -186,10 +196,7 @@ export class MemoryRows {
     const { sql } = this.tables;
     const newest = sql
       .exec<{ memory_text: string }>(
-        // A claimed row is older than the chunks it builds on, and may be completed in the same
-        // millisecond.
-        `SELECT memory_text FROM memories WHERE status = 'completed'
-         ORDER BY completed_at DESC, covers_end DESC, memory_id DESC LIMIT 1`,
+        `SELECT memory_text FROM memories WHERE status = 'completed' ORDER BY ${NEWEST} LIMIT 1`,
       )
       .toArray()[0];
     return {
@@ -204,8 +211,34 @@ export class MemoryRows {
            FROM memories WHERE status = 'completed' AND generation_time_ms IS NOT NULL`,
         )
         .one(),
-      stuck: this.has("status = 'processing' AND created_at <= ?", now - STUCK_MS),
+      stuck: this.isStuck(now),
     };
+  }
+
+  /** The versions in numbers. There must be tables. @param now in milliseconds */
+  numbers(now: number): Omit<Standing, 'exists' | 'health'> {
+    const { sql } = this.tables;
+    const [newest] = sql
+      .exec<{ tokens: number | null }>(
+        `SELECT tokens FROM memories WHERE status = 'completed' ORDER BY ${NEWEST} LIMIT 1`,
+      )
+      .toArray();
+    const { versions } = sql
+      .exec<{ versions: number }>("SELECT count(*) AS versions FROM memories WHERE status = 'completed'")
+      .one();
+    const days = sql
+      .exec<Pick<GenerationTimes, keyof GenerationTimes>>(
+        `SELECT coalesce(completed_at, created_at) / ${DAY_MS} AS day, count(*) AS count,
+           sum(generation_time_ms) AS total_ms, max(generation_time_ms) AS max_ms
+         FROM memories WHERE status = 'completed' AND generation_time_ms IS NOT NULL
+         GROUP BY day ORDER BY day DESC`,
+      )
+      .toArray();
+    return { versions, tokens: newest?.tokens ?? null, stuck: this.isStuck(now), days };
+  }
+
+  private isStuck(now: number): boolean {
+    return this.has("status = 'processing' AND created_at <= ?", now - STUCK_MS);
   }
 
   private has(condition: string, ...values: (string | number)[]): boolean {

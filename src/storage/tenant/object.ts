@@ -13,7 +13,12 @@ import { TenantBucket } from './bucket.ts';
 import { eraseStep, expireStep, type Ground } from './deletion.ts';
 import type { TenantApi } from './remote.ts';
 import { Retention } from './retention.ts';
-import { type KnownConversation, type NotedConversation, TenantRows } from './rows.ts';
+import {
+  type KnownConversation,
+  type ListedConversation,
+  type NotedConversation,
+  TenantRows,
+} from './rows.ts';
 
 /** How often an object looks for unused conversations, in milliseconds. */
 const LOOKING_MS = 24 * 60 * 60_000;
@@ -52,6 +57,10 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi 
 
   noteRead(ref: string): void {
     this.rows.noteRead(ref, this.now());
+  }
+
+  list(before: number | null, most: number): readonly ListedConversation[] {
+    return this.rows.list(before, most);
   }
 
   find(conversation: string): KnownConversation | null {

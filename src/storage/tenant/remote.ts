@@ -1,11 +1,12 @@
 /** Methods of a tenant's and a user's object that other isolates can call. */
 import type { BlockSource } from '../conversation/memories.ts';
-import type { KnownConversation, NotedConversation } from './rows.ts';
+import type { KnownConversation, ListedConversation, NotedConversation } from './rows.ts';
 
 export interface TenantApi {
   /** See `TenantRows`. */
   note(conversation: string, refs: readonly string[]): Promise<void>;
   noteRead(ref: string): void;
+  list(before: number | null, most: number): readonly ListedConversation[];
   find(conversation: string): KnownConversation | null;
   release(conversation: NotedConversation): void;
   unreferenced(refs: readonly string[]): readonly string[];

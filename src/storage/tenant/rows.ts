@@ -42,6 +42,15 @@ export interface KnownConversation extends NotedConversation {
   readonly sole: readonly string[];
 }
 
+/** A conversation in a list. */
+export interface ListedConversation {
+  /** Its place in the list. */
+  readonly at: number;
+  readonly name: string;
+  /** In milliseconds; null if only its settings are left. */
+  readonly lastUsed: number | null;
+}
+
 /** The progress of erasing a tenant's data. */
 export interface Erasure {
   readonly id: number;
@@ -97,6 +106,19 @@ export class TenantRows {
       now,
       ref,
     );
+  }
+
+  /** Conversations from the newest to the oldest. @param before the place to go on from */
+  list(before: number | null, most: number): ListedConversation[] {
+    if (!this.exists()) return [];
+    return this.sql
+      .exec<{ at: number; name: string; lastUsed: number | null }>(
+        `SELECT conversation_id AS at, name, last_used AS lastUsed FROM conversations
+         WHERE ?1 IS NULL OR conversation_id < ?1 ORDER BY conversation_id DESC LIMIT ?2`,
+        before,
+        most,
+      )
+      .toArray();
   }
 
   /** Null if the conversation is not known. */

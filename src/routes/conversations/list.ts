@@ -1,0 +1,104 @@
+/** `GET /v1/conversations`: the caller's conversations (docs/design.md#5-routes). */
+import type { Context } from 'hono';
+import { ApiError } from '../../request/errors.ts';
+import { verifiedTenant } from '../../request/known-key.ts';
+import type { AppEnv, Services } from '../../request/services.ts';
+import { idsIn } from '../../storage/conversation/key.ts';
+import { selvesOf, type Tenant } from '../../tenant/identity.ts';
+import { type PageSizes, pageSize } from '../page-size.ts';
+import { stored } from '../stored.ts';
+import { STATUSES, type Status, type Stood, standingsOf } from './standings.ts';
+
+const PAGE: PageSizes = { usual: 20, largest: 100, code: 'invalid_json' };
+
+/** How many conversations a page looks at, where most have another status than the wanted one. */
+const MOST_READ = 100;
+
+/** Where a page begins: a secret's list (0: the present secret's), and a place in it. */
+interface Place {
+  readonly self: number;
+  readonly before: number | null;
+}
+
+/** With `status`, a page may be shorter than its limit, or empty, and not be the last. */
+export async function listConversations(c: Context<AppEnv>): Promise<Response> {
+  const services = c.get('services');
+  const selves = selvesOf(await verifiedTenant(c, 'read'));
+  const limit = pageSize(c.req.query('limit'), PAGE);
+  const status = statusIn(c.req.query('status'));
+  const place = placeIn(c.req.query('cursor'));
+  const { found, next } = await stored(c, () => pageOf(selves, place, limit, status, services));
+  return c.json({
+    object: 'list',
+    data: found.map(conversationJson),
+    has_more: next !== undefined,
+    cursor: next ? `${next.self}-${next.before ?? ''}` : null,
+  });
+}
+
+async function pageOf(
+  selves: readonly Tenant[],
+  start: Place,
+  limit: number,
+  wanted: Status | undefined,
+  services: Services,
+): Promise<{ found: Stood[]; next: Place | undefined }> {
+  const found: Stood[] = [];
+  let { self, before } = start;
+  let count = 0;
+  for (let tenant = selves[self]; tenant; tenant = selves[self]) {
+    if (found.length === limit || count >= MOST_READ)
+      return { found, next: await unlessOver(selves, { self, before }, services) };
+    const most = Math.min(limit - found.length, MOST_READ - count);
+    const read = await standingsOf(tenant, before, most, services);
+    count += read.length;
+    found.push(...read.filter(({ status }) => wanted === undefined || status === wanted));
+    before = read.at(-1)?.at ?? null;
+    // The end of this list: the next page begins with the next one.
+    if (read.length < most) {
+      self++;
+      before = null;
+    }
+  }
+  return { found, next: undefined };
+}
+
+/** The place, if there is anything behind it. */
+async function unlessOver(
+  selves: readonly Tenant[],
+  place: Place,
+  services: Services,
+): Promise<Place | undefined> {
+  const { self, before } = place;
+  const tenant = selves[self];
+  if (!tenant) return undefined;
+  const [next] = await services.tenant(tenant.id)((stub) => stub.list(before, 1));
+  return next ? place : unlessOver(selves, { self: self + 1, before: null }, services);
+}
+
+function conversationJson({ name, lastUsed, standing, status }: Stood): object {
+  const { user, conversation } = idsIn(name);
+  return {
+    id: conversation ?? null,
+    object: 'memory.conversation',
+    user: user ?? null,
+    status,
+    health: standing.health,
+    last_used_at: lastUsed === null ? null : Math.floor(lastUsed / 1000),
+    tokens: standing.tokens,
+    versions: standing.versions,
+  };
+}
+
+function statusIn(text: string | undefined): Status | undefined {
+  const known = STATUSES.find((status) => status === text);
+  if (text === undefined || known) return known;
+  throw new ApiError('invalid_json', `status must be one of ${STATUSES.join(', ')}.`, 'status');
+}
+
+function placeIn(cursor: string | undefined): Place {
+  if (cursor === undefined) return { self: 0, before: null };
+  const [, self, before] = /^(\d)-(\d{0,15})$/.exec(cursor) ?? [];
+  if (self !== undefined) return { self: Number(self), before: before ? Number(before) : null };
+  throw new ApiError('invalid_json', 'cursor must be the cursor of the page before.', 'cursor');
+}

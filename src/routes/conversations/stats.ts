@@ -1,0 +1,52 @@
+/** `GET /v1/stats`: how long a caller's summaries take (docs/design.md#5-routes). */
+import type { Context } from 'hono';
+import { verifiedTenant } from '../../request/known-key.ts';
+import type { AppEnv } from '../../request/services.ts';
+import type { GenerationTimes } from '../../storage/conversation/memories.ts';
+import { selvesOf } from '../../tenant/identity.ts';
+import { stored } from '../stored.ts';
+import { STATUSES, standingsOf } from './standings.ts';
+
+/** How many conversations are read, the newest ones. */
+const MOST_READ = 100;
+
+const DAY_MS = 24 * 60 * 60_000;
+
+export async function getStats(c: Context<AppEnv>): Promise<Response> {
+  const services = c.get('services');
+  const selves = selvesOf(await verifiedTenant(c, 'read'));
+  const all = await stored(c, async () => {
+    const lists = await Promise.all(
+      selves.map((self) => standingsOf(self, null, Math.floor(MOST_READ / selves.length), services)),
+    );
+    return lists.flat();
+  });
+  const days = all.flatMap(({ standing }) => standing.days);
+  const byDay = new Map<number, GenerationTimes[]>();
+  for (const one of days) byDay.set(one.day, [...(byDay.get(one.day) ?? []), one]);
+  return c.json({
+    object: 'memory.stats',
+    conversations: all.length,
+    by_status: Object.fromEntries(
+      STATUSES.map((status) => [status, all.filter((one) => one.status === status).length]),
+    ),
+    ...timesJson(days),
+    progression: [...byDay]
+      .sort(([a], [b]) => a - b)
+      .map(([day, times]) => ({
+        date: new Date(day * DAY_MS).toISOString().slice(0, 'YYYY-MM-DD'.length),
+        ...timesJson(times),
+      })),
+  });
+}
+
+/** As in a conversation's own `stats`. */
+function timesJson(times: readonly GenerationTimes[]): object {
+  const count = times.reduce((sum, one) => sum + one.count, 0);
+  const total = times.reduce((sum, one) => sum + one.total_ms, 0);
+  return {
+    avg_ms: count === 0 ? null : Math.round(total / count),
+    max_ms: count === 0 ? null : Math.max(...times.map(({ max_ms }) => max_ms)),
+    total_summaries: count,
+  };
+}

@@ -1,0 +1,92 @@
+/** Lists and statistics of conversations whose storage fails, or whose writers are lost. */
+import { runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { SUMMARIZE, start, startApp, watchedBucket, watchedObjects } from '../support.ts';
+
+beforeEach(() => {
+  for (const level of ['info', 'warn', 'error'] as const)
+    vi.spyOn(console, level).mockImplementation(() => undefined);
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+let keys = 0;
+const newKey = () => `sk-a-caller-who-lists-conversations-${++keys}`;
+const PATHS = ['/v1/conversations', '/v1/stats'];
+
+describe('a list of conversations', () => {
+  it('tells of one whose writer is lost that it is stuck', async () => {
+    const { app, rounds, stub, id } = start(SUMMARIZE, {}, newKey());
+    await rounds(1, 5);
+    await runInDurableObject(stub, (_, { storage: { sql } }) =>
+      sql.exec("UPDATE memories SET status = 'processing', created_at = 0"),
+    );
+    const { data } = (await (await app.request('/v1/conversations?status=stuck')).json()) as {
+      data: object[];
+    };
+    expect(data).toMatchObject([{ id, status: 'stuck', versions: 0, tokens: null }]);
+  });
+
+  it('has the worst health of all conversations with one opening', async () => {
+    const { app, rounds, stub } = start(SUMMARIZE, {}, newKey());
+    await rounds(1, 5);
+    const health = JSON.stringify({ state: 'recovering', failures: 1, retryAt: 0 });
+    await runInDurableObject(stub, (_, { storage: { sql } }) =>
+      sql.exec("INSERT INTO lineages (lineage, health, used_at) VALUES ('another', ?, 0)", health),
+    );
+    const { data } = (await (await app.request('/v1/conversations')).json()) as { data: object[] };
+    expect(data).toMatchObject([{ status: 'degraded', health: 'recovering', versions: 1 }]);
+  });
+
+  it.each([
+    ['the object of the tenant', 'TENANT_MEMORY', 'list'],
+    ['an object of a conversation', 'CONVERSATION_MEMORY', 'standing'],
+  ] as const)('is a 503 while %s fails', async (_, binding, method) => {
+    const key = newKey();
+    await start(SUMMARIZE, {}, key).rounds(1, 5);
+    const objects = watchedObjects(env[binding]);
+    objects.failing.add(method);
+    const app = startApp(watchedBucket().bucket, { [binding]: objects.namespace }, key);
+    for (const path of PATHS) {
+      const response = await app.request(path);
+      expect([path, response.status]).toEqual([path, 503]);
+      expect(await response.json()).toMatchObject({ error: { code: 'store_failed' } });
+    }
+    objects.failing.clear();
+    for (const path of PATHS) expect((await app.request(path)).status).toBe(200);
+  });
+
+  it('goes on with the conversations of the earlier secret', async () => {
+    const key = newKey();
+    const { id } = start(SUMMARIZE, {}, key);
+    const earlier = start(SUMMARIZE, {}, key);
+    await earlier.rounds(1, 2);
+    await earlier.app.request(`/v1/conversations/${encodeURIComponent(id)}/memory`, {
+      method: 'PATCH',
+      body: '{"mode":"none"}',
+    });
+    const secrets = { PRECIS_SECRET: 'another-secret-for-tests', PRECIS_SECRET_PREVIOUS: env.PRECIS_SECRET };
+    const now = startApp(watchedBucket().bucket, secrets, key);
+    await now.request('/v1/conversations/new/memory', { method: 'PATCH', body: '{"mode":"none"}' });
+    const page = async (query = '') =>
+      (await (await now.request(`/v1/conversations${query}`)).json()) as {
+        data: { id: string }[];
+        cursor: string | null;
+      };
+    expect((await page()).data.map((one) => one.id)).toEqual(['new', id]);
+    const first = await page('?limit=1');
+    const second = await page(`?limit=1&cursor=${first.cursor}`);
+    expect([...first.data, ...second.data].map((one) => one.id)).toEqual(['new', id]);
+    expect(second.cursor).toBeNull();
+  });
+
+  it('leaves no trace of a caller of whom nothing is kept', async () => {
+    const objects = watchedObjects(env.TENANT_MEMORY);
+    const app = startApp(watchedBucket().bucket, { TENANT_MEMORY: objects.namespace }, newKey());
+    for (const path of PATHS) expect((await app.request(path)).status).toBe(200);
+    expect(objects.calls).toEqual(['list', 'list']);
+  });
+});
