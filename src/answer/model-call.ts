@@ -108,7 +108,7 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   const { beside } = asking;
   const count = async () => (await make({ ...options, count: true })).report;
   const start = (offered: OfferedTools) =>
-    startRounds({ body: bodyOf(made), report: made.report, beside, count }, offered, call);
+    startRounds({ body: bodyOf(made), report: made.report, beside, count }, offered, made, call);
   const most = tools?.strategy.retrieval_max_rounds ?? 0;
   const rounds = tools && new Rounds(most, api.answers.goOn, () => start(tools), send);
   const retrieval = tools && rounds && { tools, wish, rounds };

@@ -11,27 +11,34 @@ import type { Call } from '../request/call.ts';
 import { namedIn, Retriever } from '../retrieval/retriever.ts';
 import type { RoundsStart } from '../retrieval/rounds.ts';
 import { answerSearch, type Searched } from '../retrieval/search-memory.ts';
+import type { MadeView } from '../view/made-view.ts';
 import type { OfferedTools } from '../view/offer-tools.ts';
 import { archiveWithArray } from './archive.ts';
+import { answerList } from './listed-refs.ts';
 import { retrievalRoom, type SentRequest } from './retrieval-room.ts';
 import { shelfOf } from './shelf.ts';
 
-/** @param sent a request with tools of ours */
+/**
+ * @param sent a request with tools of ours
+ * @param made its view
+ */
 export async function startRounds(
   sent: Omit<SentRequest, 'request'>,
   tools: OfferedTools,
+  made: Pick<MadeView, 'view' | 'history'>,
   call: Call,
 ): Promise<RoundsStart> {
   const { request, scope } = call;
   const { services, caller } = scope;
   const { body } = sent;
-  if (!caller.tenant) throw new InvariantError('tools were offered without a tenant');
+  const { tenant } = caller;
+  if (!tenant) throw new InvariantError('tools were offered without a tenant');
   const { counter } = await scope.learned.counting(
     tokenMeasure(tools.strategy, request.model, services.config.tokenFactors),
   );
-  const limit = services.limits.of(caller.tenant.id, request.model);
+  const limit = services.limits.of(tenant.id, request.model);
   const room = await retrievalRoom({ ...sent, request }, tools.strategy, limit);
-  const shelf = shelfOf(caller.tenant, services, scope.waitUntil);
+  const shelf = shelfOf(tenant, services, scope.waitUntil);
   const retriever = new Retriever(shelf, counter, namedIn(new TextDecoder().decode(body)), room);
   let opening: Promise<Searched | undefined> | undefined;
   const archive = (): Promise<Searched | undefined> => {
@@ -46,10 +53,11 @@ export async function startRounds(
     answerer: {
       given: retriever.given,
       hear: (turn) => retriever.hear(turn),
-      answer: async ({ name, arguments: args }: ToolCall) =>
-        name === tools.search
-          ? retriever.give(await answerSearch(args, archive, counter, failed))
-          : retriever.answer(args),
+      answer: async ({ name, arguments: args }: ToolCall) => {
+        if (name === tools.search) return retriever.give(await answerSearch(args, archive, counter, failed));
+        if (name === tools.list) return retriever.give(await answerList(args, made, call, tenant, counter));
+        return retriever.answer(args);
+      },
     },
   };
 }

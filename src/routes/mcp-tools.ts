@@ -6,12 +6,22 @@
 import type { Context } from 'hono';
 import { shelfOf } from '../answer/shelf.ts';
 import type { Result } from '../lib/result.ts';
+import { AT_ONCE, fewAtOnce } from '../lib/slots.ts';
 import { logCaught } from '../log.ts';
 import { measureOf } from '../memory/strategy/models.ts';
 import { storedConversation } from '../request/conversation.ts';
 import { ApiError } from '../request/errors.ts';
 import { checked } from '../request/owner.ts';
 import type { AppEnv } from '../request/services.ts';
+import {
+  describeRefs,
+  isWanted,
+  type Listable,
+  type ListWish,
+  listConversationDefinition,
+  MOST_LISTED,
+  readList,
+} from '../retrieval/list-refs.ts';
 import { Retriever } from '../retrieval/retriever.ts';
 import {
   describeHits,
@@ -22,6 +32,7 @@ import {
 } from '../retrieval/search-memory.ts';
 import { definitionOf } from '../retrieval/tool.ts';
 import { Archive } from '../storage/archive/archive.ts';
+import { RefStore } from '../storage/refs/store.ts';
 import { fromEither, type Tenant } from '../tenant/identity.ts';
 import { notFound } from './conversations/memory.ts';
 import type { ServedTool } from './mcp-server.ts';
@@ -32,6 +43,10 @@ export function mcpTools(c: Context<AppEnv>, tenant: Tenant): ServedTool[] {
     {
       definition: definitionOf('retrieve_ref'),
       call: (args) => inWords(c, () => retrieve(c, tenant, args)),
+    },
+    {
+      definition: listConversationDefinition(),
+      call: (args) => inWords(c, () => list(c, tenant, args)),
     },
     {
       definition: searchConversationDefinition,
@@ -47,6 +62,42 @@ async function retrieve(c: Context<AppEnv>, tenant: Tenant, args: string): Promi
   const shelf = shelfOf(tenant, services, (work) => c.executionCtx.waitUntil(work));
   return new Retriever(shelf, counter, () => true).find(args);
 }
+
+/** Contents of a conversation that were removed from a view, as far as they are still stored. */
+async function list(c: Context<AppEnv>, tenant: Tenant, args: string): Promise<Result<string, string>> {
+  const read = readList(args);
+  if (!read.ok) return read;
+  const { id, user } = conversationOf(c, read.value);
+  const services = c.get('services');
+  const listIn = async (self: Tenant): Promise<Listable[] | null> => {
+    const { name } = storedConversation(user, { id }, self, services);
+    const refs = await services.tenant(self.id)((stub) => stub.refsOf(name, MOST_OPENED));
+    const store = new RefStore(services.bucket, self);
+    return refs && (await openedRefs(refs, store, read.value));
+  };
+  const listed = await stored(c, () => fromEither(tenant, listIn, (found) => !found?.length));
+  if (!listed) throw notFound(id, user);
+  const { counter } = await services.learned(tenant).counting(measureOf(undefined));
+  return { ok: true, value: describeRefs(listed.slice(0, MOST_LISTED), counter) };
+}
+
+/** How many contents are opened for one list. */
+const MOST_OPENED = 200;
+
+/** The contents that a call asks for, the latest first. */
+async function openedRefs(refs: readonly string[], store: RefStore, wish: ListWish): Promise<Listable[]> {
+  const opened = await fewAtOnce(AT_ONCE, refs, async (ref) => {
+    const { metadata, content } = (await store.get(ref)) ?? {};
+    if (!metadata || !content) return [];
+    const { tool_name: tool, tool_call_id: callId, tokens, created } = metadata;
+    const listable = { ref, tool, callId, tokens, created, text: new TextDecoder().decode(content) };
+    return isWanted(listable, wish) ? [{ ...listable, text: listable.text.slice(0, BEGINNING) }] : [];
+  });
+  return opened.flat().sort((one, other) => other.created - one.created);
+}
+
+/** Characters of a content that are kept for its line. */
+const BEGINNING = 1_000;
 
 async function search(c: Context<AppEnv>, tenant: Tenant, args: string): Promise<Result<string, string>> {
   const read = readSearch(args);
@@ -72,7 +123,10 @@ async function search(c: Context<AppEnv>, tenant: Tenant, args: string): Promise
  * is the default. For the user it is the other way round, as in the other routes: the client's
  * configuration decides for whom its model may search.
  */
-function conversationOf(c: Context<AppEnv>, search: Search): { id: string; user: string | undefined } {
+function conversationOf(
+  c: Context<AppEnv>,
+  search: Pick<Search, 'conversation' | 'user'>,
+): { id: string; user: string | undefined } {
   const id = checked(
     search.conversation ?? (c.req.header('x-conversation-id') || undefined),
     'conversation_id',

@@ -1,12 +1,13 @@
 /**
- * Which of our tools a request gets: the one that fetches removed contents, and the one that
+ * Which of our tools a request gets: those that fetch and list removed contents, and the one that
  * searches the archive (docs/design.md#the-strategy).
  */
 import type { AutoStrategy } from '../memory/modes/auto.ts';
 import type { CompactStrategy } from '../memory/modes/compact.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
-import { retrieves } from '../memory/strategy/strategy.ts';
+import { hidesRefs, retrieves } from '../memory/strategy/strategy.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
+import { LIST_NAMES, listDefinitionOf } from '../retrieval/list-refs.ts';
 import { SEARCH_NAMES, searchDefinitionOf } from '../retrieval/search-memory.ts';
 import { definitionOf, freeName, RETRIEVE_NAMES } from '../retrieval/tool.ts';
 import type { Tenant } from '../tenant/identity.ts';
@@ -24,6 +25,8 @@ export interface OfferedTools {
   readonly names: ReadonlySet<string>;
   /** The name of the search tool. Absent without an archive. */
   readonly search: string | undefined;
+  /** The name of the tool that lists refs. Absent in modes whose views name all of them. */
+  readonly list: string | undefined;
   /**
    * The definitions. Their bytes are the same on every request, since they precede the messages in
    * the upstream's cache.
@@ -48,13 +51,19 @@ export function offerTools(
   const taken = request.toolNames;
   const retrieve = freeName(RETRIEVE_NAMES, taken);
   const search = strategy.archive ? freeName(SEARCH_NAMES, taken) : undefined;
+  const list = hidesRefs(strategy) ? freeName(LIST_NAMES, taken) : undefined;
   if (!retrieve) return 'off';
-  const definitions = [definitionOf(retrieve), ...(search ? [searchDefinitionOf(search)] : [])];
+  const definitions = [
+    definitionOf(retrieve),
+    ...(list ? [listDefinitionOf(list)] : []),
+    ...(search ? [searchDefinitionOf(search)] : []),
+  ];
   if ((request.tools?.count ?? 0) + definitions.length > MOST_TOOLS) return 'off';
   return {
     strategy,
     names: new Set(definitions.map((definition) => definition.function.name)),
     search,
+    list,
     definitions: definitions.map((definition) => request.toolJson(definition)),
   };
 }

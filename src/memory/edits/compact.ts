@@ -202,6 +202,11 @@ export function contentName(message: Message, { counter, digest, facts }: Compac
   return facts.remember(outputKey(message), read).name;
 }
 
+/** The ref of a tool output's content. Equal contents have equal refs. */
+export function outputRef(message: Message, refs: RefNamer): string {
+  return refs.name(outputKey(message), () => message.content().text);
+}
+
 function outputKey(message: Message): string {
   return `${message.digest}:output`;
 }

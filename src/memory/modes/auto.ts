@@ -86,6 +86,7 @@ export const auto = {
   keepsContents: () => true,
   retrieves: (strategy: AutoStrategy, hasTools: boolean) =>
     canRetrieve(strategy, (strategy.compact_retrieval ?? (hasTools ? 'tool' : 'off')) === 'tool'),
+  hidesRefs: true,
   summaryFacts: ({ incremental }: AutoStrategy) => [incremental],
   replayed: {
     turnsDue: (strategy: AutoStrategy) => compactionDue(strategy),

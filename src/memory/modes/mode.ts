@@ -27,6 +27,8 @@ export interface MemoryMode<Strategy, Acting = unknown> {
    * @param hasTools whether the request has tools
    */
   retrieves?(strategy: Strategy, hasTools: boolean): boolean;
+  /** Whether contents may leave the view together with their refs. */
+  readonly hidesRefs?: true;
   /**
    * Present if a model writes summaries: settings that change their text, beside those that all
    * such modes share.

@@ -168,6 +168,11 @@ export function retrieves(strategy: MemoryStrategy, hasTools: boolean): strategy
   return modeOf(strategy).retrieves?.(strategy, hasTools) ?? false;
 }
 
+/** Whether contents may leave the view together with their refs. */
+export function hidesRefs(strategy: MemoryStrategy): boolean {
+  return modeOf(strategy).hidesRefs === true;
+}
+
 /** Checks that the soft budget is not over the hard one, which depends on the model's window. */
 export function budgetFault(strategy: MemoryStrategy, model: string | undefined): StrategyFault | undefined {
   if (!edits(strategy)) return undefined;

@@ -120,15 +120,12 @@ export async function target(c: Context<AppEnv>, use: 'read' | 'change'): Promis
 
 /** @param user of the request that found nothing */
 export function notFound(id: string, user: string | undefined): ApiError {
-  const named =
+  const of = `Nothing is kept of the conversation '${id}'`;
+  const message =
     user === undefined
-      ? 'no user; if its requests have one, name it by the header x-memory-user or the query parameter user'
-      : `the user '${user}'`;
-  return new ApiError(
-    'conversation_not_found',
-    `Nothing is kept of the conversation '${id}' of ${named}.`,
-    'id',
-  );
+      ? `${of}. If its requests name a user, name that user here too: by the header x-memory-user or the query parameter user.`
+      : `${of} of the user '${user}'.`;
+  return new ApiError('conversation_not_found', message, 'id');
 }
 
 /** Members of the answer that no request can set. */

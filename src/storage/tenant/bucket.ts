@@ -123,32 +123,32 @@ export class TenantBucket {
     }
   }
 
-  /**
-   * A page of names. With metadata it may be shorter than the limit, and still have more
-   * (https://developers.cloudflare.com/r2/api/workers/workers-api-reference/#r2listoptions).
-   *
-   * @param beginning of the names
-   */
+  /** A page of names. @param beginning of the names */
   async list(
     beginning: string,
     limit: number,
     { after, withMetadata = false }: ListOptions = {},
   ): Promise<ListedNames> {
-    const listed = await storing(() =>
-      this.bucket.list({
-        prefix: this.key(beginning),
-        limit,
-        ...(after === undefined ? {} : { startAfter: this.key(after) }),
-        ...(withMetadata ? { include: ['customMetadata'] } : {}),
-      }),
-    );
-    const objects = listed.objects.map(({ key, size, uploaded, customMetadata }) => ({
-      name: key.slice(this.prefix.length),
-      size,
-      uploaded,
-      metadata: customMetadata ?? {},
-    }));
-    return { objects, more: listed.truncated };
+    const objects: ListedName[] = [];
+    for (let start = after; ; start = objects.at(-1)?.name) {
+      const listed = await storing(() =>
+        this.bucket.list({
+          prefix: this.key(beginning),
+          limit: limit - objects.length,
+          ...(start === undefined ? {} : { startAfter: this.key(start) }),
+          ...(withMetadata ? { include: ['customMetadata'] } : {}),
+        }),
+      );
+      objects.push(...listed.objects.map((object) => this.listedName(object)));
+      // With metadata R2 may return fewer than it could
+      // (https://developers.cloudflare.com/r2/api/workers/workers-api-reference/#r2listoptions).
+      if (!listed.truncated || objects.length >= limit || listed.objects.length === 0)
+        return { objects, more: listed.truncated };
+    }
+  }
+
+  private listedName({ key, size, uploaded, customMetadata }: R2Object): ListedName {
+    return { name: key.slice(this.prefix.length), size, uploaded, metadata: customMetadata ?? {} };
   }
 
   private key(name: string): string {

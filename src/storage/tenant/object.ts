@@ -63,6 +63,10 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi 
     return this.rows.list(before, most);
   }
 
+  refsOf(conversation: string, most: number): readonly string[] | null {
+    return this.rows.refsOf(conversation, most);
+  }
+
   find(conversation: string): KnownConversation | null {
     return this.rows.find(conversation);
   }

@@ -8,6 +8,7 @@ export interface TenantApi {
   noteRead(ref: string): void;
   list(before: number | null, most: number): readonly ListedConversation[];
   find(conversation: string): KnownConversation | null;
+  refsOf(conversation: string, most: number): readonly string[] | null;
   release(conversation: NotedConversation): void;
   unreferenced(refs: readonly string[]): readonly string[];
   /** See `expireStep`. */

@@ -129,6 +129,13 @@ export class TenantRows {
     return noted ? { ...noted, sole: this.refs(SOLE, id) } : null;
   }
 
+  /** The refs that a conversation refers to, in key order; null if it is not known. */
+  refsOf(conversation: string, most: number): readonly string[] | null {
+    const id = this.idOf(conversation);
+    if (id === undefined) return null;
+    return this.refs('SELECT ref FROM uses WHERE conversation_id = ? ORDER BY ref LIMIT ?', id, most);
+  }
+
   /** The refs among these that no conversation refers to. */
   unreferenced(refs: readonly string[]): string[] {
     if (!this.exists()) return [...refs];

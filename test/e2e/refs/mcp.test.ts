@@ -2,6 +2,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { listConversationDefinition } from '../../../src/retrieval/list-refs.ts';
 import { searchConversationDefinition } from '../../../src/retrieval/search-memory.ts';
 import { definitionOf } from '../../../src/retrieval/tool.ts';
 import { DEFAULT_ANSWER } from '../../../tools/upstream/behaviours.ts';
@@ -13,7 +14,7 @@ import { until } from '../../support/deployment/polling.ts';
 const deployment = deploy();
 
 const STRANGER = 'sk-another-key-of-the-end-to-end-tests';
-const TOOLS = [definitionOf('retrieve_ref'), searchConversationDefinition];
+const TOOLS = [definitionOf('retrieve_ref'), listConversationDefinition(), searchConversationDefinition];
 
 const clients: Client[] = [];
 afterEach(async () => {
@@ -172,6 +173,48 @@ describe('retrieve_ref', () => {
     const told = await call(await connected(), 'retrieve_ref', { ref: gone });
 
     expect(told).toEqual({ text: expect.stringContaining('not kept any more'), isError: true });
+  });
+});
+
+describe('list_refs', () => {
+  const conversation_id = 'a conversation / whose refs are listed';
+  const [pears, plums] = [linesAbout('listed pears'), linesAbout('listed plums')];
+  const listed = async (args: Record<string, unknown>, headers = {}) =>
+    (await call(await connected(headers), 'list_refs', { conversation_id, ...args })).text;
+
+  beforeAll(async () => {
+    const asked = { memory_strategy: COMPACT_OLD_TURNS, messages: conversationOf([pears, plums]) };
+    const { memory } = await deployment.ask({ ...asked, conversation_id });
+    expect(memory.refs).toHaveLength(2);
+    await until('the refs are noted', async () => (await listed({})).split('\n').length === 2);
+  });
+
+  it('gives one line for each content that was removed: ref, tool, call, tokens, and how it begins', async () => {
+    const line = /^ref_[a-z2-7]{26} read_file \(call_id=call_\d+\), \d+ tokens: .*listed (pears|plums)/;
+    for (const text of (await listed({})).split('\n')) expect(text).toMatch(line);
+    const [ref = ''] = (await listed({ query: 'Listed PLUMS' })).split(' ', 1);
+    expect(await call(await connected(), 'retrieve_ref', { ref })).toEqual({ text: plums, isError: false });
+    expect(await listed({ tool: 'read_file' })).toBe(await listed({}));
+  });
+
+  it('says that there is nothing of the kind', async () => {
+    expect(await listed({ tool: 'write_file' })).toContain('Nothing of the kind was removed.');
+    expect(await listed({ query: 'quinces' })).toContain('Nothing of the kind was removed.');
+  });
+
+  it.each<[object, string]>([
+    [{ conversation_id: 'unheard of' }, "Nothing is kept of the conversation 'unheard of'."],
+    [{ user: 'another' }, "of the user 'another'"],
+    [{ conversation_id: '' }, 'Which conversation?'],
+    [{ query: 7 }, 'query is not valid'],
+  ])('says what is wrong with %j', async (args, words) => {
+    expect(await listed({ ...args })).toContain(words);
+  });
+
+  it('lists nothing of another tenant', async () => {
+    const told = await listed({}, { authorization: `Bearer ${STRANGER}` });
+
+    expect(told).toContain('Nothing is kept of the conversation');
   });
 });
 

@@ -1,6 +1,7 @@
 import type OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
+import { listDefinitionOf } from '../../../src/retrieval/list-refs.ts';
 import { definitionOf } from '../../../src/retrieval/tool.ts';
 import { type Behaviour, behave } from '../../../tools/upstream/behaviours.ts';
 import type { Answer, ToolCall } from '../../../tools/upstream/completion.ts';
@@ -22,6 +23,7 @@ import { PROTOCOLS, type Protocol } from '../../support/deployment/protocol.ts';
 const deployment = deploy({ summarizer: true, upstream: { strict: { jsonArguments: true } } });
 
 const TOOL = definitionOf('retrieve_ref');
+const LIST = listDefinitionOf('list_refs');
 const STRATEGY = { mode: 'compact', compact_trigger_turns: 0, compact_keep: 0, compact_retrieval: 'tool' };
 
 const APPLES = rows('apples', 40);
@@ -117,11 +119,14 @@ async function askStream(more: object = {}): Promise<Seen> {
 
 type Json = Record<string, unknown>;
 
-/** The caller's tools followed by ours, as sent upstream. */
+/** The caller's tools followed by ours, as mode `auto` sends them upstream. */
 const toolsSent = ({ name }: Protocol): object[] =>
   name === 'chat'
-    ? [...tools, TOOL]
-    : [...(responsesTools(tools) as object[]), { type: 'function', ...TOOL.function, strict: false }];
+    ? [...tools, TOOL, LIST]
+    : [
+        ...(responsesTools(tools) as object[]),
+        ...[TOOL, LIST].map((tool) => ({ type: 'function', ...tool.function, strict: false })),
+      ];
 
 const sentMessages = (): Message[][] => deployment.chats().map(({ body }) => body.messages);
 /** The results in the model's last request. */
@@ -407,7 +412,7 @@ describe('the tool', () => {
       await askWhole(more);
       return deployment.lastChat().body.tools;
     };
-    expect(await asked({ memory_strategy: 'auto' })).toEqual([...tools, TOOL]);
+    expect(await asked({ memory_strategy: 'auto' })).toEqual([...tools, TOOL, LIST]);
     expect(await asked({ memory_strategy: 'auto', tools: undefined })).toBeUndefined();
     expect(await asked({ memory_strategy: { mode: 'auto', compact_retrieval: 'off' } })).toEqual(tools);
     expect(await asked({ memory_strategy: { mode: 'auto', compact_offload: false } })).toEqual(tools);

@@ -2,12 +2,15 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { startRounds } from '../../../src/answer/start-rounds.ts';
 import type { Log } from '../../../src/log.ts';
 import { idleReport } from '../../../src/memory/plan/report.ts';
+import type { View } from '../../../src/memory/plan/view.ts';
 import { parseStrategy } from '../../../src/memory/strategy/strategy.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import type { Call } from '../../../src/request/call.ts';
 import type { RequestScope } from '../../../src/request/scope.ts';
 import { RememberedConversations } from '../../../src/storage/conversation/remembered.ts';
+import type { MadeView } from '../../../src/view/made-view.ts';
 import type { OfferedTools } from '../../../src/view/offer-tools.ts';
+import { step, user } from '../../support/conversations/chat.ts';
 import { counter, tenant } from '../../support/laws/view-of.ts';
 
 const ref = tenant.refs.name('the content', () => 'the content');
@@ -17,10 +20,11 @@ const never = () => new Promise<never>(() => undefined);
 /** An answerer whose storage never answers. */
 async function silentAnswerer(log: Log) {
   const strategy = parseStrategy({ mode: 'compact', compact_retrieval: 'tool', archive: true });
-  const body = new TextEncoder().encode(`{"messages":[{"role":"user","content":"ref=${ref}"}]}`);
+  const messages = [user(`ref=${ref}`), ...step('1', 'f', 'an output')];
+  const body = new TextEncoder().encode(JSON.stringify({ messages }));
   const read = readChatRequest(body);
   if (!read.ok || !strategy.ok) throw new Error('a request was written');
-  const tools = { strategy: strategy.value, search: 'search_memory' } as OfferedTools;
+  const tools = { strategy: strategy.value, search: 'search_memory', list: 'list_refs' } as OfferedTools;
   const scope = {
     services: {
       log,
@@ -28,7 +32,7 @@ async function silentAnswerer(log: Log) {
       limits: { of: () => undefined },
       conversation: () => never,
       remembered: new RememberedConversations(),
-      bucket: { get: never },
+      bucket: { get: never, head: never },
     },
     caller: { tenant, account: {} },
     learned: { counting: async () => ({ counter }) },
@@ -36,8 +40,10 @@ async function silentAnswerer(log: Log) {
   const owner = { conversation: 'c', user: undefined, off: [] };
   const report = idleReport('compact', 'request');
   const count = () => Promise.reject(new Error('counted'));
+  const view = { removals: new Map(), dropped: new Set([1, 2]) } as unknown as View;
+  const made = { view } as unknown as MadeView;
   const call = { request: read.value, owner, scope } as unknown as Call;
-  return (await startRounds({ body, report, beside: 0, count }, tools, call)).answerer;
+  return (await startRounds({ body, report, beside: 0, count }, tools, made, call)).answerer;
 }
 
 afterEach(() => void vi.useRealTimers());
@@ -46,6 +52,7 @@ describe('a model that waits for storage', () => {
   it.each([
     // Three of the eight seconds are for the write of the request's own messages.
     ['search_memory', { query: 'pears' }, 8_000, 'The archive does not answer at the moment.'],
+    ['list_refs', {}, 5_000, 'Storage does not answer at the moment.'],
     ['retrieve_ref', { ref }, 5_000, 'Storage does not answer at the moment.'],
   ])('F30: is told so in time, and the log why: %s', async (name, args, ms, words) => {
     const log = vi.fn<Log>();

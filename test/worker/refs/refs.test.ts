@@ -137,6 +137,21 @@ describe('a kept content', () => {
     expect(await listed()).toMatchObject([{ ref: content.ref, metadata }]);
   });
 
+  it('are listed as many as asked for, though R2 gives fewer with metadata', async () => {
+    const tenant = newTenant();
+    const short = { list: (options: R2ListOptions) => env.REFS.list({ ...options, limit: 2 }) };
+    const store = new RefStore(env.REFS, tenant);
+    const contents = Array.from({ length: 5 }, (_, index) => contentOf(tenant, `one of ${index}`));
+    await Promise.all(contents.map((content) => store.put(content, unheard)));
+    const listing = new RefStore(short as R2Bucket, tenant);
+    const all = contents.map(({ ref }) => ref).toSorted();
+
+    const { refs, more } = await listing.list(4, undefined, unheard);
+    expect([refs.map(({ ref }) => ref), more]).toEqual([all.slice(0, 4), true]);
+    const rest = await listing.list(4, all[3], unheard);
+    expect([rest.refs.map(({ ref }) => ref), rest.more]).toEqual([all.slice(4), false]);
+  });
+
   it('are listed without metadata that is damaged, of another ref, or not there', async () => {
     const tenant = newTenant();
     const store = new RefStore(env.REFS, tenant);

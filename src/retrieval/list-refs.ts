@@ -1,0 +1,129 @@
+/**
+ * The tool with which a model finds contents that its view no longer names: definition, arguments,
+ * results.
+ */
+import { z } from 'zod';
+import { withoutHalfAtEnd } from '../lib/characters.ts';
+import type { Result } from '../lib/result.ts';
+import type { TokenCounter } from '../memory/tokens/tokens.ts';
+import type { FunctionTool } from '../protocol/tools.ts';
+import { optionalText, parseArguments } from './arguments.ts';
+import { shorten } from './shorten.ts';
+
+/** The tool's names. The second is for callers with a tool of the first name. */
+export const LIST_NAMES = ['list_refs', 'precis_list_refs'] as const;
+
+type ListName = (typeof LIST_NAMES)[number];
+
+/** Largest result, in contents and in tokens. */
+export const MOST_LISTED = 30;
+const MOST_TOKENS = 2_000;
+
+/** In characters. */
+const LONGEST_LINE = 120;
+
+/** The definition under one of these names. */
+export function listDefinitionOf(name: ListName): FunctionTool<ListName> {
+  return {
+    type: 'function',
+    function: {
+      name,
+      description: `Lists tool outputs of this conversation that were removed, also those that a summary covers, with their refs: the latest first, ${MOST_LISTED} at most.`,
+      parameters: {
+        type: 'object',
+        properties: {
+          query: { type: 'string', description: 'Only outputs that hold this text' },
+          tool: { type: 'string', description: 'Only outputs of this tool' },
+        },
+        required: [],
+        additionalProperties: false,
+      },
+    },
+  };
+}
+
+/** For clients without a conversation, which name the one to list. */
+export function listConversationDefinition(): FunctionTool<ListName> {
+  const { type, function: listed } = listDefinitionOf('list_refs');
+  const { properties, ...rest } = listed.parameters;
+  return {
+    type,
+    function: {
+      ...listed,
+      description: `Lists contents that were removed from a conversation, with their refs; ${MOST_LISTED} at most.`,
+      parameters: {
+        ...rest,
+        properties: {
+          ...properties,
+          conversation_id: {
+            type: 'string',
+            description: 'The conversation; may be left out where the header x-conversation-id names it',
+          },
+          user: {
+            type: 'string',
+            description: 'The user whose conversation it is, where its requests name one',
+          },
+        },
+      },
+    },
+  };
+}
+
+/** The arguments of a call. */
+export interface ListWish {
+  readonly query: string | undefined;
+  readonly tool: string | undefined;
+  readonly conversation: string | undefined;
+  readonly user: string | undefined;
+}
+
+const schema = z.object({
+  query: optionalText,
+  tool: optionalText,
+  conversation_id: optionalText,
+  user: optionalText,
+});
+
+/** Reads a call's arguments. @param json as the model wrote them */
+export function readList(json: string): Result<ListWish, string> {
+  const parsed = parseArguments(json || '{}', schema, '{}, or query or tool as strings');
+  if (!parsed.ok) return parsed;
+  const { query, tool, conversation_id: conversation, user } = parsed.value;
+  return { ok: true, value: { query, tool, conversation, user } };
+}
+
+/** A content that may be listed. */
+export interface Listable {
+  readonly ref: string;
+  readonly tool: string;
+  readonly callId: string;
+  readonly tokens: number;
+  readonly text: string;
+}
+
+/** Whether a content is one that the call asks for. */
+export function isWanted({ tool, text }: Pick<Listable, 'tool' | 'text'>, wish: ListWish): boolean {
+  if (wish.tool !== undefined && wish.tool !== tool) return false;
+  return wish.query === undefined || text.toLowerCase().includes(wish.query.toLowerCase());
+}
+
+/** One line for each content: ref, tool, call, tokens, and how it begins. */
+export function describeRefs(listed: readonly Listable[], counter: Pick<TokenCounter, 'text'>): string {
+  if (listed.length === 0) return 'Nothing of the kind was removed. Try another text or tool, or none.';
+  const lines = listed.map(
+    ({ ref, tool, callId, tokens, text }) =>
+      `${ref} ${tool} (call_id=${callId}), ${tokens} tokens: ${beginningOf(text)}`,
+  );
+  const all = lines.join('\n');
+  const { text, isCut } = shorten(all, MOST_TOKENS, counter);
+  return isCut ? `${text.trimEnd()}\n[cut here; ask for a text or a tool, so that less is listed]` : all;
+}
+
+/** The first line with text in it. */
+function beginningOf(text: string): string {
+  const [line = ''] = text
+    .slice(0, 4 * LONGEST_LINE)
+    .trimStart()
+    .split(/\s*[\r\n]/, 1);
+  return line.length <= LONGEST_LINE ? line : `${withoutHalfAtEnd(line.slice(0, LONGEST_LINE - 1))}…`;
+}
