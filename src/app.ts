@@ -14,7 +14,7 @@ import { chatCompletions } from './routes/chat.ts';
 import { compact } from './routes/compact.ts';
 import { endConversation } from './routes/conversations/end.ts';
 import { listConversations } from './routes/conversations/list.ts';
-import { deleteMemory, getMemory, patchMemory } from './routes/conversations/memory.ts';
+import { deleteMemory, flushMemory, getMemory, patchMemory } from './routes/conversations/memory.ts';
 import { listMessages } from './routes/conversations/messages.ts';
 import { getStats } from './routes/conversations/stats.ts';
 import { mcp } from './routes/mcp.ts';
@@ -113,6 +113,8 @@ function addMemoryRoutes(app: Hono<AppEnv>): void {
   app.patch('/v1/conversations/:id/memory', patchMemory);
   app.delete('/v1/conversations/:id/memory', deleteMemory);
   app.all('/v1/conversations/:id/memory', notAllowed('GET, HEAD, PATCH, DELETE'));
+  app.post('/v1/conversations/:id/memory/flush', flushMemory);
+  app.all('/v1/conversations/:id/memory/flush', notAllowed('POST'));
   app.get('/v1/conversations/:id/messages', listMessages);
   app.all('/v1/conversations/:id/messages', notAllowed('GET, HEAD'));
   app.post('/v1/conversations/:id/end', endConversation);

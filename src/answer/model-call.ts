@@ -23,6 +23,7 @@ import { type Owner, ownerOf, withNames } from '../request/owner.ts';
 import { type RequestScope, scopeOf } from '../request/scope.ts';
 import type { Agent, AppEnv } from '../request/services.ts';
 import { Rounds } from '../retrieval/rounds.ts';
+import { conversationName } from '../storage/conversation/key.ts';
 import { type Compaction, compactConversation } from '../view/compaction.ts';
 import { injectedWith, injectionFor, withInjection } from '../view/inject.ts';
 import type { MadeView, MakeViewOptions } from '../view/made-view.ts';
@@ -115,7 +116,7 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   const archive = archiverOf(call);
   const streams = request.field('stream') === true;
   const relayed = { format: api.answers, inBody: chosen.report, streams, retrieval, archive };
-  return relay(answer, { ...(await withSession(made, call)), report }, relayed, scope);
+  return relay(answer, { ...tracked(await withSession(made, call), call), report }, relayed, scope);
 }
 
 /** The response to a request for a compaction. A stream is kept alive until it is there. */
@@ -196,6 +197,20 @@ function keepArray({ request, chosen, scope }: Call, shared: SharedArray | undef
     scope.learned.arrays.keep(array, shared);
 }
 
+/** The view, with background work that a flush waits for. */
+function tracked(made: MadeView, call: Call): MadeView {
+  const { remember } = made;
+  return remember ? { ...made, remember: (answer) => track(remember(answer), call) } : made;
+}
+
+/** Only a named conversation can be flushed. */
+function track<Value>(work: Promise<Value>, { owner, scope }: Call): Promise<Value> {
+  const { tenant } = scope.caller;
+  if (!tenant || owner.conversation === undefined) return work;
+  const name = conversationName(tenant.id, owner.user, { id: owner.conversation });
+  return scope.services.pending.track(name, work);
+}
+
 /** Leaves an answer that is already there the time to go out, in milliseconds. */
 const ANSWER_MS = 10;
 
@@ -219,7 +234,7 @@ function workBehind(made: MadeView, sent: Uint8Array | undefined, call: Call, ke
     const failed = (error: unknown) =>
       logCaught(services.log, 'error', 'the next move could not be prepared', error);
     // Computing what the next move needs would delay the answer by milliseconds.
-    waitUntil(pause(ANSWER_MS).then(prepare).catch(failed));
+    waitUntil(track(pause(ANSWER_MS).then(prepare).catch(failed), call));
   } else keep();
   const noted = sent ? noteNamed(sent, call) : Promise.resolve();
   waitUntil(noted.then(() => upkeep.confirm()));

@@ -5,6 +5,7 @@
 
 import { type AgentSpec, agents, prompts } from '../agents.ts';
 import { type Config, type Env, type Isolation, isolationSchema, readConfig } from '../config.ts';
+import { PendingWork } from '../lib/pending-work.ts';
 import { createExplainer, createLog, type Explain, type Log } from '../log.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
 import { type Injection, parseInjection } from '../memory/strategy/injection.ts';
@@ -52,6 +53,8 @@ export interface Services {
   readonly reportedUses: KnownRefs;
   readonly remembered: RememberedConversations;
   readonly upkeep: Upkeep;
+  /** Work behind the answers of a conversation, by `conversationName`. */
+  readonly pending: PendingWork;
   readonly metrics: Metrics;
   readonly accepted: AcceptedKeys;
   readonly limits: LearnedLimits;
@@ -104,6 +107,7 @@ function createServices(env: Env): Services {
     reportedUses: new KnownRefs(),
     remembered: new RememberedConversations(),
     upkeep: new Upkeep(log),
+    pending: new PendingWork(),
     metrics: metricsOf(env, log),
     accepted: new AcceptedKeys(),
     limits: new LearnedLimits(),

@@ -25,8 +25,8 @@ import { noteNamed } from '../request/named-refs.ts';
 import { scopeOf } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
 import { sealCompaction } from '../tenant/sealed-item.ts';
+import { makeCurrentView } from '../view/current-view.ts';
 import type { MadeView } from '../view/made-view.ts';
-import { makeView } from '../view/make-view.ts';
 import { CHAT } from './chat.ts';
 import { RESPONSES } from './responses.ts';
 
@@ -90,9 +90,8 @@ async function compactWith<Read extends ModelRequest>(
   const format = formatOf(request);
   const call = await readWholeCall(request, c.get('agent'), scope);
   const options = { force, dryRun, count: true, expressly: true };
-  const made = await makeView(call, options);
+  const made = await makeCurrentView(call, options);
   checkPlanned(made.report, scope);
-  if (made.remember && !dryRun) scope.waitUntil(made.remember(undefined));
 
   const compacted = form.array(request, made.view);
   const report = format === 'opaque' ? made.report : withStrategyNamed(made.report);

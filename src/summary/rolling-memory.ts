@@ -16,6 +16,7 @@ import {
   type DueMemory,
   digestBoundary,
   dueMemory,
+  isBetweenRounds,
   roundOf,
   roundsOver,
 } from '../memory/plan/due-memory.ts';
@@ -53,6 +54,8 @@ export interface MemoryNeed {
   readonly held: HeldMemory | 'stale' | undefined;
   /** Nothing is stored. Refs are named as if they were written. */
   readonly dryRun: boolean;
+  /** Whether the caller wants the view alone, and no round sees it. */
+  readonly expressly: boolean;
 }
 
 interface HeldMemory extends KnownSummary {
@@ -93,11 +96,13 @@ export async function recallMemory(need: MemoryNeed, ports: SummaryPorts): Promi
 
 /** The stored memory for this round. Undefined if the object does not answer in time. */
 async function find(
-  { strategy, history, boundaries, dryRun }: MemoryNeed,
+  { strategy, history, boundaries, dryRun, expressly }: MemoryNeed,
   conversation: StoredConversation,
   { target, upkeep, log }: SummaryPorts,
 ): Promise<Found | undefined> {
-  const round = dryRun ? undefined : roundOf(history, boundaries);
+  // Between two rounds the newest memory is shown, and no round is pinned to it.
+  const isFree = dryRun || (expressly && isBetweenRounds(boundaries));
+  const round = isFree ? undefined : roundOf(history, boundaries);
   const request = {
     strategyHash: strategyHash(strategy, target.model),
     boundaries: boundaries.betweenRounds(),

@@ -33,7 +33,8 @@ interface Recalled {
 export async function recall(strategy: RecallingStrategy, call: ViewCall): Promise<Recalled> {
   const { scope, options, history } = call;
   const { boundaries, held, ports } = summariesOf(strategy, call);
-  const need = { strategy, history, boundaries, held, dryRun: options.dryRun };
+  const { dryRun, expressly } = options;
+  const need = { strategy, history, boundaries, held, dryRun, expressly };
   const recalled = await scope.timings.measure('summary', () => recallMemory(need, ports));
   const { memory, found, warnings } = recalled;
   return {

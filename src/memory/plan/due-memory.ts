@@ -52,6 +52,11 @@ export function roundOf(
   return hash === undefined ? undefined : { hash, previous };
 }
 
+/** Whether the last round is answered, and none is in progress. */
+export function isBetweenRounds({ rounds }: Boundaries): boolean {
+  return rounds.at(-1)?.answer !== undefined;
+}
+
 /** Whether a request is the first of its round: only preamble follows the last question. */
 export function beginsRound({ messages, turns, units }: History): boolean {
   const question = units[turns.at(-1) ?? -1]?.first ?? -1;

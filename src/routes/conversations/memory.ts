@@ -18,21 +18,43 @@ import { TenantBucket } from '../../storage/tenant/bucket.ts';
 import { clearConversation } from '../../storage/tenant/deletion.ts';
 import type { StoredConversation } from '../../summary/conversation.ts';
 import { fromEither, selvesOf, type Tenant } from '../../tenant/identity.ts';
-import { deleted, deletion, stored } from '../stored.ts';
+import { FLUSH_MS, upToDate } from '../../view/up-to-date.ts';
+import { deleted, deletion, STORAGE_LIMIT_MS, stored } from '../stored.ts';
 
 /** In bytes. A strategy has a few dozen short fields. */
 const LARGEST_SETTINGS = 64 * 1024;
 
 /** `GET /v1/conversations/{id}/memory`. */
 export async function getMemory(c: Context<AppEnv>): Promise<Response> {
-  const { id, user, tenant, services } = await target(c, 'read');
+  const named = await target(c, 'read');
+  return c.json(overviewJson(named.id, await overviewOfTarget(c, named)));
+}
+
+/**
+ * `POST /v1/conversations/{id}/memory/flush`: waits until the memory that is made in the background
+ * is up to date.
+ */
+export async function flushMemory(c: Context<AppEnv>): Promise<Response> {
+  const named = await target(c, 'read');
+  const { id, conversation, services } = named;
+  const limitMs = FLUSH_MS + STORAGE_LIMIT_MS;
+  const isUpToDate = await stored(c, () => upToDate(conversation, services), limitMs);
+  const overview = await overviewOfTarget(c, named);
+  return c.json({ ...overviewJson(id, overview), up_to_date: isUpToDate }, isUpToDate ? 200 : 202);
+}
+
+/** @throws ApiError if nothing is stored of the conversation */
+async function overviewOfTarget(
+  c: Context<AppEnv>,
+  { id, user, tenant, services }: Target,
+): Promise<Overview> {
   const overviewOf = (self: Tenant) => {
     const { memory } = storedConversation(user, { id }, self, services);
     return memory((stub) => stub.overview());
   };
   const overview = await stored(c, () => fromEither(tenant, overviewOf, ({ exists }) => !exists));
   if (!overview.exists) throw notFound(id, user);
-  return c.json(overviewJson(id, overview));
+  return overview;
 }
 
 /**

@@ -7,6 +7,7 @@ import { DurableObject } from 'cloudflare:workers';
 import type { Env } from '../../config.ts';
 import { InvariantError } from '../../lib/invariant-error.ts';
 import { Lru } from '../../lib/lru.ts';
+import { soon } from '../../lib/time-limit.ts';
 import { createObjectLog, type Log, logCaught } from '../../log.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
 import {
@@ -60,6 +61,8 @@ export abstract class ConversationMemoryObject<Material>
 
   private readonly waiters = new Waiters();
   private readonly taken = new Set<string>();
+  /** Summaries that this object writes, until they are published. */
+  private readonly background = new Set<Promise<void>>();
   private readonly spent = new Lru<TokenUsage>(REMEMBERED_COSTS);
   private readonly chain = new MemoryChain(
     this.ctx.storage.sql,
@@ -153,7 +156,7 @@ export abstract class ConversationMemoryObject<Material>
     const claim = await this.claim(request);
     if (claim.state === 'ready')
       this.log('debug', `No new messages to summarize for ${request.conversation}`);
-    if (claim.state === 'claimed') this.ctx.waitUntil(this.writeOrFail(material, claim, request));
+    if (claim.state === 'claimed') this.writeBehind(material, claim, request);
     return claim.state;
   }
 
@@ -161,7 +164,7 @@ export abstract class ConversationMemoryObject<Material>
     // A call is repeated if its answer was lost.
     if (this.taken.has(claim.lease)) return;
     this.taken.add(claim.lease);
-    this.ctx.waitUntil(this.writeOrFail(material, claim, request));
+    this.writeBehind(material, claim, request);
   }
 
   async settled(memoryId: number, ms: number): Promise<TokenUsage | null> {
@@ -173,11 +176,12 @@ export abstract class ConversationMemoryObject<Material>
     const end = Date.now() + ms;
     for (;;) {
       const next = this.chain.inTheMaking();
-      if (!next) return true;
+      if (!next && this.background.size === 0) return true;
       const left = end - Date.now();
       if (left <= 0) return false;
       // A writer that has lost its lease is not waited for.
-      await this.waiters.wait(next.memoryId, Math.min(left, next.leaseMs));
+      if (next) await this.waiters.wait(next.memoryId, Math.min(left, next.leaseMs));
+      else await soon(left, Promise.race(this.background));
     }
   }
 
@@ -291,6 +295,12 @@ export abstract class ConversationMemoryObject<Material>
   private forgetTables(): void {
     this.chain.forgetTables();
     this.archive.forgetTables();
+  }
+
+  private writeBehind(material: Material, claim: Claimed, request: ClaimRequest): void {
+    const work = this.writeOrFail(material, claim, request).finally(() => this.background.delete(work));
+    this.background.add(work);
+    this.ctx.waitUntil(work);
   }
 
   /** A claim that is never ended would block others until its lease expires. */

@@ -14,6 +14,7 @@ describe('the route of a path', () => {
     ['/v1/compact', '/v1/compact', undefined],
     ['/x/conversations/a%2Fb/end', '/v1/conversations/a%2Fb/end', undefined],
     ['/users/ann/memory', '/v1/users/ann/memory', undefined],
+    ['/conversations/c/memory/flush', '/v1/conversations/c/memory/flush', undefined],
     ['/users/ann/memory/a%2Fb', '/v1/users/ann/memory/a%2Fb', undefined],
     ['/v1/files/users/ann/memory', '/v1/files/users/ann/memory', undefined],
     ['/v1/responses/compact', '/v1/responses/compact', undefined],

@@ -8,7 +8,7 @@ import {
   userName,
 } from '../../../src/storage/conversation/key.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
-import { SUMMARIZE, start, watchedObjects } from '../support.ts';
+import { ROLLING, SUMMARIZE, start, watchedObjects } from '../support.ts';
 import { conversation, digest, MINUTE, request } from './conversation-object.ts';
 
 let logged: { message: string }[];
@@ -258,5 +258,47 @@ describe('an object that is asked whether it is idle', () => {
     clock.now += MINUTE;
 
     expect(await call((memory) => memory.idle(10_000))).toBe(true);
+  });
+});
+
+describe('waiting for memory that is made in the background', () => {
+  const compact = ({ app, id, messages }: ReturnType<typeof start>) =>
+    app.request('/v1/compact', {
+      method: 'POST',
+      body: JSON.stringify({
+        model: 'gpt-4.1',
+        conversation_id: id,
+        memory_strategy: ROLLING,
+        force: true,
+        messages,
+      }),
+    });
+
+  it.each(['idle', 'overview'])('is store_failed by flush when the object fails at %s', async (method) => {
+    const { id, app, ask, objects } = start(ROLLING);
+    for (let n = 1; n <= 3; n++) await ask(n);
+    objects.failing.add(method);
+
+    const path = `/v1/conversations/${encodeURIComponent(id)}/memory/flush`;
+    const failed = await app.request(path, { method: 'POST' });
+    objects.failing.clear();
+
+    expect(failed.status).toBe(503);
+    expect(await failed.json()).toMatchObject({ error: { code: 'store_failed' } });
+    expect((await app.request(path, { method: 'POST' })).status).toBe(200);
+  });
+
+  it('gives /v1/compact with force the view that there is when the object fails, with a warning', async () => {
+    const made = start(ROLLING);
+    await made.ask(1);
+    made.objects.failing.add('idle');
+
+    const failed = await compact(made);
+    made.objects.failing.clear();
+    const after = await compact(made);
+
+    expect(failed.status).toBe(200);
+    expect(failed.headers.get('x-memory-warning')).toContain('store_failed');
+    expect(after.headers.get('x-memory-applied')).toBe('summarize');
   });
 });
