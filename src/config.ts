@@ -98,6 +98,9 @@ const SUMMARIZER_TIMEOUT_MS = 20_000;
 
 const LONGEST_RETENTION_DAYS = 36_500;
 
+/** 24 bytes or more in base64 (https://www.standardwebhooks.com, "Symmetric"). */
+const WEBHOOK_SECRET = /^(?:whsec_)?(?=.{32,}$)(?:[A-Za-z\d+/]{4})*(?:[A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?$/;
+
 /** In characters, as for access keys: anyone can guess at it over the network. */
 const SHORTEST_METRICS_TOKEN = 20;
 
@@ -130,6 +133,8 @@ const variables = z.object({
   TOKEN_FACTORS: z.string().default('[]'),
   RETENTION_DAYS: z.coerce.number().int().min(1).max(LONGEST_RETENTION_DAYS).optional(),
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
+  WEBHOOK_URL: z.url({ protocol: /^https?$/ }).optional(),
+  WEBHOOK_SECRET: z.string().regex(WEBHOOK_SECRET).optional(),
   METRICS_TOKEN: z.string().min(SHORTEST_METRICS_TOKEN).optional(),
 });
 
@@ -148,6 +153,8 @@ export function readConfig(env: Env): Config {
     );
   }
   const vars = parsed.data;
+  if ((vars.WEBHOOK_URL === undefined) !== (vars.WEBHOOK_SECRET === undefined))
+    throw new ConfigError('WEBHOOK_URL and WEBHOOK_SECRET must be set together, or none of them.');
   return {
     secret: vars.PRECIS_SECRET,
     previousSecret: readPreviousSecret(vars),

@@ -155,10 +155,13 @@ async function smallerView(
 function remember(
   limit: LearnedLimit | undefined,
   { request }: Asking,
-  { services, caller }: RequestScope,
+  { services, caller, waitUntil }: RequestScope,
 ): void {
-  if (limit && caller.tenant)
-    services.limits.learn(caller.tenant.id, request.model, limit, request.answerTokens);
+  if (!limit || !caller.tenant) return;
+  const { id: tenant } = caller.tenant;
+  services.limits.learn(tenant, request.model, limit, request.answerTokens);
+  const data = { tenant, model: request.model ?? null, tokens: limit.tokens };
+  services.webhooks.notify('limit.learned', data, waitUntil);
 }
 
 /** The result, or undefined in place of an `ApiError`. */

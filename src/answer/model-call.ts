@@ -24,6 +24,7 @@ import { type RequestScope, scopeOf } from '../request/scope.ts';
 import type { Agent, AppEnv } from '../request/services.ts';
 import { Rounds } from '../retrieval/rounds.ts';
 import { conversationName } from '../storage/conversation/key.ts';
+import type { Tenant } from '../tenant/identity.ts';
 import { type Compaction, compactConversation } from '../view/compaction.ts';
 import { injectedWith, injectionFor, withInjection } from '../view/inject.ts';
 import type { MadeView, MakeViewOptions } from '../view/made-view.ts';
@@ -225,6 +226,7 @@ function workBehind(made: MadeView, sent: Uint8Array | undefined, call: Call, ke
   const { caller, services, waitUntil, upkeep } = call.scope;
   if (sent) countChanges(made.report, sent, call);
   if (!caller.tenant) return;
+  tellDeployer(made.report, caller.tenant, call);
   if (prepareNext) {
     const prepare = () => {
       const work = prepareNext();
@@ -238,6 +240,25 @@ function workBehind(made: MadeView, sent: Uint8Array | undefined, call: Call, ke
   } else keep();
   const noted = sent ? noteNamed(sent, call) : Promise.resolve();
   waitUntil(noted.then(() => upkeep.confirm()));
+}
+
+/** Tells the deployer of a new turn, and of a frontier that has moved. */
+function tellDeployer(
+  { mode, frontier, tokens }: Report,
+  { id: tenant }: Tenant,
+  { request: { messages }, owner, scope: { services, waitUntil } }: Call,
+): void {
+  const { webhooks } = services;
+  if (!webhooks.isOn) return;
+  const { user = null, conversation = null } = owner;
+  const ids = { tenant, user, conversation };
+  if (messages.at(-1)?.role === 'user') {
+    const turns = messages.filter(({ role }) => role === 'user').length;
+    webhooks.notify('turn.added', { ...ids, turns, messages: messages.length }, waitUntil);
+  }
+  if (!frontier.moved) return;
+  const counted = tokens ? { tokens_before: tokens.before, tokens_after: tokens.after } : {};
+  webhooks.notify('frontier.moved', { ...ids, mode, unit: frontier.unit, ...counted }, waitUntil);
 }
 
 /** Counts what a body has lost or gained in mode none, which must be nothing. */

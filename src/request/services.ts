@@ -31,6 +31,7 @@ import { type Tenant, Tenants } from '../tenant/identity.ts';
 import { AcceptedKeys } from '../upstream/acceptance.ts';
 import { LearnedLimits } from '../upstream/learned-limits.ts';
 import { LostReasoning } from '../upstream/lost-reasoning.ts';
+import { type Webhooks, webhooksOf } from '../webhooks.ts';
 import { type Learned, TenantsLearned } from './learned.ts';
 
 /** A validated agent. */
@@ -56,6 +57,7 @@ export interface Services {
   /** Work behind the answers of a conversation, by `conversationName`. */
   readonly pending: PendingWork;
   readonly metrics: Metrics;
+  readonly webhooks: Webhooks;
   readonly accepted: AcceptedKeys;
   readonly limits: LearnedLimits;
   readonly reasoning: LostReasoning;
@@ -109,6 +111,7 @@ function createServices(env: Env): Services {
     upkeep: new Upkeep(log),
     pending: new PendingWork(),
     metrics: metricsOf(env, log),
+    webhooks: webhooksOf(env, log),
     accepted: new AcceptedKeys(),
     limits: new LearnedLimits(),
     reasoning: new LostReasoning(),

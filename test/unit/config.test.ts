@@ -64,6 +64,22 @@ describe('the configuration', () => {
     expect(read).not.toThrow(/secret/);
   });
 
+  it('takes the receiver of callbacks together with its secret', () => {
+    const WEBHOOK_URL = 'https://hooks.example.com/precis';
+    const secret = `whsec_${'c2VjcmV0'.repeat(4)}`;
+    for (const WEBHOOK_SECRET of [secret, secret.slice('whsec_'.length), `${secret}YQ==`])
+      expect(() => readConfig(env({ WEBHOOK_URL, WEBHOOK_SECRET }))).not.toThrow();
+    for (const alone of [{ WEBHOOK_URL }, { WEBHOOK_SECRET: secret }])
+      expect(() => readConfig(env(alone))).toThrow('must be set together');
+    for (const WEBHOOK_SECRET of [
+      'whsec_c2VjcmV0',
+      `${secret}!`,
+      'a secret that is no base64 at all, but long',
+    ])
+      expect(() => readConfig(env({ WEBHOOK_URL, WEBHOOK_SECRET }))).toThrow('WEBHOOK_SECRET');
+    expect(() => readConfig(env({ WEBHOOK_URL: 'ftp://a', WEBHOOK_SECRET: secret }))).toThrow('WEBHOOK_URL');
+  });
+
   it('takes a long token for metrics, together with their binding', () => {
     const METRICS_TOKEN = 'secret-token-of-20-c';
     expect(readConfig(env({})).metricsToken).toBeUndefined();

@@ -19,6 +19,7 @@ import {
   type FindRequest,
   type Found,
   HEALTHY,
+  type HealthState,
   isHeld,
   isResting,
   type Memory,
@@ -37,6 +38,7 @@ import { MemoryWriter, type WriterPorts } from './writer.ts';
 interface ChainPorts extends WriterPorts {
   /** A new name that nobody can guess. */
   readonly newLease: () => string;
+  readonly healthChanged?: (before: HealthState, health: HealthState) => void;
 }
 
 /**
@@ -62,7 +64,7 @@ export class MemoryChain {
     this.rows = new MemoryRows(this.tables);
     this.writer = new MemoryWriter(sql, ports);
     this.pins = new Pins(this.tables, this.rows);
-    this.lineages = new Lineages(this.tables, this.state, opening);
+    this.lineages = new Lineages(this.tables, this.state, opening, ports.healthChanged);
   }
 
   /**

@@ -27,9 +27,16 @@ export class Lineages {
   private readonly tables: MemoryTables;
   private readonly state: ConversationState;
   private readonly opening: string | undefined;
+  private readonly changed: ((before: HealthState, health: HealthState) => void) | undefined;
 
   /** @param opening the hash that names the session; undefined if a caller named it */
-  constructor(tables: MemoryTables, state: ConversationState, opening: string | undefined) {
+  constructor(
+    tables: MemoryTables,
+    state: ConversationState,
+    opening: string | undefined,
+    changed?: (before: HealthState, health: HealthState) => void,
+  ) {
+    this.changed = changed;
     this.tables = tables;
     this.state = state;
     this.opening = opening;
@@ -94,6 +101,8 @@ export class Lineages {
   }
 
   saveHealth(lineage: string, health: Health): void {
+    const { state } = this.health(lineage);
+    if (state !== health.state) this.changed?.(state, health.state);
     if (lineage === NAMED) this.state.saveHealth(health);
     else
       this.tables.sql.exec(

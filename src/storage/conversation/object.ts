@@ -10,6 +10,7 @@ import { Lru } from '../../lib/lru.ts';
 import { soon } from '../../lib/time-limit.ts';
 import { createObjectLog, type Log, logCaught } from '../../log.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
+import { type WebhookData, type WebhookType, webhooksOf } from '../../webhooks.ts';
 import {
   type ArchiveHit,
   type ArchivePage,
@@ -22,7 +23,7 @@ import {
 } from '../archive/rows.ts';
 import { metricsOf } from '../metrics/metrics.ts';
 import { MemoryChain } from './chain.ts';
-import { openingIn, tenantIn, tenantMemory } from './key.ts';
+import { idsIn, openingIn, tenantIn, tenantMemory } from './key.ts';
 import type {
   Chunk,
   Claim,
@@ -70,7 +71,8 @@ export abstract class ConversationMemoryObject<Material>
       now: () => this.now(),
       newLease: () => this.newLease(),
       log: (...line) => this.log(...line),
-      settled: (status, ms) => this.countSummary(status, ms),
+      settled: (...summary) => this.tellSummary(...summary),
+      healthChanged: (before, health) => this.notify('health.changed', { before, health }),
       ended: (memoryId) => this.waiters.wake(memoryId),
     },
     openingIn(this.ctx.id.name ?? ''),
@@ -285,11 +287,20 @@ export abstract class ConversationMemoryObject<Material>
     await tenantMemory(this.env, tenantIn(name), this.log)((stub) => stub.note(name, []));
   }
 
-  private countSummary(status: 'completed' | 'failed', ms: number): void {
+  private tellSummary(memoryId: number, status: 'completed' | 'failed', ms: number): void {
+    this.notify('summary.updated', { memory_id: memoryId, status, generation_time_ms: ms });
     const metrics = metricsOf(this.env, this.log);
     metrics.count('precis_summaries_total', { status });
     if (status === 'completed') metrics.observe('precis_summary_seconds', {}, ms / 1000);
     metrics.sendLater((work) => this.ctx.waitUntil(work));
+  }
+
+  /** Tells the deployer of a change. */
+  private notify(type: WebhookType, data: WebhookData): void {
+    const { name = '' } = this.ctx.id;
+    const { user = null, conversation = null } = idsIn(name);
+    const all = { tenant: tenantIn(name), user, conversation, ...data };
+    webhooksOf(this.env, this.log).notify(type, all, (work) => this.ctx.waitUntil(work));
   }
 
   private forgetTables(): void {

@@ -24,7 +24,7 @@ export interface WriterPorts {
    *
    * @param ms how long a written one took
    */
-  readonly settled?: (status: 'completed' | 'failed', ms: number) => void;
+  readonly settled?: (memoryId: number, status: 'completed' | 'failed', ms: number) => void;
   /** Called for every row that is no longer processing. */
   readonly ended: (memoryId: number) => void;
 }
@@ -117,7 +117,7 @@ export class MemoryWriter {
     const fields = { conversation, code, ...(cause === undefined ? {} : { error: cause }) };
     if (code !== 'superseded') {
       this.ports.log('warn', 'a summary could not be made', fields);
-      this.ports.settled?.('failed', 0);
+      this.ports.settled?.(memoryId, 'failed', 0);
     }
     this.tell(memoryId, 'failed', { error: code });
   }
@@ -179,7 +179,7 @@ export class MemoryWriter {
     this.ports.log('info', `Summarized messages ${start}-${end} for ${conversation} in ${ms}ms`);
     if (start > (before ?? 0))
       this.ports.log('info', `Sliding window: dropping seq 0-${start - 1} for ${conversation}`);
-    this.ports.settled?.('completed', ms);
+    this.ports.settled?.(memoryId, 'completed', ms);
     this.tell(memoryId, 'completed');
   }
 

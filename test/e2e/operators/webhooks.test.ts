@@ -1,0 +1,168 @@
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { recording } from '../../../fixtures/recording.ts';
+import { deploy, KEY } from '../../support/deployment/deployment.ts';
+import { until } from '../../support/deployment/polling.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { startRollingSummarizer } from '../../support/deployment/rolling-summarizer.ts';
+
+const WEBHOOK_SECRET = `whsec_${Buffer.from('a secret of the deployer, of 32 b').toString('base64')}`;
+
+interface Event {
+  readonly type: string;
+  readonly timestamp: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+const received: { id: unknown; event: Event; text: string }[] = [];
+/** How many deliveries fail from now on. */
+let failing = 0;
+let tries = 0;
+
+const bodyOf = async (request: IncomingMessage) => Buffer.concat(await request.toArray()).toString();
+
+const receiver = createServer(async (request, response) => {
+  const text = await bodyOf(request);
+  tries++;
+  if (failing > 0) {
+    failing--;
+    response.writeHead(500).end();
+    return;
+  }
+  const event = new Webhook(WEBHOOK_SECRET).verify(text, request.headers as Record<string, string>) as Event;
+  received.push({ id: request.headers['webhook-id'], event, text });
+  response.writeHead(204).end();
+});
+await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+afterAll(() => receiver.close());
+const WEBHOOK_URL = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
+
+const summarizer = await startRollingSummarizer();
+afterAll(() => summarizer.close());
+const deployment = deploy({ vars: { ...summarizer.vars, WEBHOOK_URL, WEBHOOK_SECRET } });
+
+beforeEach(() => {
+  received.length = 0;
+  failing = 0;
+  tries = 0;
+});
+
+const ofType = (type: string): Event[] =>
+  received.map(({ event }) => event).filter((one) => one.type === type);
+
+async function first(type: string): Promise<Event | undefined> {
+  await until(`${type} is received`, () => ofType(type).length > 0);
+  return ofType(type)[0];
+}
+
+const tenant = expect.stringMatching(/^[0-9a-f]{32}$/);
+
+describe.each(PROTOCOLS)('a callback, over $name', (protocol) => {
+  deployment.over(protocol);
+  const named = { conversation_id: `case over ${protocol.name}`, user: 'ann' };
+  const ids = { tenant, user: 'ann', conversation: named.conversation_id };
+  const SUMMARIZE = { mode: 'summarize', context_limit: 4, keep_last_n_turns: 1 };
+  const messages = [0, 1, 2, 3, 4].flatMap((n) => [
+    {
+      role: 'user',
+      content: `Question ${n} over ${protocol.name}: ${'what follows from that? '.repeat(60)}`,
+    },
+    { role: 'assistant', content: `Answer ${n}. ${'This is the answer to it. '.repeat(60)}` },
+  ]);
+  const asked = {
+    ...named,
+    memory_strategy: SUMMARIZE,
+    messages: [...messages, { role: 'user', content: 'And?' }],
+  };
+
+  it.each([false, true])(
+    'tells of a turn and of a frontier that has moved, with stream: %s',
+    async (stream) => {
+      const response = await deployment.chat({
+        model: recording.model,
+        tools: recording.tools,
+        messages: recording.messages.slice(0, 43),
+        memory_strategy: { mode: 'compact', token_budget: 20_000 },
+        stream,
+        ...named,
+      });
+      await response.text();
+      await (
+        await deployment.chat({
+          model: 'gpt-4.1',
+          ...named,
+          stream,
+          messages: [{ role: 'user', content: 'Hi' }],
+        })
+      ).text();
+
+      expect((await first('turn.added'))?.data).toEqual({ ...ids, turns: 1, messages: 1 });
+      expect((await first('frontier.moved'))?.data).toEqual({
+        ...ids,
+        mode: 'compact',
+        unit: expect.any(Number),
+        tokens_before: Number(response.headers.get('x-memory-tokens-before')),
+        tokens_after: Number(response.headers.get('x-memory-tokens-after')),
+      });
+    },
+  );
+
+  it('tells of a summary, and of health that has changed', async () => {
+    summarizer.fail(400);
+    await deployment.ask(asked);
+    summarizer.work();
+
+    expect((await first('summary.updated'))?.data).toEqual({
+      ...ids,
+      memory_id: expect.any(Number),
+      status: 'failed',
+      generation_time_ms: 0,
+    });
+    expect((await first('health.changed'))?.data).toEqual({ ...ids, before: 'healthy', health: 'degraded' });
+  });
+
+  it('tells of a limit that was learned', async () => {
+    deployment.upstream.next({ type: 'window', tokens: 3_000 });
+    const long = Array.from({ length: 8 }, (_, n) => ({
+      ...messages[n],
+      content: `${n} ${'word '.repeat(700)}`,
+    }));
+    await (
+      await deployment.chat({
+        model: `gpt-4.1`,
+        messages: [...long, { role: 'user', content: 'And?' }],
+        memory_strategy: { mode: 'trim', token_budget: 100_000 },
+      })
+    ).text();
+
+    expect((await first('limit.learned'))?.data).toEqual({
+      tenant,
+      model: 'gpt-4.1',
+      tokens: expect.any(Number),
+    });
+  });
+
+  it('is signed, tried again under the same id, and holds no content and no key', async () => {
+    failing = 2;
+    const words = 'the words of the caller';
+    await deployment.ask({ ...named, messages: [{ role: 'user', content: words }] });
+
+    await first('turn.added');
+    expect(tries).toBe(3);
+    const [{ id, text } = { id: '', text: '' }] = received;
+    expect(id).toMatch(/^msg_/);
+    for (const secret of [words, KEY, 'This is what']) expect(text).not.toContain(secret);
+  });
+
+  it('is given up after three tries, and delays no request', async () => {
+    failing = 3;
+    const lost = () => deployment.worker.output().split('a callback could not be delivered').length;
+    const before = lost();
+    await deployment.ask({ ...named, messages: [{ role: 'user', content: 'Hello.' }] });
+    expect(received).toEqual([]);
+    await until('it is given up', () => lost() > before);
+    expect([tries, received]).toEqual([3, []]);
+  });
+});
