@@ -7,6 +7,7 @@ import { DurableObject } from 'cloudflare:workers';
 export class ConversationMemory extends DurableObject {}
 export class UserMemory extends DurableObject {}
 export class TenantMemory extends DurableObject {}
+export class Metrics extends DurableObject {}
 
 interface Env {
   /** Without `/v1`. */

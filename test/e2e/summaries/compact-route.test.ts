@@ -129,9 +129,11 @@ describe('POST /v1/compact in mode summarize', () => {
 
     const answer = await compact(messages, { format: 'conversation_memory' });
 
+    const digest = { tools: [], observations_summary: null, reasoning_summary: null };
+    const plain = { artifacts: [], digest };
     expect(answer.recent_turns).toEqual([
-      { user: messages[5]?.content, assistant: messages[6]?.content },
-      { user: messages[7]?.content, assistant: null },
+      { user: messages[5]?.content, assistant: messages[6]?.content, ...plain },
+      { user: messages[7]?.content, assistant: null, ...plain },
     ]);
     expect(answer.pending_turns).toEqual([]);
     expect(answer.summary).toMatch(/^<session_summary ref="ref_/);
