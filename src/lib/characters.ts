@@ -28,6 +28,23 @@ export function withoutHalfAtEnd(text: string): string {
   return isHighSurrogate(text.charCodeAt(text.length - 1)) ? text.slice(0, -1) : text;
 }
 
+/** A text of at most `most` characters; one that was cut ends with an ellipsis. */
+export function shortened(text: string, most: number): string {
+  return text.length <= most ? text : `${withoutHalfAtEnd(text.slice(0, most - 1))}…`;
+}
+
+/** Characters of a text that are looked at for its first line. */
+const LOOKED_AT = 4_000;
+
+/** The first line with text in it, without the white space around it, shortened. */
+export function firstLine(text: string, most: number): string {
+  const [line = ''] = text
+    .slice(0, LOOKED_AT)
+    .trimStart()
+    .split(/\s*[\r\n]/, 1);
+  return shortened(line, most);
+}
+
 function isHighSurrogate(code: number): boolean {
   return code >= 0xd800 && code <= 0xdbff;
 }

@@ -10,6 +10,18 @@ export const optionalText = z
   .nullish()
   .transform((value) => value || undefined);
 
+/** For clients without a conversation, which name it in each call. */
+export const CONVERSATION_PROPERTIES = {
+  conversation_id: {
+    type: 'string',
+    description: 'The conversation; may be left out where the header x-conversation-id names it',
+  },
+  user: {
+    type: 'string',
+    description: 'The user whose conversation it is, where its requests name one',
+  },
+} as const;
+
 /**
  * Parses arguments.
  *

@@ -3,11 +3,11 @@
  * results.
  */
 import { z } from 'zod';
-import { withoutHalfAtEnd } from '../lib/characters.ts';
+import { firstLine } from '../lib/characters.ts';
 import type { Result } from '../lib/result.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { FunctionTool } from '../protocol/tools.ts';
-import { optionalText, parseArguments } from './arguments.ts';
+import { CONVERSATION_PROPERTIES, optionalText, parseArguments } from './arguments.ts';
 import { shorten } from './shorten.ts';
 
 /** The tool's names. The second is for callers with a tool of the first name. */
@@ -53,17 +53,7 @@ export function listConversationDefinition(): FunctionTool<ListName> {
       description: `Lists contents that were removed from a conversation, with their refs; ${MOST_LISTED} at most.`,
       parameters: {
         ...rest,
-        properties: {
-          ...properties,
-          conversation_id: {
-            type: 'string',
-            description: 'The conversation; may be left out where the header x-conversation-id names it',
-          },
-          user: {
-            type: 'string',
-            description: 'The user whose conversation it is, where its requests name one',
-          },
-        },
+        properties: { ...properties, ...CONVERSATION_PROPERTIES },
       },
     },
   };
@@ -112,18 +102,9 @@ export function describeRefs(listed: readonly Listable[], counter: Pick<TokenCou
   if (listed.length === 0) return 'Nothing of the kind was removed. Try another text or tool, or none.';
   const lines = listed.map(
     ({ ref, tool, callId, tokens, text }) =>
-      `${ref} ${tool} (call_id=${callId}), ${tokens} tokens: ${beginningOf(text)}`,
+      `${ref} ${tool} (call_id=${callId}), ${tokens} tokens: ${firstLine(text, LONGEST_LINE)}`,
   );
   const all = lines.join('\n');
   const { text, isCut } = shorten(all, MOST_TOKENS, counter);
   return isCut ? `${text.trimEnd()}\n[cut here; ask for a text or a tool, so that less is listed]` : all;
-}
-
-/** The first line with text in it. */
-function beginningOf(text: string): string {
-  const [line = ''] = text
-    .slice(0, 4 * LONGEST_LINE)
-    .trimStart()
-    .split(/\s*[\r\n]/, 1);
-  return line.length <= LONGEST_LINE ? line : `${withoutHalfAtEnd(line.slice(0, LONGEST_LINE - 1))}…`;
 }

@@ -8,7 +8,7 @@ import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { FunctionTool } from '../protocol/tools.ts';
 import type { ArchiveHit } from '../storage/archive/rows.ts';
 import { LONGEST_QUERY } from '../storage/archive/text.ts';
-import { optionalText, parseArguments } from './arguments.ts';
+import { CONVERSATION_PROPERTIES, optionalText, parseArguments } from './arguments.ts';
 import { shorten } from './shorten.ts';
 
 /** Largest result, in messages and in tokens. */
@@ -57,14 +57,7 @@ export const searchConversationDefinition: FunctionTool<'search_memory'> = {
       ...searchMemoryDefinition.function.parameters,
       properties: {
         ...searchMemoryDefinition.function.parameters.properties,
-        conversation_id: {
-          type: 'string',
-          description: 'The conversation; may be left out where the header x-conversation-id names it',
-        },
-        user: {
-          type: 'string',
-          description: 'The user whose conversation it is, where its requests name one',
-        },
+        ...CONVERSATION_PROPERTIES,
       },
     },
   },

@@ -1,5 +1,5 @@
 /** The steps of a turn, told by code: its tools, their results, and the model's thoughts. */
-import { withoutHalfAtEnd } from '../../lib/characters.ts';
+import { firstLine, shortened } from '../../lib/characters.ts';
 import type { History, Output } from './history.ts';
 import type { Message } from './message.ts';
 import type { Round } from './sequence.ts';
@@ -17,8 +17,6 @@ export interface TurnDigest {
 /** In characters. */
 const LONGEST_SUMMARY = 600;
 const LONGEST_LINE = 120;
-/** Only the beginning of a text is looked at. */
-const LOOKED_AT = 4_000;
 
 /** Linear in the length of the turn. */
 export function digestOf({ messages, units }: History, round: Round): TurnDigest {
@@ -36,7 +34,7 @@ export function digestOf({ messages, units }: History, round: Round): TurnDigest
 }
 
 function observation(messages: readonly Message[], { message, call }: Output): string {
-  const line = firstLine(messages[message]?.content().text ?? '');
+  const line = firstLine(messages[message]?.content().text ?? '', LONGEST_LINE);
   return call ? `${call.name}: ${line}` : line;
 }
 
@@ -45,22 +43,10 @@ function thoughts(message: Message | undefined): string[] {
   if (!message) return [];
   const ofCalls = new Set(message.calls.flatMap(({ id, name, input }) => [id, name, input]));
   const texts = [...message.beside(), ...message.content().weight.texts];
-  return texts.filter((text) => !ofCalls.has(text)).map(firstLine);
-}
-
-function firstLine(text: string): string {
-  const [line = ''] = text
-    .slice(0, LOOKED_AT)
-    .trimStart()
-    .split(/\s*[\r\n]/, 1);
-  return shortened(line, LONGEST_LINE);
+  return texts.filter((text) => !ofCalls.has(text)).map((text) => firstLine(text, LONGEST_LINE));
 }
 
 function joined(texts: readonly string[]): string | null {
   const some = texts.filter((text) => text !== '');
   return some.length === 0 ? null : shortened(some.join('\n'), LONGEST_SUMMARY);
-}
-
-function shortened(text: string, most: number): string {
-  return text.length <= most ? text : `${withoutHalfAtEnd(text.slice(0, most - 1))}…`;
 }
