@@ -324,7 +324,9 @@ describe('what nobody uses', () => {
         Reflect.set(object, 'now', () => Date.now() + day * DAY);
       });
       await chat([user('Hello')], fields);
-      await vi.waitUntil(async () => (await stateOf(stub)).usedAt > Date.now() + (day - 1) * DAY);
+      await vi.waitUntil(async () => (await stateOf(stub)).usedAt > Date.now() + (day - 1) * DAY, {
+        timeout: 10_000,
+      });
     }
     await clock(memory, 31);
     await runDurableObjectAlarm(memory);
