@@ -45,6 +45,9 @@ import type { KnownSummary } from './writer.ts';
 /** The longest pause between two attempts, in milliseconds. */
 const LONGEST_PAUSE_MS = 60_000;
 
+/** How long an isolate relies on it that a memory is made, in milliseconds. */
+const MADE_MS = 5 * 60_000;
+
 /** A request whose view is planned around a memory. */
 export interface MemoryNeed {
   readonly strategy: RollingStrategy;
@@ -291,6 +294,10 @@ export async function rollMemory(
   if (!due) return;
   const base = found.memory && found.memory.covers_end <= due.boundary.end ? found.memory : undefined;
   if (base?.prefix_hash === due.boundary.prefixHash) return;
+  // The same round may be answered again: its material takes time to put together.
+  const hash = strategyHash(strategy, ports.target.model);
+  const made = `${conversation.name} ${hashesKey(hash, due.boundary.prefixHash)} made`;
+  if (Date.now() - (ports.prepared.get(made) ?? 0) < MADE_MS) return;
   const { counter } = await ports.counting();
   const closing = due.boundary.end > history.messages.length ? answer : undefined;
   const order = windowOrder(need, due, over, closing, ports.target.model, counter);
@@ -301,6 +308,7 @@ export async function rollMemory(
   const content = transcriptOf(range, conversation.tenant, conversation.label, counter);
   const transcript = refs ? nameOf(content, range, boundaries) : NO_TRANSCRIPT;
   const state = await roll(order, material.task(base), transcript, conversation, ports);
+  if (state === 'ready') ports.prepared.set(made, Date.now());
   // Written only if the object makes the memory. A view checks the transcript before it names it.
   if (state === 'claimed' && refs) await keepContent(content, refs);
 }

@@ -318,6 +318,22 @@ describe('a conversation whose frontier moves', () => {
   });
 });
 
+describe('the same round that is answered again', () => {
+  it('hands nothing over once its memory is known to be made, in mode rolling_summary', async () => {
+    const { messages, ask, fields, tenant } = await conversation(ROLLING);
+    const answer = async () => {
+      const { calls } = await ask(messages, fields, 'This is the answer.');
+      await settled(tenant);
+      return calls.behind.filter((call) => call === 'ConversationMemory.roll');
+    };
+
+    expect(await answer()).toEqual(['ConversationMemory.roll']);
+    expect(await answer()).toEqual(['ConversationMemory.roll']);
+    expect(await answer()).toEqual([]);
+    expect(await answer()).toEqual([]);
+  });
+});
+
 describe('a known conversation in an isolate that has not seen it', () => {
   it.each<[string, Mode, string[], string[]]>([
     ['compact', COMPACT, ['R2.head', 'TenantMemory.note'], []],
