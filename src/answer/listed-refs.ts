@@ -3,20 +3,20 @@ import { AT_ONCE, fewAtOnce } from '../lib/slots.ts';
 import { within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { readHistory, TEXT_OBSERVATION } from '../memory/conversation/history.ts';
+import type { Message } from '../memory/conversation/message.ts';
 import { outputRef } from '../memory/edits/compact.ts';
 import { parseMarker } from '../memory/edits/placeholder.ts';
+import type { Removal } from '../memory/edits/removal.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { Call } from '../request/call.ts';
 import { describeRefs, isWanted, type Listable, MOST_LISTED, readList } from '../retrieval/list-refs.ts';
+import { STORAGE_FAILED, STORAGE_LIMIT_MS } from '../retrieval/shelf.ts';
 import { RefStore } from '../storage/refs/store.ts';
 import { selvesOf, type Tenant } from '../tenant/identity.ts';
 import type { MadeView } from '../view/made-view.ts';
 
 /** How many refs are looked for in storage before a list is cut. */
 const MOST_LOOKED = 4 * MOST_LISTED;
-
-/** How long a model waits for that, in milliseconds. */
-const LIST_LIMIT_MS = 5_000;
 
 /**
  * The result of a model's call. Refs follow from the request's own array, so nothing of another
@@ -39,50 +39,59 @@ export async function answerList(
   const hidden = units
     .flatMap(({ outputs }) => outputs)
     .toReversed()
-    .flatMap((output) => hiddenOutput(output.message, output.call, { view, call, tenant, counter }))
-    .filter((listable) => isWanted(listable, read.value));
+    .flatMap((output) => hiddenOutput(output.message, output.call, request.messages, view))
+    .filter((output) => isWanted(output, read.value))
+    .slice(0, MOST_LOOKED)
+    .map((output) => listableOf(output, tenant, counter));
   try {
     const stores = selvesOf(tenant).map((self) => new RefStore(scope.services.bucket, self));
     const isStored = async (ref: string): Promise<boolean> =>
       (await Promise.all(stores.map((store) => store.has(ref)))).includes(true);
     const looked = await within(
-      LIST_LIMIT_MS,
-      fewAtOnce(AT_ONCE, hidden.slice(0, MOST_LOOKED), async (listable) =>
+      STORAGE_LIMIT_MS,
+      fewAtOnce(AT_ONCE, hidden, async (listable) =>
         listable.isShown || (await isStored(listable.ref)) ? [listable] : [],
       ),
     );
     return describeRefs(looked.flat().slice(0, MOST_LISTED), counter);
   } catch (error) {
     logCaught(scope.services.log, 'warn', 'refs could not be listed for a model', error);
-    return 'Storage does not answer at the moment. Go on without it, and say so if it matters.';
+    return STORAGE_FAILED;
   }
 }
 
-interface Listing {
-  readonly view: MadeView['view'];
-  readonly call: Call;
-  readonly tenant: Tenant;
-  readonly counter: TokenCounter;
+/** An output that the view does not show. */
+interface HiddenOutput extends Pick<Listable, 'tool' | 'callId' | 'text'> {
+  readonly message: Message;
+  /** Its removal from the view, unless its message left as a whole. */
+  readonly removal: Removal | undefined;
 }
 
-/** An output that the view does not show. `isShown`: its ref is in the view, so it is stored. */
 function hiddenOutput(
   index: number,
   made: { readonly id: string; readonly name: string } | undefined,
-  { view, call, tenant, counter }: Listing,
-): (Listable & { readonly isShown: boolean })[] {
-  const message = call.request.messages[index];
+  messages: readonly Message[],
+  view: MadeView['view'],
+): HiddenOutput[] {
+  const message = messages[index];
   if (!message || !view) return [];
   const removal = view.removals.get(index)?.find(({ kind }) => kind === 'output');
-  const isDropped = view.dropped.has(index);
-  if (!removal && !isDropped) return [];
+  if (!removal && !view.dropped.has(index)) return [];
   const { text } = message.content();
-  const named = { tool: made?.name ?? TEXT_OBSERVATION, callId: made?.id ?? 'none', text };
+  return [{ message, removal, tool: made?.name ?? TEXT_OBSERVATION, callId: made?.id ?? 'none', text }];
+}
+
+/** The output with its ref and tokens. `isShown`: the ref is in the view, so it is stored. */
+function listableOf(
+  { message, removal, ...named }: HiddenOutput,
+  { refs }: Tenant,
+  counter: TokenCounter,
+): Listable & { readonly isShown: boolean } {
   if (removal?.ref !== undefined)
-    return [{ ...named, ref: removal.ref, tokens: removal.tokens, isShown: true }];
+    return { ...named, ref: removal.ref, tokens: removal.tokens, isShown: true };
   // The caller may have sent a placeholder of ours.
-  const marker = parseMarker(text);
-  const own = marker?.ref !== undefined && tenant.refs.owns(marker.ref) ? marker : undefined;
-  const ref = own?.ref ?? outputRef(message, tenant.refs);
-  return [{ ...named, ref, tokens: own?.tokens ?? counter.content(message), isShown: false }];
+  const marker = parseMarker(named.text);
+  const own = marker?.ref !== undefined && refs.owns(marker.ref) ? marker : undefined;
+  const ref = own?.ref ?? outputRef(message, refs);
+  return { ...named, ref, tokens: own?.tokens ?? counter.content(message), isShown: false };
 }

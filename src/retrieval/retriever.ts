@@ -10,7 +10,7 @@ import type { ToolTurn } from '../protocol/answers/tool-turn.ts';
 import type { Opened } from '../tenant/envelope.ts';
 import { CUT_BY_ROOM, wayToRest } from './cut-note.ts';
 import { answerQuery, parseQuery, type Query } from './query.ts';
-import { openedShelf, type Shelf } from './shelf.ts';
+import { openedShelf, type Shelf, STORAGE_FAILED } from './shelf.ts';
 import { shorten } from './shorten.ts';
 import { type Retrieve, readArguments } from './tool.ts';
 
@@ -105,8 +105,7 @@ export class Retriever {
       this.shelf.failed(error);
       return 'failed' as const;
     });
-    if (opened === 'failed')
-      return failed('Storage does not answer at the moment. Go on without it, and say so if it matters.');
+    if (opened === 'failed') return failed(STORAGE_FAILED);
     if (!opened) return failed(`What stood under ${asked.ref} is not kept any more. Go on without it.`);
     return this.resultOf(opened, asked, query);
   }

@@ -13,7 +13,11 @@ export interface Shelf {
 }
 
 /** How long a model waits for storage, in milliseconds. */
-const STORAGE_LIMIT_MS = 5_000;
+export const STORAGE_LIMIT_MS = 5_000;
+
+/** The model's result if storage fails or takes longer. */
+export const STORAGE_FAILED =
+  'Storage does not answer at the moment. Go on without it, and say so if it matters.';
 
 /** Bytes of contents kept for further queries. An isolate has 128 MB. */
 const MOST_KEPT = 16 * 1024 * 1024;
