@@ -91,4 +91,9 @@ async function runStage(lanes: readonly Lane[]): Promise<boolean> {
   return results.every(Boolean);
 }
 
-for (const lanes of STAGES) if (!(await runStage(lanes))) process.exit(1);
+for (const lanes of STAGES) {
+  if (await runStage(lanes)) continue;
+  // `process.exit` would cut off output that a pipe has not taken yet.
+  process.exitCode = 1;
+  break;
+}

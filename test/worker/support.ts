@@ -197,7 +197,7 @@ export function start(strategy: object | undefined, variables: Partial<Env> = {}
   const overview = () => conversationMemory(env, name, () => undefined)((stub) => stub.overview());
   const settled = () =>
     vi.waitUntil(async () => (await overview()).memories.every(({ status }) => status !== 'processing'), {
-      timeout: 10_000,
+      timeout: 60_000,
     });
   /** One round. @param ends whether to wait for its background work */
   const ask = async (n: number, more: object = {}, ends = true) => {

@@ -147,7 +147,7 @@ describe('storage that answers late', () => {
   it('F30: finishes a deletion after the answer', async () => {
     const { response, status } = await late('delete');
     expect(response.status).toBe(202);
-    await vi.waitUntil(async () => (await status()) === 404, { timeout: 5_000 });
+    await vi.waitUntil(async () => (await status()) === 404, { timeout: 60_000 });
   });
 
   it('F30: deletes nothing after reporting a failed deletion', async () => {
@@ -180,7 +180,7 @@ describe('an erasure whose storage hangs', () => {
     await runInDurableObject(memory, async (object, { storage }) => {
       // The step is abandoned, and an alarm tries again.
       await vi.waitUntil(() => (object as unknown as { erasing?: object }).erasing === undefined, {
-        timeout: 5_000,
+        timeout: 60_000,
       });
       expect(await storage.getAlarm()).not.toBeNull();
       Object.assign(object, { env });

@@ -98,7 +98,7 @@ async function settled(tenant: string): Promise<void> {
         const { memories } = await conversation((stub) => stub.overview());
         return memories.every(({ status }) => status !== 'processing');
       },
-      { timeout: 10_000 },
+      { timeout: 60_000 },
     );
   }
 }

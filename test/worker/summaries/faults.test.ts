@@ -58,11 +58,11 @@ describe('an object that is evicted between any two requests', () => {
 
 describe('an object that has made a summary', () => {
   it('rests at once: nothing of it keeps running', async () => {
-    const { rounds, objects } = start(ROLLING, { SUMMARIZER_TIMEOUT_MS: '8000' });
+    const { rounds, objects } = start(ROLLING, { SUMMARIZER_TIMEOUT_MS: '60000' });
     await rounds(1, 3);
 
     const evicted = objects.evict().then(() => 'evicted');
-    const awake = new Promise((resolve) => setTimeout(resolve, 4_000, 'awake'));
+    const awake = new Promise((resolve) => setTimeout(resolve, 30_000, 'awake'));
 
     expect(await Promise.race([evicted, awake])).toBe('evicted');
   });
@@ -223,7 +223,7 @@ describe('an object that never answers', () => {
   const soon = (work: Promise<{ warning: string | null }>) =>
     Promise.race([
       work.then(({ warning }) => warning),
-      new Promise((resolve) => setTimeout(resolve, 6_000, 'still waiting')),
+      new Promise((resolve) => setTimeout(resolve, 60_000, 'still waiting')),
     ]);
 
   it('leaves rolling_summary the raw messages', async () => {

@@ -50,7 +50,7 @@ function session() {
   const publish = async (from: number, to: number, more: object = {}): Promise<void> => {
     for (let n = from; n <= to; n++) {
       await made.ask(n, { ...fields, ...more });
-      await vi.waitUntil(async () => (await published())[0]?.includes(`Question ${n}:`), { timeout: 10_000 });
+      await vi.waitUntil(async () => (await published())[0]?.includes(`Question ${n}:`), { timeout: 60_000 });
       await object((stub) => stub.idle(10_000));
     }
   };

@@ -121,7 +121,7 @@ async function talking(first: string) {
       await one.chat(messages, fields);
       messages.push(assistant('This is the answer.'));
     }
-    await vi.waitUntil(async () => (await told()).includes(conversation), { timeout: 5_000 });
+    await vi.waitUntil(async () => (await told()).includes(conversation), { timeout: 60_000 });
   };
   await chatAbout(first);
   return { ...one, chatAbout, told };
@@ -325,7 +325,7 @@ describe('what nobody uses', () => {
       });
       await chat([user('Hello')], fields);
       await vi.waitUntil(async () => (await stateOf(stub)).usedAt > Date.now() + (day - 1) * DAY, {
-        timeout: 10_000,
+        timeout: 60_000,
       });
     }
     await clock(memory, 31);
