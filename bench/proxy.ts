@@ -1,24 +1,25 @@
 /**
  * The cost of Precis compared with a bare Worker that only forwards (`npm run bench:proxy --
  * [--rounds N] [--bytes N,…] [--deltas N,…] [--modes M,…] [--situations S,…] [--portkey]
- * [--json] [--page FILE]`).
+ * [--profile] [--json] [--page FILE]`).
  *
  * Each proxy runs in its own process and is reached by a socket straight into it. They take turns
  * with the same bodies; a ratio is the median of all rounds. `--portkey` also measures a gateway in
- * Node, which forwards the same bodies; it is installed when it is not there. `--page` writes the
- * tables into docs/measurements.md, or another page with the same comments.
+ * Node, which forwards the same bodies; it is installed when it is not there. `--profile` shows in
+ * which functions Precis spends its time, over one connection. `--page` writes the tables into
+ * docs/measurements.md, or another page with the same comments.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { ms, printTable, thousands } from './figures.ts';
+import { ms, percent, printTable, thousands } from './figures.ts';
 import { peakOf } from './process.ts';
 import { agent } from './proxy/client.ts';
 import { LONG_STREAM, MODES, type Mode, SITUATIONS, type Situation } from './proxy/loads.ts';
 import { type Case, type Cell, EDITED_FROM, measure } from './proxy/measure.ts';
 import { withTables } from './proxy/page.ts';
-import { type Subject, startBare, startPortkey, startPrecis } from './proxy/subjects.ts';
+import { type Subject, startBare, startFloor, startPortkey, startPrecis } from './proxy/subjects.ts';
 import { startUpstream } from './proxy/upstream.ts';
 
 const MOST_ROUNDS = 100;
@@ -33,6 +34,9 @@ const ONE_BY_ONE_FROM = 500_000;
 /** Length of the body of a request for a long stream, in bytes. */
 const LONG_STREAM_BODY = 10_000;
 
+/** Functions that a profile lists. */
+const PROFILED = 15;
+
 const MEGABYTE = 1024 * 1024;
 const CACHE = join(import.meta.dirname, '../node_modules/.cache/precis-bench');
 
@@ -40,6 +44,7 @@ const { values: options } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
     portkey: { type: 'boolean', default: false },
+    profile: { type: 'boolean', default: false },
     page: { type: 'string' },
     rounds: { type: 'string', default: `${MOST_ROUNDS}` },
     bytes: { type: 'string', default: '1000,118000,1000000' },
@@ -59,7 +64,11 @@ if (options.page !== undefined) withTables(readFileSync(options.page, 'utf8'), [
 const upstream = await startUpstream();
 const subjects: Subject[] = [];
 try {
-  subjects.push(await startBare(upstream.url), await startPrecis(upstream.url));
+  subjects.push(
+    await startBare(upstream.url),
+    await startFloor(upstream.url),
+    await startPrecis(upstream.url, options.profile),
+  );
   if (options.portkey)
     await startPortkey(upstream.url, CACHE).then(
       (portkey) => subjects.push(portkey),
@@ -67,7 +76,7 @@ try {
     );
   const cells: Cell[] = [];
   for (const [index, wanted] of cases().entries())
-    cells.push(await measure(subjectsOf(wanted), wanted, rounds, index * 1_000_000 + 1));
+    cells.push(await measure(subjectsOf(wanted), wanted, rounds, index * 1_000_000 + 1, isProfiled(wanted)));
   const peaks = subjects.map(({ name, pid }) => ({
     name,
     peak: pid === undefined ? Number.NaN : peakOf(pid),
@@ -120,9 +129,13 @@ function chosen<Name extends Mode | Situation>(list: string, names: readonly Nam
   });
 }
 
-/** The gateway only forwards, so it is only compared in mode `none`. */
+/** The floor and the gateway only forward, so they are only compared in mode `none`. */
 function subjectsOf({ mode }: Case): Subject[] {
-  return subjects.filter(({ name }) => name !== 'portkey' || mode === 'none');
+  return subjects.filter(({ name }) => mode === 'none' || name === 'bare' || name === 'precis');
+}
+
+function isProfiled({ connections }: Case): boolean {
+  return options.profile && connections === 1;
 }
 
 function print(
@@ -152,12 +165,23 @@ function print(
         rows.flatMap(rowsOf),
       );
     }
+  for (const cell of cells) printProfile(cell);
   const memory = peaks.map(({ name, peak }) => `${name} ${(peak / MEGABYTE).toFixed(0)} MB`);
   console.log(`
 p50, p95: to the first byte of the body, of a stream to its first text.
+floor:    a Worker that reads the body, copies headers and relays the answer, and no more.
 ratio:    to the bare Worker in the same round; with several connections, of the whole round.
 CPU ms:   of the proxy's process by request; Precis' holds the storage that it simulates too.
 Peak memory of the processes over the whole run: ${memory.join(', ')}.`);
+}
+
+function printProfile({ bytes, mode, situation, deltas, profile }: Cell): void {
+  if (!profile) return;
+  const all = profile.reduce((sum, { ms }) => sum + ms, 0);
+  const answers = deltas === 0 ? 'JSON' : `${thousands(deltas)} deltas`;
+  console.log(`\n${thousands(bytes)} ${mode} ${situation}, ${answers}: ${ms(all)} ms per request\n`);
+  const rows = profile.slice(0, PROFILED).map((entry) => [entry.name, ms(entry.ms), percent(entry.ms, all)]);
+  printTable(['function', 'ms itself', 'share'], rows);
 }
 
 function rowsOf({ bytes, mode, situation, figures }: Cell): string[][] {

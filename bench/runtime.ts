@@ -7,14 +7,18 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
-import { buildWorker } from '../tools/worker-build.ts';
+import { type BuildOptions, buildWorker } from '../tools/worker-build.ts';
 import { rssOf } from './process.ts';
+import { type Profile, type SelfTime, selfTimes } from './profile.ts';
 
 /**
  * How long the inspector may take to answer, in milliseconds: garbage collection stops the isolate.
  */
 const INSPECTOR_LIMIT_MS = 30_000;
 const INSPECTOR_NEXT_MS = 200;
+
+/** Interval of a profile's samples, in microseconds. */
+const SAMPLING_US = 100;
 
 /** In bytes. */
 export interface Memory {
@@ -30,19 +34,20 @@ export interface Runtime {
   /** The process's id; undefined if the system does not list it. */
   readonly pid: number | undefined;
   memory(): Promise<Memory>;
+  /** CPU time by function while the Worker works, most first. */
+  profile(work: () => Promise<unknown>): Promise<SelfTime[]>;
   /** Lines logged as errors. */
   readonly errors: readonly string[];
   close(): Promise<void>;
 }
 
-/** @param entry the path of a Worker other than Precis */
 export async function startRuntime(
   name: string,
   vars: Readonly<Record<string, string>>,
-  entry?: string,
+  build: BuildOptions = {},
 ): Promise<Runtime> {
   const home = await mkdtemp(join(tmpdir(), 'precis-bench-'));
-  const { module, options } = await buildWorker(join(home, 'built'), entry);
+  const { module, options } = await buildWorker(join(home, 'built'), build);
   const before = new Set(runtimes());
   const errors: string[] = [];
   const miniflare = new Miniflare(
@@ -83,6 +88,14 @@ export async function startRuntime(
       const { usedSize, backingStorageSize } = await inspector.ask<HeapUsage>('Runtime.getHeapUsage');
       const heap = usedSize + backingStorageSize;
       return { rss: pid === undefined ? Number.NaN : rssOf(pid), heap };
+    },
+    async profile(work) {
+      await inspector.ask('Profiler.enable');
+      await inspector.ask('Profiler.setSamplingInterval', { interval: SAMPLING_US });
+      await inspector.ask('Profiler.start');
+      await work();
+      const { profile } = await inspector.ask<{ profile: Profile }>('Profiler.stop');
+      return selfTimes(profile, SAMPLING_US);
     },
     async close() {
       inspector.close();
@@ -125,7 +138,7 @@ interface HeapUsage {
 }
 
 interface Inspector {
-  ask<Result>(method: string): Promise<Result>;
+  ask<Result>(method: string, params?: object): Promise<Result>;
   close(): void;
 }
 
@@ -153,7 +166,7 @@ async function connect(url: URL, worker: string, wake: () => unknown): Promise<I
     socket.addEventListener('error', reject);
   });
   return {
-    ask: (method) =>
+    ask: (method, params = {}) =>
       new Promise((resolve, reject) => {
         const id = ++asked;
         // The isolate answers about a garbage collection only when it runs next.
@@ -169,7 +182,7 @@ async function connect(url: URL, worker: string, wake: () => unknown): Promise<I
           INSPECTOR_LIMIT_MS,
         );
         waiting.set(id, (result) => end(() => resolve(result as never)));
-        socket.send(JSON.stringify({ id, method }));
+        socket.send(JSON.stringify({ id, method, params }));
       }),
     close: () => socket.close(),
   };

@@ -49,7 +49,7 @@ try {
       VERIFY_KEYS: 'false',
       LOG_LEVEL: 'error',
     }),
-    await startRuntime('bare', { BARE_UPSTREAM: upstream.url }, 'bench/bare-worker.ts'),
+    await startRuntime('bare', { BARE_UPSTREAM: upstream.url }, { entry: 'bench/workers/bare.ts' }),
   );
   const tallies = workers.map(newTally);
   const marks = await soak(tallies);

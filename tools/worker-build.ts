@@ -30,10 +30,21 @@ export async function setup({ provide }: TestProject): Promise<() => Promise<voi
   return () => rm(built, { recursive: true, force: true });
 }
 
-/** @param into a directory @param entry the path of a Worker other than Precis */
-export async function buildWorker(into: string, entry?: string): Promise<BuiltWorker> {
+export interface BuildOptions {
+  /** The path of a Worker other than Precis. */
+  readonly entry?: string;
+  /** Keeps the names of functions. */
+  readonly hasNames?: boolean;
+}
+
+/** @param into a directory */
+export async function buildWorker(
+  into: string,
+  { entry, hasNames = false }: BuildOptions = {},
+): Promise<BuiltWorker> {
   const named = entry === undefined ? [] : [entry];
-  const args = [WRANGLER, 'deploy', ...named, '--dry-run', '--minify', '--outdir', into];
+  const minified = hasNames ? [] : ['--minify'];
+  const args = [WRANGLER, 'deploy', ...named, '--dry-run', ...minified, '--outdir', into];
   await promisify(execFile)(process.execPath, args, { cwd: ROOT, env: { ...process.env, CI: '1' } });
   const module = join(into, `${entry === undefined ? 'index' : basename(entry, '.ts')}.js`);
   // The source map is twice as long as the code, and would be read at every start.

@@ -4,6 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { medianInterval, quantile } from '../figures.ts';
 import { cpuOf } from '../process.ts';
+import type { SelfTime } from '../profile.ts';
 import { Random } from '../random.ts';
 import { type Answer, ask } from './client.ts';
 import { Load, type Mode, type Situation, strategyOf } from './loads.ts';
@@ -39,6 +40,8 @@ export interface Figures {
 export interface Cell extends Case {
   readonly rounds: number;
   readonly figures: readonly Figures[];
+  /** CPU time of Precis per request by function, from rounds of their own; if asked for. */
+  readonly profile?: readonly SelfTime[];
 }
 
 /** Bodies from this length on exceed their budget by enough to be edited. In bytes. */
@@ -84,6 +87,7 @@ interface Spent {
 
 /**
  * @param most rounds
+ * @param isProfiled samples Precis too
  * @throws Error if Precis did not do what the case says
  */
 export async function measure(
@@ -91,6 +95,7 @@ export async function measure(
   subject: Case,
   most: number,
   seed: number,
+  isProfiled: boolean,
 ): Promise<Cell> {
   const { bytes, connections, deltas, situation } = subject;
   const fields = deltas > 0 ? { stream: true } : {};
@@ -100,9 +105,10 @@ export async function measure(
   );
   const all = subjects.map((): Spent => ({ first: [], rounds: [], cpu: 0, bytesUp: 0 }));
   const random = new Random(seed);
-  const playRound = async (isMeasured: boolean): Promise<void> => {
+  const every = [...subjects.keys()];
+  const playRound = async (isMeasured: boolean, players = every): Promise<void> => {
     const bodies = loads.map((load) => load.next());
-    for (const index of random.shuffle([...subjects.keys()])) {
+    for (const index of random.shuffle([...players])) {
       const [target, spent] = [subjects[index], all[index]];
       if (!target || !spent) continue;
       if (situation === 'growing') await sleep(THINKING_MS);
@@ -123,7 +129,17 @@ export async function measure(
   const least = Math.min(LEAST_ROUNDS, most);
   const rounds = await repeat({ least, most, ms: MEASURED_MS }, () => playRound(true));
   await settled(subjects, all, 1);
-  return { ...subject, rounds, figures: figuresOf(subjects, all, rounds * connections) };
+  const cell = { ...subject, rounds, figures: figuresOf(subjects, all, rounds * connections) };
+  const sampled = subjects.find(({ name }) => name === 'precis');
+  if (!isProfiled || !sampled?.profile) return cell;
+  let played = 0;
+  const alone = [subjects.indexOf(sampled)];
+  const times = await sampled.profile(async () => {
+    played = await repeat({ least, most, ms: MEASURED_MS }, () => playRound(false, alone));
+    await sleep(SETTLING_MS);
+  });
+  const requests = played * connections;
+  return { ...cell, profile: times.map(({ name, ms }) => ({ name, ms: ms / requests })) };
 }
 
 /** @returns the number of rounds */

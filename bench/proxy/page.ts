@@ -14,6 +14,9 @@ interface Table {
 const KILOBYTE = 1_000;
 const MEGABYTE = 1_000_000;
 
+/** Of the proxies that have no modes. */
+const NAMES: Partial<Record<Figures['subject'], string>> = { floor: 'the floor', portkey: 'Portkey' };
+
 /** Milliseconds have one decimal below this. */
 const WHOLE_FROM = 99.95;
 
@@ -67,8 +70,7 @@ const bareOf = ({ figures }: Cell): Figures | undefined => figures.find(({ subje
 
 const proxiesOf = ({ figures }: Cell): Figures[] => figures.filter(({ subject }) => subject !== 'bare');
 
-const nameOf = ({ subject }: Figures, { mode }: Cell): string =>
-  subject === 'portkey' ? 'Portkey' : `\`${mode}\``;
+const nameOf = ({ subject }: Figures, { mode }: Cell): string => NAMES[subject] ?? `\`${mode}\``;
 
 const sizeOf = (bytes: number): string =>
   bytes < MEGABYTE ? `${bytes / KILOBYTE} kB` : `${bytes / MEGABYTE} MB`;

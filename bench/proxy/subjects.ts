@@ -11,31 +11,40 @@ import { type Runtime, startRuntime } from '../runtime.ts';
 import { DELTAS_HEADER, SUMMARIZER_PATH } from './upstream.ts';
 
 export interface Subject {
-  readonly name: 'bare' | 'precis' | 'portkey';
+  readonly name: 'bare' | 'floor' | 'precis' | 'portkey';
   /** `http://127.0.0.1:PORT`, without `/v1`. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** The process's id; undefined if the system does not list it. */
   readonly pid: number | undefined;
+  /** Samples the Worker while it works. Absent for a process that has no inspector. */
+  profile?: Runtime['profile'];
   close(): Promise<void>;
 }
 
 /** A Worker that only forwards. */
-export async function startBare(upstream: string): Promise<Subject> {
-  const runtime = await startRuntime('bare', { BARE_UPSTREAM: upstream }, 'bench/bare-worker.ts');
-  return { ...runtime, name: 'bare', headers: {} };
+export const startBare = (upstream: string): Promise<Subject> => startForwarding('bare', upstream);
+
+/** A Worker that does only what no proxy with a memory can do without. */
+export const startFloor = (upstream: string): Promise<Subject> => startForwarding('floor', upstream);
+
+async function startForwarding(name: 'bare' | 'floor', upstream: string): Promise<Subject> {
+  const entry = `bench/workers/${name}.ts`;
+  const runtime = await startRuntime(name, { BARE_UPSTREAM: upstream }, { entry });
+  return { ...runtime, name, headers: {} };
 }
 
-export async function startPrecis(upstream: string): Promise<Subject & Runtime> {
-  const runtime = await startRuntime('precis', {
+/** @param hasNames keeps the names of functions, for a profile */
+export async function startPrecis(upstream: string, hasNames = false): Promise<Subject & Runtime> {
+  const vars = {
     PRECIS_SECRET: 'the secret of the benchmarks',
     UPSTREAM_BASE_URL: `${upstream}/v1`,
     SUMMARIZER_BASE_URL: `${upstream}${SUMMARIZER_PATH}/v1`,
     SUMMARIZER_MODEL: 'a-model',
     SUMMARIZER_API_KEY: 'sk-the-key-of-the-summarizer',
     LOG_LEVEL: 'error',
-  });
-  return { ...runtime, name: 'precis', headers: {} };
+  };
+  return { ...(await startRuntime('precis', vars, { hasNames })), name: 'precis', headers: {} };
 }
 
 const PORTKEY = '@portkey-ai/gateway';

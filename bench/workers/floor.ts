@@ -1,0 +1,34 @@
+/**
+ * A Worker that does only what no proxy with a memory can do without: it reads the body, copies the
+ * headers both ways and sets one of its own, and passes the answer on through a stream of its own,
+ * which ends it when the upstream falls silent.
+ */
+import { forwardTo } from './forward-to.ts';
+
+export { ConversationMemory, Metrics, TenantMemory, UserMemory } from './bound-classes.ts';
+
+/** In milliseconds. */
+const SILENCE_MS = 60_000;
+
+export default forwardTo(async (url, request) => {
+  const headers = new Headers(request.headers);
+  const response = await fetch(url, { method: request.method, headers, body: await request.bytes() });
+  const answered = new Headers(response.headers);
+  answered.set('x-memory-mode', 'none');
+  const { status, body } = response;
+  return new Response(body && relayed(body), { status, headers: answered });
+});
+
+function relayed(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const timer = setTimeout(() => void reader.cancel(), SILENCE_MS);
+      const { done, value } = await reader.read();
+      clearTimeout(timer);
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
