@@ -17,6 +17,7 @@ import { listConversations } from './routes/conversations/list.ts';
 import { deleteMemory, flushMemory, getMemory, patchMemory } from './routes/conversations/memory.ts';
 import { listMessages } from './routes/conversations/messages.ts';
 import { getStats } from './routes/conversations/stats.ts';
+import { explain } from './routes/explain.ts';
 import { mcp } from './routes/mcp.ts';
 import { getMetrics } from './routes/metrics.ts';
 import { passthrough } from './routes/passthrough.ts';
@@ -31,6 +32,7 @@ import { checkSecrets } from './tenant/published-secrets.ts';
 const OWN_PATHS = [
   '/v1/responses/compact',
   '/v1/compact',
+  '/v1/explain',
   '/v1/refs',
   '/v1/conversations/:id/memory',
   '/v1/conversations/:id/messages',
@@ -69,6 +71,8 @@ export function createApp(): Hono<AppEnv> {
   app.post('/v1/responses/compact', compactResponses);
   app.post('/v1/compact', compact);
   app.all('/v1/compact', notAllowed('POST'));
+  app.post('/v1/explain', explain);
+  app.all('/v1/explain', notAllowed('POST'));
   app.get('/v1/refs', listRefs);
   app.all('/v1/refs', notAllowed('GET'));
   app.get('/v1/refs/tool', getRefTool);

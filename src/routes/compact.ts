@@ -11,7 +11,6 @@ import type { Report } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
 import { verbatimTurns } from '../memory/strategy/strategy.ts';
 import { type ChatRequest, compactedParts, writeCompactedMessages } from '../protocol/chat/request.ts';
-import { fieldOf, scanObject, textOf } from '../protocol/json/spans.ts';
 import type { ModelRequest, ViewParts } from '../protocol/model-request.ts';
 import { compactedItems, writeCompactedItems } from '../protocol/responses/compacted.ts';
 import type { ResponsesRequest } from '../protocol/responses/request.ts';
@@ -28,6 +27,7 @@ import { sealCompaction } from '../tenant/sealed-item.ts';
 import { makeCurrentView } from '../view/current-view.ts';
 import type { MadeView } from '../view/made-view.ts';
 import { CHAT } from './chat.ts';
+import { flag, holdsItems } from './either-protocol.ts';
 import { RESPONSES } from './responses.ts';
 
 const encoder = new TextEncoder();
@@ -58,24 +58,6 @@ const ITEMS: CompactForm<ResponsesRequest> = {
 export async function compact(c: Context<AppEnv>): Promise<Response> {
   const body = await readBody(c.req.raw, CHAT.field);
   return holdsItems(body) ? compactWith(c, ITEMS, body) : compactWith(c, MESSAGES, body);
-}
-
-const CONVERSATION = new Map([CHAT.field, RESPONSES.field].map((field) => [field, {}]));
-
-/** Whether a body has `input`. @throws ApiError if it has `messages` too */
-export function holdsItems(body: Uint8Array): boolean {
-  const root = scanObject(body, { fields: CONVERSATION });
-  const isGiven = (field: string): boolean => {
-    const value = root && fieldOf(root, field)?.value;
-    return value !== undefined && textOf(body, value) !== 'null';
-  };
-  if (!isGiven(RESPONSES.field)) return false;
-  if (!isGiven(CHAT.field)) return true;
-  throw new ApiError(
-    'invalid_messages',
-    'The body has messages and input; it must have one of them.',
-    RESPONSES.field,
-  );
 }
 
 async function compactWith<Read extends ModelRequest>(
@@ -163,10 +145,4 @@ function formatOf(request: ModelRequest): Format {
     "format must be 'messages', 'conversation_memory' or 'opaque'.",
     'format',
   );
-}
-
-function flag(request: ModelRequest, name: 'force' | 'dry_run'): boolean {
-  const value = request.field(name) ?? false;
-  if (typeof value === 'boolean') return value;
-  throw new ApiError('invalid_json', `${name} must be true or false.`, name);
 }

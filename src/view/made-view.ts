@@ -1,6 +1,7 @@
 /** The input and the result of making a view. */
 
 import type { History } from '../memory/conversation/history.ts';
+import type { Explanation } from '../memory/plan/explain.ts';
 import type { Report } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
 import type { Call } from '../request/call.ts';
@@ -18,6 +19,8 @@ export interface MadeView {
   /** The shape of the caller's array, as far as it was read. */
   readonly history?: History;
   readonly report: Report;
+  /** Present if it was asked for and a view was planned. */
+  readonly explanation?: Explanation;
   /**
    * Writes what the next move would remove. Call it once the upstream has accepted the caller's
    * key.
@@ -39,6 +42,8 @@ export interface MakeViewOptions {
   readonly count: boolean;
   /** Whether the caller wants the view alone. Then a summary is made even if it can't be stored. */
   readonly expressly: boolean;
+  /** Whether the plan is explained. */
+  readonly explain?: boolean;
   /** See `PlanRequest`. */
   readonly whole?: boolean;
   /** Whether the upstream has just counted the request, and so accepted its key. */

@@ -4,6 +4,7 @@
  */
 
 import type { EditingStrategy } from '../memory/modes/table.ts';
+import { explain } from '../memory/plan/explain.ts';
 import { mayAct } from '../memory/plan/plan.ts';
 import { outlineOf, planView } from '../memory/plan/plan-view.ts';
 import type { BudgetExceeded, PlanRequest } from '../memory/plan/planned.ts';
@@ -87,6 +88,7 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
     view,
     history,
     report: { ...withLimit(report, limit), mode: chosen.strategy.mode },
+    ...(options.explain ? { explanation: explain(plan, view, counting.counter) } : {}),
     prepareNext,
   };
 }

@@ -87,7 +87,7 @@ export class PrefixSummary {
       prefix,
       boundaries: summaries.boundaries,
       late,
-      moves: replay.moves.map(frontierUnit),
+      moves: replay.moves.map(({ cuts }) => frontierUnit(cuts)),
       strategy,
       removals: segments.flat().filter(({ ref }) => ref === undefined || this.isWritten(ref)),
       held,

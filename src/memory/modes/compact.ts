@@ -70,7 +70,7 @@ function planCompact(
     range(frontierUnit(from), frontierUnit(to)).flatMap((unit) => removals(unit));
   return {
     replay: result,
-    segments: result.moves.map((cuts, index) => collect(result.moves[index - 1] ?? START, cuts)),
+    segments: result.moves.map(({ cuts }, index) => collect(result.moves[index - 1]?.cuts ?? START, cuts)),
     ahead: once(() => ({ upcoming: collect(result.cuts, result.next) })),
     dropped: [],
   };

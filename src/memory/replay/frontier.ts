@@ -90,8 +90,8 @@ export interface Standing {
 
 export interface Replay {
   readonly cuts: Cuts;
-  /** The cuts after each move, oldest first. Between two of them is a segment. */
-  readonly moves: readonly Cuts[];
+  /** Oldest first. The units between two of them are a segment. */
+  readonly moves: readonly Move[];
   /** Whether the last request point moved the frontier. */
   readonly moved: boolean;
   /** The trigger of the last move. */
@@ -103,6 +103,17 @@ export interface Replay {
   readonly next: Cuts;
 }
 
+/** A move of the frontier. */
+export interface Move {
+  readonly cuts: Cuts;
+  readonly trigger: Trigger;
+  /** The array that was sent, up to this message. */
+  readonly messages: number;
+  /** Tokens of that array and of its view. */
+  readonly before: number;
+  readonly after: number;
+}
+
 /** Share of the budget from which the next move is prepared, without a watermark. */
 const PREPARE_FROM = 0.6;
 
@@ -110,7 +121,7 @@ const PREPARE_FROM = 0.6;
 export function replay(history: History, rule: ReplayRule, sums: TokenSums, mover: Mover): Replay {
   const tails = new Tails(history, rule);
   const counts = new CountTriggers(history, rule);
-  const moves: Cuts[] = [];
+  const moves: Move[] = [];
   let trigger: Trigger = 'none';
   let moved = false;
   let before = 0;
@@ -134,8 +145,9 @@ export function replay(history: History, rule: ReplayRule, sums: TokenSums, move
     moved = isMove || cameBack;
     mover.settle(before);
     if (!isMove) continue;
-    moves.push(mover.position.cuts);
     trigger = (due ?? counted ?? dueForAnswer)?.trigger ?? trigger;
+    const { cuts, freed: gone } = mover.position;
+    moves.push({ cuts, trigger, messages: point.messages, before, after: before - gone });
   }
   // A move for the answer's room of the previous request is not kept, and a summary that it showed
   // would disappear.

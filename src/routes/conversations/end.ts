@@ -11,7 +11,7 @@ import type { AppEnv } from '../../request/services.ts';
 import { WHOLE_WAIT_MS } from '../../summary/prefix.ts';
 import { endSession } from '../../view/session-memory.ts';
 import { CHAT } from '../chat.ts';
-import { holdsItems } from '../compact.ts';
+import { holdsItems } from '../either-protocol.ts';
 import { RESPONSES } from '../responses.ts';
 import { STORAGE_LIMIT_MS, stored } from '../stored.ts';
 import { target } from './memory.ts';

@@ -1,0 +1,171 @@
+/**
+ * Explains a plan: what becomes of each message and why, how the frontier has moved, and what the
+ * next move would remove.
+ */
+import { heldMessages } from '../conversation/bonds.ts';
+import type { History } from '../conversation/history.ts';
+import type { Message } from '../conversation/message.ts';
+import type { MarkerReason } from '../edits/placeholder.ts';
+import { freedBy, type Removal } from '../edits/removal.ts';
+import type { Move } from '../replay/frontier.ts';
+import { frontierUnit, type Trigger } from '../replay/rule.ts';
+import type { TokenCounter } from '../tokens/tokens.ts';
+import type { Plan } from './plan.ts';
+import type { View } from './view.ts';
+
+/**
+ * What becomes of a message in the view.
+ *
+ * - kept: it is sent as it came.
+ * - placeholder: a part of it is replaced by a placeholder.
+ * - offloaded: head and tail of its content stay.
+ * - summarized: a summary stands for it.
+ * - trimmed: it has left the view.
+ */
+export type Fate = 'kept' | 'placeholder' | 'offloaded' | 'summarized' | 'trimmed';
+
+/**
+ * Why a message is kept.
+ *
+ * - preamble: leading instructions are never edited.
+ * - fresh: the model has not seen the result yet.
+ * - tail: it stands behind the frontier.
+ * - request: its turn continues behind the frontier.
+ * - held: a call of its unit waits for its result, or a late result is still in the view.
+ * - unedited: no edit of the strategy applies to it, or it would not become shorter.
+ */
+export type KeptBecause = 'preamble' | 'fresh' | 'tail' | 'request' | 'held' | 'unedited';
+
+/** A content that is removed, or would be. */
+export interface ExplainedEdit {
+  readonly message: number;
+  readonly kind: Removal['kind'];
+  readonly reason: MarkerReason;
+  readonly tool_name: string;
+  readonly tool_call_id: string;
+  /** Absent if nothing is stored. */
+  readonly ref?: string;
+  /** Tokens of the content, and tokens that its replacement saves. */
+  readonly tokens: number;
+  readonly freed: number;
+}
+
+export interface ExplainedMessage {
+  readonly index: number;
+  readonly role: Message['role'];
+  /** Tokens as it came, and in the view. */
+  readonly before: number;
+  readonly after: number;
+  readonly fate: Fate;
+  /** For what is kept. */
+  readonly because?: KeptBecause;
+  /** For what is edited. */
+  readonly edits?: readonly Omit<ExplainedEdit, 'message'>[];
+}
+
+interface ExplainedMove {
+  /** The request that moved the frontier had so many messages. */
+  readonly messages: number;
+  readonly trigger: Trigger;
+  /** The first message that is not edited. */
+  readonly frontier: number;
+  readonly before: number;
+  readonly after: number;
+}
+
+export interface Explanation {
+  readonly messages: readonly ExplainedMessage[];
+  /** Tokens of the summary in the view, with its tags. */
+  readonly summary?: { readonly covers: readonly [number, number]; readonly tokens: number };
+  readonly moves: readonly ExplainedMove[];
+  /** What the next move would do; absent if it is not near. */
+  readonly next?: {
+    readonly edits: readonly ExplainedEdit[];
+    /** The first and the last message that it would summarise. */
+    readonly summarizes?: readonly [number, number];
+  };
+}
+
+/** @param view as rendered from the plan */
+export function explain(plan: Plan, view: View, counter: TokenCounter): Explanation {
+  const { history, replay } = plan;
+  const next = nextOf(plan);
+  return {
+    messages: explainMessages(plan, view, counter),
+    ...(view.summary ? { summary: { covers: view.summary.covers, tokens: view.summary.tokens } } : {}),
+    moves: replay.moves.map((move) => moveOf(move, history)),
+    ...(next ? { next } : {}),
+  };
+}
+
+/** Of a request that no plan edits. */
+export function explainUnedited(messages: readonly Message[], counter: TokenCounter): Explanation {
+  const kept = messages.map((message, index): ExplainedMessage => {
+    const { role } = message;
+    const tokens = counter.message(message);
+    const because = role === 'preamble' ? 'preamble' : 'unedited';
+    return { index, role, before: tokens, after: tokens, fate: 'kept', because };
+  });
+  return { messages: kept, moves: [] };
+}
+
+function explainMessages(
+  { history, replay }: Plan,
+  view: View,
+  counter: TokenCounter,
+): readonly ExplainedMessage[] {
+  const { messages, units } = history;
+  const frontier = frontierUnit(replay.cuts);
+  const tail = units[frontier]?.first ?? messages.length;
+  const fresh = 1 + messages.findLastIndex(({ role }) => role === 'assistant');
+  const held = heldMessages(history, frontier);
+  const request = view.summary?.request?.message;
+  const because = (index: number, role: Message['role']): KeptBecause => {
+    if (role === 'preamble') return 'preamble';
+    if (index === request) return 'request';
+    if (index >= fresh && role === 'tool') return 'fresh';
+    if (index >= tail) return 'tail';
+    return held.has(index) ? 'held' : 'unedited';
+  };
+  return messages.map((message, index): ExplainedMessage => {
+    const { role } = message;
+    const before = counter.message(message);
+    if (view.dropped.has(index)) {
+      const isCovered = index <= (view.summary?.covers[1] ?? -1);
+      return { index, role, before, after: 0, fate: isCovered ? 'summarized' : 'trimmed' };
+    }
+    const removals = view.removals.get(index) ?? [];
+    if (removals.length === 0)
+      return { index, role, before, after: before, fate: 'kept', because: because(index, role) };
+    const fate = removals.some(({ reason }) => reason === 'offloaded') ? 'offloaded' : 'placeholder';
+    const edits = removals.map(editOf).map(({ message: _, ...edit }) => edit);
+    return { index, role, before, after: before - freedBy(removals), fate, edits };
+  });
+}
+
+function editOf({ message, kind, reason, tool, callId, ref, tokens, freed }: Removal): ExplainedEdit {
+  return {
+    message,
+    kind,
+    reason,
+    tool_name: tool,
+    tool_call_id: callId,
+    ...(ref === undefined ? {} : { ref }),
+    tokens,
+    freed,
+  };
+}
+
+function moveOf({ cuts, ...move }: Move, { messages, units }: History): ExplainedMove {
+  return { ...move, frontier: units[frontierUnit(cuts)]?.first ?? messages.length };
+}
+
+function nextOf({ ahead, history }: Plan): Explanation['next'] {
+  const needs = ahead?.();
+  if (!needs || (needs.upcoming.length === 0 && !needs.next)) return undefined;
+  const first = history.messages.findIndex(({ role }) => role !== 'preamble');
+  return {
+    edits: needs.upcoming.map(editOf),
+    ...(needs.next ? { summarizes: [first, needs.next.end - 1] } : {}),
+  };
+}

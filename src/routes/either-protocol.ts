@@ -1,0 +1,31 @@
+/** Bodies of our own routes, which hold a conversation of either protocol. */
+import { fieldOf, scanObject, textOf } from '../protocol/json/spans.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
+import { ApiError } from '../request/errors.ts';
+import { CHAT } from './chat.ts';
+import { RESPONSES } from './responses.ts';
+
+const CONVERSATION = new Map([CHAT.field, RESPONSES.field].map((field) => [field, {}]));
+
+/** Whether a body has `input`. @throws ApiError if it has `messages` too */
+export function holdsItems(body: Uint8Array): boolean {
+  const root = scanObject(body, { fields: CONVERSATION });
+  const isGiven = (field: string): boolean => {
+    const value = root && fieldOf(root, field)?.value;
+    return value !== undefined && textOf(body, value) !== 'null';
+  };
+  if (!isGiven(RESPONSES.field)) return false;
+  if (!isGiven(CHAT.field)) return true;
+  throw new ApiError(
+    'invalid_messages',
+    'The body has messages and input; it must have one of them.',
+    RESPONSES.field,
+  );
+}
+
+/** A field that is false if it is absent. @throws ApiError if it is neither true nor false */
+export function flag(request: ModelRequest, name: 'force' | 'dry_run'): boolean {
+  const value = request.field(name) ?? false;
+  if (typeof value === 'boolean') return value;
+  throw new ApiError('invalid_json', `${name} must be true or false.`, name);
+}
