@@ -2,13 +2,9 @@
 
 import type { Context } from 'hono';
 import type { Result } from '../lib/result.ts';
-import { pause } from '../lib/time-limit.ts';
-import { logCaught } from '../log.ts';
-import type { Report } from '../memory/plan/report.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { BodyFault } from '../protocol/body.ts';
-import { changedBytes } from '../protocol/changed-bytes.ts';
 import type { SharedArray } from '../protocol/known-array.ts';
 import type { ModelRequest, SharedAccount } from '../protocol/model-request.ts';
 import { tryBody } from '../request/body.ts';
@@ -16,15 +12,12 @@ import type { Call } from '../request/call.ts';
 import { agentOf, chooseStrategy } from '../request/choose-strategy.ts';
 import { settingsOf } from '../request/conversation.ts';
 import { ApiError } from '../request/errors.ts';
-import { noteNamed } from '../request/named-refs.ts';
 import { compactionOf, upstreamCompacts, withCompaction } from '../request/native-compaction.ts';
 import { openSealed } from '../request/open-sealed.ts';
 import { type Owner, ownerOf, withNames } from '../request/owner.ts';
 import { type RequestScope, scopeOf } from '../request/scope.ts';
 import type { Agent, AppEnv } from '../request/services.ts';
 import { Rounds } from '../retrieval/rounds.ts';
-import { conversationName } from '../storage/conversation/key.ts';
-import type { Tenant } from '../tenant/identity.ts';
 import { type Compaction, compactConversation } from '../view/compaction.ts';
 import { injectedWith, injectionFor, withInjection } from '../view/inject.ts';
 import type { MadeView, MakeViewOptions } from '../view/made-view.ts';
@@ -41,6 +34,7 @@ import { passRead, passUnread } from './pass-unread.ts';
 import { callerError, KEEPALIVE_MS, relay } from './relay.ts';
 import { startRounds } from './start-rounds.ts';
 import { tellReport } from './tell-report.ts';
+import { keepArray, tracked, workBehind } from './work-behind.ts';
 
 /** A protocol: how to read its requests, where to send them, and how to relay its answers. */
 export interface ModelApi<Read extends ModelRequest = ModelRequest> {
@@ -190,83 +184,6 @@ function sharedArray(
   { caller, learned }: RequestScope,
 ): SharedArray | undefined {
   return caller.tenant && learned.arrays.find(body, field);
-}
-
-function keepArray({ request, chosen, scope }: Call, shared: SharedArray | undefined): void {
-  const { array } = request;
-  if (array && scope.caller.tenant && !passesThrough(chosen.strategy))
-    scope.learned.arrays.keep(array, shared);
-}
-
-/** The view, with background work that a flush waits for. */
-function tracked(made: MadeView, call: Call): MadeView {
-  const { remember } = made;
-  return remember ? { ...made, remember: (answer) => track(remember(answer), call) } : made;
-}
-
-/** Only a named conversation can be flushed. */
-function track<Value>(work: Promise<Value>, { owner, scope }: Call): Promise<Value> {
-  const { tenant } = scope.caller;
-  if (!tenant || owner.conversation === undefined) return work;
-  const name = conversationName(tenant.id, owner.user, { id: owner.conversation });
-  return scope.services.pending.track(name, work);
-}
-
-/** Leaves an answer that is already there the time to go out, in milliseconds. */
-const ANSWER_MS = 10;
-
-/**
- * Stores and confirms behind an answer of the upstream.
- *
- * @param sent the body that went up
- * @param keep keeps the array, with the facts that are known by then
- */
-function workBehind(made: MadeView, sent: Uint8Array | undefined, call: Call, keep: () => void): void {
-  const { prepareNext } = made;
-  const { caller, services, waitUntil, upkeep } = call.scope;
-  if (sent) countChanges(made.report, sent, call);
-  if (!caller.tenant) return;
-  tellDeployer(made.report, caller.tenant, call);
-  if (prepareNext) {
-    const prepare = () => {
-      const work = prepareNext();
-      keep();
-      return work;
-    };
-    const failed = (error: unknown) =>
-      logCaught(services.log, 'error', 'the next move could not be prepared', error);
-    // Computing what the next move needs would delay the answer by milliseconds.
-    waitUntil(track(pause(ANSWER_MS).then(prepare).catch(failed), call));
-  } else keep();
-  const noted = sent ? noteNamed(sent, call) : Promise.resolve();
-  waitUntil(noted.then(() => upkeep.confirm()));
-}
-
-/** Tells the deployer of a new turn, and of a frontier that has moved. */
-function tellDeployer(
-  { mode, frontier, tokens }: Report,
-  { id: tenant }: Tenant,
-  { request: { messages }, owner, scope: { services, waitUntil } }: Call,
-): void {
-  const { webhooks } = services;
-  if (!webhooks.isOn) return;
-  const { user = null, conversation = null } = owner;
-  const ids = { tenant, user, conversation };
-  if (messages.at(-1)?.role === 'user') {
-    const turns = messages.filter(({ role }) => role === 'user').length;
-    webhooks.notify('turn.added', { ...ids, turns, messages: messages.length }, waitUntil);
-  }
-  if (!frontier.moved) return;
-  const counted = tokens ? { tokens_before: tokens.before, tokens_after: tokens.after } : {};
-  webhooks.notify('frontier.moved', { ...ids, mode, unit: frontier.unit, ...counted }, waitUntil);
-}
-
-/** Counts what a body has lost or gained in mode none, which must be nothing. */
-function countChanges({ mode, injection }: Report, sent: Uint8Array, { request, scope }: Call): void {
-  const { metrics } = scope.services;
-  if (!metrics.isOn || mode !== 'none' || injection) return;
-  const count = () => metrics.count('precis_none_changed_bytes_total', {}, changedBytes(request, sent));
-  scope.waitUntil(pause(ANSWER_MS).then(count));
 }
 
 /**
