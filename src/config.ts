@@ -82,6 +82,10 @@ export interface Config {
   readonly tokenFactors: readonly TokenFactor[];
   /** Days after which unused data is deleted; undefined: never. */
   readonly retentionDays: number | undefined;
+  /** Whether every request is only observed. */
+  readonly observe: boolean;
+  /** The share of conversations that are only observed, from 0 to 1. */
+  readonly observeShare: number;
   readonly logLevel: LogLevel;
   /** What opens `GET /metrics`; undefined: nothing is counted. */
   readonly metricsToken: string | undefined;
@@ -132,6 +136,8 @@ const variables = z.object({
   MODEL_PRICES: z.string().default('[]'),
   TOKEN_FACTORS: z.string().default('[]'),
   RETENTION_DAYS: z.coerce.number().int().min(1).max(LONGEST_RETENTION_DAYS).optional(),
+  OBSERVE: z.enum(['true', 'false']).default('false'),
+  OBSERVE_SHARE: z.coerce.number().min(0).max(1).default(0),
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
   WEBHOOK_URL: z.url({ protocol: /^https?$/ }).optional(),
   WEBHOOK_SECRET: z.string().regex(WEBHOOK_SECRET).optional(),
@@ -173,6 +179,8 @@ export function readConfig(env: Env): Config {
     modelPrices: readModelPrices(vars.MODEL_PRICES),
     tokenFactors: readTokenFactors(vars.TOKEN_FACTORS),
     retentionDays: vars.RETENTION_DAYS,
+    observe: vars.OBSERVE === 'true',
+    observeShare: vars.OBSERVE_SHARE,
     logLevel: vars.LOG_LEVEL,
     metricsToken: vars.METRICS_TOKEN,
   };

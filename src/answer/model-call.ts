@@ -6,17 +6,19 @@ import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { BodyFault } from '../protocol/body.ts';
 import type { SharedArray } from '../protocol/known-array.ts';
-import type { ModelRequest, SharedAccount } from '../protocol/model-request.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
 import { tryBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import { agentOf, chooseStrategy } from '../request/choose-strategy.ts';
 import { settingsOf } from '../request/conversation.ts';
 import { ApiError } from '../request/errors.ts';
 import { compactionOf, upstreamCompacts, withCompaction } from '../request/native-compaction.ts';
+import { isObserved } from '../request/observation.ts';
 import { openSealed } from '../request/open-sealed.ts';
 import { type Owner, ownerOf, withNames } from '../request/owner.ts';
 import { type RequestScope, scopeOf } from '../request/scope.ts';
 import type { Agent, AppEnv } from '../request/services.ts';
+import { sharedAccount } from '../request/shared-account.ts';
 import { Rounds } from '../retrieval/rounds.ts';
 import { type Compaction, compactConversation } from '../view/compaction.ts';
 import { injectedWith, injectionFor, withInjection } from '../view/inject.ts';
@@ -30,6 +32,7 @@ import { askUpstream } from './ask-upstream.ts';
 import { askWithin } from './ask-within.ts';
 import { inTime } from './late-stream.ts';
 import { noteVerdict } from './note-verdict.ts';
+import { answerObserved } from './observe.ts';
 import { passRead, passUnread } from './pass-unread.ts';
 import { callerError, KEEPALIVE_MS, relay } from './relay.ts';
 import { startRounds } from './start-rounds.ts';
@@ -65,6 +68,7 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   const { chosen } = call;
   if (api.compaction && request.isCompaction && isOurs(request, scope))
     return answerCompaction(api.compaction, api.answers, call);
+  if (isObserved(call)) return answerObserved(c, api, call, came, shared);
   const options = { force: false, dryRun: false, count: chosen.report, expressly: false };
   const make = (viewOptions: MakeViewOptions) => makeView(call, viewOptions);
   const [first, frozen] = await Promise.all([make(options), injectionFor(call)]);
@@ -216,21 +220,6 @@ function opened(
 ): Promise<Uint8Array | undefined> {
   const owner = () => whose(request, agentInPath, scope).owner;
   return openSealed(request, scope.caller.tenant, owner, from);
-}
-
-/**
- * OpenAI takes keys of up to 64 characters
- * (https://platform.openai.com/docs/api-reference/responses/create, `prompt_cache_key`).
- */
-const CACHE_KEY_CHARACTERS = 40;
-
-/**
- * Makes prompt cache keys separate for each tenant: hits on a shared key would reveal what others
- * sent.
- */
-function sharedAccount({ services, caller: { tenant } }: RequestScope): SharedAccount | undefined {
-  if (!services.config.access || !tenant) return undefined;
-  return { cacheKey: (key) => tenant.seal(`prompt_cache_key:${key}`).slice(0, CACHE_KEY_CHARACTERS) };
 }
 
 /**

@@ -70,19 +70,24 @@ function setReportHeaders(headers: Headers, report: Report): void {
     headers.set('x-memory-tokens-before', String(report.tokens.before));
     headers.set('x-memory-tokens-after', String(report.tokens.after));
   }
+  if (report.potential?.tokens) {
+    headers.set('x-memory-potential-before', String(report.potential.tokens.before));
+    headers.set('x-memory-potential-after', String(report.potential.tokens.after));
+  }
   headers.set('x-memory-refs', String(report.refs.length + (report.summary?.ref === undefined ? 0 : 1)));
   headers.set('x-memory-frontier', frontierState(report));
   if (report.warnings.length > 0) headers.set('x-memory-warning', report.warnings.join(','));
 }
 
 function reportFields(report: Report): LogFields {
-  const { mode, source, tokens, warnings } = report;
+  const { mode, source, tokens, potential, warnings } = report;
   return {
     mode,
     source,
     edits: editsOf(report),
     frontier: frontierState(report),
     ...(tokens ? { tokens_before: tokens.before, tokens_after: tokens.after } : {}),
+    ...(potential?.tokens ? { potential_tokens: potential.tokens.after } : {}),
     ...(warnings.length > 0 ? { warnings: warnings.join(',') } : {}),
   };
 }

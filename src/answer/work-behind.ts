@@ -81,10 +81,14 @@ function tellDeployer(
   webhooks.notify('frontier.moved', { ...ids, mode, unit: frontier.unit, ...counted }, waitUntil);
 }
 
-/** Counts what a body has lost or gained in mode none, which must be nothing. */
-function countChanges({ mode, injection }: Report, sent: Uint8Array, { request, scope }: Call): void {
+/** Counts what a body has lost or gained in mode none, or observed: it must be nothing. */
+function countChanges(
+  { mode, injection, potential }: Report,
+  sent: Uint8Array,
+  { request, scope }: Call,
+): void {
   const { metrics } = scope.services;
-  if (!metrics.isOn || mode !== 'none' || injection) return;
+  if (!metrics.isOn || (mode !== 'none' && !potential) || injection) return;
   const count = () => metrics.count('precis_none_changed_bytes_total', {}, changedBytes(request, sent));
   scope.waitUntil(pause(ANSWER_MS).then(count));
 }

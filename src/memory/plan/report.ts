@@ -100,6 +100,15 @@ interface ReportedRef {
   readonly bytes: number;
 }
 
+/** What the strategy would have done to a request that was only observed. */
+export interface Potential
+  extends Pick<Report, 'trigger' | 'tokens' | 'frontier' | 'applied_edits' | 'warnings'> {
+  /** The number of contents that would be kept under refs. */
+  readonly refs: number;
+  /** The code of the error that the request would have been refused with. */
+  readonly error?: string;
+}
+
 /** The `memory` object of a response. Sizes are in tokens. */
 export interface Report {
   readonly mode: Mode;
@@ -120,6 +129,8 @@ export interface Report {
   readonly retrieval?: ReportedRetrieval;
   /** The injected block of cross-session memory. */
   readonly injection?: { readonly tokens: number; readonly text: string };
+  /** Present if the request was only observed. */
+  readonly potential?: Potential;
   readonly warnings: readonly Warning[];
 }
 

@@ -62,6 +62,8 @@ export const editing = {
   token_estimator: z.enum(TOKEN_ESTIMATORS).optional(),
   text_observation_prefixes: names,
   archive: z.boolean().default(false),
+  /** The request goes up as it came; the report says what would have been done. */
+  observe: z.boolean().default(false),
 };
 
 export const retrieval = z.enum(['off', 'tool']);

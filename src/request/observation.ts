@@ -1,0 +1,43 @@
+/**
+ * Whether a request is only observed (docs/design.md#observing): it goes up as it came, and the
+ * report says what the strategy would have done.
+ */
+import { edits } from '../memory/strategy/strategy.ts';
+import { sha256Hex } from '../tenant/identity.ts';
+import type { Call } from './call.ts';
+import { ApiError } from './errors.ts';
+
+/** @throws ApiError for an invalid header */
+export function isObserved(call: Call): boolean {
+  const { chosen, scope } = call;
+  const { strategy } = chosen;
+  if (!edits(strategy)) return false;
+  const { observe, observeShare } = scope.services.config;
+  return observeInHeader(scope.headers) || strategy.observe || observe || isControl(call, observeShare);
+}
+
+const HEADER = 'x-memory-observe';
+
+function observeInHeader(headers: Headers): boolean {
+  const value = headers.get(HEADER)?.trim().toLowerCase() ?? 'false';
+  if (value === 'true' || value === 'false') return value === 'true';
+  throw new ApiError('invalid_memory_strategy', `The header ${HEADER} must be true or false.`, HEADER);
+}
+
+/**
+ * Whether the request's conversation is in the control group. It is for ever: the conversation's
+ * name decides, or its first request to the model, which every later array begins with.
+ */
+function isControl({ request, owner, scope }: Call, share: number): boolean {
+  if (share === 0) return false;
+  const { user = null, conversation } = owner;
+  const opening = request.messages.find(({ role }) => role === 'user')?.json;
+  const name = conversation === undefined ? decoder.decode(opening) : JSON.stringify([user, conversation]);
+  const hash = sha256Hex(`control:${scope.caller.tenant?.id ?? ''}:${name}`);
+  return Number.parseInt(hash.slice(0, HASH_DIGITS), 16) < share * 16 ** HASH_DIGITS;
+}
+
+/** As many hexadecimal digits as a number represents exactly. */
+const HASH_DIGITS = 13;
+
+const decoder = new TextDecoder();

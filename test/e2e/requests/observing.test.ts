@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest';
+import { recording } from '../../../fixtures/recording.ts';
+import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
+import { deploy } from '../../support/deployment/deployment.ts';
+import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { conversation } from '../../support/deployment/summarizer.ts';
+
+const deployment = deploy({ summarizer: true });
+const observing = deploy({ vars: { OBSERVE: 'true', DEFAULT_MEMORY_STRATEGY: 'compact' } });
+const sharing = deploy({ vars: { OBSERVE_SHARE: '0.5' } });
+
+const { model, tools } = recording;
+
+const STRATEGIES = {
+  compact: { mode: 'compact', token_budget: 20_000, low_watermark_pct: 0.5 },
+  auto: { mode: 'auto', token_budget: 24_000, compact_retrieval: 'off' },
+  trim: { mode: 'trim', max_turns: 2, keep_last_n_turns: 1 },
+};
+
+describe.each(PROTOCOLS)('a request that is observed, over $name', (protocol) => {
+  deployment.over(protocol);
+  observing.over(protocol);
+  sharing.over(protocol);
+
+  it.each([
+    ['whole', false],
+    ['streamed', true],
+  ])('goes up byte for byte, and its answer comes back %s', async (_, stream) => {
+    const fields = { model, tools, messages: recording.messages.slice(0, 54), stream };
+    const body = JSON.stringify(protocol.body(fields as Record<string, unknown>));
+
+    const response = await deployment.wire(body, {
+      'x-memory-strategy': JSON.stringify(STRATEGIES.compact),
+      'x-memory-observe': 'true',
+    });
+    await response.text();
+
+    expect(response.status).toBe(200);
+    expect(deployment.upstream.requests.at(-1)?.rawBody.toString()).toBe(body);
+    expect(response.headers.get('x-memory-mode')).toBe('compact');
+    expect(response.headers.get('x-memory-applied')).toBe('none');
+    expect(Number(response.headers.get('x-memory-potential-after'))).toBeLessThan(
+      Number(response.headers.get('x-memory-potential-before')),
+    );
+  });
+
+  it.each(Object.entries(STRATEGIES))(
+    'is told what %s would have done, to the token',
+    async (_, strategy) => {
+      for (const length of [28, 43, 54]) {
+        const fields = { model, tools, messages: recording.messages.slice(0, length) as object[] };
+
+        const observed = await deployment.ask({ ...fields, memory_strategy: { ...strategy, observe: true } });
+        const done = await deployment.ask({ ...fields, memory_strategy: strategy });
+
+        const { trigger, tokens, frontier, applied_edits, refs, warnings } = done.memory;
+        expect(observed.memory).toMatchObject({ mode: strategy.mode, applied_edits: [], refs: [] });
+        expect(observed.memory.potential).toEqual({
+          trigger,
+          tokens,
+          frontier,
+          applied_edits,
+          refs: refs.length,
+          warnings,
+        });
+        expect(observed.seen.body.messages).toEqual(
+          protocol.read(fields.messages as Record<string, unknown>[]),
+        );
+      }
+    },
+  );
+
+  it('leaves nothing behind, and asks no summarizer', async () => {
+    const strategy = { mode: 'summarize', context_limit: 4, keep_last_n_turns: 2, observe: true };
+    const { memory } = await deployment.ask({
+      model,
+      messages: conversation(`observed over ${protocol.name}`, 6),
+      memory_strategy: strategy,
+    });
+    expect(memory.potential?.applied_edits).toMatchObject([{ type: 'summarize' }]);
+    expect(deployment.summarizer.requests).toEqual([]);
+
+    const messages = conversationOf([linesAbout(`what is only observed over ${protocol.name}`)]);
+    const observed = { model, messages, memory_strategy: { ...COMPACT_OLD_TURNS, observe: true } };
+    expect((await deployment.ask(observed)).memory.potential?.refs).toBe(1);
+    const explained = await deployment.fetch('/v1/explain', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(protocol.body({ ...observed, memory_strategy: COMPACT_OLD_TURNS })),
+    });
+    const { memory: planned } = (await explained.json()) as typeof observed & { memory: typeof memory };
+    expect(planned.refs).toHaveLength(1);
+    expect((await deployment.fetch(`/v1/refs/${planned.refs[0]?.ref}`)).status).toBe(404);
+  });
+
+  it('is not refused for what its strategy would have been refused for', async () => {
+    const strategy = { mode: 'summarize', summarizer_model: 'a-model-that-nobody-allows' };
+    const messages = conversation('observed and refused', 6);
+    const refused = await deployment.chat({ model, messages, memory_strategy: strategy });
+    const { error } = (await refused.json()) as { error: { code: string } };
+
+    const { memory } = await deployment.ask({
+      model,
+      messages,
+      memory_strategy: { ...strategy, observe: true },
+    });
+
+    expect(refused.status).toBe(400);
+    expect(memory.potential).toMatchObject({ error: error.code, trigger: 'none', applied_edits: [] });
+  });
+
+  it('gets the upstream’s own refusal of its length, once', async () => {
+    deployment.upstream.next({ type: 'window', tokens: 1_000 });
+    const response = await deployment.chat({
+      model,
+      messages: recording.messages.slice(0, 54),
+      tools,
+      memory_strategy: { ...STRATEGIES.compact, observe: true },
+    });
+
+    expect(response.status).toBe(400);
+    expect(deployment.chats()).toHaveLength(1);
+  });
+
+  it('is every request of a deployment that observes', async () => {
+    const { memory, seen } = await observing.ask({
+      model,
+      messages: conversationOf([linesAbout('a deployment that observes')]),
+      memory_strategy: COMPACT_OLD_TURNS,
+    });
+
+    expect(memory.potential?.refs).toBe(1);
+    expect(JSON.stringify(seen.body)).not.toContain('⟦removed: ');
+  });
+
+  it('is every request of the conversations in the control group, and of no others', async () => {
+    const isObserved = async (fields: object, extra: object[] = []): Promise<boolean> => {
+      const { memory } = await sharing.ask({
+        model,
+        memory_strategy: COMPACT_OLD_TURNS,
+        messages: [...conversationOf([linesAbout('a control group')]), ...extra],
+        ...fields,
+      });
+      return memory.potential !== undefined;
+    };
+    const more = [
+      { role: 'assistant', content: 'You are welcome.' },
+      { role: 'user', content: 'Go on.' },
+    ];
+    const found: boolean[] = [];
+    for (let at = 0; at < 24; at++) {
+      const named = { conversation_id: `conversation-${at}` };
+      found.push(await isObserved(named));
+      expect(await isObserved(named, more)).toBe(found.at(-1));
+    }
+    expect(new Set(found)).toEqual(new Set([true, false]));
+
+    const first = await isObserved({});
+    expect(await isObserved({}, more)).toBe(first);
+  });
+
+  it('is refused with a header that is neither true nor false', async () => {
+    const response = await deployment.chat(
+      { model, messages: [{ role: 'user', content: 'hi' }], memory_strategy: 'compact' },
+      { 'x-memory-observe': 'maybe' },
+    );
+
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { param: 'x-memory-observe' } });
+  });
+});
