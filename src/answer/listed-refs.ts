@@ -11,8 +11,8 @@ import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { Call } from '../request/call.ts';
 import { describeRefs, isWanted, type Listable, MOST_LISTED, readList } from '../retrieval/list-refs.ts';
 import { STORAGE_FAILED, STORAGE_LIMIT_MS } from '../retrieval/shelf.ts';
-import { RefStore } from '../storage/refs/store.ts';
-import { selvesOf, type Tenant } from '../tenant/identity.ts';
+import { storesOf, storesWith } from '../storage/refs/store.ts';
+import type { Tenant } from '../tenant/identity.ts';
 import type { MadeView } from '../view/made-view.ts';
 
 /** How many refs are looked for in storage before a list is cut. */
@@ -44,9 +44,8 @@ export async function answerList(
     .slice(0, MOST_LOOKED)
     .map((output) => listableOf(output, tenant, counter));
   try {
-    const stores = selvesOf(tenant).map((self) => new RefStore(scope.services.bucket, self));
-    const isStored = async (ref: string): Promise<boolean> =>
-      (await Promise.all(stores.map((store) => store.has(ref)))).includes(true);
+    const stores = storesOf(scope.services.bucket, tenant);
+    const isStored = async (ref: string): Promise<boolean> => (await storesWith(ref, stores)).length > 0;
     const looked = await within(
       STORAGE_LIMIT_MS,
       fewAtOnce(AT_ONCE, hidden, async (listable) =>

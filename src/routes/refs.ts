@@ -7,9 +7,9 @@ import { verifiedTenant } from '../request/known-key.ts';
 import type { AppEnv, Services } from '../request/services.ts';
 import { type Answer, answerQuery, parseQuery, type QueryFault } from '../retrieval/query.ts';
 import { definitionOf } from '../retrieval/tool.ts';
-import { RefStore } from '../storage/refs/store.ts';
+import { type RefStore, storesOf, storesWith } from '../storage/refs/store.ts';
 import type { Metadata, Opened } from '../tenant/envelope.ts';
-import { selvesOf, type Tenant } from '../tenant/identity.ts';
+import type { Tenant } from '../tenant/identity.ts';
 import { parseRange } from './byte-range.ts';
 import { type PageSizes, pageSize } from './page-size.ts';
 import { deleted, deletion, stored } from './stored.ts';
@@ -41,11 +41,10 @@ export async function deleteRef(c: Context<AppEnv>): Promise<Response> {
   services.known.delete(tenant.id, ref);
   if (!tenant.refs.owns(ref)) throw notFound(ref);
   const existed = await deletion(c, async (begin) => {
-    const stores = selvesOf(tenant).map((self) => new RefStore(services.bucket, self));
-    const exists = await Promise.all(stores.map((store) => store.has(ref)));
-    if (!exists.includes(true)) return false;
+    const stores = await storesWith(ref, storesOf(services.bucket, tenant));
+    if (stores.length === 0) return false;
     begin();
-    await Promise.all(stores.filter((_, index) => exists[index]).map((store) => store.delete([ref])));
+    await Promise.all(stores.map((store) => store.delete([ref])));
     services.known.delete(tenant.id, ref);
     return true;
   });
@@ -56,13 +55,13 @@ export async function deleteRef(c: Context<AppEnv>): Promise<Response> {
 /** `GET /v1/refs`: a page of refs in key order. `cursor` is the last ref of the page before. */
 export async function listRefs(c: Context<AppEnv>): Promise<Response> {
   const services = c.get('services');
-  const selves = selvesOf(await verifiedTenant(c, 'read'));
+  const stores = storesOf(services.bucket, await verifiedTenant(c, 'read'));
   const cursor = c.req.query('cursor');
   if (cursor !== undefined && !REF_PATTERN.test(cursor))
     throw new ApiError('invalid_ref', 'cursor must be the cursor of the page before.', 'cursor');
   const limit = pageSize(c.req.query('limit'), PAGE);
   const lists = await stored(c, () =>
-    Promise.all(selves.map((self) => new RefStore(services.bucket, self).list(limit, cursor, services.log))),
+    Promise.all(stores.map((store) => store.list(limit, cursor, services.log))),
   );
   const { refs, more } = merged(lists, limit);
   return c.json({

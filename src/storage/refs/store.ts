@@ -12,7 +12,7 @@ import {
   sealEnvelope,
   sealMetadata,
 } from '../../tenant/envelope.ts';
-import type { Tenant } from '../../tenant/identity.ts';
+import { selvesOf, type Tenant } from '../../tenant/identity.ts';
 import { TenantBucket } from '../tenant/bucket.ts';
 
 /** A content to store. */
@@ -164,4 +164,15 @@ export class RefStore {
     const looked = await this.bucket.look(manifest);
     return looked && Number(looked.metadata.oldest ?? 0);
   }
+}
+
+/** A caller's stores: its own, and the one under the earlier secret if there is one. */
+export function storesOf(bucket: R2Bucket, tenant: Tenant): RefStore[] {
+  return selvesOf(tenant).map((self) => new RefStore(bucket, self));
+}
+
+/** Those of several stores that hold a ref. @throws StoreError if R2 fails */
+export async function storesWith(ref: string, stores: readonly RefStore[]): Promise<RefStore[]> {
+  const isIn = await Promise.all(stores.map((store) => store.has(ref)));
+  return stores.filter((_, index) => isIn[index]);
 }
