@@ -22,7 +22,7 @@ import { FLUSH_MS, upToDate } from '../../view/up-to-date.ts';
 import { deleted, deletion, STORAGE_LIMIT_MS, stored } from '../stored.ts';
 
 /** In bytes. A strategy has a few dozen short fields. */
-const LARGEST_SETTINGS = 64 * 1024;
+export const LARGEST_SETTINGS = 64 * 1024;
 
 /** `GET /v1/conversations/{id}/memory`. */
 export async function getMemory(c: Context<AppEnv>): Promise<Response> {
@@ -121,7 +121,7 @@ async function deleteConversation(
   return (left.of !== 'all' && left.existed) || found !== null;
 }
 
-interface Target {
+export interface Target {
   readonly id: string;
   readonly user: string | undefined;
   readonly tenant: Tenant;
@@ -151,7 +151,7 @@ export function notFound(id: string, user: string | undefined): ApiError {
 }
 
 /** Members of the answer that no request can set. */
-const READ_ONLY = ['id', 'object', 'health', 'conversation_memory', 'memories', 'stats', 'stuck'];
+const READ_ONLY = ['id', 'object', 'health', 'conversation_memory', 'memories', 'rounds', 'stats', 'stuck'];
 
 /** The settings that a body names. @throws ApiError that names the field */
 async function readChanges(request: Request, services: Services): Promise<Partial<Settings>> {
@@ -178,16 +178,25 @@ async function readChanges(request: Request, services: Services): Promise<Partia
       bare[0],
     );
   const strategy = bare.length > 0 ? rest : memory_strategy;
-  if (strategy !== undefined && strategy !== null) checkSummarizer(parsedStrategy(strategy), services);
-  if (memory_injection !== undefined && memory_injection !== null) parsedInjection(memory_injection);
-  return {
+  const changes = {
     ...(strategy === undefined ? {} : { memory_strategy: strategy }),
     ...(memory_injection === undefined ? {} : { memory_injection }),
   };
+  checkSettings(changes, services);
+  return changes;
 }
 
-function overviewJson(id: string, overview: Overview): object {
-  const { settings, health, conversation_memory, memories, stats, stuck } = overview;
+/** @throws ApiError `invalid_memory_strategy`, with the field */
+export function checkSettings(
+  { memory_strategy: strategy = null, memory_injection: injection = null }: Partial<Settings>,
+  services: Services,
+): void {
+  if (strategy !== null) checkSummarizer(parsedStrategy(strategy), services);
+  if (injection !== null) parsedInjection(injection);
+}
+
+export function overviewJson(id: string, overview: Overview): object {
+  const { settings, health, conversation_memory, memories, rounds, stats, stuck } = overview;
   return {
     id,
     object: 'memory.conversation',
@@ -196,6 +205,7 @@ function overviewJson(id: string, overview: Overview): object {
     health,
     conversation_memory,
     memories,
+    rounds,
     stats,
     stuck,
   };

@@ -6,6 +6,7 @@
  * gates don't cover `fetch` or R2. `rows.ts` has the reads, `writer.ts` the writes.
  */
 
+import { InvariantError } from '../../lib/invariant-error.ts';
 import { Lineages } from './lineages.ts';
 import {
   afterFailure,
@@ -20,10 +21,12 @@ import {
   type Found,
   HEALTHY,
   type HealthState,
+  healthOf,
   isHeld,
   isResting,
   type Memory,
   type Overview,
+  type SavedMemory,
   STUCK_MS,
   type Standing,
   type Written,
@@ -32,7 +35,7 @@ import { Pins } from './pins.ts';
 import { MemoryRows } from './rows.ts';
 import { ConversationState } from './state.ts';
 import { MemoryTables } from './tables.ts';
-import { MemoryWriter, type WriterPorts } from './writer.ts';
+import { LEASE_EXPIRED, MemoryWriter, type WriterPorts } from './writer.ts';
 
 /** Services that the chain needs. */
 interface ChainPorts extends WriterPorts {
@@ -98,7 +101,7 @@ export class MemoryChain {
     this.tables.make();
     this.lineages.use(lineage, undefined, now);
     if (health.state === 'degraded') this.lineages.saveHealth(lineage, { ...health, state: 'recovering' });
-    for (const { memory_id } of inTheMaking) this.writer.close(memory_id, 'lease_expired');
+    for (const { memory_id } of inTheMaking) this.writer.close(memory_id, LEASE_EXPIRED);
     const attempts = 1 + Math.max(0, ...inTheMaking.map((row) => row.attempts));
     if (inTheMaking.length > 0 && attempts > MOST_TAKEOVERS) {
       // A writer that never ends, not even with a failure, would otherwise be replaced forever.
@@ -279,9 +282,27 @@ export class MemoryChain {
   overview(): Overview {
     const exists = this.tables.exists();
     const stats = { avg_ms: null, max_ms: null, total_summaries: 0 };
-    const nothing = { conversation_memory: null, memories: [], stats, stuck: false };
+    const nothing = { conversation_memory: null, memories: [], rounds: [], stats, stuck: false };
     const known = { exists, settings: this.state.settings(), health: this.state.health().state };
-    return { ...known, ...(exists ? this.rows.listing(this.ports.now()) : nothing) };
+    if (!exists) return { ...known, ...nothing };
+    return { ...known, ...this.rows.listing(this.ports.now()), rounds: this.pins.listing() };
+  }
+
+  /**
+   * Replaces versions, rounds, health and settings; the frozen injection stays. Active writers lose
+   * their leases. Must run in one transaction.
+   *
+   * @throws InvariantError if the session is a hash, and holds several conversations
+   */
+  restore({ conversation, settings, health, memories, rounds }: SavedMemory): void {
+    const lineage = this.lineages.find([], undefined);
+    if (lineage === null) throw new InvariantError('only a conversation with an id of its own is restored');
+    this.tables.make();
+    this.tables.deleteVersions();
+    for (const memory of memories) this.writer.restore(memory, lineage, conversation);
+    this.pins.restore(rounds, lineage);
+    this.state.configure(settings);
+    this.lineages.saveHealth(lineage, healthOf(health));
   }
 
   standing(): Standing {

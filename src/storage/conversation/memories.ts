@@ -62,6 +62,22 @@ export interface Memory {
   readonly transcript_earlier: string | null;
 }
 
+/** A version as the overview lists it. */
+export interface ListedMemory extends Memory {
+  /** Null unless it is completed. Of several versions of a boundary the first completed counts. */
+  readonly completed_at: number | null;
+}
+
+/** The memory that a round uses. All requests of the round see the same. */
+export interface RoundMemory {
+  readonly round_hash: string;
+  readonly strategy_hash: string;
+  /** Null if the round uses none. */
+  readonly memory_id: number | null;
+  /** The hash up to which its digest reaches. Empty: no digest; null: not decided. */
+  readonly digest_hash: string | null;
+}
+
 /** A transcript's ref, and where it starts. */
 export type Transcript = Pick<Memory, 'ref' | 'transcript_from' | 'transcript_earlier'>;
 
@@ -196,8 +212,10 @@ export interface Overview {
   readonly health: HealthState;
   /** The text of the newest summary. */
   readonly conversation_memory: string | null;
-  /** Newest first. */
-  readonly memories: readonly Memory[];
+  /** The newest versions, newest first. */
+  readonly memories: readonly ListedMemory[];
+  /** The newest rounds that use a memory, newest first. */
+  readonly rounds: readonly RoundMemory[];
   readonly stats: {
     /** Whole milliseconds; null if nothing was measured. */
     readonly avg_ms: number | null;
@@ -205,6 +223,12 @@ export interface Overview {
     readonly total_summaries: number;
   };
   readonly stuck: boolean;
+}
+
+/** The part of an overview from which a conversation can go on. */
+export interface SavedMemory extends Pick<Overview, 'settings' | 'health' | 'memories' | 'rounds'> {
+  /** The conversation's label for logs. */
+  readonly conversation: string;
 }
 
 /** The summaries of a conversation in numbers. */
@@ -244,6 +268,13 @@ export interface Health {
 
 export const HEALTHY: Health = { state: 'healthy', failures: 0, retryAt: 0 };
 
+/** A health that came without its numbers. While degraded, the next attempt need not wait. */
+export function healthOf(state: HealthState): Health {
+  return state === 'degraded' || state === 'recovering'
+    ? { state, failures: 1, retryAt: 0 }
+    : { ...HEALTHY, state };
+}
+
 export function afterRetry(health: Health): Health {
   return health.state === 'healthy' ? { ...health, state: 'retry' } : health;
 }
@@ -269,7 +300,10 @@ export function isHeld(row: { lease_until: number; created_at: number }, now: nu
  * (https://developers.cloudflare.com/durable-objects/platform/limits/). A local workerd does not
  * enforce it.
  */
-const LONGEST_TEXT_BYTES = 1_000_000;
+export const LONGEST_TEXT_BYTES = 1_000_000;
+
+/** How many versions, and how many rounds, an overview lists. */
+export const LISTED = 100;
 
 /** @throws RangeError if a text is too long to be stored */
 export function assertFits(text: string): void {

@@ -35,6 +35,7 @@ import type {
   FrozenBlock,
   Memory,
   Overview,
+  SavedMemory,
   Settings,
   Standing,
   Written,
@@ -143,6 +144,23 @@ export abstract class ConversationMemoryObject<Material>
 
   configure(changes: Partial<Settings>): Promise<void> {
     return this.writing(() => this.chain.state.configure(changes));
+  }
+
+  async restore(saved: SavedMemory): Promise<Overview> {
+    const refs = saved.memories.flatMap(({ ref, transcript_earlier }) => [ref, transcript_earlier]);
+    await this.tell(refs.filter((ref) => ref !== null));
+    try {
+      this.ctx.storage.transactionSync(() => this.chain.restore(saved));
+    } catch (error) {
+      // The tables may have been made in the transaction.
+      this.forgetTables();
+      throw error;
+    }
+    this.spent.clear();
+    this.waiters.wakeAll();
+    // Reported again, since a deletion may have come in between.
+    this.reading();
+    return this.chain.overview();
   }
 
   injection(): FrozenBlock | null {
@@ -281,10 +299,10 @@ export abstract class ConversationMemoryObject<Material>
     this.ctx.waitUntil(this.tell().catch(failed));
   }
 
-  private async tell(): Promise<void> {
+  private async tell(refs: readonly string[] = []): Promise<void> {
     const { name } = this.ctx.id;
     if (name === undefined) throw new InvariantError('the object of a conversation is opened by its name');
-    await tenantMemory(this.env, tenantIn(name), this.log)((stub) => stub.note(name, []));
+    await tenantMemory(this.env, tenantIn(name), this.log)((stub) => stub.note(name, refs));
   }
 
   private tellSummary(memoryId: number, status: 'completed' | 'failed', ms: number): void {

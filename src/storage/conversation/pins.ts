@@ -2,7 +2,7 @@
  * The memory and the digest that each round uses, so that all its requests see the same. Nothing is
  * pinned while there are no rows. Each lineage has its own limit (see `lineages.ts`).
  */
-import type { FindRequest, Memory } from './memories.ts';
+import { type FindRequest, LISTED, type Memory, type RoundMemory } from './memories.ts';
 import type { MemoryRows } from './rows.ts';
 import type { MemoryTables } from './tables.ts';
 
@@ -54,6 +54,28 @@ export class Pins {
       round,
       strategyHash,
     );
+  }
+
+  /** The newest pins of all lineages, newest first. There must be tables. */
+  listing(): RoundMemory[] {
+    return this.tables.sql
+      .exec<Pick<RoundMemory, keyof RoundMemory>>(
+        `SELECT round_hash, strategy_hash, memory_id, digest_hash FROM pins ORDER BY pin_id DESC LIMIT ${LISTED}`,
+      )
+      .toArray();
+  }
+
+  /** Adds pins. There must be tables, without pins of these rounds. @param rounds newest first */
+  restore(rounds: readonly RoundMemory[], lineage: string): void {
+    for (const { round_hash, strategy_hash, memory_id, digest_hash } of rounds.toReversed())
+      this.tables.sql.exec(
+        'INSERT INTO pins (round_hash, strategy_hash, lineage, memory_id, digest_hash) VALUES (?, ?, ?, ?, ?)',
+        round_hash,
+        strategy_hash,
+        lineage,
+        memory_id,
+        digest_hash,
+      );
   }
 
   /** Pins a round to no memory, unless it is pinned. */

@@ -1,7 +1,7 @@
 /**
  * What an isolate has learned from the objects of conversations, so that it does not ask again. A
  * completed version and a frozen block never change, and a round keeps the memory that its first
- * request was given. Only a deletion takes them away (see `TrustedLru`).
+ * request was given. Only a deletion or a restored memory takes them away (see `TrustedLru`).
  */
 import { textBytes } from '../../lib/copy.ts';
 import type { Bound } from '../../lib/lru.ts';
@@ -50,7 +50,7 @@ export interface RememberedConversation {
   readonly archived: Remembered<string>;
   /** Call this when the archive turns out to be deleted. */
   forgetArchive(): void;
-  /** Call this before and after a deletion. */
+  /** Call this before and after the memory is deleted or replaced. */
   forget(): void;
 }
 

@@ -20,6 +20,7 @@ import type {
   FrozenBlock,
   Memory,
   Overview,
+  SavedMemory,
   Settings,
   Standing,
   Written,
@@ -69,6 +70,14 @@ export interface ConversationApi<Material> extends SummaryChain {
   standing(): Standing;
   settings(): Settings;
   configure(changes: Partial<Settings>): Promise<void>;
+  /**
+   * Replaces versions, rounds, health and settings in one transaction, and answers what is kept
+   * then. The conversation and its transcripts are reported to the tenant's object before. Active
+   * writers lose their leases.
+   *
+   * @throws RangeError if a text or a setting is too long
+   */
+  restore(saved: SavedMemory): Promise<Overview>;
   injection(): FrozenBlock | null;
   freezeInjection(block: FrozenBlock, replaced: string | null): Promise<FrozenBlock>;
 

@@ -8,6 +8,8 @@ import {
   type ClaimRequest,
   DIGEST_MODEL,
   type GenerationTimes,
+  LISTED,
+  type ListedMemory,
   type Memory,
   type MemoryStatus,
   type Overview,
@@ -15,8 +17,6 @@ import {
   type Standing,
 } from './memories.ts';
 import type { MemoryTables } from './tables.ts';
-
-const LISTED_MEMORIES = 100;
 
 /**
  * The maximum of messages in a conversation (docs/design.md#9-tokens-and-bytes). Their hashes stay
@@ -36,6 +36,7 @@ const FIRST = `m.completed_at, m.model <> '${DIGEST_MODEL}', m.memory_id`;
 
 /** `Memory` as a type alias, since an interface is not assignable to a row. */
 type Row = Pick<Memory, keyof Memory>;
+type ListedRow = Pick<ListedMemory, keyof ListedMemory>;
 
 /** Columns that only the chain uses. */
 type Ticket = {
@@ -192,7 +193,7 @@ export class MemoryRows {
    *
    * @param now in milliseconds
    */
-  listing(now: number): Pick<Overview, 'conversation_memory' | 'memories' | 'stats' | 'stuck'> {
+  listing(now: number): Omit<Overview, 'exists' | 'settings' | 'health' | 'rounds'> {
     const { sql } = this.tables;
     const newest = sql
       .exec<{ memory_text: string }>(
@@ -202,7 +203,9 @@ export class MemoryRows {
     return {
       conversation_memory: newest?.memory_text ?? null,
       memories: sql
-        .exec<Row>(`SELECT ${COLUMNS} FROM memories m ORDER BY m.memory_id DESC LIMIT ${LISTED_MEMORIES}`)
+        .exec<ListedRow>(
+          `SELECT ${COLUMNS}, m.completed_at FROM memories m ORDER BY m.memory_id DESC LIMIT ${LISTED}`,
+        )
         .toArray(),
       stats: sql
         .exec<Pick<Overview['stats'], keyof Overview['stats']>>(

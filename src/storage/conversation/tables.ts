@@ -105,9 +105,14 @@ export class MemoryTables {
     this.set('schema_version', SCHEMA_VERSION);
   }
 
+  /** Deletes all versions, and what belongs to them. There must be tables. */
+  deleteVersions(): void {
+    for (const table of ['memories', 'pins', 'lineages']) this.sql.exec(`DELETE FROM ${table}`);
+  }
+
   /** Deletes all rows. @param settings whether to keep the caller's settings */
   strip(settings: boolean): void {
-    for (const table of ['memories', 'pins', 'lineages']) this.sql.exec(`DELETE FROM ${table}`);
+    this.deleteVersions();
     const kept = ['schema_version', ...(settings ? ['memory_strategy', 'memory_injection', 'told_at'] : [])];
     this.sql.exec(
       'DELETE FROM state WHERE key NOT IN (SELECT value FROM json_each(?))',

@@ -8,6 +8,7 @@ import { windowStart } from '../../memory/conversation/sequence.ts';
 import {
   type ClaimRequest,
   DIGEST_MODEL,
+  type ListedMemory,
   type Memory,
   type MemoryStatus,
   STUCK_MS,
@@ -30,6 +31,9 @@ export interface WriterPorts {
 }
 
 const KEPT_MEMORIES = 500;
+
+/** The error of a row whose writer is lost. */
+export const LEASE_EXPIRED = 'lease_expired';
 
 /** Values of `memories`, by column. */
 type Columns = Record<string, SqlStorageValue>;
@@ -166,6 +170,16 @@ export class MemoryWriter {
     });
   }
 
+  /**
+   * Adds a row from elsewhere under its own id. One that was being made has no writer here, so it
+   * has failed.
+   */
+  restore(memory: ListedMemory, lineage: string, conversation: string): void {
+    const ended = memory.status === 'processing' ? { status: 'failed', error: LEASE_EXPIRED } : {};
+    const unclaimed = { lease_ms: 0, retry_interval_ms: 0 };
+    this.add({ ...memory, ...ended, ...unclaimed, lineage, conversation });
+  }
+
   /** Logs a completed summary: its span, its time, and what its window has dropped. */
   tellCompleted(memoryId: number): void {
     const { conversation, start, end, ms, before } = this.sql
@@ -191,16 +205,20 @@ export class MemoryWriter {
 
   /** @returns the new row's id */
   private insert(lineage: string, values: Columns): number {
-    const columns = { ...values, lineage };
+    const memoryId = this.add({ ...values, lineage });
+    this.prune(lineage);
+    return memoryId;
+  }
+
+  /** @returns the row's id */
+  private add(columns: Columns): number {
     const names = Object.keys(columns);
-    const { memory_id } = this.sql
+    return this.sql
       .exec<{ memory_id: number }>(
         `INSERT INTO memories (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')}) RETURNING memory_id`,
         ...Object.values(columns),
       )
-      .one();
-    this.prune(lineage);
-    return memory_id;
+      .one().memory_id;
   }
 
   /**

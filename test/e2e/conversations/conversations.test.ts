@@ -55,6 +55,7 @@ describe.each(PROTOCOLS)('GET /v1/conversations/{id}/memory, over $name', (proto
       prefix_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
       strategy_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
       created_at: expect.any(Number),
+      completed_at: expect.any(Number),
       generation_time_ms: expect.any(Number),
     };
     expect(response.status).toBe(200);
@@ -67,6 +68,10 @@ describe.each(PROTOCOLS)('GET /v1/conversations/{id}/memory, over $name', (proto
       memory_injection: null,
       health: 'healthy',
       memories: [memory, { memory_id: 1, base_memory_id: null }],
+      rounds: [
+        { round_hash: expect.stringMatching(/^[0-9a-f]{64}$/), memory_id: 1, digest_hash: null },
+        { memory_id: null },
+      ],
       stats: { avg_ms: expect.any(Number), max_ms: expect.any(Number), total_summaries: 2 },
       stuck: false,
     });
@@ -98,10 +103,10 @@ describe.each(PROTOCOLS)('GET /v1/conversations/{id}/memory, over $name', (proto
 
     const head = await settings(id, { method: 'HEAD' });
     const posted = await settings(id, { method: 'POST', body: {} });
-    const put = await settings(id, { method: 'PUT', body: {} });
+    const asked = await settings(id, { method: 'OPTIONS' });
 
-    expect(statuses(head, posted, put)).toEqual([200, 405, 405]);
-    expect(posted.headers.get('allow')).toBe('GET, HEAD, PATCH, DELETE');
+    expect(statuses(head, posted, asked)).toEqual([200, 405, 405]);
+    expect(posted.headers.get('allow')).toBe('GET, HEAD, PUT, PATCH, DELETE');
     expect(deployment.upstream.requests.filter(({ path }) => path.includes('conversations'))).toEqual([]);
   });
 

@@ -33,7 +33,10 @@ interface Recorded {
   readonly rolling: { readonly messages: Message[]; readonly strategy: object };
   /** The output of a compaction: user messages, and the item. */
   readonly item: object[];
-  readonly overviews: Record<'kept' | 'summed' | 'rolling', { readonly conversation_memory: string }>;
+  readonly overviews: Record<
+    'kept' | 'summed' | 'rolling',
+    { readonly conversation_memory: string; readonly memories: readonly object[] }
+  >;
 }
 
 const fixture = join(import.meta.dirname, '../../fixtures/state-0.5.0');
@@ -61,7 +64,12 @@ describe('what 0.5.0 has stored', () => {
       const query = id === 'kept' ? '' : '?user=alice';
       const overview = JSON.parse(await textOf(`/v1/conversations/${id}/memory${query}`));
 
-      expect(overview).toEqual(recorded.overviews[id]);
+      const { memories } = recorded.overviews[id];
+      expect(overview).toEqual({
+        ...recorded.overviews[id],
+        memories: memories.map((memory) => ({ ...memory, completed_at: expect.any(Number) })),
+        rounds: expect.any(Array),
+      });
     },
   );
 

@@ -73,6 +73,31 @@ describe.each(PROTOCOLS)('a caller with an access key, over $name', (protocol) =
     expect(response.headers.get('x-request-id')).toMatch(/^req_/);
   });
 
+  it('puts back the memory of its own conversations alone', async () => {
+    const path = `/v1/conversations/put-back-${protocol.name}/memory`;
+    const memory = {
+      memory_strategy: { mode: 'compact' },
+      memory_injection: null,
+      health: 'healthy',
+      memories: [],
+      rounds: [],
+    };
+    const put = (key: string) =>
+      deployment.fetch(path, { method: 'PUT', headers: withKey(key), body: JSON.stringify(memory) });
+
+    const response = await put(alice);
+
+    expect(await response.json()).toMatchObject(memory);
+    expect((await deployment.fetch(path, { headers: withKey(bob) })).status).toBe(404);
+    expect(await errorOf(await put('precis-nobody-0123456789abcdef'))).toEqual([
+      401,
+      'authentication_error',
+      'invalid_api_key',
+      null,
+    ]);
+    expect(deployment.upstream.requests).toEqual([]);
+  });
+
   it('has its contents stored at once: its key needs no word of the upstream', async () => {
     const fresh = { ...request, messages: conversationOf([linesAbout('trust')]) };
 

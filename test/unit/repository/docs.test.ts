@@ -114,7 +114,7 @@ describe('the documented headers', () => {
 
 describe('the documented routes', () => {
   it('are those of the app', () => {
-    const routes = [...read('src/app.ts').matchAll(/app\.(get|post|patch|delete)\('([^']+)'/g)].map(
+    const routes = [...read('src/app.ts').matchAll(/app\.(get|post|put|patch|delete)\('([^']+)'/g)].map(
       ([, method = '', path = '']) => `${method.toUpperCase()} ${path.replace(/:(\w+)/g, '{$1}')}`,
     );
     const told = rowsOf('docs/deploying.md', '## Routes')

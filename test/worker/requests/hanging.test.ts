@@ -87,12 +87,18 @@ const CASES: readonly [string, (started: Started) => string, Hanging, number][] 
   ['GET', ({ path }) => `${path}/messages?q=go`, ['CONVERSATION_MEMORY', 'searchArchive'], 503],
   ['GET', ({ path }) => `${path}/memory`, ['CONVERSATION_MEMORY', 'overview'], 503],
   ['PATCH', ({ path }) => `${path}/memory`, ['CONVERSATION_MEMORY', 'configure'], 503],
+  ['PUT', ({ path }) => `${path}/memory`, ['CONVERSATION_MEMORY', 'restore'], 503],
   ['DELETE', ({ path }) => `${path}/memory`, ['TENANT_MEMORY', 'find'], 503],
   ['DELETE', ({ path }) => `${path}/memory`, ['USER_MEMORY', 'forget'], 202],
   ['DELETE', ({ path }) => `${path}/memory`, ['CONVERSATION_MEMORY', 'leave'], 202],
   ['DELETE', ({ path }) => `${path}/memory`, 'delete', 202],
   ['DELETE', () => '/v1/memory', ['TENANT_MEMORY', 'erase'], 503],
 ];
+
+const BODIES: Readonly<Record<string, string>> = {
+  PATCH: '{"mode":"trim"}',
+  PUT: '{"memory_strategy":null,"memory_injection":null,"health":"healthy","memories":[],"rounds":[]}',
+};
 
 describe('storage that never answers', () => {
   it('F30: is waited for ten seconds', () => {
@@ -110,7 +116,7 @@ describe('storage that never answers', () => {
     }
     const answers = CASES.map(async ([method, pathOf], index) => {
       const one = started[index] as Started;
-      const response = await one.ask(method, pathOf(one), method === 'PATCH' ? '{"mode":"trim"}' : undefined);
+      const response = await one.ask(method, pathOf(one), BODIES[method]);
       return { status: response.status, ...((await response.json()) as object) };
     });
     const outcomes = await Promise.all(answers);

@@ -252,6 +252,7 @@ describe.each([
         health: 'healthy',
         conversation_memory: null,
         memories: [],
+        rounds: [],
         stats: { avg_ms: null, max_ms: null, total_summaries: 0 },
         stuck: false,
       });

@@ -1,0 +1,78 @@
+/**
+ * `PUT /v1/conversations/{id}/memory`: a conversation's memory as `GET` of the same route gives it,
+ * here or in another deployment (docs/design.md#5-routes).
+ */
+
+import { Buffer } from 'node:buffer';
+import type { Context } from 'hono';
+import { parseObject } from '../../lib/json.ts';
+import { readBody } from '../../request/body.ts';
+import { ApiError } from '../../request/errors.ts';
+import type { AppEnv } from '../../request/services.ts';
+import type { SavedMemory, Settings } from '../../storage/conversation/memories.ts';
+import { NO_TRANSCRIPT } from '../../summary/kept-transcript.ts';
+import type { Tenant } from '../../tenant/identity.ts';
+import { stored } from '../stored.ts';
+import { checkSettings, LARGEST_SETTINGS, overviewJson, type Target, target } from './memory.ts';
+import { readOverview, type SentMemory } from './sent-overview.ts';
+
+/** In bytes. A hundred summaries of the usual size have one. */
+const LARGEST_OVERVIEW = 8 * 1024 * 1024;
+
+/**
+ * `PUT /v1/conversations/{id}/memory`: replaces what is kept of the conversation, except its
+ * archive and its block of cross-session memory, or begins to keep it.
+ */
+export async function putMemory(c: Context<AppEnv>): Promise<Response> {
+  const named = await target(c, 'change');
+  const { id, memory, conversation } = named;
+  const saved = await readSaved(c.req.raw, named);
+  const { remembered } = conversation;
+  const overview = await stored(c, async () => {
+    remembered.forget();
+    try {
+      return await memory((stub) => stub.restore(saved));
+    } finally {
+      // A request in progress may have remembered what was there before.
+      remembered.forget();
+    }
+  });
+  return c.json(overviewJson(id, overview));
+}
+
+/** @throws ApiError that names the member */
+async function readSaved(request: Request, { id, tenant, services }: Target): Promise<SavedMemory> {
+  const text = new TextDecoder().decode(await readBody(request, null, LARGEST_OVERVIEW));
+  const body = parseObject(text);
+  if (!body)
+    throw new ApiError('invalid_json', 'The body must be a JSON object, as GET of this path answers it.');
+  const sent = readOverview(body, id);
+  if (!sent.ok) throw new ApiError('invalid_json', sent.reason.message, sent.reason.param);
+  const { memory_strategy, memory_injection, health, memories, rounds } = sent.value;
+  const settings: Settings = { memory_strategy, memory_injection };
+  checkSize(settings);
+  checkSettings(settings, services);
+  return {
+    conversation: id,
+    settings,
+    health,
+    memories: memories.map((memory) => withOwnTranscript(memory, tenant)),
+    rounds,
+  };
+}
+
+/** @throws ApiError if a setting is larger than `PATCH` takes it */
+function checkSize(settings: Settings): void {
+  for (const [name, value] of Object.entries(settings))
+    if (Buffer.byteLength(JSON.stringify(value)) > LARGEST_SETTINGS)
+      throw new ApiError('invalid_json', `${name} must have at most ${LARGEST_SETTINGS} bytes.`, name);
+}
+
+/**
+ * A version whose transcript is this tenant's. One that another deployment or key has stored can't
+ * be fetched here: it is written again from the caller's array.
+ */
+function withOwnTranscript(memory: SentMemory, { refs }: Tenant): SentMemory {
+  const named = [memory.ref, memory.transcript_earlier].filter((ref) => ref !== null);
+  return named.every((ref) => refs.owns(ref)) ? memory : { ...memory, ...NO_TRANSCRIPT };
+}

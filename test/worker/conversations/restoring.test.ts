@@ -1,0 +1,254 @@
+/** Putting a conversation's memory back, while a part that it needs fails or changes. */
+import { runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { ConversationMemory, TenantMemory } from '../../../src/index.ts';
+import { conversationName, sessionIn } from '../../../src/storage/conversation/key.ts';
+import type { Overview, SavedMemory } from '../../../src/storage/conversation/memories.ts';
+import { Tenants } from '../../../src/tenant/identity.ts';
+import { ROLLING, SUMMARIZE, start, watchedObjects } from '../support.ts';
+
+beforeEach(() => {
+  for (const level of ['debug', 'info', 'warn', 'error'] as const)
+    vi.spyOn(console, level).mockImplementation(() => undefined);
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+type Json = Record<string, unknown>;
+type Started = ReturnType<typeof start>;
+
+const pathOf = (id: string) => `/v1/conversations/${encodeURIComponent(id)}/memory`;
+
+let keys = 0;
+
+/** A conversation of a tenant of its own, with rounds of a strategy. */
+async function talk(strategy: object, rounds: number) {
+  const key = `sk-a-key-that-restores-conversations-${keys++}`;
+  const started = start(strategy, {}, key);
+  await started.rounds(1, rounds);
+  const tenant = new Tenants(env.PRECIS_SECRET).ofToken(key);
+  return { ...started, key, tenant, ...routes(started) };
+}
+
+function routes({ app, id }: Started) {
+  const get = async () => (await (await app.request(pathOf(id))).json()) as Json & Overview;
+  const put = (body: object) => app.request(pathOf(id), { method: 'PUT', body: JSON.stringify(body) });
+  return { get, put };
+}
+
+const NOTHING: SavedMemory = {
+  conversation: 'a conversation',
+  settings: { memory_strategy: null, memory_injection: null },
+  health: 'healthy',
+  memories: [],
+  rounds: [],
+};
+
+/** An object that nobody has called. */
+function newObject(name = `tenant:user:restored ${Math.random()}`) {
+  const stub = env.CONVERSATION_MEMORY.getByName(name) as DurableObjectStub<ConversationMemory>;
+  const call = <Result>(
+    use: (memory: ConversationMemory, state: DurableObjectState) => Result | Promise<Result>,
+  ): Promise<Result> => runInDurableObject(stub, use);
+  const tables = () =>
+    call((_, { storage: { sql } }) =>
+      sql
+        .exec<{ name: string }>(
+          "SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite%' AND type = 'table'",
+        )
+        .toArray()
+        .filter(({ name: table }) => !table.startsWith('_cf')),
+    );
+  return { call, tables };
+}
+
+describe('PUT of a conversation’s memory', () => {
+  it('is 503 when its object fails, keeps what was there, and can be repeated', async () => {
+    const { get, put, objects, ask } = await talk(SUMMARIZE, 4);
+    const before = await get();
+    await ask(5);
+    objects.failing.add('restore');
+
+    const failed = await put({ ...before, memories: [] });
+    objects.failing.clear();
+
+    expect(failed.status).toBe(503);
+    expect(await failed.json()).toMatchObject({ error: { code: 'store_failed', type: 'server_error' } });
+    expect(await get()).toEqual(before);
+    const again = await put({ ...before, memories: [] });
+    expect([again.status, (await get()).memories]).toEqual([200, []]);
+  });
+
+  it('takes the lease of a summary that is being made, and its late writer changes nothing', async () => {
+    const { get, put, stub } = await talk(ROLLING, 3);
+    const boundary = { prefixHash: 'f'.repeat(64), end: 8, sequence: 7 };
+    const claim = await stub.claim(claimOf(boundary));
+    if (claim.state !== 'claimed') throw new Error(claim.state);
+    const { memoryId, lease } = claim;
+    const before = await get();
+    const waiting = stub.settled(memoryId, 60_000);
+
+    const response = await put(before);
+    await waiting;
+    const written = {
+      text: 'late',
+      tokens: 1,
+      model: 'm',
+      ms: 1,
+      ref: null,
+      transcript_from: '',
+      transcript_earlier: null,
+    };
+    const late = [
+      await stub.renew(memoryId, lease),
+      await stub.advance(memoryId, lease, { ...written, boundary }),
+      await stub.complete(memoryId, lease, written),
+      await stub.fail(memoryId, lease, { error: 'late' }),
+    ];
+    await stub.abandon(memoryId, lease);
+
+    const [processing, ...others] = before.memories;
+    expect(processing).toMatchObject({ memory_id: memoryId, status: 'processing' });
+    const after = {
+      ...before,
+      memories: [{ ...processing, status: 'failed', error: 'lease_expired' }, ...others],
+    };
+    expect(await response.json()).toEqual(after);
+    expect(late).toEqual([false, null, null, null]);
+    expect(await get()).toEqual(after);
+    // What was being made is made by whom it is asked of next, under an id of its own.
+    const next = await stub.claim(claimOf(boundary));
+    expect(next).toMatchObject({ state: 'claimed', memoryId: memoryId + 1 });
+  });
+
+  it('lets a degraded conversation try again at once', async () => {
+    const { get, put, stub } = await talk(ROLLING, 3);
+    const boundary = { prefixHash: 'f'.repeat(64), end: 8, sequence: 7 };
+    const failing = { ...claimOf(boundary), retryIntervalMs: 3_600_000 };
+    const claim = await stub.claim(failing);
+    if (claim.state !== 'claimed') throw new Error(claim.state);
+    await stub.fail(claim.memoryId, claim.lease, { error: 'upstream_error' });
+    expect((await stub.claim(failing)).state).toBe('resting');
+    const before = await get();
+
+    const after = (await (await put(before)).json()) as Json;
+
+    expect(after.health).toBe('degraded');
+    expect((await stub.claim(failing)).state).toBe('claimed');
+    expect(await get()).toMatchObject({ health: 'recovering' });
+  });
+
+  it('notes the conversation and its transcripts for deletion and retention', async () => {
+    const { get, put, id, tenant, app } = await talk(SUMMARIZE, 8);
+    const before = await get();
+    const refs = before.memories.map(({ ref }) => ref);
+    expect(refs).toHaveLength(2);
+    const of = env.TENANT_MEMORY.getByName(tenant.id) as DurableObjectStub<TenantMemory>;
+    const noted = async (session: string) =>
+      (await of.refsOf(conversationName(tenant.id, undefined, { id: session }), 100))?.toSorted();
+    const copy = `${id}, copied`;
+
+    const made = await app.request(pathOf(copy), {
+      method: 'PUT',
+      body: JSON.stringify({ ...before, id: copy }),
+    });
+
+    expect(made.status).toBe(200);
+    expect(await noted(copy)).toEqual(refs.toSorted());
+    // The copy needs them still.
+    await app.request(pathOf(id), { method: 'DELETE' });
+    for (const ref of refs) expect((await app.request(`/v1/refs/${ref}`)).status).toBe(200);
+    await app.request(pathOf(copy), { method: 'DELETE' });
+    for (const ref of refs) expect((await app.request(`/v1/refs/${ref}`)).status).toBe(404);
+    expect((await put(before)).status).toBe(200);
+    expect((await get()).memories).toEqual(before.memories);
+  });
+
+  it('keeps the archive and the block of cross-session memory', async () => {
+    const { get, put, stub, app, id } = await talk({ ...ROLLING, archive: true }, 3);
+    const frozen = { text: 'Cross-session memory: frozen', sources: [] };
+    await stub.freezeInjection(frozen, null);
+    const messages = async () => (await app.request(pathOf(id).replace(/memory$/, 'messages'))).json();
+    const archived = await messages();
+    expect(archived).toMatchObject({ data: expect.arrayContaining([expect.anything()]) });
+
+    await put({ ...(await get()), memories: [], rounds: [] });
+
+    expect(await stub.injection()).toEqual(frozen);
+    expect(await messages()).toEqual(archived);
+  });
+});
+
+function claimOf(boundary: { prefixHash: string; end: number; sequence: number }) {
+  return {
+    conversation: 'a label',
+    strategyHash: 'd'.repeat(64),
+    boundary,
+    bases: [],
+    startSequence: 0,
+    windowSize: null,
+    leaseMs: 60_000,
+    retryIntervalMs: 0,
+    exclusive: 'boundary' as const,
+    from: 0,
+  };
+}
+
+describe('an object that is restored', () => {
+  it('writes nothing before its tenant’s object has noted it', async () => {
+    const { call, tables } = newObject();
+    const tenants = watchedObjects(env.TENANT_MEMORY);
+    tenants.failing.add('note');
+
+    const failed = await call(async (memory) => {
+      const real = Reflect.get(memory, 'env');
+      Reflect.set(memory, 'env', { ...real, TENANT_MEMORY: tenants.namespace });
+      const error = await memory.restore(NOTHING).then(
+        () => 'restored',
+        (reason: Error) => reason.name,
+      );
+      Reflect.set(memory, 'env', real);
+      return error;
+    });
+
+    expect(failed).not.toBe('restored');
+    expect(tenants.calls).toContain('note');
+    expect(await tables()).toEqual([]);
+    expect(await call((memory) => memory.restore(NOTHING))).toMatchObject({ exists: true });
+  });
+
+  it('is changed as a whole or not at all', async () => {
+    const { call, tables } = newObject();
+    const tooLong = { memory_strategy: 'x'.repeat(1_000_001), memory_injection: null };
+    const restore = (saved: SavedMemory) =>
+      call((memory) =>
+        memory.restore(saved).then(
+          () => 'restored',
+          (error: Error) => error.name,
+        ),
+      );
+
+    expect(await restore({ ...NOTHING, settings: tooLong })).toBe('RangeError');
+    expect(await tables()).toEqual([]);
+    expect(await call((memory) => memory.overview())).toMatchObject({ exists: false });
+    const trim = { memory_strategy: { mode: 'trim' }, memory_injection: true };
+    expect(await restore({ ...NOTHING, settings: trim, health: 'degraded' })).toBe('restored');
+    const before = await call((memory) => memory.overview());
+    expect(await restore({ ...NOTHING, settings: tooLong, health: 'retry' })).toBe('RangeError');
+    expect(await call((memory) => memory.overview())).toEqual(before);
+  });
+
+  it('is one with a name of its own: a session named by a hash holds several conversations', async () => {
+    const name = conversationName('tenant', undefined, { hash: `${Math.random()}` });
+    expect(sessionIn(name)).toMatch(/^#/);
+    const { call, tables } = newObject(name);
+
+    const outcome = await call((memory) => memory.restore(NOTHING).catch((error: Error) => error.name));
+
+    expect(outcome).toBe('InvariantError');
+    expect(await tables()).toEqual([]);
+  });
+});
