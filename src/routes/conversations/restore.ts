@@ -6,6 +6,7 @@
 import { Buffer } from 'node:buffer';
 import type { Context } from 'hono';
 import { parseObject } from '../../lib/json.ts';
+import { scanBody } from '../../protocol/body.ts';
 import { readBody } from '../../request/body.ts';
 import { ApiError } from '../../request/errors.ts';
 import type { AppEnv } from '../../request/services.ts';
@@ -42,11 +43,10 @@ export async function putMemory(c: Context<AppEnv>): Promise<Response> {
 
 /** @throws ApiError that names the member */
 async function readSaved(request: Request, { id, tenant, services }: Target): Promise<SavedMemory> {
-  const text = new TextDecoder().decode(await readBody(request, null, LARGEST_OVERVIEW));
-  const body = parseObject(text);
-  if (!body)
-    throw new ApiError('invalid_json', 'The body must be a JSON object, as GET of this path answers it.');
-  const sent = readOverview(body, id);
+  const bytes = await readBody(request, null, LARGEST_OVERVIEW);
+  const scanned = scanBody(bytes, new Map());
+  if (!scanned.ok) throw new ApiError(scanned.reason.code, scanned.reason.message, scanned.reason.param);
+  const sent = readOverview(parseObject(new TextDecoder().decode(bytes)) ?? {}, id);
   if (!sent.ok) throw new ApiError('invalid_json', sent.reason.message, sent.reason.param);
   const { memory_strategy, memory_injection, health, memories, rounds } = sent.value;
   const settings: Settings = { memory_strategy, memory_injection };

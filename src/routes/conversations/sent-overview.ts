@@ -4,6 +4,7 @@
  */
 import { Buffer } from 'node:buffer';
 import { z } from 'zod';
+import type { JsonObject } from '../../lib/json.ts';
 import type { Result } from '../../lib/result.ts';
 import { REF_PATTERN } from '../../memory/edits/placeholder.ts';
 import { LISTED, LONGEST_TEXT_BYTES } from '../../storage/conversation/memories.ts';
@@ -23,6 +24,8 @@ const LARGEST_ID = 2 ** 31 - 1;
 const LAST_TIME = 8_640_000_000_000_000;
 /** In characters. Far more than any model's name has. */
 const LONGEST_MODEL = 1_000;
+/** The most of an unknown member's name in an error, in characters. */
+const LONGEST_NAME = 64;
 
 const count = z.int().nonnegative();
 const time = count.max(LAST_TIME);
@@ -82,8 +85,8 @@ const overviewSchema = z.strictObject({
   memory_strategy: z.unknown(),
   memory_injection: z.unknown(),
   health: z.enum(['healthy', 'retry', 'degraded', 'recovering']),
-  memories: z.array(memorySchema).max(LISTED),
-  rounds: z.array(roundSchema).max(LISTED),
+  memories: z.array(memorySchema),
+  rounds: z.array(roundSchema),
   id: z.string().optional(),
   object: z.literal('memory.conversation').optional(),
   conversation_memory: z.string().nullable().optional(),
@@ -149,9 +152,14 @@ const OF_COMPLETED = ['memory_text', 'tokens', 'model', 'completed_at', 'generat
  *
  * @param id of the conversation in the path
  */
-export function readOverview(body: object, id: string): Result<SentOverview, OverviewFault> {
+export function readOverview(body: JsonObject, id: string): Result<SentOverview, OverviewFault> {
   for (const setting of ['memory_strategy', 'memory_injection'])
     if (!(setting in body)) return wrong(setting, 'is missing: it must be there, or null');
+  // Before the elements are checked, since each of their faults takes memory.
+  for (const list of ['memories', 'rounds'] as const) {
+    const elements: unknown = body[list];
+    if (Array.isArray(elements) && elements.length > LISTED) return wrong(list, `must be ${EXPECTED[list]}`);
+  }
   const parsed = overviewSchema.safeParse(body);
   if (!parsed.success) return { ok: false, reason: describe(parsed.error.issues[0]) };
   const overview = parsed.data;
@@ -226,7 +234,7 @@ const MUST_BE_NULL = 'must be null in a version that is not completed';
 function describe(issue: z.core.$ZodIssue | undefined): OverviewFault {
   const path = issue?.path ?? [];
   if (issue?.code === 'unrecognized_keys') {
-    const param = pathOf([...path, issue.keys[0] ?? '']);
+    const param = pathOf([...path, (issue.keys[0] ?? '').slice(0, LONGEST_NAME)]);
     return wrong(param, `is not a member of ${path.length === 0 ? "GET's answer" : pathOf(path)}`).reason;
   }
   const param = pathOf(path);

@@ -59,7 +59,7 @@ async function textOf(path: string): Promise<string> {
 
 describe('what 0.5.0 has stored', () => {
   it.each(Object.keys(recorded.overviews) as (keyof Recorded['overviews'])[])(
-    'the memory of the conversation %s is listed as it was',
+    'the memory of the conversation %s is listed as it was, and can be put back',
     async (id) => {
       const query = id === 'kept' ? '' : '?user=alice';
       const overview = JSON.parse(await textOf(`/v1/conversations/${id}/memory${query}`));
@@ -70,6 +70,11 @@ describe('what 0.5.0 has stored', () => {
         memories: memories.map((memory) => ({ ...memory, completed_at: expect.any(Number) })),
         rounds: expect.any(Array),
       });
+      const put = await deployment.fetch(`/v1/conversations/${id}/memory${query}`, {
+        method: 'PUT',
+        body: JSON.stringify(overview),
+      });
+      expect(await put.json()).toEqual(overview);
     },
   );
 

@@ -179,7 +179,7 @@ describe.each(PROTOCOLS)('PUT /v1/conversations/{id}/memory, over $name', (proto
     expect(await get(home, id)).toEqual(state);
   });
 
-  it('is forgotten at once what the isolate remembers', async () => {
+  it('takes away at once what the isolate remembers', async () => {
     const { id, to, state } = await fiveRounds(SUMMARIZE);
     const [memory] = state.memories;
     const words = 'The text that somebody has mended.';
@@ -287,6 +287,34 @@ describe.each(PROTOCOLS)('PUT /v1/conversations/{id}/memory, over $name', (proto
   it.each<[string, (state: State) => unknown, number, object]>([
     ['no object', () => '[]', 400, { code: 'invalid_json', param: null }],
     ['no JSON', () => '{', 400, { code: 'invalid_json', param: null }],
+    [
+      'a member twice',
+      (state) => JSON.stringify(state).replace('{', '{"health":"retry",'),
+      400,
+      { code: 'invalid_json', param: 'health' },
+    ],
+    [
+      'a setting that is nested too deeply',
+      (state) =>
+        JSON.stringify({ ...state, memory_strategy: 0 }).replace(
+          '"memory_strategy":0',
+          `"memory_strategy":${'['.repeat(1e5)}${']'.repeat(1e5)}`,
+        ),
+      400,
+      { code: 'invalid_json', param: null },
+    ],
+    [
+      'very many versions',
+      (state) => ({ ...state, memories: Array(2e5).fill({}) }),
+      400,
+      { code: 'invalid_json', param: 'memories' },
+    ],
+    [
+      'a long name',
+      (state) => ({ ...state, ['x'.repeat(1e6)]: 1 }),
+      400,
+      { code: 'invalid_json', param: 'x'.repeat(64) },
+    ],
     [
       'another strategy than PATCH takes',
       (state) => ({ ...state, memory_strategy: { mode: 'trim', max_turn: 3 } }),

@@ -89,7 +89,7 @@ describe('PUT of a conversation’s memory', () => {
     if (claim.state !== 'claimed') throw new Error(claim.state);
     const { memoryId, lease } = claim;
     const before = await get();
-    const waiting = stub.settled(memoryId, 60_000);
+    const waiting = stub.settled(memoryId, 600_000);
 
     const response = await put(before);
     await waiting;

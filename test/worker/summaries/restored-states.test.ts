@@ -185,7 +185,7 @@ function settingsOf({ turns, injection }: Extract<Action, { do: 'configure' }>) 
 }
 
 /** What GET answers, over the wire. */
-const answerOf = ({ exists: _, settings, ...overview }: Overview): object =>
+const answerOf = ({ exists: _, settings, ...overview }: Overview): Record<string, unknown> =>
   JSON.parse(JSON.stringify({ id: 'x', object: 'memory.conversation', ...settings, ...overview }));
 
 function savedOf(overview: Overview): SavedMemory {
