@@ -9,8 +9,8 @@ import { apiKey, baseURL, model, readOrder, TASK } from './orders.ts';
 const PREFIX = 'Observation:';
 const INSTRUCTIONS = [
   'Write one action per message: "Action: read_order NUMBER". When you know the answer, write it.',
-  'A line like ⟦removed: …; ref=ref_…⟧ stands for an earlier observation. To read that again, write only',
-  '⟦fetch ref=ref_…⟧ with its ref.',
+  'A line like ⟦removed: observation; …; ref=ref_…; …⟧ stands for an earlier one. To read that again, write',
+  'only ⟦fetch ref=ref_…⟧ with its ref.',
 ].join('\n');
 
 const client = new OpenAI({ baseURL, apiKey });

@@ -2,10 +2,10 @@
 import { AT_ONCE, fewAtOnce } from '../lib/slots.ts';
 import { within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
-import { readHistory, TEXT_OBSERVATION } from '../memory/conversation/history.ts';
+import { readHistory } from '../memory/conversation/history.ts';
 import type { Message } from '../memory/conversation/message.ts';
 import { outputRef } from '../memory/edits/compact.ts';
-import { parseMarker } from '../memory/edits/placeholder.ts';
+import { NO_CALL, parseMarker, TEXT_OBSERVATION } from '../memory/edits/placeholder.ts';
 import type { Removal } from '../memory/edits/removal.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { Call } from '../request/call.ts';
@@ -77,7 +77,7 @@ function hiddenOutput(
   const removal = view.removals.get(index)?.find(({ kind }) => kind === 'output');
   if (!removal && !view.dropped.has(index)) return [];
   const { text } = message.content();
-  return [{ message, removal, tool: made?.name ?? TEXT_OBSERVATION, callId: made?.id ?? 'none', text }];
+  return [{ message, removal, tool: made?.name ?? TEXT_OBSERVATION, callId: made?.id ?? NO_CALL, text }];
 }
 
 /** The output with its ref and tokens. `isShown`: the ref is in the view, so it is stored. */

@@ -7,6 +7,7 @@
  * progress so.
  */
 import { InvariantError } from '../../lib/invariant-error.ts';
+import { beginsAsObservation } from '../edits/placeholder.ts';
 import type { Message, ToolCall } from './message.ts';
 import type { Echo } from './session-summary.ts';
 
@@ -77,11 +78,6 @@ export interface History {
   /** Ascending; the last one is the array's end. */
   readonly requestPoints: readonly RequestPoint[];
 }
-
-/** The tool name in markers of text observations. */
-export const TEXT_OBSERVATION = 'text_observation';
-
-const OBSERVATION_MARKER = `⟦removed: tool output for ${TEXT_OBSERVATION} (`;
 
 interface OpenUnit {
   /** The unit that this one was merged into. */
@@ -268,7 +264,7 @@ function outermost(unit: OpenUnit): OpenUnit {
 function isObservation(message: Message, prefixes: readonly string[]): boolean {
   if (prefixes.length === 0) return false;
   const text = message.content().text.trimStart();
-  return text.startsWith(OBSERVATION_MARKER) || prefixes.some((prefix) => text.startsWith(prefix));
+  return beginsAsObservation(text) || prefixes.some((prefix) => text.startsWith(prefix));
 }
 
 /** The points at which a request was or is made. @param ends ascending */

@@ -8,7 +8,6 @@ import { elementAt } from '../../lib/elements.ts';
 import { parseObject } from '../../lib/json.ts';
 import type { Bound, Cache } from '../../lib/lru.ts';
 import type { History, Output, Unit } from '../conversation/history.ts';
-import { TEXT_OBSERVATION } from '../conversation/history.ts';
 import { type Content, jsonBytes, type Message } from '../conversation/message.ts';
 import { type CompactSettings, LONGEST_PREVIEW } from '../strategy/fields.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
@@ -18,10 +17,12 @@ import {
   label,
   type Marker,
   type MarkerReason,
+  NO_CALL,
   parseClearedInput,
   parseMarker,
   parseOffloaded,
   type RefNamer,
+  TEXT_OBSERVATION,
   writeClearedInput,
   writeMarker,
 } from './placeholder.ts';
@@ -133,7 +134,7 @@ export function compactOutput(
         reason,
         least,
         replacements: (marker, facts) => {
-          const line = outputLine(marker, facts);
+          const line = outputLine(output, marker, facts);
           if (previewTokens === 0) return [line];
           // If the preview makes the placeholder too long, try without it.
           const preview = context.writer.write(output.message, () => content().text, previewTokens);
@@ -184,7 +185,7 @@ export function candidateOf(
     message: output.message,
     call: -1,
     tool: output.call?.name ?? TEXT_OBSERVATION,
-    callId: output.call?.id ?? 'none',
+    callId: output.call?.id ?? NO_CALL,
     content: () => message.content(),
     key: outputKey(message),
     count: () => counter.content(message),
@@ -192,8 +193,9 @@ export function candidateOf(
 }
 
 /** The marker line for a tool output. Tokens are only given with a ref. */
-export function outputLine(marker: MarkerStart, { tokens }: Pick<Facts, 'tokens'>): string {
-  return writeMarker({ ...marker, kind: 'tool output', ...(marker.ref === undefined ? {} : { tokens }) });
+export function outputLine({ call }: Output, marker: MarkerStart, { tokens }: Pick<Facts, 'tokens'>): string {
+  const kind = call ? 'tool output' : 'observation';
+  return writeMarker({ ...marker, kind, ...(marker.ref === undefined ? {} : { tokens }) });
 }
 
 /** A name of the output's content: equal contents have equal names. */

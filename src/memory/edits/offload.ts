@@ -63,7 +63,7 @@ function offload(
       reason: 'offloaded',
       least: strategy.offload_min_tokens + 1,
       replacements: (marker, facts) => {
-        const line = outputLine(marker, facts);
+        const line = outputLine(output, marker, facts);
         const text = texts.join('\n');
         facts.ends ??= endsOf(text, context.counter);
         const removed = { from: facts.ends.head, to: facts.ends.tail };

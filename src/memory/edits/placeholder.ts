@@ -2,14 +2,19 @@
  * Markers: the line in the place of removed content (docs/design.md#markers).
  *
  *     ⟦removed: tool output for search (call_id=call_1); reason=context_compaction; ref=ref_…; tokens=5012⟧
+ *     ⟦removed: observation; reason=context_compaction; ref=ref_…; tokens=5012⟧
  *
  * A marker in the caller's array is recognised by the check characters of its ref, which only
  * Precis can make. Text that merely looks like a marker is ordinary content.
  */
 import { parseObject } from '../../lib/json.ts';
 
-/** The kinds of content that a marker replaces. */
-type MarkerKind = 'tool output' | 'tool input' | 'image' | 'file';
+/** The kinds of content that a marker replaces. An observation is the output of no call. */
+type MarkerKind = 'tool output' | 'tool input' | 'observation' | 'image' | 'file';
+
+/** What stands for the tool's name and the call's id where an observation has none. */
+export const TEXT_OBSERVATION = 'text_observation';
+export const NO_CALL = 'none';
 
 /**
  * Why content was removed: it was old, large, identical to a later one, or replaced by a later
@@ -69,11 +74,19 @@ export function refsIn(text: string, most = Number.POSITIVE_INFINITY): string[] 
 
 const SAFE_LABEL = /^[A-Za-z0-9_.:-]{1,64}$/;
 
+const CALL_KINDS = ['tool output', 'tool input'] as const;
+
 const MARKER_LINE =
-  /^⟦removed: (tool output|tool input) for ([A-Za-z0-9_.:-]{1,64}) \(call_id=([A-Za-z0-9_.:-]{1,64})\); reason=([a-z_]+)(?:; ref=(ref_[a-z2-7]{26}))?(?:; tokens=(\d+))?⟧$/;
+  /^⟦removed: (?:(tool output|tool input) for ([A-Za-z0-9_.:-]{1,64}) \(call_id=([A-Za-z0-9_.:-]{1,64})\)|observation); reason=([a-z_]+)(?:; ref=(ref_[a-z2-7]{26}))?(?:; tokens=(\d+))?⟧$/;
 
 /** Every marker begins like this; other contents need no parsing. */
 export const MARKER_START = '⟦removed: ';
+
+/** How markers of observations begin. Versions up to 0.6.0 wrote the second form. */
+const OBSERVATION_STARTS = [
+  `${MARKER_START}observation; `,
+  `${MARKER_START}tool output for ${TEXT_OBSERVATION} (`,
+];
 
 /** The key in cleared arguments. */
 const REMOVED_KEY = '_removed';
@@ -89,7 +102,8 @@ export function label(text: string, digest: Digest): string {
 /** The marker's line. */
 export function writeMarker(marker: Marker): string {
   const { kind, tool, call, reason, ref, tokens } = marker;
-  const where = `${MARKER_START}${kind} for ${tool} (call_id=${call}); reason=${reason}`;
+  const what = kind === 'observation' ? kind : `${kind} for ${tool} (call_id=${call})`;
+  const where = `${MARKER_START}${what}; reason=${reason}`;
   if (ref === undefined) return `${where}⟧`;
   return tokens === undefined ? `${where}; ref=${ref}⟧` : `${where}; ref=${ref}; tokens=${tokens}⟧`;
 }
@@ -115,17 +129,22 @@ export function parseTrimLine(text: string): { readonly ref: string; readonly le
   return whole === undefined || ref === undefined ? undefined : { ref, length: whole.length };
 }
 
+/** Whether a text begins as the marker of an observation does. */
+export function beginsAsObservation(text: string): boolean {
+  return OBSERVATION_STARTS.some((start) => text.startsWith(start));
+}
+
 /** The marker on the first line of a text. Its ref is not checked. */
 export function parseMarker(text: string): Marker | undefined {
   if (!text.startsWith(MARKER_START)) return undefined;
   const end = text.indexOf('\n');
   const match = MARKER_LINE.exec(end < 0 ? text : text.slice(0, end));
   if (!match) return undefined;
-  const [, kind, tool = '', call = '', reason, ref, tokens] = match;
+  const [, kind, tool = TEXT_OBSERVATION, call = NO_CALL, reason, ref, tokens] = match;
   const known = REASONS.find((name) => name === reason);
   if (known === undefined) return undefined;
   return {
-    kind: kind === 'tool input' ? 'tool input' : 'tool output',
+    kind: CALL_KINDS.find((each) => each === kind) ?? 'observation',
     tool,
     call,
     reason: known,

@@ -156,7 +156,7 @@ describe.each(PROTOCOLS)('mode auto, when nobody says otherwise, over $name', (p
     const compaction = await compactAll(messages);
 
     const placeholders = compaction.messages.filter(({ content }) =>
-      String(content).startsWith('⟦removed: '),
+      String(content).startsWith('⟦removed: observation; reason=context_compaction; ref='),
     );
     expect(placeholders).toEqual([compaction.messages[2], compaction.messages[4]]);
     expect(placeholders.map(({ role }) => role)).toEqual(['user', 'user']);

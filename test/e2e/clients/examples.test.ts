@@ -86,6 +86,7 @@ describe('an example', () => {
     expect(output).toMatch(/the model: ⟦fetch ref=ref_[a-z2-7]{26}⟧\n.*the model: Order 5 is late\./);
     const [before, after] = views().slice(-2);
     expect(before).not.toContain('event 7 of order 1:');
+    expect(before).toContain('⟦removed: observation; reason=context_compaction; ref=');
     expect(after).toContain('Observation: order 1: delivered');
   });
 

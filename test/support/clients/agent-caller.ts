@@ -118,7 +118,7 @@ export function brokenPrefixes(all: readonly Sent[]): string[] {
 }
 
 const MARKER =
-  /⟦removed: (tool output|tool input|image|file) for ([\w.:-]+) \(call_id=([\w.:-]+)\); reason=(\w+); ref=(ref_[a-z2-7]{26})(?:; tokens=(\d+))?⟧/g;
+  /⟦removed: (?:(tool output|tool input|image|file) for ([\w.:-]+) \(call_id=([\w.:-]+)\)|observation); reason=(\w+); ref=(ref_[a-z2-7]{26})(?:; tokens=(\d+))?⟧/g;
 
 /** A placeholder in a view. */
 export interface SeenMarker {
@@ -130,11 +130,15 @@ export interface SeenMarker {
   readonly tokens: number | undefined;
 }
 
+function isOutput(kind: string): boolean {
+  return kind === 'tool output' || kind === 'observation';
+}
+
 /** The placeholders in a text or in messages, in order. */
 export function markersIn(view: unknown): SeenMarker[] {
   const text = typeof view === 'string' ? view : JSON.stringify(view);
   return [...text.matchAll(MARKER)].map(
-    ([, kind = '', tool = '', call = '', reason = '', ref = '', tokens]) => ({
+    ([, kind = 'observation', tool = '', call = '', reason = '', ref = '', tokens]) => ({
       kind,
       tool,
       call,
@@ -164,7 +168,7 @@ export function originalsOf(
   return messages.flatMap((message) => {
     const text = String(message.content);
     // An observation in a user message has no call.
-    if (kind === 'tool output' && call === 'none') return message.role === 'user' ? [text] : [];
+    if (kind === 'observation') return message.role === 'user' ? [text] : [];
     if (kind === 'tool output') return message.tool_call_id === call ? [text] : [];
     const calls = (message.tool_calls ?? []) as { id: string; function: { arguments: string } }[];
     if (kind === 'tool input')
@@ -184,7 +188,7 @@ export function wrongReport({ memory, headers, seen, messages, view }: Sent): st
   const { applied_edits, tokens, refs, summary, frontier, warnings } = memory;
   const markers = markersIn(view);
   const count = (...reasons: string[]): number =>
-    markers.filter(({ kind, reason }) => kind === 'tool output' && reasons.includes(reason)).length;
+    markers.filter(({ kind, reason }) => isOutput(kind) && reasons.includes(reason)).length;
   const named = refsIn(view).filter((ref) => ref !== summary?.ref);
   const types: string[] = applied_edits.map(({ type }) => type);
   const cleared = (type: string): number | undefined => {
@@ -243,8 +247,8 @@ export async function lostContents(
     const text = await response.text();
     if (!originalsOf(messages, marker, deployment.protocol.part).includes(text))
       lost.push(`${ref} (${response.status}): ${text.slice(0, 80)}`);
-    if (kind === 'tool output' && tokens !== counter.text(text)) lost.push(`${ref} has not ${tokens} tokens`);
-    const type = kind === 'tool output' ? 'text/plain; charset=utf-8' : 'application/json';
+    if (isOutput(kind) && tokens !== counter.text(text)) lost.push(`${ref} has not ${tokens} tokens`);
+    const type = isOutput(kind) ? 'text/plain; charset=utf-8' : 'application/json';
     if (response.headers.get('content-type') !== type) lost.push(`${ref} is no ${type}`);
   }
   for (const ref of refsIn(view).filter((one) => !known.has(one))) {

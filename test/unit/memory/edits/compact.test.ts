@@ -240,18 +240,38 @@ describe('text observations in compact', () => {
     user('Observation: b'),
   ];
 
+  const more = {
+    text_observation_prefixes: ['Observation:'],
+    token_budget: 100,
+    compact_keep_steps: 1,
+  };
+  const sent = (messages: Message[]) => messagesOf(viewOf(body(messages), { mode: 'compact', ...more }));
+
   it('become placeholders like any other output', () => {
-    const more = {
-      text_observation_prefixes: ['Observation:'],
-      token_budget: 100,
-      compact_keep_steps: 1,
-    };
-    const sent = messagesOf(viewOf(body(messages), { mode: 'compact', ...more }));
-    expect(sent[2]).toEqual({
+    expect(sent(messages)[2]).toEqual({
       role: 'user',
       content: expect.stringMatching(
-        /^⟦removed: tool output for text_observation \(call_id=none\); reason=context_compaction; ref=\S+; tokens=\d+⟧$/,
+        /^⟦removed: observation; reason=context_compaction; ref=\S+; tokens=\d+⟧$/,
       ),
     });
+  });
+
+  it.each([
+    ['', (marker: string) => marker],
+    [
+      ', as older versions wrote them',
+      (marker: string) => marker.replace('observation', 'tool output for text_observation (call_id=none)'),
+    ],
+  ])('stay placeholders when these come back%s', (_, written) => {
+    const again = messages.with(2, user(written(String(sent(messages)[2]?.content))));
+    const grown = [...again, assistant('more'), user(`Observation: ${OUTPUT}`), assistant('cat')];
+    expect(sent(grown).slice(0, again.length)).toEqual(again);
+  });
+
+  it('leave a tool of that name its marker', () => {
+    const own = [user('go'), ...step('none', 'text_observation', OUTPUT), assistant('done')];
+    expect(contentOf(messagesOf(viewOf(body(own), { ...ALL, ...more })), 2)).toMatch(
+      /^⟦removed: tool output for text_observation \(call_id=none\); /,
+    );
   });
 });

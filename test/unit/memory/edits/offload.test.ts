@@ -158,7 +158,7 @@ describe('an offloaded output', () => {
   it('is a text observation like any other output', () => {
     const messages = [user('go'), assistant('ls'), user(`Observation: ${LARGE}`)];
     expect(contentsOf(sent(messages))[2]).toMatch(
-      /^Observation: line 0: value 0\n[\s\S]*⟦removed: tool output for text_observation \(call_id=none\); reason=offloaded; /,
+      /^Observation: line 0: value 0\n[\s\S]*⟦removed: observation; reason=offloaded; /,
     );
   });
 });

@@ -20,4 +20,18 @@ describe('the markers of placeholders', () => {
       }),
     );
   });
+
+  it('name neither tool nor call where a text observation has none', () => {
+    const ref = `ref_${'a'.repeat(26)}`;
+    const bare = {
+      kind: 'observation',
+      tool: 'text_observation',
+      call: 'none',
+      reason: 'duplicate',
+    } as const;
+    const kept = { ...bare, ref, tokens: 9 };
+    expect(writeMarker(bare)).toBe('⟦removed: observation; reason=duplicate⟧');
+    expect(writeMarker(kept)).toBe(`⟦removed: observation; reason=duplicate; ref=${ref}; tokens=9⟧`);
+    for (const marker of [bare, kept]) expect(parseMarker(writeMarker(marker))).toEqual(marker);
+  });
 });
