@@ -78,6 +78,9 @@ export interface MessageFacts {
   /** The same for the chain that names previews. */
   preview?: ChainLink;
   removals?: KnownRemovals;
+  /** See `call-outcomes.ts`. */
+  failed?: boolean;
+  written?: readonly (string | undefined)[];
   /** Where the literals of the messages up to this one first occur. */
   origins?: Origins;
 }

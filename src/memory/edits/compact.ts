@@ -225,7 +225,18 @@ export function compactInputs(
   context: CompactContext,
   least: number = strategy.compact_min_tokens,
 ): Removal[] {
-  if (!strategy.compact_clear_tool_inputs || unit.kind !== 'assistant') return [];
+  return strategy.compact_clear_tool_inputs ? clearedInputs(history, unit, strategy, context, least) : [];
+}
+
+/** The same, whether the strategy clears all of them or not. */
+export function clearedInputs(
+  history: History,
+  unit: Unit,
+  strategy: CompactSettings,
+  context: CompactContext,
+  least: number,
+): Removal[] {
+  if (unit.kind !== 'assistant') return [];
   const message = elementAt(history.messages, unit.first);
   return message.calls.flatMap(({ id, name, input }, index) => {
     const content = (): Content => ({

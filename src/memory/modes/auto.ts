@@ -6,10 +6,12 @@
 import { z } from 'zod';
 import { once } from '../../lib/once.ts';
 import { PrefixSums } from '../../lib/prefix-sums.ts';
-import type { History, Output } from '../conversation/history.ts';
-import { type CompactContext, compactInputs, compactOutput } from '../edits/compact.ts';
+import type { History, Output, Unit } from '../conversation/history.ts';
+import type { ToolCall } from '../conversation/message.ts';
+import { type CompactContext, clearedInputs, compactInputs, compactOutput } from '../edits/compact.ts';
 import { removeMedia } from '../edits/media.ts';
 import { offloadOutput } from '../edits/offload.ts';
+import { LEAST_PURGED, purgesIn } from '../edits/purge.ts';
 import type { Removal } from '../edits/removal.ts';
 import { type Repeat, repeatsIn } from '../edits/repeats.ts';
 import { countedEcho, coveredMessages } from '../edits/summarize.ts';
@@ -67,6 +69,7 @@ const schema = z.strictObject({
   min_reclaim_tokens: count.optional(),
   text_observation_prefixes: names.default(['Observation:']),
   compact_clear_tool_inputs: z.boolean().default(true),
+  compact_purge: z.boolean().default(true),
   compact_min_tokens: count.default(MIN_TOKENS),
   compact_preview_tokens: count.max(LONGEST_PREVIEW).default(PREVIEW_TOKENS),
   /** Absent: `tool` for requests with tools. */
@@ -152,6 +155,7 @@ class AutoEdits implements PhaseEdits {
   private readonly compacted: (readonly Removal[])[] = [];
   private readonly repeated = new Map<number, Removal | undefined>();
   private repeats: ReadonlyMap<number, Repeat> | undefined;
+  private purges: ReadonlyMap<ToolCall, number> | undefined;
 
   constructor(history: History, strategy: AutoStrategy, context: CompactContext, retrieval: boolean) {
     this.history = history;
@@ -165,20 +169,22 @@ class AutoEdits implements PhaseEdits {
   }
 
   readonly light = (index: number, until: number): readonly Removal[] => {
-    const outputs = this.history.units[index]?.outputs ?? [];
-    return outputs.flatMap((output) => {
+    const unit = this.history.units[index];
+    if (!unit) return [];
+    const outputs = unit.outputs.flatMap((output) => {
       const offloaded = this.offloaded.get(output.message);
       if (offloaded) return this.atSight.length > 0 ? [] : [offloaded];
       const repeat = this.repeatOf(output.message);
       if (!repeat || repeat.by >= until) return [];
       return this.repeatedOutput(output, repeat) ?? [];
     });
+    return [...this.purged(unit, until), ...outputs];
   };
 
   readonly heavy = (index: number, light: readonly Removal[]): readonly Removal[] => {
     this.compacted[index] ??= this.compact(index);
-    const gone = new Set(light.map(({ message }) => message));
-    return this.compacted[index].filter(({ kind, message }) => kind === 'input' || !gone.has(message));
+    const gone = new Set(light.map(({ message, call }) => `${message}:${call}`));
+    return this.compacted[index].filter(({ message, call }) => !gone.has(`${message}:${call}`));
   };
 
   readonly media = (index: number): readonly Removal[] => {
@@ -202,6 +208,18 @@ class AutoEdits implements PhaseEdits {
       .filter(({ message }) => !this.offloaded.has(message))
       .flatMap((output) => compactOutput(history, output, strategy, context) ?? []);
     return [...compactInputs(history, unit, strategy, context, LARGE_INPUT + 1), ...outputs];
+  }
+
+  /** Of arguments that are of no more use among the messages before `until`. */
+  private purged(unit: Unit, until: number): readonly Removal[] {
+    const { history, strategy, context } = this;
+    if (!strategy.compact_purge) return [];
+    this.purges ??= purgesIn(history);
+    const { purges } = this;
+    const calls = history.messages[unit.first]?.calls ?? [];
+    const purged = calls.map((call) => (purges.get(call) ?? until) < until);
+    if (!purged.includes(true)) return [];
+    return clearedInputs(history, unit, strategy, context, LEAST_PURGED).filter(({ call }) => purged[call]);
   }
 
   private repeatedOutput(output: Output, { reason }: Repeat): Removal | undefined {

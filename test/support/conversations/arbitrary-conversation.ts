@@ -9,7 +9,7 @@ import { anyPath, anyUrl } from './urls.ts';
 type Message = Record<string, unknown>;
 
 /** Few names and ids, so that they repeat across turns as in real traffic. */
-const toolName = fc.constantFrom('search', 'read_file', 'run', 'a tool with spaces', 'état');
+const toolName = fc.constantFrom('search', 'read_file', 'run', 'write_file', 'a tool with spaces', 'état');
 const callId = fc.constantFrom('call_1', 'call_2', 'call_3', 'call (odd); id=1⟧', 'x'.repeat(80));
 
 const outputText = fc.oneof(
@@ -159,7 +159,11 @@ const largeText = fc.oneof(
 );
 
 /** Few texts, so that they are repeated. */
-const repeatedText = fc.constantFrom(...['a', 'b', 'c'].map((name) => lines(8, `row of ${name}`)), 'ok');
+const repeatedText = fc.constantFrom(
+  ...['a', 'b', 'c'].map((name) => lines(8, `row of ${name}`)),
+  'ok',
+  'Error: no such row',
+);
 
 const image = fc.nat(2).map((of) => ({
   type: 'image_url',
@@ -366,6 +370,7 @@ export const autoStrategy: fc.Arbitrary<AutoRequest> = fc
     compact_keep: seldom(fc.integer({ min: 0, max: 3 })),
     compact_keep_steps: often(fc.integer({ min: 0, max: 3 })),
     compact_clear_tool_inputs: seldom(fc.constant(false)),
+    compact_purge: seldom(fc.constant(false)),
     compact_exclude_tools: seldom(fc.subarray(['search', 'run'])),
     compact_include_tools: seldom(fc.constant(['search', 'read_file'])),
     compact_min_tokens: often(fc.constantFrom(0, 50, 200)),
