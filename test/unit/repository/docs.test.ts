@@ -46,11 +46,28 @@ const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf
   .map((path) => read(join('src', path)))
   .join('\n');
 
+function variables(): string[] {
+  const schema = /const variables = z\.object\(\{([\s\S]*?)\n\}\)/.exec(read('src/config.ts'))?.[1] ?? '';
+  return [...schema.matchAll(/^ {2}([A-Z_]+): /gm)].map(([, name]) => name ?? '');
+}
+
+function warnings(): string[] {
+  const union = /export type Warning =([\s\S]*?);/.exec(sources)?.[1] ?? '';
+  return [...union.matchAll(/'(\w+)'/g)].map(([, code]) => code ?? '');
+}
+
+function routes(): string[] {
+  return [...read('src/app.ts').matchAll(/app\.(get|post|put|patch|delete)\('([^']+)'/g)].map(
+    ([, method = '', path = '']) => `${method.toUpperCase()} ${path.replace(/:(\w+)/g, '{$1}')}`,
+  );
+}
+
+/** Names of our own headers, read or written. */
+const headers = new Set([...sources.matchAll(/'(x-memory-[a-z-]*[a-z])'/g)].map(([, name]) => name ?? ''));
+
 describe('the documented variables', () => {
   it('are those of the configuration', () => {
-    const variables =
-      /const variables = z\.object\(\{([\s\S]*?)\n\}\)/.exec(read('src/config.ts'))?.[1] ?? '';
-    const known = [...variables.matchAll(/^ {2}([A-Z_]+): /gm)].map(([, name]) => name ?? '');
+    const known = variables();
     const told = rowsOf('docs/deploying.md', '## Variables').flatMap(([names]) => codesIn(names));
 
     expect(known.length).toBeGreaterThan(10);
@@ -73,8 +90,7 @@ describe('the documented errors', () => {
 
 describe('the documented warnings', () => {
   it('are those of the report', () => {
-    const union = /export type Warning =([\s\S]*?);/.exec(sources)?.[1] ?? '';
-    const known = [...union.matchAll(/'(\w+)'/g)].map(([, code]) => code);
+    const known = warnings();
     const told = rowsOf('docs/answers-and-errors.md', '## Warnings').map(([code]) => codesIn(code)[0]);
 
     expect(known.length).toBeGreaterThan(5);
@@ -83,14 +99,12 @@ describe('the documented warnings', () => {
 });
 
 describe('the documented headers', () => {
-  const written = new Set([...sources.matchAll(/'(x-memory-[a-z-]*[a-z])'/g)].map(([, name]) => name ?? ''));
-
   it('are all on some page', () => {
     const pages = PAGES.filter((page) => page.startsWith('docs'))
       .map(read)
       .join('\n');
 
-    expect([...written].filter((name) => !pages.includes(`\`${name}`))).toEqual([]);
+    expect([...headers].filter((name) => !pages.includes(`\`${name}`))).toEqual([]);
   });
 
   it('are written or read where a page names one', () => {
@@ -98,7 +112,7 @@ describe('the documented headers', () => {
       [...read(page).matchAll(/\bx-memory-[a-z-]*[a-z]/g)].map(([name]) => name),
     );
 
-    expect(named.filter((name) => !written.has(name))).toEqual([]);
+    expect(named.filter((name) => !headers.has(name))).toEqual([]);
   });
 
   it('of an answer stand in its table', () => {
@@ -114,18 +128,16 @@ describe('the documented headers', () => {
 
 describe('the documented routes', () => {
   it('are those of the app', () => {
-    const routes = [...read('src/app.ts').matchAll(/app\.(get|post|put|patch|delete)\('([^']+)'/g)].map(
-      ([, method = '', path = '']) => `${method.toUpperCase()} ${path.replace(/:(\w+)/g, '{$1}')}`,
-    );
+    const known = routes();
     const told = rowsOf('docs/deploying.md', '## Routes')
       .flatMap(([names]) => codesIn(names))
       .flatMap(expanded);
 
-    expect(routes.length).toBeGreaterThan(10);
-    expect(routes.filter((route) => !told.includes(route))).toEqual([]);
+    expect(known.length).toBeGreaterThan(10);
+    expect(known.filter((route) => !told.includes(route))).toEqual([]);
     // HEAD works on every route with GET.
-    const known = new Set([...routes, ...routes.map((route) => route.replace(/^GET /, 'HEAD '))]);
-    expect(told.filter((route) => !known.has(route) && !route.includes('*'))).toEqual([]);
+    const all = new Set([...known, ...known.map((route) => route.replace(/^GET /, 'HEAD '))]);
+    expect(told.filter((route) => !all.has(route) && !route.includes('*'))).toEqual([]);
   });
 });
 
@@ -184,6 +196,48 @@ describe('the documented fields of a strategy', () => {
 function plain(cell = ''): string {
   return cell.replaceAll('`', '');
 }
+
+describe('the origins of the features', () => {
+  const page = 'docs/origins.md';
+  const themes = [...read(page).matchAll(/^## .+$/gm)].map(([heading]) => heading);
+  const rows = themes.flatMap((theme) => rowsOf(page, theme));
+  const told = new Set(rows.flatMap(([feature]) => codesIn(feature)));
+
+  const injection =
+    /const settings = z\.strictObject\(\{([\s\S]*?)\n\}\)/.exec(
+      read('src/memory/strategy/injection.ts'),
+    )?.[1] ?? '';
+  const known: [what: string, names: readonly string[]][] = [
+    ['mode', MODES],
+    ['field of a strategy', [...new Set(MODES.flatMap(knownFields))].filter((field) => field !== 'mode')],
+    ['field of an injection', [...injection.matchAll(/^ {2}(\w+): /gm)].map(([, name]) => name ?? '')],
+    ['variable', variables()],
+    ['route', routes()],
+    ['warning', warnings()],
+    ['header', [...headers]],
+  ];
+
+  it.each(known)('have a row for each %s', (_, names) => {
+    expect(names.length).toBeGreaterThan(3);
+    expect(names.filter((name) => !told.has(name))).toEqual([]);
+  });
+
+  it.each(rows)('lead from “%s” to its page, its code and its test', (_, ...cells) => {
+    const [family, place, code, test] = cells;
+    expect(family).toMatch(/./);
+    expect(place).toMatch(/^\[[^\]]+\]\(\S+\)$/);
+    for (const cell of [code, test]) {
+      expect(codesIn(cell)).toHaveLength(1);
+      expect(existsSync(join(ROOT, codesIn(cell)[0] ?? ''))).toBe(true);
+    }
+    expect(code).not.toContain('.test.');
+    expect(test).toMatch(/^`test\/.+\.test\.ts`$/);
+  });
+
+  it('fit on one page', () => {
+    expect(read(page).split('\n').length).toBeLessThanOrEqual(250);
+  });
+});
 
 describe.each(PAGES)('%s', (page) => {
   const text = read(page);
