@@ -76,7 +76,7 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   const wish = reasoningWish(request, first.tools !== undefined, scope);
   const bodyOf = ({ view, tools }: MadeView) =>
     request.write(view, {
-      injected: injected.message,
+      injected: injected.message ? [injected.message] : [],
       tools: tools?.definitions,
       shared: sharedAccount(scope),
       reasoning: wish.isAsked,
@@ -109,8 +109,7 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   const count = async () => (await make({ ...options, count: true })).report;
   const start = (offered: OfferedTools) =>
     startRounds({ body: bodyOf(made), report: made.report, beside, count }, offered, made, call);
-  const most = tools?.strategy.retrieval_max_rounds ?? 0;
-  const rounds = tools && new Rounds(most, api.answers.goOn, () => start(tools), send);
+  const rounds = tools && new Rounds(tools.rounds, api.answers.goOn, () => start(tools), send);
   const retrieval = tools && rounds && { tools, wish, rounds };
   const archive = archiverOf(call);
   const streams = request.field('stream') === true;

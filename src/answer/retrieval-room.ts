@@ -1,7 +1,5 @@
 /** How many tokens retrieval may add, so that the request still fits the model's window. */
-import type { EditingStrategy } from '../memory/modes/table.ts';
 import type { Report } from '../memory/plan/report.ts';
-import { budgetsOf } from '../memory/strategy/strategy.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { type LearnedLimit, roomIn } from '../upstream/learned-limits.ts';
 
@@ -16,7 +14,7 @@ const TAKEN = 0.9;
 
 /** A request as it was sent. */
 export interface SentRequest {
-  readonly request: Pick<ModelRequest, 'model' | 'answerTokens'>;
+  readonly request: Pick<ModelRequest, 'answerTokens'>;
   readonly body: Uint8Array;
   readonly report: Report;
   /** Tokens sent outside of the view. */
@@ -28,15 +26,15 @@ export interface SentRequest {
 /**
  * The room in tokens; 0 or less if there is none.
  *
+ * @param window of the model, in tokens
  * @param limit what the upstream is known to accept
  */
 export async function retrievalRoom(
   sent: SentRequest,
-  strategy: EditingStrategy,
+  window: number,
   limit: LearnedLimit | undefined,
 ): Promise<number> {
-  const { model, answerTokens } = sent.request;
-  const { window } = budgetsOf(strategy, model);
+  const { answerTokens } = sent.request;
   const answer = answerTokens || Math.min(ANSWER_TOKENS, window * ANSWER_SHARE);
   const most = Math.min(window - answer, limit ? roomIn(limit, answerTokens) : window);
   return Math.floor((most - (await tokensOf(sent, most))) * TAKEN);

@@ -5,9 +5,11 @@
 
 import { InvariantError } from '../lib/invariant-error.ts';
 import { logCaught } from '../log.ts';
-import { tokenMeasure } from '../memory/strategy/strategy.ts';
+import { measureOf, type TokenMeasure, windowOf } from '../memory/strategy/models.ts';
+import { actingStrategy, budgetsOf, edits, tokenMeasure } from '../memory/strategy/strategy.ts';
 import type { ToolCall } from '../protocol/answers/tool-turn.ts';
 import type { Call } from '../request/call.ts';
+import { upstreamCompacts } from '../request/native-compaction.ts';
 import { namedIn, Retriever } from '../retrieval/retriever.ts';
 import type { RoundsStart } from '../retrieval/rounds.ts';
 import { answerSearch, type Searched } from '../retrieval/search-memory.ts';
@@ -33,11 +35,10 @@ export async function startRounds(
   const { body } = sent;
   const { tenant } = caller;
   if (!tenant) throw new InvariantError('tools were offered without a tenant');
-  const { counter } = await scope.learned.counting(
-    tokenMeasure(tools.strategy, request.model, services.config.tokenFactors),
-  );
+  const { measure, window } = countingOf(call);
+  const { counter } = await scope.learned.counting(measure);
   const limit = services.limits.of(tenant.id, request.model);
-  const room = await retrievalRoom({ ...sent, request }, tools.strategy, limit);
+  const room = await retrievalRoom({ ...sent, request }, window, limit);
   const shelf = shelfOf(tenant, services, scope.waitUntil);
   const retriever = new Retriever(shelf, counter, namedIn(new TextDecoder().decode(body)), room);
   let opening: Promise<Searched | undefined> | undefined;
@@ -59,5 +60,18 @@ export async function startRounds(
         return retriever.answer(args);
       },
     },
+  };
+}
+
+/** How the tokens of a request are counted, and the window of its model in tokens. */
+function countingOf({ request, chosen, scope }: Call): { measure: TokenMeasure; window: number } {
+  const { model } = request;
+  const { config } = scope.services;
+  const strategy = actingStrategy(chosen.strategy, upstreamCompacts(request, config));
+  if (!edits(strategy))
+    return { measure: measureOf(model, undefined, config.tokenFactors), window: windowOf(model) };
+  return {
+    measure: tokenMeasure(strategy, model, config.tokenFactors),
+    window: budgetsOf(strategy, model).window,
   };
 }

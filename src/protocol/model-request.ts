@@ -15,7 +15,7 @@ export interface WireMessage extends Message {
   readonly json: Uint8Array;
 }
 
-/** A message to insert after the preamble. */
+/** A message of ours, which is inserted after the preamble. */
 export interface InjectedMessage {
   readonly role: 'system' | 'user';
   readonly content: string;
@@ -29,7 +29,8 @@ export interface SharedAccount {
 
 /** What to add to a body beside the view. */
 export interface Beside {
-  readonly injected?: InjectedMessage | undefined;
+  /** After the preamble, in this order. */
+  readonly injected?: readonly InjectedMessage[];
   /** Tools of ours, each as its JSON. */
   readonly tools?: readonly string[] | undefined;
   /** Set if callers share the upstream's account: the upstream must store nothing then. */
@@ -97,6 +98,11 @@ export interface ModelRequest {
    * The body for the upstream: own fields and marks cut out, and the view in place of the messages.
    */
   write(view: View | undefined, beside?: Beside): Uint8Array;
+}
+
+/** Messages of ours as JSON, to be put into a list. */
+export function injectedJson(injected: readonly InjectedMessage[]): string {
+  return injected.map(({ role, content }) => JSON.stringify({ role, content })).join(',');
 }
 
 /** A view in two parts: the leading preamble, and everything else. Each message is JSON. */

@@ -63,7 +63,7 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
 
   const { modelPrices, tokenFactors } = scope.services.config;
   const measure = tokenMeasure(strategy, request.model, tokenFactors);
-  const asked = limitedOutline(strategy, call, options, { measure, retrieval: tools !== undefined });
+  const asked = limitedOutline(strategy, call, options, { measure, retrieval: tools?.retrieves === true });
   const { history, limit } = asked;
   const viewCall: ViewCall = { ...call, history, options };
   const recalled = recalls(strategy) ? await recall(strategy, viewCall) : undefined;

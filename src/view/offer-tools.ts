@@ -2,9 +2,7 @@
  * Which of our tools a request gets: those that fetch and list removed contents, and the one that
  * searches the archive (docs/design.md#the-strategy).
  */
-import type { AutoStrategy } from '../memory/modes/auto.ts';
-import type { CompactStrategy } from '../memory/modes/compact.ts';
-import type { MemoryStrategy } from '../memory/modes/table.ts';
+import type { ActingStrategy } from '../memory/modes/table.ts';
 import { hidesRefs, retrieves } from '../memory/strategy/strategy.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { LIST_NAMES, listDefinitionOf } from '../retrieval/list-refs.ts';
@@ -19,8 +17,10 @@ import type { Tenant } from '../tenant/identity.ts';
 const MOST_TOOLS = 128;
 
 export interface OfferedTools {
-  /** The strategy that asks for them. */
-  readonly strategy: CompactStrategy | AutoStrategy;
+  /** How often the upstream is asked again at most. */
+  readonly rounds: number;
+  /** Whether the model can fetch removed contents. */
+  readonly retrieves: boolean;
   /** Their names, changed if the caller's tools already use them. */
   readonly names: ReadonlySet<string>;
   /** The name of the search tool. Absent without an archive. */
@@ -43,7 +43,7 @@ export interface OfferedTools {
  */
 export function offerTools(
   request: ModelRequest,
-  strategy: MemoryStrategy,
+  strategy: ActingStrategy,
   tenant: Tenant | undefined,
 ): OfferedTools | 'off' | undefined {
   if (!retrieves(strategy, request.hasTools) || !tenant) return undefined;
@@ -60,7 +60,8 @@ export function offerTools(
   ];
   if ((request.tools?.count ?? 0) + definitions.length > MOST_TOOLS) return 'off';
   return {
-    strategy,
+    rounds: strategy.retrieval_max_rounds,
+    retrieves: true,
     names: new Set(definitions.map((definition) => definition.function.name)),
     search,
     list,

@@ -134,14 +134,14 @@ export function readChatRequest(bytes: Uint8Array, shared?: SharedArray): Result
 export function writeChatRequest(
   request: ChatRequest,
   view: View | undefined,
-  injected?: InjectedMessage,
+  injected: readonly InjectedMessage[] = [],
   tools: readonly string[] = [],
   shared?: SharedAccount,
 ): Uint8Array {
   const added = addTools(request.root, tools);
   const members = [...added.members, ...request.cacheKey(shared)];
   return splice(request.bytes, { start: 0, end: request.bytes.length }, [
-    ...(injected ? [injectionSplice(request.messages, injected)] : []),
+    ...(injected.length > 0 ? [injectionSplice(request.messages, injected)] : []),
     ...added.splices,
     ...memberSplices(request.root, isOwnField, members),
     ...viewSplices(request, view, (message) => cutMark(request, message), {}),

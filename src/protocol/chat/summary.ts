@@ -1,8 +1,8 @@
-/** Messages added to a chat body: a summary, and cross-session memory after the preamble. */
+/** Messages added to a chat body: a summary, and those of ours after the preamble. */
 import { SHADOW_LINE } from '../../memory/conversation/session-summary.ts';
 import type { ShownSummary } from '../../memory/plan/shown-summary.ts';
 import type { Splice } from '../json/spans.ts';
-import type { InjectedMessage } from '../model-request.ts';
+import { type InjectedMessage, injectedJson } from '../model-request.ts';
 import type { ChatMessage } from './message.ts';
 
 /**
@@ -10,8 +10,11 @@ import type { ChatMessage } from './message.ts';
  *
  * @param messages at least one
  */
-export function injectionSplice(messages: readonly ChatMessage[], injected: InjectedMessage): Splice {
-  const json = JSON.stringify({ role: injected.role, content: injected.content });
+export function injectionSplice(
+  messages: readonly ChatMessage[],
+  injected: readonly InjectedMessage[],
+): Splice {
+  const json = injectedJson(injected);
   const next = messages.find((message) => message.role !== 'preamble')?.span;
   if (next) return { start: next.start, end: next.start, with: `${json},` };
   const end = messages.at(-1)?.span.end;

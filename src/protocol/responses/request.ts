@@ -28,7 +28,7 @@ import {
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
 import { NamedMessage } from '../message-names.ts';
 import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
-import type { Beside, InjectedMessage, ModelRequest, WireMessage } from '../model-request.ts';
+import { type Beside, injectedJson, type ModelRequest, type WireMessage } from '../model-request.ts';
 import { plain } from '../parts.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
 import { type ItemFacts, READ_FIELDS } from './item.ts';
@@ -180,11 +180,12 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
 
   write(
     view: View | undefined,
-    { injected, tools = [], shared, reasoning = false, compaction }: Beside = {},
+    { injected = [], tools = [], shared, reasoning = false, compaction }: Beside = {},
   ): Uint8Array {
     const isCut = compaction === 'cut' && this.others.length === 0;
     const added = addTools(this.root, tools);
-    const injection = injected ? this.injection(injected) : { splices: [], members: [] };
+    const injection =
+      injected.length > 0 ? this.injection(injectedJson(injected)) : { splices: [], members: [] };
     const members = [
       ...(shared ? [{ key: 'store', json: 'false' }] : []),
       ...this.cacheKey(shared),
@@ -231,10 +232,11 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
   /**
    * Inserts after the leading preamble, where the position does not change as the conversation
    * grows.
+   *
+   * @param json messages of ours
    */
-  private injection({ role, content }: InjectedMessage): AddedMessage {
-    const json = JSON.stringify({ role, content });
-    const spliced = (...splices: Splice[]): AddedMessage => ({ splices, members: [] });
+  private injection(json: string): AddedMessages {
+    const spliced = (...splices: Splice[]): AddedMessages => ({ splices, members: [] });
     const input = fieldOf(this.root, 'input')?.value;
     if (!input || input.kind === 'literal')
       return { splices: [], members: [{ key: 'input', json: `[${json}]` }] };
@@ -319,8 +321,8 @@ export function readResponsesRequest(
   return { ok: true, value: new ResponsesRequest(bytes, root, isAbsent ? undefined : input, shared) };
 }
 
-/** The edits that add a message of ours to a body. */
-interface AddedMessage {
+/** The edits that add messages of ours to a body. */
+interface AddedMessages {
   readonly splices: readonly Splice[];
   readonly members: readonly Member[];
 }

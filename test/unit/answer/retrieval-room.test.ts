@@ -19,7 +19,6 @@ const counted = (after: number): Report => ({
 });
 
 describe('the room for what a model fetches', () => {
-  const strategy = strategyOf({ context_window_tokens: 10_000 });
   const room = (sent: {
     report?: Report;
     bytes?: number;
@@ -35,12 +34,8 @@ describe('the room for what a model fetches', () => {
       beside = 0,
     } = sent;
     const { count = () => Promise.reject(new Error('counted')) } = sent;
-    const request = { model: 'x', answerTokens };
-    return retrievalRoom(
-      { request, body: new Uint8Array(bytes), report, beside, count },
-      strategy,
-      sent.limit,
-    );
+    const request = { answerTokens };
+    return retrievalRoom({ request, body: new Uint8Array(bytes), report, beside, count }, 10_000, sent.limit);
   };
 
   it('is what the window leaves behind view and answer, with something to spare', async () => {

@@ -24,7 +24,7 @@ async function silentAnswerer(log: Log) {
   const body = new TextEncoder().encode(JSON.stringify({ messages }));
   const read = readChatRequest(body);
   if (!read.ok || !strategy.ok) throw new Error('a request was written');
-  const tools = { strategy: strategy.value, search: 'search_memory', list: 'list_refs' } as OfferedTools;
+  const tools = { search: 'search_memory', list: 'list_refs' } as unknown as OfferedTools;
   const scope = {
     services: {
       log,
@@ -42,7 +42,8 @@ async function silentAnswerer(log: Log) {
   const count = () => Promise.reject(new Error('counted'));
   const view = { removals: new Map(), dropped: new Set([1, 2]) } as unknown as View;
   const made = { view } as unknown as MadeView;
-  const call = { request: read.value, owner, scope } as unknown as Call;
+  const chosen = { strategy: strategy.value };
+  const call = { request: read.value, chosen, owner, scope } as unknown as Call;
   return (await startRounds({ body, report, beside: 0, count }, tools, made, call)).answerer;
 }
 

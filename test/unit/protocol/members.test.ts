@@ -37,7 +37,7 @@ const OWN: [string, string][] = [
 const beside: fc.Arbitrary<Beside> = fc.record({
   tools: fc.constantFrom([], ['{"type":"function","name":"a"}'], ['{"name":"a"}', '{"name":"b"}']),
   shared: fc.constantFrom(undefined, { cacheKey: (key: string) => `tenant ${key}` }),
-  injected: fc.constantFrom(undefined, { role: 'user' as const, content: 'Remember' }),
+  injected: fc.constantFrom([], [{ role: 'user' as const, content: 'Remember' }]),
   compaction: fc.constantFrom(undefined, 'cut' as const, { threshold: undefined }, { threshold: 9 }),
 });
 
@@ -80,7 +80,7 @@ describe('the members of a forwarded body', () => {
         const key = given.has('prompt_cache_key') ? (options.shared ? 'tenant k' : 'k') : undefined;
         expect(body.get('prompt_cache_key')).toBe(key);
         if (options.tools?.length) expect(body.get('tools')).toHaveLength(options.tools.length);
-        if (options.injected) expect(JSON.stringify(body.get('input'))).toContain('Remember');
+        if (options.injected?.length) expect(JSON.stringify(body.get('input'))).toContain('Remember');
       }),
       { numRuns: 1_000 },
     );

@@ -198,7 +198,7 @@ describe('items as messages', () => {
 
   it.each([{}, { input: null }])('need not be there: what is put in stands alone in %j', (fields) => {
     const written = requestOf({ model: 'm', prompt: { id: 'p' }, ...fields }).write(undefined, {
-      injected: { role: 'user', content: 'Known.' },
+      injected: [{ role: 'user', content: 'Known.' }],
     });
     expect(JSON.parse(new TextDecoder().decode(written)).input).toEqual([
       { role: 'user', content: 'Known.' },
@@ -221,7 +221,7 @@ describe('items as messages', () => {
   it('that are a text are a user message', () => {
     const request = requestOf({ model: 'm', instructions: 'Be brief.', input: 'Hello' });
     expect(request.messages.map(({ role }) => role)).toEqual(['preamble', 'user']);
-    const written = request.write(undefined, { injected: { role: 'system', content: 'Known.' } });
+    const written = request.write(undefined, { injected: [{ role: 'system', content: 'Known.' }] });
     expect(JSON.parse(new TextDecoder().decode(written)).input).toEqual([
       { role: 'system', content: 'Known.' },
       { role: 'user', content: 'Hello' },
