@@ -10,6 +10,7 @@ import { accessKeyIn, callerOf } from './request/caller.ts';
 import { knownAgent } from './request/choose-strategy.ts';
 import { ApiError, internalError } from './request/errors.ts';
 import { type AppEnv, servicesOf } from './request/services.ts';
+import { deleteBlock, getBlock, listBlocks, putBlock } from './routes/blocks.ts';
 import { chatCompletions } from './routes/chat.ts';
 import { compact } from './routes/compact.ts';
 import { endConversation } from './routes/conversations/end.ts';
@@ -39,6 +40,7 @@ const OWN_PATHS = [
   '/v1/conversations/:id/messages',
   '/v1/conversations/:id/end',
   '/v1/users/:user/memory',
+  '/v1/blocks',
   '/v1/stats',
   '/v1/memory',
   '/v1/mcp',
@@ -109,7 +111,7 @@ export function createApp(): Hono<AppEnv> {
   return app;
 }
 
-/** The routes of conversations and of users. Other `/v1/conversations` are OpenAI's own. */
+/** The routes of conversations, of users and of memory blocks. Other `/v1/conversations` are OpenAI's own. */
 function addMemoryRoutes(app: Hono<AppEnv>): void {
   app.get('/v1/conversations', listConversations);
   app.get('/v1/stats', getStats);
@@ -130,6 +132,12 @@ function addMemoryRoutes(app: Hono<AppEnv>): void {
   app.all('/v1/users/:user/memory', notAllowed('GET, HEAD, DELETE'));
   app.delete('/v1/users/:user/memory/:conversation', deleteUserEntry);
   app.all('/v1/users/:user/memory/:conversation', notAllowed('DELETE'));
+  app.get('/v1/blocks', listBlocks);
+  app.all('/v1/blocks', notAllowed('GET, HEAD'));
+  app.get('/v1/blocks/:label', getBlock);
+  app.put('/v1/blocks/:label', putBlock);
+  app.delete('/v1/blocks/:label', deleteBlock);
+  app.all('/v1/blocks/:label', notAllowed('GET, HEAD, PUT, DELETE'));
 }
 
 /**

@@ -1,6 +1,7 @@
 /**
  * The Durable Object of one tenant: its conversations and the refs that they refer to, since
- * neither can be listed otherwise. It is used to find unused data, and all data of a tenant.
+ * neither can be listed otherwise, and its memory blocks. It is used to find unused data, and all
+ * data of a tenant.
  */
 
 import { DurableObject } from 'cloudflare:workers';
@@ -9,6 +10,16 @@ import { InvariantError } from '../../lib/invariant-error.ts';
 import { storing } from '../../lib/store-error.ts';
 import { soon, within } from '../../lib/time-limit.ts';
 import { createObjectLog, type Log, logCaught } from '../../log.ts';
+import {
+  type BlockChange,
+  BlockRows,
+  type Changed,
+  type Deleted,
+  type ExpectedVersion,
+  type FoundBlock,
+  type ListedBlock,
+  type StoredBlock,
+} from './blocks.ts';
 import { TenantBucket } from './bucket.ts';
 import { eraseStep, expireStep, type Ground } from './deletion.ts';
 import type { TenantApi } from './remote.ts';
@@ -44,6 +55,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi 
   protected stepMs = STEP_LIMIT_MS;
 
   private readonly rows = new TenantRows(this.ctx.storage.sql);
+  private readonly blocks = new BlockRows(this.ctx.storage.sql);
   /** Whether an alarm is set, or none is needed. */
   private watches = false;
   private erasing: Promise<boolean> | undefined;
@@ -83,7 +95,28 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi 
     return expireStep(this.ground(), unusedSince);
   }
 
+  listBlocks(): readonly ListedBlock[] {
+    return this.blocks.list();
+  }
+
+  readBlocks(labels: readonly string[]): readonly StoredBlock[] {
+    return this.blocks.read(labels);
+  }
+
+  findBlock(label: string, version: number | null): FoundBlock | null {
+    return this.blocks.find(label, version);
+  }
+
+  changeBlock(change: BlockChange): Changed {
+    return this.blocks.change(change, this.now());
+  }
+
+  deleteBlock(label: string, expected: ExpectedVersion): Deleted {
+    return this.blocks.delete(label, expected);
+  }
+
   async erase(): Promise<boolean> {
+    this.blocks.clear();
     this.rows.beginErasure(this.now() + CLOCKS_MS);
     await this.ctx.storage.setAlarm(this.now() + PAUSE_MS);
     return (await soon(this.answerMs, this.eraseOn())) ?? false;
@@ -122,7 +155,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi 
     }
     await this.ctx.storage.deleteAlarm();
     this.watches = false;
-    if (this.rows.isEmpty()) {
+    if (this.rows.isEmpty() && this.blocks.isEmpty()) {
       const deleted = this.ctx.storage.deleteAll();
       this.rows.forget();
       await deleted;

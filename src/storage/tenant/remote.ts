@@ -1,5 +1,14 @@
 /** Methods of a tenant's and a user's object that other isolates can call. */
 import type { BlockSource } from '../conversation/memories.ts';
+import type {
+  BlockChange,
+  Changed,
+  Deleted,
+  ExpectedVersion,
+  FoundBlock,
+  ListedBlock,
+  StoredBlock,
+} from './blocks.ts';
 import type { KnownConversation, ListedConversation, NotedConversation } from './rows.ts';
 
 export interface TenantApi {
@@ -13,6 +22,12 @@ export interface TenantApi {
   unreferenced(refs: readonly string[]): readonly string[];
   /** See `expireStep`. */
   expire(unusedSince: number): Promise<boolean>;
+  /** See `BlockRows`. */
+  listBlocks(): readonly ListedBlock[];
+  readBlocks(labels: readonly string[]): readonly StoredBlock[];
+  findBlock(label: string, version: number | null): FoundBlock | null;
+  changeBlock(change: BlockChange): Changed;
+  deleteBlock(label: string, expected: ExpectedVersion): Deleted;
   /**
    * Deletes all of the tenant's data. If that takes long, hangs or fails, it goes on by itself.
    *

@@ -1,0 +1,55 @@
+/** `memory_blocks`: which memory blocks a request shows to the model (docs/memory-blocks.md). */
+import { z } from 'zod';
+import type { Result } from '../../lib/result.ts';
+import { isLabel, LABEL_FORM } from './block-text.ts';
+import { type StrategyFault, withoutNulls } from './fields.ts';
+import { quote } from './strategy.ts';
+
+/** The most blocks in one view. */
+export const MOST_LABELS = 20;
+
+const labels = z.array(z.string()).max(MOST_LABELS);
+
+const settings = z.strictObject({
+  labels,
+  // A block may repeat what a tool printed, so its role is no higher than the user's by default.
+  role: z.enum(['system', 'user']).default('user'),
+  writable: z.boolean().default(false),
+  refresh: z.boolean().default(false),
+});
+
+const schema = z.union([z.literal(false), labels, settings]);
+
+/** Blocks as callers write them. `false` or an empty list overrides a lower level. */
+export type MemoryBlocksRequest = z.input<typeof schema>;
+
+export interface BlocksWish {
+  /** Each once, at least one. */
+  readonly labels: readonly string[];
+  readonly role: 'system' | 'user';
+  /** Whether the model is given the tools that write these blocks. */
+  readonly writable: boolean;
+  /** Whether the blocks of this conversation are read anew by this request. */
+  readonly refresh: boolean;
+}
+
+/** Reads the blocks. `off` is a value too, and takes precedence over lower levels. */
+export function parseBlocks(input: unknown): Result<BlocksWish | 'off', StrategyFault> {
+  const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
+  const parsed = schema.safeParse(isObject ? withoutNulls(input, Object.keys(settings.shape)) : input);
+  if (!parsed.success)
+    return fault(
+      `memory_blocks must be false, a list of at most ${MOST_LABELS} labels, or an object of labels (such a list), role ('system' or 'user'), writable and refresh (true or false), and nothing else; this one is ${quote(input)}.`,
+    );
+  if (parsed.data === false) return { ok: true, value: 'off' };
+  const wish = Array.isArray(parsed.data) ? settings.parse({ labels: parsed.data }) : parsed.data;
+  const wrong = wish.labels.find((label) => !isLabel(label));
+  if (wrong !== undefined)
+    return fault(`The label ${quote(wrong)} in memory_blocks is not valid; a label has ${LABEL_FORM}.`);
+  const unique = [...new Set(wish.labels)];
+  return { ok: true, value: unique.length === 0 ? 'off' : { ...wish, labels: unique } };
+}
+
+function fault(message: string): { ok: false; reason: StrategyFault } {
+  return { ok: false, reason: { field: '', message } };
+}

@@ -1,0 +1,168 @@
+/** `/v1/blocks`: a tenant's memory blocks (docs/memory-blocks.md). */
+import type { Context } from 'hono';
+import { parseObject } from '../lib/json.ts';
+import { charactersIn, isLabel, LABEL_FORM, LONGEST_BLOCK } from '../memory/strategy/block-text.ts';
+import { quote } from '../memory/strategy/strategy.ts';
+import { readBody } from '../request/body.ts';
+import { ApiError } from '../request/errors.ts';
+import { verifiedTenant } from '../request/known-key.ts';
+import { TenantBlocks } from '../request/memory-blocks.ts';
+import type { AppEnv } from '../request/services.ts';
+import { type ExpectedVersion, MOST_BLOCKS, type StoredBlock } from '../storage/tenant/blocks.ts';
+import { deleted, stored } from './stored.ts';
+
+/** In bytes: a block of which every character is escaped in JSON, and the fields around it. */
+const LARGEST_BODY = 64 * 1024;
+
+/** `GET /v1/blocks`: all blocks without their texts, by label. */
+export async function listBlocks(c: Context<AppEnv>): Promise<Response> {
+  const blocks = await blocksOf(c, 'read');
+  const listed = await stored(c, () => blocks.list());
+  const data = listed.map(({ updated_at, ...block }) => ({
+    object: 'memory.block',
+    ...block,
+    updated_at: seconds(updated_at),
+  }));
+  return c.json({ object: 'list', data, has_more: false });
+}
+
+/** `GET /v1/blocks/{label}`: the newest version, or with `?version=` an earlier one. */
+export async function getBlock(c: Context<AppEnv>): Promise<Response> {
+  const blocks = await blocksOf(c, 'read');
+  const label = labelOf(c);
+  const version = versionIn(c.req.query('version'), 'version');
+  const found = await stored(c, () => blocks.find(label, version));
+  if (!found) throw notFound(label, version);
+  return blockAnswer(c, found.block, { versions: found.versions });
+}
+
+/**
+ * `PUT /v1/blocks/{label}`: sets the text. With `if-match`, or `version` in the body, only if the
+ * block has that version.
+ */
+export async function putBlock(c: Context<AppEnv>): Promise<Response> {
+  const blocks = await blocksOf(c, 'change');
+  const label = labelOf(c);
+  const { text, version } = await readPut(c.req.raw);
+  const expected = expectedIn(c, version);
+  const changed = await stored(c, () => blocks.change(label, { kind: 'set', text }, expected));
+  if (changed.state === 'changed') return blockAnswer(c, changed.block);
+  if (changed.state === 'stale') throw stale(label, changed.version, version);
+  if (changed.state === 'too_many')
+    throw new ApiError(
+      'too_many_blocks',
+      `There are ${MOST_BLOCKS} memory blocks under this key, which is the limit; delete one first.`,
+      'label',
+    );
+  throw tooLong(charactersIn(text));
+}
+
+/** `DELETE /v1/blocks/{label}`: deletes the block and all its versions. */
+export async function deleteBlock(c: Context<AppEnv>): Promise<Response> {
+  const blocks = await blocksOf(c, 'change');
+  const label = labelOf(c);
+  const expected = expectedIn(c, undefined);
+  const gone = await stored(c, () => blocks.delete(label, expected));
+  if (gone.state === 'stale' && gone.version > 0) throw stale(label, gone.version, undefined);
+  if (gone.state !== 'deleted') throw notFound(label, undefined);
+  return deleted(c, { label, object: 'memory.block.deleted' }, true);
+}
+
+async function blocksOf(c: Context<AppEnv>, use: 'read' | 'change'): Promise<TenantBlocks> {
+  return new TenantBlocks(await verifiedTenant(c, use), c.get('services'));
+}
+
+/** @throws ApiError that names the label */
+function labelOf(c: Context<AppEnv>): string {
+  const label = c.req.param('label') ?? '';
+  if (isLabel(label)) return label;
+  throw new ApiError('invalid_json', `The label of a memory block has ${LABEL_FORM}.`, 'label');
+}
+
+/** @throws ApiError that names the field */
+async function readPut(request: Request): Promise<{ text: string; version: number | undefined }> {
+  const body = parseObject(new TextDecoder().decode(await readBody(request, null, LARGEST_BODY)));
+  const form = 'The body must be a JSON object of text and, if you like, version';
+  if (!body) throw new ApiError('invalid_json', `${form}.`);
+  const { text, version, ...rest } = body;
+  const [other] = Object.keys(rest);
+  if (other !== undefined)
+    throw new ApiError('invalid_json', `${form}; ${quote(other)} is no field of a block.`, other);
+  if (typeof text !== 'string')
+    throw new ApiError('invalid_json', `text must be a string; this one is ${quote(text)}.`, 'text');
+  const characters = charactersIn(text);
+  if (characters > LONGEST_BLOCK) throw tooLong(characters);
+  if (version === undefined || version === null) return { text, version: undefined };
+  if (Number.isSafeInteger(version) && (version as number) >= 0) return { text, version: version as number };
+  throw new ApiError(
+    'invalid_json',
+    'version must be the number of the version that the block has; 0: the block must not exist.',
+    'version',
+  );
+}
+
+/** What `if-match` and the body expect. @throws ApiError that names the header */
+function expectedIn(c: Context<AppEnv>, inBody: number | undefined): ExpectedVersion {
+  const header = c.req.header('if-match')?.trim();
+  if (header === undefined || header === '') return inBody;
+  const [, digits] = /^(?:W\/)?"?(\d{1,15})"?$/.exec(header) ?? [];
+  const expected = header === '*' ? 'any' : digits === undefined ? undefined : Number(digits);
+  if (expected === undefined)
+    throw new ApiError(
+      'invalid_json',
+      'if-match must be * or the number of the version that the block has, such as "3".',
+      'if-match',
+    );
+  if (inBody !== undefined && inBody !== expected)
+    throw new ApiError(
+      'invalid_json',
+      'version in the body and the header if-match name different versions.',
+      'version',
+    );
+  return expected;
+}
+
+/** @throws ApiError that names the parameter */
+function versionIn(text: string | undefined, param: string): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+  throw new ApiError('invalid_json', `${param} must be the number of a version, from 1 on.`, param);
+}
+
+function blockAnswer(c: Context<AppEnv>, { updated_at, ...block }: StoredBlock, more: object = {}): Response {
+  const characters = charactersIn(block.text);
+  const answer = { object: 'memory.block', ...block, characters, updated_at: seconds(updated_at), ...more };
+  return c.json(answer, 200, { etag: `"${block.version}"` });
+}
+
+function seconds(milliseconds: number): number {
+  return Math.floor(milliseconds / 1000);
+}
+
+function notFound(label: string, version: number | undefined): ApiError {
+  return version === undefined
+    ? new ApiError('block_not_found', `There is no memory block '${label}' under this key.`, 'label')
+    : new ApiError(
+        'block_not_found',
+        `The memory block '${label}' has no version ${version}, or does not keep it.`,
+        'version',
+      );
+}
+
+/** @param inBody the version that the body expected */
+function stale(label: string, version: number, inBody: number | undefined): ApiError {
+  const present = version === 0 ? 'does not exist' : `has version ${version}`;
+  return new ApiError(
+    'block_changed',
+    `The memory block '${label}' ${present}. Read it, and send the change again.`,
+    inBody === undefined ? 'if-match' : 'version',
+  );
+}
+
+function tooLong(characters: number): ApiError {
+  return new ApiError(
+    'invalid_json',
+    `text must have at most ${LONGEST_BLOCK} characters; this one has ${characters}.`,
+    'text',
+  );
+}
