@@ -9,6 +9,7 @@
 import type { Isolation } from './config.ts';
 import type { MemoryStrategyRequest } from './memory/modes/table.ts';
 import type { MemoryInjectionRequest } from './memory/strategy/injection.ts';
+import type { MemoryBlocksRequest } from './memory/strategy/memory-blocks.ts';
 
 export interface AgentSpec {
   /** Letters, digits, `-` and `_`, since it is part of a URL. */
@@ -16,6 +17,8 @@ export interface AgentSpec {
   readonly memory_strategy: MemoryStrategyRequest;
   /** Whether a new conversation is given the summaries of the user's earlier ones. */
   readonly memory_injection?: MemoryInjectionRequest;
+  /** The memory blocks that its requests show to the model. */
+  readonly memory_blocks?: MemoryBlocksRequest;
   /** Where this agent's requests name their user and conversation. Default: `ISOLATION`. */
   readonly isolation?: Isolation;
 }

@@ -20,8 +20,9 @@ import { type RequestScope, scopeOf } from '../request/scope.ts';
 import type { Agent, AppEnv } from '../request/services.ts';
 import { sharedAccount } from '../request/shared-account.ts';
 import { Rounds } from '../retrieval/rounds.ts';
+import { besideView } from '../view/beside-view.ts';
 import { type Compaction, compactConversation } from '../view/compaction.ts';
-import { injectedWith, injectionFor, withInjection } from '../view/inject.ts';
+import { injectionFor } from '../view/inject.ts';
 import type { MadeView, MakeViewOptions } from '../view/made-view.ts';
 import { makeView } from '../view/make-view.ts';
 import type { OfferedTools } from '../view/offer-tools.ts';
@@ -72,11 +73,11 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   const options = { force: false, dryRun: false, count: chosen.report, expressly: false };
   const make = (viewOptions: MakeViewOptions) => makeView(call, viewOptions);
   const [first, frozen] = await Promise.all([make(options), injectionFor(call)]);
-  const injected = await injectedWith(first.report, frozen);
+  const beside = await besideView(call, first, frozen);
   const wish = reasoningWish(request, first.tools !== undefined, scope);
   const bodyOf = ({ view, tools }: MadeView) =>
     request.write(view, {
-      injected: injected.message ? [injected.message] : [],
+      injected: beside.messages,
       tools: tools?.definitions,
       shared: sharedAccount(scope),
       reasoning: wish.isAsked,
@@ -93,9 +94,9 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
       const encoded = isSame && passesThrough(chosen.strategy) && !access ? came.encoded : undefined;
       return encoded ? askUpstream(c, scope, api.path, encoded, undefined, true) : send(sent);
     });
-  const asking = { request, answers: api.answers, options, beside: injected.tokens ?? 0, make, ask };
+  const asking = { request, answers: api.answers, options, beside: beside.tokens, make, ask };
   const { made, answer } = await askWithin(first, asking, scope);
-  const report = withInjection(made.report, injected);
+  const report = beside.told(made.report);
   noteVerdict(answer.response, scope);
   if (answer.response.ok) {
     // A body with items of ours was opened, and is not kept (see `readRequest`).
@@ -105,10 +106,14 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   // A stream can last for minutes; don't keep a second copy of the body for it.
   sent = undefined;
   const { tools } = made;
-  const { beside } = asking;
   const count = async () => (await make({ ...options, count: true })).report;
   const start = (offered: OfferedTools) =>
-    startRounds({ body: bodyOf(made), report: made.report, beside, count }, offered, made, call);
+    startRounds(
+      { body: bodyOf(made), report: made.report, beside: beside.tokens, count },
+      offered,
+      made,
+      call,
+    );
   const rounds = tools && new Rounds(tools.rounds, api.answers.goOn, () => start(tools), send);
   const retrieval = tools && rounds && { tools, wish, rounds };
   const archive = archiverOf(call);

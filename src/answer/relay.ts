@@ -262,8 +262,11 @@ function headOf(
 function reportWith(report: Report, rounds: Rounds | undefined, counted: JoinedAnswers | undefined): Report {
   if (!rounds || rounds.count === 0) return report;
   const { usage, lastId } = counted ?? {};
+  const { memory_blocks = { tokens: 0, blocks: [] } } = report;
+  const { written } = rounds;
   return {
     ...report,
+    ...(written.length > 0 ? { memory_blocks: { ...memory_blocks, written } } : {}),
     retrieval: {
       rounds: rounds.count,
       refs: rounds.refs,

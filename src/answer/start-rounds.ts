@@ -1,6 +1,6 @@
 /**
- * What the retrieval rounds of one request answer from: the refs that its view names, and its
- * conversation's archive.
+ * What the rounds of one request answer from: the refs that its view names, its conversation's
+ * archive, and the memory blocks that the model may write.
  */
 
 import { InvariantError } from '../lib/invariant-error.ts';
@@ -9,10 +9,14 @@ import { measureOf, type TokenMeasure, windowOf } from '../memory/strategy/model
 import { actingStrategy, budgetsOf, edits, tokenMeasure } from '../memory/strategy/strategy.ts';
 import type { ToolCall } from '../protocol/answers/tool-turn.ts';
 import type { Call } from '../request/call.ts';
+import { ApiError } from '../request/errors.ts';
+import { TenantBlocks } from '../request/memory-blocks.ts';
 import { upstreamCompacts } from '../request/native-compaction.ts';
 import { namedIn, Retriever } from '../retrieval/retriever.ts';
 import type { RoundsStart } from '../retrieval/rounds.ts';
 import { answerSearch, type Searched } from '../retrieval/search-memory.ts';
+import { BlockWriter, type Written } from '../retrieval/write-blocks.ts';
+import type { Tenant } from '../tenant/identity.ts';
 import type { MadeView } from '../view/made-view.ts';
 import type { OfferedTools } from '../view/offer-tools.ts';
 import { archiveWithArray } from './archive.ts';
@@ -46,21 +50,43 @@ export async function startRounds(
     opening ??= archiveWithArray(call);
     return opening;
   };
+  const writer = blockWriter(tools, tenant, call);
   const failed = (error: unknown): void => {
     logCaught(services.log, 'warn', 'an archive could not be searched for a model', error);
   };
+  const given = ({ text, brief }: Written): string => retriever.give(text, brief);
   return {
     body,
     answerer: {
       given: retriever.given,
+      get written() {
+        return [...writer.written.values()].map(({ label, version }) => ({ label, version }));
+      },
       hear: (turn) => retriever.hear(turn),
       answer: async ({ name, arguments: args }: ToolCall) => {
+        if (name === tools.blocks?.append) return given(await writer.append(args));
+        if (name === tools.blocks?.replace) return given(await writer.replace(args));
         if (name === tools.search) return retriever.give(await answerSearch(args, archive, counter, failed));
         if (name === tools.list) return retriever.give(await answerList(args, made, call, tenant, counter));
         return retriever.answer(args);
       },
     },
   };
+}
+
+/** Writes the memory blocks that a request's tools may write. */
+function blockWriter({ blocks }: OfferedTools, tenant: Tenant, { scope }: Call): BlockWriter {
+  const { services } = scope;
+  const stored = new TenantBlocks(tenant, services);
+  return new BlockWriter(blocks?.labels ?? [], {
+    change: async (label, edit) => {
+      if (await scope.mayStore(tenant)) return stored.change(label, edit);
+      throw new ApiError('invalid_api_key', 'The key is not known to be accepted.');
+    },
+    failed: (error) => {
+      logCaught(services.log, 'warn', 'a memory block could not be written for a model', error);
+    },
+  });
 }
 
 /** How the tokens of a request are counted, and the window of its model in tokens. */

@@ -44,7 +44,7 @@ const ANSWER_MS = 10;
 export function workBehind(made: MadeView, sent: Uint8Array | undefined, call: Call, keep: () => void): void {
   const { prepareNext } = made;
   const { caller, services, waitUntil, upkeep } = call.scope;
-  if (sent) countChanges(made.report, sent, call);
+  if (sent) countChanges(made, sent, call);
   if (!caller.tenant) return;
   tellDeployer(made.report, caller.tenant, call);
   if (prepareNext) {
@@ -82,13 +82,10 @@ function tellDeployer(
 }
 
 /** Counts what a body has lost or gained in mode none, or observed: it must be nothing. */
-function countChanges(
-  { mode, injection, potential }: Report,
-  sent: Uint8Array,
-  { request, scope }: Call,
-): void {
+function countChanges({ report, tools }: MadeView, sent: Uint8Array, { request, scope }: Call): void {
   const { metrics } = scope.services;
-  if (!metrics.isOn || (mode !== 'none' && !potential) || injection) return;
+  const { mode, injection, memory_blocks, potential } = report;
+  if (!metrics.isOn || (mode !== 'none' && !potential) || injection || memory_blocks || tools) return;
   const count = () => metrics.count('precis_none_changed_bytes_total', {}, changedBytes(request, sent));
   scope.waitUntil(pause(ANSWER_MS).then(count));
 }

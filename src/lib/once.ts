@@ -1,5 +1,5 @@
 /** A function that computes its value when it is first called. */
-export function once<Value extends object>(compute: () => Value): () => Value {
+export function once<Value extends NonNullable<unknown>>(compute: () => Value): () => Value {
   let value: Value | undefined;
   return () => {
     value ??= compute();

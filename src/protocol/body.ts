@@ -70,6 +70,7 @@ export function scanBody(
 export const OWN_FIELDS = [
   'memory_strategy',
   'memory_injection',
+  'memory_blocks',
   'memory_report',
   'memory_summary',
   'conversation_id',

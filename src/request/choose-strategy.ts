@@ -9,6 +9,7 @@ import type { MemoryStrategy } from '../memory/modes/table.ts';
 import type { StrategySource, Warning } from '../memory/plan/report.ts';
 import type { StrategyFault } from '../memory/strategy/fields.ts';
 import { type Injection, parseInjection } from '../memory/strategy/injection.ts';
+import { type BlocksWish, parseBlocks } from '../memory/strategy/memory-blocks.ts';
 import { budgetFault, parseStrategy, quote } from '../memory/strategy/strategy.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Settings } from '../storage/conversation/memories.ts';
@@ -27,6 +28,12 @@ export interface ChosenStrategy {
    * rejects.
    */
   readonly injection: Promise<ChosenInjection>;
+  /**
+   * The memory blocks in the view: the request's, else the agent's. A conversation has none among
+   * its settings, since they are read while the view is planned, and the plan counts the tools that
+   * write blocks.
+   */
+  readonly blocks: BlocksWish | undefined;
   /** Whether the caller asked for the report in the body. */
   readonly report: boolean;
   /** Warnings about the strategy. */
@@ -52,6 +59,7 @@ export async function chooseStrategy(
 ): Promise<ChosenStrategy> {
   const requested = strategyOfRequest(request, headers);
   const injectionOfRequest = injectionIn(request, headers);
+  const blocks = blocksIn(request, headers) ?? agent?.blocks;
   const report = reportWanted(request, headers);
   const open = requested === undefined || injectionOfRequest === undefined;
   const reading = open ? settings() : Promise.resolve(NOTHING_SET);
@@ -72,7 +80,13 @@ export async function chooseStrategy(
     const first = injectionOfRequest ?? settled?.injection ?? agent?.injection ?? 'off';
     return { injection: first === 'off' ? undefined : first, warnings: warningsOf(settled) };
   });
-  return { ...chosen, injection, report, warnings: requested ? [] : warningsOf(conversation) };
+  return {
+    ...chosen,
+    injection,
+    blocks: blocks === 'off' ? undefined : blocks,
+    report,
+    warnings: requested ? [] : warningsOf(conversation),
+  };
 }
 
 function warningsOf(stored: StoredSettings | undefined): readonly Warning[] {
@@ -139,6 +153,27 @@ function injectionInHeader(headers: Headers): Injection | 'off' | undefined {
   return parsedInjection(word ?? jsonOrWord(header, 'x-memory-injection'));
 }
 
+function blocksIn(request: ModelRequest, headers: Headers): BlocksWish | 'off' | undefined {
+  const inBody = request.own('memory_blocks');
+  return inBody === undefined ? blocksInHeader(headers) : parsedBlocks(inBody, 'memory_blocks');
+}
+
+/** JSON as in the body, or labels with commas between them; `off` and `false` are no labels. */
+function blocksInHeader(headers: Headers): BlocksWish | 'off' | undefined {
+  const name = 'x-memory-blocks';
+  const header = headers.get(name)?.trim();
+  if (!header) return undefined;
+  if (/^(off|false)$/i.test(header)) return 'off';
+  const isJson = /^[[{]/.test(header);
+  return parsedBlocks(isJson ? jsonOrWord(header, name) : header.split(/\s*,\s*/), name);
+}
+
+function parsedBlocks(input: unknown, param: string): BlocksWish | 'off' {
+  const blocks = parseBlocks(input);
+  if (blocks.ok) return blocks.value;
+  throw new ApiError('invalid_memory_strategy', blocks.reason.message, param);
+}
+
 /** @throws ApiError `invalid_memory_strategy` */
 export function parsedInjection(input: unknown): Injection | 'off' {
   const injection = parseInjection(input);
@@ -159,7 +194,8 @@ function jsonOrWord(header: string, name: string): unknown {
 
 /**
  * The strategy of a request whose body is not read, from its headers alone. Undefined if it can't
- * be known: the conversation may have its own settings, and injection needs the body.
+ * be known: the conversation may have its own settings, and injection and memory blocks need the
+ * body.
  *
  * @throws ApiError for invalid headers
  */
@@ -171,7 +207,8 @@ export function chosenByHeaders(
   const key = headers.get('x-agent-type');
   const agent = key === null ? agentInPath : knownAgent(key, 'x-agent-type', caller, services);
   const injection = injectionInHeader(headers) ?? agent?.injection ?? 'off';
-  if (injection !== 'off') return undefined;
+  const blocks = blocksInHeader(headers) ?? agent?.blocks ?? 'off';
+  if (injection !== 'off' || blocks !== 'off') return undefined;
   const strategy = strategyInHeader(headers);
   if (strategy) return { mode: strategy.mode, source: 'request' };
   if (headers.has('x-conversation-id')) return undefined;

@@ -58,8 +58,13 @@ export function groupOf(
   return hashSession(messages, hashBefore);
 }
 
-/** @param hashBefore the prefix hash of the messages before an index, if it is already known */
-function hashSession(
+/**
+ * The session of a conversation without a name: the hash of its messages up to the first answer;
+ * undefined before there is one.
+ *
+ * @param hashBefore the prefix hash of the messages before an index, if it is already known
+ */
+export function hashSession(
   messages: readonly Hashed[],
   hashBefore = (end: number) => elementAt(prefixHashes(messages.slice(0, end), sha256Hex), end),
 ): Session | undefined {

@@ -9,6 +9,7 @@ import { PendingWork } from '../lib/pending-work.ts';
 import { createExplainer, createLog, type Explain, type Log } from '../log.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
 import { type Injection, parseInjection } from '../memory/strategy/injection.ts';
+import { type BlocksWish, parseBlocks } from '../memory/strategy/memory-blocks.ts';
 import { parseStrategy } from '../memory/strategy/strategy.ts';
 import {
   type ConversationMemoryStub,
@@ -38,6 +39,7 @@ import { type Learned, TenantsLearned } from './learned.ts';
 export interface Agent {
   readonly strategy: MemoryStrategy;
   readonly injection: Injection | 'off' | undefined;
+  readonly blocks: BlocksWish | 'off' | undefined;
   readonly isolation: Isolation | undefined;
 }
 
@@ -125,7 +127,7 @@ function createServices(env: Env): Services {
   };
 }
 
-function readAgent({ key, memory_strategy, memory_injection, isolation }: AgentSpec): Agent {
+function readAgent({ key, memory_strategy, memory_injection, memory_blocks, isolation }: AgentSpec): Agent {
   const broken = (message: string): Error => new Error(`src/agents.ts, agent '${key}': ${message}`);
   const strategy = parseStrategy(memory_strategy);
   if (!strategy.ok) throw broken(strategy.reason.message);
@@ -134,7 +136,9 @@ function readAgent({ key, memory_strategy, memory_injection, isolation }: AgentS
     throw broken(`there is no prompt '${prompt}'.`);
   const injection = memory_injection === undefined ? undefined : parseInjection(memory_injection);
   if (injection && !injection.ok) throw broken(injection.reason.message);
+  const blocks = memory_blocks === undefined ? undefined : parseBlocks(memory_blocks);
+  if (blocks && !blocks.ok) throw broken(blocks.reason.message);
   if (isolation !== undefined && !isolationSchema.safeParse(isolation).success)
     throw broken('isolation is not valid.');
-  return { strategy: strategy.value, injection: injection?.value, isolation };
+  return { strategy: strategy.value, injection: injection?.value, blocks: blocks?.value, isolation };
 }

@@ -70,9 +70,13 @@ export class Retriever {
     return found.ok ? found.value : found.reason;
   }
 
-  /** The result of another tool, cut to the room. Refs in it may be fetched from now on. */
-  give(result: string): string {
-    if (this.room < LEAST_ROOM) return NO_ROOM;
+  /**
+   * The result of another tool, cut to the room. Refs in it may be fetched from now on.
+   *
+   * @param brief given where there is no room for a result
+   */
+  give(result: string, brief = NO_ROOM): string {
+    if (this.room < LEAST_ROOM) return brief;
     const { text, isCut } = shorten(result, this.room, this.counter);
     return this.accountFor(text, isCut ? `${text}\n${CUT_BY_ROOM}` : text);
   }

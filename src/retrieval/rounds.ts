@@ -1,6 +1,7 @@
 /** The rounds of one request: answer the model's calls, send the results back, ask again. */
 
 import { AT_ONCE, fewAtOnce } from '../lib/slots.ts';
+import type { WrittenBlock } from '../memory/plan/report.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { ToolCall, ToolTurn } from '../protocol/answers/tool-turn.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
@@ -17,6 +18,8 @@ const TOO_MANY = `Not more than ${MOST_CALLS} calls are answered at once. Ask fo
 export interface Answerer {
   /** The refs whose content was given. */
   readonly given: readonly string[];
+  /** The memory blocks that were written, with their versions. */
+  readonly written?: readonly WrittenBlock[];
   /** Announces a turn that is about to be answered. */
   hear(turn: ToolTurn): void;
   /** The result of one call. Never throws. */
@@ -66,6 +69,11 @@ export class Rounds {
   /** The refs whose content was given. */
   get refs(): readonly string[] {
     return this.started?.answerer.given ?? [];
+  }
+
+  /** The memory blocks that were written, in their last versions. */
+  get written(): readonly WrittenBlock[] {
+    return this.started?.answerer.written ?? [];
   }
 
   /** Answers a turn's calls, a few at a time, and asks again. @throws what `ask` throws */

@@ -24,7 +24,8 @@ export const MOST_CONVERSATIONS = 5;
 /** For three calls and possibly a check of the caller's key, in milliseconds. */
 const READ_LIMIT_MS = 3_000;
 
-interface Injected {
+/** The block of a request, and what to say about it. */
+export interface Injected {
   readonly message?: InjectedMessage;
   readonly tokens?: number;
   readonly warnings: readonly Warning[];

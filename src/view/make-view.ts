@@ -3,7 +3,7 @@
  * A mode that is planned around a memory recalls it before the plan.
  */
 
-import type { EditingStrategy } from '../memory/modes/table.ts';
+import type { ActingStrategy, EditingStrategy } from '../memory/modes/table.ts';
 import { explain } from '../memory/plan/explain.ts';
 import { mayAct } from '../memory/plan/plan.ts';
 import { outlineOf, planView } from '../memory/plan/plan-view.ts';
@@ -32,6 +32,7 @@ import { SHORTEST_TOKEN, sha256Hex } from '../tenant/identity.ts';
 import { type LearnedLimit, roomIn } from '../upstream/learned-limits.ts';
 import { fulfil, recall } from './fulfil.ts';
 import type { MadeView, MakeViewOptions, ViewCall } from './made-view.ts';
+import { blocksObstacle } from './memory-blocks.ts';
 import { offerTools } from './offer-tools.ts';
 import { reportedSummary } from './summaries.ts';
 
@@ -43,10 +44,10 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
   const { tenant } = scope.caller;
   const strategy = actingStrategy(chosen.strategy, upstreamCompacts(request, scope.services.config));
   if (owner.off.length > 0) return untouched(chosen, owner.off);
-  if (!edits(strategy)) return untouched(chosen, []);
+  if (!edits(strategy)) return withTools(untouched(chosen, []), strategy, call);
   const obstacle = await obstacleTo(call, options);
   if (obstacle) return untouched(chosen, [obstacle]);
-  const offered = offerTools(request, strategy, tenant);
+  const offered = offerTools(request, strategy, tenant, chosen.blocks);
   const tools = offered === 'off' ? undefined : offered;
   if (summarizes(strategy)) {
     // A fault is reported at the first request, not when the conversation has grown.
@@ -97,6 +98,16 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
 function untouched({ strategy, source, ...chosen }: ChosenStrategy, warnings: readonly Warning[]): MadeView {
   const report = idleReport(strategy.mode, source, [...chosen.warnings, ...warnings]);
   return { view: undefined, report };
+}
+
+/** A request that is forwarded unchanged but for the tools that write its memory blocks. */
+function withTools(made: MadeView, strategy: ActingStrategy, call: Call): MadeView {
+  const { request, chosen, scope } = call;
+  if (!chosen.blocks?.writable || blocksObstacle(call)) return made;
+  const tools = offerTools(request, strategy, scope.caller.tenant, chosen.blocks);
+  if (tools !== 'off') return { ...made, tools };
+  const { report } = made;
+  return { ...made, report: { ...report, warnings: [...report.warnings, 'retrieval_off'] } };
 }
 
 /** Why no view can be made of a request. @throws ApiError `body_too_large` */

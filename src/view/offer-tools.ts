@@ -1,13 +1,22 @@
 /**
- * Which of our tools a request gets: those that fetch and list removed contents, and the one that
- * searches the archive (docs/design.md#the-strategy).
+ * Which of our tools a request gets: those that fetch and list removed contents, the one that
+ * searches the archive (docs/design.md#the-strategy), and those that write memory blocks.
  */
-import type { ActingStrategy } from '../memory/modes/table.ts';
+import type { ActingStrategy, RetrievingStrategy } from '../memory/modes/table.ts';
+import type { BlocksWish } from '../memory/strategy/memory-blocks.ts';
 import { hidesRefs, retrieves } from '../memory/strategy/strategy.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
+import type { FunctionTool } from '../protocol/tools.ts';
 import { LIST_NAMES, listDefinitionOf } from '../retrieval/list-refs.ts';
 import { SEARCH_NAMES, searchDefinitionOf } from '../retrieval/search-memory.ts';
 import { definitionOf, freeName, RETRIEVE_NAMES } from '../retrieval/tool.ts';
+import {
+  APPEND_NAMES,
+  appendDefinitionOf,
+  REPLACE_NAMES,
+  replaceDefinitionOf,
+  WRITING_ROUNDS,
+} from '../retrieval/write-blocks.ts';
 import type { Tenant } from '../tenant/identity.ts';
 
 /**
@@ -15,6 +24,14 @@ import type { Tenant } from '../tenant/identity.ts';
  * `tools`).
  */
 const MOST_TOOLS = 128;
+
+interface OfferedBlockTools {
+  /** Their names. */
+  readonly append: string;
+  readonly replace: string;
+  /** The blocks that they write. */
+  readonly labels: readonly string[];
+}
 
 export interface OfferedTools {
   /** How often the upstream is asked again at most. */
@@ -27,6 +44,8 @@ export interface OfferedTools {
   readonly search: string | undefined;
   /** The name of the tool that lists refs. Absent in modes whose views name all of them. */
   readonly list: string | undefined;
+  /** The tools that write memory blocks. Absent where the model may write none. */
+  readonly blocks: OfferedBlockTools | undefined;
   /**
    * The definitions. Their bytes are the same on every request, since they precede the messages in
    * the upstream's cache.
@@ -35,36 +54,76 @@ export interface OfferedTools {
 }
 
 /**
- * The tools for a request. They depend on strategy, tools and key alone, and never on the
- * conversation: a list of tools that changes would break the cached prefix.
+ * The tools for a request. They depend on strategy, tools, key and the labels of writable blocks
+ * alone, and never on the conversation: a list of tools that changes would break the cached prefix.
  *
- * @returns `off` if the strategy asks for them and the request can't have them all, since upstreams
- *   refuse too many tools
+ * @param strategy the one that acts
+ * @returns `off` if the request asks for them and can't have them all, since upstreams refuse too
+ *   many tools
  */
 export function offerTools(
   request: ModelRequest,
   strategy: ActingStrategy,
   tenant: Tenant | undefined,
+  blocks?: BlocksWish,
 ): OfferedTools | 'off' | undefined {
-  if (!retrieves(strategy, request.hasTools) || !tenant) return undefined;
+  const retrieves = retrieving(strategy, request.hasTools);
+  const writes = blocks?.writable === true;
+  if ((!retrieves && !writes) || !tenant) return undefined;
   if (!request.takesTools) return 'off';
   const taken = request.toolNames;
+  const retrieval = retrieves ? retrievalTools(retrieves, taken) : NO_RETRIEVAL;
+  const writing = writes ? blockTools(blocks.labels, taken) : NO_WRITING;
+  if (!retrieval || !writing) return 'off';
+  const definitions = [...retrieval.definitions, ...writing.definitions];
+  if ((request.tools?.count ?? 0) + definitions.length > MOST_TOOLS) return 'off';
+  return {
+    rounds: retrieves ? retrieves.retrieval_max_rounds : WRITING_ROUNDS,
+    retrieves: retrieves !== undefined,
+    names: new Set(definitions.map((definition) => definition.function.name)),
+    search: retrieval.search,
+    list: retrieval.list,
+    blocks: writing.blocks,
+    definitions: definitions.map((definition) => request.toolJson(definition)),
+  };
+}
+
+function retrieving(strategy: ActingStrategy, hasTools: boolean): RetrievingStrategy | undefined {
+  return retrieves(strategy, hasTools) ? strategy : undefined;
+}
+
+type RetrievalTools = Pick<OfferedTools, 'search' | 'list'> & {
+  readonly definitions: readonly FunctionTool[];
+};
+
+const NO_RETRIEVAL: RetrievalTools = { search: undefined, list: undefined, definitions: [] };
+
+/** Undefined if the caller has taken their names. */
+function retrievalTools(
+  strategy: RetrievingStrategy,
+  taken: ReadonlySet<string>,
+): RetrievalTools | undefined {
   const retrieve = freeName(RETRIEVE_NAMES, taken);
   const search = strategy.archive ? freeName(SEARCH_NAMES, taken) : undefined;
   const list = hidesRefs(strategy) ? freeName(LIST_NAMES, taken) : undefined;
-  if (!retrieve) return 'off';
+  if (!retrieve) return undefined;
   const definitions = [
     definitionOf(retrieve),
     ...(list ? [listDefinitionOf(list)] : []),
     ...(search ? [searchDefinitionOf(search)] : []),
   ];
-  if ((request.tools?.count ?? 0) + definitions.length > MOST_TOOLS) return 'off';
-  return {
-    rounds: strategy.retrieval_max_rounds,
-    retrieves: true,
-    names: new Set(definitions.map((definition) => definition.function.name)),
-    search,
-    list,
-    definitions: definitions.map((definition) => request.toolJson(definition)),
-  };
+  return { search, list, definitions };
+}
+
+type WritingTools = Pick<OfferedTools, 'blocks'> & { readonly definitions: readonly FunctionTool[] };
+
+const NO_WRITING: WritingTools = { blocks: undefined, definitions: [] };
+
+/** Undefined if the caller has taken their names. */
+function blockTools(labels: readonly string[], taken: ReadonlySet<string>): WritingTools | undefined {
+  const append = freeName(APPEND_NAMES, taken);
+  const replace = freeName(REPLACE_NAMES, taken);
+  if (!append || !replace) return undefined;
+  const definitions = [appendDefinitionOf(append, labels), replaceDefinitionOf(replace, labels)];
+  return { blocks: { append, replace, labels }, definitions };
 }

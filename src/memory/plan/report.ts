@@ -109,6 +109,25 @@ export interface Potential
   readonly error?: string;
 }
 
+/** A memory block that the model has written. */
+export interface WrittenBlock {
+  readonly label: string;
+  readonly version: number;
+}
+
+/** A memory block in the view. Version 0: there is none of this label. */
+export interface ReportedBlock extends WrittenBlock {
+  readonly tokens: number;
+}
+
+interface ReportedBlocks {
+  /** Of the message that shows them. */
+  readonly tokens: number;
+  readonly blocks: readonly ReportedBlock[];
+  /** Absent if the model has written none. */
+  readonly written?: readonly WrittenBlock[];
+}
+
 /** The `memory` object of a response. Sizes are in tokens. */
 export interface Report {
   readonly mode: Mode;
@@ -129,6 +148,8 @@ export interface Report {
   readonly retrieval?: ReportedRetrieval;
   /** The injected block of cross-session memory. */
   readonly injection?: { readonly tokens: number; readonly text: string };
+  /** The memory blocks in the view. */
+  readonly memory_blocks?: ReportedBlocks;
   /** Present if the request was only observed. */
   readonly potential?: Potential;
   readonly warnings: readonly Warning[];

@@ -7,6 +7,7 @@
  */
 
 import { InvariantError } from '../../lib/invariant-error.ts';
+import { FrozenBlocks } from './frozen-blocks.ts';
 import { Lineages } from './lineages.ts';
 import {
   afterFailure,
@@ -52,6 +53,8 @@ const MOST_TAKEOVERS = 5;
 export class MemoryChain {
   /** Settings and the frozen injection, which the chain does not use. */
   readonly state: ConversationState;
+  /** Memory blocks, which the chain does not use either. */
+  readonly blocks: FrozenBlocks;
   readonly tables: MemoryTables;
   private readonly ports: ChainPorts;
   private readonly rows: MemoryRows;
@@ -64,6 +67,7 @@ export class MemoryChain {
     this.ports = ports;
     this.tables = new MemoryTables(sql);
     this.state = new ConversationState(this.tables);
+    this.blocks = new FrozenBlocks(this.tables);
     this.rows = new MemoryRows(this.tables);
     this.writer = new MemoryWriter(sql, ports);
     this.pins = new Pins(this.tables, this.rows);
@@ -318,7 +322,9 @@ export class MemoryChain {
    * @param settings whether to keep the settings
    */
   strip(settings: boolean): void {
-    if (this.exists()) this.tables.strip(settings);
+    if (!this.exists()) return;
+    this.tables.strip(settings);
+    this.blocks.clear();
   }
 
   /** Whether a caller has set anything. */
@@ -329,7 +335,8 @@ export class MemoryChain {
 
   /** Whether there is nothing worth keeping. */
   isEmpty(): boolean {
-    return !this.rows.any() && !this.hasSettings() && this.state.injection() === null;
+    if (this.rows.any() || this.hasSettings()) return false;
+    return this.state.injection() === null && !this.blocks.any();
   }
 
   /** Call this after the tables were deleted elsewhere. */

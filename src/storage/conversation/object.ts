@@ -10,6 +10,7 @@ import { Lru } from '../../lib/lru.ts';
 import { soon } from '../../lib/time-limit.ts';
 import { createObjectLog, type Log, logCaught } from '../../log.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
+import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
 import { type WebhookData, type WebhookType, webhooksOf } from '../../webhooks.ts';
 import {
   type ArchiveHit,
@@ -170,6 +171,19 @@ export abstract class ConversationMemoryObject<Material>
 
   freezeInjection(block: FrozenBlock, replaced: string | null): Promise<FrozenBlock> {
     return this.writing(() => this.chain.state.freezeInjection(block, replaced));
+  }
+
+  frozenBlocks(point: string, labels: readonly string[]): readonly MemoryBlock[] {
+    this.reading();
+    return this.chain.blocks.at(point, labels);
+  }
+
+  freezeBlocks(
+    point: string,
+    blocks: readonly MemoryBlock[],
+    replaces: boolean,
+  ): Promise<readonly MemoryBlock[]> {
+    return this.writing(() => this.chain.blocks.freeze(point, blocks, replaces));
   }
 
   async roll(request: ClaimRequest, material: Material): Promise<Claim['state']> {

@@ -5,6 +5,7 @@
  */
 import { textBytes } from '../../lib/copy.ts';
 import type { Bound } from '../../lib/lru.ts';
+import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
 import { type Seen, TrustedLru } from '../trusted.ts';
 import type { Found, FrozenBlock, Memory } from './memories.ts';
 
@@ -19,6 +20,11 @@ const VERSIONS: Bound<Memory> = { bytes: 4 * 1024 * 1024, sizeOf: sizeOfVersion 
 const ROUNDS: Bound<Found> = { bytes: 4 * 1024 * 1024, sizeOf: sizeOfFound };
 /** About 8 000 messages. */
 const ARCHIVED: Bound<string> = { bytes: 2 * 1024 * 1024, sizeOf: textBytes };
+/** About 400 blocks of the largest size. */
+const BLOCKS: Bound<MemoryBlock> = {
+  bytes: 4 * 1024 * 1024,
+  sizeOf: ({ text }) => VERSION_BYTES + textBytes(text),
+};
 const INJECTIONS: Bound<FrozenBlock> = {
   bytes: 1024 * 1024,
   sizeOf: ({ text }) => VERSION_BYTES + textBytes(text),
@@ -43,6 +49,8 @@ export interface RememberedConversation {
   readonly rounds: Remembered<Found>;
   /** The frozen block, under an empty key. It may be empty itself. */
   readonly injection: Remembered<FrozenBlock>;
+  /** Frozen memory blocks, by `hashesKey` of label and point. */
+  readonly blocks: Remembered<MemoryBlock>;
   /**
    * Messages in the archive's index, by key: the digest of one that was made from an answer, else
    * an empty text.
@@ -54,8 +62,9 @@ export interface RememberedConversation {
   forget(): void;
 }
 
-export function hashesKey(strategyHash: string, hash: string): string {
-  return `${strategyHash} ${hash}`;
+/** @param kind a strategy's hash, or a label */
+export function hashesKey(kind: string, hash: string): string {
+  return `${kind} ${hash}`;
 }
 
 /** The memories of all conversations. One per isolate. */
@@ -63,12 +72,14 @@ export class RememberedConversations {
   private readonly versions: TrustedLru<Memory>;
   private readonly rounds: TrustedLru<Found>;
   private readonly injections: TrustedLru<FrozenBlock>;
+  private readonly blocks: TrustedLru<MemoryBlock>;
   private readonly archived: TrustedLru<string>;
 
   constructor(now: () => number = Date.now) {
     this.versions = new TrustedLru(VERSIONS, now);
     this.rounds = new TrustedLru(ROUNDS, now);
     this.injections = new TrustedLru(INJECTIONS, now);
+    this.blocks = new TrustedLru(BLOCKS, now);
     this.archived = new TrustedLru(ARCHIVED, now);
   }
 
@@ -78,6 +89,7 @@ export class RememberedConversations {
       versions: ofConversation(this.versions, name),
       rounds: ofConversation(this.rounds, name),
       injection: ofConversation(this.injections, name),
+      blocks: ofConversation(this.blocks, name),
       archived: ofConversation(this.archived, name),
       forgetArchive: () => this.archived.forget(name),
       forget: () => this.forget(name),
@@ -86,7 +98,8 @@ export class RememberedConversations {
 
   /** Forgets a conversation, or all of a tenant. @param owner its name, or the tenant's id */
   forget(owner: string): void {
-    for (const values of [this.versions, this.rounds, this.injections, this.archived]) values.forget(owner);
+    const { versions, rounds, injections, blocks, archived } = this;
+    for (const values of [versions, rounds, injections, blocks, archived]) values.forget(owner);
   }
 }
 

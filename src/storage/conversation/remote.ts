@@ -1,5 +1,6 @@
 /** Methods of a conversation's object that other isolates can call. */
 import type { TokenUsage } from '../../memory/plan/report.ts';
+import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
 import type {
   ArchiveHit,
   ArchivePage,
@@ -80,6 +81,14 @@ export interface ConversationApi<Material> extends SummaryChain {
   restore(saved: SavedMemory): Promise<Overview>;
   injection(): FrozenBlock | null;
   freezeInjection(block: FrozenBlock, replaced: string | null): Promise<FrozenBlock>;
+
+  /** See `FrozenBlocks`. */
+  frozenBlocks(point: string, labels: readonly string[]): readonly MemoryBlock[];
+  freezeBlocks(
+    point: string,
+    blocks: readonly MemoryBlock[],
+    replaces: boolean,
+  ): Promise<readonly MemoryBlock[]>;
 
   /** Claims, and on success makes the summary in the background. Returns at once. */
   roll(request: ClaimRequest, material: Material): Promise<Claim['state']>;

@@ -24,6 +24,7 @@ const chosenAs = (strategy: unknown, source: ChosenStrategy['source']): ChosenSt
   strategy: strategyOf(strategy),
   source,
   injection: Promise.resolve({ injection: undefined, warnings: [] }),
+  blocks: undefined,
   report: false,
   warnings: [],
 });

@@ -1,0 +1,80 @@
+/**
+ * The memory blocks that a conversation's views show, frozen at a point of its array. The first
+ * write makes the table, also in older objects. See `storage-schema.md`.
+ */
+import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
+import type { MemoryTables } from './tables.ts';
+
+/** Frozen blocks kept in one conversation, the newest ones. */
+const KEPT = 500;
+
+const TABLE = 'frozen_blocks';
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS ${TABLE} (
+    frozen_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    point TEXT NOT NULL,
+    label TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    UNIQUE (point, label)
+  );
+`;
+
+type Row = { label: string; version: number; text: string };
+
+export class FrozenBlocks {
+  private readonly tables: MemoryTables;
+
+  constructor(tables: MemoryTables) {
+    this.tables = tables;
+  }
+
+  /** The blocks that are frozen at a point, of these labels. */
+  at(point: string, labels: readonly string[]): MemoryBlock[] {
+    if (!this.any()) return [];
+    return this.tables.sql
+      .exec<Row>(
+        `SELECT label, version, text FROM ${TABLE} WHERE point = ? AND label IN (SELECT value FROM json_each(?))`,
+        point,
+        JSON.stringify(labels),
+      )
+      .toArray();
+  }
+
+  /**
+   * Freezes blocks, so that their bytes don't change.
+   *
+   * @param replaces whether they replace blocks that are frozen there already
+   * @returns the frozen blocks, which are others if a caller was faster
+   */
+  freeze(point: string, blocks: readonly MemoryBlock[], replaces: boolean): MemoryBlock[] {
+    this.tables.make();
+    this.tables.sql.exec(SCHEMA);
+    for (const { label, version, text } of blocks)
+      this.tables.sql.exec(
+        `INSERT OR ${replaces ? 'REPLACE' : 'IGNORE'} INTO ${TABLE} (point, label, version, text) VALUES (?, ?, ?, ?)`,
+        point,
+        label,
+        version,
+        text,
+      );
+    const labels = blocks.map(({ label }) => label);
+    const frozen = this.at(point, labels);
+    this.tables.sql.exec(
+      `DELETE FROM ${TABLE} WHERE frozen_id IN (SELECT frozen_id FROM ${TABLE} ORDER BY frozen_id DESC LIMIT -1 OFFSET ${KEPT})`,
+    );
+    return frozen;
+  }
+
+  any(): boolean {
+    if (!this.tables.exists()) return false;
+    const found = this.tables.sql.exec('SELECT 1 FROM sqlite_master WHERE name = ?', TABLE).toArray();
+    return found.length > 0;
+  }
+
+  /** Deletes all of them. */
+  clear(): void {
+    this.tables.sql.exec(`DROP TABLE IF EXISTS ${TABLE}`);
+  }
+}

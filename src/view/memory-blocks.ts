@@ -1,0 +1,180 @@
+/**
+ * Memory blocks in the view (docs/memory-blocks.md): one message after the preamble. They are frozen
+ * at a point of the array that only moves with the frontier, so that the cached prefix holds.
+ */
+import { elementAt } from '../lib/elements.ts';
+import { once } from '../lib/once.ts';
+import { within } from '../lib/time-limit.ts';
+import { logCaught } from '../log.ts';
+import { readHistory } from '../memory/conversation/history.ts';
+import { prefixHashes } from '../memory/conversation/prefix-hash.ts';
+import type { Report, ReportedBlock, Warning } from '../memory/plan/report.ts';
+import { type MemoryBlock, writeBlock, writeBlocks } from '../memory/strategy/block-text.ts';
+import type { BlocksWish } from '../memory/strategy/memory-blocks.ts';
+import { measureOf } from '../memory/strategy/models.ts';
+import type { InjectedMessage } from '../protocol/model-request.ts';
+import type { Call } from '../request/call.ts';
+import { hashSession, storedConversation } from '../request/conversation.ts';
+import { ApiError } from '../request/errors.ts';
+import { TenantBlocks } from '../request/memory-blocks.ts';
+import { hashesKey } from '../storage/conversation/remembered.ts';
+import type { StoredConversation } from '../summary/conversation.ts';
+import { sha256Hex, type Tenant } from '../tenant/identity.ts';
+import type { MadeView } from './made-view.ts';
+
+/** For three calls and possibly a check of the caller's key, in milliseconds. */
+const READ_LIMIT_MS = 3_000;
+
+interface ShownBlocks {
+  readonly message?: InjectedMessage;
+  /** Of the message. */
+  readonly tokens?: number;
+  readonly blocks?: readonly ReportedBlock[];
+  readonly warnings: readonly Warning[];
+}
+
+const NOTHING: ShownBlocks = { warnings: [] };
+
+/** Why a request gets no memory blocks, although it asks for some. */
+export function blocksObstacle({ request, scope }: Call): Warning | undefined {
+  if (request.tooManyMessages) return 'too_many_messages';
+  if (request.upstreamState !== undefined) return 'upstream_state';
+  return scope.caller.tenant ? undefined : 'no_tenant';
+}
+
+/** The blocks for the view of a request. @param made the view without them */
+export async function blocksFor(call: Call, made: MadeView): Promise<ShownBlocks> {
+  const { request, chosen, owner, scope } = call;
+  const { blocks: wish } = chosen;
+  const { tenant } = scope.caller;
+  if (!wish || owner.off.length > 0) return NOTHING;
+  const obstacle = blocksObstacle(call);
+  if (obstacle) return { warnings: [obstacle] };
+  if (!tenant) return NOTHING;
+  try {
+    const measure = measureOf(request.model, undefined, scope.services.config.tokenFactors);
+    const { counter } = await scope.learned.counting(measure);
+    const view = new BlocksOfView(call, wish, tenant, made);
+    const blocks = await scope.timings.measure('store', () => within(READ_LIMIT_MS, view.blocks()));
+    const content = writeBlocks(blocks);
+    return {
+      message: { role: wish.role, content },
+      tokens: counter.text(content),
+      blocks: blocks.map((block) => ({
+        label: block.label,
+        version: block.version,
+        tokens: counter.text(writeBlock(block)),
+      })),
+      warnings: [],
+    };
+  } catch (error) {
+    logCaught(scope.services.log, 'warn', 'memory blocks could not be read', error);
+    return { warnings: ['store_failed'] };
+  }
+}
+
+/** The report with the blocks. */
+export function withBlocks(report: Report, { tokens, blocks, warnings }: ShownBlocks): Report {
+  const shown = blocks && tokens !== undefined ? { memory_blocks: { tokens, blocks } } : {};
+  return { ...report, ...shown, warnings: [...new Set([...report.warnings, ...warnings])] };
+}
+
+/** The blocks of one view. */
+class BlocksOfView {
+  private readonly call: Call;
+  private readonly wish: BlocksWish;
+  private readonly tenant: Tenant;
+  private readonly made: MadeView;
+
+  constructor(call: Call, wish: BlocksWish, tenant: Tenant, made: MadeView) {
+    this.call = call;
+    this.wish = wish;
+    this.tenant = tenant;
+    this.made = made;
+  }
+
+  /** In the order of the request. @throws if storage fails */
+  async blocks(): Promise<readonly MemoryBlock[]> {
+    const { labels, refresh } = this.wish;
+    const stored = this.conversation();
+    const known = stored && !refresh ? await this.frozen(stored) : [];
+    const missing = labels.filter((label) => !known.some((block) => block.label === label));
+    const read = missing.length > 0 ? await this.read(missing) : [];
+    const frozen = stored && read.length > 0 ? await this.freeze(stored, read) : read;
+    const byLabel = new Map([...known, ...frozen].map((block) => [block.label, block]));
+    return labels.flatMap((label) => byLabel.get(label) ?? []);
+  }
+
+  /** The conversation that the blocks are frozen in; undefined before it has a name. */
+  private conversation(): StoredConversation | undefined {
+    const { request, owner, scope } = this.call;
+    const { user, conversation } = owner;
+    const session = conversation === undefined ? hashSession(request.messages) : { id: conversation };
+    return session && storedConversation(user, session, this.tenant, scope.services);
+  }
+
+  /**
+   * The point at which the blocks are frozen: the hash of the messages before the frontier. Before
+   * its first move it is that of the messages of the first request that can have a name. The name
+   * of a session made from a hash is known from the second request on; with the messages up to there
+   * it is told apart from others that open in the same way. All requests of an array agree on it,
+   * and nobody has to be asked.
+   */
+  private readonly point = once((): string => {
+    const { messages } = this.call.request;
+    const { units, requestPoints } = this.made.history ?? readHistory(messages);
+    const { unit } = this.made.report.frontier;
+    const first = this.call.owner.conversation === undefined ? 1 : 0;
+    const end = unit > 0 ? units[unit]?.first : (requestPoints[first] ?? requestPoints.at(-1))?.messages;
+    const before = messages.slice(0, end ?? messages.length);
+    return elementAt(prefixHashes(before, sha256Hex), before.length);
+  });
+
+  /** Those that are known to be frozen. */
+  private async frozen(stored: StoredConversation): Promise<readonly MemoryBlock[]> {
+    const { labels } = this.wish;
+    const { remembered, name } = stored;
+    const seen = labels.map((label) => remembered.blocks.get(hashesKey(label, this.point())));
+    if (seen.some((block) => block === undefined)) return this.readFrozen(stored);
+    const known = seen.filter((block) => block !== undefined);
+    const oldest = Math.min(...known.map(({ at }) => at));
+    this.call.scope.upkeep.of(name).rely('blocks', oldest, async () => void (await this.readFrozen(stored)));
+    return known.map(({ value }) => value);
+  }
+
+  private async readFrozen({ memory, remembered }: StoredConversation): Promise<readonly MemoryBlock[]> {
+    const { labels } = this.wish;
+    const at = Date.now();
+    const frozen = await memory((stub) => stub.frozenBlocks(this.point(), labels));
+    for (const label of labels) {
+      const block = frozen.find((one) => one.label === label);
+      const key = hashesKey(label, this.point());
+      if (block) remembered.blocks.keep(key, block, at);
+      else remembered.blocks.drop(key);
+    }
+    return frozen;
+  }
+
+  /** The newest versions. A label without a block has an empty one. */
+  private async read(labels: readonly string[]): Promise<readonly MemoryBlock[]> {
+    const { scope } = this.call;
+    // Nothing can be frozen yet, and blocks that are not frozen would come and go.
+    if (!(await scope.mayStore(this.tenant)))
+      throw new ApiError('invalid_api_key', 'The key is not known to be accepted.');
+    const blocks = await new TenantBlocks(this.tenant, scope.services).read(labels);
+    return labels.map((label) => {
+      const { version, text } = blocks.find((block) => block.label === label) ?? { version: 0, text: '' };
+      return { label, version, text };
+    });
+  }
+
+  private async freeze(
+    { memory, remembered }: StoredConversation,
+    blocks: readonly MemoryBlock[],
+  ): Promise<readonly MemoryBlock[]> {
+    const at = Date.now();
+    const frozen = await memory((stub) => stub.freezeBlocks(this.point(), blocks, this.wish.refresh));
+    for (const block of frozen) remembered.blocks.keep(hashesKey(block.label, this.point()), block, at);
+    return frozen;
+  }
+}
