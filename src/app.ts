@@ -111,7 +111,10 @@ export function createApp(): Hono<AppEnv> {
   return app;
 }
 
-/** The routes of conversations, of users and of memory blocks. Other `/v1/conversations` are OpenAI's own. */
+/**
+ * The routes of conversations, of users and of memory blocks. Other `/v1/conversations` are
+ * OpenAI's own.
+ */
 function addMemoryRoutes(app: Hono<AppEnv>): void {
   app.get('/v1/conversations', listConversations);
   app.get('/v1/stats', getStats);

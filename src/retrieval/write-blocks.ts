@@ -1,6 +1,6 @@
 /**
- * The tools with which a model writes memory blocks (docs/memory-blocks.md): definitions, arguments,
- * results. Names and arguments are Letta's
+ * The tools with which a model writes memory blocks (docs/memory-blocks.md): definitions,
+ * arguments, results. Names and arguments are Letta's
  * (https://docs.letta.com/guides/agents/memory-blocks).
  */
 import { z } from 'zod';

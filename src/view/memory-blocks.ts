@@ -1,6 +1,7 @@
 /**
- * Memory blocks in the view (docs/memory-blocks.md): one message after the preamble. They are frozen
- * at a point of the array that only moves with the frontier, so that the cached prefix holds.
+ * Memory blocks in the view (docs/memory-blocks.md): one message after the preamble. They are
+ * frozen at a point of the array that only moves with the frontier, so that the cached prefix
+ * holds.
  */
 import { elementAt } from '../lib/elements.ts';
 import { once } from '../lib/once.ts';
@@ -115,10 +116,9 @@ class BlocksOfView {
 
   /**
    * The point at which the blocks are frozen: the hash of the messages before the frontier. Before
-   * its first move it is that of the messages of the first request that can have a name. The name
-   * of a session made from a hash is known from the second request on; with the messages up to there
-   * it is told apart from others that open in the same way. All requests of an array agree on it,
-   * and nobody has to be asked.
+   * its first move it is that of the messages of the first request whose conversation has a name,
+   * which without an id is the second one. A longer opening also tells conversations apart that
+   * begin in the same way. All requests of an array agree on the point, and nobody is asked for it.
    */
   private readonly point = once((): string => {
     const { messages } = this.call.request;

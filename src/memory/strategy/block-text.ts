@@ -1,4 +1,4 @@
-/** Memory blocks: labels, limits, edits, and how a view shows them (docs/memory-blocks.md). Pure. */
+/** Memory blocks: labels, limits, edits, and how a view shows them (docs/memory-blocks.md). */
 import type { Result } from '../../lib/result.ts';
 import { withoutTag } from './fence.ts';
 

@@ -195,6 +195,13 @@ describe.each(MODES)('a conversation that goes on, in mode %s,', (name, mode) =>
     ['with a name', NAMED, {}, ['ConversationMemory.settings']],
     ['with a name, and all settings in the request', { ...NAMED, memory_injection: false }, {}, []],
     ['with memory of other conversations', { ...NAMED, memory_injection: true }, {}, []],
+    ['with memory blocks', { memory_blocks: ['team'] }, {}, []],
+    [
+      'with memory blocks, and a name',
+      { ...NAMED, memory_injection: false, memory_blocks: ['team'] },
+      {},
+      [],
+    ],
   ])('%s', async (_, fields, variables, before) => {
     const { send, stepMore } = await conversation(mode, fields, variables);
 
@@ -277,6 +284,43 @@ describe('a conversation with a name', () => {
     const { told } = await ask([...messages, user('And now?')], { ...NAMED, memory_strategy });
 
     expect(told).toMatchObject({ applied: 'summarize', warning: null });
+  });
+});
+
+describe('a conversation that begins with memory blocks', () => {
+  const BLOCKS = { memory_strategy: 'none', memory_injection: false, memory_blocks: ['team'] };
+
+  it('asks whether they are frozen, reads them, and freezes them', async () => {
+    const { ask } = isolate();
+
+    const { calls } = await ask([user('Hello')], { ...NAMED, ...BLOCKS });
+
+    expect(calls).toEqual({
+      before: [
+        'ConversationMemory.freezeBlocks',
+        'ConversationMemory.frozenBlocks',
+        'TenantMemory.readBlocks',
+      ],
+      behind: [],
+    });
+  });
+
+  it('only reads them before it has a name', async () => {
+    const { ask } = isolate();
+
+    const { calls } = await ask([user('Hello')], BLOCKS);
+
+    expect(calls).toEqual({ before: ['TenantMemory.readBlocks'], behind: [] });
+  });
+
+  it('is asked by another isolate whether they are frozen', async () => {
+    const { ask, own } = isolate();
+    const messages = [user('Hello')];
+    await ask(messages, { ...NAMED, ...BLOCKS });
+
+    const { calls } = await isolate({}, own).ask(messages, { ...NAMED, ...BLOCKS });
+
+    expect(calls).toEqual({ before: ['ConversationMemory.frozenBlocks'], behind: [] });
   });
 });
 
