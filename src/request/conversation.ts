@@ -5,6 +5,7 @@ import { elementAt } from '../lib/elements.ts';
 import { within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import type { Boundaries } from '../memory/conversation/boundaries.ts';
+import { firstAnswer } from '../memory/conversation/first-requests.ts';
 import type { History } from '../memory/conversation/history.ts';
 import { type Hashed, prefixHashes } from '../memory/conversation/prefix-hash.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
@@ -68,9 +69,7 @@ export function hashSession(
   messages: readonly Hashed[],
   hashBefore = (end: number) => elementAt(prefixHashes(messages.slice(0, end), sha256Hex), end),
 ): Session | undefined {
-  // Answers before the first user message don't count: many conversations open with one greeting.
-  const asked = messages.findIndex(({ role }) => role === 'user');
-  const answer = messages.findIndex(({ role }, index) => role === 'assistant' && index > asked);
+  const answer = firstAnswer(messages);
   return answer < 0 ? undefined : { hash: hashBefore(answer + 1) };
 }
 

@@ -7,7 +7,7 @@ import { elementAt } from '../lib/elements.ts';
 import { once } from '../lib/once.ts';
 import { within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
-import { readHistory } from '../memory/conversation/history.ts';
+import { requestLength } from '../memory/conversation/first-requests.ts';
 import { prefixHashes } from '../memory/conversation/prefix-hash.ts';
 import type { Report, ReportedBlock, Warning } from '../memory/plan/report.ts';
 import { type MemoryBlock, writeBlock, writeBlocks } from '../memory/strategy/block-text.ts';
@@ -122,11 +122,14 @@ class BlocksOfView {
    */
   private readonly point = once((): string => {
     const { messages } = this.call.request;
-    const { units, requestPoints } = this.made.history ?? readHistory(messages);
-    const { unit } = this.made.report.frontier;
-    const first = this.call.owner.conversation === undefined ? 1 : 0;
-    const end = unit > 0 ? units[unit]?.first : (requestPoints[first] ?? requestPoints.at(-1))?.messages;
-    const before = messages.slice(0, end ?? messages.length);
+    const { history, report } = this.made;
+    const { unit } = report.frontier;
+    const isNamed = this.call.owner.conversation !== undefined;
+    const end =
+      unit > 0
+        ? (history?.units[unit]?.first ?? messages.length)
+        : requestLength(messages, isNamed ? 'first' : 'second');
+    const before = messages.slice(0, end);
     return elementAt(prefixHashes(before, sha256Hex), before.length);
   });
 

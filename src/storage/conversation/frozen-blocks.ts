@@ -5,8 +5,10 @@
 import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
 import type { MemoryTables } from './tables.ts';
 
-/** Frozen blocks kept in one conversation, the newest ones. */
-const KEPT = 500;
+/**
+ * Frozen blocks kept, about the newest ones. A session made from a hash holds many conversations.
+ */
+const KEPT = 2_000;
 
 const TABLE = 'frozen_blocks';
 
@@ -62,7 +64,7 @@ export class FrozenBlocks {
     const labels = blocks.map(({ label }) => label);
     const frozen = this.at(point, labels);
     this.tables.sql.exec(
-      `DELETE FROM ${TABLE} WHERE frozen_id IN (SELECT frozen_id FROM ${TABLE} ORDER BY frozen_id DESC LIMIT -1 OFFSET ${KEPT})`,
+      `DELETE FROM ${TABLE} WHERE frozen_id <= (SELECT max(frozen_id) FROM ${TABLE}) - ${KEPT}`,
     );
     return frozen;
   }

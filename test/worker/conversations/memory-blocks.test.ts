@@ -307,10 +307,10 @@ describe('frozen blocks', () => {
     expect(await stub.frozenBlocks('q', ['a'])).toEqual([]);
   });
 
-  it('are the newest 500 of a conversation', async () => {
+  it('are the newest 2,000 of a conversation', async () => {
     const stub = conversation();
     const labels = Array.from({ length: 20 }, (_, n) => `l${n}`);
-    for (let point = 0; point < 26; point++)
+    for (let point = 0; point < 101; point++)
       await stub.freezeBlocks(
         `p${point}`,
         labels.map((label) => block(label, 1)),
@@ -319,7 +319,7 @@ describe('frozen blocks', () => {
 
     expect(await stub.frozenBlocks('p0', labels)).toEqual([]);
     expect(await stub.frozenBlocks('p1', labels)).toHaveLength(20);
-    expect(await stub.frozenBlocks('p25', labels)).toHaveLength(20);
+    expect(await stub.frozenBlocks('p100', labels)).toHaveLength(20);
   });
 
   it('leave with their conversation', async () => {
