@@ -43,22 +43,27 @@ export type EditFault =
  * whole lines already: a model does not see its earlier calls, and may note the same thing again.
  */
 export function editedText(text: string, edit: BlockEdit): Result<string, EditFault> {
-  const edited = apply(text, edit)?.toWellFormed();
-  if (edited === undefined) return { ok: false, reason: { state: 'no_match' } };
-  const characters = charactersIn(edited);
+  const pieces = piecesOf(text, edit);
+  if (!pieces) return { ok: false, reason: { state: 'no_match' } };
+  const { parts, between } = pieces;
+  // Counted before they are joined: a long text in many places would not fit in memory.
+  const said = parts.reduce((sum, part) => sum + charactersIn(part), 0);
+  const characters = said + (parts.length - 1) * charactersIn(between);
   if (characters > LONGEST_BLOCK) return { ok: false, reason: { state: 'too_long', characters } };
-  return { ok: true, value: edited };
+  return { ok: true, value: parts.join(between).toWellFormed() };
 }
 
-/** Undefined without a match. */
-function apply(text: string, edit: BlockEdit): string | undefined {
-  if (edit.kind === 'set') return edit.text;
+/** The parts of a text after an edit, and what stands between them. Undefined without a match. */
+function piecesOf(text: string, edit: BlockEdit): { parts: string[]; between: string } | undefined {
+  if (edit.kind === 'set') return { parts: [edit.text], between: '' };
   if (edit.kind === 'append') {
-    if (`\n${text}\n`.includes(`\n${edit.content.toWellFormed()}\n`)) return text;
-    return text === '' ? edit.content : `${text}\n${edit.content}`;
+    const content = edit.content.toWellFormed();
+    const isThere = text === '' || `\n${text}\n`.includes(`\n${content}\n`);
+    return { parts: isThere ? [text || content] : [text, content], between: '\n' };
   }
   const old = edit.old.toWellFormed();
-  return old !== '' && text.includes(old) ? text.replaceAll(old, () => edit.content) : undefined;
+  if (old === '' || !text.includes(old)) return undefined;
+  return { parts: text.split(old), between: edit.content };
 }
 
 /** The length of a text in characters, as limits count it. */

@@ -54,8 +54,17 @@ describe('an edit of a block', () => {
     });
   });
 
+  it('says so without making a text that fits in no memory', () => {
+    const text = 'x'.repeat(LONGEST_BLOCK);
+    const content = 'y'.repeat(10_000_000);
+    expect(editedText(text, { kind: 'replace', old: 'x', content })).toEqual({
+      ok: false,
+      reason: { state: 'too_long', characters: LONGEST_BLOCK * content.length },
+    });
+  });
+
   it('leaves a text that is well-formed and within the limit, or none', () => {
-    const text = fc.string({ unit: 'binary', maxLength: 6_000 });
+    const text = fc.string({ unit: 'binary', maxLength: 3_000 });
     const edit = fc.oneof(
       fc.record({ kind: fc.constant('set' as const), text }),
       fc.record({ kind: fc.constant('append' as const), content: text }),
