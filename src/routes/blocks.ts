@@ -9,7 +9,7 @@ import { verifiedTenant } from '../request/known-key.ts';
 import { TenantBlocks } from '../request/memory-blocks.ts';
 import type { AppEnv } from '../request/services.ts';
 import { type ExpectedVersion, MOST_BLOCKS, type StoredBlock } from '../storage/tenant/blocks.ts';
-import { deleted, stored } from './stored.ts';
+import { deleted, deletion, stored } from './stored.ts';
 
 /** In bytes: a block of which every character is escaped in JSON, and the fields around it. */
 const LARGEST_BODY = 64 * 1024;
@@ -62,10 +62,15 @@ export async function deleteBlock(c: Context<AppEnv>): Promise<Response> {
   const blocks = await blocksOf(c, 'change');
   const label = labelOf(c);
   const expected = expectedIn(c, undefined);
-  const gone = await stored(c, () => blocks.delete(label, expected));
+  const gone = await deletion(c, (begin) => {
+    begin();
+    return blocks.delete(label, expected);
+  });
+  const answer = { label, object: 'memory.block.deleted' };
+  if (gone === 'under way') return deleted(c, answer, false);
   if (gone.state === 'stale' && gone.version > 0) throw stale(label, gone.version, undefined);
   if (gone.state !== 'deleted') throw notFound(label, undefined);
-  return deleted(c, { label, object: 'memory.block.deleted' }, true);
+  return deleted(c, answer, true);
 }
 
 async function blocksOf(c: Context<AppEnv>, use: 'read' | 'change'): Promise<TenantBlocks> {

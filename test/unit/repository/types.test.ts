@@ -33,9 +33,10 @@ describe('precis/types', () => {
     cwd: ROOT,
   });
 
-  it('has the strategy, the injection and the report', () => {
+  it('has the strategy, the injection, the memory blocks and the report', () => {
     const source = `
-      import type { MemoryInjectionRequest, MemoryReport, MemoryStrategyRequest } from 'precis/types';
+      import type { MemoryBlocksRequest, MemoryInjectionRequest, MemoryReport, MemoryStrategyRequest } from 'precis/types';
+      export const blocks: MemoryBlocksRequest = { labels: ['team'], writable: true };
       export const strategy: MemoryStrategyRequest = { mode: 'auto', token_budget: 32_000 };
       export const injection: MemoryInjectionRequest = { role: 'user' };
       export const freed = ({ tokens }: MemoryReport): number => (tokens?.before ?? 0) - (tokens?.after ?? 0);

@@ -93,12 +93,21 @@ const CASES: readonly [string, (started: Started) => string, Hanging, number][] 
   ['DELETE', ({ path }) => `${path}/memory`, ['CONVERSATION_MEMORY', 'leave'], 202],
   ['DELETE', ({ path }) => `${path}/memory`, 'delete', 202],
   ['DELETE', () => '/v1/memory', ['TENANT_MEMORY', 'erase'], 503],
+  ['GET', () => '/v1/blocks', ['TENANT_MEMORY', 'listBlocks'], 503],
+  ['GET', () => '/v1/blocks/team', ['TENANT_MEMORY', 'findBlock'], 503],
+  ['PUT', () => '/v1/blocks/team', ['TENANT_MEMORY', 'changeBlock'], 503],
+  ['DELETE', () => '/v1/blocks/team', ['TENANT_MEMORY', 'deleteBlock'], 202],
 ];
 
-const BODIES: Readonly<Record<string, string>> = {
-  PATCH: '{"mode":"trim"}',
-  PUT: '{"memory_strategy":null,"memory_injection":null,"health":"healthy","memories":[],"rounds":[]}',
-};
+const MEMORY =
+  '{"memory_strategy":null,"memory_injection":null,"health":"healthy","memories":[],"rounds":[]}';
+
+/** The body of a route; undefined if its method takes none. */
+function bodyOf(method: string, path: string): string | undefined {
+  if (method === 'PATCH') return '{"mode":"trim"}';
+  if (method !== 'PUT') return undefined;
+  return path.includes('/blocks/') ? '{"text":"Note."}' : MEMORY;
+}
 
 describe('storage that never answers', () => {
   it('F30: is waited for ten seconds', () => {
@@ -116,7 +125,7 @@ describe('storage that never answers', () => {
     }
     const answers = CASES.map(async ([method, pathOf], index) => {
       const one = started[index] as Started;
-      const response = await one.ask(method, pathOf(one), BODIES[method]);
+      const response = await one.ask(method, pathOf(one), bodyOf(method, pathOf(one)));
       return { status: response.status, ...((await response.json()) as object) };
     });
     const outcomes = await Promise.all(answers);
