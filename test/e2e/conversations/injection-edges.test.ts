@@ -70,6 +70,33 @@ describe.each(PROTOCOLS)('the header x-memory-injection, over $name', (protocol)
   });
 });
 
+describe.each(PROTOCOLS)('memory blocks beside cross-session memory, over $name', (protocol) => {
+  deployment.over(protocol);
+  beforeAll(remember);
+
+  it('stand before it, both behind the preamble', async () => {
+    const { view } = await ask({ memory_injection: true, memory_blocks: ['team'] });
+
+    expect(view.map(({ content }) => String(content).split(':')[0])).toEqual([
+      'You help.',
+      'Memory blocks',
+      'Cross-session memory',
+      'Hello',
+    ]);
+  });
+
+  it('are left out of an array of too many messages, with the same warning', async () => {
+    const many = Array.from({ length: 20_001 }, () => ({ role: 'user', content: 'Hello' }));
+    const memory_blocks = { labels: ['team'], writable: true };
+
+    const { response, view } = await ask({ memory_blocks, messages: many });
+
+    expect(response.headers.get('x-memory-warning')).toBe('too_many_messages');
+    expect(view).toEqual(many);
+    expect(deployment.lastChat().body).not.toHaveProperty('tools');
+  });
+});
+
 describe.each(PROTOCOLS)('an array of too many messages, over $name', (protocol) => {
   deployment.over(protocol);
   const many = Array.from({ length: 20_001 }, () => ({ role: 'user', content: 'Hello' }));
