@@ -1,19 +1,14 @@
 /**
  * One call of the summarizer: any OpenAI-compatible chat model, asked with the `openai` package.
  */
-import OpenAI, { APIError } from 'openai';
+import type OpenAI from 'openai';
 import type { Result } from '../lib/result.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
-import { bounded } from '../upstream/body.ts';
+import { askModel, type ModelFault, type ModelServer } from '../upstream/model-client.ts';
 import type { Prompt } from './text/prompt.ts';
 
 /** The model, its URL and its key. Never stored or logged. */
-export interface SummarizerTarget {
-  readonly baseUrl: string;
-  /** Absent if the caller has sent none. Then none is sent. */
-  readonly apiKey?: string;
-  /** Other headers that identify the account. */
-  readonly headers: Readonly<Record<string, string>>;
+export interface SummarizerTarget extends ModelServer {
   readonly model: string;
   /** The model's context window in tokens. */
   readonly window: number;
@@ -26,17 +21,6 @@ interface SummarizerAnswer {
   readonly finishReason: string | null;
   readonly toolCalls: number;
   readonly usage: TokenUsage;
-}
-
-/** Why there is no answer. */
-export interface SummarizerFault {
-  readonly code: 'timeout' | 'unreachable' | 'rate_limited' | 'upstream_error' | 'refused';
-  /** Whether the same call may succeed later. */
-  readonly again: boolean;
-  /** The pause that the upstream asks for, in milliseconds. */
-  readonly afterMs?: number;
-  /** The name of the caught error. */
-  readonly cause?: string;
 }
 
 export const NO_USAGE: TokenUsage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
@@ -54,50 +38,20 @@ const LEAST_ROOM = 4_096;
 export const LONGEST_ANSWER = 4 * 1024 * 1024;
 
 /** @param maxTokens of the summary */
-export async function askSummarizer(
+export function askSummarizer(
   target: SummarizerTarget,
   prompt: Prompt,
   maxTokens: number,
-): Promise<Result<SummarizerAnswer, SummarizerFault>> {
-  const base = new URL(target.baseUrl);
-  // The package's own limit ends with the headers. The timer must be cleared, or it keeps a Durable
-  // Object awake.
-  const call = new AbortController();
-  const timer = setTimeout(() => call.abort(), target.timeoutMs);
-  const client = new OpenAI({
-    apiKey: target.apiKey ?? 'none',
-    baseURL: `${base.origin}${base.pathname}`,
-    defaultQuery: Object.fromEntries(base.searchParams),
-    // The package must not read the deployment's environment variables.
-    organization: null,
-    project: null,
-    defaultHeaders: { ...target.headers, ...(target.apiKey === undefined ? { Authorization: null } : {}) },
-    // Following a redirect would send the key along.
-    fetch: async (input, init) =>
-      bounded(await fetch(input, { ...init, redirect: 'manual' }), LONGEST_ANSWER),
-    // The writer retries itself, since attempts affect the conversation's health.
-    maxRetries: 0,
-    logLevel: 'off',
+): Promise<Result<SummarizerAnswer, ModelFault>> {
+  const { model, timeoutMs } = target;
+  const limit = answerLimit(new URL(target.baseUrl), Math.max(LEAST_ROOM, ROOM * maxTokens));
+  return askModel(target, { timeoutMs, longestAnswer: LONGEST_ANSWER }, async (client, signal) => {
+    const messages = [
+      { role: 'system' as const, content: prompt.system },
+      { role: 'user' as const, content: prompt.user },
+    ];
+    return readAnswer(await client.chat.completions.create({ model, messages, ...limit }, { signal }));
   });
-  try {
-    const completion = await client.chat.completions.create(
-      {
-        model: target.model,
-        messages: [
-          { role: 'system', content: prompt.system },
-          { role: 'user', content: prompt.user },
-        ],
-        ...answerLimit(base, Math.max(LEAST_ROOM, ROOM * maxTokens)),
-      },
-      { signal: call.signal },
-    );
-    return { ok: true, value: readAnswer(completion) };
-  } catch (error) {
-    const fault = call.signal.aborted ? ({ code: 'timeout', again: true } as const) : faultOf(error);
-    return { ok: false, reason: { ...fault, cause: causeOf(error) } };
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** OpenAI's newer models accept only the first name, and most other servers only the second. */
@@ -116,26 +70,4 @@ function readAnswer(completion: Partial<OpenAI.ChatCompletion>): SummarizerAnswe
     toolCalls: (choice?.message?.tool_calls?.length ?? 0) + (choice?.message?.function_call ? 1 : 0),
     usage: { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens },
   };
-}
-
-/** The name of an error. The package wraps errors of the connection. */
-function causeOf(error: unknown): string {
-  const cause = error instanceof Error ? (error.cause ?? error) : error;
-  return cause instanceof Error ? cause.name : 'unknown';
-}
-
-function faultOf(error: unknown): SummarizerFault {
-  // Errors of the connection have no status.
-  if (!(error instanceof APIError) || error.status === undefined) return { code: 'unreachable', again: true };
-  const { status } = error;
-  if (status === 429) return { code: 'rate_limited', again: true, ...retryAfter(error.headers) };
-  if (status >= 500 || status === 408 || status === 409)
-    return { code: 'upstream_error', again: true, ...retryAfter(error.headers) };
-  return { code: 'refused', again: false };
-}
-
-/** RFC 9110 §10.2.3. Only the form in seconds is read. */
-function retryAfter(headers: Headers | undefined): { afterMs?: number } {
-  const seconds = Number(headers?.get('retry-after') ?? Number.NaN);
-  return Number.isFinite(seconds) && seconds >= 0 ? { afterMs: seconds * 1_000 } : {};
 }

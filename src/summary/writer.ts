@@ -10,7 +10,8 @@ import type { Boundary, Piece } from '../memory/conversation/passage.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { Memory } from '../storage/conversation/memories.ts';
-import { askSummarizer, NO_USAGE, type SummarizerFault, type SummarizerTarget } from './summarizer.ts';
+import type { ModelFault } from '../upstream/model-client.ts';
+import { askSummarizer, NO_USAGE, type SummarizerTarget } from './summarizer.ts';
 import { userWordsIn, withUserConstraints } from './text/constraints.ts';
 import { splitLedger } from './text/headings.ts';
 import { type LedgerFacts, writeLedger } from './text/ledger.ts';
@@ -95,7 +96,7 @@ interface WrittenSummary {
 
 interface WritingFault {
   /** A code. */
-  readonly error: SummaryFault | SummarizerFault['code'] | 'lease_lost' | 'base_gone' | 'window_too_small';
+  readonly error: SummaryFault | ModelFault['code'] | 'lease_lost' | 'base_gone' | 'window_too_small';
   /** The name of the caught error, if there was one. */
   readonly cause?: string;
   readonly usage: TokenUsage;
@@ -246,7 +247,7 @@ class Run {
   }
 }
 
-interface Attempt extends Omit<SummarizerFault, 'code'> {
+interface Attempt extends Omit<ModelFault, 'code'> {
   readonly code: WritingFault['error'];
 }
 
