@@ -6,7 +6,7 @@ import type { Result } from '../lib/result.ts';
 import { within } from '../lib/time-limit.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { FunctionTool } from '../protocol/tools.ts';
-import type { ArchiveHit } from '../storage/archive/rows.ts';
+import type { ArchiveHit } from '../storage/archive/search.ts';
 import { LONGEST_QUERY } from '../storage/archive/text.ts';
 import { CONVERSATION_PROPERTIES, optionalText, parseArguments } from './arguments.ts';
 import { shorten } from './shorten.ts';

@@ -17,8 +17,9 @@ import type { ConversationMemoryStub, ObjectCaller } from '../conversation/key.t
 import type { RememberedConversation } from '../conversation/remembered.ts';
 import { type Pack, packBytes, packMessages, portions } from './packing.ts';
 import { ArchivePacks } from './packs.ts';
-import type { ArchivedRow, ArchiveHit, ArchiveRow, SearchPlace } from './rows.ts';
-import { matchAll, readable } from './text.ts';
+import type { ArchivedRow, ArchiveRow } from './rows.ts';
+import type { ArchiveHit, SearchPlace } from './search.ts';
+import { readable } from './text.ts';
 
 /** The conversation of an archive. */
 interface ArchivedConversation {
@@ -173,7 +174,7 @@ export class Archive {
     place: SearchPlace | null = null,
   ): Promise<ArchivedMessages<SearchPlace> | null> {
     const limits = { rows: limit, bytes: LARGEST_PAGE };
-    const page = await this.conversation.memory((stub) => stub.searchArchive(matchOf(words), place, limits));
+    const page = await this.conversation.memory((stub) => stub.searchArchive(words, place, limits));
     return page && { messages: await this.read(page.rows), next: page.next };
   }
 
@@ -188,7 +189,7 @@ export class Archive {
     limit: number,
     keys: readonly string[] | null = null,
   ): Promise<readonly ArchiveHit[] | null> {
-    return this.conversation.memory((stub) => stub.archiveHits(matchOf(words), limit, keys));
+    return this.conversation.memory((stub) => stub.archiveHits(words, limit, keys));
   }
 
   /** The messages, or fields of them, that the index lacks. */
@@ -260,11 +261,6 @@ export class Archive {
       snippet: row.snippet === null ? undefined : readable(row.snippet),
     }));
   }
-}
-
-/** An empty phrase matches nothing, but the object still says whether it knows the conversation. */
-function matchOf(words: string): string {
-  return matchAll(words) ?? '""';
 }
 
 function rowsOf(pack: Pack<ArchiveEntry>, name: string): ArchiveRow[] {

@@ -1,6 +1,6 @@
 /**
  * The index of one conversation's archive, in the SQLite of its Durable Object: its messages, their
- * places in R2, and their searchable text.
+ * places in R2, and their searchable text (see `ArchiveSearch`).
  *
  * Rows are added in the array's order and never moved, so if a message is indexed, so are all
  * before it (see `ArchiveKey.chained`). The tables have a random generation, which pack names end
@@ -9,8 +9,6 @@
  */
 
 import type { MemoryTables } from '../conversation/tables.ts';
-import { excerptOf } from './excerpt.ts';
-import { MARK } from './text.ts';
 
 /** A message to add. */
 export interface ArchiveRow {
@@ -66,36 +64,11 @@ export interface ArchivePage<Next> {
   readonly next: Next | null;
 }
 
-/** Where a page of search results begins. */
-export interface SearchPlace {
-  /** The newest message at the time of the first page. Newer ones would shift the results. */
-  readonly upTo: number;
-  /** Number of results on earlier pages. */
-  readonly after: number;
-}
-
-/** A search result from the index alone. */
-export interface ArchiveHit {
-  readonly position: number;
-  readonly role: string;
-  /** See `excerptOf`. */
-  readonly excerpt: string;
-}
-
 /** A page ends at the first limit, but has at least one message. */
 export interface PageLimits {
   readonly rows: number;
   readonly bytes: number;
 }
-
-/**
- * Tokens of a snippet (FTS5 allows 64), and its characters, since a token may be a page of base64.
- */
-const SNIPPET_TOKENS = 32;
-const LONGEST_SNIPPET = 1_000;
-
-/** Tokens of the passage that an excerpt is made around: the maximum of FTS5. */
-const FOUND_TOKENS = 64;
 
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS archive_generation (generation TEXT NOT NULL);
@@ -114,10 +87,11 @@ const SCHEMA = `
   CREATE VIRTUAL TABLE IF NOT EXISTS archive_text USING fts5(text, tokenize = 'unicode61 remove_diacritics 2');
 `;
 
-const COLUMNS = 'm.archived_id, m.position, m.pack, m.start, m.bytes, m.created';
+/** Of `archive_messages m`. */
+export const COLUMNS = 'm.archived_id, m.position, m.pack, m.start, m.bytes, m.created';
 
 /** `ArchivedRow` as a type alias, since an interface is not assignable to a row. */
-type Row = Pick<ArchivedRow, keyof ArchivedRow>;
+export type Row = Pick<ArchivedRow, keyof ArchivedRow>;
 
 export class ArchiveRows {
   private readonly sql: SqlStorage;
@@ -221,62 +195,6 @@ export class ArchiveRows {
   }
 
   /**
-   * Matching messages, best first (bm25), ties oldest first.
-   *
-   * @param match see `matchAll`
-   * @param place null for the first page
-   */
-  search(match: string, place: SearchPlace | null, limits: PageLimits): ArchivePage<SearchPlace> {
-    if (!this.exists()) return { rows: [], next: null };
-    const { upTo, after } = place ?? { upTo: this.newest(), after: 0 };
-    const found = this.sql
-      .exec<Row>(
-        `SELECT ${COLUMNS}, substr(snippet(archive_text, 0, '', '', '…', ${SNIPPET_TOKENS}), 1, ${LONGEST_SNIPPET}) AS snippet
-         FROM archive_text JOIN archive_messages m ON m.archived_id = archive_text.rowid
-         WHERE archive_text MATCH ? AND archive_text.rowid <= ?
-         ORDER BY archive_text.rank, m.archived_id LIMIT ? OFFSET ?`,
-        match,
-        upTo,
-        limits.rows + 1,
-        after,
-      )
-      .toArray();
-    const rows = cut(found, limits);
-    return { rows, next: rows.length < found.length ? { upTo, after: after + rows.length } : null };
-  }
-
-  /**
-   * Matching messages in the same order, with excerpts and without their packs.
-   *
-   * @param keys of the messages to search, one parameter of one query; null for all
-   */
-  hits(match: string, limit: number, keys: readonly string[] | null): ArchiveHit[] {
-    if (!this.exists()) return [];
-    const among =
-      keys === null
-        ? ''
-        : 'AND rowid IN (SELECT m.archived_id FROM json_each(?) k CROSS JOIN archive_messages m ON m.message_key = k.value)';
-    // Texts may be long, so only those of the best matches are read.
-    return this.sql
-      .exec<{ position: number; role: string; text: string; found: string }>(
-        `WITH best AS MATERIALIZED (
-           SELECT rowid AS archived_id, rank AS score FROM archive_text
-           WHERE archive_text MATCH ? ${among} ORDER BY rank, rowid LIMIT ?
-         )
-         SELECT m.position, m.role, archive_text.text, snippet(archive_text, 0, ?, '', '', ${FOUND_TOKENS}) AS found
-         FROM best CROSS JOIN archive_messages m USING (archived_id) CROSS JOIN archive_text ON archive_text.rowid = archived_id
-         WHERE archive_text MATCH ? ORDER BY score, archived_id`,
-        match,
-        ...(keys === null ? [] : [JSON.stringify(keys)]),
-        limit,
-        MARK,
-        match,
-      )
-      .toArray()
-      .map(({ position, role, text, found }) => ({ position, role, excerpt: excerptOf(text, found) }));
-  }
-
-  /**
    * Deletes everything but the names of the packs, which are still in R2 (see `forgetPacks`). The
    * conversation must have tables.
    *
@@ -350,12 +268,6 @@ export class ArchiveRows {
     return this.sql.exec('SELECT 1 FROM archive_messages WHERE message_key = ?', key).toArray().length > 0;
   }
 
-  private newest(): number {
-    return this.sql
-      .exec<{ newest: number }>('SELECT coalesce(max(archived_id), 0) AS newest FROM archive_messages')
-      .one().newest;
-  }
-
   private generation(): string | undefined {
     if (!this.exists()) return undefined;
     return this.sql.exec<{ generation: string }>('SELECT generation FROM archive_generation').one()
@@ -379,7 +291,8 @@ export class ArchiveRows {
   }
 }
 
-function cut(found: readonly Row[], limits: PageLimits): readonly Row[] {
+/** The rows that fit a page. */
+export function cut(found: readonly Row[], limits: PageLimits): readonly Row[] {
   let bytes = 0;
   const rows: Row[] = [];
   for (const row of found.slice(0, limits.rows)) {

@@ -13,15 +13,14 @@ import type { TokenUsage } from '../../memory/plan/report.ts';
 import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
 import { type WebhookData, type WebhookType, webhooksOf } from '../../webhooks.ts';
 import {
-  type ArchiveHit,
   type ArchivePage,
   type ArchiveRow,
   ArchiveRows,
   type Lacking,
   type NotedPacks,
   type PageLimits,
-  type SearchPlace,
 } from '../archive/rows.ts';
+import { type ArchiveHit, ArchiveSearch, type SearchPlace } from '../archive/search.ts';
 import { metricsOf } from '../metrics/metrics.ts';
 import { MemoryChain } from './chain.ts';
 import { idsIn, openingIn, tenantIn, tenantMemory } from './key.ts';
@@ -83,6 +82,7 @@ export abstract class ConversationMemoryObject<Material>
   private readonly archive = new ArchiveRows(this.chain.tables, (work) =>
     this.ctx.storage.transactionSync(work),
   );
+  private readonly archiveSearch = new ArchiveSearch(this.chain.tables.sql, () => this.archive.exists());
 
   /** Makes a claimed summary in the background, and ends the claim with `complete` or `fail`. */
   protected abstract write(material: Material, claim: Claimed, request: ClaimRequest): Promise<void>;
@@ -264,17 +264,17 @@ export abstract class ConversationMemoryObject<Material>
   }
 
   searchArchive(
-    match: string,
+    words: string,
     place: SearchPlace | null,
     limits: PageLimits,
   ): ArchivePage<SearchPlace> | null {
     this.reading();
-    return this.chain.exists() ? this.archive.search(match, place, limits) : null;
+    return this.chain.exists() ? this.archiveSearch.page(words, place, limits) : null;
   }
 
-  archiveHits(match: string, limit: number, keys: readonly string[] | null): readonly ArchiveHit[] | null {
+  archiveHits(words: string, limit: number, keys: readonly string[] | null): readonly ArchiveHit[] | null {
     this.reading();
-    return this.chain.exists() ? this.archive.hits(match, limit, keys) : null;
+    return this.chain.exists() ? this.archiveSearch.hits(words, limit, keys) : null;
   }
 
   async abandon(memoryId: number, lease: string): Promise<void> {

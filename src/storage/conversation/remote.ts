@@ -1,15 +1,8 @@
 /** Methods of a conversation's object that other isolates can call. */
 import type { TokenUsage } from '../../memory/plan/report.ts';
 import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
-import type {
-  ArchiveHit,
-  ArchivePage,
-  ArchiveRow,
-  Lacking,
-  NotedPacks,
-  PageLimits,
-  SearchPlace,
-} from '../archive/rows.ts';
+import type { ArchivePage, ArchiveRow, Lacking, NotedPacks, PageLimits } from '../archive/rows.ts';
+import type { ArchiveHit, SearchPlace } from '../archive/search.ts';
 import type {
   Chunk,
   Claim,
@@ -138,10 +131,10 @@ export interface ConversationApi<Material> extends SummaryChain {
   archived(after: number, limits: PageLimits): ArchivePage<number> | null;
   /** A page of search results; null if nothing is stored of the conversation. */
   searchArchive(
-    match: string,
+    words: string,
     place: SearchPlace | null,
     limits: PageLimits,
   ): ArchivePage<SearchPlace> | null;
   /** The best search results; null if nothing is stored of the conversation. */
-  archiveHits(match: string, limit: number, keys: readonly string[] | null): readonly ArchiveHit[] | null;
+  archiveHits(words: string, limit: number, keys: readonly string[] | null): readonly ArchiveHit[] | null;
 }

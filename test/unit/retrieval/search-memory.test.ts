@@ -5,7 +5,7 @@ import {
   searchConversationDefinition,
   searchMemoryDefinition,
 } from '../../../src/retrieval/search-memory.ts';
-import type { ArchiveHit } from '../../../src/storage/archive/rows.ts';
+import type { ArchiveHit } from '../../../src/storage/archive/search.ts';
 import { lines } from '../../support/conversations/chat.ts';
 import { counter } from '../../support/laws/view-of.ts';
 
