@@ -4,11 +4,23 @@ import { defineConfig } from 'vitest/config';
 /** Collects what nobody uses in the whole bucket: this file has its own Worker and storage. */
 const ALONE = ['test/worker/tenants/retention.test.ts'];
 
-const cloudflare = () =>
+/** With embeddings. Objects read their variables, so these have a Worker of their own. */
+const EMBEDDED = ['test/worker/embeddings/*.test.ts'];
+const EMBEDDINGS = {
+  EMBEDDINGS_BASE_URL: 'http://embeddings.test/v1',
+  EMBEDDINGS_MODEL: 'an-embedding-model',
+  EMBEDDINGS_API_KEY: 'sk-the-key-of-the-embeddings',
+};
+
+const cloudflare = (variables: Record<string, string> = {}) =>
   cloudflareTest({
     wrangler: { configPath: './wrangler.toml' },
     miniflare: {
-      bindings: { PRECIS_SECRET: 'a-secret-for-tests-only', UPSTREAM_BASE_URL: 'http://upstream.test/v1' },
+      bindings: {
+        PRECIS_SECRET: 'a-secret-for-tests-only',
+        UPSTREAM_BASE_URL: 'http://upstream.test/v1',
+        ...variables,
+      },
     },
   });
 
@@ -21,10 +33,19 @@ export default defineConfig({
         test: {
           name: 'worker',
           include: ['test/worker/**/*.test.ts'],
-          exclude: ALONE,
+          exclude: [...ALONE, ...EMBEDDED],
           testTimeout: 120_000,
           // A Worker loads all of its modules again when it starts, which takes longer than most
           // files.
+          isolate: false,
+        },
+      },
+      {
+        plugins: [cloudflare(EMBEDDINGS)],
+        test: {
+          name: 'worker, with embeddings',
+          include: EMBEDDED,
+          testTimeout: 120_000,
           isolate: false,
         },
       },

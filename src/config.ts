@@ -36,6 +36,15 @@ interface Summarizer {
   readonly window: number | undefined;
 }
 
+/** The deployment's own embeddings. Callers' keys are never sent to them. */
+export interface Embeddings {
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  readonly model: string;
+  /** Longest text in tokens, and so in bytes: no tokenizer makes more tokens than bytes. */
+  readonly windowTokens: number;
+}
+
 /** Dotted paths into the body that name user and conversation, tried before the usual fields. */
 export interface Isolation {
   readonly user_key?: string | undefined;
@@ -72,6 +81,8 @@ export interface Config {
   readonly summarizer: Summarizer | undefined;
   /** Limit of one call to a summarizer. */
   readonly summarizerTimeoutMs: number;
+  /** Unset: archives are searched by words alone. */
+  readonly embeddings: Embeddings | undefined;
   readonly headersTimeoutMs: number;
   readonly idleTimeoutMs: number;
   /** Whether the upstream does its own compaction in the Responses API. */
@@ -99,6 +110,14 @@ const HEADERS_TIMEOUT_MS = 600_000;
 const IDLE_TIMEOUT_MS = 300_000;
 /** A request may wait for a summary, so the limit is about a person's patience. */
 const SUMMARIZER_TIMEOUT_MS = 20_000;
+
+/**
+ * In tokens. OpenAI's models take 8192
+ * (https://platform.openai.com/docs/api-reference/embeddings/create).
+ */
+const EMBEDDINGS_WINDOW_TOKENS = 8_000;
+const SMALLEST_EMBEDDINGS_WINDOW = 64;
+const LARGEST_EMBEDDINGS_WINDOW = 32_768;
 
 const LONGEST_RETENTION_DAYS = 36_500;
 
@@ -130,6 +149,15 @@ const variables = z.object({
   SUMMARIZER_MODELS: z.string().default(''),
   SUMMARIZER_TIMEOUT_MS: milliseconds(SUMMARIZER_TIMEOUT_MS),
   SUMMARIZER_WINDOW_TOKENS: z.coerce.number().int().positive().optional(),
+  EMBEDDINGS_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
+  EMBEDDINGS_MODEL: z.string().min(1).optional(),
+  EMBEDDINGS_API_KEY: z.string().min(1).optional(),
+  EMBEDDINGS_WINDOW_TOKENS: z.coerce
+    .number()
+    .int()
+    .min(SMALLEST_EMBEDDINGS_WINDOW)
+    .max(LARGEST_EMBEDDINGS_WINDOW)
+    .default(EMBEDDINGS_WINDOW_TOKENS),
   UPSTREAM_HEADERS_TIMEOUT_MS: milliseconds(HEADERS_TIMEOUT_MS),
   UPSTREAM_IDLE_TIMEOUT_MS: milliseconds(IDLE_TIMEOUT_MS),
   UPSTREAM_NATIVE_COMPACTION: z.enum(['true', 'false']).default('false'),
@@ -173,6 +201,7 @@ export function readConfig(env: Env): Config {
     isolation: readIsolation(vars.ISOLATION),
     summarizer: readSummarizer(vars),
     summarizerTimeoutMs: vars.SUMMARIZER_TIMEOUT_MS,
+    embeddings: readEmbeddings(vars),
     headersTimeoutMs: vars.UPSTREAM_HEADERS_TIMEOUT_MS,
     idleTimeoutMs: vars.UPSTREAM_IDLE_TIMEOUT_MS,
     nativeCompaction: vars.UPSTREAM_NATIVE_COMPACTION === 'true',
@@ -211,6 +240,16 @@ function readSummarizer(vars: z.output<typeof variables>): Summarizer | undefine
     );
   const models = wordsOf(vars.SUMMARIZER_MODELS);
   return { baseUrl, apiKey, model, models: [model, ...models], window: vars.SUMMARIZER_WINDOW_TOKENS };
+}
+
+function readEmbeddings(vars: z.output<typeof variables>): Embeddings | undefined {
+  const { EMBEDDINGS_BASE_URL: baseUrl, EMBEDDINGS_MODEL: model, EMBEDDINGS_API_KEY: apiKey } = vars;
+  if (baseUrl === undefined && model === undefined && apiKey === undefined) return undefined;
+  if (baseUrl === undefined || model === undefined || apiKey === undefined)
+    throw new ConfigError(
+      'EMBEDDINGS_BASE_URL, EMBEDDINGS_MODEL and EMBEDDINGS_API_KEY must be set together, or none of them.',
+    );
+  return { baseUrl, apiKey, model, windowTokens: vars.EMBEDDINGS_WINDOW_TOKENS };
 }
 
 const path = z

@@ -1,12 +1,14 @@
 /** The Worker's entry point: the app, the scheduled handler and the Durable Object classes. */
 import { createApp } from './app.ts';
 import type { Env } from './config.ts';
+import type { Embedder } from './storage/archive/embedder.ts';
 import { userMemory } from './storage/conversation/key.ts';
 import type { Claimed } from './storage/conversation/memories.ts';
 import { ConversationMemoryObject } from './storage/conversation/object.ts';
 import { collectUnused } from './storage/tenant/sweep.ts';
 import { writeInBackground } from './summary/background.ts';
 import type { RollMaterial } from './summary/conversation.ts';
+import { embeddingsOf } from './upstream/embeddings.ts';
 
 export { MetricsObject as Metrics } from './storage/metrics/object.ts';
 export { TenantMemoryObject as TenantMemory } from './storage/tenant/object.ts';
@@ -15,6 +17,10 @@ export { UserMemoryObject as UserMemory } from './storage/tenant/user-memory.ts'
 export class ConversationMemory extends ConversationMemoryObject<RollMaterial> {
   protected override write(material: RollMaterial, claim: Claimed): Promise<void> {
     return writeInBackground(this, (name) => userMemory(this.env, name, this.log), material, claim);
+  }
+
+  protected override embedder(): Embedder | undefined {
+    return embeddingsOf(this.env);
   }
 }
 

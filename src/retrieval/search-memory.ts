@@ -2,11 +2,12 @@
  * The tool with which a model searches a conversation's archive: definition, arguments, results.
  */
 import { z } from 'zod';
+import type { Config } from '../config.ts';
 import type { Result } from '../lib/result.ts';
 import { within } from '../lib/time-limit.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { FunctionTool } from '../protocol/tools.ts';
-import type { ArchiveHit } from '../storage/archive/search.ts';
+import type { ArchiveHits } from '../storage/archive/search.ts';
 import { LONGEST_QUERY } from '../storage/archive/text.ts';
 import { CONVERSATION_PROPERTIES, optionalText, parseArguments } from './arguments.ts';
 import { shorten } from './shorten.ts';
@@ -23,45 +24,53 @@ export const SEARCH_NAMES = ['search_memory', 'precis_search_memory'] as const;
 
 type SearchName = (typeof SEARCH_NAMES)[number];
 
-/** The definition under one of these names. */
-export function searchDefinitionOf(name: SearchName): FunctionTool<SearchName> {
-  return { ...searchMemoryDefinition, function: { ...searchMemoryDefinition.function, name } };
+/** What a deployment's searches go by. */
+export type SearchKind = 'words' | 'meaning';
+
+export function searchKindOf({ embeddings }: Pick<Config, 'embeddings'>): SearchKind {
+  return embeddings ? 'meaning' : 'words';
 }
 
-/** For models, which search their own conversation. */
-export const searchMemoryDefinition: FunctionTool<'search_memory'> = {
-  type: 'function',
-  function: {
-    name: 'search_memory',
-    description: `Searches the messages of the conversation as they once came, also those that were removed or summarized since; system messages are left out. Gives back the places that hold all of the words, the best first, ${MOST_HITS} at most, each behind the position and the role of its message. Words are found whole, and in no other form.`,
-    parameters: {
-      type: 'object',
-      properties: {
-        query: {
-          type: 'string',
-          description: `Words that all stand in the message, in any order; ${LONGEST_QUERY} characters at most`,
-        },
-      },
-      required: ['query'],
-      additionalProperties: false,
-    },
+const KINDS: Readonly<Record<SearchKind, { found: string; query: string }>> = {
+  words: {
+    found: `Gives back the places that hold all of the words, the best first, ${MOST_HITS} at most, each behind the position and the role of its message. Words are found whole, and in no other form.`,
+    query: 'Words that all stand in the message, in any order',
+  },
+  meaning: {
+    found: `Gives back the places that hold all of the words, and messages with a similar meaning, the best first, ${MOST_HITS} at most, each behind the position and the role of its message.`,
+    query: 'Words of the message, or what it is about',
   },
 };
 
-/** For clients without a conversation, which name the one to search. */
-export const searchConversationDefinition: FunctionTool<'search_memory'> = {
-  type: 'function',
-  function: {
-    ...searchMemoryDefinition.function,
-    parameters: {
-      ...searchMemoryDefinition.function.parameters,
-      properties: {
-        ...searchMemoryDefinition.function.parameters.properties,
-        ...CONVERSATION_PROPERTIES,
+/** For models, which search their own conversation. */
+export function searchDefinitionOf<Name extends SearchName>(
+  name: Name,
+  kind: SearchKind,
+): FunctionTool<Name> {
+  const { found, query } = KINDS[kind];
+  return {
+    type: 'function',
+    function: {
+      name,
+      description: `Searches the messages of the conversation as they once came, also those that were removed or summarized since; system messages are left out. ${found}`,
+      parameters: {
+        type: 'object',
+        properties: {
+          query: { type: 'string', description: `${query}; ${LONGEST_QUERY} characters at most` },
+        },
+        required: ['query'],
+        additionalProperties: false,
       },
     },
-  },
-};
+  };
+}
+
+/** For clients without a conversation, which name the one to search. */
+export function searchConversationDefinition(kind: SearchKind): FunctionTool<'search_memory'> {
+  const { function: model, ...tool } = searchDefinitionOf('search_memory', kind);
+  const properties = { ...model.parameters.properties, ...CONVERSATION_PROPERTIES };
+  return { ...tool, function: { ...model, parameters: { ...model.parameters, properties } } };
+}
 
 /** The arguments of a search. */
 export interface Search {
@@ -88,7 +97,7 @@ export function readSearch(json: string): Result<Search, string> {
 /** An archive that can be searched. */
 export interface Searched {
   /** Null if nothing is stored of the conversation. @throws if storage fails */
-  hits(words: string, limit: number): Promise<readonly ArchiveHit[] | null>;
+  hits(words: string, limit: number): Promise<ArchiveHits | null>;
 }
 
 /**
@@ -96,7 +105,7 @@ export interface Searched {
  *
  * @throws if storage fails or takes too long
  */
-export function findHits(archive: Searched, words: string): Promise<readonly ArchiveHit[] | null> {
+export function findHits(archive: Searched, words: string): Promise<ArchiveHits | null> {
   return within(SEARCH_LIMIT_MS, archive.hits(words, MOST_HITS));
 }
 
@@ -116,8 +125,8 @@ export async function answerSearch(
   if (!read.ok) return read.reason;
   try {
     const searched = await archive();
-    const hits = searched && (await findHits(searched, read.value.query));
-    return hits ? describeHits(hits, counter) : 'Nothing of this conversation is kept yet.';
+    const found = searched && (await findHits(searched, read.value.query));
+    return found ? describeHits(found, counter) : 'Nothing of this conversation is kept yet.';
   } catch (error) {
     failed(error);
     return 'The archive does not answer at the moment. Go on without it, and say so if it matters.';
@@ -125,9 +134,17 @@ export async function answerSearch(
 }
 
 /** The hits as text, one block each, cut if they are too long. */
-export function describeHits(hits: readonly ArchiveHit[], counter: Pick<TokenCounter, 'text'>): string {
-  if (hits.length === 0) return 'No message holds all of these words. Try fewer words, or others.';
+export function describeHits({ hits, meaning }: ArchiveHits, counter: Pick<TokenCounter, 'text'>): string {
+  const note = meaning === 'failed' ? `\n\n${BY_WORDS_ALONE}` : '';
+  if (hits.length === 0) return `${meaning === 'used' ? NOTHING_ALIKE : WITHOUT_HITS}${note}`;
   const all = hits.map(({ position, role, excerpt }) => `[${position} ${role}] ${excerpt}`).join('\n\n');
   const { text } = shorten(all, MOST_TOKENS, counter);
-  return text === all ? all : `${text.trimEnd()}\n[cut here; search for more words, so that less is found]`;
+  const shown =
+    text === all ? all : `${text.trimEnd()}\n[cut here; search for more words, so that less is found]`;
+  return `${shown}${note}`;
 }
+
+const WITHOUT_HITS = 'No message holds all of these words. Try fewer words, or others.';
+const NOTHING_ALIKE = 'No message holds all of these words, or is about them. Try others.';
+const BY_WORDS_ALONE =
+  '[found by words alone: the search for similar meanings does not answer at the moment]';

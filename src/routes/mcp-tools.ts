@@ -29,6 +29,7 @@ import {
   readSearch,
   type Search,
   searchConversationDefinition,
+  searchKindOf,
 } from '../retrieval/search-memory.ts';
 import { definitionOf } from '../retrieval/tool.ts';
 import { Archive } from '../storage/archive/archive.ts';
@@ -49,7 +50,7 @@ export function mcpTools(c: Context<AppEnv>, tenant: Tenant): ServedTool[] {
       call: (args) => inWords(c, () => list(c, tenant, args)),
     },
     {
-      definition: searchConversationDefinition,
+      definition: searchConversationDefinition(searchKindOf(c.get('services').config)),
       call: (args) => inWords(c, () => search(c, tenant, args)),
     },
   ];
@@ -106,16 +107,16 @@ async function search(c: Context<AppEnv>, tenant: Tenant, args: string): Promise
   const services = c.get('services');
   const archiveOf = (self: Tenant) =>
     new Archive(storedConversation(user, { id }, self, services), services.bucket, services.log);
-  const hits = await stored(c, () =>
+  const found = await stored(c, () =>
     fromEither(
       tenant,
       (self) => findHits(archiveOf(self), read.value.query),
-      (found) => !found?.length,
+      (some) => !some?.hits.length,
     ),
   );
-  if (!hits) throw notFound(id, user);
+  if (!found) throw notFound(id, user);
   const { counter } = await services.learned(tenant).counting(measureOf(undefined));
-  return { ok: true, value: describeHits(hits, counter) };
+  return { ok: true, value: describeHits(found, counter) };
 }
 
 /**

@@ -28,6 +28,7 @@ import { ApiError } from '../request/errors.ts';
 import { mayPlan } from '../request/known-key.ts';
 import { upstreamCompacts } from '../request/native-compaction.ts';
 import { summarizerTarget } from '../request/summarizer-target.ts';
+import { searchKindOf } from '../retrieval/search-memory.ts';
 import { SHORTEST_TOKEN, sha256Hex } from '../tenant/identity.ts';
 import { type LearnedLimit, roomIn } from '../upstream/learned-limits.ts';
 import { fulfil, recall } from './fulfil.ts';
@@ -47,7 +48,8 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
   if (!edits(strategy)) return withTools(untouched(chosen, []), strategy, call);
   const obstacle = await obstacleTo(call, options);
   if (obstacle) return untouched(chosen, [obstacle]);
-  const offered = offerTools(request, strategy, tenant, chosen.blocks);
+  const searches = searchKindOf(scope.services.config);
+  const offered = offerTools(request, strategy, tenant, searches, chosen.blocks);
   const tools = offered === 'off' ? undefined : offered;
   if (summarizes(strategy)) {
     // A fault is reported at the first request, not when the conversation has grown.
@@ -104,7 +106,8 @@ function untouched({ strategy, source, ...chosen }: ChosenStrategy, warnings: re
 function withTools(made: MadeView, strategy: ActingStrategy, call: Call): MadeView {
   const { request, chosen, scope } = call;
   if (!chosen.blocks?.writable || blocksObstacle(call)) return made;
-  const tools = offerTools(request, strategy, scope.caller.tenant, chosen.blocks);
+  const { tenant } = scope.caller;
+  const tools = offerTools(request, strategy, tenant, searchKindOf(scope.services.config), chosen.blocks);
   if (tools !== 'off') return { ...made, tools };
   const { report } = made;
   return { ...made, report: { ...report, warnings: [...report.warnings, 'retrieval_off'] } };

@@ -8,7 +8,7 @@ import { hidesRefs, retrieves } from '../memory/strategy/strategy.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { FunctionTool } from '../protocol/tools.ts';
 import { LIST_NAMES, listDefinitionOf } from '../retrieval/list-refs.ts';
-import { SEARCH_NAMES, searchDefinitionOf } from '../retrieval/search-memory.ts';
+import { SEARCH_NAMES, type SearchKind, searchDefinitionOf } from '../retrieval/search-memory.ts';
 import { definitionOf, freeName, RETRIEVE_NAMES } from '../retrieval/tool.ts';
 import {
   APPEND_NAMES,
@@ -58,6 +58,7 @@ export interface OfferedTools {
  * alone, and never on the conversation: a list of tools that changes would break the cached prefix.
  *
  * @param strategy the one that acts
+ * @param searches what the deployment's searches go by
  * @returns `off` if the request asks for them and can't have them all, since upstreams refuse too
  *   many tools
  */
@@ -65,6 +66,7 @@ export function offerTools(
   request: ModelRequest,
   strategy: ActingStrategy,
   tenant: Tenant | undefined,
+  searches: SearchKind,
   blocks?: BlocksWish,
 ): OfferedTools | 'off' | undefined {
   const retrieves = retrieving(strategy, request.hasTools);
@@ -72,7 +74,7 @@ export function offerTools(
   if ((!retrieves && !writes) || !tenant) return undefined;
   if (!request.takesTools) return 'off';
   const taken = request.toolNames;
-  const retrieval = retrieves ? retrievalTools(retrieves, taken) : NO_RETRIEVAL;
+  const retrieval = retrieves ? retrievalTools(retrieves, taken, searches) : NO_RETRIEVAL;
   const writing = writes ? blockTools(blocks.labels, taken) : NO_WRITING;
   if (!retrieval || !writing) return 'off';
   const definitions = [...retrieval.definitions, ...writing.definitions];
@@ -102,6 +104,7 @@ const NO_RETRIEVAL: RetrievalTools = { search: undefined, list: undefined, defin
 function retrievalTools(
   strategy: RetrievingStrategy,
   taken: ReadonlySet<string>,
+  searches: SearchKind,
 ): RetrievalTools | undefined {
   const retrieve = freeName(RETRIEVE_NAMES, taken);
   const search = strategy.archive ? freeName(SEARCH_NAMES, taken) : undefined;
@@ -110,7 +113,7 @@ function retrievalTools(
   const definitions = [
     definitionOf(retrieve),
     ...(list ? [listDefinitionOf(list)] : []),
-    ...(search ? [searchDefinitionOf(search)] : []),
+    ...(search ? [searchDefinitionOf(search, searches)] : []),
   ];
   return { search, list, definitions };
 }

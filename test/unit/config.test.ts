@@ -80,6 +80,34 @@ describe('the configuration', () => {
     expect(() => readConfig(env({ WEBHOOK_URL: 'ftp://a', WEBHOOK_SECRET: secret }))).toThrow('WEBHOOK_URL');
   });
 
+  it('takes embeddings with all of their variables, or none', () => {
+    const all = {
+      EMBEDDINGS_BASE_URL: 'https://embeddings.example.com/v1',
+      EMBEDDINGS_MODEL: 'a-model',
+      EMBEDDINGS_API_KEY: 'secret-of-the-embeddings',
+    };
+    const [baseUrl, model, apiKey] = Object.values(all);
+    expect(readConfig(env({})).embeddings).toBeUndefined();
+    expect(readConfig(env({ EMBEDDINGS_WINDOW_TOKENS: '512' })).embeddings).toBeUndefined();
+    expect(readConfig(env(all)).embeddings).toEqual({ baseUrl, model, apiKey, windowTokens: 8_000 });
+    const EMBEDDINGS_WINDOW_TOKENS = '512';
+    expect(readConfig(env({ ...all, EMBEDDINGS_WINDOW_TOKENS })).embeddings?.windowTokens).toBe(512);
+    for (const name of Object.keys(all)) {
+      const incomplete = () => readConfig(env({ ...all, [name]: undefined }));
+      expect(incomplete).toThrow(ConfigError);
+      expect(incomplete).toThrow('must be set together');
+      expect(incomplete).not.toThrow(/secret/);
+    }
+    for (const [name, value] of Object.entries({
+      EMBEDDINGS_BASE_URL: 'ftp://a',
+      EMBEDDINGS_MODEL: '',
+      EMBEDDINGS_API_KEY: '',
+      EMBEDDINGS_WINDOW_TOKENS: '63',
+    }))
+      expect(() => readConfig(env({ ...all, [name]: value }))).toThrow(name);
+    expect(() => readConfig(env({ ...all, EMBEDDINGS_WINDOW_TOKENS: '32769' }))).toThrow();
+  });
+
   it('takes a long token for metrics, together with their binding', () => {
     const METRICS_TOKEN = 'secret-token-of-20-c';
     expect(readConfig(env({})).metricsToken).toBeUndefined();

@@ -23,6 +23,8 @@ export interface UpstreamOptions {
   chat?: Behaviour;
   /** The behaviour for Responses API requests, if it differs. */
   responses?: Behaviour;
+  /** The behaviour for requests of embeddings. Default: the same vector for every text. */
+  embeddings?: Behaviour;
 }
 
 export interface Upstream {
@@ -67,9 +69,10 @@ export async function startUpstream(options: UpstreamOptions = {}): Promise<Upst
       const found = strict === false ? [] : responsesViolations(recorded.body, strict);
       if (found.length > 0) return refuse(response, 400, found.join('\n'));
     }
-    const standing: Record<string, Behaviour> = {
+    const standing: Record<string, Behaviour | undefined> = {
       'POST /chat/completions': chat,
       'POST /responses': responses,
+      'POST /embeddings': current.embeddings,
     };
     const behaviour = queue.shift() ?? standing[route];
     if (behaviour) return behave(behaviour, request, response, recorded);

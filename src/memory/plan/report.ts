@@ -26,7 +26,8 @@ export type Warning =
   | 'stale_summary'
   | 'retrieval_off'
   | 'upstream_state'
-  | 'limit_learned';
+  | 'limit_learned'
+  | 'embeddings_failed';
 
 export type AppliedEdit =
   | {

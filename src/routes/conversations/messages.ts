@@ -4,10 +4,12 @@
  */
 import type { Context } from 'hono';
 import { concat } from '../../lib/bytes.ts';
+import type { Warning } from '../../memory/plan/report.ts';
 import { storedConversation } from '../../request/conversation.ts';
 import { ApiError } from '../../request/errors.ts';
 import type { AppEnv } from '../../request/services.ts';
 import { Archive, type ArchivedMessage } from '../../storage/archive/archive.ts';
+import type { SearchPlace } from '../../storage/archive/search.ts';
 import { LONGEST_QUERY } from '../../storage/archive/text.ts';
 import { fromEither, type Tenant } from '../../tenant/identity.ts';
 import { type PageSizes, pageSize } from '../page-size.ts';
@@ -19,8 +21,8 @@ const PAGE: PageSizes = { usual: 20, largest: 100, code: 'invalid_json' };
 const encoder = new TextEncoder();
 
 /**
- * A page of messages in the order they were archived. With `q`, the messages with its words, best
- * match first.
+ * A page of messages in the order they were archived. With `q`, the messages with its words, and
+ * with a similar meaning if the deployment has embeddings, best match first.
  */
 export async function listMessages(c: Context<AppEnv>): Promise<Response> {
   const { id, user, tenant, services } = await target(c, 'read');
@@ -33,7 +35,8 @@ export async function listMessages(c: Context<AppEnv>): Promise<Response> {
   const isNothing = (page: Page | null) => !page?.messages.length;
   const page = await stored(c, () => fromEither(tenant, pageOf, isNothing));
   if (!page) throw notFound(id, user);
-  const rest = { has_more: page.cursor !== null, cursor: page.cursor };
+  const { cursor: next, warnings = [] } = page;
+  const rest = { has_more: next !== null, cursor: next, ...(warnings.length > 0 ? { warnings } : {}) };
   const body = concat([
     encoder.encode('{"object":"list","data":['),
     ...page.messages.flatMap((message, index) => [
@@ -42,13 +45,20 @@ export async function listMessages(c: Context<AppEnv>): Promise<Response> {
     ]),
     encoder.encode(`],${JSON.stringify(rest).slice(1)}`),
   ]);
-  return new Response(body, { headers: { 'content-type': 'application/json' } });
+  return new Response(body, {
+    headers: {
+      'content-type': 'application/json',
+      ...(warnings.length > 0 ? { 'x-memory-warning': warnings.join(',') } : {}),
+    },
+  });
 }
 
 interface Page {
   readonly messages: readonly ArchivedMessage[];
   /** For the next page; null on the last one. */
   readonly cursor: string | null;
+  /** Codes, as in `x-memory-warning`. */
+  readonly warnings?: readonly Warning[];
 }
 
 /** Reads a page; null if nothing is stored of the conversation. */
@@ -56,7 +66,7 @@ type ReadPage = (archive: Archive) => Promise<Page | null>;
 
 /** @throws ApiError */
 function listing(limit: number, cursor: string | undefined): ReadPage {
-  const [after = 0] = numbersIn(cursor, 1);
+  const after = cursor === undefined ? 0 : Number(partsOf(cursor, /^(\d{1,15})$/)[0]);
   return async (archive) => {
     const page = await archive.list(limit, after);
     return page && { messages: page.messages, cursor: page.next === null ? null : String(page.next) };
@@ -65,13 +75,27 @@ function listing(limit: number, cursor: string | undefined): ReadPage {
 
 /** @throws ApiError */
 function search(query: string, limit: number, cursor: string | undefined): ReadPage {
-  const [upTo, after] = numbersIn(cursor, 2);
-  const place = upTo === undefined || after === undefined ? null : { upTo, after };
+  const place = cursor === undefined ? null : placeIn(cursor);
   return async (archive) => {
     const page = await archive.search(query, limit, place);
-    return page && { messages: page.messages, cursor: page.next && `${page.next.upTo}-${page.next.after}` };
+    if (!page) return null;
+    const warnings = page.meaning === 'failed' ? (['embeddings_failed'] as const) : [];
+    return { messages: page.messages, cursor: page.next && cursorOf(page.next), warnings };
   };
 }
+
+function cursorOf({ upTo, after, byMeaning }: SearchPlace): string {
+  return `${upTo}-${after}${byMeaning ? BY_MEANING : ''}`;
+}
+
+/** @throws ApiError */
+function placeIn(cursor: string): SearchPlace {
+  const [upTo, after, kind] = partsOf(cursor, /^(\d{1,15})-(\d{1,15})(-m)?$/);
+  return { upTo: Number(upTo), after: Number(after), byMeaning: kind === BY_MEANING };
+}
+
+/** The end of a cursor of pages that are made by meaning too. */
+const BY_MEANING = '-m';
 
 /** A message with its original bytes, so that its numbers keep their digits. */
 function messageJson({ position, created, snippet, json }: ArchivedMessage): Uint8Array[] {
@@ -88,12 +112,10 @@ function messageJson({ position, created, snippet, json }: ArchivedMessage): Uin
   ];
 }
 
-/** The numbers in a cursor; empty without one. @throws ApiError */
-function numbersIn(cursor: string | undefined, count: number): number[] {
-  if (cursor === undefined) return [];
-  const numbers = cursor.split('-');
-  if (numbers.length === count && numbers.every((number) => /^\d{1,15}$/.test(number)))
-    return numbers.map(Number);
+/** The parts of a cursor. @throws ApiError */
+function partsOf(cursor: string, form: RegExp): (string | undefined)[] {
+  const parts = form.exec(cursor);
+  if (parts) return parts.slice(1);
   throw new ApiError('invalid_json', 'cursor must be the cursor of the page before.', 'cursor');
 }
 

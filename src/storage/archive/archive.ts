@@ -18,7 +18,7 @@ import type { RememberedConversation } from '../conversation/remembered.ts';
 import { type Pack, packBytes, packMessages, portions } from './packing.ts';
 import { ArchivePacks } from './packs.ts';
 import type { ArchivedRow, ArchiveRow } from './rows.ts';
-import type { ArchiveHit, SearchPlace } from './search.ts';
+import type { ArchiveHits, SearchPage, SearchPlace } from './search.ts';
 import { readable } from './text.ts';
 
 /** The conversation of an archive. */
@@ -60,6 +60,10 @@ interface ArchivedMessages<Next> {
   readonly messages: readonly ArchivedMessage[];
   /** Cursor of the next page; null on the last one. */
   readonly next: Next | null;
+}
+
+interface FoundMessages extends ArchivedMessages<SearchPlace> {
+  readonly meaning: SearchPage['meaning'];
 }
 
 /** Messages to look up first. A conversation usually goes on where the last request ended. */
@@ -162,8 +166,8 @@ export class Archive {
   }
 
   /**
-   * Messages with all of these words, best match first; null if nothing is stored of the
-   * conversation.
+   * Messages with all of these words, and of a similar meaning if the archive has vectors, best
+   * match first; null if nothing is stored of the conversation.
    *
    * @param place where the page begins; null for the first page
    * @throws if R2 or the object fails
@@ -172,10 +176,10 @@ export class Archive {
     words: string,
     limit: number,
     place: SearchPlace | null = null,
-  ): Promise<ArchivedMessages<SearchPlace> | null> {
+  ): Promise<FoundMessages | null> {
     const limits = { rows: limit, bytes: LARGEST_PAGE };
     const page = await this.conversation.memory((stub) => stub.searchArchive(words, place, limits));
-    return page && { messages: await this.read(page.rows), next: page.next };
+    return page && { messages: await this.read(page.rows), next: page.next, meaning: page.meaning };
   }
 
   /**
@@ -184,11 +188,7 @@ export class Archive {
    * @param keys of the messages to search; null for all
    * @throws if the object fails
    */
-  hits(
-    words: string,
-    limit: number,
-    keys: readonly string[] | null = null,
-  ): Promise<readonly ArchiveHit[] | null> {
+  hits(words: string, limit: number, keys: readonly string[] | null = null): Promise<ArchiveHits | null> {
     return this.conversation.memory((stub) => stub.archiveHits(words, limit, keys));
   }
 

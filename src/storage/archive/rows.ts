@@ -9,6 +9,7 @@
  */
 
 import type { MemoryTables } from '../conversation/tables.ts';
+import { VectorRows } from './vector-rows.ts';
 
 /** A message to add. */
 export interface ArchiveRow {
@@ -94,6 +95,7 @@ export const COLUMNS = 'm.archived_id, m.position, m.pack, m.start, m.bytes, m.c
 export type Row = Pick<ArchivedRow, keyof ArchivedRow>;
 
 export class ArchiveRows {
+  readonly vectors: VectorRows;
   private readonly sql: SqlStorage;
   private readonly tables: MemoryTables;
   private readonly atOnce: (work: () => void) => void;
@@ -104,6 +106,7 @@ export class ArchiveRows {
     this.sql = tables.sql;
     this.tables = tables;
     this.atOnce = atOnce;
+    this.vectors = new VectorRows(tables.sql, atOnce, () => this.exists());
   }
 
   /** Whether anything was ever archived. */
@@ -206,6 +209,7 @@ export class ArchiveRows {
       this.sql.exec('INSERT OR IGNORE INTO archive_leaving SELECT pack FROM archive_packs');
       for (const table of ['archive_generation', 'archive_messages', 'archive_packs', 'archive_text'])
         this.sql.exec(`DROP TABLE ${table}`);
+      this.vectors.drop();
       this.known = false;
     }
     return this.leaving();
@@ -228,6 +232,7 @@ export class ArchiveRows {
   /** Call this after the tables were deleted elsewhere. */
   forgetTables(): void {
     this.known = undefined;
+    this.vectors.forgetTables();
   }
 
   private leaving(): string[] {
@@ -259,8 +264,15 @@ export class ArchiveRows {
       )
       .toArray();
     if (!added || row.text === null) return;
+    if (this.vectors.exists() && this.hasOtherText(added.archived_id, row.text))
+      this.vectors.changed(added.archived_id);
     this.sql.exec('DELETE FROM archive_text WHERE rowid = ?', added.archived_id);
     this.sql.exec('INSERT INTO archive_text (rowid, text) VALUES (?, ?)', added.archived_id, row.text);
+  }
+
+  private hasOtherText(archivedId: number, text: string): boolean {
+    const other = 'SELECT 1 FROM archive_text WHERE rowid = ? AND text <> ?';
+    return this.sql.exec(other, archivedId, text).toArray().length > 0;
   }
 
   private has(key: string): boolean {

@@ -3,9 +3,21 @@
  * the messages, best first, then what is shown of some of them.
  */
 
+import { shortened } from '../../lib/characters.ts';
+import type { Near } from './embedding.ts';
 import { excerptOf } from './excerpt.ts';
-import { type ArchivedRow, type ArchivePage, COLUMNS, cut, type PageLimits, type Row } from './rows.ts';
-import { MARK, matchAll } from './text.ts';
+import { fuseRanks } from './fusion.ts';
+import {
+  type ArchivedRow,
+  type ArchivePage,
+  type ArchiveRows,
+  COLUMNS,
+  cut,
+  type PageLimits,
+  type Row,
+} from './rows.ts';
+import { MARK, matchAll, readable } from './text.ts';
+import { AMONG_KEYS, type SearchScope } from './vector-rows.ts';
 
 /** Where a page of search results begins. */
 export interface SearchPlace {
@@ -13,6 +25,13 @@ export interface SearchPlace {
   readonly upTo: number;
   /** Number of results on earlier pages. */
   readonly after: number;
+  /** Whether earlier pages were made by words and by meaning. */
+  readonly byMeaning: boolean;
+}
+
+/** A page of search results. */
+export interface SearchPage extends ArchivePage<SearchPlace> {
+  readonly meaning: Near['meaning'];
 }
 
 /** A search result from the index alone. */
@@ -23,21 +42,29 @@ export interface ArchiveHit {
   readonly excerpt: string;
 }
 
+/** Search results from the index alone. */
+export interface ArchiveHits {
+  readonly hits: readonly ArchiveHit[];
+  readonly meaning: Near['meaning'];
+}
+
 /**
  * Tokens of a snippet (FTS5 allows 64), and its characters, since a token may be a page of base64.
  */
 const SNIPPET_TOKENS = 32;
 const LONGEST_SNIPPET = 1_000;
 
+/** Characters of the beginning that is shown of a message without the words. */
+const LONGEST_BEGINNING = 200;
+
 /** Tokens of the passage that an excerpt is made around: the maximum of FTS5. */
 const FOUND_TOKENS = 64;
 
-/** The messages that a search may find. */
-interface Scope {
-  readonly upTo: number;
-  /** Keys of the messages, one parameter of one query; null for all. */
-  readonly keys: readonly string[] | null;
-}
+/** How many messages of a similar meaning are joined to those with the words. */
+const MOST_SIMILAR = 50;
+
+/** Above the number of messages of any archive. */
+const ALL = Number.MAX_SAFE_INTEGER;
 
 /** The ids of a search: `from` of them are left out, and then at most `limit` are named. */
 interface Range {
@@ -47,27 +74,34 @@ interface Range {
 
 export class ArchiveSearch {
   private readonly sql: SqlStorage;
-  private readonly exists: () => boolean;
+  private readonly archive: Pick<ArchiveRows, 'exists' | 'vectors'>;
 
-  /** @param exists whether anything was ever archived */
-  constructor(sql: SqlStorage, exists: () => boolean) {
+  constructor(sql: SqlStorage, archive: Pick<ArchiveRows, 'exists' | 'vectors'>) {
     this.sql = sql;
-    this.exists = exists;
+    this.archive = archive;
   }
 
   /**
-   * Messages with all of these words, best first (bm25), ties oldest first.
+   * Messages with all of these words (bm25, ties oldest first), best first. By meaning, these are
+   * joined with the most similar ones (see `fuseRanks`).
    *
    * @param place null for the first page
    */
-  page(words: string, place: SearchPlace | null, limits: PageLimits): ArchivePage<SearchPlace> {
-    if (!this.exists()) return { rows: [], next: null };
-    const { upTo, after } = place ?? { upTo: this.newest(), after: 0 };
+  page(words: string, near: Near, place: SearchPlace | null, limits: PageLimits): SearchPage {
+    // The order of earlier pages can't be continued by words alone.
+    const meaning = place?.byMeaning && near.meaning === 'off' ? 'failed' : near.meaning;
+    if (!this.archive.exists()) return { rows: [], next: null, meaning };
+    const { upTo, after, byMeaning } = place ?? {
+      upTo: this.newest(),
+      after: 0,
+      byMeaning: meaning === 'used',
+    };
     const match = matchOf(words);
-    const ids = this.ranked(match, { upTo, keys: null }, { from: after, limit: limits.rows + 1 });
-    const found = this.rows(ids, match);
+    const range = { from: after, limit: limits.rows + 1 };
+    const found = this.rows(this.ranked(match, near, { upTo, keys: null }, range), match);
     const rows = cut(found, limits);
-    return { rows, next: rows.length < found.length ? { upTo, after: after + rows.length } : null };
+    const next = { upTo, after: after + rows.length, byMeaning };
+    return { rows, next: rows.length < found.length ? next : null, meaning };
   }
 
   /**
@@ -75,34 +109,46 @@ export class ArchiveSearch {
    *
    * @param keys of the messages to search; null for all
    */
-  hits(words: string, limit: number, keys: readonly string[] | null): ArchiveHit[] {
-    if (!this.exists()) return [];
+  hits(words: string, near: Near, limit: number, keys: readonly string[] | null): ArchiveHits {
+    const { meaning } = near;
+    if (!this.archive.exists()) return { hits: [], meaning };
     const match = matchOf(words);
-    const ids = this.ranked(match, { upTo: this.newest(), keys }, { from: 0, limit });
+    const ids = this.ranked(match, near, { upTo: this.newest(), keys }, { from: 0, limit });
     // Texts may be long, so only those of the best matches are read.
-    return this.sql
-      .exec<{ position: number; role: string; text: string; found: string }>(
-        `SELECT m.position, m.role, archive_text.text, snippet(archive_text, 0, ?, '', '', ${FOUND_TOKENS}) AS found
-         FROM json_each(?) k CROSS JOIN archive_messages m ON m.archived_id = k.value
-         CROSS JOIN archive_text ON archive_text.rowid = m.archived_id
-         WHERE archive_text MATCH ? ORDER BY k.key`,
-        MARK,
-        JSON.stringify(ids),
-        match,
-      )
-      .toArray()
-      .map(({ position, role, text, found }) => ({ position, role, excerpt: excerptOf(text, found) }));
+    const hits = this.shown<{ position: number; role: string; text: string; found: string }>(ids, match, {
+      columns: 'm.position, m.role, archive_text.text',
+      ofWords: `snippet(archive_text, 0, char(${MARK.charCodeAt(0)}), '', '', ${FOUND_TOKENS}) AS found`,
+      ofOthers: "'' AS found",
+    }).map(({ position, role, text, found }) => ({ position, role, excerpt: excerptOf(text, found) }));
+    return { hits, meaning };
   }
 
-  private ranked(match: string, { upTo, keys }: Scope, { from, limit }: Range): number[] {
-    const among =
-      keys === null
-        ? ''
-        : 'AND rowid IN (SELECT m.archived_id FROM json_each(?) k CROSS JOIN archive_messages m ON m.message_key = k.value)';
+  private rows(ids: readonly number[], match: string): ArchivedRow[] {
+    return this.shown<Row & { beginning: string }>(ids, match, {
+      columns: `${COLUMNS}, substr(archive_text.text, 1, ${2 * LONGEST_BEGINNING}) AS beginning`,
+      ofWords: `substr(snippet(archive_text, 0, '', '', '…', ${SNIPPET_TOKENS}), 1, ${LONGEST_SNIPPET}) AS snippet`,
+      ofOthers: 'NULL AS snippet',
+    }).map(({ beginning, ...row }) => ({
+      ...row,
+      snippet: row.snippet ?? shortened(readable(beginning), LONGEST_BEGINNING),
+    }));
+  }
+
+  private ranked(match: string, near: Near, scope: SearchScope, range: Range): number[] {
+    if (near.meaning !== 'used') return this.withWords(match, scope, range);
+    const { from, limit } = range;
+    // All of them, or the order would depend on the page.
+    const withWords = this.withWords(match, scope, { from: 0, limit: ALL });
+    const similar = this.archive.vectors.nearest(near.vector, scope, MOST_SIMILAR);
+    return fuseRanks([withWords, similar]).slice(from, from + limit);
+  }
+
+  private withWords(match: string, { upTo, keys }: SearchScope, { from, limit }: Range): number[] {
     return this.sql
       .exec<{ archived_id: number }>(
         `SELECT rowid AS archived_id FROM archive_text
-         WHERE archive_text MATCH ? AND rowid <= ? ${among} ORDER BY rank, rowid LIMIT ? OFFSET ?`,
+         WHERE archive_text MATCH ? AND rowid <= ? ${keys === null ? '' : `AND rowid ${AMONG_KEYS}`}
+         ORDER BY rank, rowid LIMIT ? OFFSET ?`,
         match,
         upTo,
         ...(keys === null ? [] : [JSON.stringify(keys)]),
@@ -113,17 +159,35 @@ export class ArchiveSearch {
       .map(({ archived_id }) => archived_id);
   }
 
-  private rows(ids: readonly number[], match: string): ArchivedRow[] {
-    return this.sql
-      .exec<Row>(
-        `SELECT ${COLUMNS}, substr(snippet(archive_text, 0, '', '', '…', ${SNIPPET_TOKENS}), 1, ${LONGEST_SNIPPET}) AS snippet
-         FROM json_each(?) k CROSS JOIN archive_messages m ON m.archived_id = k.value
-         CROSS JOIN archive_text ON archive_text.rowid = m.archived_id
-         WHERE archive_text MATCH ? ORDER BY k.key`,
-        JSON.stringify(ids),
-        match,
-      )
-      .toArray();
+  /**
+   * Columns of some messages, in the order of their ids.
+   *
+   * @param columns beside that, one of those with the words, and one of the others
+   */
+  private shown<Columns extends Record<string, SqlStorageValue>>(
+    ids: readonly number[],
+    match: string,
+    { columns, ofWords, ofOthers }: { columns: string; ofWords: string; ofOthers: string },
+  ): Columns[] {
+    type Found = Columns & { shown_id: number };
+    const read = (wanted: readonly number[], column: string, condition: string, ...words: string[]) =>
+      this.sql
+        .exec<Found>(
+          `SELECT m.archived_id AS shown_id, ${columns}, ${column}
+           FROM json_each(?) k CROSS JOIN archive_messages m ON m.archived_id = k.value
+           CROSS JOIN archive_text ON archive_text.rowid = m.archived_id ${condition}`,
+          JSON.stringify(wanted),
+          ...words,
+        )
+        .toArray();
+    const found = read(ids, ofWords, 'WHERE archive_text MATCH ?', match);
+    const byId = new Map(found.map((row) => [row.shown_id, row]));
+    const others = ids.filter((id) => !byId.has(id));
+    if (others.length > 0) for (const row of read(others, ofOthers, '')) byId.set(row.shown_id, row);
+    return ids.flatMap((id) => {
+      const { shown_id, ...row } = byId.get(id) ?? {};
+      return shown_id === undefined ? [] : [row as unknown as Columns];
+    });
   }
 
   private newest(): number {

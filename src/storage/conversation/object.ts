@@ -12,6 +12,8 @@ import { createObjectLog, type Log, logCaught } from '../../log.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
 import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
 import { type WebhookData, type WebhookType, webhooksOf } from '../../webhooks.ts';
+import type { Embedder } from '../archive/embedder.ts';
+import { ArchiveEmbedding, BY_WORDS } from '../archive/embedding.ts';
 import {
   type ArchivePage,
   type ArchiveRow,
@@ -20,7 +22,7 @@ import {
   type NotedPacks,
   type PageLimits,
 } from '../archive/rows.ts';
-import { type ArchiveHit, ArchiveSearch, type SearchPlace } from '../archive/search.ts';
+import { type ArchiveHits, ArchiveSearch, type SearchPage, type SearchPlace } from '../archive/search.ts';
 import { metricsOf } from '../metrics/metrics.ts';
 import { MemoryChain } from './chain.ts';
 import { idsIn, openingIn, tenantIn, tenantMemory } from './key.ts';
@@ -82,10 +84,18 @@ export abstract class ConversationMemoryObject<Material>
   private readonly archive = new ArchiveRows(this.chain.tables, (work) =>
     this.ctx.storage.transactionSync(work),
   );
-  private readonly archiveSearch = new ArchiveSearch(this.chain.tables.sql, () => this.archive.exists());
+  private readonly archiveSearch = new ArchiveSearch(this.chain.tables.sql, this.archive);
+  private readonly embedding = new ArchiveEmbedding(this.archive.vectors, {
+    embedder: () => this.embedder(),
+    now: () => this.now(),
+    log: (...line) => this.log(...line),
+  });
 
   /** Makes a claimed summary in the background, and ends the claim with `complete` or `fail`. */
   protected abstract write(material: Material, claim: Claimed, request: ClaimRequest): Promise<void>;
+
+  /** The model that makes vectors of archived messages; undefined if none are wanted. */
+  protected abstract embedder(): Embedder | undefined;
 
   // The methods are documented in `ConversationApi`.
 
@@ -255,7 +265,10 @@ export abstract class ConversationMemoryObject<Material>
   }
 
   addToArchive(generation: string, rows: readonly ArchiveRow[]): boolean {
-    return this.archive.add(generation, rows, Math.floor(this.now() / 1000));
+    const isAdded = this.archive.add(generation, rows, Math.floor(this.now() / 1000));
+    const embedding = isAdded ? this.embedding.catchUp() : undefined;
+    if (embedding) this.ctx.waitUntil(embedding);
+    return isAdded;
   }
 
   archived(after: number, limits: PageLimits): ArchivePage<number> | null {
@@ -263,18 +276,25 @@ export abstract class ConversationMemoryObject<Material>
     return this.chain.exists() ? this.archive.page(after, limits) : null;
   }
 
-  searchArchive(
+  async searchArchive(
     words: string,
     place: SearchPlace | null,
     limits: PageLimits,
-  ): ArchivePage<SearchPlace> | null {
+  ): Promise<SearchPage | null> {
     this.reading();
-    return this.chain.exists() ? this.archiveSearch.page(words, place, limits) : null;
+    // The first page decides, since the order of the others depends on it.
+    const near = place?.byMeaning === false ? BY_WORDS : await this.embedding.near(words);
+    return this.chain.exists() ? this.archiveSearch.page(words, near, place, limits) : null;
   }
 
-  archiveHits(words: string, limit: number, keys: readonly string[] | null): readonly ArchiveHit[] | null {
+  async archiveHits(
+    words: string,
+    limit: number,
+    keys: readonly string[] | null,
+  ): Promise<ArchiveHits | null> {
     this.reading();
-    return this.chain.exists() ? this.archiveSearch.hits(words, limit, keys) : null;
+    const near = await this.embedding.near(words);
+    return this.chain.exists() ? this.archiveSearch.hits(words, near, limit, keys) : null;
   }
 
   async abandon(memoryId: number, lease: string): Promise<void> {

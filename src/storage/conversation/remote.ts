@@ -2,7 +2,7 @@
 import type { TokenUsage } from '../../memory/plan/report.ts';
 import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
 import type { ArchivePage, ArchiveRow, Lacking, NotedPacks, PageLimits } from '../archive/rows.ts';
-import type { ArchiveHit, SearchPlace } from '../archive/search.ts';
+import type { ArchiveHits, SearchPage, SearchPlace } from '../archive/search.ts';
 import type {
   Chunk,
   Claim,
@@ -130,11 +130,7 @@ export interface ConversationApi<Material> extends SummaryChain {
   /** A page of the archive; null if nothing is stored of the conversation. */
   archived(after: number, limits: PageLimits): ArchivePage<number> | null;
   /** A page of search results; null if nothing is stored of the conversation. */
-  searchArchive(
-    words: string,
-    place: SearchPlace | null,
-    limits: PageLimits,
-  ): ArchivePage<SearchPlace> | null;
+  searchArchive(words: string, place: SearchPlace | null, limits: PageLimits): Promise<SearchPage | null>;
   /** The best search results; null if nothing is stored of the conversation. */
-  archiveHits(words: string, limit: number, keys: readonly string[] | null): readonly ArchiveHit[] | null;
+  archiveHits(words: string, limit: number, keys: readonly string[] | null): Promise<ArchiveHits | null>;
 }

@@ -14,7 +14,11 @@ import { until } from '../../support/deployment/polling.ts';
 const deployment = deploy();
 
 const STRANGER = 'sk-another-key-of-the-end-to-end-tests';
-const TOOLS = [definitionOf('retrieve_ref'), listConversationDefinition(), searchConversationDefinition];
+const TOOLS = [
+  definitionOf('retrieve_ref'),
+  listConversationDefinition(),
+  searchConversationDefinition('words'),
+];
 
 const clients: Client[] = [];
 afterEach(async () => {

@@ -75,7 +75,7 @@ describe('the tools that a request is offered', () => {
     const body = JSON.stringify({ messages: [{ role: 'user', content: 'Go.' }], tools });
     const read = readChatRequest(new TextEncoder().encode(body));
     if (!read.ok) throw new Error(read.reason.message);
-    return offerTools(read.value, strategyOf(more), tenant);
+    return offerTools(read.value, strategyOf(more), tenant, 'words');
   };
   const names = (tools: OfferedTools | 'off' | undefined): unknown =>
     typeof tools === 'object' ? [...tools.names] : tools;
@@ -95,6 +95,8 @@ describe('the tools that a request is offered', () => {
     const tools = [{ type: 'custom', custom: { name: 'retrieve_ref' } }];
     const body = JSON.stringify({ messages: [{ role: 'user', content: 'Go.' }], tools });
     const read = readChatRequest(new TextEncoder().encode(body));
-    expect(read.ok && names(offerTools(read.value, strategyOf(), tenant))).toEqual(['precis_retrieve_ref']);
+    expect(read.ok && names(offerTools(read.value, strategyOf(), tenant, 'words'))).toEqual([
+      'precis_retrieve_ref',
+    ]);
   });
 });

@@ -3,27 +3,27 @@ import {
   describeHits,
   readSearch,
   searchConversationDefinition,
-  searchMemoryDefinition,
+  searchDefinitionOf,
 } from '../../../src/retrieval/search-memory.ts';
-import type { ArchiveHit } from '../../../src/storage/archive/search.ts';
+import type { ArchiveHit, ArchiveHits } from '../../../src/storage/archive/search.ts';
 import { lines } from '../../support/conversations/chat.ts';
 import { counter } from '../../support/laws/view-of.ts';
 
 const hit = (position: number, role: string, excerpt: string): ArchiveHit => ({ position, role, excerpt });
+const described = (hits: ArchiveHit[], meaning: ArchiveHits['meaning'] = 'off'): string =>
+  describeHits({ hits, meaning }, counter);
 
 describe('what a search has found', () => {
   it('is one block for each hit, in their order', () => {
     const hits = [hit(7, 'user', 'the white whale'), hit(2, 'assistant', '… a ship\nand a whale …')];
 
-    expect(describeHits(hits, counter)).toBe(
-      '[7 user] the white whale\n\n[2 assistant] … a ship\nand a whale …',
-    );
+    expect(described(hits)).toBe('[7 user] the white whale\n\n[2 assistant] … a ship\nand a whale …');
   });
 
   it('is cut to 4000 tokens, and says so', () => {
     const hits = Array.from({ length: 10 }, (_, position) => hit(position, 'tool', lines(60)));
 
-    const [shown = '', note, ...more] = describeHits(hits, counter).split('\n[cut here');
+    const [shown = '', note, ...more] = described(hits).split('\n[cut here');
 
     expect(hits.map(({ excerpt }) => `[0 tool] ${excerpt}`)[0]).toBe(shown.split('\n\n')[0]);
     expect(note).toContain('search for more words');
@@ -33,14 +33,36 @@ describe('what a search has found', () => {
   });
 
   it('may be nothing', () => {
-    expect(describeHits([], counter)).toContain('No message holds all of these words');
+    expect(described([])).toContain('No message holds all of these words');
+    expect(described([], 'used')).toContain('or is about them');
+  });
+
+  it('says that it was found by words alone where it should have gone by meaning', () => {
+    const note = '\n\n[found by words alone: the search for similar meanings does not answer at the moment]';
+
+    expect(described([hit(7, 'user', 'a whale')], 'failed')).toBe(`[7 user] a whale${note}`);
+    expect(described([], 'failed')).toBe(`${described([])}${note}`);
+    expect(described([hit(7, 'user', 'a whale')], 'used')).toBe('[7 user] a whale');
   });
 });
 
 describe('the definition of search_memory', () => {
+  it('tells a model what its deployment searches by, in nothing else', () => {
+    const [words, meaning] = [
+      searchDefinitionOf('search_memory', 'words').function,
+      searchDefinitionOf('search_memory', 'meaning').function,
+    ];
+
+    expect(words.description).toContain('in no other form');
+    expect(meaning.description).toContain('similar meaning');
+    const described = { description: '', parameters: { properties: { query: { description: '' } } } };
+    const bare = (tool: object) => ({ ...tool, ...described });
+    expect(bare(words)).toEqual(bare(meaning));
+  });
+
   it('asks a model for words alone, and somebody without a conversation for that too', () => {
-    const { parameters, ...model } = searchMemoryDefinition.function;
-    const { parameters: more, ...anybody } = searchConversationDefinition.function;
+    const { parameters, ...model } = searchDefinitionOf('search_memory', 'words').function;
+    const { parameters: more, ...anybody } = searchConversationDefinition('words').function;
 
     expect(anybody).toEqual(model);
     expect(Object.keys(parameters.properties)).toEqual(['query']);

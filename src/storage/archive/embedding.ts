@@ -1,0 +1,165 @@
+/**
+ * Makes the vectors of one conversation's archive, behind the writes of its messages, and the
+ * vectors of searches. Nothing is asked of the model for an archive that has no vectors.
+ */
+
+import { pause } from '../../lib/time-limit.ts';
+import { type Log, logCaught } from '../../log.ts';
+import type { Embedder, EmbedderFault } from './embedder.ts';
+import { portions } from './packing.ts';
+import { readable } from './text.ts';
+import type { Unembedded, VectorRows } from './vector-rows.ts';
+import { packVector, unitOf } from './vectors.ts';
+
+/** Whether a search goes by meaning too. */
+export type Near =
+  /** `off`: there are no vectors, or none of the model. `failed`: the model has not answered. */
+  | { readonly meaning: 'off' | 'failed' }
+  | {
+      readonly meaning: 'used';
+      /** See `unitOf`. */
+      readonly vector: Float32Array;
+    };
+
+/** A search by words alone, as it is asked for. */
+export const BY_WORDS: Near = { meaning: 'off' };
+
+/**
+ * One call's texts and bytes. OpenAI takes 2048 texts and 300 000 tokens in all
+ * (https://platform.openai.com/docs/api-reference/embeddings/create), and a text has at most as
+ * many tokens as bytes.
+ */
+const MOST_TEXTS = 64;
+const MOST_BYTES = 256 * 1024;
+
+/** Calls behind one write. What is left is for the next one. */
+const MOST_CALLS = 8;
+
+/** Limits of one call, and of the beginning of the last one behind a write, in milliseconds. */
+const CALL_LIMIT_MS = 10_000;
+const RUN_LIMIT_MS = 25_000;
+
+/** How long a search waits, in milliseconds: less than its own limit, so that it can find words. */
+const SEARCH_LIMIT_MS = 2_000;
+
+/** The pause before a call is repeated: if the server asks for none, and at most; milliseconds. */
+const PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 5_000;
+
+interface EmbeddingPorts {
+  /** Undefined: no vectors are wanted. */
+  embedder(): Embedder | undefined;
+  /** In milliseconds. */
+  now(): number;
+  readonly log: Log;
+}
+
+/** A message that needs a vector, and its text as the model gets it. */
+interface Batched {
+  readonly message: Unembedded;
+  readonly text: string;
+  readonly bytes: number;
+}
+
+export class ArchiveEmbedding {
+  private readonly rows: VectorRows;
+  private readonly ports: EmbeddingPorts;
+  private isRunning = false;
+  private isDueAgain = false;
+
+  constructor(rows: VectorRows, ports: EmbeddingPorts) {
+    this.rows = rows;
+    this.ports = ports;
+  }
+
+  /**
+   * Makes vectors for the newest messages without one, as many as may be made behind one write.
+   * Never rejects.
+   *
+   * @returns undefined if none are wanted, and if a run is under way, which goes on for these
+   */
+  catchUp(): Promise<void> | undefined {
+    const embedder = this.ports.embedder();
+    if (!embedder) return undefined;
+    this.isDueAgain = true;
+    return this.isRunning ? undefined : this.runWhileDue(embedder);
+  }
+
+  /** The vector of a search. Never rejects. */
+  async near(words: string): Promise<Near> {
+    const embedder = this.ports.embedder();
+    if (!embedder || !this.rows.holds(embedder.model)) return BY_WORDS;
+    const made = await embedder.embed(
+      [beginningOf(words.trim(), embedder.longestText).text],
+      SEARCH_LIMIT_MS,
+    );
+    if (!made.ok) this.tell('a search could not go by meaning', made.reason);
+    const vector = made.ok && made.value[0] ? unitOf(made.value[0]) : undefined;
+    return vector ? { meaning: 'used', vector } : { meaning: 'failed' };
+  }
+
+  private async runWhileDue(embedder: Embedder): Promise<void> {
+    this.isRunning = true;
+    try {
+      while (this.isDueAgain) {
+        this.isDueAgain = false;
+        await this.run(embedder);
+      }
+    } catch (error) {
+      logCaught(this.ports.log, 'error', 'the vectors of messages could not be stored', error);
+    } finally {
+      this.isRunning = false;
+    }
+  }
+
+  private async run(embedder: Embedder): Promise<void> {
+    const { model, longestText } = embedder;
+    const end = this.ports.now() + RUN_LIMIT_MS;
+    this.rows.queue(model);
+    for (let calls = 0; calls < MOST_CALLS && this.ports.now() < end; calls++) {
+      const batch = this.batch(longestText);
+      if (batch.length === 0) return;
+      const texts = batch.map(({ text }) => text);
+      const made = await embedWithRetry(embedder, texts);
+      if (!made.ok) {
+        this.tell('messages could not be given vectors', made.reason);
+        // Else one text that the model refuses would keep all others from getting a vector.
+        if (made.reason.isOfInput) this.rows.refused(batch.map(({ message }) => message.archived_id));
+        return;
+      }
+      const packed = batch.flatMap(({ message }, index) => {
+        const vector = packVector(made.value[index] ?? []);
+        return vector ? [{ message, vector }] : [];
+      });
+      this.rows.store(model, packed, longestText);
+    }
+  }
+
+  /** The next messages, as many as fit one call. */
+  private batch(longestText: number): Batched[] {
+    const queued = this.rows
+      .queued(MOST_TEXTS, longestText)
+      .map((message) => ({ message, ...beginningOf(readable(message.beginning).trim(), longestText) }));
+    return portions(queued, MOST_BYTES, ({ bytes }) => bytes)[0] ?? [];
+  }
+
+  private tell(message: string, { code, cause = 'none' }: EmbedderFault): void {
+    this.ports.log('warn', message, { code: 'embeddings_failed', fault: code, error: cause });
+  }
+}
+
+/** Calls again once if that may help. */
+async function embedWithRetry(embedder: Embedder, texts: readonly string[]): ReturnType<Embedder['embed']> {
+  const made = await embedder.embed(texts, CALL_LIMIT_MS);
+  if (made.ok || !made.reason.again) return made;
+  await pause(Math.min(made.reason.afterMs ?? PAUSE_MS, LONGEST_PAUSE_MS));
+  return embedder.embed(texts, CALL_LIMIT_MS);
+}
+
+const encoder = new TextEncoder();
+
+/** The beginning of a text, cut between characters. @param most in bytes of UTF-8 */
+function beginningOf(text: string, most: number): { readonly text: string; readonly bytes: number } {
+  const { read, written } = encoder.encodeInto(text, new Uint8Array(most));
+  return { text: text.slice(0, read), bytes: written };
+}

@@ -1,0 +1,99 @@
+/** One call of a deployer's embeddings: any server with OpenAI's `POST /embeddings`. */
+import { type Env, readConfig } from '../config.ts';
+import type { Result } from '../lib/result.ts';
+import { askModel, type ModelFault, type ModelServer } from './model-client.ts';
+
+/** The model, its URL and its key. Never stored or logged. */
+export interface EmbeddingsTarget extends ModelServer {
+  readonly model: string;
+}
+
+/** Why there are no vectors. `malformed`: the answer is not a vector for each text. */
+export type EmbeddingsFault = Omit<ModelFault, 'code'> & {
+  readonly code: ModelFault['code'] | 'malformed';
+};
+
+/** The vectors of texts, in their order. */
+export type Vectors = readonly (readonly number[])[];
+
+/** More than any model has. */
+const MOST_DIMENSIONS = 4_096;
+
+/** In bytes: 64 vectors of the most dimensions with 30 characters for each number. */
+const LONGEST_ANSWER = 8 * 1024 * 1024;
+
+/** A deployment's embeddings, as its Durable Objects use them. */
+interface DeployedEmbeddings {
+  readonly model: string;
+  /** In bytes of UTF-8. */
+  readonly longestText: number;
+  /** See `embedTexts`. */
+  embed(texts: readonly string[], timeoutMs: number): ReturnType<typeof embedTexts>;
+}
+
+const read = new WeakMap<Env, DeployedEmbeddings>();
+
+/** The embeddings of a deployment; undefined if it has none. @throws ConfigError */
+export function embeddingsOf(env: Env): DeployedEmbeddings | undefined {
+  if (env.EMBEDDINGS_MODEL === undefined) return undefined;
+  const known = read.get(env);
+  if (known) return known;
+  const { embeddings } = readConfig(env);
+  if (!embeddings) return undefined;
+  const { model, baseUrl, apiKey, windowTokens: longestText } = embeddings;
+  const target = { model, baseUrl, apiKey, headers: {} };
+  const embed: DeployedEmbeddings['embed'] = (texts, timeoutMs) => embedTexts(target, texts, timeoutMs);
+  const made = { model, longestText, embed };
+  read.set(env, made);
+  return made;
+}
+
+/**
+ * @param texts none of them blank, which OpenAI refuses
+ *   (https://platform.openai.com/docs/api-reference/embeddings/create)
+ */
+export async function embedTexts(
+  target: EmbeddingsTarget,
+  texts: readonly string[],
+  timeoutMs: number,
+): Promise<Result<Vectors, EmbeddingsFault>> {
+  const limits = { timeoutMs, longestAnswer: LONGEST_ANSWER };
+  const asked = await askModel(target, limits, (client, signal) =>
+    // Not every server knows base64, which the package would ask for.
+    client.embeddings.create(
+      { model: target.model, input: [...texts], encoding_format: 'float' },
+      { signal },
+    ),
+  );
+  if (!asked.ok) return asked;
+  const vectors = readVectors(asked.value, texts.length);
+  if (vectors) return { ok: true, value: vectors };
+  return { ok: false, reason: { code: 'malformed', again: false, isOfInput: true } };
+}
+
+/**
+ * The vectors in an answer, in the order of its indices. Undefined unless there are exactly `count`
+ * of them, all with as many dimensions, of finite numbers that are not all 0.
+ */
+function readVectors(answer: unknown, count: number): Vectors | undefined {
+  const { data } = Object(answer) as { data?: unknown };
+  if (!Array.isArray(data) || data.length !== count) return undefined;
+  const vectors: (readonly number[])[] = [];
+  for (const [position, item] of data.entries()) {
+    // Some servers leave the index out, and keep the order.
+    const { index = position, embedding } = Object(item) as { index?: unknown; embedding?: unknown };
+    if (!isIndex(index, count) || vectors[index] || !isVector(embedding)) return undefined;
+    vectors[index] = embedding;
+  }
+  const [first] = vectors;
+  return vectors.every(({ length }) => length === first?.length) ? vectors : undefined;
+}
+
+function isIndex(index: unknown, count: number): index is number {
+  return Number.isInteger(index) && (index as number) >= 0 && (index as number) < count;
+}
+
+function isVector(embedding: unknown): embedding is number[] {
+  if (!Array.isArray(embedding) || embedding.length > MOST_DIMENSIONS) return false;
+  return embedding.every(Number.isFinite) && embedding.some((value) => value !== 0);
+}

@@ -1,0 +1,122 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { fuseRanks } from '../../../src/storage/archive/fusion.ts';
+import { dimensionsOf, packVector, similarity, unitOf } from '../../../src/storage/archive/vectors.ts';
+
+/** Finite numbers of any size, at least one of them not 0. */
+const vector = (dimensions = { minLength: 1, maxLength: 64 }) =>
+  fc
+    .array(fc.double({ noNaN: true, noDefaultInfinity: true }), dimensions)
+    .filter((values) => values.some((value) => value !== 0));
+
+const packed = (values: readonly number[]): Uint8Array<ArrayBuffer> =>
+  packVector(values) as Uint8Array<ArrayBuffer>;
+const unit = (values: readonly number[]): Float32Array => unitOf(values) as Float32Array;
+const cosine = (one: Float32Array, other: Float32Array): number =>
+  one.reduce((sum, value, index) => sum + value * (other[index] as number), 0);
+
+describe('a stored vector', () => {
+  it('is a factor and a byte for each dimension, little-endian', () => {
+    expect([...packed([0, 3, -4])]).toEqual([
+      ...new Uint8Array(new Float32Array([1 / Math.hypot(95, 127)]).buffer),
+      0,
+      95,
+      129,
+    ]);
+    expect(dimensionsOf(packed([0, 3, -4]))).toBe(3);
+  });
+
+  it('has a direction', () => {
+    expect(packVector([0, 0])).toBeUndefined();
+    expect(unitOf([0, -0])).toBeUndefined();
+  });
+
+  it('is as similar to itself as can be, however large or small its numbers are', () => {
+    fc.assert(
+      fc.property(vector(), (values) => {
+        expect(similarity(packed(values).buffer, unit(values))).toBeGreaterThan(0.95);
+        expect(similarity(packed(values).buffer, unit(values))).toBeLessThan(1.000_001);
+        expect(similarity(packed(values).buffer, unit(values.map((value) => -value)))).toBeLessThan(-0.95);
+      }),
+    );
+  });
+
+  it('keeps its similarity to any other within half a step in each dimension', () => {
+    const two = fc
+      .integer({ min: 1, max: 64 })
+      .chain((length) => fc.tuple(...[1, 2].map(() => vector({ minLength: length, maxLength: length }))));
+    fc.assert(
+      fc.property(two, ([one = [], other = []]) => {
+        const exact = cosine(unit(one), unit(other));
+        const largest = Math.max(...unit(one).map(Math.abs));
+        // The rounding error is at most this long, and changes the length by as much.
+        const error = (Math.sqrt(one.length) * largest) / 254;
+        expect(Math.abs(similarity(packed(one).buffer, unit(other)) - exact)).toBeLessThan(2 * error + 1e-6);
+      }),
+    );
+  });
+
+  it('does not depend on the length of what it was made of', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: -100, max: 100 }), { minLength: 1 }), (values) => {
+        fc.pre(values.some((value) => value !== 0));
+        expect(packed(values.map((value) => value * 2 ** 40))).toEqual(packed(values));
+      }),
+    );
+  });
+});
+
+describe('the fusion of rankings', () => {
+  it('scores an item by its rank in each list', () => {
+    // 1/61 + 1/63 > 1/62 + 1/62 > 1/61 > 1/63 > 1/64
+    expect(
+      fuseRanks([
+        ['a', 'b', 'c'],
+        ['d', 'b', 'a', 'e'],
+      ]),
+    ).toEqual(['a', 'b', 'd', 'c', 'e']);
+  });
+
+  it('is the one list that is not empty', () => {
+    const list = fc.uniqueArray(fc.integer());
+    fc.assert(
+      fc.property(list, (items) => {
+        expect(fuseRanks([items])).toEqual(items);
+        expect(fuseRanks([[], items])).toEqual(items);
+        expect(fuseRanks([items, items])).toEqual(items);
+      }),
+    );
+  });
+
+  it('has each item once, and never turns round what all lists agree on', () => {
+    const list = fc.uniqueArray(fc.integer({ min: 0, max: 20 }));
+    fc.assert(
+      fc.property(list, list, (one, other) => {
+        const fused = fuseRanks([one, other]);
+        expect(fused.toSorted()).toEqual([...new Set([...one, ...other])].toSorted());
+        const places = (item: number) => [one, other].map((items) => items.indexOf(item));
+        for (const [index, better] of fused.entries())
+          for (const worse of fused.slice(index + 1)) {
+            const ranked = places(better).map((place, list) => [place, places(worse)[list] ?? -1]);
+            const isWorseEverywhere = ranked.every(
+              ([first = 0, second = 0]) => second >= 0 && (first < 0 || second < first),
+            );
+            expect(isWorseEverywhere).toBe(false);
+          }
+      }),
+    );
+  });
+
+  it('lets no later result change the order of those before', () => {
+    const list = fc.uniqueArray(fc.integer({ min: 0, max: 200 }), { minLength: 60 });
+    fc.assert(
+      fc.property(list, list, (words, others) => {
+        const similar = others.slice(0, 50);
+        const fused = fuseRanks([words, similar]);
+        expect(fused.filter((item) => !similar.includes(item))).toEqual(
+          words.filter((item) => !similar.includes(item)),
+        );
+      }),
+    );
+  });
+});
