@@ -1,9 +1,11 @@
 /** The search of an archive by words and by meaning. */
 import { runInDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
 import { assistant, calls, result, system, user } from '../../support/conversations/chat.ts';
-import { ANSWER, type Page, recordLog } from '../conversations/archived.ts';
-import { embeddedArchive, idle, useModel } from './embedded.ts';
+import { ANSWER, COMPACT, type Page, recordLog } from '../conversations/archived.ts';
+import { startApp } from '../support.ts';
+import { embeddedArchive, embeddingsServer, idle, useModel } from './embedded.ts';
 
 const logged = recordLog();
 
@@ -175,6 +177,18 @@ describe('the texts of a search', () => {
     const empty = await get({ q: 'a secret' });
 
     expect([unknown.status, empty.status]).toEqual([404, 200]);
+    expect(server.asked).toEqual([]);
+  });
+
+  it('go nowhere for a key that the upstream refuses', async () => {
+    const app = startApp(env.REFS, { VERIFY_KEYS: 'true' }, 'sk-a-refused-key-of-the-worker-tests');
+    Object.assign(app.answer, { status: 401, modelsStatus: 401 });
+    const server = embeddingsServer();
+    const messages = [user('A secret')];
+    const asked = await app.chat({ conversation_id: 'refused', memory_strategy: COMPACT, messages });
+    const searched = await app.request('/v1/conversations/refused/messages?q=secret');
+
+    expect([asked.status, searched.status]).toEqual([401, 401]);
     expect(server.asked).toEqual([]);
   });
 
