@@ -88,14 +88,15 @@ export class ArchiveEmbedding {
   /** The vector of a search. Never rejects. */
   async near(words: string): Promise<Near> {
     const embedder = this.ports.embedder();
-    if (!embedder || !this.rows.holds(embedder.model)) return BY_WORDS;
-    const made = await embedder.embed(
-      [beginningOf(words.trim(), embedder.longestText).text],
-      SEARCH_LIMIT_MS,
-    );
+    if (!embedder || this.rows.dimensions(embedder.model) === undefined) return BY_WORDS;
+    const { text } = beginningOf(words.toWellFormed().trim(), embedder.longestText);
+    const made = await embedder.embed([text], SEARCH_LIMIT_MS);
     if (!made.ok) this.tell('a search could not go by meaning', made.reason);
     const vector = made.ok && made.value[0] ? unitOf(made.value[0]) : undefined;
-    return vector ? { meaning: 'used', vector } : { meaning: 'failed' };
+    if (!vector) return { meaning: 'failed' };
+    // Asked again, since a deletion may have come in between, and a model may have changed.
+    const isComparable = this.rows.dimensions(embedder.model) === vector.length;
+    return isComparable ? { meaning: 'used', vector } : BY_WORDS;
   }
 
   private async runWhileDue(embedder: Embedder): Promise<void> {

@@ -75,10 +75,10 @@ export class VectorRows {
     return this.known;
   }
 
-  /** Whether there are vectors of a model. */
-  holds(model: string): boolean {
+  /** The number of dimensions of a model's vectors; undefined if there are none. */
+  dimensions(model: string): number | undefined {
     const state = this.state();
-    return state?.model === model && state.dimensions !== null;
+    return state?.model === model ? (state.dimensions ?? undefined) : undefined;
   }
 
   /**
@@ -179,10 +179,9 @@ export class VectorRows {
    * The ids of the messages that are most similar, best first, ties newest first. Only those at an
    * acute angle to the vector: the others have nothing in common with it.
    *
-   * @param vector of unit length; vectors with other dimensions are not compared
+   * @param vector of unit length, with as many dimensions as those stored
    */
   nearest(vector: Float32Array, { upTo, keys }: SearchScope, most: number): number[] {
-    if (this.state()?.dimensions !== vector.length) return [];
     const near: { readonly id: number; readonly similarity: number }[] = [];
     const rows = this.sql
       .exec<{ archived_id: number; vector: ArrayBuffer }>(

@@ -291,7 +291,7 @@ describe('a deletion', () => {
     expect(await vectorsOf(talk.stub)).toEqual({ made: [0, 1], queued: [] });
   });
 
-  it('lets no vector of an earlier text be stored for another one', async () => {
+  it('lets no vector of what is gone be stored for what comes after it', async () => {
     const { ask, server, stub, found, remove, said } = embeddedArchive();
     const [asked, answered] = [gate(), gate()];
     server.answer = async () => {
@@ -311,5 +311,43 @@ describe('a deletion', () => {
     expect(await found('storm')).toEqual(['The weather is fine']);
     await said([user('The weather is fine'), ANSWER, user('Two')]);
     expect((await vectorsOf(stub)).queued).toEqual([]);
+  });
+});
+
+describe('a message whose text changes', () => {
+  /** Adds an answer, and then the message that comes back. */
+  const changing = async (
+    between: (stub: ReturnType<typeof embeddedArchive>['stub']) => Promise<unknown>,
+  ) => {
+    const { server, stub } = embeddedArchive();
+    const [asked, answered] = [gate(), gate()];
+    server.answer = async () => {
+      server.answer = undefined;
+      asked.resolve();
+      await answered.promise;
+      return undefined;
+    };
+    const noted = await stub.notePacks(null, ['a pack']);
+    const place = { key: 'a key', position: 0, role: 'assistant', pack: 'a pack', start: 0, bytes: 1 };
+    const add = (text: string, answerDigest: string | null) =>
+      stub.addToArchive(noted?.generation ?? '', [{ ...place, answerDigest, text }]);
+    await add('You will be reimbursed.', 'a digest');
+    await asked.promise;
+    if (between === idle) answered.resolve();
+    await between(stub);
+    await add('The weather is fine.', null);
+    answered.resolve();
+    await idle(stub);
+    const hitsOf = async (words: string) => (await stub.archiveHits(words, 10, null))?.hits.length;
+    return { refund: await hitsOf('refund'), storm: await hitsOf('storm'), ...(await vectorsOf(stub)) };
+  };
+
+  it('gets the vector of its new text', async () => {
+    expect(await changing(idle)).toEqual({ refund: 0, storm: 1, made: [0], queued: [] });
+  });
+
+  it('gets that too if it changes while the earlier one is made', async () => {
+    const meanwhile = async () => undefined;
+    expect(await changing(meanwhile)).toEqual({ refund: 0, storm: 1, made: [0], queued: [] });
   });
 });
