@@ -9,6 +9,7 @@ import type { Removal } from '../memory/edits/removal.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { Memory, Transcript } from '../storage/conversation/memories.ts';
 import { sha256Hex } from '../tenant/identity.ts';
+import type { Retries } from './attempts.ts';
 import type { SummaryPorts } from './conversation.ts';
 import {
   fetchableRef,
@@ -23,7 +24,7 @@ import { entriesOf, piecesOf } from './text/entries.ts';
 import { splitLedger } from './text/headings.ts';
 import { collectLedger, type LedgerFacts } from './text/ledger.ts';
 import type { SummaryHints } from './text/prompt.ts';
-import { type KnownSummary, knownOf, newest, type Retries, recent, type SummaryTask } from './writer.ts';
+import { type KnownSummary, knownOf, newest, recent, type SummaryTask } from './writer.ts';
 
 /**
  * A memory may always have so many tokens, even if they exceed half of the messages that it covers:

@@ -16,7 +16,7 @@ export interface SummarizerTarget extends ModelServer {
   readonly timeoutMs: number;
 }
 
-interface SummarizerAnswer {
+export interface SummarizerAnswer {
   readonly text: string | null;
   readonly finishReason: string | null;
   readonly toolCalls: number;

@@ -5,13 +5,13 @@
  */
 
 import type { Result } from '../lib/result.ts';
-import { pause } from '../lib/time-limit.ts';
 import type { Boundary, Piece } from '../memory/conversation/passage.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { Memory } from '../storage/conversation/memories.ts';
 import type { ModelFault } from '../upstream/model-client.ts';
-import { askSummarizer, NO_USAGE, type SummarizerTarget } from './summarizer.ts';
+import { askUntilValid, type Retries, sumOf } from './attempts.ts';
+import { NO_USAGE, type SummarizerTarget } from './summarizer.ts';
 import { userWordsIn, withUserConstraints } from './text/constraints.ts';
 import { splitLedger } from './text/headings.ts';
 import { type LedgerFacts, writeLedger } from './text/ledger.ts';
@@ -64,17 +64,6 @@ export function recent(texts: readonly string[]): string[] {
     left -= text.length;
   }
   return kept;
-}
-
-export interface Retries {
-  /** The most calls for one chunk. */
-  readonly attempts: number;
-  /** The first pause in milliseconds. Each one doubles. */
-  readonly backoffMs: number;
-  /** The longest pause in milliseconds, even if the summarizer asks for more. */
-  readonly longestPauseMs: number;
-  /** No retries after so much time, since a request waits. In milliseconds. */
-  readonly withinMs?: number;
 }
 
 /**
@@ -219,42 +208,21 @@ class Run {
 
   /** Asks until there is a valid summary, or retries are used up. */
   async ask(prompt: Prompt): Promise<Result<string, Omit<WritingFault, 'usage'>>> {
-    const { attempts, backoffMs, longestPauseMs, withinMs = Number.POSITIVE_INFINITY } = this.task.retries;
-    for (let attempt = 1; ; attempt++) {
-      const outcome = await this.askOnce(prompt);
-      if (outcome.ok) return outcome;
-      const { code, again, afterMs = 0, cause } = outcome.reason;
-      const late = Date.now() - this.start >= withinMs;
-      if (!again || late || attempt >= attempts || afterMs > longestPauseMs)
-        return { ok: false, reason: { error: code, ...(cause === undefined ? {} : { cause }) } };
-      if (!(await this.progress.retrying(code))) return { ok: false, reason: { error: 'lease_lost' } };
-      await pause(Math.min(Math.max(backoffMs * 2 ** (attempt - 1), afterMs), longestPauseMs));
-    }
+    const { limit, userTexts, retries } = this.task;
+    return askUntilValid<SummaryFault | 'lease_lost'>(this.target, {
+      prompt,
+      maxTokens: limit,
+      retries,
+      start: this.start,
+      check: (answer) => validateSummary(answer, { maxTokens: limit, counter: this.counter, userTexts }),
+      spent: (usage) => {
+        this.usage = sumOf(this.usage, usage);
+      },
+      mayRetry: async (code) => ((await this.progress.retrying(code)) ? undefined : 'lease_lost'),
+    });
   }
 
   failed(fault: Omit<WritingFault, 'usage'>): { ok: false; reason: WritingFault } {
     return { ok: false, reason: { ...fault, usage: this.usage } };
   }
-
-  private async askOnce(prompt: Prompt): Promise<Result<string, Attempt>> {
-    const { limit, userTexts } = this.task;
-    const answer = await askSummarizer(this.target, prompt, limit);
-    if (!answer.ok) return answer;
-    this.usage = sum(this.usage, answer.value.usage);
-    const limits = { maxTokens: limit, counter: this.counter, userTexts };
-    const valid = validateSummary(answer.value, limits);
-    return valid.ok ? valid : { ok: false, reason: { code: valid.reason, again: true } };
-  }
-}
-
-interface Attempt extends Omit<ModelFault, 'code'> {
-  readonly code: WritingFault['error'];
-}
-
-function sum(a: TokenUsage, b: TokenUsage): TokenUsage {
-  return {
-    prompt_tokens: a.prompt_tokens + b.prompt_tokens,
-    completion_tokens: a.completion_tokens + b.completion_tokens,
-    total_tokens: a.total_tokens + b.total_tokens,
-  };
 }

@@ -58,15 +58,15 @@ export async function fulfil(plan: Plan, call: ViewCall, counter: TokenCounter):
   const { tenant } = call.scope.caller;
   const storage = tenant && !call.options.dryRun ? new PlanStorage(plan, tenant, call) : undefined;
   const isWritten = (ref: string): boolean => storage?.isWritten(ref) ?? true;
-  const prefix =
-    summarizes(strategy) && !recalls(strategy)
-      ? new PrefixSummary(strategy, plan, call, isWritten)
-      : undefined;
+  const shown = () => plan.segments.flat().filter(({ ref }) => ref === undefined || isWritten(ref));
+  const summarizing = summarizes(strategy) && !recalls(strategy) ? strategy : undefined;
+  const summaries = summarizing && summariesOf(summarizing, call);
+  const prefix = summaries && new PrefixSummary(summarizing, plan, call, summaries, shown);
   // The summarizer reads what the model reads, so placeholders must be final first.
   await storage?.write();
   const [summary, line] = await Promise.all([
     prefix?.serve(),
-    trimmed && prefix && keepTrimmed(plan.history, trimmed, call, prefix.summaries.ports, counter),
+    trimmed && summaries && keepTrimmed(plan.history, trimmed, call, summaries.ports, counter),
   ]);
   return {
     words: { isWritten, summary, line },

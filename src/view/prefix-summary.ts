@@ -1,5 +1,6 @@
 /** The summary of a plan's prefix: served to the current request, or prepared for a later one. */
 import { logCaught } from '../log.ts';
+import type { Removal } from '../memory/edits/removal.ts';
 import type { SummarizedPrefix } from '../memory/edits/summarize.ts';
 import type { AutoStrategy } from '../memory/modes/auto.ts';
 import type { SummarizeStrategy } from '../memory/modes/summarize.ts';
@@ -9,35 +10,34 @@ import { frontierUnit } from '../memory/replay/rule.ts';
 import { prepareSummary, serveSummary } from '../summary/foreground.ts';
 import { type PrefixNeed, WAIT_MS, WHOLE_WAIT_MS } from '../summary/prefix.ts';
 import type { ViewCall } from './made-view.ts';
-import { type NamedSummary, type RequestSummaries, summariesOf } from './summaries.ts';
+import type { NamedSummary, RequestSummaries } from './summaries.ts';
 
 export class PrefixSummary {
   /** Warnings for the caller. */
   readonly warnings: Warning[] = [];
-  readonly summaries: RequestSummaries;
+  private readonly summaries: RequestSummaries;
   private readonly strategy: SummarizeStrategy | AutoStrategy;
   private readonly plan: Plan;
   private readonly call: ViewCall;
   private readonly held: PrefixNeed['held'];
-  private readonly isWritten: (ref: string) => boolean;
+  private readonly shown: () => readonly Removal[];
 
   /**
-   * @param isWritten whether a removal's ref is known to be written; otherwise its content stays in
-   *   the view
-   * @throws see `summariesOf`
+   * @param shown the removals in the view, as the model reads them
    */
   constructor(
     strategy: SummarizeStrategy | AutoStrategy,
     plan: Plan,
     call: ViewCall,
-    isWritten: (ref: string) => boolean,
+    summaries: RequestSummaries,
+    shown: () => readonly Removal[],
   ) {
     this.strategy = strategy;
     this.plan = plan;
     this.call = call;
-    this.isWritten = isWritten;
-    this.summaries = summariesOf(strategy, call);
-    const { held } = this.summaries;
+    this.shown = shown;
+    this.summaries = summaries;
+    const { held } = summaries;
     // A summary that reaches into the tail belongs to another strategy.
     const tooLong = typeof held === 'object' && plan.prefix !== undefined && held.end > plan.prefix.end;
     if (held === 'stale' || tooLong) this.warnings.push('stale_summary');
@@ -80,7 +80,7 @@ export class PrefixSummary {
   }
 
   private need(prefix: SummarizedPrefix, late: number, how: PrefixNeed['how']): PrefixNeed {
-    const { history, replay, segments } = this.plan;
+    const { history, replay } = this.plan;
     const { strategy, held, summaries } = this;
     return {
       history,
@@ -89,7 +89,7 @@ export class PrefixSummary {
       late,
       moves: replay.moves.map(({ cuts }) => frontierUnit(cuts)),
       strategy,
-      removals: segments.flat().filter(({ ref }) => ref === undefined || this.isWritten(ref)),
+      removals: this.shown(),
       held,
       how,
     };

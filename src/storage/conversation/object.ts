@@ -43,6 +43,7 @@ import type {
   Written,
 } from './memories.ts';
 import type { ConversationApi, Left } from './remote.ts';
+import { Waiters } from './waiters.ts';
 
 /** Costs are read within seconds. */
 const REMEMBERED_COSTS = { bytes: 32 * 1024, sizeOf: () => 64 };
@@ -76,7 +77,7 @@ export abstract class ConversationMemoryObject<Material>
       log: (...line) => this.log(...line),
       settled: (...summary) => this.tellSummary(...summary),
       healthChanged: (before, health) => this.notify('health.changed', { before, health }),
-      ended: (memoryId) => this.waiters.wake(memoryId),
+      ended: (memoryId) => this.waiters.wake(versionKey(memoryId)),
     },
     openingIn(this.ctx.id.name ?? ''),
   );
@@ -212,7 +213,7 @@ export abstract class ConversationMemoryObject<Material>
   }
 
   async settled(memoryId: number, ms: number): Promise<TokenUsage | null> {
-    if (this.chain.isProcessing(memoryId)) await this.waiters.wait(memoryId, ms);
+    if (this.chain.isProcessing(memoryId)) await this.waiters.wait(versionKey(memoryId), ms);
     return this.spent.get(`${memoryId}`) ?? null;
   }
 
@@ -224,7 +225,7 @@ export abstract class ConversationMemoryObject<Material>
       const left = end - Date.now();
       if (left <= 0) return false;
       // A writer that has lost its lease is not waited for.
-      if (next) await this.waiters.wait(next.memoryId, Math.min(left, next.leaseMs));
+      if (next) await this.waiters.wait(versionKey(next.memoryId), Math.min(left, next.leaseMs));
       else await soon(left, Promise.race(this.background));
     }
   }
@@ -378,30 +379,7 @@ export abstract class ConversationMemoryObject<Material>
   }
 }
 
-/** Callers that wait for a row. In memory only: a waiting call keeps its object alive. */
-class Waiters {
-  private readonly byRow = new Map<number, Set<() => void>>();
-
-  wait(memoryId: number, ms: number): Promise<void> {
-    const waiting = this.byRow.get(memoryId) ?? new Set();
-    this.byRow.set(memoryId, waiting);
-    return new Promise((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer);
-        waiting.delete(end);
-        if (waiting.size === 0) this.byRow.delete(memoryId);
-        resolve();
-      };
-      const timer = setTimeout(end, ms);
-      waiting.add(end);
-    });
-  }
-
-  wake(memoryId: number): void {
-    for (const end of [...(this.byRow.get(memoryId) ?? [])]) end();
-  }
-
-  wakeAll(): void {
-    for (const memoryId of [...this.byRow.keys()]) this.wake(memoryId);
-  }
+/** What callers wait for: the end of a version's row. */
+function versionKey(memoryId: number): string {
+  return `version ${memoryId}`;
 }

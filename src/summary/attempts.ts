@@ -1,0 +1,83 @@
+/** Asks a summarizer until its answer is valid, or retries are used up. */
+import type { Result } from '../lib/result.ts';
+import { pause } from '../lib/time-limit.ts';
+import type { TokenUsage } from '../memory/plan/report.ts';
+import type { ModelFault } from '../upstream/model-client.ts';
+import { askSummarizer, type SummarizerAnswer, type SummarizerTarget } from './summarizer.ts';
+import type { Prompt } from './text/prompt.ts';
+
+export interface Retries {
+  /** The most calls for one prompt. */
+  readonly attempts: number;
+  /** The first pause in milliseconds. Each one doubles. */
+  readonly backoffMs: number;
+  /** The longest pause in milliseconds, even if the summarizer asks for more. */
+  readonly longestPauseMs: number;
+  /** No retries after so much time, since a request waits. In milliseconds. */
+  readonly withinMs?: number;
+}
+
+/** @param Fault why an answer is not valid, or why there is no further call */
+interface Question<Fault> {
+  readonly prompt: Prompt;
+  /** The most tokens of the text. */
+  readonly maxTokens: number;
+  readonly retries: Retries;
+  /** When the work began that the retries belong to, in milliseconds since the epoch. */
+  readonly start: number;
+  /** The text in an answer. */
+  check(answer: SummarizerAnswer): Result<string, Fault>;
+  /** Called with the usage of each answer. */
+  spent(usage: TokenUsage): void;
+  /** Called before each further call. @returns why there must be none */
+  mayRetry?(code: Fault | ModelFault['code']): Promise<Fault | undefined>;
+}
+
+interface AttemptFault<Fault> {
+  /** A code. */
+  readonly error: Fault | ModelFault['code'];
+  /** The name of the caught error, if there was one. */
+  readonly cause?: string;
+}
+
+export async function askUntilValid<Fault extends string>(
+  target: SummarizerTarget,
+  question: Question<Fault>,
+): Promise<Result<string, AttemptFault<Fault>>> {
+  const { attempts, backoffMs, longestPauseMs, withinMs = Number.POSITIVE_INFINITY } = question.retries;
+  for (let attempt = 1; ; attempt++) {
+    const outcome = await askOnce(target, question);
+    if (outcome.ok) return outcome;
+    const { code, again, afterMs = 0, cause } = outcome.reason;
+    const late = Date.now() - question.start >= withinMs;
+    if (!again || late || attempt >= attempts || afterMs > longestPauseMs)
+      return { ok: false, reason: { error: code, ...(cause === undefined ? {} : { cause }) } };
+    const obstacle = await question.mayRetry?.(code);
+    if (obstacle !== undefined) return { ok: false, reason: { error: obstacle } };
+    await pause(Math.min(Math.max(backoffMs * 2 ** (attempt - 1), afterMs), longestPauseMs));
+  }
+}
+
+interface Attempt<Fault> extends Omit<ModelFault, 'code'> {
+  readonly code: Fault | ModelFault['code'];
+}
+
+async function askOnce<Fault>(
+  target: SummarizerTarget,
+  { prompt, maxTokens, check, spent }: Question<Fault>,
+): Promise<Result<string, Attempt<Fault>>> {
+  const answer = await askSummarizer(target, prompt, maxTokens);
+  if (!answer.ok) return answer;
+  spent(answer.value.usage);
+  const valid = check(answer.value);
+  return valid.ok ? valid : { ok: false, reason: { code: valid.reason, again: true } };
+}
+
+/** The usage of several calls together. */
+export function sumOf(a: TokenUsage, b: TokenUsage): TokenUsage {
+  return {
+    prompt_tokens: a.prompt_tokens + b.prompt_tokens,
+    completion_tokens: a.completion_tokens + b.completion_tokens,
+    total_tokens: a.total_tokens + b.total_tokens,
+  };
+}
