@@ -85,7 +85,7 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
   const shown = recalled?.memory ?? words.summary;
   const summary = shown && view.summary && reportedSummary(shown, view.summary.covers);
   const allWarnings = [...chosen.warnings, ...warnings, ...fulfilled.warnings];
-  const report = reportOf(plan, view, chosen.source, allWarnings, summary);
+  const report = reportOf(plan, view, chosen.source, allWarnings, { summary });
   return {
     ...made,
     view,

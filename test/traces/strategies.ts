@@ -50,6 +50,7 @@ export const STRATEGIES: Readonly<Record<string, MemoryStrategyRequest>> = {
     min_reclaim_tokens: 0,
     text_observation_prefixes: ['Observation:', '[aider console]', '[File:'],
   },
+  'auto, 16 k, digests, retrieval': { mode: 'auto', token_budget: 16_000, offload_digest: 'model' },
 };
 
 /** Options beside a strategy. */

@@ -12,6 +12,7 @@ import { type Content, jsonBytes, type Message } from '../conversation/message.t
 import { type CompactSettings, LONGEST_PREVIEW } from '../strategy/fields.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import { isSame, type RemovalFacts, type RemovalSettings } from './known-removal.ts';
+import { longestDigested } from './output-digest.ts';
 import {
   type Digest,
   label,
@@ -107,6 +108,8 @@ interface RemovalCandidate
   readonly count: () => number;
   /** Possible replacements, best first. */
   readonly replacements: (marker: MarkerStart, facts: Facts) => readonly string[];
+  /** Whether a model's words may stand below the marker's line instead. */
+  readonly mayDigest?: boolean;
 }
 
 type MarkerStart = Pick<Marker, 'tool' | 'call' | 'reason' | 'ref'>;
@@ -277,7 +280,7 @@ export function remove(
   context: CompactContext,
 ): Removal | undefined {
   const { counter, digest, refs } = context;
-  const { key, count, replacements, least, ...removed } = candidate;
+  const { key, count, replacements, least, mayDigest = false, ...removed } = candidate;
   // Tool lists don't apply to content that users sent.
   if (removed.kind !== 'part' && !mayCompact(removed.tool, strategy)) return undefined;
   const facts = context.facts.remember(key, () => readFacts(removed.content(), count(), digest));
@@ -289,15 +292,13 @@ export function remove(
   const marker: MarkerStart = { ...labels, reason: removed.reason, ...(ref || {}) };
   const replacement = replacements(marker, facts).find((text) => isShorter(text, facts, counter));
   if (replacement === undefined) return undefined;
-  const { tokens, bytes } = facts;
-  return {
-    ...removed,
-    ...(ref || {}),
-    tokens,
-    bytes,
-    replacement,
-    freed: tokens - counter.marker(replacement),
-  };
+  const { tokens, bytes, length, room } = facts;
+  const freed = tokens - counter.marker(replacement);
+  const made = { ...removed, ...(ref || {}), tokens, bytes, replacement };
+  if (!mayDigest) return { ...made, freed };
+  const line = outputLine(marker, facts);
+  const left = Math.min(freed, tokens - longestDigested(line, counter));
+  return left > 0 ? { ...made, freed: left, digest: { line, length, room } } : { ...made, freed };
 }
 
 /**

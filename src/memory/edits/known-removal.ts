@@ -1,6 +1,15 @@
 /** What an isolate keeps of a removal, so that it is not computed again for each request. */
 import type { MarkerReason, RefNamer } from './placeholder.ts';
 
+/** The place for a digest of an output (see `output-digest.ts`). */
+export interface DigestPlace {
+  /** The marker's line, which stands above it. */
+  readonly line: string;
+  /** Size of the output in characters, and bytes of JSON (`Content.room`). */
+  readonly length: number;
+  readonly room: number;
+}
+
 /** A removal without the removed content. */
 export interface RemovalFacts {
   /** `part`: an image or file in a part of a message's content. */
@@ -20,8 +29,13 @@ export interface RemovalFacts {
   readonly bytes: number;
   /** The text of a tool output or a part, or the arguments of a call. */
   readonly replacement: string;
-  /** Tokens that the replacement saves; more than 0. */
+  /**
+   * Tokens that the replacement saves; more than 0. With a place for a digest, what the longest of
+   * both saves, until the view decides.
+   */
   readonly freed: number;
+  /** Where a digest may stand instead of the preview. */
+  readonly digest?: DigestPlace;
 }
 
 /** All that removals depend on beside the message and those before it. */

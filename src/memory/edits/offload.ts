@@ -13,6 +13,8 @@ import type { Removal } from './removal.ts';
 interface OffloadSettings extends CompactSettings {
   /** Outputs of up to this many tokens stay. */
   readonly offload_min_tokens: number;
+  /** Whether a model's words stand in the place of preview, head and tail. */
+  readonly offload_digest: 'preview' | 'model';
 }
 
 /** Tokens of head and tail. */
@@ -62,6 +64,7 @@ function offload(
       ...candidateOf(output, message, context),
       reason: 'offloaded',
       least: strategy.offload_min_tokens + 1,
+      mayDigest: strategy.offload_digest === 'model',
       replacements: (marker, facts) => {
         const line = outputLine(output, marker, facts);
         const text = texts.join('\n');

@@ -5,6 +5,8 @@ import type { RemovalFacts } from './known-removal.ts';
 export interface Removal extends RemovalFacts {
   /** The removed content. Decoded on demand. */
   readonly content: () => Content;
+  /** Whether a model's words stand in the placeholder. */
+  readonly isDigested?: true;
 }
 
 /** Tokens that removals free together. */

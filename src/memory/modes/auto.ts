@@ -31,6 +31,7 @@ import {
   names,
   retrieval,
   retrievalFault,
+  type StrategyFault,
   share,
   summarizing,
 } from '../strategy/fields.ts';
@@ -75,6 +76,7 @@ const schema = z.strictObject({
   /** Absent: `tool` for requests with tools. */
   compact_retrieval: retrieval.optional(),
   offload_min_tokens: z.int().min(SMALLEST_OFFLOAD).default(OFFLOAD_TOKENS),
+  offload_digest: z.enum(['preview', 'model']).default('preview'),
 });
 
 export type AutoStrategy = z.output<typeof schema>;
@@ -84,6 +86,7 @@ export const auto = {
   edits: true,
   contradiction: (strategy: AutoStrategy) =>
     retrievalFault(strategy) ??
+    digestFault(strategy) ??
     keptStepsFault(strategy) ??
     keptTurnsFault(strategy.keep_last_n_turns, 'context_limit', strategy.context_limit),
   keepsContents: () => true,
@@ -103,6 +106,16 @@ export const auto = {
     plan: planAuto,
   },
 } as const satisfies MemoryMode<AutoStrategy>;
+
+/** Digests of outputs that are not offloaded. */
+function digestFault({ offload_digest, compact_offload }: AutoStrategy): StrategyFault | undefined {
+  if (offload_digest !== 'model' || compact_offload) return undefined;
+  return {
+    field: 'offload_digest',
+    message:
+      "memory_strategy.offload_digest must not be 'model' where memory_strategy.compact_offload is false: no output is offloaded that could have a digest.",
+  };
+}
 
 /** The turns that a caller asks to keep, in either field. */
 function keptTurns({ keep_last_n_turns, compact_keep }: AutoStrategy): number | undefined {
@@ -134,14 +147,32 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
     const next = left + growth > Math.min(rule.hard ?? rule.window, rule.window) ? mover.next() : undefined;
     return { upcoming, ...(next ? { next } : {}) };
   };
+  const removed = mover.removed();
   return {
     replay: { ...result, before: sums.total },
-    segments: [...mover.removed(), ...(edits.atSight.length > 0 ? [edits.atSight] : [])],
+    segments: [...removed, ...(edits.atSight.length > 0 ? [edits.atSight] : [])],
+    ...(strategy.offload_digest === 'model'
+      ? { newlyOffloaded: newlyOffloaded(history, edits.atSight, result.moved ? (removed.at(-1) ?? []) : []) }
+      : {}),
     ahead: once(ahead),
     dropped: prefix ? coveredMessages(history, prefix) : [],
     ...(prefix ? { prefix } : {}),
     ...(trimmed ? { trimmed } : {}),
   };
+}
+
+/**
+ * The offloaded outputs that no earlier request can have offloaded: those after the last answer, or
+ * without retrieval those of the move.
+ */
+function newlyOffloaded(
+  { requestPoints }: History,
+  atSight: readonly Removal[],
+  moved: readonly Removal[],
+): ReadonlySet<number> {
+  const answered = requestPoints.at(-2)?.messages ?? 0;
+  const fresh = atSight.filter(({ message }) => message >= answered);
+  return new Set([...fresh, ...moved].flatMap(({ message, digest }) => (digest ? [message] : [])));
 }
 
 /** The possible removals of each unit, computed on demand. */

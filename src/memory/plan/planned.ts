@@ -89,6 +89,11 @@ interface ViewNeeds {
    * two frontiers.
    */
   readonly segments: readonly (readonly Removal[])[];
+  /**
+   * The messages whose outputs no earlier request can have offloaded, where a digest may stand for
+   * them. Only these get one: any other shows what it has shown before. Absent: none has a digest.
+   */
+  readonly newlyOffloaded?: ReadonlySet<number>;
   /** The messages to be summarised. */
   readonly prefix?: SummarizedPrefix;
   /** The messages to be trimmed. They stay if their transcript is not known to be written. */

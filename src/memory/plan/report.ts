@@ -31,7 +31,16 @@ export type Warning =
 
 export type AppliedEdit =
   | {
-      readonly type: 'offload' | 'dedupe';
+      readonly type: 'offload';
+      readonly cleared_tool_results: number;
+      readonly cleared_tokens: number;
+      /** How many of them have a digest by a model. Absent if none has. */
+      readonly digests?: number;
+      /** The summarizer's usage for digests in this request. Absent if it was not called. */
+      readonly usage?: TokenUsage;
+    }
+  | {
+      readonly type: 'dedupe';
       readonly cleared_tool_results: number;
       readonly cleared_tokens: number;
     }
@@ -172,15 +181,16 @@ export function idleReport(mode: Mode, source: StrategySource, warnings: readonl
 /**
  * The report of a plan and its view.
  *
- * @param summary the summary in the view
+ * @param made the summary in the view, and the summarizer's usage for digests
  */
 export function reportOf(
   plan: Plan,
   view: View,
   source: StrategySource,
   warnings: readonly Warning[],
-  summary?: ReportedSummary,
+  made: MadeWords = {},
 ): Report {
+  const { summary } = made;
   const { replay, budgets, strategy } = plan;
   const budget = budgets.hard ?? budgets.soft ?? null;
   const over = view.tokens > (budgets.hard ?? budgets.window);
@@ -191,7 +201,7 @@ export function reportOf(
     trigger: replay.trigger,
     tokens: { before: replay.before, after: view.tokens, budget, window: budgets.window },
     frontier: { unit: frontierUnit(replay.cuts), moved: replay.moved },
-    applied_edits: appliedEdits(plan, view, summary),
+    applied_edits: appliedEdits(plan, view, made),
     refs: refsOf(view),
     ...(summary ? { summary } : {}),
     warnings: [
@@ -205,10 +215,17 @@ export function reportOf(
   };
 }
 
-function appliedEdits(plan: Plan, view: View, summary: ReportedSummary | undefined): AppliedEdit[] {
+/** The words of a model that a request has got. */
+interface MadeWords {
+  readonly summary?: ReportedSummary | undefined;
+  /** Usage for digests. Absent if the summarizer was not called. */
+  readonly digestUsage?: TokenUsage | undefined;
+}
+
+function appliedEdits(plan: Plan, view: View, { summary, digestUsage }: MadeWords): AppliedEdit[] {
   const removals = [...view.removals.values()].flat();
   const edits = [
-    ...dropIns('offload', removals, ['offloaded']),
+    ...offloads(removals, digestUsage),
     ...dropIns('dedupe', removals, ['duplicate', 'superseded']),
     ...compaction(removals.filter(({ reason }) => reason === 'context_compaction')),
   ];
@@ -217,11 +234,21 @@ function appliedEdits(plan: Plan, view: View, summary: ReportedSummary | undefin
   return [...edits, ...leftOut(view, cleared_tokens, summary)];
 }
 
-function dropIns(
-  type: 'offload' | 'dedupe',
+function offloads(all: readonly Removal[], usage: TokenUsage | undefined): AppliedEdit[] {
+  const digests = all.filter(({ isDigested }) => isDigested).length;
+  const more = { ...(digests > 0 ? { digests } : {}), ...(usage ? { usage } : {}) };
+  return dropIns('offload', all, ['offloaded']).map((edit) => ({ ...edit, ...more }));
+}
+
+function dropIns<Type extends 'offload' | 'dedupe'>(
+  type: Type,
   all: readonly Removal[],
   reasons: readonly MarkerReason[],
-): AppliedEdit[] {
+): {
+  readonly type: Type;
+  readonly cleared_tool_results: number;
+  readonly cleared_tokens: number;
+}[] {
   const removals = all.filter(({ reason }) => reasons.includes(reason));
   if (removals.length === 0) return [];
   return [{ type, cleared_tool_results: removals.length, cleared_tokens: freedBy(removals) }];

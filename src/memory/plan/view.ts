@@ -1,6 +1,7 @@
 /** The view: which messages are sent upstream, and what replaces removed contents. */
 
-import type { Removal } from '../edits/removal.ts';
+import { shownWith } from '../edits/output-digest.ts';
+import { freedBy, type Removal } from '../edits/removal.ts';
 import { BLOCK_TOKENS } from '../edits/summarize.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import type { Plan } from './plan.ts';
@@ -39,26 +40,30 @@ export interface ViewWords {
    * Whether a ref's content is known to be written. A removal whose content is not stays in full.
    */
   isWritten(ref: string): boolean;
+  /** The digest in the place of a removed output. Absent, or without one, its preview stands. */
+  digestOf?(removal: Removal): string | undefined;
   /** The summary of the plan's prefix. Without one its messages stay. */
   readonly summary?: Pick<SummaryWords, 'text' | 'ref'> | undefined;
   /** The line for the messages that are trimmed. Without one they stay. */
   readonly line?: ShownTrim | undefined;
 }
 
+/** The messages that leave the view of a plan. */
+export function droppedBy(plan: Plan, words: ViewWords, counter: TokenCounter): ReadonlySet<number> {
+  return leftOut(plan, words, counter).dropped;
+}
+
 /** The view of a plan. Whatever storage has not provided for stays in full. */
 export function render(plan: Plan, words: ViewWords, counter: TokenCounter): View {
   const { prefix, replay } = plan;
-  const summary = plan.shown ?? shownIn(plan, words, counter);
-  // Without its summary a prefix stays in place, and so does everything after it.
-  const stays = prefix !== undefined && !summary;
-  const trim = stays ? undefined : words.line;
-  const trimmed = trim && plan.trimmed;
-  const untrimmed = trimmed ? 0 : (plan.trimmed?.freed ?? 0);
+  const { summary, stays, trim, dropped } = leftOut(plan, words, counter);
+  const untrimmed = trim && plan.trimmed ? 0 : (plan.trimmed?.freed ?? 0);
   const removals = new Map<number, Removal[]>();
-  const dropped = new Set(stays ? [] : (trimmed ?? plan).dropped);
   let incomplete = false;
   let missing = 0;
   let made = 0;
+  /** Tokens that the plan has counted for digests, and that the view does not have. */
+  let unused = 0;
   for (const removal of plan.segments.flat()) {
     if (dropped.has(removal.message)) continue;
     if (removal.ref !== undefined && !words.isWritten(removal.ref)) {
@@ -66,10 +71,12 @@ export function render(plan: Plan, words: ViewWords, counter: TokenCounter): Vie
       incomplete = true;
       continue;
     }
-    made += removal.freed;
+    const shown = shownWith(removal, words.digestOf?.(removal), counter);
+    made += shown.freed;
+    unused += shown.freed - removal.freed;
     const same = removals.get(removal.message);
-    if (same) same.push(removal);
-    else removals.set(removal.message, [removal]);
+    if (same) same.push(shown);
+    else removals.set(removal.message, [shown]);
   }
   if (stays) return { removals, dropped, tokens: replay.before - made, incomplete };
   const longer = summary && prefix ? summary.tokens - prefix.limit - BLOCK_TOKENS : 0;
@@ -78,19 +85,36 @@ export function render(plan: Plan, words: ViewWords, counter: TokenCounter): Vie
     dropped,
     ...(summary ? { summary } : {}),
     ...(trim ? { trim } : {}),
-    tokens: replay.after + missing + longer + untrimmed + (trim?.tokens ?? 0),
+    tokens: replay.after + missing + longer + untrimmed + (trim?.tokens ?? 0) - unused,
     incomplete: incomplete || untrimmed > 0,
   };
 }
 
+/** Which messages leave the view, and what stands for them. */
+function leftOut(plan: Plan, words: ViewWords, counter: TokenCounter) {
+  const summary = plan.shown ?? shownIn(plan, words, counter);
+  // Without its summary a prefix stays in place, and so does everything after it.
+  const stays = plan.prefix !== undefined && !summary;
+  const trim = stays ? undefined : words.line;
+  const dropped = new Set(stays ? [] : ((trim && plan.trimmed) ?? plan).dropped);
+  return { summary, stays, trim, dropped };
+}
+
 /** The summary of a plan's prefix. A replacement is never longer than what it replaces. */
-function shownIn(
-  { history, trimmed, ...plan }: Plan,
-  { summary, line }: ViewWords,
-  counter: TokenCounter,
-): ShownSummary | undefined {
+function shownIn(plan: Plan, words: ViewWords, counter: TokenCounter): ShownSummary | undefined {
+  const { history, trimmed } = plan;
+  const { summary, line } = words;
   const prefix = line ? trimmed?.prefix : plan.prefix;
   if (!prefix || !summary) return undefined;
   const shown = showSummary(history, prefix, { text: summary.text, ref: summary.ref }, counter);
-  return shown.tokens < prefix.covered ? shown : undefined;
+  return shown.tokens < prefix.covered - unusedIn(plan, prefix.end, words, counter) ? shown : undefined;
+}
+
+/**
+ * Tokens that the plan has counted for digests before a message, and that the view would not have.
+ */
+function unusedIn(plan: Plan, end: number, { digestOf }: ViewWords, counter: TokenCounter): number {
+  if (!plan.newlyOffloaded) return 0;
+  const places = plan.segments.flat().filter(({ message, digest }) => digest && message < end);
+  return freedBy(places.map((place) => shownWith(place, digestOf?.(place), counter))) - freedBy(places);
 }

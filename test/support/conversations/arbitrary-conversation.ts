@@ -377,16 +377,18 @@ export const autoStrategy: fc.Arbitrary<AutoRequest> = fc
     compact_preview_tokens: often(fc.constantFrom(0, 16, 100)),
     compact_offload: seldom(fc.constant(false)),
     offload_min_tokens: often(fc.constantFrom(1_000, 1_300)),
+    offload_digest: often(fc.constant('model' as const)),
     summary_max_tokens: often(fc.constantFrom(64, 100, 300)),
     low_watermark_pct: often(fc.constantFrom(0, 0.3, 0.9)),
     min_reclaim_tokens: often(fc.constantFrom(0, 0, 1, 100, 1_000)),
     frontier: seldom(fc.constant('slide' as const)),
     text_observation_prefixes: seldom(fc.constant<string[]>([])),
   })
-  .map(({ token_soft_budget: soft, keep_last_n_turns: keep, ...given }) => {
+  .map(({ token_soft_budget: soft, keep_last_n_turns: keep, offload_digest, ...given }) => {
     const input = {
       ...given,
       // Avoid contradictions, which are refused.
+      offload_digest: given.compact_offload === false ? undefined : offload_digest,
       token_soft_budget: soft && Math.min(soft, given.token_budget ?? soft),
       keep_last_n_turns: keep && Math.min(keep, given.context_limit ?? keep),
     };

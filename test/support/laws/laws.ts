@@ -78,7 +78,9 @@ function lostContents(viewed: Viewed): string[] {
       if (removal.content().text !== originalOf(viewed, removal))
         return [`message ${index}: the kept content is not what was sent`];
       if (!removal.replacement.includes(MARKER_START)) return [`message ${index}: no marker`];
-      if (removal.reason === 'offloaded' && !showsBothEnds(viewed, removal))
+      if (removal.isDigested && !removal.replacement.startsWith(`${removal.digest?.line}\ndigest: `))
+        return [`message ${index}: its digest does not stand below its marker`];
+      if (removal.reason === 'offloaded' && !removal.isDigested && !showsBothEnds(viewed, removal))
         return [`message ${index}: head or tail of what is offloaded is not shown`];
       return removal.ref === undefined || shown.includes(removal.ref)
         ? []

@@ -3,7 +3,9 @@
 import { Lru } from '../../../src/lib/lru.ts';
 import { prefixHashes } from '../../../src/memory/conversation/prefix-hash.ts';
 import { CONTENT_FACTS } from '../../../src/memory/edits/compact.ts';
+import { REF_START } from '../../../src/memory/edits/placeholder.ts';
 import { PREVIEWS } from '../../../src/memory/edits/preview.ts';
+import type { Removal } from '../../../src/memory/edits/removal.ts';
 import type { EditingStrategy, MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
 import type { Plan } from '../../../src/memory/plan/plan.ts';
 import { outlineOf, planView } from '../../../src/memory/plan/plan-view.ts';
@@ -76,6 +78,8 @@ export interface ViewOptions {
   readonly tenant?: typeof tenant | undefined;
   /** The words of summaries; by default a stand-in as long as the limit allows. */
   readonly words?: SummaryWriter;
+  /** The digest of an offloaded output; by default one of `DIGESTS`, by its ref. */
+  readonly digestOf?: ViewWords['digestOf'];
   /** Whether the model can fetch removed content; false by default. */
   readonly retrieval?: boolean;
   /** The price of cached input relative to fresh; by default that of an unknown model. */
@@ -142,7 +146,8 @@ export function viewOfRequest<Request extends ModelRequest>(
   });
   const isolate = { ...counting, refs: owner?.refs, digest: sha256Hex };
   const planned = planView(strategy, outline, request.tools, isolate);
-  const words = { isWritten: isWrittenIn(options), summary: summaryOf(planned, options) };
+  const { digestOf = digestByRef } = options;
+  const words = { isWritten: isWrittenIn(options), summary: summaryOf(planned, options), digestOf };
   const view = render(planned, { ...words, line: trimOf(planned, options) }, counter);
   return {
     request,
@@ -156,6 +161,13 @@ export function viewOfRequest<Request extends ModelRequest>(
 
 function isWrittenIn({ isStored = () => true }: ViewOptions): (ref: string) => boolean {
   return isStored;
+}
+
+/** None, a short one, one as long as it may be, and one that is longer. */
+const DIGESTS = [undefined, 'A few words.', ' words'.repeat(299).trim(), ' words'.repeat(400).trim()];
+
+function digestByRef({ ref = '' }: Removal): string | undefined {
+  return DIGESTS[ref.charCodeAt(REF_START.length) % DIGESTS.length];
 }
 
 /** The summary of a plan's prefix, as far as words and stored refs allow. */
