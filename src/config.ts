@@ -83,6 +83,8 @@ export interface Config {
   readonly summarizerTimeoutMs: number;
   /** Unset: archives are searched by words alone. */
   readonly embeddings: Embeddings | undefined;
+  /** How long a request waits for digests of outputs. */
+  readonly digestWaitMs: number;
   readonly headersTimeoutMs: number;
   readonly idleTimeoutMs: number;
   /** Whether the upstream does its own compaction in the Responses API. */
@@ -110,6 +112,8 @@ const HEADERS_TIMEOUT_MS = 600_000;
 const IDLE_TIMEOUT_MS = 300_000;
 /** A request may wait for a summary, so the limit is about a person's patience. */
 const SUMMARIZER_TIMEOUT_MS = 20_000;
+/** The same, and a preview is at hand. */
+const OFFLOAD_DIGEST_WAIT_MS = 10_000;
 
 /**
  * In tokens. OpenAI's models take 8192
@@ -148,6 +152,7 @@ const variables = z.object({
   SUMMARIZER_API_KEY: z.string().min(1).optional(),
   SUMMARIZER_MODELS: z.string().default(''),
   SUMMARIZER_TIMEOUT_MS: milliseconds(SUMMARIZER_TIMEOUT_MS),
+  OFFLOAD_DIGEST_WAIT_MS: milliseconds(OFFLOAD_DIGEST_WAIT_MS),
   SUMMARIZER_WINDOW_TOKENS: z.coerce.number().int().positive().optional(),
   EMBEDDINGS_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
   EMBEDDINGS_MODEL: z.string().min(1).optional(),
@@ -202,6 +207,7 @@ export function readConfig(env: Env): Config {
     summarizer: readSummarizer(vars),
     summarizerTimeoutMs: vars.SUMMARIZER_TIMEOUT_MS,
     embeddings: readEmbeddings(vars),
+    digestWaitMs: vars.OFFLOAD_DIGEST_WAIT_MS,
     headersTimeoutMs: vars.UPSTREAM_HEADERS_TIMEOUT_MS,
     idleTimeoutMs: vars.UPSTREAM_IDLE_TIMEOUT_MS,
     nativeCompaction: vars.UPSTREAM_NATIVE_COMPACTION === 'true',

@@ -25,6 +25,8 @@ interface Question<Fault> {
   readonly retries: Retries;
   /** When the work began that the retries belong to, in milliseconds since the epoch. */
   readonly start: number;
+  /** No call lasts longer, in milliseconds since the epoch. */
+  readonly late?: number;
   /** The text in an answer. */
   check(answer: SummarizerAnswer): Result<string, Fault>;
   /** Called with the usage of each answer. */
@@ -64,9 +66,11 @@ interface Attempt<Fault> extends Omit<ModelFault, 'code'> {
 
 async function askOnce<Fault>(
   target: SummarizerTarget,
-  { prompt, maxTokens, check, spent }: Question<Fault>,
+  { prompt, maxTokens, late = Number.POSITIVE_INFINITY, check, spent }: Question<Fault>,
 ): Promise<Result<string, Attempt<Fault>>> {
-  const answer = await askSummarizer(target, prompt, maxTokens);
+  const timeoutMs = Math.min(target.timeoutMs, late - Date.now());
+  if (timeoutMs <= 0) return { ok: false, reason: { code: 'timeout', again: false } };
+  const answer = await askSummarizer({ ...target, timeoutMs }, prompt, maxTokens);
   if (!answer.ok) return answer;
   spent(answer.value.usage);
   const valid = check(answer.value);

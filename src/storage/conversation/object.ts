@@ -42,6 +42,12 @@ import type {
   Standing,
   Written,
 } from './memories.ts';
+import {
+  type DigestClaim,
+  type DigestsRequest,
+  type DigestVerdict,
+  OutputDigests,
+} from './output-digests.ts';
 import type { ConversationApi, Left } from './remote.ts';
 import { Waiters } from './waiters.ts';
 
@@ -91,6 +97,8 @@ export abstract class ConversationMemoryObject<Material>
     now: () => this.now(),
     log: (...line) => this.log(...line),
   });
+
+  private readonly digests = new OutputDigests(this.chain.tables, () => this.now());
 
   /** Makes a claimed summary in the background, and ends the claim with `complete` or `fail`. */
   protected abstract write(material: Material, claim: Claimed, request: ClaimRequest): Promise<void>;
@@ -197,6 +205,27 @@ export abstract class ConversationMemoryObject<Material>
     return this.writing(() => this.chain.blocks.freeze(point, blocks, replaces));
   }
 
+  claimDigests(request: DigestsRequest): Promise<DigestClaim[]> {
+    return this.writing(() => this.digests.claim(request));
+  }
+
+  findDigests(keys: readonly string[]): (DigestVerdict | null)[] {
+    this.reading();
+    return this.digests.find(keys);
+  }
+
+  settleDigests(verdicts: readonly DigestVerdict[], restMs: number): DigestVerdict[] {
+    const standing = this.digests.settle(verdicts, restMs);
+    for (const { key } of verdicts) this.waiters.wake(digestName(key));
+    return standing;
+  }
+
+  async digestSettled(key: string, ms: number): Promise<DigestVerdict> {
+    if (this.digests.isPending(key)) await this.waiters.wait(digestName(key), ms);
+    const [verdict] = this.settleDigests([{ key, text: null }], 0);
+    return verdict ?? { key, text: null };
+  }
+
   async roll(request: ClaimRequest, material: Material): Promise<Claim['state']> {
     const claim = await this.claim(request);
     if (claim.state === 'ready')
@@ -241,6 +270,7 @@ export abstract class ConversationMemoryObject<Material>
     const settings = unusedSince !== undefined && this.chain.hasSettings();
     const packs = this.archive.leave();
     this.chain.strip(settings);
+    this.digests.strip();
     this.spent.clear();
     this.waiters.wakeAll();
     if (packs.length === 0 && !settings) await this.clear();
@@ -249,7 +279,7 @@ export abstract class ConversationMemoryObject<Material>
 
   async forgetPacks(packs: readonly string[]): Promise<void> {
     if (!this.chain.exists()) return;
-    if (!this.archive.forgetPacks(packs) && this.chain.isEmpty()) await this.clear();
+    if (!this.archive.forgetPacks(packs) && this.chain.isEmpty() && !this.digests.any()) await this.clear();
   }
 
   unarchived(keys: readonly string[]): readonly Lacking[] {
@@ -299,7 +329,8 @@ export abstract class ConversationMemoryObject<Material>
   }
 
   async abandon(memoryId: number, lease: string): Promise<void> {
-    if (this.chain.abandon(memoryId, lease) && !this.archive.holds()) await this.clear();
+    if (this.chain.abandon(memoryId, lease) && !this.archive.holds() && !this.digests.any())
+      await this.clear();
   }
 
   async clear(): Promise<void> {
@@ -359,6 +390,7 @@ export abstract class ConversationMemoryObject<Material>
   private forgetTables(): void {
     this.chain.forgetTables();
     this.archive.forgetTables();
+    this.digests.forgetTables();
   }
 
   private writeBehind(material: Material, claim: Claimed, request: ClaimRequest): void {
@@ -379,7 +411,11 @@ export abstract class ConversationMemoryObject<Material>
   }
 }
 
-/** What callers wait for: the end of a version's row. */
+/** Names of what callers wait for: the end of a version's row, and the verdict on a digest. */
 function versionKey(memoryId: number): string {
   return `version ${memoryId}`;
+}
+
+function digestName(key: string): string {
+  return `digest ${key}`;
 }

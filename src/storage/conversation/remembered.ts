@@ -1,7 +1,8 @@
 /**
  * What an isolate has learned from the objects of conversations, so that it does not ask again. A
- * completed version and a frozen block never change, and a round keeps the memory that its first
- * request was given. Only a deletion or a restored memory takes them away (see `TrustedLru`).
+ * completed version, a frozen block and the verdict on a digest never change, and a round keeps the
+ * memory that its first request was given. Only a deletion or a restored memory takes them away (see
+ * `TrustedLru`).
  */
 import { textBytes } from '../../lib/copy.ts';
 import type { Bound } from '../../lib/lru.ts';
@@ -30,6 +31,20 @@ const INJECTIONS: Bound<FrozenBlock> = {
   sizeOf: ({ text }) => VERSION_BYTES + textBytes(text),
 };
 
+/** The verdict on a digest, as this conversation has seen it. */
+interface SeenDigest {
+  /** Null: the preview stands. */
+  readonly text: string | null;
+  /** Whether the object has it. Otherwise it still has to be told. */
+  readonly isStored: boolean;
+}
+
+/** A digest has a few hundred tokens. */
+const DIGESTS: Bound<SeenDigest> = {
+  bytes: 4 * 1024 * 1024,
+  sizeOf: ({ text }) => (text === null ? 0 : textBytes(text)),
+};
+
 /** Values of one kind in one conversation. */
 interface Remembered<Value> {
   get(key: string): Seen<Value> | undefined;
@@ -51,6 +66,8 @@ export interface RememberedConversation {
   readonly injection: Remembered<FrozenBlock>;
   /** Frozen memory blocks, by `hashesKey` of label and point. */
   readonly blocks: Remembered<MemoryBlock>;
+  /** Verdicts on the digests of offloaded outputs, by key. */
+  readonly digests: Remembered<SeenDigest>;
   /**
    * Messages in the archive's index, by key: the digest of one that was made from an answer, else
    * an empty text.
@@ -74,6 +91,7 @@ export class RememberedConversations {
   private readonly injections: TrustedLru<FrozenBlock>;
   private readonly blocks: TrustedLru<MemoryBlock>;
   private readonly archived: TrustedLru<string>;
+  private readonly digests: TrustedLru<SeenDigest>;
 
   constructor(now: () => number = Date.now) {
     this.versions = new TrustedLru(VERSIONS, now);
@@ -81,6 +99,7 @@ export class RememberedConversations {
     this.injections = new TrustedLru(INJECTIONS, now);
     this.blocks = new TrustedLru(BLOCKS, now);
     this.archived = new TrustedLru(ARCHIVED, now);
+    this.digests = new TrustedLru(DIGESTS, now);
   }
 
   /** @param name see `conversationName` */
@@ -91,6 +110,7 @@ export class RememberedConversations {
       injection: ofConversation(this.injections, name),
       blocks: ofConversation(this.blocks, name),
       archived: ofConversation(this.archived, name),
+      digests: ofConversation(this.digests, name),
       forgetArchive: () => this.archived.forget(name),
       forget: () => this.forget(name),
     };
@@ -98,8 +118,9 @@ export class RememberedConversations {
 
   /** Forgets a conversation, or all of a tenant. @param owner its name, or the tenant's id */
   forget(owner: string): void {
-    const { versions, rounds, injections, blocks, archived } = this;
-    for (const values of [versions, rounds, injections, blocks, archived]) values.forget(owner);
+    const { versions, rounds, injections, blocks, archived, digests } = this;
+    const all = [versions, rounds, injections, blocks, archived, digests];
+    for (const values of all) values.forget(owner);
   }
 }
 

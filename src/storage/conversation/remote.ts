@@ -19,6 +19,7 @@ import type {
   Standing,
   Written,
 } from './memories.ts';
+import type { DigestClaim, DigestsRequest, DigestVerdict } from './output-digests.ts';
 
 /** What remains of a conversation: nothing, its settings, or everything because it is in use. */
 export type Left =
@@ -82,6 +83,16 @@ export interface ConversationApi<Material> extends SummaryChain {
     blocks: readonly MemoryBlock[],
     replaces: boolean,
   ): Promise<readonly MemoryBlock[]>;
+
+  /** See `OutputDigests`. */
+  claimDigests(request: DigestsRequest): Promise<DigestClaim[]>;
+  findDigests(keys: readonly string[]): (DigestVerdict | null)[];
+  settleDigests(verdicts: readonly DigestVerdict[], restMs: number): DigestVerdict[];
+  /**
+   * Resolves when a digest is settled. After `ms` milliseconds it is settled with its preview, for
+   * its writer too.
+   */
+  digestSettled(key: string, ms: number): Promise<DigestVerdict>;
 
   /** Claims, and on success makes the summary in the background. Returns at once. */
   roll(request: ClaimRequest, material: Material): Promise<Claim['state']>;

@@ -76,7 +76,8 @@ type StateKey =
   | 'memory_injection'
   | 'frozen_injection'
   | 'frozen_sources'
-  | 'told_at';
+  | 'told_at'
+  | 'digest_rest_until';
 
 /** Readers must call `exists` first and writers `make`. `get` and `set` do that themselves. */
 export class MemoryTables {

@@ -43,6 +43,11 @@ export interface Prompt {
  */
 const WORDS_PER_TOKEN = 0.6;
 
+/** A limit in tokens as a limit in words. */
+export function wordsIn(tokens: number): number {
+  return Math.max(1, Math.floor(tokens * WORDS_PER_TOKEN));
+}
+
 const RULES = [
   'You keep the running summary of a conversation between a user and an assistant that uses tools.',
   'The assistant will go on with its work from your summary alone: the raw messages will be gone. Whatever the work still needs must stand in the summary.',
@@ -69,13 +74,12 @@ export function writePrompt(input: PromptInput): Prompt {
 }
 
 function formOf(maxTokens: number): string {
-  const words = Math.max(1, Math.floor(maxTokens * WORDS_PER_TOKEN));
   return [
     `Form: exactly these headings, all of them, each once, in this order; write ${NONE} below one that has nothing to say:`,
     '',
     ...HEADINGS,
     '',
-    `The whole summary has at most ${maxTokens} tokens, about ${words} words. When it gets too long, shorten the oldest progress first, constraints last.`,
+    `The whole summary has at most ${maxTokens} tokens, about ${wordsIn(maxTokens)} words. When it gets too long, shorten the oldest progress first, constraints last.`,
   ].join('\n');
 }
 
@@ -120,7 +124,7 @@ function userPart(
  * A text between tags that contain its digest. To close them, the text would have to contain its
  * own digest.
  */
-function fenced(kind: string, text: string): string {
+export function fenced(kind: string, text: string): string {
   const wellFormed = text.toWellFormed();
   const tag = `${kind}-${sha256Hex(wellFormed).slice(0, 16)}`;
   return `<${tag}>\n${wellFormed}\n</${tag}>`;

@@ -51,8 +51,8 @@ export type SummaryFault =
  */
 export function validateSummary(answer: SummaryAnswer, limits: SummaryLimits): Result<string, SummaryFault> {
   const fail = (reason: SummaryFault): Result<string, SummaryFault> => ({ ok: false, reason });
-  if (answer.toolCalls > 0 || answer.finishReason === 'tool_calls') return fail('tool_call');
-  if (answer.finishReason !== 'stop') return fail('unfinished');
+  const broken = faultOfForm(answer);
+  if (broken) return fail(broken);
   const undressed = undress(answer.text ?? '');
   if (undressed === '') return fail('empty');
   const cleaned = withoutLedger(undressed);
@@ -61,22 +61,38 @@ export function validateSummary(answer: SummaryAnswer, limits: SummaryLimits): R
   if ([...sections.values()].every((section) => section === '')) return fail('empty');
   const text = neutralize(writeSections(sections));
   if (limits.counter.text(text) > limits.maxTokens) return fail('too_long');
-  if (isDegenerate(sections)) return fail('degenerate');
+  if (isDegenerate([...sections.values()].join('\n'))) return fail('degenerate');
   if (new UserOrders(limits.userTexts).lack(text)) return fail('orders');
   if (isForeign(sections, limits.userTexts)) return fail('language');
   return { ok: true, value: text };
 }
 
+/** Why an answer is no complete text. */
+export function faultOfForm({
+  toolCalls,
+  finishReason,
+}: SummaryAnswer): 'tool_call' | 'unfinished' | undefined {
+  if (toolCalls > 0 || finishReason === 'tool_calls') return 'tool_call';
+  return finishReason === 'stop' ? undefined : 'unfinished';
+}
+
 const REASONING = /^\s*<(think|thinking|reasoning)>[\s\S]*?(?:<\/\1>|$)/;
-const REASONING_END = /<\/(?:think|thinking|reasoning)>/g;
+/** The end of reasoning that a model's template has opened itself. */
+export const REASONING_END = /<\/(?:think|thinking|reasoning)>/g;
 const OPENING_FENCE = /^[ \t]*(`{3,}|~{3,})[\w-]*[ \t]*$/gm;
 /** A heading as models write it: with a colon, in bold, or with white space. */
 const LOOSE_HEADING = /^ {0,3}##[ \t]+(?:\*\*)?([A-Za-z&][A-Za-z& ]{0,40}?)(?:\*\*)?:?(?:\*\*)?[ \t]*$/gm;
 
-/** The answer without reasoning, preface and fence. The whole answer if it has no heading. */
-function undress(answer: string): string {
+/** An answer without the reasoning at its beginning, with plain line breaks. */
+export function withoutReasoning(answer: string): string {
   let text = answer.replaceAll('\r\n', '\n');
   while (REASONING.test(text)) text = text.replace(REASONING, '');
+  return text;
+}
+
+/** The answer without reasoning, preface and fence. The whole answer if it has no heading. */
+function undress(answer: string): string {
+  let text = withoutReasoning(answer);
   // Some templates open the reasoning themselves, so the answer contains only its end.
   for (const end of [...text.matchAll(REASONING_END)].reverse()) {
     const rest = text.slice(end.index + end[0].length);
@@ -126,8 +142,7 @@ const SENTENCE_END = /(?<=[.!?]\s)|(?<=[。！？\n])/;
 const STUTTER = /([^\n]{1,40}?)\1{11}/gu;
 
 /** Whether a text repeats a line or sentence, stutters, or has hardly any distinct words. */
-function isDegenerate(sections: ReadonlyMap<Heading, string>): boolean {
-  const text = [...sections.values()].join('\n');
+export function isDegenerate(text: string): boolean {
   // A ruler of dashes is no stutter, which contains a letter.
   for (const [, stuttered = ''] of text.matchAll(STUTTER)) if (/\p{L}/u.test(stuttered)) return true;
   const times = new Map<string, number>();

@@ -1,0 +1,175 @@
+/**
+ * Verdicts on the digests of offloaded outputs, in the SQLite of a conversation's object. The first
+ * verdict on a digest stays, so that every isolate and every later request shows the same words, or
+ * the same preview. See `storage-schema.md`.
+ *
+ * Every method is one synchronous decision, as in the chain.
+ */
+import { assertFits } from './memories.ts';
+import type { MemoryTables } from './tables.ts';
+
+const TABLE = 'output_digests';
+
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS ${TABLE} (
+    digest_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    digest_key TEXT NOT NULL UNIQUE,
+    settled INTEGER NOT NULL,
+    digest_text TEXT,
+    lease TEXT,
+    lease_until INTEGER NOT NULL DEFAULT 0
+  );
+`;
+
+/** The newest that are kept. */
+const KEPT_DIGESTS = 20_000;
+
+/** The text of a digest; null: the preview stands. */
+export interface DigestVerdict {
+  readonly key: string;
+  readonly text: string | null;
+}
+
+export interface DigestsRequest {
+  readonly digests: readonly {
+    readonly key: string;
+    /** Whether a missing digest may be written. Otherwise its preview stands from now on. */
+    readonly isNew: boolean;
+  }[];
+  /** A new name. A call is repeated if its answer was lost, and then gets the same answer. */
+  readonly lease: string;
+  /** How long others wait for the caller, in milliseconds. */
+  readonly leaseMs: number;
+}
+
+export type DigestClaim =
+  | { readonly state: 'settled'; readonly text: string | null }
+  /** The caller is the writer, and must settle it. */
+  | { readonly state: 'claimed' }
+  /** Another caller is the writer. */
+  | { readonly state: 'busy' }
+  /** The summarizer has failed recently, so the preview stands from now on. */
+  | { readonly state: 'resting' };
+
+type Row = {
+  settled: number;
+  digest_text: string | null;
+  lease: string | null;
+  lease_until: number;
+};
+
+export class OutputDigests {
+  private readonly tables: MemoryTables;
+  private readonly now: () => number;
+  private known: boolean | undefined;
+
+  /** @param now milliseconds since the epoch */
+  constructor(tables: MemoryTables, now: () => number) {
+    this.tables = tables;
+    this.now = now;
+  }
+
+  /** Makes one caller the writer of each new digest. Answers in the order of the request. */
+  claim({ digests, lease, leaseMs }: DigestsRequest): DigestClaim[] {
+    this.make();
+    const until = this.now() + leaseMs;
+    const claims = digests.map(({ key, isNew }) => this.claimOne(key, isNew, lease, until));
+    this.prune();
+    return claims;
+  }
+
+  /** The verdicts; null where there is none yet. */
+  find(keys: readonly string[]): (DigestVerdict | null)[] {
+    return keys.map((key) => {
+      const row = this.rowOf(key);
+      return row?.settled ? { key, text: row.digest_text } : null;
+    });
+  }
+
+  /** Whether somebody writes a digest. */
+  isPending(key: string): boolean {
+    return this.rowOf(key)?.settled === 0;
+  }
+
+  /**
+   * Settles claimed digests that are not settled yet. One that is gone was deleted, and is not made
+   * anew.
+   *
+   * @param restMs how long no digest is written, since the summarizer failed; 0 if it did not
+   * @returns the verdicts that stand
+   * @throws RangeError if a text is too long
+   */
+  settle(verdicts: readonly DigestVerdict[], restMs: number): DigestVerdict[] {
+    for (const { text } of verdicts) assertFits(text ?? '');
+    if (!this.exists()) return verdicts.map(({ key }) => ({ key, text: null }));
+    if (restMs > 0) this.tables.set('digest_rest_until', String(this.now() + restMs));
+    return verdicts.map(({ key, text }) => {
+      const settling = `UPDATE ${TABLE} SET settled = 1, digest_text = ? WHERE digest_key = ? AND settled = 0`;
+      this.tables.sql.exec(settling, text, key);
+      return { key, text: this.rowOf(key)?.digest_text ?? null };
+    });
+  }
+
+  /** Whether there are any. */
+  any(): boolean {
+    return this.exists() && this.tables.sql.exec(`SELECT 1 FROM ${TABLE} LIMIT 1`).toArray().length > 0;
+  }
+
+  /** Deletes all. */
+  strip(): void {
+    if (this.exists()) this.tables.sql.exec(`DELETE FROM ${TABLE}`);
+  }
+
+  /** Call this after the tables were deleted elsewhere. */
+  forgetTables(): void {
+    this.known = undefined;
+  }
+
+  private claimOne(key: string, isNew: boolean, lease: string, until: number): DigestClaim {
+    const row = this.rowOf(key);
+    if (row?.settled) return { state: 'settled', text: row.digest_text };
+    const now = this.now();
+    if (row && row.lease_until > now) return row.lease === lease ? { state: 'claimed' } : { state: 'busy' };
+    const rests = now < Number(this.tables.get('digest_rest_until') ?? 0);
+    const isWritten = isNew && !rests;
+    this.tables.sql.exec(
+      `INSERT INTO ${TABLE} (digest_key, settled, lease, lease_until) VALUES (?, ?, ?, ?)
+       ON CONFLICT (digest_key) DO UPDATE SET
+         settled = excluded.settled, lease = excluded.lease, lease_until = excluded.lease_until`,
+      key,
+      isWritten ? 0 : 1,
+      isWritten ? lease : null,
+      isWritten ? until : 0,
+    );
+    if (isWritten) return { state: 'claimed' };
+    return isNew ? { state: 'resting' } : { state: 'settled', text: null };
+  }
+
+  private rowOf(key: string): Row | undefined {
+    if (!this.exists()) return undefined;
+    return this.tables.sql
+      .exec<Row>(`SELECT settled, digest_text, lease, lease_until FROM ${TABLE} WHERE digest_key = ?`, key)
+      .toArray()[0];
+  }
+
+  private prune(): void {
+    this.tables.sql.exec(
+      `DELETE FROM ${TABLE} WHERE digest_id <= (SELECT coalesce(max(digest_id), 0) FROM ${TABLE}) - ?`,
+      KEPT_DIGESTS,
+    );
+  }
+
+  private exists(): boolean {
+    this.known ??=
+      this.tables.sql.exec(`SELECT 1 FROM sqlite_master WHERE name = '${TABLE}'`).toArray().length > 0;
+    return this.known;
+  }
+
+  /** Makes the table, and those of the conversation, which show that something is stored. */
+  private make(): void {
+    this.tables.make();
+    if (this.exists()) return;
+    this.tables.sql.exec(SCHEMA);
+    this.known = true;
+  }
+}
