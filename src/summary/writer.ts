@@ -101,7 +101,7 @@ const PROMPT_TOKENS = 1_200;
  * The usable share of the window: the summarizer's tokenizer may count differently, and models read
  * worse near the end of their window.
  */
-const USABLE_WINDOW = 0.75;
+export const USABLE_WINDOW = 0.75;
 
 /** The chunks of a task's messages. Undefined if the summarizer's window is too small. */
 export function partsOf(

@@ -4,10 +4,12 @@
  */
 import { pause } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
+import { shownWith } from '../memory/edits/output-digest.ts';
+import type { Removal } from '../memory/edits/removal.ts';
 import type { RecallingStrategy } from '../memory/modes/table.ts';
 import type { Plan } from '../memory/plan/plan.ts';
-import type { Warning } from '../memory/plan/report.ts';
-import type { ViewWords } from '../memory/plan/view.ts';
+import type { TokenUsage, Warning } from '../memory/plan/report.ts';
+import { droppedBy, type ViewWords } from '../memory/plan/view.ts';
 import { recalls, summarizes } from '../memory/strategy/strategy.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import { answerIdentity } from '../protocol/message-names.ts';
@@ -15,6 +17,7 @@ import type { Found } from '../storage/conversation/memories.ts';
 import type { SummaryPorts } from '../summary/conversation.ts';
 import { type MemoryNeed, type RecalledMemory, recallMemory, rollMemory } from '../summary/rolling-memory.ts';
 import type { ViewCall } from './made-view.ts';
+import { type OutputDigests, outputDigests } from './output-digests.ts';
 import { PlanStorage } from './plan-storage.ts';
 import { PrefixSummary } from './prefix-summary.ts';
 import { type NamedSummary, summariesOf } from './summaries.ts';
@@ -47,6 +50,8 @@ export async function recall(strategy: RecallingStrategy, call: ViewCall): Promi
 /** The answer to the needs of a plan. */
 interface Fulfilled {
   readonly words: ViewWords & { readonly summary: NamedSummary | undefined };
+  /** The summarizer's usage for digests of outputs. Undefined if it was not called. */
+  readonly digestUsage: TokenUsage | undefined;
   readonly warnings: readonly Warning[];
   /** See `MadeView`. */
   prepareNext(): Promise<void>;
@@ -58,23 +63,40 @@ export async function fulfil(plan: Plan, call: ViewCall, counter: TokenCounter):
   const { tenant } = call.scope.caller;
   const storage = tenant && !call.options.dryRun ? new PlanStorage(plan, tenant, call) : undefined;
   const isWritten = (ref: string): boolean => storage?.isWritten(ref) ?? true;
-  const shown = () => plan.segments.flat().filter(({ ref }) => ref === undefined || isWritten(ref));
   const summarizing = summarizes(strategy) && !recalls(strategy) ? strategy : undefined;
   const summaries = summarizing && summariesOf(summarizing, call);
-  const prefix = summaries && new PrefixSummary(summarizing, plan, call, summaries, shown);
   // The summarizer reads what the model reads, so placeholders must be final first.
   await storage?.write();
+  const digests =
+    summaries && outputDigests({ strategy: summarizing, plan, call, counter, ...summaries }, isWritten);
+  await digests?.serve();
+  const shown = () => shownRemovals(plan, isWritten, digests, counter);
+  const prefix = summaries && new PrefixSummary(summarizing, plan, call, summaries, shown);
   const [summary, line] = await Promise.all([
     prefix?.serve(),
     trimmed && summaries && keepTrimmed(plan.history, trimmed, call, summaries.ports, counter),
   ]);
+  const words = { isWritten, summary, line, ...(digests ? { digestOf: digests.textOf } : {}) };
+  if (digests) await digests.serveStaying(droppedBy(plan, words, counter));
   return {
-    words: { isWritten, summary, line },
-    warnings: prefix?.warnings ?? [],
+    words,
+    digestUsage: digests?.usage,
+    warnings: [...(digests?.warnings ?? []), ...(prefix?.warnings ?? [])],
     prepareNext: async () => {
-      await Promise.all([storage?.prepareNext(), prefix?.prepareNext()]);
+      await Promise.all([storage?.prepareNext(), prefix?.prepareNext(), digests?.keep()]);
     },
   };
+}
+
+/** The removals of a plan whose contents are stored, as the model reads them. */
+function shownRemovals(
+  { segments }: Plan,
+  isWritten: (ref: string) => boolean,
+  digests: OutputDigests | undefined,
+  counter: TokenCounter,
+): Removal[] {
+  const written = segments.flat().filter(({ ref }) => ref === undefined || isWritten(ref));
+  return digests ? written.map((removal) => shownWith(removal, digests.textOf(removal), counter)) : written;
 }
 
 /** Remembers an answered round. On failure, the next round includes it. */

@@ -80,12 +80,12 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
   const isolate = { ...counting, refs: tenant?.refs, digest: sha256Hex, modelPrices };
   const plan = planView(strategy, outline, allTools, isolate);
   if (plan.exceeded) throw budgetExceeded(plan.exceeded);
-  const { words, prepareNext, ...fulfilled } = await fulfil(plan, viewCall, counting.counter);
+  const { words, digestUsage, prepareNext, ...fulfilled } = await fulfil(plan, viewCall, counting.counter);
   const view = render(plan, words, counting.counter);
   const shown = recalled?.memory ?? words.summary;
   const summary = shown && view.summary && reportedSummary(shown, view.summary.covers);
   const allWarnings = [...chosen.warnings, ...warnings, ...fulfilled.warnings];
-  const report = reportOf(plan, view, chosen.source, allWarnings, { summary });
+  const report = reportOf(plan, view, chosen.source, allWarnings, { summary, digestUsage });
   return {
     ...made,
     view,

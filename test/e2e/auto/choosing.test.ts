@@ -126,6 +126,14 @@ describe.each(PROTOCOLS)('a strategy of mode auto that can not hold, over $name'
     ],
     ['an archive that is neither on nor off', { archive: 'yes' }, 'archive', 'boolean'],
     ['offloading what is small', { offload_min_tokens: 999 }, 'offload_min_tokens', '1000'],
+    ['digests by whom it likes', { offload_digest: 'summarizer' }, 'offload_digest', '"model"'],
+    ['digests that are on', { offload_digest: true }, 'offload_digest', '"preview"'],
+    [
+      'digests of what is not offloaded',
+      { offload_digest: 'model', compact_offload: false },
+      'offload_digest',
+      'compact_offload',
+    ],
     ['offloading nothing at all', { offload_min_tokens: 0 }, 'offload_min_tokens', '1000'],
     [
       'a soft budget over the hard one',

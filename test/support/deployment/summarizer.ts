@@ -45,6 +45,8 @@ export interface Reading {
   readonly focus: string;
   readonly instructions: string;
   readonly messages: readonly ReadMessage[];
+  /** The output of which a digest is asked; empty if a summary is. */
+  readonly output: string;
   readonly usage: Usage;
 }
 
@@ -137,6 +139,7 @@ function readingOf(request: RecordedRequest): Reading {
     focus: fenced(prompt, 'focus'),
     instructions: fenced(prompt, 'instructions'),
     messages,
+    output: fenced(prompt, 'output'),
     usage: usageOf(Math.ceil(request.rawBody.length / 4), 97),
   };
 }
@@ -152,8 +155,12 @@ export function* readTranscript(transcript: string): Generator<ReadMessage> {
     yield { index: Number(parts[at]), role: parts[at + 1] ?? '', text: parts[at + 2]?.trim() ?? '' };
 }
 
-/** A well-formed summary: the messages it read, and the tokens of all summaries it builds on. */
-function summaryOf({ token, after, messages }: Reading): string {
+/**
+ * A well-formed summary: the messages it read, and the tokens of all summaries it builds on. Of an
+ * output, a digest.
+ */
+function summaryOf({ token, after, messages, output }: Reading): string {
+  if (output !== '') return `An output of ${output.split('\n').length} lines, read for ${token}.`;
   return inForm({
     '## Progress': `Read: ${messages.map(({ index, role }) => `${index} ${role}`).join(', ')}.`,
     '## Current State': [...after, token].join(' '),

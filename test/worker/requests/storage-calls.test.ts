@@ -115,6 +115,8 @@ interface Mode {
   /** Steps, or answered rounds, until the frontier has just moved. */
   readonly steps?: number;
   readonly rounds?: number;
+  /** Lines of the output in each of these steps. */
+  readonly lines?: number;
 }
 
 const STEPS = { applied: 'compact', steps: 11 };
@@ -142,6 +144,17 @@ const ROLLING: Mode = {
   rounds: 5,
 };
 
+/** With tools, and outputs that are offloaded at sight. */
+const DIGESTS: Mode = {
+  strategy: { mode: 'auto', offload_min_tokens: 1_000, offload_digest: 'model' },
+  applied: 'offload',
+  steps: 2,
+  lines: 200,
+};
+const TOOLS = {
+  tools: [{ type: 'function', function: { name: 'search', parameters: { type: 'object' } } }],
+};
+
 const MODES: [string, Mode][] = [
   ['none', { strategy: { mode: 'none' }, applied: 'none', steps: 3 }],
   ['trim', { strategy: { mode: 'trim', max_turns: 4, keep_last_n_turns: 2 }, applied: 'trim', rounds: 6 }],
@@ -154,7 +167,7 @@ const MODES: [string, Mode][] = [
 
 /** A conversation whose frontier has just moved. */
 async function conversation(
-  { strategy, steps = 0, rounds = 0 }: Mode,
+  { strategy, steps = 0, rounds = 0, lines: count }: Mode,
   fields: Message = {},
   variables: Partial<Env> = {},
   tenant?: number,
@@ -165,7 +178,7 @@ async function conversation(
   const messages: Message[] = [system('Do.'), user(`Go ${own}.`)];
   const asked: Awaited<ReturnType<typeof ask>>[] = [];
   for (let n = 1; n <= steps; n++) {
-    messages.push(...stepOf(own, n));
+    messages.push(...stepOf(own, n, count));
     asked.push(await ask(messages, all));
   }
   for (let n = 1; n <= rounds; n++) {
@@ -250,6 +263,29 @@ describe.each([
 
     expect(told.frontier).toBe('kept');
     expect(calls).toEqual({ before: [], behind: ['R2.put', 'TenantMemory.note'] });
+  });
+});
+
+describe('a conversation with digests of large outputs', () => {
+  it('has each new one claimed and settled before the body goes up, and nothing asked again', async () => {
+    const { own, messages, ask, fields, send, stepMore } = await conversation(DIGESTS, TOOLS);
+
+    const small = [await send(), await stepMore(), await send()];
+    messages.push(...stepOf(own, 200, 200), ...stepOf(own, 201, 200).slice(0, 1));
+    messages.push(result('call_201', lines(200, `${own} page 201`)));
+    const large = await ask(messages, fields);
+    const after = [await send(), await stepMore()];
+
+    for (const { calls } of small) expect(calls).toEqual(NOTHING);
+    expect(large.told).toMatchObject({ applied: 'offload', warning: null });
+    expect(large.calls.before.filter((call) => call.startsWith('Conv'))).toEqual([
+      'ConversationMemory.claimDigests',
+      'ConversationMemory.settleDigests',
+    ]);
+    for (const { told, calls } of after) {
+      expect(told).toMatchObject({ applied: 'offload', warning: null });
+      expect(calls).toEqual(NOTHING);
+    }
   });
 });
 
@@ -410,6 +446,7 @@ describe('as time passes, a conversation', () => {
     ['compact', COMPACT, {}, {}],
     ['auto', AUTO, { ...NAMED, memory_injection: false }, { RETENTION_DAYS: '90' }],
     ['auto with a summary', SUMMARIZED, { ...NAMED, memory_injection: true }, {}],
+    ['auto with digests', DIGESTS, TOOLS, { RETENTION_DAYS: '90' }],
     ['summarize', SUMMARIZE, {}, { RETENTION_DAYS: '90' }],
     ['rolling_summary', ROLLING, { ...NAMED, memory_injection: true }, {}],
   ])('in mode %s never waits, and asks at most once a minute', async (_, mode, fields, variables) => {
@@ -436,6 +473,7 @@ describe('as time passes, a conversation', () => {
   it.each<[string, Mode, Message, string]>([
     ['summarize', SUMMARIZE, NAMED, 'ConversationMemory.claim'],
     ['rolling_summary', ROLLING, NAMED, 'ConversationMemory.find'],
+    ['auto with digests', DIGESTS, { ...NAMED, ...TOOLS }, 'ConversationMemory.claimDigests'],
     [
       'none, with memory of others',
       { strategy: { mode: 'none' }, applied: 'none', steps: 1 },
