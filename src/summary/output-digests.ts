@@ -11,11 +11,12 @@ import { DIGEST_TOKENS } from '../memory/edits/output-digest.ts';
 import type { TokenUsage, Warning } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { DigestClaim, DigestVerdict } from '../storage/conversation/output-digests.ts';
+import type { ModelFault } from '../upstream/model-client.ts';
 import { askUntilValid, sumOf } from './attempts.ts';
 import { ask } from './claim.ts';
 import type { StoredConversation, SummaryPorts } from './conversation.ts';
 import { REST_MS } from './prefix.ts';
-import { NO_USAGE, type SummarizerFault } from './summarizer.ts';
+import { NO_USAGE } from './summarizer.ts';
 import { type DigestFault, validateDigest } from './text/output-digest.ts';
 import type { Prompt } from './text/prompt.ts';
 import { LEASE_MARGIN_MS } from './writer.ts';
@@ -26,7 +27,7 @@ const CALL_MS = 5_000;
 const RETRIES = { attempts: 2, backoffMs: 500, longestPauseMs: 2_000 };
 
 /** Faults of the summarizer itself. After one it rests, so that not every output waits for it. */
-const OUTAGES: ReadonlySet<string> = new Set<SummarizerFault['code']>([
+const OUTAGES: ReadonlySet<string> = new Set<ModelFault['code']>([
   'timeout',
   'unreachable',
   'rate_limited',
@@ -36,7 +37,7 @@ const OUTAGES: ReadonlySet<string> = new Set<SummarizerFault['code']>([
 
 interface WritingFault {
   /** A code. */
-  readonly error: DigestFault | SummarizerFault['code'] | 'window_too_small' | 'late';
+  readonly error: DigestFault | ModelFault['code'] | 'window_too_small' | 'late';
   /** The name of the caught error, if there was one. */
   readonly cause?: string;
 }

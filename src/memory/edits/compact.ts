@@ -98,7 +98,7 @@ export function compactUnit(
 }
 
 /** Something that may be removed, and its possible replacements. */
-interface RemovalCandidate
+export interface RemovalCandidate
   extends Pick<Removal, 'kind' | 'reason' | 'message' | 'call' | 'tool' | 'callId' | 'content'> {
   /** Identifies the content. */
   readonly key: string;
@@ -108,8 +108,8 @@ interface RemovalCandidate
   readonly count: () => number;
   /** Possible replacements, best first. */
   readonly replacements: (marker: MarkerStart, facts: Facts) => readonly string[];
-  /** Whether a model's words may stand below the marker's line instead. */
-  readonly mayDigest?: boolean;
+  /** The marker's line, if a model's words may stand below it instead. */
+  readonly digestLine?: ((marker: MarkerStart, facts: Facts) => string) | undefined;
 }
 
 type MarkerStart = Pick<Marker, 'tool' | 'call' | 'reason' | 'ref'>;
@@ -280,7 +280,7 @@ export function remove(
   context: CompactContext,
 ): Removal | undefined {
   const { counter, digest, refs } = context;
-  const { key, count, replacements, least, mayDigest = false, ...removed } = candidate;
+  const { key, count, replacements, least, digestLine, ...removed } = candidate;
   // Tool lists don't apply to content that users sent.
   if (removed.kind !== 'part' && !mayCompact(removed.tool, strategy)) return undefined;
   const facts = context.facts.remember(key, () => readFacts(removed.content(), count(), digest));
@@ -295,8 +295,8 @@ export function remove(
   const { tokens, bytes, length, room } = facts;
   const freed = tokens - counter.marker(replacement);
   const made = { ...removed, ...(ref || {}), tokens, bytes, replacement };
-  if (!mayDigest) return { ...made, freed };
-  const line = outputLine(marker, facts);
+  if (!digestLine) return { ...made, freed };
+  const line = digestLine(marker, facts);
   const left = Math.min(freed, tokens - longestDigested(line, counter));
   return left > 0 ? { ...made, freed: left, digest: { line, length, room } } : { ...made, freed };
 }

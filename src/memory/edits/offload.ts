@@ -6,7 +6,14 @@ import type { History, Output } from '../conversation/history.ts';
 import type { Message } from '../conversation/message.ts';
 import type { CompactSettings } from '../strategy/fields.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
-import { type CompactContext, candidateOf, outputLine, remembered, remove } from './compact.ts';
+import {
+  type CompactContext,
+  candidateOf,
+  outputLine,
+  type RemovalCandidate,
+  remembered,
+  remove,
+} from './compact.ts';
 import type { Removal } from './removal.ts';
 
 /** The settings of offloading. */
@@ -59,20 +66,26 @@ function offload(
 ): Removal | undefined {
   const { texts, flat } = message.content().weight;
   if (flat > 0) return undefined;
+  const line: NonNullable<RemovalCandidate['digestLine']> = (marker, facts) =>
+    outputLine(output, marker, facts);
   return remove(
     {
       ...candidateOf(output, message, context),
       reason: 'offloaded',
       least: strategy.offload_min_tokens + 1,
-      mayDigest: strategy.offload_digest === 'model',
+      digestLine: strategy.offload_digest === 'model' ? line : undefined,
       replacements: (marker, facts) => {
-        const line = outputLine(output, marker, facts);
         const text = texts.join('\n');
         facts.ends ??= endsOf(text, context.counter);
         const removed = { from: facts.ends.head, to: facts.ends.tail };
         const most = PREVIEW_FACTOR * strategy.compact_preview_tokens;
         const preview = most === 0 ? '' : context.writer.write(output.message, () => text, most, removed);
-        const parts = [text.slice(0, removed.from).trimEnd(), line, preview, text.slice(removed.to)];
+        const parts = [
+          text.slice(0, removed.from).trimEnd(),
+          line(marker, facts),
+          preview,
+          text.slice(removed.to),
+        ];
         return [parts.filter((part) => part !== '').join('\n')];
       },
     },
