@@ -11,7 +11,6 @@ import { soon } from '../../lib/time-limit.ts';
 import { createObjectLog, type Log, logCaught } from '../../log.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
 import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
-import { type WebhookData, type WebhookType, webhooksOf } from '../../webhooks.ts';
 import type { Embedder } from '../archive/embedder.ts';
 import { ArchiveEmbedding, BY_WORDS } from '../archive/embedding.ts';
 import {
@@ -23,9 +22,9 @@ import {
   type PageLimits,
 } from '../archive/rows.ts';
 import { type ArchiveHits, ArchiveSearch, type SearchPage, type SearchPlace } from '../archive/search.ts';
-import { metricsOf } from '../metrics/metrics.ts';
 import { MemoryChain } from './chain.ts';
-import { idsIn, openingIn, tenantIn, tenantMemory } from './key.ts';
+import { Deployer } from './deployer.ts';
+import { openingIn, tenantIn, tenantMemory } from './key.ts';
 import type {
   Chunk,
   Claim,
@@ -70,6 +69,7 @@ export abstract class ConversationMemoryObject<Material>
   protected newLease: () => string = () => crypto.randomUUID();
   protected log: Log = createObjectLog(this.env);
 
+  private readonly deployer = new Deployer(this.ctx, this.env, (...line) => this.log(...line));
   private readonly waiters = new Waiters();
   private readonly taken = new Set<string>();
   /** Summaries that this object writes, until they are published. */
@@ -81,8 +81,8 @@ export abstract class ConversationMemoryObject<Material>
       now: () => this.now(),
       newLease: () => this.newLease(),
       log: (...line) => this.log(...line),
-      settled: (...summary) => this.tellSummary(...summary),
-      healthChanged: (before, health) => this.notify('health.changed', { before, health }),
+      settled: (...summary) => this.deployer.settled(...summary),
+      healthChanged: (...health) => this.deployer.healthChanged(...health),
       ended: (memoryId) => this.waiters.wake(versionKey(memoryId)),
     },
     openingIn(this.ctx.id.name ?? ''),
@@ -369,22 +369,6 @@ export abstract class ConversationMemoryObject<Material>
     const { name } = this.ctx.id;
     if (name === undefined) throw new InvariantError('the object of a conversation is opened by its name');
     await tenantMemory(this.env, tenantIn(name), this.log)((stub) => stub.note(name, refs));
-  }
-
-  private tellSummary(memoryId: number, status: 'completed' | 'failed', ms: number): void {
-    this.notify('summary.updated', { memory_id: memoryId, status, generation_time_ms: ms });
-    const metrics = metricsOf(this.env, this.log);
-    metrics.count('precis_summaries_total', { status });
-    if (status === 'completed') metrics.observe('precis_summary_seconds', {}, ms / 1000);
-    metrics.sendLater((work) => this.ctx.waitUntil(work));
-  }
-
-  /** Tells the deployer of a change. */
-  private notify(type: WebhookType, data: WebhookData): void {
-    const { name = '' } = this.ctx.id;
-    const { user = null, conversation = null } = idsIn(name);
-    const all = { tenant: tenantIn(name), user, conversation, ...data };
-    webhooksOf(this.env, this.log).notify(type, all, (work) => this.ctx.waitUntil(work));
   }
 
   private forgetTables(): void {

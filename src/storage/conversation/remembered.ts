@@ -1,8 +1,8 @@
 /**
  * What an isolate has learned from the objects of conversations, so that it does not ask again. A
  * completed version, a frozen block and the verdict on a digest never change, and a round keeps the
- * memory that its first request was given. Only a deletion or a restored memory takes them away (see
- * `TrustedLru`).
+ * memory that its first request was given. Only a deletion or a restored memory takes them away
+ * (see `TrustedLru`).
  */
 import { textBytes } from '../../lib/copy.ts';
 import type { Bound } from '../../lib/lru.ts';

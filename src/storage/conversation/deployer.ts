@@ -1,0 +1,39 @@
+/** Tells the deployer what happens to one conversation: by webhooks, and in metrics. */
+import type { Env } from '../../config.ts';
+import type { Log } from '../../log.ts';
+import { type WebhookData, type WebhookType, webhooksOf } from '../../webhooks.ts';
+import { metricsOf } from '../metrics/metrics.ts';
+import { idsIn, tenantIn } from './key.ts';
+import type { HealthState } from './memories.ts';
+
+export class Deployer {
+  private readonly ctx: DurableObjectState;
+  private readonly env: Env;
+  private readonly log: Log;
+
+  constructor(ctx: DurableObjectState, env: Env, log: Log) {
+    this.ctx = ctx;
+    this.env = env;
+    this.log = log;
+  }
+
+  /** @param ms the time that the summary took, in milliseconds */
+  settled(memoryId: number, status: 'completed' | 'failed', ms: number): void {
+    this.notify('summary.updated', { memory_id: memoryId, status, generation_time_ms: ms });
+    const metrics = metricsOf(this.env, this.log);
+    metrics.count('precis_summaries_total', { status });
+    if (status === 'completed') metrics.observe('precis_summary_seconds', {}, ms / 1000);
+    metrics.sendLater((work) => this.ctx.waitUntil(work));
+  }
+
+  healthChanged(before: HealthState, health: HealthState): void {
+    this.notify('health.changed', { before, health });
+  }
+
+  private notify(type: WebhookType, data: WebhookData): void {
+    const { name = '' } = this.ctx.id;
+    const { user = null, conversation = null } = idsIn(name);
+    const all = { tenant: tenantIn(name), user, conversation, ...data };
+    webhooksOf(this.env, this.log).notify(type, all, (work) => this.ctx.waitUntil(work));
+  }
+}
