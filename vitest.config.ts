@@ -7,6 +7,7 @@ const LONG = /\/(heap|view-laws|floor|summarize|rolling|late-results|odd-answers
 export default defineConfig({
   test: {
     include: ['test/unit/**/*.test.ts'],
+    globalSetup: ['tools/token-tables.ts'],
     // End-to-end tests may run at the same time.
     testTimeout: 180_000,
     hookTimeout: 180_000,

@@ -26,6 +26,7 @@ const cloudflare = (variables: Record<string, string> = {}) =>
 
 export default defineConfig({
   test: {
+    globalSetup: ['tools/token-tables.ts'],
     maxWorkers: 2,
     projects: [
       {

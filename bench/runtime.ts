@@ -3,11 +3,11 @@
  * and CPU time.
  */
 import { readdirSync, readFileSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
-import { type BuildOptions, buildWorker } from '../tools/worker-build.ts';
+import { type BuildOptions, buildWorker, modulesOf } from '../tools/worker-build.ts';
 import { rssOf } from './process.ts';
 import { type Profile, type SelfTime, selfTimes } from './profile.ts';
 
@@ -47,7 +47,7 @@ export async function startRuntime(
   build: BuildOptions = {},
 ): Promise<Runtime> {
   const home = await mkdtemp(join(tmpdir(), 'precis-bench-'));
-  const { module, options } = await buildWorker(join(home, 'built'), build);
+  const built = await buildWorker(join(home, 'built'), build);
   const before = new Set(runtimes());
   const errors: string[] = [];
   const miniflare = new Miniflare(
@@ -64,11 +64,11 @@ export async function startRuntime(
       },
       workers: [
         {
-          ...options,
+          ...built.options,
           name,
           unsafeDirectSockets: [{ host: '127.0.0.1', port: 0 }],
-          bindings: { ...(options.bindings as object), ...vars },
-          modules: [{ type: 'ESModule', path: basename(module), contents: await readFile(module, 'utf8') }],
+          bindings: { ...(built.options.bindings as object), ...vars },
+          modules: await modulesOf(built),
         },
       ],
     }),

@@ -1,8 +1,8 @@
 /** Builds the Worker once for all end-to-end files, and reads its settings from wrangler.toml. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { ProvidedContext } from 'vitest';
 import type { TestProject } from 'vitest/node';
@@ -12,7 +12,7 @@ import { ROOT, WRANGLER } from './worker-server.ts';
 declare module 'vitest' {
   interface ProvidedContext {
     builtWorker: {
-      /** Path of the single module. */
+      /** Path of the module with all code. The modules of data lie beside it. */
       readonly module: string;
       /** Miniflare's options: bindings, compatibility, classes. */
       readonly options: Unstable_MiniflareWorkerOptions['workerOptions'];
@@ -20,7 +20,7 @@ declare module 'vitest' {
   }
 }
 
-/** A Worker as one module, with its settings from wrangler.toml. */
+/** A Worker as a module of code and modules of data, with its settings from wrangler.toml. */
 export type BuiltWorker = ProvidedContext['builtWorker'];
 
 /** Called by vitest before the first file; the returned function runs after the last one. */
@@ -52,4 +52,19 @@ export async function buildWorker(
   await writeFile(module, code.replace(/^\/\/# sourceMappingURL=.*$/m, ''));
   const { workerOptions } = unstable_getMiniflareWorkerOptions(join(ROOT, 'wrangler.toml'));
   return { module, options: workerOptions };
+}
+
+/** The modules of a built Worker, for Miniflare. */
+export async function modulesOf({ module }: BuiltWorker) {
+  const folder = dirname(module);
+  const code = {
+    type: 'ESModule',
+    path: basename(module),
+    contents: await readFile(module, 'utf8'),
+  } as const;
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.bin'));
+  const data = names.map(async (path) => {
+    return { type: 'Data', path, contents: await readFile(join(folder, path)) } as const;
+  });
+  return [code, ...(await Promise.all(data))];
 }

@@ -52,16 +52,11 @@ export class TenantsLearned {
 
   /** @param tenant its id */
   of(tenant: string): Learned {
-    return this.learned(tenant, tenant);
-  }
-
-  /** @param owner see `createTokenCounter` */
-  private learned(tenant: string, owner: unknown): Learned {
     const counting = async (measure: TokenMeasure): Promise<Counting> => {
       const part = `${tenant}:${measure}`;
       const remembered = { messages: this.messages.of(part), texts: this.texts.of(part) };
       return {
-        counter: createTokenCounter(await loadTokenize(measure), remembered, owner),
+        counter: createTokenCounter(await loadTokenize(measure), remembered),
         facts: this.facts.of(part),
         previews: this.previews.of(part),
       };
@@ -76,6 +71,6 @@ export class TenantsLearned {
 
   /** The caches of a request without a tenant. They end with it. */
   static ofRequest(): Learned {
-    return new TenantsLearned().learned('', {});
+    return new TenantsLearned().of('');
   }
 }

@@ -1,22 +1,20 @@
 /**
- * Texts in blocks for the tokenizer. Its cache of merged words keeps substrings of its input, so it
- * gets copies: a cached word keeps a block alive, not the whole text. Blocks also bound the length
- * of a regular expression's match.
+ * Texts in blocks for the tokenizer: they bound the memory of a count, and the length of a regular
+ * expression's match.
  *
  * A block ends where no token can cross, if there is such a place in its second half. Then its
  * tokens are those of the whole text.
  */
 import { cutAfter } from '../../lib/characters.ts';
-import { copyOf } from '../../lib/copy.ts';
 
 /** In characters. */
 const BLOCK_LENGTH = 4_096;
 
-/** The blocks of a text in order, as copies. */
+/** The blocks of a text in order. */
 export function* blocksOf(text: string): Generator<string> {
   for (let start = 0; start < text.length; ) {
     const end = blockEnd(text, start);
-    yield copyOf(text.slice(start, end));
+    yield text.slice(start, end);
     start = end;
   }
 }

@@ -9,6 +9,7 @@ import { cutAfter } from '../../lib/characters.ts';
 import { type Bound, type Cache, Lru } from '../../lib/lru.ts';
 import type { Message, Weight } from '../conversation/message.ts';
 import { partsOf, type TokenMeasure } from '../strategy/models.ts';
+import { loadEncoding } from './encoding.ts';
 import { LONGEST_RUN, longRunsIn } from './long-runs.ts';
 import { blocksOf } from './text-blocks.ts';
 
@@ -26,25 +27,8 @@ export const ANSWER_OVERHEAD = 3;
 const TOOL_OVERHEAD = 7;
 const TOOLS_OVERHEAD = 12;
 
-/**
- * Size of the tokenizer's cache of merged words. At its own 100 000, moving hot words to the end of
- * the map costs more than merging (measured: 1 MB of one odd word takes 9 s with a full cache, 0.3
- * s with this one).
- */
-const MERGES_KEPT = 2_000;
-
-/**
- * Characters after which the tokenizer's cache is cleared, since each cached word keeps a block of
- * text alive.
- */
-const REMEMBERED_CHARACTERS = 1_000_000;
-
-/**
- * Counts the tokens of a text without long runs. The count may have a fraction.
- *
- * @param owner of the text; another owner's words are forgotten first
- */
-export type Tokenize = (text: string, owner?: unknown) => number;
+/** Counts the tokens of a text without long runs. The count may have a fraction. */
+export type Tokenize = (text: string) => number;
 
 /** Cached counts of one message, by its digest. */
 interface MessageTokens {
@@ -81,8 +65,8 @@ export interface TokenCounter {
 const loaded = new Map<TokenMeasure, Promise<Tokenize>>();
 
 /**
- * Loads the tables of a measure's encoding. They are large (1 MB compressed), so they are loaded
- * only when needed. Equal measures get the same function.
+ * Loads the table of a measure's encoding. It is large (1 MB compressed), so it is loaded only when
+ * needed. Equal measures get the same function.
  */
 export function loadTokenize(measure: TokenMeasure): Promise<Tokenize> {
   const known = loaded.get(measure) ?? loadMeasure(measure);
@@ -92,50 +76,29 @@ export function loadTokenize(measure: TokenMeasure): Promise<Tokenize> {
 
 async function loadMeasure(measure: TokenMeasure): Promise<Tokenize> {
   const { encoding, factor } = partsOf(measure);
-  if (encoding === measure)
-    return encoding === 'chars/4' ? (text) => text.length / CHARACTERS_PER_TOKEN : loadEncoding(encoding);
-  const tokenize = await loadTokenize(encoding);
-  return (text, owner) => tokenize(text, owner) * factor;
+  if (encoding !== measure) {
+    const tokenize = await loadTokenize(encoding);
+    return (text) => tokenize(text) * factor;
+  }
+  if (encoding === 'chars/4') return (text) => text.length / CHARACTERS_PER_TOKEN;
+  const table = await loadEncoding(encoding);
+  return (text) => table.count(text);
 }
 
 /** Of the measure `chars/4`. */
 const CHARACTERS_PER_TOKEN = 4;
 
-async function loadEncoding(encoding: 'o200k_base' | 'cl100k_base'): Promise<Tokenize> {
-  const { countTokens, setMergeCacheSize, clearMergeCache } =
-    encoding === 'cl100k_base'
-      ? await import('gpt-tokenizer/encoding/cl100k_base')
-      : await import('gpt-tokenizer/encoding/o200k_base');
-  setMergeCacheSize(MERGES_KEPT);
-  // A special token's spelling ("<|endoftext|>") is ordinary text, since callers can't send the
-  // token itself through the API.
-  const asText = { disallowedSpecial: new Set<string>() };
-  let last: unknown;
-  let characters = 0;
-  return (text, owner) => {
-    if (owner !== last || characters > REMEMBERED_CHARACTERS) {
-      clearMergeCache();
-      last = owner;
-      characters = 0;
-    }
-    characters += text.length;
-    return countTokens(text, asText);
-  };
-}
-
 /**
  * A counter for one owner's texts.
  *
  * @param remembered caches of this owner and measure; by default, new ones
- * @param owner the same value for all counters of an owner
  */
 export function createTokenCounter(
   tokenize: Tokenize,
   remembered: RememberedCounts = ownCounts(),
-  owner: unknown = remembered,
 ): TokenCounter {
   const { messages, texts } = remembered;
-  const text = (text: string): number => countInBlocks(text, (block) => tokenize(block, owner));
+  const text = (text: string): number => countInBlocks(text, tokenize);
   const sum = (parts: readonly string[]): number => parts.reduce((sum, part) => sum + text(part), 0);
   const known = (message: Message): MessageTokens => messages.remember(message.digest, () => ({}));
   const content = (message: Message): number => {

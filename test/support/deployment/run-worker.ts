@@ -2,10 +2,8 @@
  * Runs a built Worker on a free port. This is the runtime of `wrangler dev` without wrangler, since
  * its command line, bundler and proxy take more than half of a start.
  */
-import { readFile } from 'node:fs/promises';
-import { basename } from 'node:path';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
-import type { BuiltWorker } from '../../../tools/worker-build.ts';
+import { type BuiltWorker, modulesOf } from '../../../tools/worker-build.ts';
 import type { WorkerOptions } from '../../../tools/worker-server.ts';
 
 export interface BuiltWorkerOptions extends Pick<WorkerOptions, 'vars'> {
@@ -20,7 +18,7 @@ export interface BuiltWorkerOptions extends Pick<WorkerOptions, 'vars'> {
  * @param print takes the Worker's output, line by line
  */
 export async function runWorker(
-  { module, options }: BuiltWorker,
+  built: BuiltWorker,
   { vars = {}, state }: BuiltWorkerOptions,
   print: (line: string) => void,
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
@@ -35,10 +33,10 @@ export async function runWorker(
       handleStructuredLogs: ({ message }) => print(`${message}\n`),
       workers: [
         {
-          ...options,
+          ...built.options,
           name: 'precis',
-          bindings: { ...(options.bindings as object), ...vars },
-          modules: [{ type: 'ESModule', path: basename(module), contents: await readFile(module, 'utf8') }],
+          bindings: { ...(built.options.bindings as object), ...vars },
+          modules: await modulesOf(built),
         },
       ],
     }),

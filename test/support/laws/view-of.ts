@@ -35,8 +35,7 @@ export function rememberNoText(): void {
  */
 function countOnce(tokenize: Tokenize): Tokenize {
   const counted = new Lru<number>({ bytes: COUNTED_BYTES });
-  return (text, owner) =>
-    countsOnce ? counted.remember(text, () => tokenize(text, owner)) : tokenize(text, owner);
+  return (text) => (countsOnce ? counted.remember(text, () => tokenize(text)) : tokenize(text));
 }
 
 const tokenize = await loadTokenize('o200k_base');

@@ -86,16 +86,6 @@ describe('the token counter', () => {
     expect(characters).toBe(6_000_000 * unit.length);
   });
 
-  it('F7: lets the tokenizer forget what it has merged of another owner’s text', () => {
-    const owners: unknown[] = [];
-    const watched = (_: string, owner: unknown): number => owners.push(owner);
-    createTokenCounter(watched).text('one');
-    createTokenCounter(watched).text('other');
-    createTokenCounter(watched, undefined, 'tenant').text('third');
-    expect(owners[0]).not.toBe(owners[1]);
-    expect(owners[2]).toBe('tenant');
-  });
-
   it('takes the spelling of a special token for text', () => {
     expect(counter.text('<|endoftext|>')).toBeGreaterThan(1);
   });

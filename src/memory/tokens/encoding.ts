@@ -1,0 +1,92 @@
+/**
+ * Counts as gpt-tokenizer does, over bytes: a text is split into pieces, and a piece that is no
+ * token is merged. No word is remembered, so the time of a count tells nothing about earlier texts.
+ */
+import { TABLES } from '#token-tables';
+import { InvariantError } from '../../lib/invariant-error.ts';
+import type { EncodingName } from '../strategy/models.ts';
+import { Merging } from './merging.ts';
+import { CL100K, END, O200K, type Splitting, UNDECIDED } from './pieces.ts';
+import { NO_RANK, TokenRanks } from './ranks.ts';
+
+/** The encodings that have a table. */
+export type TableName = Exclude<EncodingName, 'chars/4'>;
+
+const SPLITTINGS: Readonly<Record<TableName, Splitting>> = { o200k_base: O200K, cl100k_base: CL100K };
+
+/** Loads the table of an encoding, of 1.6 MB at most, and makes its hash table of 3 MB. */
+export async function loadEncoding(name: TableName): Promise<Encoding> {
+  const { default: table } = await TABLES[name]();
+  return new Encoding(new TokenRanks(table), SPLITTINGS[name]);
+}
+
+/** Bytes of UTF-8 per UTF-16 code unit, at most. */
+const MOST_BYTES = 3;
+
+/** Holds a block of text (`text-blocks.ts`). A longer text gets its own memory. */
+const SCRATCH_BYTES = 16 * 1024;
+
+const encoder = new TextEncoder();
+
+export class Encoding {
+  private readonly bytes = new Uint8Array(SCRATCH_BYTES);
+  private readonly ranks: TokenRanks;
+  private readonly splitting: Splitting;
+  private readonly merging: Merging;
+
+  constructor(ranks: TokenRanks, splitting: Splitting) {
+    this.ranks = ranks;
+    this.splitting = splitting;
+    this.merging = new Merging(ranks);
+  }
+
+  /**
+   * Tokens of a text. A special token's spelling (`<|endoftext|>`) is ordinary text, since callers
+   * can't send the token itself through the API.
+   */
+  count(text: string): number {
+    const { ranks, splitting, merging } = this;
+    const needed = MOST_BYTES * text.length + 1;
+    const bytes = needed <= SCRATCH_BYTES ? this.bytes : new Uint8Array(needed);
+    const { written } = encoder.encodeInto(text, bytes);
+    bytes[written] = END;
+    let tokens = 0;
+    // The same place in UTF-16 and in UTF-8.
+    let at = 0;
+    for (let start = 0; start < written; ) {
+      let end = splitting.asciiEnd(bytes, start);
+      if (end === UNDECIDED) {
+        const next = this.matchEnd(text, at);
+        end = start + bytesBetween(text, at, next);
+        at = next;
+      } else at += end - start;
+      tokens += ranks.rankOf(bytes, start, end) === NO_RANK ? merging.count(bytes, start, end) : 1;
+      start = end;
+    }
+    return tokens;
+  }
+
+  /** The end of the piece at a place of a text, by the regular expression. */
+  private matchEnd(text: string, at: number): number {
+    const { pattern } = this.splitting;
+    pattern.lastIndex = at;
+    if (!pattern.test(text)) throw new InvariantError('the expression of an encoding matches any character');
+    return pattern.lastIndex;
+  }
+}
+
+/** Bytes of UTF-8, as `TextEncoder` writes them: three for half of a surrogate pair. */
+function bytesBetween(text: string, start: number, end: number): number {
+  let bytes = 0;
+  for (let at = start; at < end; at++) {
+    const code = text.codePointAt(at) ?? 0;
+    if (code < 0x80) bytes += 1;
+    else if (code < 0x800) bytes += 2;
+    else if (code < 0x1_0000) bytes += 3;
+    else {
+      bytes += 4;
+      at++;
+    }
+  }
+  return bytes;
+}
