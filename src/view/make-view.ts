@@ -83,7 +83,7 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
   const { words, digestUsage, prepareNext, ...fulfilled } = await fulfil(plan, viewCall, counting.counter);
   const view = render(plan, words, counting.counter);
   const shown = recalled?.memory ?? words.summary;
-  const summary = shown && view.summary && reportedSummary(shown, view.summary.covers);
+  const summary = shown && view.summary && reportedSummary(shown, view.summary);
   const allWarnings = [...chosen.warnings, ...warnings, ...fulfilled.warnings];
   const report = reportOf(plan, view, chosen.source, allWarnings, { summary, digestUsage });
   return {

@@ -1,7 +1,8 @@
 /** The ports of a request's summaries, and the summary in its report. */
 import { Boundaries } from '../memory/conversation/boundaries.ts';
 import type { SummarizingStrategy } from '../memory/modes/table.ts';
-import type { ReportedSummary } from '../memory/plan/report.ts';
+import { type ReportedSummary, reportedOutputs } from '../memory/plan/report.ts';
+import type { ShownSummary } from '../memory/plan/shown-summary.ts';
 import { tokenMeasure } from '../memory/strategy/strategy.ts';
 import { conversationOf, type HeldSummary, heldSummary } from '../request/conversation.ts';
 import { refWriterOf } from '../request/ref-writer.ts';
@@ -63,7 +64,7 @@ export interface NamedSummary extends ServedSummary {
 
 export function reportedSummary(
   { text, ref, status, memoryId, baseMemoryId, usage, prefixHash }: NamedSummary,
-  covers: ReportedSummary['covers'],
+  { covers, rehydrated }: ShownSummary,
 ): ReportedSummary {
   return {
     text,
@@ -72,6 +73,7 @@ export function reportedSummary(
     ...(ref === undefined ? {} : { ref }),
     status,
     ...(memoryId === undefined ? {} : { memory_id: memoryId, base_memory_id: baseMemoryId ?? null }),
+    ...(rehydrated ? { rehydrated: reportedOutputs(rehydrated) } : {}),
     usage,
   };
 }

@@ -42,7 +42,14 @@ export const STRATEGIES: Readonly<Record<string, MemoryStrategyRequest>> = {
     low_watermark_pct: 0.5,
     min_reclaim_tokens: 2_000,
   },
+  'summarize, 24 k, rehydrated': { mode: 'summarize', token_budget: 24_000, rehydrate: true },
   'auto, 32 k': { mode: 'auto', token_budget: 32_000 },
+  'auto, 24 k to 50 %, rehydrated': {
+    mode: 'auto',
+    token_budget: 24_000,
+    low_watermark_pct: 0.5,
+    rehydrate: { items: 8, max_tokens: 10_000 },
+  },
   'auto, 16 k to 30 %, no floor, retrieval': {
     mode: 'auto',
     token_budget: 16_000,

@@ -25,6 +25,23 @@ export function heldMessages(history: History, unit: number): ReadonlySet<number
   return held;
 }
 
+/**
+ * Units before one that stay when all others before it leave, as they are known at a request.
+ *
+ * @param messages the request's array, exclusive; further results after it have not come yet
+ */
+export function heldUnits({ bonds }: History, unit: number, messages: number): ReadonlySet<number> {
+  const held = new Set<number>();
+  for (const { caller, results, open } of bonds) {
+    if (caller >= unit) break;
+    const known = results.filter(({ further, message }) => !further || message < messages);
+    const last = known.reduce((latest, result) => Math.max(latest, result.unit), caller);
+    if (!open && last < unit) continue;
+    for (const member of [caller, ...known.map((result) => result.unit)]) if (member < unit) held.add(member);
+  }
+  return held;
+}
+
 /** A bond during a replay. */
 interface GrowingBond {
   /** The last unit that it waits for. */

@@ -83,6 +83,8 @@ export interface MessageFacts {
   written?: readonly (string | undefined)[];
   /** Where the literals of the messages up to this one first occur. */
   origins?: Origins;
+  /** Of a tool output: whether it may stand behind a summary again. */
+  rehydrates?: boolean;
 }
 
 interface ChainLink {

@@ -10,6 +10,7 @@
 
 import type { RefNamer } from '../edits/placeholder.ts';
 import type { Message } from './message.ts';
+import { rehydratedAt } from './rehydrated-outputs.ts';
 
 /** Makes the summary an answer, so that the roles alternate. */
 export const SHADOW_LINE = 'Please recall what has happened in our conversation so far.';
@@ -34,12 +35,17 @@ export interface Echo {
   readonly last: number;
   readonly text: string;
   readonly ref: string;
-  /** Characters of the last message's opening that are the summary; the rest is the caller's. */
+  /** The outputs behind the summary, with their tags. Absent if there are none. */
+  readonly rehydrated?: string;
+  /**
+   * Characters of the last message's opening that are the summary and these outputs; the rest is
+   * the caller's.
+   */
   readonly length: number;
 }
 
-/** An echo with its token count. */
-export type CountedEcho = Echo & { readonly tokens: number };
+/** An echo with the token counts of its text and of the outputs behind it. */
+export type CountedEcho = Echo & { readonly tokens: number; readonly behind: number };
 
 /**
  * Finds a summary directly after the preamble, or after user messages alone, which a compaction
@@ -74,5 +80,13 @@ function parseBlock(text: string, first: number, last: number, refs: RefNamer): 
   if (!text.startsWith('<session_summary ')) return undefined;
   const [whole, ref, summary] = BLOCK.exec(text) ?? [];
   if (whole === undefined || ref === undefined || summary === undefined || !refs.owns(ref)) return undefined;
-  return { first, last, text: summary, ref, length: whole.length };
+  const rehydrated = rehydratedAt(text.slice(whole.length));
+  return {
+    first,
+    last,
+    text: summary,
+    ref,
+    ...(rehydrated === '' ? {} : { rehydrated }),
+    length: whole.length + rehydrated.length,
+  };
 }

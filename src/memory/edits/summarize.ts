@@ -4,9 +4,11 @@ import { PrefixSums } from '../../lib/prefix-sums.ts';
 import { HeldTokens, heldMessages } from '../conversation/bonds.ts';
 import type { History } from '../conversation/history.ts';
 import type { CountedEcho } from '../conversation/session-summary.ts';
-import { AT_START, type Cursor } from '../replay/frontier.ts';
+import { AT_START, type Cursor, type Position } from '../replay/frontier.ts';
+import { type Due, filledUpTo } from '../replay/rule.ts';
 import { type TokenSums, unitSums } from '../tokens/sums.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
+import { type Rehydrated, type Rehydrator, tokensOf } from './rehydrate.ts';
 
 /**
  * Tokens around a summary's text: the shadow line, the block's tags, and the overhead of both
@@ -26,8 +28,24 @@ export interface SummarizedPrefix {
   readonly covered: number;
   /** Maximum of tokens of the summary. It must not exceed half of what it covers. */
   readonly limit: number;
-  /** Tokens that the view saves if the summary is as long as allowed. */
+  /** The outputs that stand behind the summary. */
+  readonly rehydrated?: Rehydrated | undefined;
+  /** Tokens that the view saves if the summary is as long as allowed, with those outputs. */
   readonly freed: number;
+}
+
+/** Tokens that are reserved in place of a prefix. */
+export function reservedFor({ limit, rehydrated }: Pick<SummarizedPrefix, 'limit' | 'rehydrated'>): number {
+  return limit + BLOCK_TOKENS + tokensOf(rehydrated);
+}
+
+/** A prefix with other outputs behind its summary. */
+export function rehydratedWith(
+  prefix: SummarizedPrefix,
+  rehydrated: Rehydrated | undefined,
+): SummarizedPrefix {
+  const more = tokensOf(rehydrated) - tokensOf(prefix.rehydrated);
+  return { ...prefix, rehydrated, freed: prefix.freed - more };
 }
 
 /**
@@ -48,10 +66,10 @@ export function summarizedPrefix(
   const next = history.units[unit];
   const end = next?.first ?? history.messages.length;
   const request = asked === undefined || next?.kind === 'user' ? undefined : history.units[asked]?.first;
-  const known = echo && echo.last < end ? echo.tokens : 0;
-  const limit = Math.min(maxTokens, known + Math.floor((covered - known) / 2));
+  const { tokens: known, behind } = echo && echo.last < end ? echo : { tokens: 0, behind: 0 };
+  const limit = Math.min(maxTokens, known + Math.floor((covered - known - behind) / 2));
   // A request that opens with an earlier summary stays without it.
-  const stays = request === undefined ? 0 : of(request) - (request === echo?.last ? known : 0);
+  const stays = request === undefined ? 0 : of(request) - (request === echo?.last ? known + behind : 0);
   const freed = covered - held - stays - limit - BLOCK_TOKENS;
   return { unit, end, request, covered: covered - held, limit, freed };
 }
@@ -118,34 +136,72 @@ class Prefixes {
   }
 }
 
+/** What a cursor needs to put outputs back behind a summary. */
+export interface Refills {
+  readonly rehydrator: Rehydrator;
+  /** See `ReplayRule`. */
+  readonly watermark: number;
+}
+
+/** The position of a prefix, and the outputs behind its summary. */
+interface PrefixPosition extends Position {
+  readonly rehydrated?: Rehydrated | undefined;
+  /** Whether these outputs were chosen. They are when a move ends. */
+  readonly isRefilled?: boolean;
+}
+
+/**
+ * The most that comes back, as a share of what a summary frees. With more, a summary would hardly
+ * be worth its loss.
+ */
+const MOST_REFILLED = 0.5;
+
+/** The tokens that outputs may take behind a summary of so many freed tokens. */
+export function refillOf(freed: number, room: number): number {
+  return Math.min(room, freed * MOST_REFILLED);
+}
+
 /**
  * The cursor of a prefix. Both cuts are the same unit; the turn cut only stops at the beginning of
  * a turn.
  */
 export class PrefixCursor implements Cursor {
-  position = AT_START;
+  position: PrefixPosition = AT_START;
   turnsCut = 0;
   readonly rewrites = true;
   private readonly history: History;
   private readonly prefixes: Prefixes;
+  private readonly refills: Refills | undefined;
+  /** The request's array. */
+  private messages = 0;
   /** Of each unit, whether a turn begins with it: 1 or 0. */
   private readonly turns: PrefixSums;
 
-  constructor(history: History, prefixes: Prefixes) {
+  /** @param refills absent if no outputs stand behind the summary */
+  constructor(history: History, prefixes: Prefixes, refills?: Refills) {
     this.history = history;
     this.prefixes = prefixes;
+    this.refills = refills;
     this.turns = new PrefixSums(history.units.map(({ kind }) => (kind === 'user' ? 1 : 0)));
   }
 
+  /** The prefix of the position, with the outputs behind its summary. */
+  get prefix(): SummarizedPrefix {
+    return rehydratedWith(this.prefixes.at(this.unit), this.position.rehydrated);
+  }
+
   arrive(messages: number): boolean {
+    this.messages = messages;
     const { held } = this.prefixes;
     if (held.isEmpty) return false;
     const before = held.before(this.unit);
     held.arrive(messages);
     const back = held.before(this.unit) - before;
     if (back <= 0) return false;
-    const freed = this.position.freed - back;
-    this.position = { ...this.position, freed };
+    const shown = this.position.rehydrated;
+    const rehydrated = this.refills?.rehydrator.without(shown, this.unit, messages);
+    const freed = this.position.freed - back + tokensOf(shown) - tokensOf(rehydrated);
+    this.position = { ...this.position, freed, rehydrated };
     // If the summary is longer than what it still replaces, restore the messages.
     if (freed <= 0) {
       this.position = AT_START;
@@ -155,7 +211,8 @@ export class PrefixCursor implements Cursor {
   }
 
   mostFreed(unit: number): number {
-    return this.prefixes.covered(unit) - this.prefixes.covered(this.unit);
+    const rehydrated = tokensOf(this.position.rehydrated);
+    return this.prefixes.covered(unit) - this.prefixes.covered(this.unit) + rehydrated;
   }
 
   turnTo(limit: number, enough: number): void {
@@ -168,6 +225,20 @@ export class PrefixCursor implements Cursor {
 
   stepTo(limit: number, enough: number): void {
     while (this.unit < limit && this.position.freed < enough) this.stand(this.unit + 1);
+  }
+
+  refill(arrayTokens: number, due: Due, least: number): void {
+    const { unit, messages, refills, position } = this;
+    if (!refills || unit === 0) return;
+    const { freed, rehydrated, isRefilled } = position;
+    const isOver = arrayTokens - freed > due.trimOver;
+    if (isRefilled && (!rehydrated || !isOver)) return;
+    const room = filledUpTo(due, refills.watermark) - (arrayTokens - freed);
+    const space = Math.min(refillOf(freed, room), freed - least);
+    const chosen = isRefilled ? undefined : refills.rehydrator.choose(unit, messages, space);
+    const more = tokensOf(chosen) - tokensOf(rehydrated);
+    const left = freed - more;
+    this.position = { ...position, rehydrated: chosen, isRefilled: true, freed: left, leftOut: left };
   }
 
   private get unit(): number {
@@ -196,6 +267,10 @@ export function prefixesOf(
 }
 
 /** The summary that came back, with its token count. */
-export function countedEcho({ echo }: History, counter: TokenCounter): CountedEcho | undefined {
-  return echo && { ...echo, tokens: counter.text(echo.text) };
+export function countedEcho({ echo, messages }: History, counter: TokenCounter): CountedEcho | undefined {
+  if (!echo) return undefined;
+  const { text, rehydrated } = echo;
+  const weight = () => ({ texts: [rehydrated ?? ''], flat: 0 });
+  const behind = rehydrated ? counter.weight(`rehydrated:${messages[echo.last]?.digest}`, weight) : 0;
+  return { ...echo, tokens: counter.text(text), behind };
 }

@@ -40,6 +40,7 @@ import type { TokenSums } from '../tokens/sums.ts';
 
 import { compactContext, range } from './compact.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
+import { refillsOf } from './refills.ts';
 import { compactionDue, stepsDue, unitTail } from './tails.ts';
 
 /** Tokens over which arguments are cleared (docs/design.md#the-strategy). */
@@ -133,6 +134,7 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
     minReclaim: strategy.min_reclaim_tokens,
     summaryTokens: strategy.summary_max_tokens,
     echo: countedEcho(history, context.counter),
+    refills: refillsOf(strategy, history, rule, context, strategy.offload_min_tokens),
   };
   const mover = new PhaseMover(history, sent, settings, new Floor(cachedShare, sums.before(0)), edits);
   const result = replay(history, rule, sent, mover);

@@ -6,6 +6,7 @@ import { CursorMover, replay } from '../replay/frontier.ts';
 import { frontierUnit } from '../replay/rule.ts';
 import { editing, keptTurnsFault, summarizing } from '../strategy/fields.ts';
 import type { MemoryMode, ReplayRequest } from './mode.ts';
+import { refillsOf } from './refills.ts';
 import { turnTail } from './tails.ts';
 
 const schema = z.strictObject({
@@ -33,15 +34,16 @@ export const summarize = {
 } as const satisfies MemoryMode<SummarizeStrategy>;
 
 function planSummarize(
-  { summary_max_tokens }: SummarizeStrategy,
+  strategy: SummarizeStrategy,
   { history, rule, sums }: ReplayRequest,
-  { counter }: PlanContext,
+  context: PlanContext,
 ): Planned {
-  const prefixes = prefixesOf(history, sums, summary_max_tokens, counter);
-  const result = replay(history, rule, sums, new CursorMover(rule, new PrefixCursor(history, prefixes)));
-  const unit = frontierUnit(result.cuts);
+  const prefixes = prefixesOf(history, sums, strategy.summary_max_tokens, context.counter);
+  const refills = refillsOf(strategy, history, rule, context);
+  const cursor = new PrefixCursor(history, prefixes, refills);
+  const result = replay(history, rule, sums, new CursorMover(rule, cursor));
   const planned = { replay: result, segments: [] };
-  if (unit === 0) return { ...planned, dropped: [] };
-  const prefix = prefixes.at(unit);
+  if (frontierUnit(result.cuts) === 0) return { ...planned, dropped: [] };
+  const { prefix } = cursor;
   return { ...planned, prefix, dropped: coveredMessages(history, prefix) };
 }

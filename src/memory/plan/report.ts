@@ -1,10 +1,12 @@
 /** The report to the caller about its request (docs/design.md#4-what-the-caller-gets). */
 
+import { TEXT_OBSERVATION } from '../conversation/history.ts';
 import type { MarkerReason } from '../edits/placeholder.ts';
 import { freedBy, type Removal } from '../edits/removal.ts';
 import type { Mode } from '../modes/table.ts';
 import { frontierUnit, type Trigger } from '../replay/rule.ts';
 import type { Plan } from './plan.ts';
+import type { ShownOutput } from './shown-outputs.ts';
 import type { View } from './view.ts';
 
 /** The level of precedence that the strategy comes from. */
@@ -79,6 +81,8 @@ export interface ReportedSummary {
   readonly status: 'completed' | 'degraded' | 'pending';
   readonly memory_id?: number;
   readonly base_memory_id?: number | null;
+  /** The outputs behind the summary, oldest first. Absent if there are none. */
+  readonly rehydrated?: readonly ReportedOutput[];
   /** The summarizer's usage for this request. */
   readonly usage: TokenUsage;
 }
@@ -100,6 +104,17 @@ interface ReportedRetrieval {
   readonly usage?: TokenUsage;
   /** The id with which a stored conversation continues, if the response has another one. */
   readonly response_id?: string;
+}
+
+/** A tool output that stands behind the summary. */
+interface ReportedOutput {
+  /** Index in the caller's array. */
+  readonly message: number;
+  readonly tool_name: string;
+  readonly tool_call_id: string;
+  readonly tokens: number;
+  /** Absent if the content is not stored by itself. */
+  readonly ref?: string;
 }
 
 interface ReportedRef {
@@ -289,9 +304,22 @@ function leftOut(view: View, cleared_tokens: number, summary: ReportedSummary | 
   return [{ type: 'trim', messages: view.dropped.size, cleared_tokens }];
 }
 
+/** The outputs behind a summary. */
+export function reportedOutputs(outputs: readonly ShownOutput[]): ReportedOutput[] {
+  return outputs.map(({ message, call, tokens, removal }) => ({
+    message,
+    tool_name: call?.name ?? TEXT_OBSERVATION,
+    tool_call_id: call?.id ?? 'none',
+    tokens,
+    ...(removal?.ref === undefined ? {} : { ref: removal.ref }),
+  }));
+}
+
 /** Each ref once, in the order of the view. */
 function refsOf(view: View): ReportedRef[] {
   const refs = new Map<string, ReportedRef>();
+  for (const { removal } of view.summary?.rehydrated ?? [])
+    if (removal?.ref !== undefined) add(refs, removal, removal.ref);
   for (const removal of [...view.removals.values()].flat())
     if (removal.ref !== undefined) add(refs, removal, removal.ref);
   const trimmed = view.trim?.kept;

@@ -3,10 +3,11 @@ import type { History } from '../conversation/history.ts';
 import { SHADOW_LINE, writeBlock } from '../conversation/session-summary.ts';
 import type { SummarizedPrefix } from '../edits/summarize.ts';
 import { MESSAGE_OVERHEAD, type TokenCounter } from '../tokens/tokens.ts';
+import type { ShownOutput, ShownOutputs } from './shown-outputs.ts';
 
 /** A summary, ready to be written. */
 export interface ShownSummary {
-  /** The text with its tags. */
+  /** The text with its tags, and the outputs behind it. */
   readonly block: string;
   /** The first and the last message that it covers. */
   readonly covers: readonly [number, number];
@@ -20,6 +21,8 @@ export interface ShownSummary {
    * summary.
    */
   readonly request?: { readonly message: number; readonly opening: number };
+  /** The outputs behind the text, oldest first. Absent if there are none. */
+  readonly rehydrated?: readonly ShownOutput[];
   /** Tokens of everything written. */
   readonly tokens: number;
 }
@@ -35,23 +38,32 @@ export interface SummaryWords {
   readonly to?: number;
 }
 
-/** A summary in the form that fits its place in the array. */
+/**
+ * A summary in the form that fits its place in the array.
+ *
+ * @param behind the outputs behind it
+ */
 export function showSummary(
   history: History,
   { unit, end, request }: SummarizedPrefix,
   { text, ref, from = 0, to = end }: SummaryWords,
   counter: TokenCounter,
+  behind?: ShownOutputs,
 ): ShownSummary {
   const first = history.messages.findIndex(({ role }, index) => role !== 'preamble' && index >= from);
   const covers = [Math.max(0, first), to - 1] as const;
-  const block = writeBlock(text, ref, covers);
+  const summary = writeBlock(text, ref, covers);
+  const block = behind ? `${summary}\n\n${behind.text}` : summary;
+  const shown = { block, covers, ...(behind ? { rehydrated: behind.outputs } : {}) };
+  const written = behind
+    ? counter.weight(`${summary}\n${behind.key}`, () => ({ texts: [block], flat: 0 }))
+    : counter.marker(block);
   if (request !== undefined) {
     const opening = history.echo?.last === request ? history.echo.length : 0;
-    const tokens = counter.marker(block);
-    return { block, covers, form: 'request', request: { message: request, opening }, tokens };
+    return { ...shown, form: 'request', request: { message: request, opening }, tokens: written };
   }
-  const tokens = counter.marker(block) + MESSAGE_OVERHEAD;
-  if (history.units[unit]?.kind !== 'user') return { block, covers, form: 'alone', tokens };
+  const tokens = written + MESSAGE_OVERHEAD;
+  if (history.units[unit]?.kind !== 'user') return { ...shown, form: 'alone', tokens };
   const line = counter.marker(SHADOW_LINE) + MESSAGE_OVERHEAD;
-  return { block, covers, form: 'pair', tokens: tokens + line };
+  return { ...shown, form: 'pair', tokens: tokens + line };
 }

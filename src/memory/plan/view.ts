@@ -2,9 +2,10 @@
 
 import { shownWith } from '../edits/output-digest.ts';
 import { freedBy, type Removal } from '../edits/removal.ts';
-import { BLOCK_TOKENS } from '../edits/summarize.ts';
+import { reservedFor } from '../edits/summarize.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import type { Plan } from './plan.ts';
+import { showOutputs } from './shown-outputs.ts';
 import { type ShownSummary, type SummaryWords, showSummary } from './shown-summary.ts';
 
 export interface View {
@@ -79,7 +80,7 @@ export function render(plan: Plan, words: ViewWords, counter: TokenCounter): Vie
     else removals.set(removal.message, [shown]);
   }
   if (stays) return { removals, dropped, tokens: replay.before - made, incomplete };
-  const longer = summary && prefix ? summary.tokens - prefix.limit - BLOCK_TOKENS : 0;
+  const longer = summary && prefix ? summary.tokens - reservedFor(prefix) : 0;
   return {
     removals,
     dropped,
@@ -100,14 +101,23 @@ function leftOut(plan: Plan, words: ViewWords, counter: TokenCounter) {
   return { summary, stays, trim, dropped };
 }
 
-/** The summary of a plan's prefix. A replacement is never longer than what it replaces. */
+/**
+ * The summary of a plan's prefix. A replacement is never longer than what it replaces, so a text
+ * that is longer than planned may have no room for outputs behind it.
+ */
 function shownIn(plan: Plan, words: ViewWords, counter: TokenCounter): ShownSummary | undefined {
-  const { history, trimmed } = plan;
+  const { history, trimmed, segments } = plan;
   const { summary, line } = words;
   const prefix = line ? trimmed?.prefix : plan.prefix;
   if (!prefix || !summary) return undefined;
-  const shown = showSummary(history, prefix, { text: summary.text, ref: summary.ref }, counter);
-  return shown.tokens < prefix.covered - unusedIn(plan, prefix.end, words, counter) ? shown : undefined;
+  const text = { text: summary.text, ref: summary.ref };
+  const { rehydrated } = prefix;
+  const most = prefix.covered - unusedIn(plan, prefix.end, words, counter);
+  const behind = rehydrated && showOutputs(history, rehydrated, segments.flat(), words.isWritten);
+  const whole = behind && showSummary(history, prefix, text, counter, behind);
+  if (whole && whole.tokens < most) return whole;
+  const shown = showSummary(history, prefix, text, counter);
+  return shown.tokens < most ? shown : undefined;
 }
 
 /**

@@ -30,6 +30,13 @@ export interface Cursor {
   turnTo(limit: number, enough: number): void;
   /** Moves the step cut likewise. */
   stepTo(limit: number, enough: number): void;
+  /**
+   * Ends a move: puts contents back behind a summary that has moved, and takes them from one that
+   * could not move while the view is over its budget. Absent where none come back.
+   *
+   * @param least tokens that stay freed
+   */
+  refill?(arrayTokens: number, due: Due, least: number): void;
 }
 
 /** The position of a cursor. */
@@ -321,8 +328,9 @@ function move(cursor: Cursor, rule: ReplayRule, tail: Cuts, due: Due, arrayToken
     cursor.stepTo(tail.step, arrayTokens - due.target);
   // A request that stays may weigh more than the steps that leave.
   if (cursor.rewrites && cursor.position.freed <= turned.freed) cursor.position = turned;
-  const freed = cursor.position.freed - before.freed;
   const least = cursor.rewrites ? Math.max(1, leastFreed) : leastFreed;
+  cursor.refill?.(arrayTokens, due, before.freed + least);
+  const freed = cursor.position.freed - before.freed;
   if (freed < least && (freed > 0 || cursor.rewrites)) cursor.position = before;
   // If turns leave the view, any move resets the turn trigger. Otherwise only its own moves do:
   // tokens missing from an array that came back would shift the count.

@@ -1,6 +1,7 @@
 /** What the phases of `auto` work with: their settings, and how far they have come. */
 import type { CountedEcho } from '../conversation/session-summary.ts';
-import type { SummarizedPrefix } from '../edits/summarize.ts';
+import { type Rehydrated, tokensOf } from '../edits/rehydrate.ts';
+import { type Refills, rehydratedWith, type SummarizedPrefix } from '../edits/summarize.ts';
 import type { Standing } from './frontier.ts';
 import type { Passed } from './phase-pass.ts';
 
@@ -13,6 +14,8 @@ export interface PhaseSettings {
   /** Maximum of tokens of a summary. */
   readonly summaryTokens: number;
   readonly echo: CountedEcho | undefined;
+  /** Absent if no outputs stand behind a summary. */
+  readonly refills?: Refills | undefined;
 }
 
 /** The position of all phases. */
@@ -49,3 +52,17 @@ export const NOWHERE: PhaseStanding = {
   kept: 0,
   spent: 0,
 };
+
+/** A position with other outputs behind its summary; the same one without a summary. */
+export function withRehydrated(standing: PhaseStanding, rehydrated: Rehydrated | undefined): PhaseStanding {
+  const { prefix } = standing;
+  const more = tokensOf(rehydrated) - tokensOf(prefix?.rehydrated);
+  if (!prefix || more === 0) return standing;
+  const { freed, leftOut } = standing;
+  return {
+    ...standing,
+    prefix: rehydratedWith(prefix, rehydrated),
+    freed: freed - more,
+    leftOut: leftOut - more,
+  };
+}

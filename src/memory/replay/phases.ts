@@ -10,11 +10,14 @@
 import type { PrefixSums } from '../../lib/prefix-sums.ts';
 import { HeldTokens } from '../conversation/bonds.ts';
 import type { History, RequestPoint } from '../conversation/history.ts';
+import { tokensOf } from '../edits/rehydrate.ts';
 import type { Removal } from '../edits/removal.ts';
 import {
   askedBy,
-  BLOCK_TOKENS,
   coveredMessages,
+  refillOf,
+  rehydratedWith,
+  reservedFor,
   type SummarizedPrefix,
   summarizedPrefix,
 } from '../edits/summarize.ts';
@@ -24,8 +27,8 @@ import type { Floor, Stakes } from './floor.ts';
 import type { Mover } from './frontier.ts';
 import { Journal } from './journal.ts';
 import { Pass, type Passed } from './phase-pass.ts';
-import { NOWHERE, type PhaseSettings, type PhaseStanding } from './phase-standing.ts';
-import { type Cuts, type Due, frontierUnit } from './rule.ts';
+import { NOWHERE, type PhaseSettings, type PhaseStanding, withRehydrated } from './phase-standing.ts';
+import { type Cuts, type Due, filledUpTo, frontierUnit } from './rule.ts';
 
 /** Tokens of a summarizer's prompt, without its input. */
 const PROMPT_TOKENS = 600;
@@ -150,12 +153,17 @@ export class PhaseMover implements Mover {
     const back = this.held.before(gone) - heldBefore.gone;
     const ofPrefix = this.held.before(covered) - heldBefore.covered;
     if (back <= 0) return false;
-    const rest = { freed: freed - back, leftOut: leftOut - back };
-    const changed = prefix && {
-      ...prefix,
-      covered: prefix.covered - ofPrefix,
-      freed: prefix.freed - ofPrefix,
-    };
+    const { rehydrator } = this.settings.refills ?? {};
+    const shown = prefix?.rehydrated;
+    const rehydrated = rehydrator?.without(shown, covered, messages);
+    const more = back - tokensOf(shown) + tokensOf(rehydrated);
+    const rest = { freed: freed - more, leftOut: leftOut - more };
+    const changed =
+      prefix &&
+      rehydratedWith(
+        { ...prefix, covered: prefix.covered - ofPrefix, freed: prefix.freed - ofPrefix },
+        rehydrated,
+      );
     // If the replacements are longer than what they still replace, restore the messages.
     const { journal } = this;
     this.standing =
@@ -241,7 +249,9 @@ export class PhaseMover implements Mover {
     const { heavy } = reversible.passed;
     // Summarise up to the frontier of the previous move; at the first move, up to the new one.
     const summarized = this.summarized(start, reversible, start.frontier > 0 ? start.frontier : heavy);
-    const whole = summarized ?? reversible;
+    // If there is nothing more to summarise, the outputs behind the summary leave first.
+    const bare = withRehydrated(reversible, undefined);
+    const whole = summarized ?? bare;
     const shorter =
       viewOf(whole) > due.trimOver ? this.trimmed(whole, arrayTokens - due.target, point) : undefined;
     // If trimming would still leave the view over its budget, it is not worth the loss, unless the
@@ -249,7 +259,28 @@ export class PhaseMover implements Mover {
     const trimmed = shorter && (due.unconditional || viewOf(shorter) <= due.trimOver) ? shorter : undefined;
     // If that is not enough and trimming does not help, summarise up to the new frontier.
     const further = trimmed ? undefined : this.summarized(start, reversible, heavy);
-    return [trimmed, summarized, further].filter((standing) => standing !== undefined);
+    const refilled = (standing: PhaseStanding | undefined): (PhaseStanding | undefined)[] => [
+      standing && this.refilled(standing, viewOf(standing), due, point),
+      standing,
+    ];
+    const tried = [trimmed, ...refilled(summarized), ...refilled(further)];
+    if (bare !== reversible) tried.push({ ...bare, kept: this.viewBefore(0) });
+    return tried.filter((standing) => standing !== undefined);
+  }
+
+  /** A position with outputs behind its summary, as far as the goal of the move leaves room. */
+  private refilled(
+    standing: PhaseStanding,
+    view: number,
+    due: Due,
+    { messages }: RequestPoint,
+  ): PhaseStanding | undefined {
+    const { refills } = this.settings;
+    const { prefix } = standing;
+    if (!refills || !prefix) return undefined;
+    const space = refillOf(prefix.freed, filledUpTo(due, refills.watermark) - view);
+    const rehydrated = refills.rehydrator.choose(prefix.unit, messages, space);
+    return rehydrated && withRehydrated(standing, rehydrated);
   }
 
   /**
@@ -301,7 +332,7 @@ export class PhaseMover implements Mover {
   private leftOutBy(unit: number, prefix: SummarizedPrefix | undefined): number {
     const request = this.requestAt(unit);
     const stays = request === undefined ? 0 : this.viewOf(request);
-    const summary = prefix ? prefix.limit + BLOCK_TOKENS : 0;
+    const summary = prefix ? reservedFor(prefix) : 0;
     return this.coveredView(unit) - this.held.before(unit) - stays - summary - TRIM_LINE_TOKENS;
   }
 

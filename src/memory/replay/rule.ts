@@ -72,3 +72,14 @@ export interface Due {
   /** Tokens over which the tail shrinks to steps; undefined if it must not. */
   readonly shrinkOver: number | undefined;
 }
+
+/** Where a move stops, as a share of the budget, for rules whose watermark is 0. */
+const FILLED_UP_TO = 0.6;
+
+/**
+ * The most tokens of a view that contents may be put back into: where the move stops, or, if that
+ * is the tail, a share of the budget.
+ */
+export function filledUpTo({ target, trimOver }: Due, watermark: number): number {
+  return target > 0 ? target : trimOver * (watermark || FILLED_UP_TO);
+}

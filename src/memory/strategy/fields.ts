@@ -1,6 +1,7 @@
 /** Fields that several modes share, with defaults and ranges (docs/design.md#the-strategy). */
 import { z } from 'zod';
 import { TOKEN_ESTIMATORS } from './models.ts';
+import { rehydrate } from './rehydration.ts';
 
 /**
  * A fault in a strategy: the field as a path below `memory_strategy`, and a sentence that says what
@@ -94,6 +95,7 @@ export const summarizing = {
   keep_last_n_turns: count.optional(),
   summary_max_tokens: summaryTokens.default(2048),
   incremental: z.boolean().default(true),
+  rehydrate,
 };
 
 type CompactionFields = z.output<z.ZodObject<typeof compaction>>;

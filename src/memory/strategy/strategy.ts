@@ -202,14 +202,26 @@ function fault(field: string, message: string): { ok: false; reason: StrategyFau
 function describe(mode: Mode, issue: z.core.$ZodIssue | undefined): StrategyFault {
   if (!issue) return { field: '', message: 'memory_strategy is not valid.' };
   const field = issue.path.join('.');
+  const inside = issue.code === 'invalid_union' ? issueInside(issue) : undefined;
+  if (inside) return describe(mode, { ...inside, path: [...issue.path, ...inside.path] });
   if (issue.code === 'unrecognized_keys') {
     const unknown = issue.keys[0] ?? '';
+    if (field !== '')
+      return {
+        field: `${field}.${unknown}`,
+        message: `Unknown field ${quote(unknown)} in memory_strategy.${field}.`,
+      };
     return {
       field: unknown,
       message: `Unknown field ${quote(unknown)} in memory_strategy with mode '${mode}'; ${hintFor(unknown, knownFields(mode))}.`,
     };
   }
   return { field, message: `memory_strategy.${field} is not valid: ${issue.message}.` };
+}
+
+/** The fault of a member, if a value is an object where another type is allowed too. */
+function issueInside({ errors }: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue | undefined {
+  return errors.flat().find(({ path, code }) => path.length > 0 || code === 'unrecognized_keys');
 }
 
 /** The fields that a mode allows. */

@@ -288,6 +288,15 @@ export function withoutRepeats(body: ConversationBody): ConversationBody {
 
 const budget = fc.integer({ min: 0, max: 1500 });
 
+/** `rehydrate` for conversations of this size. */
+const rehydrate = fc.oneof(
+  fc.boolean(),
+  fc.record(
+    { items: fc.integer({ min: 1, max: 4 }), max_tokens: fc.constantFrom(1, 150, 600, 5_000) },
+    { requiredKeys: [] },
+  ),
+);
+
 /** Settings of `summarize` that act on conversations of this size. */
 export const summarizeStrategy: fc.Arbitrary<MemoryStrategyRequest> = fc.record(
   {
@@ -297,6 +306,7 @@ export const summarizeStrategy: fc.Arbitrary<MemoryStrategyRequest> = fc.record(
     max_messages: fc.integer({ min: 3, max: 12 }),
     keep_last_n_turns: fc.integer({ min: 0, max: 3 }),
     summary_max_tokens: fc.constantFrom(64, 100, 300, 2048),
+    rehydrate,
     low_watermark_pct: fc.constantFrom(0, 0.5, 0.9),
     min_reclaim_tokens: fc.constantFrom(0, 100),
     frontier: fc.constantFrom('jump' as const, 'slide' as const),
@@ -379,6 +389,7 @@ export const autoStrategy: fc.Arbitrary<AutoRequest> = fc
     offload_min_tokens: often(fc.constantFrom(1_000, 1_300)),
     offload_digest: often(fc.constant('model' as const)),
     summary_max_tokens: often(fc.constantFrom(64, 100, 300)),
+    rehydrate: often(rehydrate),
     low_watermark_pct: often(fc.constantFrom(0, 0.3, 0.9)),
     min_reclaim_tokens: often(fc.constantFrom(0, 0, 1, 100, 1_000)),
     frontier: seldom(fc.constant('slide' as const)),

@@ -5,8 +5,10 @@
 
 import { heldMessages } from '../../../src/memory/conversation/bonds.ts';
 import { type History, messagesOf as unitMessages } from '../../../src/memory/conversation/history.ts';
+import { rehydratedAt } from '../../../src/memory/conversation/rehydrated-outputs.ts';
 import { MARKER_START } from '../../../src/memory/edits/placeholder.ts';
 import type { Removal } from '../../../src/memory/edits/removal.ts';
+import { rehydrationOf } from '../../../src/memory/strategy/rehydration.ts';
 import { summarizes } from '../../../src/memory/strategy/strategy.ts';
 import { levels } from '../../../src/protocol/json/outline.ts';
 import { textOf, within } from '../../../src/protocol/json/spans.ts';
@@ -31,6 +33,7 @@ export function brokenLaws(viewed: Viewed): string[] {
     ...brokenLeavingOut(viewed),
     ...brokenPairs(viewed),
     ...brokenSummary(viewed),
+    ...brokenRehydration(viewed),
   ];
 }
 
@@ -255,6 +258,38 @@ function brokenSummary(viewed: Viewed): string[] {
     ...(summary.covers[1] === prefix.end - 1 && summary.covers[0] === Math.min(...covered)
       ? []
       : [`the summary says that it covers ${summary.covers}`]),
+  ];
+}
+
+/**
+ * The outputs behind a summary are those that the strategy asks for, of messages that have left the
+ * view, verbatim and each in its fence.
+ */
+function brokenRehydration({ plan, view, options }: Viewed): string[] {
+  const { block, rehydrated = [] } = view.summary ?? {};
+  if (!block || rehydrated.length === 0) return [];
+  const settings = 'rehydrate' in plan.strategy ? rehydrationOf(plan.strategy) : undefined;
+  if (!settings) return ['outputs stand behind a summary, and nobody has asked for them'];
+  const behind = block.slice(block.indexOf('</session_summary>') + '</session_summary>\n\n'.length);
+  const texts = rehydrated.map(({ message }) =>
+    plan.history.messages[message]?.content().weight.texts.join('\n'),
+  );
+  const tags = (tag: string): number => block.split(tag).length - 1;
+  const { isStored = () => true } = options;
+  return [
+    ...(rehydrated.length > settings.items ? [`${rehydrated.length} outputs stand behind the summary`] : []),
+    ...(counter.text(behind) > settings.max_tokens ? [`they have ${counter.text(behind)} tokens`] : []),
+    ...(rehydratedAt(behind) === behind ? [] : ['their block does not end where it is written']),
+    ...(tags('<rehydrated_output ') === texts.length && tags('</rehydrated_output>') === texts.length
+      ? []
+      : ['there are other fences than theirs']),
+    ...rehydrated.flatMap(({ message, removal }, index) => [
+      ...(view.dropped.has(message) ? [] : [`message ${message} stands in the view twice`]),
+      ...(behind.includes(`>\n${texts[index]}\n</rehydrated_output>`)
+        ? []
+        : [`message ${message} is not shown as it was`]),
+      ...(removal?.ref === undefined || isStored(removal.ref) ? [] : [`message ${message} has a lost ref`]),
+    ]),
   ];
 }
 

@@ -1,7 +1,16 @@
 /** What mode auto does when storage fails: real requests over a real bucket and real objects. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { violations } from '../../../tools/upstream/strict-chat.ts';
-import { body, calls, lines, result, step, system, user } from '../../support/conversations/chat.ts';
+import {
+  assistant,
+  body,
+  calls,
+  lines,
+  result,
+  step,
+  system,
+  user,
+} from '../../support/conversations/chat.ts';
 import { hang, type Operation, refsIn, start, startApp, watchedBucket } from '../support.ts';
 
 beforeEach(() => {
@@ -141,6 +150,33 @@ describe('a bucket that fails', () => {
     expect(violations(JSON.parse(view))).toEqual([]);
     watched.failing.clear();
     expect(await expectFetchable(view)).toBe(0);
+  });
+
+  it('leaves the outputs behind a summary without refs, and they stand there all the same', async () => {
+    const { app, watched } = start(undefined);
+    const steps = Array.from({ length: 40 }, (_, at) => [
+      calls([`call_${at}`, 'read_file', `{"path":"${made}/${at}.ts"}`]),
+      result(`call_${at}`, lines(30, `file ${at}`)),
+      assistant(lines(12, `thought ${at}`)),
+      user(`Go on with ${at}.`),
+    ]).flat();
+    const memory_strategy = { ...TALK, token_budget: 6_000, compact_min_tokens: 50, rehydrate: true };
+    const request = body([user('Go.'), ...steps], { memory_strategy });
+    watched.failing.add('put').add('head');
+    const response = await app.chat(request);
+    const without = viewOf(app);
+    watched.failing.clear();
+
+    expect(response.status).toBe(200);
+    expect(response.headers.get('x-memory-warning')).toContain('store_failed');
+    expect(without).toMatch(/<rehydrated_output tool=\\"read_file\\" call_id=\\"call_\d+\\" path='[^']+'>/);
+    expect(violations(JSON.parse(without))).toEqual([]);
+    expect(await expectFetchable(app)).toEqual([]);
+
+    const { app: sound } = start(undefined);
+    await sound.chat(request);
+    expect(viewOf(sound)).toMatch(/<rehydrated_output [^>]* ref=\\"ref_/);
+    expect((await expectFetchable(sound)).length).toBeGreaterThan(1);
   });
 
   it('trims nothing that could not be fetched', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { rehydrationOf } from '../../../../src/memory/strategy/rehydration.ts';
 import {
   budgetFault,
   budgetsOf,
@@ -81,6 +82,13 @@ describe('a strategy', () => {
     [{ mode: 'summarize', summarizer_model: '' }, 'summarizer_model', 'summarizer_model'],
     [{ mode: 'summarize', summary_focus: 'x'.repeat(2_001) }, 'summary_focus', '2000'],
     [{ mode: 'summarize', incremental: 'yes' }, 'incremental', 'incremental'],
+    [{ mode: 'summarize', rehydrate: 'yes' }, 'rehydrate', 'an object of items and max_tokens'],
+    [{ mode: 'summarize', rehydrate: [] }, 'rehydrate', 'an object of items and max_tokens'],
+    [{ mode: 'auto', rehydrate: { items: 0 } }, 'rehydrate.items', 'memory_strategy.rehydrate.items'],
+    [{ mode: 'auto', rehydrate: { items: 21 } }, 'rehydrate.items', '20'],
+    [{ mode: 'auto', rehydrate: { max_tokens: 100_001 } }, 'rehydrate.max_tokens', '100000'],
+    [{ mode: 'auto', rehydrate: { files: 1 } }, 'rehydrate.files', "'files' in memory_strategy.rehydrate"],
+    [{ mode: 'trim', rehydrate: true }, 'rehydrate', "mode 'trim'"],
     [{ mode: 'rolling_summary', window_size: 4 }, 'window_size', "'rolling_window_size'"],
     [{ mode: 'rolling_summary', context_limit: 4 }, 'context_limit', "mode 'rolling_summary'"],
     [{ mode: 'rolling_summary', rolling_window_size: 1 }, 'rolling_window_size', '2'],
@@ -91,6 +99,18 @@ describe('a strategy', () => {
     [{ mode: 'rolling_summary', full_zone_turns: -1 }, 'full_zone_turns', 'full_zone_turns'],
   ])('%j is refused by its field, with what would be right', (input, field, message) => {
     expect(faultOf(input)).toEqual({ field, message: expect.stringContaining(message) });
+  });
+
+  it.each(['summarize', 'auto'])('takes %s to be rehydrated as far as is asked', (mode) => {
+    const limits = (rehydrate?: unknown) => {
+      const parsed = parseStrategy({ mode, rehydrate });
+      return parsed.ok && 'rehydrate' in parsed.value ? rehydrationOf(parsed.value) : 'none';
+    };
+
+    expect([limits(), limits(false), limits(null)]).toEqual([undefined, undefined, undefined]);
+    for (const usual of [true, {}, { items: null, max_tokens: null }])
+      expect(limits(usual)).toEqual({ items: 5, max_tokens: 20_000 });
+    expect(limits({ items: 20, max_tokens: 1 })).toEqual({ items: 20, max_tokens: 1 });
   });
 
   it.each(MODES)('takes null for the default of every field in mode %s', (mode) => {

@@ -1,0 +1,42 @@
+/** `rehydrate`: which contents stand behind a summary again (docs/design.md#the-strategy). */
+import { z } from 'zod';
+
+/** Defaults and maxima: outputs, and tokens of all of them together. */
+const ITEMS = 5;
+const MOST_ITEMS = 20;
+const TOKENS = 20_000;
+const MOST_TOKENS = 100_000;
+
+const limit = (usual: number, most: number) =>
+  z
+    .int()
+    .min(1)
+    .max(most)
+    .nullish()
+    .transform((given) => given ?? usual);
+
+const settings = z.strictObject({
+  items: limit(ITEMS, MOST_ITEMS),
+  max_tokens: limit(TOKENS, MOST_TOKENS),
+});
+
+/** The limits of what stands behind a summary. */
+type Rehydration = z.output<typeof settings>;
+
+const DEFAULT_REHYDRATION: Rehydration = settings.parse({});
+
+const REFUSED = 'it must be true, false, or an object of items and max_tokens';
+
+/** The field of a strategy. `true` stands for the defaults. */
+export const rehydrate = z.union([z.boolean(), settings], { error: REFUSED }).default(false);
+
+/** A strategy with the field. */
+export interface RehydratingFields {
+  readonly rehydrate: z.output<typeof rehydrate>;
+}
+
+/** The strategy's limits; undefined if nothing stands behind a summary. */
+export function rehydrationOf({ rehydrate }: RehydratingFields): Rehydration | undefined {
+  if (rehydrate === false) return undefined;
+  return rehydrate === true ? DEFAULT_REHYDRATION : rehydrate;
+}
