@@ -40,16 +40,17 @@ export const agents: readonly AgentSpec[] = [
     // One turn of hundreds of steps. Most of the context is file contents and test output, which
     // the agent can read again. Most of the bill is for requests over 64 000 tokens. A jump down to
     // half of that leaves room for tens of steps before the next one, so the cached prefix holds in
-    // between. Ten steps stay, because the model mostly checks an edit against the last few.
+    // between. Ten steps stay, because the model mostly checks an edit against the last few. Only
+    // where placeholders alone exceed the budget is the beginning summarised. The files that were
+    // read last then stand behind the summary, so the agent need not read them again.
     key: 'coding',
     memory_strategy: {
-      mode: 'compact',
+      mode: 'auto',
       token_budget: 64_000,
       low_watermark_pct: 0.5,
       compact_keep_steps: 10,
-      compact_clear_tool_inputs: true,
       compact_min_tokens: 200,
-      compact_preview_tokens: 48,
+      rehydrate: true,
     },
   },
   {

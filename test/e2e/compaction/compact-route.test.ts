@@ -96,7 +96,7 @@ describe('POST /v1/compact', () => {
   it("takes an agent's strategy from its base URL", async () => {
     const { memory } = await compact({ model, messages, force: true }, '/agents/coding/v1/compact');
 
-    expect(memory).toMatchObject({ mode: 'compact', source: 'agent', trigger: 'force' });
+    expect(memory).toMatchObject({ mode: 'auto', source: 'agent', trigger: 'force' });
   });
 
   it('takes no other method', async () => {

@@ -39,9 +39,9 @@ describe.each(PROTOCOLS)('the strategy, over $name', (protocol) => {
     ["is what the body says, as a mode's name", { body: { memory_strategy: 'none' } }, 'none', 'request'],
     ['is what the header says, as JSON', { headers: asHeader }, 'compact', 'request'],
     ['is what the header says, as a mode', { headers: { 'x-memory-strategy': 'none' } }, 'none', 'request'],
-    ["is the agent's that the base URL names", { path: '/agents/coding/v1' }, 'compact', 'agent'],
-    ["is the agent's that the body names", { body: { agent_type: 'coding' } }, 'compact', 'agent'],
-    ["is the agent's that the header names", { headers: { 'x-agent-type': 'coding' } }, 'compact', 'agent'],
+    ["is the agent's that the base URL names", { path: '/agents/coding/v1' }, 'auto', 'agent'],
+    ["is the agent's that the body names", { body: { agent_type: 'coding' } }, 'auto', 'agent'],
+    ["is the agent's that the header names", { headers: { 'x-agent-type': 'coding' } }, 'auto', 'agent'],
     [
       'is that of the body before that of the header',
       { body: { memory_strategy: 'none' }, headers: asHeader },
@@ -57,13 +57,13 @@ describe.each(PROTOCOLS)('the strategy, over $name', (protocol) => {
     [
       'is that of the agent in the body before that of the others',
       { path: '/agents/chat/v1', body: { agent_type: 'coding' }, headers: { 'x-agent-type': 'chat' } },
-      'compact',
+      'auto',
       'agent',
     ],
     [
       'is that of the agent in the header before that of the base URL',
       { path: '/agents/chat/v1', headers: { 'x-agent-type': 'coding' } },
-      'compact',
+      'auto',
       'agent',
     ],
     ['is not chosen by null', { body: { memory_strategy: null, agent_type: null } }, 'trim', 'default'],

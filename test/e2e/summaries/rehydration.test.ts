@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { Report } from '../../../src/memory/plan/report.ts';
 import { violations } from '../../../tools/upstream/strict-chat.ts';
 import { rows } from '../../support/clients/agent-run.ts';
+import { lines } from '../../support/conversations/chat.ts';
 import { toolTalk } from '../../support/conversations/tool-talk.ts';
 import { type Asked, deploy } from '../../support/deployment/deployment.ts';
 import { PROTOCOLS } from '../../support/deployment/protocol.ts';
@@ -163,6 +165,38 @@ describe.each(PROTOCOLS)('rehydrate, over $name', (protocol) => {
     );
     expect(pathsIn(text)).toEqual(['dates/3.md', 'dates, later/1.md', 'dates, later/2.md']);
     expect(text.match(/<rehydrated_outputs>/g)).toHaveLength(1);
+  });
+
+  it('is done by the agent of the base URL', async () => {
+    const steps = Array.from({ length: 130 }, (_, at): Message[] => [
+      {
+        role: 'assistant',
+        content: lines(50, `thought ${at}`),
+        tool_calls: [
+          {
+            id: `c${at}`,
+            type: 'function',
+            function: { name: 'read_file', arguments: `{"path":"${at}.ts"}` },
+          },
+        ],
+      },
+      { role: 'tool', tool_call_id: `c${at}`, content: lines(8, `file ${at}`) },
+    ]).flat();
+    const messages = [{ role: 'user', content: `Mend it over ${protocol.name}.` }, ...steps];
+    const response = await deployment.fetch(`/agents/coding/v1${protocol.path}`, {
+      method: 'POST',
+      body: JSON.stringify(protocol.body({ model, memory_report: true, messages })),
+    });
+    const answer = (await response.json()) as { memory: Report };
+
+    expect(response.headers.get('x-memory-mode')).toBe('auto');
+    expect(response.headers.get('x-memory-source')).toBe('agent');
+    expect(response.headers.get('x-memory-applied')).toContain('summarize');
+    const paths = pathsIn(summaryIn(deployment.lastChat().body.messages));
+    expect(paths).toHaveLength(5);
+    expect(answer.memory.summary?.rehydrated?.map(({ tool_name }) => tool_name)).toEqual(
+      Array(5).fill('read_file'),
+    );
   });
 
   it.each([

@@ -202,13 +202,14 @@ describe.each(PROTOCOLS)('an agent of src/agents.ts, over $name', (protocol) => 
   });
 
   it('named coding compacts old outputs at its token budget', async () => {
-    const output = (n: number) =>
-      Array.from({ length: 1500 }, (_, at) => `${n} line ${at * 7919}`).join('\n');
-    const steps = Array.from({ length: 14 }, (_, n) => [
+    const output = (n: number) => Array.from({ length: 450 }, (_, at) => `${n} line ${at * 7919}`).join('\n');
+    const steps = Array.from({ length: 26 }, (_, n) => [
       {
         role: 'assistant',
         content: null,
-        tool_calls: [{ id: `call_${n}`, type: 'function', function: { name: 'read', arguments: '{}' } }],
+        tool_calls: [
+          { id: `call_${n}`, type: 'function', function: { name: 'read', arguments: `{"n":${n}}` } },
+        ],
       },
       { role: 'tool', tool_call_id: `call_${n}`, content: output(n) },
     ]).flat();

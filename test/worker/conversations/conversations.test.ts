@@ -151,7 +151,7 @@ describe('settings that the deployment does not offer any more', () => {
     expect(told(before.response)).toEqual([200, 'summarize', 'conversation', null]);
     expect(told(await chat())).toEqual([200, 'trim', 'default', 'store_failed']);
     expect(JSON.parse(later.sent.at(-1)?.body ?? '')).toMatchObject({ messages: [{ content: 'Two' }] });
-    expect(told(await chat({ agent_type: 'coding' }))).toEqual([200, 'compact', 'agent', 'store_failed']);
+    expect(told(await chat({ agent_type: 'coding' }))).toEqual([200, 'auto', 'agent', 'store_failed']);
     expect(await (await later.request(pathOf(id))).json()).toMatchObject({ memory_strategy: set });
     // A strategy in the request itself is refused all the same.
     expect((await chat({ memory_strategy: set })).status).toBe(400);
