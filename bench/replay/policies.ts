@@ -28,6 +28,11 @@ const SETTINGS: readonly Setting[] = [
     retrieval: true,
   })),
   {
+    name: 'auto, 32k, rehydrated',
+    strategy: { mode: 'auto', token_budget: 32_000, rehydrate: true },
+    retrieval: true,
+  },
+  {
     name: 'auto, 32k, retrieval off',
     strategy: { mode: 'auto', token_budget: 32_000 },
     retrieval: false,

@@ -8,12 +8,12 @@
 import { elementAt } from '../../lib/elements.ts';
 import { parseObject } from '../../lib/json.ts';
 import { heldUnits } from '../conversation/bonds.ts';
-import { type History, TEXT_OBSERVATION } from '../conversation/history.ts';
+import type { History } from '../conversation/history.ts';
 import type { Content, Message, ToolCall } from '../conversation/message.ts';
 import { type Fence, mayClose, writeOutput, writeRehydrated } from '../conversation/rehydrated-outputs.ts';
 import { mostFitting } from '../tokens/fitting.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
-import { type Digest, label, parseMarker, parseOffloaded } from './placeholder.ts';
+import { type Digest, label, parseMarker, parseOffloaded, TEXT_OBSERVATION } from './placeholder.ts';
 
 /** An output that stands behind the summary. */
 export interface RehydratedOutput {

@@ -1,7 +1,6 @@
 /** The report to the caller about its request (docs/design.md#4-what-the-caller-gets). */
 
-import { TEXT_OBSERVATION } from '../conversation/history.ts';
-import type { MarkerReason } from '../edits/placeholder.ts';
+import { type MarkerReason, TEXT_OBSERVATION } from '../edits/placeholder.ts';
 import { freedBy, type Removal } from '../edits/removal.ts';
 import type { Mode } from '../modes/table.ts';
 import { frontierUnit, type Trigger } from '../replay/rule.ts';
