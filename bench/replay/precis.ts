@@ -5,7 +5,7 @@ import type { EditingStrategy } from '../../src/memory/modes/table.ts';
 import type { Plan } from '../../src/memory/plan/plan.ts';
 import { type View as RenderedView, render } from '../../src/memory/plan/view.ts';
 import { writeChatRequest } from '../../src/protocol/chat/request.ts';
-import { summaryMessages } from '../../src/protocol/chat/summary.ts';
+import { recapMessages, replacedBySummary, summaryMessages } from '../../src/protocol/chat/summary.ts';
 import { trimmedTranscript } from '../../src/summary/text/trimmed-transcript.ts';
 import type { Isolate } from '../pipeline.ts';
 import { requestOf, textsOf } from '../reuse.ts';
@@ -104,21 +104,27 @@ class PrecisReplay implements Replay {
     return read + OUTPUT_PRICE * counter.text(rolled.text);
   }
 
-  private messagesOf({ removals, dropped, summary, trim }: RenderedView, count: number): SentMessage[] {
+  private messagesOf(view: RenderedView, count: number): SentMessage[] {
+    const { removals, dropped, summary, trim, recap } = view;
     const messages: SentMessage[] = [];
-    const replaced = summary && summary.form !== 'request' ? Math.min(...dropped) : undefined;
+    const replaced = replacedBySummary(view);
+    const add = (json: string): void => {
+      for (const message of JSON.parse(`[${json}]`))
+        messages.push(this.conversation.sentBytes(JSON.stringify(message)));
+    };
     for (let index = 0; index < count; index++) {
-      if (summary && index === replaced)
-        for (const message of JSON.parse(`[${summaryMessages(summary, {})}]`))
-          messages.push(this.conversation.sentBytes(JSON.stringify(message)));
+      if (summary && index === replaced) add(summaryMessages(summary, {}));
       if (dropped.has(index)) continue;
       const opening = {
         ...(summary?.request?.message === index
           ? { summary: { ...summary, request: { ...summary.request, message: 0 } } }
           : {}),
-        ...(trim?.message === index ? { trim: { ...trim, message: 0 } } : {}),
+        ...(trim?.request?.message === index
+          ? { trim: { ...trim, request: { ...trim.request, message: 0 } } }
+          : {}),
       };
       messages.push(this.edit(index, removals.get(index) ?? [], opening));
+      if (recap && index === recap.after) add(recapMessages(recap, {}));
     }
     return messages;
   }

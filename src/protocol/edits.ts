@@ -27,10 +27,11 @@ export function openingOf(
 ): { text: string; taken: number } | undefined {
   const request = view?.summary?.request;
   const block = request?.message === index ? view?.summary?.block : undefined;
-  const trim = view?.trim?.message === index ? view.trim : undefined;
+  const trim = view?.trim?.request?.message === index ? view.trim : undefined;
   const text = [block, trim?.line].filter((part) => part !== undefined).join('\n\n');
   if (text === '') return undefined;
-  return { text, taken: Math.max(block === undefined ? 0 : (request?.opening ?? 0), trim?.opening ?? 0) };
+  const taken = block === undefined ? 0 : (request?.opening ?? 0);
+  return { text, taken: Math.max(taken, trim?.request?.opening ?? 0) };
 }
 
 /** Replaces an output: a string stays a string, and parts become a single text part. */

@@ -4,9 +4,10 @@
  */
 
 import { type History, readHistory } from '../memory/conversation/history.ts';
+import { firstRequest } from '../memory/edits/first-request.ts';
 import type { Report, TokenUsage } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
-import { tokenMeasure, wholeSummary } from '../memory/strategy/strategy.ts';
+import { keepsFirstRequest, tokenMeasure, wholeSummary } from '../memory/strategy/strategy.ts';
 import type { ModelRequest, WireMessage } from '../protocol/model-request.ts';
 import { checkSize } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
@@ -17,7 +18,7 @@ import { noteNamed } from '../request/named-refs.ts';
 import { sealCompaction } from '../tenant/sealed-item.ts';
 import { makeView } from './make-view.ts';
 
-/** The newest user messages returned next to an item have at most so many tokens. */
+/** The user messages returned next to an item have at most so many tokens. */
 const RECENT_USER_TOKENS = 20_000;
 
 export interface Compaction {
@@ -63,9 +64,12 @@ export async function compactConversation(call: Call): Promise<Compaction> {
   const { counter } = await scope.learned.counting(
     tokenMeasure(strategy, request.model, scope.services.config.tokenFactors),
   );
+  const first = keepsFirstRequest(chosen.strategy) ? firstRequest(history) : undefined;
   return {
     sealed: await sealCompaction(tenant, owner, held),
-    users: view?.summary ? recentUsers(request.messages, history, view, (at) => counter.message(at)) : [],
+    users: view?.summary
+      ? recentUsers(request.messages, history, view, (at) => counter.message(at), first)
+      : [],
     report: { ...report, mode: chosen.strategy.mode },
     usage: report.summary?.usage ?? NO_USAGE,
   };
@@ -101,24 +105,33 @@ function heldBy({ messages, compacted }: ModelRequest, view: View | undefined): 
   return [...texts.slice(0, before), ...block, ...texts.slice(before)].join(',');
 }
 
-/** The newest user messages, in order, without those that contain an earlier summary. */
+/**
+ * The first request, if it takes no more than half of the room, and the newest user messages, in
+ * order, without those that contain an earlier summary.
+ *
+ * @param first undefined if it is like any other
+ */
 function recentUsers(
   messages: readonly WireMessage[],
   { units, turns, echo }: History,
   { dropped, summary }: View,
   tokensOf: (message: WireMessage) => number,
+  first: number | undefined,
 ): WireMessage[] {
+  const isCovered = (index: number): boolean => dropped.has(index) || summary?.request?.message === index;
+  const asked = first !== undefined && isCovered(first) ? messages[first] : undefined;
+  const tokens = asked ? tokensOf(asked) : 0;
+  const kept = asked && tokens <= RECENT_USER_TOKENS / 2 ? [asked] : [];
   const recent: WireMessage[] = [];
-  let room = RECENT_USER_TOKENS;
+  let room = RECENT_USER_TOKENS - (kept.length > 0 ? tokens : 0);
   for (const turn of turns.toReversed()) {
     const index = units[turn]?.first ?? -1;
     const message = messages[index];
-    const isCovered = dropped.has(index) || summary?.request?.message === index;
-    if (!message || !isCovered || index === echo?.last) continue;
+    if (!message || !isCovered(index) || index === echo?.message || kept.includes(message)) continue;
     room -= tokensOf(message);
     // The current request stays, however long it is.
     if (room < 0 && recent.length > 0) break;
     recent.unshift(message);
   }
-  return recent;
+  return [...kept, ...recent];
 }

@@ -3,6 +3,7 @@
  * (docs/design.md#4-what-the-caller-gets, `format`).
  */
 
+import { firstRequest } from '../edits/first-request.ts';
 import type { View } from '../plan/view.ts';
 import type { History } from './history.ts';
 import type { Message } from './message.ts';
@@ -28,6 +29,11 @@ interface Artifact {
 }
 
 interface ConversationTurns {
+  /**
+   * The first request, if it stays while the summary covers the rest of its turn or that turn is
+   * trimmed; null otherwise.
+   */
+  readonly first_user: string | null;
   /** The newest turns in full. */
   readonly recent_turns: readonly PlainTurn[];
   /** Earlier turns that no summary covers yet. */
@@ -47,16 +53,20 @@ export function conversationTurns(
   archivedAt: (message: number) => number | undefined = () => undefined,
 ): ConversationTurns {
   const { echo, messages } = history;
+  const first = echo?.request ?? requestWithoutTurn(history, view);
+  const questions = history.turns.map((unit) => history.units[unit]?.first ?? -1);
+  const isShown = (question: number): boolean => question !== first && !view?.dropped.has(question);
+  // Callers without an array can see the trimmed messages nowhere else.
+  const lined = view?.trim?.request?.message ?? (view?.trim ? questions.find(isShown) : undefined);
   const turns = roundsOf(history).flatMap((round, index) => {
     const { answer } = round;
-    const question = history.units[history.turns[index] ?? -1]?.first ?? -1;
-    if (view?.dropped.has(question)) return [];
+    const question = questions[index] ?? -1;
+    if (!isShown(question)) return [];
     const ts = archivedAt(question);
     return [
       {
         user: [
-          // Callers without an array can see the trimmed messages nowhere else.
-          ...(view?.trim?.message === question ? [view.trim.line] : []),
+          ...(view?.trim && lined === question ? [view.trim.line] : []),
           plainText(messages[question], openingTaken(view, echo, question)),
         ].join('\n\n'),
         assistant: answer === undefined ? null : plainText(messages[answer]),
@@ -68,12 +78,24 @@ export function conversationTurns(
   });
   const split = Math.max(0, turns.length - recent);
   return {
+    first_user: first === undefined || view?.dropped.has(first) ? null : plainText(messages[first]),
     recent_turns: turns.slice(split),
     pending_turns: turns.slice(0, split),
     summary:
       view?.summary?.block ??
-      (echo ? (messages[echo.last]?.opening().slice(0, echo.length).trimEnd() ?? null) : null),
+      (echo ? (messages[echo.message]?.opening().slice(0, echo.length).trimEnd() ?? null) : null),
   };
+}
+
+/** The first request, if it stays without the rest of its turn, or without an answer to it. */
+function requestWithoutTurn(history: History, view: View | undefined): number | undefined {
+  const { turns, units } = history;
+  const request = firstRequest(history);
+  if (!view || request === undefined || view.dropped.has(request)) return undefined;
+  const turn = turns.findIndex((unit) => units[unit]?.first === request);
+  const last = units[(turns[turn + 1] ?? units.length) - 1]?.last ?? request;
+  const isOver = last === request ? view.recap !== undefined : view.dropped.has(last);
+  return isOver ? request : undefined;
 }
 
 function artifactsIn(view: View | undefined, { first, end }: Round): Artifact[] {
@@ -90,8 +112,9 @@ function artifactsIn(view: View | undefined, { first, end }: Round): Artifact[] 
  * Characters of a question's opening that were added: a summary, or the line for trimmed messages.
  */
 function openingTaken(view: View | undefined, echo: History['echo'], question: number): number {
-  const summary = echo?.last === question ? echo.length : 0;
-  return Math.max(summary, view?.trim?.message === question ? view.trim.opening : 0);
+  const summary = echo?.message === question ? echo.length : 0;
+  const { message, opening = 0 } = view?.trim?.request ?? {};
+  return Math.max(summary, message === question ? opening : 0);
 }
 
 /** @param skipped characters of the opening to leave out */

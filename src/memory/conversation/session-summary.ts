@@ -2,18 +2,23 @@
  * A summary as it stands in the view (docs/design.md#summary-in-the-view), and how to recognise one
  * that the caller sends back.
  *
- *     user       Please recall what has happened …                       ← the shadow line
- *     assistant  <session_summary ref="ref_…" covers="0-41">…</session_summary>
+ *     user       the first request of the conversation, as it came
+ *     assistant  <session_summary ref="ref_…" covers="0-41">…</session_summary>     ← the recap
  *
- * If the tail begins inside a turn, the user message of that turn opens with the summary instead.
+ * If the turn of the first request goes on behind the summary, a fixed user line follows. If the
+ * first request does not stay, a shadow line stands in its place. If the tail begins inside a turn
+ * then, the user message of that turn opens with the summary instead.
  */
 
-import type { RefNamer } from '../edits/placeholder.ts';
+import { parseTrimLine, type RefNamer } from '../edits/placeholder.ts';
 import type { Message } from './message.ts';
 import { rehydratedAt } from './rehydrated-outputs.ts';
 
 /** Makes the summary an answer, so that the roles alternate. */
 export const SHADOW_LINE = 'Please recall what has happened in our conversation so far.';
+
+/** Makes what follows the recap an answer, if the caller has said nothing between. */
+export const CONTINUE_LINE = 'Please continue where this leaves off.';
 
 const BLOCK =
   /^<session_summary ref="(ref_[a-z2-7]{26})" covers="\d+-\d+">\n([\s\S]*?)\n<\/session_summary>(?:\n\n|$)/;
@@ -30,16 +35,23 @@ export function writeBlock(text: string, ref: string | undefined, covers: readon
 
 /** A summary that the caller sends back. */
 export interface Echo {
-  /** Its messages: one, or the shadow line and the answer. */
+  /**
+   * Its messages: one that it opens; or the answer and the line before or after it. In the place of
+   * the shadow line, the first request counts among them: its turn has left the conversation.
+   */
   readonly first: number;
   readonly last: number;
+  /** The message that begins with the summary. */
+  readonly message: number;
+  /** The first request, if it is one of its messages. */
+  readonly request?: number;
   readonly text: string;
   readonly ref: string;
   /** The outputs behind the summary, with their tags. Absent if there are none. */
   readonly rehydrated?: string;
   /**
-   * Characters of the last message's opening that are the summary and these outputs; the rest is
-   * the caller's.
+   * Characters of that message's opening that are the summary and these outputs. What follows is
+   * not.
    */
   readonly length: number;
 }
@@ -48,18 +60,47 @@ export interface Echo {
 export type CountedEcho = Echo & { readonly tokens: number; readonly behind: number };
 
 /**
- * Finds a summary directly after the preamble, or after user messages alone, which a compaction
- * keeps before it. The ref proves that Precis wrote it for this tenant.
+ * Finds a summary directly after the preamble, after the first request, or after user messages
+ * alone, which a compaction keeps before it. The ref proves that Precis wrote it for this tenant.
  */
 export function findEcho(messages: readonly Message[], refs: RefNamer | undefined): Echo | undefined {
   if (!refs) return undefined;
   for (const [index, { role }] of messages.entries()) {
     if (role === 'preamble') continue;
-    if (role !== 'user') return undefined;
+    if (role !== 'user') return recapAt(messages, index, refs);
     const echo = echoAt(messages, index, refs);
     if (echo) return echo;
   }
   return undefined;
+}
+
+/** A recap with a summary, if nothing but the first request stands before it. */
+function recapAt(messages: readonly Message[], index: number, refs: RefNamer): Echo | undefined {
+  const request = messages.findIndex(({ role }) => role === 'user');
+  const recap = messages[index];
+  if (request !== index - 1 || !isPlainAnswer(recap)) return undefined;
+  const text = recap.opening();
+  const echo = parseBlock(text, index, index, refs);
+  if (!echo || recap.content().text !== text || !isTrimLine(text.slice(echo.length), refs)) return undefined;
+  const next = messages[index + 1];
+  const goesOn = next?.role === 'user' && isExactly(next, CONTINUE_LINE);
+  return goesOn ? { ...echo, last: index + 1 } : { ...echo, first: request, request };
+}
+
+/** Whether a text is nothing, or the line for trimmed messages alone. */
+function isTrimLine(text: string, refs: RefNamer): boolean {
+  if (text === '') return true;
+  const line = parseTrimLine(text);
+  return line !== undefined && line.length === text.length && refs.owns(line.ref);
+}
+
+function isPlainAnswer(message: Message | undefined): message is Message {
+  return message?.role === 'assistant' && message.calls.length === 0;
+}
+
+/** Extra text in a message of ours is the caller's own. */
+function isExactly(message: Message, line: string): boolean {
+  return message.opening() === line && message.content().text === line;
 }
 
 function echoAt(messages: readonly Message[], first: number, refs: RefNamer): Echo | undefined {
@@ -68,10 +109,9 @@ function echoAt(messages: readonly Message[], first: number, refs: RefNamer): Ec
   const opening = message.opening();
   if (opening !== SHADOW_LINE) return parseBlock(opening, first, first, refs);
   const answer = messages[first + 1];
-  if (answer?.role !== 'assistant' || answer.calls.length > 0) return undefined;
+  if (!isPlainAnswer(answer)) return undefined;
   const text = answer.opening();
-  // Extra text in either message is the caller's own, so this is no echo.
-  if (message.content().text !== opening || answer.content().text !== text) return undefined;
+  if (!isExactly(message, SHADOW_LINE) || answer.content().text !== text) return undefined;
   const echo = parseBlock(text, first, first + 1, refs);
   return echo?.length === text.length ? echo : undefined;
 }
@@ -84,6 +124,7 @@ function parseBlock(text: string, first: number, last: number, refs: RefNamer): 
   return {
     first,
     last,
+    message: last,
     text: summary,
     ref,
     ...(rehydrated === '' ? {} : { rehydrated }),

@@ -8,11 +8,12 @@ import { AT_START, type Cursor, type Position } from '../replay/frontier.ts';
 import { type Due, filledUpTo } from '../replay/rule.ts';
 import { type TokenSums, unitSums } from '../tokens/sums.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
+import type { FirstRequest } from './first-request.ts';
 import { type Rehydrated, type Rehydrator, tokensOf } from './rehydrate.ts';
 
 /**
- * Tokens around a summary's text: the shadow line, the block's tags, and the overhead of both
- * messages.
+ * Tokens around a summary's text: the block's tags, the line before or after it, and the overhead
+ * of both messages.
  */
 export const BLOCK_TOKENS = 80;
 
@@ -24,9 +25,11 @@ export interface SummarizedPrefix {
   readonly end: number;
   /** The covered user message that stays, because its turn is still in progress. */
   readonly request: number | undefined;
+  /** The first request, if it is covered and stays all the same. */
+  readonly first: number | undefined;
   /** Tokens of the covered messages as the caller sends them, without those held by bonds. */
   readonly covered: number;
-  /** Maximum of tokens of the summary. It must not exceed half of what it covers. */
+  /** Maximum of tokens of the summary. It must not exceed half of what it stands for. */
   readonly limit: number;
   /** The outputs that stand behind the summary. */
   readonly rehydrated?: Rehydrated | undefined;
@@ -62,27 +65,41 @@ export function summarizedPrefix(
   { covered, of, held }: { readonly covered: number; of(message: number): number; readonly held: number },
   maxTokens: number,
   echo: CountedEcho | undefined,
+  first: FirstRequest | undefined,
 ): SummarizedPrefix {
   const next = history.units[unit];
   const end = next?.first ?? history.messages.length;
   const request = asked === undefined || next?.kind === 'user' ? undefined : history.units[asked]?.first;
+  const kept = first && first.message < end ? first : undefined;
   const { tokens: known, behind } = echo && echo.last < end ? echo : { tokens: 0, behind: 0 };
-  const limit = Math.min(maxTokens, known + Math.floor((covered - known - behind) / 2));
+  const replaced = covered - (kept?.tokens ?? 0);
+  const limit = Math.min(maxTokens, known + Math.floor((replaced - known - behind) / 2));
+  const isOther = request !== undefined && request !== kept?.message;
   // A request that opens with an earlier summary stays without it.
-  const stays = request === undefined ? 0 : of(request) - (request === echo?.last ? known + behind : 0);
-  const freed = covered - held - stays - limit - BLOCK_TOKENS;
-  return { unit, end, request, covered: covered - held, limit, freed };
+  const stays = isOther ? of(request) - (request === echo?.message ? known + behind : 0) : 0;
+  const freed = replaced - held - stays - limit - BLOCK_TOKENS;
+  return { unit, end, request, first: kept?.message, covered: covered - held, limit, freed };
+}
+
+/** Tokens that leave the view in exchange for the summary and the outputs behind it. */
+export function replacedTokens(prefix: SummarizedPrefix): number {
+  return prefix.freed + reservedFor(prefix);
 }
 
 /** The messages that the summary replaces, ascending. */
 export function coveredMessages(
   history: History,
-  { unit, end, request }: Pick<SummarizedPrefix, 'unit' | 'end' | 'request'>,
+  { unit, end, request, first }: Pick<SummarizedPrefix, 'unit' | 'end' | 'request' | 'first'>,
 ): number[] {
   const covered: number[] = [];
   const held = heldMessages(history, unit);
   for (let index = 0; index < end; index++)
-    if (history.messages[index]?.role !== 'preamble' && index !== request && !held.has(index))
+    if (
+      history.messages[index]?.role !== 'preamble' &&
+      index !== request &&
+      index !== first &&
+      !held.has(index)
+    )
       covered.push(index);
   return covered;
 }
@@ -103,16 +120,24 @@ class Prefixes {
   private readonly maxTokens: number;
   /** A summary that came back. It is condensed already, so its tokens count in full. */
   private readonly echo: CountedEcho | undefined;
+  private readonly first: FirstRequest | undefined;
   /** For each unit, the user unit of its turn. */
   private readonly asked: readonly (number | undefined)[];
   /** Units held by bonds. */
   readonly held: HeldTokens;
 
-  constructor(history: History, sums: TokenSums, maxTokens: number, echo: CountedEcho | undefined) {
+  constructor(
+    history: History,
+    sums: TokenSums,
+    maxTokens: number,
+    echo: CountedEcho | undefined,
+    first: FirstRequest | undefined,
+  ) {
     this.history = history;
     this.sums = sums;
     this.maxTokens = maxTokens;
     this.echo = echo;
+    this.first = first;
     const units = unitSums(history, sums);
     this.units = units;
     this.asked = askedBy(history);
@@ -126,13 +151,13 @@ class Prefixes {
 
   /** The prefix before a unit. */
   at(unit: number): SummarizedPrefix {
-    const { history, asked, maxTokens, echo } = this;
+    const { history, asked, maxTokens, echo, first } = this;
     const weights = {
       covered: this.units.before(unit),
       of: (message: number) => this.sums.at(message),
       held: this.held.before(unit),
     };
-    return summarizedPrefix(history, unit, asked[unit - 1], weights, maxTokens, echo);
+    return summarizedPrefix(history, unit, asked[unit - 1], weights, maxTokens, echo, first);
   }
 }
 
@@ -256,14 +281,19 @@ export class PrefixCursor implements Cursor {
   }
 }
 
-/** The prefixes of a history. A summary among them that came back counts as it is. */
+/**
+ * The prefixes of a history. A summary among them that came back counts as it is.
+ *
+ * @param first the first request, if it stays
+ */
 export function prefixesOf(
   history: History,
   sums: TokenSums,
   maxTokens: number,
   counter: TokenCounter,
+  first?: FirstRequest,
 ): Prefixes {
-  return new Prefixes(history, sums, maxTokens, countedEcho(history, counter));
+  return new Prefixes(history, sums, maxTokens, countedEcho(history, counter), first);
 }
 
 /** The summary that came back, with its token count. */
@@ -271,6 +301,6 @@ export function countedEcho({ echo, messages }: History, counter: TokenCounter):
   if (!echo) return undefined;
   const { text, rehydrated } = echo;
   const weight = () => ({ texts: [rehydrated ?? ''], flat: 0 });
-  const behind = rehydrated ? counter.weight(`rehydrated:${messages[echo.last]?.digest}`, weight) : 0;
+  const behind = rehydrated ? counter.weight(`rehydrated:${messages[echo.message]?.digest}`, weight) : 0;
   return { ...echo, tokens: counter.text(text), behind };
 }

@@ -5,6 +5,7 @@
 import { heldMessages } from '../conversation/bonds.ts';
 import { goesWithSteps, type History, messagesOf } from '../conversation/history.ts';
 import { type Cuts, frontierUnit } from '../replay/rule.ts';
+import type { RecapPlace } from './first-request.ts';
 import type { SummarizedPrefix } from './summarize.ts';
 
 /** Maximum of tokens of the line in place of trimmed messages. */
@@ -18,8 +19,10 @@ export interface TrimmedSpan {
   /** The first message, and the end of each segment. Every trimming move adds one. */
   readonly from: number;
   readonly ends: readonly number[];
-  /** The first user message that stays; the trim line goes to its beginning. */
-  readonly opens: number;
+  /**
+   * Where the line goes: into the recap, or to the beginning of the first user message that stays.
+   */
+  readonly place: RecapPlace | { readonly opens: number };
   /** All messages that leave the view, including those of the summary, ascending. */
   readonly dropped: readonly number[];
   /** The prefix of the summary, in the form for the first unit that stays. */

@@ -9,6 +9,7 @@ import { PrefixSums } from '../../lib/prefix-sums.ts';
 import type { History, Output, Unit } from '../conversation/history.ts';
 import type { ToolCall } from '../conversation/message.ts';
 import { type CompactContext, clearedInputs, compactInputs, compactOutput } from '../edits/compact.ts';
+import { stayingRequest } from '../edits/first-request.ts';
 import { removeMedia } from '../edits/media.ts';
 import { offloadOutput } from '../edits/offload.ts';
 import { LEAST_PURGED, purgesIn } from '../edits/purge.ts';
@@ -127,7 +128,9 @@ function keptTurns({ keep_last_n_turns, compact_keep }: AutoStrategy): number | 
 function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanContext): Planned {
   // If the model can fetch removed content, large outputs are offloaded before it first sees them.
   const { history, rule, sums, retrieval = false, cachedShare = UNKNOWN_SHARE } = request;
-  const edits = new AutoEdits(history, strategy, compactContext(strategy, history, context), retrieval);
+  const first = stayingRequest(strategy, history, rule, sums);
+  const contents = compactContext(strategy, history, context);
+  const edits = new AutoEdits(history, strategy, contents, retrieval, first?.message);
   const sent = sumsWithout(sums, edits.atSight);
   const settings = {
     shrinks: rule.keepSteps !== undefined,
@@ -135,6 +138,7 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
     summaryTokens: strategy.summary_max_tokens,
     echo: countedEcho(history, context.counter),
     refills: refillsOf(strategy, history, rule, context, strategy.offload_min_tokens),
+    first,
   };
   const mover = new PhaseMover(history, sent, settings, new Floor(cachedShare, sums.before(0)), edits);
   const result = replay(history, rule, sent, mover);
@@ -184,16 +188,25 @@ class AutoEdits implements PhaseEdits {
   private readonly history: History;
   private readonly strategy: AutoStrategy;
   private readonly context: CompactContext;
+  private readonly first: number | undefined;
   private readonly offloaded: ReadonlyMap<number, Removal>;
   private readonly compacted: (readonly Removal[])[] = [];
   private readonly repeated = new Map<number, Removal | undefined>();
   private repeats: ReadonlyMap<number, Repeat> | undefined;
   private purges: ReadonlyMap<ToolCall, number> | undefined;
 
-  constructor(history: History, strategy: AutoStrategy, context: CompactContext, retrieval: boolean) {
+  /** @param first the first request, if it stays as it came */
+  constructor(
+    history: History,
+    strategy: AutoStrategy,
+    context: CompactContext,
+    retrieval: boolean,
+    first: number | undefined,
+  ) {
     this.history = history;
     this.strategy = strategy;
     this.context = context;
+    this.first = first;
     const large = history.units
       .flatMap(({ outputs }) => outputs)
       .flatMap((output) => offloadOutput(history, output, strategy, context) ?? []);
@@ -222,7 +235,9 @@ class AutoEdits implements PhaseEdits {
 
   readonly media = (index: number): readonly Removal[] => {
     const unit = this.history.units[index];
-    return unit ? removeMedia(this.history, unit, this.strategy, this.context) : [];
+    return unit && unit.first !== this.first
+      ? removeMedia(this.history, unit, this.strategy, this.context)
+      : [];
   };
 
   /** What the next move would remove in these units. */

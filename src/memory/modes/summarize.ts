@@ -1,5 +1,6 @@
 /** `summarize`: a summary replaces the oldest turns. */
 import { z } from 'zod';
+import { stayingRequest } from '../edits/first-request.ts';
 import { coveredMessages, PrefixCursor, prefixesOf } from '../edits/summarize.ts';
 import type { PlanContext, Planned } from '../plan/planned.ts';
 import { CursorMover, replay } from '../replay/frontier.ts';
@@ -38,7 +39,8 @@ function planSummarize(
   { history, rule, sums }: ReplayRequest,
   context: PlanContext,
 ): Planned {
-  const prefixes = prefixesOf(history, sums, strategy.summary_max_tokens, context.counter);
+  const first = stayingRequest(strategy, history, rule, sums);
+  const prefixes = prefixesOf(history, sums, strategy.summary_max_tokens, context.counter, first);
   const refills = refillsOf(strategy, history, rule, context);
   const cursor = new PrefixCursor(history, prefixes, refills);
   const result = replay(history, rule, sums, new CursorMover(rule, cursor));

@@ -31,10 +31,11 @@ export type Fate = 'kept' | 'placeholder' | 'offloaded' | 'summarized' | 'trimme
  * - fresh: the model has not seen the result yet.
  * - tail: it stands behind the frontier.
  * - request: its turn continues behind the frontier.
+ * - first_request: the first request of the conversation stays in every view.
  * - held: a call of its unit waits for its result, or a late result is still in the view.
  * - unedited: no edit of the strategy applies to it, or it would not become shorter.
  */
-export type KeptBecause = 'preamble' | 'fresh' | 'tail' | 'request' | 'held' | 'unedited';
+export type KeptBecause = 'preamble' | 'fresh' | 'tail' | 'request' | 'first_request' | 'held' | 'unedited';
 
 /** A content that is removed, or would be. */
 export interface ExplainedEdit {
@@ -109,19 +110,18 @@ export function explainUnedited(messages: readonly Message[], counter: TokenCoun
   return { messages: kept, moves: [] };
 }
 
-function explainMessages(
-  { history, replay }: Plan,
-  view: View,
-  counter: TokenCounter,
-): readonly ExplainedMessage[] {
+function explainMessages(plan: Plan, view: View, counter: TokenCounter): readonly ExplainedMessage[] {
+  const { history, replay } = plan;
   const { messages, units } = history;
   const frontier = frontierUnit(replay.cuts);
   const tail = units[frontier]?.first ?? messages.length;
   const fresh = 1 + messages.findLastIndex(({ role }) => role === 'assistant');
   const held = heldMessages(history, frontier);
-  const request = view.summary?.request?.message;
+  const first = view.recap?.after;
+  const request = view.summary?.request?.message ?? plan.prefix?.request;
   const because = (index: number, role: Message['role']): KeptBecause => {
     if (role === 'preamble') return 'preamble';
+    if (index === first) return 'first_request';
     if (index === request) return 'request';
     if (index >= fresh && role === 'tool') return 'fresh';
     if (index >= tail) return 'tail';

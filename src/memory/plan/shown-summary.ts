@@ -1,6 +1,7 @@
 /** A summary as it is written in a view. */
 import type { History } from '../conversation/history.ts';
-import { SHADOW_LINE, writeBlock } from '../conversation/session-summary.ts';
+import { CONTINUE_LINE, SHADOW_LINE, writeBlock } from '../conversation/session-summary.ts';
+import { type RecapPlace, recapPlace } from '../edits/first-request.ts';
 import type { SummarizedPrefix } from '../edits/summarize.ts';
 import { MESSAGE_OVERHEAD, type TokenCounter } from '../tokens/tokens.ts';
 import type { ShownOutput, ShownOutputs } from './shown-outputs.ts';
@@ -12,10 +13,13 @@ export interface ShownSummary {
   /** The first and the last message that it covers. */
   readonly covers: readonly [number, number];
   /**
-   * `pair`: a shadow line and an answer, in place of the first dropped message. `request`: the
-   * opening of the current user message. `alone`: a user message of its own, if there is no other.
+   * `recap`: an answer to the first request. `pair`: a shadow line and an answer, in place of the
+   * first dropped message. `request`: the opening of the current user message. `alone`: a user
+   * message of its own, if there is no other.
    */
-  readonly form: 'pair' | 'request' | 'alone';
+  readonly form: 'recap' | 'pair' | 'request' | 'alone';
+  /** In the form `recap`. */
+  readonly recap?: RecapPlace;
   /**
    * In the form `request`: that message, and how many characters of its opening are an earlier
    * summary.
@@ -38,6 +42,11 @@ export interface SummaryWords {
   readonly to?: number;
 }
 
+/** Tokens of a recap beside its text: the overhead of its messages, and the line after it. */
+export function recapOverhead({ goesOn }: RecapPlace, counter: TokenCounter): number {
+  return MESSAGE_OVERHEAD + (goesOn ? counter.marker(CONTINUE_LINE) + MESSAGE_OVERHEAD : 0);
+}
+
 /**
  * A summary in the form that fits its place in the array.
  *
@@ -45,7 +54,7 @@ export interface SummaryWords {
  */
 export function showSummary(
   history: History,
-  { unit, end, request }: SummarizedPrefix,
+  { unit, end, request, first: kept }: SummarizedPrefix,
   { text, ref, from = 0, to = end }: SummaryWords,
   counter: TokenCounter,
   behind?: ShownOutputs,
@@ -58,8 +67,10 @@ export function showSummary(
   const written = behind
     ? counter.weight(`${summary}\n${behind.key}`, () => ({ texts: [block], flat: 0 }))
     : counter.marker(block);
+  const recap = recapPlace(history, unit, request, kept);
+  if (recap) return { ...shown, form: 'recap', recap, tokens: written + recapOverhead(recap, counter) };
   if (request !== undefined) {
-    const opening = history.echo?.last === request ? history.echo.length : 0;
+    const opening = history.echo?.message === request ? history.echo.length : 0;
     return { ...shown, form: 'request', request: { message: request, opening }, tokens: written };
   }
   const tokens = written + MESSAGE_OVERHEAD;

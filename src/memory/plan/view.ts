@@ -1,8 +1,9 @@
 /** The view: which messages are sent upstream, and what replaces removed contents. */
 
+import type { RecapPlace } from '../edits/first-request.ts';
 import { shownWith } from '../edits/output-digest.ts';
 import { freedBy, type Removal } from '../edits/removal.ts';
-import { reservedFor } from '../edits/summarize.ts';
+import { replacedTokens, reservedFor } from '../edits/summarize.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import type { Plan } from './plan.ts';
 import { showOutputs } from './shown-outputs.ts';
@@ -17,21 +18,32 @@ export interface View {
   readonly summary?: ShownSummary;
   /** Replaces trimmed messages. */
   readonly trim?: ShownTrim;
+  /** The answer to the first request, with the summary or the line for trimmed messages or both. */
+  readonly recap?: Recap;
   /** Tokens of the view. */
   readonly tokens: number;
   /** Whether contents stay in full because they are not known to be stored. */
   readonly incomplete: boolean;
 }
 
-/** A line at the beginning of a user message, ready to be written. */
+/** An answer of ours to the first request, ready to be written. */
+export interface Recap extends RecapPlace {
+  readonly text: string;
+}
+
+/** The line for trimmed messages, ready to be written. */
 export interface ShownTrim {
-  readonly message: number;
   readonly line: string;
-  /** How many characters of the message's opening are an earlier line. */
-  readonly opening: number;
+  /** Where it stands, if that is the recap. */
+  readonly recap?: RecapPlace;
+  /**
+   * The user message that it opens otherwise, and how many characters of that message's opening are
+   * an earlier line.
+   */
+  readonly request?: { readonly message: number; readonly opening: number };
   /** The transcript that the line names. Undefined if nothing is stored. */
   readonly kept: { readonly ref: string; readonly tokens: number; readonly bytes: number } | undefined;
-  /** Tokens of the line, minus those that the plan has reserved. */
+  /** Tokens of what is written, minus those that the plan has reserved. */
   readonly tokens: number;
 }
 
@@ -81,11 +93,13 @@ export function render(plan: Plan, words: ViewWords, counter: TokenCounter): Vie
   }
   if (stays) return { removals, dropped, tokens: replay.before - made, incomplete };
   const longer = summary && prefix ? summary.tokens - reservedFor(prefix) : 0;
+  const recap = recapOf(summary, trim);
   return {
     removals,
     dropped,
     ...(summary ? { summary } : {}),
     ...(trim ? { trim } : {}),
+    ...(recap ? { recap } : {}),
     tokens: replay.after + missing + longer + untrimmed + (trim?.tokens ?? 0) - unused,
     incomplete: incomplete || untrimmed > 0,
   };
@@ -101,6 +115,13 @@ function leftOut(plan: Plan, words: ViewWords, counter: TokenCounter) {
   return { summary, stays, trim, dropped };
 }
 
+function recapOf(summary: ShownSummary | undefined, trim: ShownTrim | undefined): Recap | undefined {
+  const place = summary?.recap ?? trim?.recap;
+  if (!place) return undefined;
+  const texts = [summary?.recap && summary.block, trim?.recap && trim.line];
+  return { ...place, text: texts.filter((text) => text !== undefined).join('\n\n') };
+}
+
 /**
  * The summary of a plan's prefix. A replacement is never longer than what it replaces, so a text
  * that is longer than planned may have no room for outputs behind it.
@@ -112,7 +133,7 @@ function shownIn(plan: Plan, words: ViewWords, counter: TokenCounter): ShownSumm
   if (!prefix || !summary) return undefined;
   const text = { text: summary.text, ref: summary.ref };
   const { rehydrated } = prefix;
-  const most = prefix.covered - unusedIn(plan, prefix.end, words, counter);
+  const most = replacedTokens(prefix) - unusedIn(plan, prefix.end, words, counter);
   const behind = rehydrated && showOutputs(history, rehydrated, segments.flat(), words.isWritten);
   const whole = behind && showSummary(history, prefix, text, counter, behind);
   if (whole && whole.tokens < most) return whole;

@@ -1,5 +1,6 @@
 /** What the phases of `auto` work with: their settings, and how far they have come. */
 import type { CountedEcho } from '../conversation/session-summary.ts';
+import type { FirstRequest } from '../edits/first-request.ts';
 import { type Rehydrated, tokensOf } from '../edits/rehydrate.ts';
 import { type Refills, rehydratedWith, type SummarizedPrefix } from '../edits/summarize.ts';
 import type { Standing } from './frontier.ts';
@@ -14,6 +15,8 @@ export interface PhaseSettings {
   /** Maximum of tokens of a summary. */
   readonly summaryTokens: number;
   readonly echo: CountedEcho | undefined;
+  /** The first request, if it stays. */
+  readonly first: FirstRequest | undefined;
   /** Absent if no outputs stand behind a summary. */
   readonly refills?: Refills | undefined;
 }

@@ -10,6 +10,7 @@
 import type { PrefixSums } from '../../lib/prefix-sums.ts';
 import { HeldTokens } from '../conversation/bonds.ts';
 import type { History, RequestPoint } from '../conversation/history.ts';
+import { type FirstRequest, type RecapPlace, recapPlace } from '../edits/first-request.ts';
 import { tokensOf } from '../edits/rehydrate.ts';
 import type { Removal } from '../edits/removal.ts';
 import {
@@ -126,19 +127,20 @@ export class PhaseMover implements Mover {
   trimmedSpan(): TrimmedSpan | undefined {
     const { trims, prefix } = this.standing;
     const unit = trims.at(-1);
-    const opens = unit === undefined ? undefined : this.opens(unit);
-    if (unit === undefined || opens === undefined) return undefined;
+    const place = unit === undefined ? undefined : this.linePlace(unit);
+    if (unit === undefined || place === undefined) return undefined;
     const { units, messages } = this.history;
     const request = units[this.requestAt(unit) ?? -1]?.first;
+    const first = this.firstBefore(unit)?.message;
     const end = units[unit]?.first ?? messages.length;
     return {
       from: this.history.messages.findIndex(
         ({ role }, at) => role !== 'preamble' && at >= (prefix?.end ?? 0),
       ),
       ends: trims.map((trim) => units[trim]?.first ?? messages.length),
-      opens,
-      dropped: coveredMessages(this.history, { unit, end, request }),
-      prefix: prefix && { ...prefix, unit, request },
+      place,
+      dropped: coveredMessages(this.history, { unit, end, request, first }),
+      prefix: prefix && { ...prefix, unit, request, first },
       freed: this.standing.leftOut - (prefix?.freed ?? 0),
     };
   }
@@ -301,7 +303,7 @@ export class PhaseMover implements Mover {
     const left = { prefix, trims: [], leftOut: prefix.freed };
     const standing = this.standingOf(start, { ...reversible.passed, media }, left);
     if (standing.freed <= this.journal.freed + (start.prefix?.freed ?? 0)) return undefined;
-    return { ...standing, kept: this.viewBefore(0), spent };
+    return { ...standing, kept: this.untouched(unit), spent };
   }
 
   /**
@@ -320,20 +322,29 @@ export class PhaseMover implements Mover {
     while (unit < passed.heavy && this.journal.freed + leftOut < enough)
       leftOut = this.leftOutBy(++unit, prefix);
     const freed = this.journal.freed + leftOut;
-    const opens = this.opens(unit);
+    const place = this.linePlace(unit);
     const later = this.history.units[units]?.first ?? Number.POSITIVE_INFINITY;
-    if (freed <= standing.freed || opens === undefined || opens >= later) return undefined;
+    if (freed <= standing.freed || !place || ('opens' in place && place.opens >= later)) return undefined;
     const media = Math.max(unit, passed.media);
     const trim = { leftOut, freed, trims: [...trims, unit], passed: { ...passed, media } };
-    return { ...standing, ...trim, kept: this.viewBefore(0) };
+    return { ...standing, ...trim, kept: this.untouched(unit) };
   }
 
   /** Tokens saved without the units before one. */
   private leftOutBy(unit: number, prefix: SummarizedPrefix | undefined): number {
     const request = this.requestAt(unit);
-    const stays = request === undefined ? 0 : this.viewOf(request);
+    const first = this.firstBefore(unit);
+    const isOther = request !== undefined && this.history.units[request]?.first !== first?.message;
+    const stays = (isOther ? this.viewOf(request) : 0) + (first?.tokens ?? 0);
     const summary = prefix ? reservedFor(prefix) : 0;
     return this.coveredView(unit) - this.held.before(unit) - stays - summary - TRIM_LINE_TOKENS;
+  }
+
+  /** The first request, if it is before a unit and stays. */
+  private firstBefore(unit: number): FirstRequest | undefined {
+    const { first } = this.settings;
+    const end = this.history.units[unit]?.first ?? this.history.messages.length;
+    return first && first.message < end ? first : undefined;
   }
 
   /** The user unit before this one that stays, since its turn continues. */
@@ -341,20 +352,31 @@ export class PhaseMover implements Mover {
     return this.history.units[unit]?.kind === 'user' ? undefined : this.asked[unit - 1];
   }
 
-  /** The user message that would be the first to stay. */
-  private opens(unit: number): number | undefined {
-    const user = this.requestAt(unit) ?? this.history.turns.find((turn) => turn >= unit);
-    return user === undefined ? undefined : this.history.units[user]?.first;
+  /**
+   * The place of the line for trimmed messages: the recap, or the first user message that stays.
+   */
+  private linePlace(unit: number): RecapPlace | { readonly opens: number } | undefined {
+    const { history } = this;
+    const request = this.requestAt(unit);
+    const recap = recapPlace(
+      history,
+      unit,
+      history.units[request ?? -1]?.first,
+      this.firstBefore(unit)?.message,
+    );
+    const user = request ?? history.turns.find((turn) => turn >= unit);
+    const opens = history.units[user ?? -1]?.first;
+    return recap ?? (opens === undefined ? undefined : { opens });
   }
 
   /** The prefix before a unit; undefined if the earlier one already reaches that far. */
   private prefixBefore(unit: number, earlier: SummarizedPrefix | undefined): SummarizedPrefix | undefined {
     if (unit <= (earlier?.unit ?? 0)) return undefined;
-    const { summaryTokens, echo } = this.settings;
+    const { summaryTokens, echo, first } = this.settings;
     const asked = this.asked[unit - 1];
     const of = (): number => (asked === undefined ? 0 : this.viewOf(asked));
     const weights = { covered: this.coveredView(unit), of, held: this.held.before(unit) };
-    return summarizedPrefix(this.history, unit, asked, weights, summaryTokens, echo);
+    return summarizedPrefix(this.history, unit, asked, weights, summaryTokens, echo, first);
   }
 
   private standingOf(
@@ -375,6 +397,13 @@ export class PhaseMover implements Mover {
       leftOut,
       moves: [...start.moves, this.journal.length],
     };
+  }
+
+  /** Tokens of the view that stay untouched when the messages before a unit leave. */
+  private untouched(unit: number): number {
+    const first = this.firstBefore(unit)?.message;
+    const begins = first !== undefined && first === this.history.units[0]?.first;
+    return begins ? this.sums.before(first + 1) : this.viewBefore(0);
   }
 
   /** Tokens of the view before a unit after the summary; for the first unit, of the preamble. */

@@ -93,6 +93,7 @@ export const summarizing = {
   context_limit: count.optional(),
   max_messages: count.optional(),
   keep_last_n_turns: count.optional(),
+  keep_first_user: z.boolean().default(true),
   summary_max_tokens: summaryTokens.default(2048),
   incremental: z.boolean().default(true),
   rehydrate,

@@ -121,12 +121,17 @@ export function actingStrategy(strategy: MemoryStrategy, upstreamCompacts: boole
   return actsAs ? actsAs(strategy, upstreamCompacts) : (strategy as ActingStrategy);
 }
 
+/** Whether the first request stays in every view. */
+export function keepsFirstRequest(strategy: MemoryStrategy): boolean {
+  return 'keep_first_user' in strategy && strategy.keep_first_user;
+}
+
 /**
  * A strategy that summarises the whole array, with this strategy's summary settings and text
  * observations.
  */
 export function wholeSummary(strategy: MemoryStrategy): SummarizeStrategy {
-  const bare = summarize.schema.parse({ mode: 'summarize', keep_last_n_turns: 0 });
+  const bare = summarize.schema.parse({ mode: 'summarize', keep_last_n_turns: 0, keep_first_user: false });
   if (!edits(strategy)) return bare;
   const { context_window_tokens, token_estimator, text_observation_prefixes } = strategy;
   const whole = { ...bare, context_window_tokens, token_estimator, text_observation_prefixes };

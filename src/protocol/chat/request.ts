@@ -25,7 +25,7 @@ import {
 } from '../model-request.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
 import { type ChatFacts, ChatMessage, COMPACTED_MARK, READ_FIELDS } from './message.ts';
-import { injectionSplice, summaryMessages } from './summary.ts';
+import { injectionSplice, recapSplice, replacedBySummary, summaryMessages } from './summary.ts';
 
 /** What to keep of a body: its messages with their fields, and the number of tools. */
 const OUTLINE: ReadonlyMap<string, Outline> = new Map([
@@ -180,7 +180,7 @@ export function compactedParts(request: ChatRequest, view: View | undefined): Vi
 
 function isChanged(view: View | undefined, index: number): boolean {
   if (!view) return false;
-  return view.removals.has(index) || view.summary?.request?.message === index || view.trim?.message === index;
+  return view.removals.has(index) || openingOf(view, index) !== undefined;
 }
 
 function viewSplices(
@@ -190,13 +190,15 @@ function viewSplices(
   newFields: object,
 ): Splice[] {
   const dropped = view?.dropped ?? new Set<number>();
-  const summary = view?.summary;
-  // A summary with messages of its own replaces the first dropped message.
-  const replaced = summary && summary.form !== 'request' ? Math.min(...dropped) : -1;
-  const splices = cutMembers(
-    request.messages.map(({ span }) => span),
-    (index) => dropped.has(index) && index !== replaced,
-  );
+  const { summary, recap } = view ?? {};
+  const replaced = view && replacedBySummary(view);
+  const spans = request.messages.map(({ span }) => span);
+  const recapped = recap && spans[recap.after];
+  const splices = [
+    // A cut at the end of the array may begin where the recap is put.
+    ...(recap && recapped ? [recapSplice(recap, recapped.end, newFields)] : []),
+    ...cutMembers(spans, (index) => dropped.has(index) && index !== replaced),
+  ];
   for (const [index, message] of request.messages.entries()) {
     if (summary && index === replaced) {
       const { start, end } = message.span;

@@ -12,7 +12,7 @@ import type { Content, MessageFacts } from '../../memory/conversation/message.ts
 import type { Removal } from '../../memory/edits/removal.ts';
 import type { View } from '../../memory/plan/view.ts';
 import { type BodyFault, isOwnField, scanBody } from '../body.ts';
-import { summaryMessages } from '../chat/summary.ts';
+import { recapSplice, replacedBySummary, summaryMessages } from '../chat/summary.ts';
 import { openingOf, openingSplice, outputSplice, partSplices } from '../edits.ts';
 import type { JsonSpan, Outline } from '../json/outline.ts';
 import {
@@ -253,13 +253,13 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
   }
 
   private viewSplices(view: View): Splice[] {
-    const { dropped, summary } = view;
-    // A summary with messages of its own replaces the first dropped message.
-    const replaced = summary && summary.form !== 'request' ? Math.min(...dropped) : -1;
+    const { dropped, summary, recap } = view;
+    const replaced = replacedBySummary(view);
     const items = this.messages.flatMap((message, index) =>
       message instanceof ItemGroup ? message.items.map((item, at) => ({ item, index, at })) : [],
     );
-    const splices = cutMembers(
+    const recapped = recap && items.findLast(({ index }) => index === recap.after)?.item.span;
+    const cuts = cutMembers(
       items.map(({ item }) => item.span),
       (index) => {
         const place = items[index];
@@ -268,6 +268,8 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
         );
       },
     );
+    // A cut at the end of the array may begin where the recap is put.
+    const splices = recap && recapped ? [recapSplice(recap, recapped.end, {}), ...cuts] : cuts;
     for (const [index, message] of this.messages.entries()) {
       if (!(message instanceof ItemGroup)) continue;
       const [first] = message.items;

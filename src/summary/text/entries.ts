@@ -12,28 +12,36 @@ import type { KnownSummary } from '../writer.ts';
 type Detail = 'readable' | 'whole';
 
 /**
- * The messages `[from, to)`, without the preamble and without a summary that the caller has sent
- * back.
+ * The messages `[from, to)`, without the preamble and without what is ours of a summary that the
+ * caller has sent back.
  */
 export function entriesOf(history: History, from: number, to: number, detail: Detail): Entry[] {
   const entries: Entry[] = [];
+  const { echo } = history;
   for (const unit of history.units) {
-    if (unit.last < from || unit.first >= to || unit.kind === 'summary') continue;
+    if (unit.last < from || unit.first >= to) continue;
     const calls = new Map(unit.outputs.map(({ message, call }) => [message, call]));
     for (const index of messagesOf(history, unit)) {
       const message = history.messages[index];
       if (!message || index < from || index >= to || message.role === 'preamble') continue;
       const call = calls.get(index);
+      const text = textOfEntry(message, detail, echo?.message === index ? echo.length : 0);
+      if (unit.kind === 'summary' && !isCallers(index, text, echo)) continue;
       entries.push({
         index,
         role: calls.has(index) ? 'tool' : message.role,
-        text: textOfEntry(message, detail, history.echo?.last === index ? history.echo.length : 0),
+        text,
         calls: message.calls.map(({ id, name, input }) => ({ id, name, input })),
         ...(call ? { tool: { id: call.id, name: call.name } } : {}),
       });
     }
   }
   return entries;
+}
+
+/** Whether a message of a summary's unit is the first request, or has a line beside the summary. */
+function isCallers(index: number, text: string, echo: History['echo']): boolean {
+  return index === echo?.request || (index === echo?.message && text !== '');
 }
 
 /** The summary that the caller has sent back. It ends where the messages continue. */

@@ -6,6 +6,7 @@
 import type { History } from '../../memory/conversation/history.ts';
 import { parseTrimLine, writeTrimLine } from '../../memory/edits/placeholder.ts';
 import { TRIM_LINE_TOKENS, type TrimmedSpan } from '../../memory/edits/trim.ts';
+import { recapOverhead } from '../../memory/plan/shown-summary.ts';
 import type { ShownTrim } from '../../memory/plan/view.ts';
 import type { TokenCounter } from '../../memory/tokens/tokens.ts';
 import type { StoredContent } from '../../storage/refs/store.ts';
@@ -20,14 +21,15 @@ interface TrimmedTranscript {
 
 export function trimmedTranscript(
   history: History,
-  { from, ends, opens }: TrimmedSpan,
+  { from, ends, place, prefix }: TrimmedSpan,
   tenant: Tenant | undefined,
   conversation: string | undefined,
   counter: TokenCounter,
 ): TrimmedTranscript {
   // A line that the caller has sent back names an earlier transcript.
-  const summary = history.echo?.last === opens ? history.echo.length : 0;
-  const opening = parseTrimLine((history.messages[opens]?.opening() ?? '').slice(summary));
+  const holder = 'opens' in place ? place.opens : (history.echo?.message ?? place.after + 1);
+  const summary = history.echo?.message === holder ? history.echo.length : 0;
+  const opening = parseTrimLine((history.messages[holder]?.opening() ?? '').slice(summary));
   const known = opening && tenant?.refs.owns(opening.ref) ? opening : undefined;
   const segments: StoredContent[] = [];
   for (const [index, end] of ends.entries()) {
@@ -40,10 +42,13 @@ export function trimmedTranscript(
   const kept = newest && { ref: newest.ref, ...sizeOf(newest) };
   const line = writeTrimLine([from, (ends.at(-1) ?? from) - 1], kept);
   const tokens = counter.text(line) - TRIM_LINE_TOKENS;
-  return {
-    segments,
-    shown: { message: opens, line, opening: known ? summary + known.length : 0, kept, tokens },
-  };
+  if ('opens' in place) {
+    const request = { message: place.opens, opening: known ? summary + known.length : 0 };
+    return { segments, shown: { line, request, kept, tokens } };
+  }
+  // With a summary, the recap is counted with that.
+  const overhead = prefix ? 0 : recapOverhead(place, counter);
+  return { segments, shown: { line, recap: place, kept, tokens: tokens + overhead } };
 }
 
 function sizeOf(content: StoredContent): { tokens: number; bytes: number } {

@@ -21,6 +21,8 @@ const strategy = {
   min_reclaim_tokens: 0,
   summary_max_tokens: 300,
   low_watermark_pct: 0.9,
+  // Images of the first request go too.
+  keep_first_user: false,
 };
 
 /** Turns that begin with these contents. The last one has no answer. */

@@ -33,7 +33,10 @@ interface Played extends Sent {
 /** Sends the requests of an array, the shortest first, and waits for background work after each. */
 async function play(
   messages: Message[],
-  fields: { conversation_id: string; memory_strategy?: typeof strategy & { incremental?: boolean } },
+  fields: {
+    conversation_id: string;
+    memory_strategy?: typeof strategy & { incremental?: boolean; keep_first_user?: boolean };
+  },
 ) {
   const asked = { memory_strategy: strategy, ...fields };
   const caller = new AgentCaller(deployment, asked);
@@ -114,12 +117,13 @@ describe.each(PROTOCOLS)('a summary in mode auto, over $name', (protocol) => {
 
   it('is made in the background on top of one that came back, too', async () => {
     const messages = toolTalk('quinces', 30);
-    const first = await play(messages.slice(0, 60), { conversation_id: 'first' });
+    const memory_strategy = { ...strategy, keep_first_user: false };
+    const first = await play(messages.slice(0, 60), { conversation_id: 'first', memory_strategy });
     const last = first.findLast(({ memory }) => memory.summary);
     if (!last) throw new Error('there is no summary');
     const taken = [...last.view, ...messages.slice(last.messages.length)];
 
-    const all = await play(taken, { conversation_id: 'second' });
+    const all = await play(taken, { conversation_id: 'second', memory_strategy });
 
     const own = all.filter(({ memory }) => typeof memory.summary?.memory_id === 'number');
     expect(own.length).toBeGreaterThan(0);
@@ -204,6 +208,8 @@ describe.each(PROTOCOLS)('a summary in mode auto, over $name', (protocol) => {
       token_budget,
       low_watermark_pct: 0,
       min_reclaim_tokens: 0,
+      // So that its images go too.
+      keep_first_user: false,
     };
     const { view } = await new AgentCaller(deployment, { memory_strategy }).send(former);
     const response = await deployment.fetch('/v1/compact', {

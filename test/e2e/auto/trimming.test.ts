@@ -8,7 +8,8 @@ import { conversation, type Message } from '../../support/deployment/summarizer.
 
 const deployment = deploy({ summarizer: true });
 
-const strategy = { mode: 'auto', token_budget: 4_000, min_reclaim_tokens: 0, summary_max_tokens: 300 };
+const keeping = { mode: 'auto', token_budget: 4_000, min_reclaim_tokens: 0, summary_max_tokens: 300 };
+const strategy = { ...keeping, keep_first_user: false };
 
 const LINE = /^⟦removed: messages (\d+)-(\d+); reason=trimmed; ref=(ref_[a-z2-7]{26}); tokens=(\d+)⟧\n\n/;
 
@@ -73,6 +74,29 @@ describe.each(PROTOCOLS)('what mode auto trims, over $name', (protocol) => {
     expect(brokenPrefixes(all)).toEqual([]);
     expect(all.flatMap(wrongReport)).toEqual([]);
     for (const { memory } of all) expect(memory.warnings).toEqual([]);
+  });
+
+  it('is told at the end of the recap where the first request stays', async () => {
+    const all = await play('quinces', 18, { memory_strategy: keeping });
+
+    const trimmed = all.filter(({ view }) => String(view[2]?.content).includes('reason=trimmed'));
+    expect(trimmed.length).toBeGreaterThan(1);
+    for (const { messages, view, headers } of trimmed) {
+      expect(headers.get('x-memory-applied')).toBe('summarize,trim');
+      const [block = '', line = ''] = String(view[2]?.content).split(/\n\n(?=⟦)/);
+      expect(block).toMatch(/^<session_summary [\s\S]*<\/session_summary>$/);
+      const [, first, last, ref = ''] = LINE.exec(`${line}\n\n`) ?? [];
+      expect(view).toEqual([
+        ...messages.slice(0, 2),
+        { role: 'assistant', content: `${block}\n\n${line}` },
+        ...messages.slice(Number(last) + 1),
+      ]);
+      const text = await kept(ref);
+      for (const message of messages.slice(Number(first), Number(last) + 1))
+        expect(text).toContain(contentOf(message));
+    }
+    expect(brokenPrefixes(all)).toEqual([]);
+    expect(all.flatMap(wrongReport)).toEqual([]);
   });
 
   it('is read by the next summary, which takes the place of the line', async () => {

@@ -103,6 +103,24 @@ describe('POST /v1/responses/compact', () => {
     expect(second.output.filter(({ type }) => type === 'compaction')).toHaveLength(1);
   });
 
+  it('gives the first request before the newest ones, unless the caller does not keep it', async () => {
+    const asked = Array.from({ length: 40 }, (_, at) => turn(`kiwis ${at}`, at + 1)).flat();
+    const long = asked.map(
+      (message): Message =>
+        message.role === 'user' ? { ...message, content: String(message.content).repeat(3) } : message,
+    );
+    const items = itemsOf([{ role: 'user', content: 'Weigh every kiwi.' }, ...long.slice(1)]);
+    const firstOf = async (keep_first_user: boolean) => {
+      const memory_strategy = { mode: 'summarize', keep_first_user };
+      const { output } = await compact(items, { memory_strategy });
+      expect(output.length).toBeLessThan(40);
+      return JSON.stringify(output[0]);
+    };
+
+    expect(await firstOf(true)).toContain('Weigh every kiwi.');
+    expect(await firstOf(false)).not.toContain('Weigh every kiwi.');
+  });
+
   it('keeps an unanswered call, so that its result can come', async () => {
     const call: Item = { type: 'function_call', call_id: 'open', name: 'search', arguments: '{}' };
     const compacted = await compact([
@@ -434,8 +452,9 @@ describe('POST /v1/compact with format opaque', () => {
     });
     expect(body.messages).toHaveLength(2);
     await deployment.chat({ model: 'gpt-4.1', messages: body.messages });
-    const [, first, ...steps] = deployment.lastChat().body.messages as Message[];
-    expect(first?.content).toMatch(/^<session_summary[\s\S]*Weigh them\.$/);
+    const [, first, recap, , ...steps] = deployment.lastChat().body.messages as Message[];
+    expect(first).toEqual({ role: 'user', content: 'Weigh them.' });
+    expect(recap).toEqual({ role: 'assistant', content: expect.stringMatching(/^<session_summary/) });
     expect(steps.length).toBeGreaterThan(0);
   });
 

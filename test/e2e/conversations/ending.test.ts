@@ -106,7 +106,12 @@ describe.each(PROTOCOLS)('POST /v1/conversations/{id}/end, over $name', (protoco
 
   it('shows its summary in no view, since a view needs a shorter one', async () => {
     const user = newUser();
-    const memory_strategy = { mode: 'summarize', context_limit: 2, keep_last_n_turns: 1 };
+    const memory_strategy = {
+      mode: 'summarize',
+      context_limit: 2,
+      keep_last_n_turns: 1,
+      keep_first_user: false,
+    };
     const asked = [{ role: 'user', content: question(1) }, hello[2] ?? {}];
     summarizer.say('Said at the end.');
     await end('viewed', asked, { user, memory_strategy });

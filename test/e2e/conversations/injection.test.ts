@@ -228,7 +228,12 @@ describe.each(PROTOCOLS)('the block of cross-session memory, over $name', (proto
   it('has nothing of a conversation that was deleted while it was summarised', async () => {
     const user = newUser();
     const conversation = { user, conversation_id: 'deleted meanwhile' };
-    const memory_strategy = { mode: 'summarize', context_limit: 2, keep_last_n_turns: 1 };
+    const memory_strategy = {
+      mode: 'summarize',
+      context_limit: 2,
+      keep_last_n_turns: 1,
+      keep_first_user: false,
+    };
     const to = new Talk(deployment, { ...conversation, memory_strategy });
     await to.rounds(1, 1, 99);
     const asked = summarizer.requests.length;

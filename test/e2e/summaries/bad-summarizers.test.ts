@@ -233,7 +233,7 @@ describe.each(PROTOCOLS)('in other forms of request, over $name', (protocol) => 
 
   it('inside a turn the digest stands before the request', async () => {
     deployment.summarizer.next('error sentence', 'error sentence', 'error sentence');
-    const memory_strategy = { mode: 'summarize', token_budget: 4_000 };
+    const memory_strategy = { mode: 'summarize', token_budget: 4_000, keep_first_user: false };
     const messages = work('Weigh each ounce.', 'ounces', 14);
 
     const { memory, seen } = await ask('at work', messages, { memory_strategy });

@@ -45,7 +45,7 @@ describe('POST /v1/compact in mode summarize', () => {
 
     expect(view.map(({ compacted }) => compacted)).toEqual([
       undefined,
-      true,
+      undefined,
       true,
       ...Array(3).fill(undefined),
     ]);
@@ -55,7 +55,7 @@ describe('POST /v1/compact in mode summarize', () => {
   });
 
   it('marks a request that a summary was put into', async () => {
-    const memory_strategy = { mode: 'summarize', token_budget: 4_000 };
+    const memory_strategy = { mode: 'summarize', token_budget: 4_000, keep_first_user: false };
 
     const { messages: view } = await compact(work('Weigh them.', 'melons', 14), { memory_strategy });
 
@@ -183,7 +183,7 @@ describe('a view that its caller takes for its own array', () => {
   });
 
   it('inside a turn gives the next summary its base, and keeps the request without it', async () => {
-    const memory_strategy = { mode: 'summarize', token_budget: 4_000 };
+    const memory_strategy = { mode: 'summarize', token_budget: 4_000, keep_first_user: false };
     const { messages: view } = await compact(work('Weigh each one.', 'loaves', 14), { memory_strategy });
     const { token } = deployment.summarizer.lastReading();
     const later = work('', 'later loaves', 12).slice(2);

@@ -55,7 +55,8 @@ describe.each(PROTOCOLS)('the report of a summary, over $name', (protocol) => {
     expect(memory.applied_edits).toEqual([
       {
         type: 'summarize',
-        messages: 4,
+        // The first request stays.
+        messages: 3,
         cleared_tokens: (tokens?.before ?? 0) - (tokens?.after ?? 0),
         memory_id: 1,
         base_memory_id: null,

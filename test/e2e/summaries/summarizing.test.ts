@@ -58,8 +58,9 @@ describe.each(PROTOCOLS)('at the limit of turns, over $name', (protocol) => {
   deployment.over(protocol);
   it('the view is the preamble, the shadow line, the summary, and the tail as it came', async () => {
     const messages = conversation('apples', 4);
+    const memory_strategy = { ...strategy, keep_first_user: false };
 
-    const { seen, headers, memory } = await ask(messages);
+    const { seen, headers, memory } = await ask(messages, { memory_strategy });
 
     const { token, messages: read } = deployment.summarizer.lastReading();
     const [preamble, shadow, answer, ...tail] = seen.body.messages;
@@ -211,7 +212,7 @@ describe.each(PROTOCOLS)('over a budget of tokens, over $name', (protocol) => {
     expect(memory.warnings).toEqual([]);
   });
 
-  const memory_strategy = { mode: 'summarize', token_budget: 4_000 };
+  const memory_strategy = { mode: 'summarize', token_budget: 4_000, keep_first_user: false };
   const image = {
     type: 'image_url',
     image_url: { url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'low' },

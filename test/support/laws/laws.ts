@@ -6,10 +6,12 @@
 import { heldMessages } from '../../../src/memory/conversation/bonds.ts';
 import { type History, messagesOf as unitMessages } from '../../../src/memory/conversation/history.ts';
 import { rehydratedAt } from '../../../src/memory/conversation/rehydrated-outputs.ts';
+import { CONTINUE_LINE } from '../../../src/memory/conversation/session-summary.ts';
 import { MARKER_START } from '../../../src/memory/edits/placeholder.ts';
 import type { Removal } from '../../../src/memory/edits/removal.ts';
 import { rehydrationOf } from '../../../src/memory/strategy/rehydration.ts';
 import { summarizes } from '../../../src/memory/strategy/strategy.ts';
+import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import { levels } from '../../../src/protocol/json/outline.ts';
 import { textOf, within } from '../../../src/protocol/json/spans.ts';
 import { violations } from '../../../tools/upstream/strict-chat.ts';
@@ -34,7 +36,51 @@ export function brokenLaws(viewed: Viewed): string[] {
     ...brokenPairs(viewed),
     ...brokenSummary(viewed),
     ...brokenRehydration(viewed),
+    ...brokenFirstRequest(viewed),
   ];
+}
+
+/** The first request stays as it came, and what stands for messages that left stands behind it. */
+function brokenFirstRequest(viewed: Viewed): string[] {
+  const { request, view, plan } = viewed;
+  const first = stayingFirst(viewed);
+  if (first === undefined) return [];
+  if (view.dropped.has(first)) return ['the first request is left out'];
+  const at = keptIndices(viewed).indexOf(first);
+  const sent = readChatRequest(viewed.bytes);
+  const [came, goes] = [request.messages[first], sent.ok ? sent.value.messages[at] : undefined];
+  if (!came || !goes || Buffer.compare(came.json, goes.json) !== 0) return ['the first request has changed'];
+  const { summary, trim, recap } = view;
+  // The request of the tail opens with an earlier summary, and so with the one after it.
+  if (summary?.request?.message === plan.history.echo?.message && summary?.request) return [];
+  const isPassed = ((trim && plan.trimmed?.ends.at(-1)) ?? (summary && plan.prefix?.end) ?? 0) > first;
+  const [answer, line] = messagesOf(viewed).slice(at + 1);
+  const texts = [summary?.block, trim?.line].filter((text) => text !== undefined);
+  if (!isPassed) return recap ? ['a recap of what is there'] : [];
+  return [
+    ...(answer?.role === 'assistant' && answer.content === texts.join('\n\n') ? [] : ['there is no recap']),
+    ...((line?.content === CONTINUE_LINE) === recap?.goesOn ? [] : ['a line is missing behind the recap']),
+  ];
+}
+
+/** The first request, if the strategy keeps it and the budget allows that. */
+export function stayingFirst({ plan }: Pick<Viewed, 'plan'>): number | undefined {
+  const { strategy, history, budgets } = plan;
+  if (!('keep_first_user' in strategy) || !strategy.keep_first_user) return undefined;
+  const { echo, messages, units, turns } = history;
+  const requests = turns.map((turn) => units[turn]?.first ?? -1).filter((index) => index !== echo?.message);
+  const first = echo?.request ?? requests[0];
+  const message = messages[first ?? -1];
+  if (first === undefined || !message) return undefined;
+  const { window } = budgets;
+  // The model of all generated conversations has a longest answer.
+  const { hard = window - Math.min(20_000, Math.floor(window / 5)) } = budgets;
+  return counter.message(message) > Math.min(hard, window) / 2 ? undefined : first;
+}
+
+function firstTokens(viewed: Viewed): number {
+  const message = viewed.request.messages[stayingFirst(viewed) ?? -1];
+  return message ? counter.message(message) : 0;
 }
 
 /** Violations of the wire format that the caller's own body does not have. */
@@ -54,7 +100,7 @@ function changedBytes(viewed: Viewed): string[] {
       !view.dropped.has(index) &&
       !view.removals.has(index) &&
       view.summary?.request?.message !== index &&
-      view.trim?.message !== index,
+      view.trim?.request?.message !== index,
   );
   let position = 0;
   for (const message of kept) {
@@ -142,16 +188,23 @@ function longerReplacements({ view }: Viewed): string[] {
  * For each message of the view, its index in the caller's array; undefined for those of a summary.
  */
 function keptIndices({ request, view }: Viewed): (number | undefined)[] {
-  const own = { pair: 2, alone: 1, request: 0 }[view.summary?.form ?? 'request'];
-  const place = Math.min(...view.dropped);
+  const { summary, recap, dropped } = view;
+  const own = { pair: 2, alone: 1, request: 0, recap: 0 }[summary?.form ?? 'request'];
+  const place = Math.min(...dropped);
+  const ours = (length: number): undefined[] => Array.from({ length }, () => undefined);
   return request.messages.flatMap((_, index) => [
-    ...(index === place ? Array.from({ length: own }, () => undefined) : []),
-    ...(view.dropped.has(index) ? [] : [index]),
+    ...(index === place ? ours(own) : []),
+    ...(dropped.has(index) ? [] : [index]),
+    ...(recap && index === recap.after ? ours(recap.goesOn ? 2 : 1) : []),
   ]);
 }
 
-/** Whole units leave the view from the beginning, except the request of the current turn. */
-function brokenLeavingOut({ plan, view }: Viewed): string[] {
+/**
+ * Whole units leave the view from the beginning, except the first request and the request of the
+ * current turn.
+ */
+function brokenLeavingOut(viewed: Viewed): string[] {
+  const { plan, view } = viewed;
   const { history, strategy, prefix, trimmed } = plan;
   const { summary, trim, dropped } = view;
   if (strategy.mode === 'compact' && dropped.size > 0) return ['a mode that leaves nothing out did'];
@@ -166,7 +219,8 @@ function brokenLeavingOut({ plan, view }: Viewed): string[] {
   const held = heldMessages(history, unit);
   const last = covered.at(-1) ?? -1;
   const request = covered.find((index) => !dropped.has(index) && index === turnOf(history, next));
-  const expected = covered.filter((index) => index !== request && !held.has(index));
+  const first = stayingFirst(viewed);
+  const expected = covered.filter((index) => index !== request && index !== first && !held.has(index));
   const left = [...dropped].toSorted((a, b) => a - b);
   return [
     ...(JSON.stringify(left) === JSON.stringify(expected)
@@ -251,7 +305,9 @@ function brokenSummary(viewed: Viewed): string[] {
   );
   return [
     ...(shown.length === 1 ? [] : [`the summary stands in ${shown.length} messages`]),
-    ...(summary.tokens < prefix.covered ? [] : ['the summary is not shorter than what it stands for']),
+    ...(summary.tokens < prefix.covered - firstTokens(viewed)
+      ? []
+      : ['the summary is not shorter than what it stands for']),
     ...(request === undefined || turnOf(history, stays ?? -1) === request
       ? []
       : [`message ${request} stays, and is not of the turn that goes on`]),
@@ -309,7 +365,7 @@ function editedWhatIsProtected({ plan, view, request, options }: Viewed): string
     options.retrieval === true && removal.reason === 'offloaded';
   const edited = new Set(view.dropped);
   for (const [index, removals] of view.removals) if (!removals.every(offloadedAtSight)) edited.add(index);
-  for (const opened of [view.summary?.request?.message, view.trim?.message])
+  for (const opened of [view.summary?.request?.message, view.trim?.request?.message])
     if (opened !== undefined && request.messages[opened]?.role !== 'user')
       return ['a summary opens a message that is no user message'];
   const lastAssistant = request.messages.findLastIndex((message) => message.role === 'assistant');

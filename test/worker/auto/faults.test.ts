@@ -214,7 +214,7 @@ describe('an object that fails', () => {
   const ALL = ['claim', 'find', 'roll', 'settings', 'settled', 'complete', 'fail', 'advance', 'keepDigest'];
 
   it('at everything leaves mode auto its digest, with a warning, once', async () => {
-    const { objects, ask, rounds, summarizerCalls } = start(TALK);
+    const { objects, ask, rounds, summarizerCalls } = start({ ...TALK, keep_first_user: false });
     await rounds(1, 4);
     for (const method of ALL) objects.failing.add(method);
 

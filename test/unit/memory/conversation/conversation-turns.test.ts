@@ -22,12 +22,18 @@ const turn = (name: string) => [user(`${name}?`), ...step('1', 'f', lines(30, na
 /** Questions and answers alone. */
 const spoken = (turns: ReturnType<typeof conversationTurns>['recent_turns']) =>
   turns.map(({ user, assistant }) => ({ user, assistant }));
-const FOUR_TURNS = { mode: 'summarize', context_limit: 4, keep_last_n_turns: 2 } as const;
+const FOUR_TURNS = {
+  mode: 'summarize',
+  context_limit: 4,
+  keep_last_n_turns: 2,
+  keep_first_user: false,
+} as const;
 
 describe('a conversation as turns of text', () => {
   it('is questions and answers, without steps and preamble', () => {
     const turns = conversationTurns(history([system('s'), ...turn('a'), ...turn('b')]), undefined, Infinity);
     expect({ ...turns, recent_turns: spoken(turns.recent_turns) }).toEqual({
+      first_user: null,
       recent_turns: [
         { user: 'a?', assistant: 'a!' },
         { user: 'b?', assistant: 'b!' },
@@ -79,6 +85,7 @@ describe('a conversation as turns of text', () => {
     const { plan, view } = viewOf(body([user('Mend it.'), ...steps]), {
       mode: 'summarize',
       token_budget: 900,
+      keep_first_user: false,
     });
     expect(view.summary?.form).toBe('request');
     expect(conversationTurns(plan.history, view, 1)).toMatchObject({

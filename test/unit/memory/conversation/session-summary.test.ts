@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readHistory } from '../../../../src/memory/conversation/history.ts';
-import { findEcho, SHADOW_LINE, writeBlock } from '../../../../src/memory/conversation/session-summary.ts';
+import {
+  CONTINUE_LINE,
+  findEcho,
+  SHADOW_LINE,
+  writeBlock,
+} from '../../../../src/memory/conversation/session-summary.ts';
+import { writeTrimLine } from '../../../../src/memory/edits/placeholder.ts';
 import { neutralize } from '../../../../src/summary/text/headings.ts';
 import { conversation } from '../../../support/conversations/arbitrary-conversation.ts';
 import { assistant, calls, read, result, step, system, user } from '../../../support/conversations/chat.ts';
@@ -9,15 +15,16 @@ import { stranger, tenant } from '../../../support/laws/view-of.ts';
 
 const REF = tenant.refs.name('a transcript', () => 'a transcript');
 const BLOCK = writeBlock('What was.', REF, [0, 41]);
+const NOBODYS = `ref_${'a'.repeat(26)}`;
 const pair = [user(SHADOW_LINE), assistant(BLOCK)];
 
 const echoOf = (...messages: Record<string, unknown>[]) => findEcho(read(messages), tenant.refs);
 
 describe('a summary that comes back', () => {
   it('is found as a pair, directly after the preamble', () => {
-    const echo = { first: 0, last: 1, text: 'What was.', ref: REF, length: BLOCK.length };
+    const echo = { first: 0, last: 1, message: 1, text: 'What was.', ref: REF, length: BLOCK.length };
     expect(echoOf(...pair, user('go on'))).toEqual(echo);
-    expect(echoOf(system('s'), ...pair)).toEqual({ ...echo, first: 1, last: 2 });
+    expect(echoOf(system('s'), ...pair)).toEqual({ ...echo, first: 1, last: 2, message: 2 });
     expect(echoOf(system('s'), { role: 'developer', content: 'd' }, ...pair)).toMatchObject({ first: 2 });
   });
 
@@ -30,6 +37,36 @@ describe('a summary that comes back', () => {
       { type: 'text', text: 'Mend it.' },
     ];
     expect(echoOf(system('s'), user(parts))).toMatchObject({ first: 1, last: 1, length: BLOCK.length });
+  });
+
+  it('is found as the answer to the first request, which counts to it', () => {
+    const echo = { message: 1, request: 0, text: 'What was.', ref: REF, length: BLOCK.length };
+    const recap = [user('Mend it.'), assistant(BLOCK)];
+    expect(echoOf(...recap, user('go on'))).toEqual({ ...echo, first: 0, last: 1 });
+    expect(echoOf(system('s'), ...recap)).toMatchObject({ first: 1, last: 2, message: 2, request: 1 });
+    const line = writeTrimLine([3, 4], { ref: REF, tokens: 9 });
+    const withLine = [user('Mend it.'), assistant(`${BLOCK}\n\n${line}`)];
+    expect(echoOf(...withLine)).toMatchObject({ first: 0, last: 1, request: 0, text: 'What was.' });
+  });
+
+  it('leaves the first request its turn where a line of ours says that it goes on', () => {
+    const recap = [user('Mend it.'), assistant(BLOCK), user(CONTINUE_LINE), ...step('1', 'f', 'x')];
+    expect(echoOf(...recap)).toEqual({
+      first: 1,
+      last: 2,
+      message: 1,
+      text: 'What was.',
+      ref: REF,
+      length: BLOCK.length,
+    });
+    const list = read(recap);
+    const { units, turns } = readHistory(list, [], findEcho(list, tenant.refs));
+    expect(units.map(({ kind, first, last }) => [kind, first, last])).toEqual([
+      ['user', 0, 0],
+      ['summary', 1, 2],
+      ['assistant', 3, 4],
+    ]);
+    expect(turns).toEqual([0]);
   });
 
   it('is the text that was written, whatever that holds', () => {
@@ -61,7 +98,12 @@ describe('a summary that comes back', () => {
         ]),
       ],
     ],
-    ['is an answer to another question', [user('What was?'), assistant(BLOCK)]],
+    ['is an answer to a second request', [user('What was?'), user('And what is?'), assistant(BLOCK)]],
+    ['is an answer to the first request that goes on', [user('Mend it.'), assistant(`${BLOCK}\n\nMore.`)]],
+    [
+      'is an answer to the first request with a line that nobody made',
+      [user('Mend it.'), assistant(`${BLOCK}\n\n${writeTrimLine([3, 4], { ref: NOBODYS, tokens: 9 })}`)],
+    ],
     ['is an answer that goes on', [user(SHADOW_LINE), assistant(`${BLOCK}\n\nAnd more.`)]],
     [
       'is an answer that calls tools',
@@ -72,7 +114,7 @@ describe('a summary that comes back', () => {
     ['names no ref', [user(SHADOW_LINE), assistant(writeBlock('What was.', undefined, [0, 41]))]],
     [
       'names a ref that nobody made',
-      [user(SHADOW_LINE), assistant(writeBlock('What was.', `ref_${'a'.repeat(26)}`, [0, 41]))],
+      [user(SHADOW_LINE), assistant(writeBlock('What was.', NOBODYS, [0, 41]))],
     ],
     ['is not closed', [user(BLOCK.replace('</session_summary>', ''))]],
     ['goes on in the line of its end', [user(`${BLOCK} and more`)]],

@@ -30,6 +30,7 @@ const INPUT = {
   compact_keep: 1,
   min_reclaim_tokens: 0,
   compact_preview_tokens: 0,
+  keep_first_user: false,
 } as const;
 
 const viewed = (messages: Message[], more: object = {}, options: ViewOptions = {}) =>
@@ -165,9 +166,12 @@ describe('inline media', () => {
   it('go from a message that opens with the line for what is trimmed', () => {
     const turn = (name: string): Message[] => [user([WORDS, IMAGE]), assistant(lines(40, name))];
     const messages = [...'abcde'].flatMap(turn);
-    const trimmed = viewed([...messages, user('next')], { token_budget: 1_200, summary_max_tokens: 64 });
+    const trimmed = viewed([...messages, user('next')], {
+      token_budget: 1_200,
+      summary_max_tokens: 64,
+    });
     expect(trimmed.view.trim).toBeDefined();
-    expect(trimmed.view.removals.has(trimmed.view.trim?.message ?? -1)).toBe(true);
+    expect(trimmed.view.removals.has(trimmed.view.trim?.request?.message ?? -1)).toBe(true);
     expect(brokenLaws(trimmed)).toEqual([]);
   });
 });

@@ -15,7 +15,10 @@ import {
 type Message = Record<string, unknown>;
 type AutoInput = Omit<Extract<MemoryStrategyRequest, { mode: 'auto' }>, 'mode'>;
 
-/** A budget that fits little more than two turns, with placeholders for their outputs. */
+/**
+ * A budget that fits little more than two turns, with placeholders for their outputs. The first
+ * request goes; `first-request.test.ts` has the views that keep it.
+ */
 const INPUT = {
   mode: 'auto',
   token_budget: 3_000,
@@ -23,6 +26,7 @@ const INPUT = {
   min_reclaim_tokens: 0,
   low_watermark_pct: 0.9,
   compact_preview_tokens: 0,
+  keep_first_user: false,
 } as const;
 
 const turn = (at: number): Message[] => [

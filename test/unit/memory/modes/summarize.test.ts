@@ -37,7 +37,13 @@ const turn = (name: string, size = 30): Message[] => [
   ...step('1', 'f', lines(size, name)),
   assistant(`${name}!`),
 ];
-const FOUR_TURNS = { mode: 'summarize', context_limit: 4, keep_last_n_turns: 1 } as const;
+/** Without the first request; `first-request.test.ts` has the views that keep it. */
+const FOUR_TURNS = {
+  mode: 'summarize',
+  context_limit: 4,
+  keep_last_n_turns: 1,
+  keep_first_user: false,
+} as const;
 const rolesOf = (viewed: Viewed) => messagesOf(viewed).map(({ role }) => role);
 /** The content of a forwarded message, as its parts. */
 const partsOf = (message: Message | undefined): Message[] => (message?.content ?? []) as Message[];
@@ -109,7 +115,7 @@ describe('summarize', () => {
     const steps = Array.from({ length: 8 }, (_, index) =>
       step(`c${index}`, 'f', lines(20, `out${index}`)),
     ).flat();
-    const strategy = { mode: 'summarize', token_budget: 1_000 } as const;
+    const strategy = { mode: 'summarize', token_budget: 1_000, keep_first_user: false } as const;
     const request = (content: unknown, more: Message = {}) => ({ ...user(content), ...more });
     const open = (asked: Message) => viewOf(body([system('s'), asked, ...steps]), strategy, { words: short });
 
@@ -282,7 +288,7 @@ describe('summarize', () => {
       user('a'),
       ...Array.from({ length: 6 }, (_, at) => step(`${at}`, 'f', lines(30))).flat(),
     ];
-    const opened = viewOf(body(working), { mode: 'summarize', token_budget: 1_000 });
+    const opened = viewOf(body(working), { mode: 'summarize', token_budget: 1_000, keep_first_user: false });
     expect(marksOf(opened)).toEqual([true, ...Array(6).fill(undefined)]);
   });
 
@@ -297,7 +303,12 @@ describe('summarize', () => {
       ...asked(0, ''),
       ...asked(0, ''),
     ];
-    const strategy = { mode: 'summarize', context_window_tokens: 300, token_budget: 300 } as const;
+    const strategy = {
+      mode: 'summarize',
+      context_window_tokens: 300,
+      token_budget: 300,
+      keep_first_user: false,
+    } as const;
     const room = { max_tokens: 105 };
     const earlier = viewOf(body(messages.slice(0, -2), room), strategy);
     expect(earlier.report.frontier.moved).toBe(true);
@@ -361,10 +372,12 @@ describe('every summarised conversation', () => {
         if (!view.summary || !plan.prefix) return;
         const { units } = plan.history;
         expect(plan.prefix.unit).toBeGreaterThan(0);
-        const { request } = plan.prefix;
+        const { request, first } = plan.prefix;
         for (const [index, unit] of units.entries()) {
           const messages = plan.history.messages.flatMap(({ role }, at) =>
-            role !== 'preamble' && at >= unit.first && at <= unit.last && at !== request ? [at] : [],
+            role !== 'preamble' && at >= unit.first && at <= unit.last && at !== request && at !== first
+              ? [at]
+              : [],
           );
           expect(messages.every((at) => view.dropped.has(at) === index < (plan.prefix?.unit ?? 0))).toBe(
             true,
@@ -401,7 +414,7 @@ describe('every summarised conversation', () => {
       fc.property(conversation, summarizeStrategy, fc.integer({ min: 0, max: 3 }), (body, strategy, keep) => {
         const { view, plan } = viewOf(body, { ...strategy, mode: 'summarize', keep_last_n_turns: keep });
         if (!view.summary) return;
-        expect(view.summary.form).toBe('pair');
+        expect(['recap', 'pair']).toContain(view.summary.form);
         expect(plan.history.units[plan.prefix?.unit ?? -1]?.kind).toBe('user');
       }),
       RUNS,
@@ -439,6 +452,6 @@ describe('every summarised conversation', () => {
       seed: 7,
     }))
       forms.add(viewOf(body, strategy).view.summary?.form);
-    expect(forms).toEqual(new Set([undefined, 'pair', 'request']));
+    expect(forms).toEqual(new Set([undefined, 'recap', 'pair', 'request']));
   });
 });

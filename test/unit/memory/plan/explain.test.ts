@@ -40,7 +40,7 @@ describe('the explanation of any request', () => {
       fc.property(anyRequest, ([sent, input, options]) => {
         const viewed = viewOf(sent, input, options);
         // A summary or a trim line stands at the beginning of a message that is kept otherwise.
-        const opens = viewed.view.summary?.request?.message ?? viewed.view.trim?.message;
+        const opens = viewed.view.summary?.request?.message ?? viewed.view.trim?.request?.message;
         const { messages } = explained(viewed);
         const kept = keptIn(sent, { messages: messages.filter(({ index }) => index !== opens), moves: [] });
         const shown = new Set(messagesOf(viewed).map((message) => JSON.stringify(message)));

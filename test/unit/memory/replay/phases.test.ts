@@ -62,7 +62,7 @@ describe('the phases of auto', () => {
       media: (unit: number) => frees(unit, 0),
     };
     const full = { ...RULE, ...rule };
-    const settings = { shrinks: true, minReclaim, summaryTokens: 2_048, echo: undefined };
+    const settings = { shrinks: true, minReclaim, summaryTokens: 2_048, echo: undefined, first: undefined };
     replay(history, full, sums, new PhaseMover(history, sums, settings, new Floor(0.1, 3), edits));
     return calls / history.units.length;
   }

@@ -194,16 +194,18 @@ describe('an injected message', () => {
     expect(sent).toEqual({ model: 'm', user: 'u', messages: [injected, user('a')] });
   });
 
-  it.each(['pair', 'alone', 'request'])('stands before a summary in the form %s', (form) => {
+  it.each(['recap', 'pair', 'alone', 'request'])('stands before a summary in the form %s', (form) => {
     const steps = Array.from({ length: 8 }, (_, at) => step(`${at}`, 'f', `result ${at} `.repeat(40))).flat();
     const turns = [user('q'), ...steps, assistant('a')];
+    const short = { mode: 'summarize', context_limit: 4, keep_last_n_turns: 1 } as const;
     const [messages, strategy] = {
-      pair: [
-        [...turns, ...turns, ...turns, user('z')],
-        { mode: 'summarize', context_limit: 4, keep_last_n_turns: 1 },
-      ] as const,
+      recap: [[...turns, ...turns, ...turns, user('z')], short] as const,
+      pair: [[...turns, ...turns, ...turns, user('z')], { ...short, keep_first_user: false }] as const,
       alone: [steps, { mode: 'summarize', token_budget: 500 }] as const,
-      request: [[user('q'), ...steps], { mode: 'summarize', token_budget: 500 }] as const,
+      request: [
+        [user('q'), ...steps],
+        { mode: 'summarize', token_budget: 500, keep_first_user: false },
+      ] as const,
     }[form as 'pair'];
     const { request, view } = viewOf(body([system('s'), ...messages]), strategy);
     expect(view.summary?.form).toBe(form);

@@ -32,7 +32,8 @@ const doneBy = ({ view, plan }: Pick<Viewed, 'view' | 'plan'>) => ({
     ]),
   dropped: [...view.dropped],
   covers: view.summary?.covers,
-  trim: view.trim?.message,
+  recap: view.recap && [view.recap.after, view.recap.goesOn],
+  trim: view.trim?.request?.message,
 });
 
 describe.each(Object.entries(STRATEGIES))('recorded conversations as items under %s', (name, strategy) => {

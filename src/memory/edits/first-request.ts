@@ -1,0 +1,72 @@
+/**
+ * The first request of a conversation, which stays as it came in every view
+ * (docs/design.md#summary-in-the-view). So the summary begins behind it, and the upstream's cached
+ * prefix reaches through it when the frontier moves.
+ */
+import type { History } from '../conversation/history.ts';
+import type { ReplayRule } from '../replay/rule.ts';
+import type { TokenSums } from '../tokens/sums.ts';
+
+/** A first request that stays. */
+export interface FirstRequest {
+  readonly message: number;
+  readonly tokens: number;
+}
+
+/** The largest first request that stays, as a share of the hard budget. */
+const MOST_SHARE = 0.5;
+
+/**
+ * The first request, if it stays. Whether it does depends on it and the budget alone, so that it
+ * never changes as the conversation grows.
+ */
+export function stayingRequest(
+  { keep_first_user }: { readonly keep_first_user: boolean },
+  history: History,
+  { hard, window }: Pick<ReplayRule, 'hard' | 'window'>,
+  sums: TokenSums,
+): FirstRequest | undefined {
+  const message = keep_first_user ? firstRequest(history) : undefined;
+  if (message === undefined) return undefined;
+  const tokens = sums.at(message);
+  return tokens > MOST_SHARE * Math.min(hard ?? window, window) ? undefined : { message, tokens };
+}
+
+/**
+ * The first user message of a conversation that is no text observation, and does not open with a
+ * summary of ours.
+ */
+export function firstRequest({ echo, turns, units }: History): number | undefined {
+  if (echo?.request !== undefined) return echo.request;
+  for (const turn of turns) {
+    const message = units[turn]?.first;
+    if (message !== echo?.message) return message;
+  }
+  return undefined;
+}
+
+/** Where a recap stands: behind the first request, in the place of messages that left the view. */
+export interface RecapPlace {
+  /** The first request. */
+  readonly after: number;
+  /** Whether a user line of ours follows, since the caller's next message is no request. */
+  readonly goesOn: boolean;
+}
+
+/**
+ * The place of the recap for messages before a unit. Undefined if the first request does not stay,
+ * or if the request of the tail opens with an earlier summary, which the next one replaces there.
+ *
+ * @param request the user message that stays, because its turn is still in progress
+ * @param first the first request, if it is before that unit
+ */
+export function recapPlace(
+  { units, echo }: History,
+  unit: number,
+  request: number | undefined,
+  first: number | undefined,
+): RecapPlace | undefined {
+  if (first === undefined || (request !== undefined && request === echo?.message)) return undefined;
+  const isAsked = units[unit]?.kind === 'user' || (request !== undefined && request !== first);
+  return { after: first, goesOn: !isAsked };
+}
