@@ -10,11 +10,9 @@
 import type { PrefixSums } from '../../lib/prefix-sums.ts';
 import { HeldTokens } from '../conversation/bonds.ts';
 import type { History, RequestPoint } from '../conversation/history.ts';
-import { type FirstRequest, type RecapPlace, recapPlace } from '../edits/first-request.ts';
 import { tokensOf } from '../edits/rehydrate.ts';
 import type { Removal } from '../edits/removal.ts';
 import {
-  askedBy,
   coveredMessages,
   refillOf,
   rehydratedWith,
@@ -27,6 +25,7 @@ import { type TokenSums, unitSums } from '../tokens/sums.ts';
 import type { Floor, Stakes } from './floor.ts';
 import type { Mover } from './frontier.ts';
 import { Journal } from './journal.ts';
+import { KeptRequests } from './kept-requests.ts';
 import { Pass, type Passed } from './phase-pass.ts';
 import { NOWHERE, type PhaseSettings, type PhaseStanding, withRehydrated } from './phase-standing.ts';
 import { type Cuts, type Due, filledUpTo, frontierUnit } from './rule.ts';
@@ -66,7 +65,7 @@ export class PhaseMover implements Mover {
   private readonly journal: Journal;
   /** Tokens of held units. */
   private readonly held: HeldTokens;
-  private readonly asked: readonly (number | undefined)[];
+  private readonly requests: KeptRequests;
   /** Tokens of the units, without removals. */
   private readonly units: PrefixSums;
   private readonly lightOf: (readonly Removal[])[] = [];
@@ -81,7 +80,7 @@ export class PhaseMover implements Mover {
     this.settings = settings;
     this.floor = floor;
     this.edits = edits;
-    this.asked = askedBy(history);
+    this.requests = new KeptRequests(history, settings.first);
     const units = unitSums(history, sums);
     this.units = units;
     this.held = new HeldTokens(history, (unit) => units.at(unit));
@@ -127,11 +126,11 @@ export class PhaseMover implements Mover {
   trimmedSpan(): TrimmedSpan | undefined {
     const { trims, prefix } = this.standing;
     const unit = trims.at(-1);
-    const place = unit === undefined ? undefined : this.linePlace(unit);
+    const place = unit === undefined ? undefined : this.requests.linePlace(unit);
     if (unit === undefined || place === undefined) return undefined;
     const { units, messages } = this.history;
-    const request = units[this.requestAt(unit) ?? -1]?.first;
-    const first = this.firstBefore(unit)?.message;
+    const request = units[this.requests.at(unit) ?? -1]?.first;
+    const first = this.requests.firstBefore(unit)?.message;
     const end = units[unit]?.first ?? messages.length;
     return {
       from: this.history.messages.findIndex(
@@ -266,7 +265,7 @@ export class PhaseMover implements Mover {
       standing,
     ];
     const tried = [trimmed, ...refilled(summarized), ...refilled(further)];
-    if (bare !== reversible) tried.push({ ...bare, kept: this.viewBefore(0) });
+    if (bare !== reversible) tried.push({ ...bare, kept: this.untouched(bare.prefix?.unit ?? 0) });
     return tried.filter((standing) => standing !== undefined);
   }
 
@@ -322,7 +321,7 @@ export class PhaseMover implements Mover {
     while (unit < passed.heavy && this.journal.freed + leftOut < enough)
       leftOut = this.leftOutBy(++unit, prefix);
     const freed = this.journal.freed + leftOut;
-    const place = this.linePlace(unit);
+    const place = this.requests.linePlace(unit);
     const later = this.history.units[units]?.first ?? Number.POSITIVE_INFINITY;
     if (freed <= standing.freed || !place || ('opens' in place && place.opens >= later)) return undefined;
     const media = Math.max(unit, passed.media);
@@ -332,48 +331,19 @@ export class PhaseMover implements Mover {
 
   /** Tokens saved without the units before one. */
   private leftOutBy(unit: number, prefix: SummarizedPrefix | undefined): number {
-    const request = this.requestAt(unit);
-    const first = this.firstBefore(unit);
+    const request = this.requests.at(unit);
+    const first = this.requests.firstBefore(unit);
     const isOther = request !== undefined && this.history.units[request]?.first !== first?.message;
     const stays = (isOther ? this.viewOf(request) : 0) + (first?.tokens ?? 0);
     const summary = prefix ? reservedFor(prefix) : 0;
     return this.coveredView(unit) - this.held.before(unit) - stays - summary - TRIM_LINE_TOKENS;
   }
 
-  /** The first request, if it is before a unit and stays. */
-  private firstBefore(unit: number): FirstRequest | undefined {
-    const { first } = this.settings;
-    const end = this.history.units[unit]?.first ?? this.history.messages.length;
-    return first && first.message < end ? first : undefined;
-  }
-
-  /** The user unit before this one that stays, since its turn continues. */
-  private requestAt(unit: number): number | undefined {
-    return this.history.units[unit]?.kind === 'user' ? undefined : this.asked[unit - 1];
-  }
-
-  /**
-   * The place of the line for trimmed messages: the recap, or the first user message that stays.
-   */
-  private linePlace(unit: number): RecapPlace | { readonly opens: number } | undefined {
-    const { history } = this;
-    const request = this.requestAt(unit);
-    const recap = recapPlace(
-      history,
-      unit,
-      history.units[request ?? -1]?.first,
-      this.firstBefore(unit)?.message,
-    );
-    const user = request ?? history.turns.find((turn) => turn >= unit);
-    const opens = history.units[user ?? -1]?.first;
-    return recap ?? (opens === undefined ? undefined : { opens });
-  }
-
   /** The prefix before a unit; undefined if the earlier one already reaches that far. */
   private prefixBefore(unit: number, earlier: SummarizedPrefix | undefined): SummarizedPrefix | undefined {
     if (unit <= (earlier?.unit ?? 0)) return undefined;
     const { summaryTokens, echo, first } = this.settings;
-    const asked = this.asked[unit - 1];
+    const asked = this.requests.askedBefore(unit);
     const of = (): number => (asked === undefined ? 0 : this.viewOf(asked));
     const weights = { covered: this.coveredView(unit), of, held: this.held.before(unit) };
     return summarizedPrefix(this.history, unit, asked, weights, summaryTokens, echo, first);
@@ -401,7 +371,7 @@ export class PhaseMover implements Mover {
 
   /** Tokens of the view that stay untouched when the messages before a unit leave. */
   private untouched(unit: number): number {
-    const first = this.firstBefore(unit)?.message;
+    const first = this.requests.firstBefore(unit)?.message;
     const begins = first !== undefined && first === this.history.units[0]?.first;
     return begins ? this.sums.before(first + 1) : this.viewBefore(0);
   }
