@@ -80,7 +80,7 @@ describe.each(PROTOCOLS)('POST /v1/explain, over $name', (protocol) => {
   it('says what a manual compaction would do, under the defaults of an agent', async () => {
     const { memory, moves } = await explained({ model, messages, force: true }, '/agents/coding/v1/explain');
 
-    expect(memory).toMatchObject({ mode: 'compact', source: 'agent', trigger: 'force' });
+    expect(memory).toMatchObject({ mode: 'auto', source: 'agent', trigger: 'force' });
     expect(moves.at(-1)).toMatchObject({ messages: messages.length, trigger: 'force' });
   });
 

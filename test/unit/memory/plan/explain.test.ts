@@ -142,7 +142,7 @@ describe('the explanation of a summary', () => {
   it('tells the messages that it covers from those that stay', () => {
     const turns = [1, 2, 3, 4].flatMap((n) => [
       user(`question ${n} ${'why '.repeat(50)}`),
-      assistant(`answer ${n}`),
+      assistant(`answer ${n} ${'because '.repeat(50)}`),
     ]);
     const viewed = viewOf(body(turns), { mode: 'summarize', context_limit: 3, keep_last_n_turns: 1 });
     const { messages, summary } = explained(viewed);
@@ -151,6 +151,7 @@ describe('the explanation of a summary', () => {
     const dropped = messages.filter(({ index }) => viewed.view.dropped.has(index));
     expect(dropped.length).toBeGreaterThan(0);
     expect(dropped.every(({ fate, after }) => fate === 'summarized' && after === 0)).toBe(true);
+    expect(messages[0]).toMatchObject({ fate: 'kept', because: 'first_request' });
     expect(messages.slice(last + 1).every(({ because }) => because === 'tail')).toBe(true);
   });
 });
