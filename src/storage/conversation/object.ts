@@ -48,7 +48,7 @@ import {
   OutputDigests,
 } from './output-digests.ts';
 import type { ConversationApi, Left } from './remote.ts';
-import { Waiters } from './waiters.ts';
+import { digestName, versionName, Waiters } from './waiters.ts';
 
 /** Costs are read within seconds. */
 const REMEMBERED_COSTS = { bytes: 32 * 1024, sizeOf: () => 64 };
@@ -83,7 +83,7 @@ export abstract class ConversationMemoryObject<Material>
       log: (...line) => this.log(...line),
       settled: (...summary) => this.deployer.settled(...summary),
       healthChanged: (...health) => this.deployer.healthChanged(...health),
-      ended: (memoryId) => this.waiters.wake(versionKey(memoryId)),
+      ended: (memoryId) => this.waiters.wake(versionName(memoryId)),
     },
     openingIn(this.ctx.id.name ?? ''),
   );
@@ -242,7 +242,7 @@ export abstract class ConversationMemoryObject<Material>
   }
 
   async settled(memoryId: number, ms: number): Promise<TokenUsage | null> {
-    if (this.chain.isProcessing(memoryId)) await this.waiters.wait(versionKey(memoryId), ms);
+    if (this.chain.isProcessing(memoryId)) await this.waiters.wait(versionName(memoryId), ms);
     return this.spent.get(`${memoryId}`) ?? null;
   }
 
@@ -254,7 +254,7 @@ export abstract class ConversationMemoryObject<Material>
       const left = end - Date.now();
       if (left <= 0) return false;
       // A writer that has lost its lease is not waited for.
-      if (next) await this.waiters.wait(versionKey(next.memoryId), Math.min(left, next.leaseMs));
+      if (next) await this.waiters.wait(versionName(next.memoryId), Math.min(left, next.leaseMs));
       else await soon(left, Promise.race(this.background));
     }
   }
@@ -393,13 +393,4 @@ export abstract class ConversationMemoryObject<Material>
       this.chain.fail(claim.memoryId, claim.lease, { error: 'write_failed' });
     }
   }
-}
-
-/** Names of what callers wait for: the end of a version's row, and the verdict on a digest. */
-function versionKey(memoryId: number): string {
-  return `version ${memoryId}`;
-}
-
-function digestName(key: string): string {
-  return `digest ${key}`;
 }
