@@ -20,7 +20,7 @@ import { listMessages } from './routes/conversations/messages.ts';
 import { putMemory } from './routes/conversations/restore.ts';
 import { getStats } from './routes/conversations/stats.ts';
 import { explain } from './routes/explain.ts';
-import { mcp } from './routes/mcp.ts';
+import { mcp } from './routes/mcp/route.ts';
 import { getMetrics } from './routes/metrics.ts';
 import { passthrough } from './routes/passthrough.ts';
 import { deleteRef, getRef, getRefTool, listRefs } from './routes/refs.ts';

@@ -5,9 +5,9 @@
  * The SDK is loaded on first use, since most isolates never need it.
  */
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import { version } from '../../package.json';
-import type { Result } from '../lib/result.ts';
-import type { FunctionTool } from '../protocol/tools.ts';
+import { version } from '../../../package.json';
+import type { Result } from '../../lib/result.ts';
+import type { FunctionTool } from '../../protocol/tools.ts';
 
 export interface ServedTool {
   readonly definition: FunctionTool;

@@ -1,12 +1,12 @@
 /** `POST /mcp`: tools for clients of the Model Context Protocol. Requests share no session. */
 import type { Context } from 'hono';
-import { readBody } from '../request/body.ts';
-import { ApiError } from '../request/errors.ts';
-import { verifiedTenant } from '../request/known-key.ts';
-import type { AppEnv } from '../request/services.ts';
-import type { Tenant } from '../tenant/identity.ts';
-import { createMcpServer } from './mcp-server.ts';
-import { mcpTools } from './mcp-tools.ts';
+import { readBody } from '../../request/body.ts';
+import { ApiError } from '../../request/errors.ts';
+import { verifiedTenant } from '../../request/known-key.ts';
+import type { AppEnv } from '../../request/services.ts';
+import type { Tenant } from '../../tenant/identity.ts';
+import { createMcpServer } from './server.ts';
+import { mcpTools } from './tools.ts';
 
 /**
  * Without a session id the transport is stateless, so any isolate can answer. Nothing is pushed, so

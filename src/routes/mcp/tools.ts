@@ -4,15 +4,15 @@
  */
 
 import type { Context } from 'hono';
-import { shelfOf } from '../answer/shelf.ts';
-import type { Result } from '../lib/result.ts';
-import { AT_ONCE, fewAtOnce } from '../lib/slots.ts';
-import { logCaught } from '../log.ts';
-import { measureOf } from '../memory/strategy/models.ts';
-import { storedConversation } from '../request/conversation.ts';
-import { ApiError } from '../request/errors.ts';
-import { checked } from '../request/owner.ts';
-import type { AppEnv } from '../request/services.ts';
+import { shelfOf } from '../../answer/shelf.ts';
+import type { Result } from '../../lib/result.ts';
+import { AT_ONCE, fewAtOnce } from '../../lib/slots.ts';
+import { logCaught } from '../../log.ts';
+import { measureOf } from '../../memory/strategy/models.ts';
+import { storedConversation } from '../../request/conversation.ts';
+import { ApiError } from '../../request/errors.ts';
+import { checked } from '../../request/owner.ts';
+import type { AppEnv } from '../../request/services.ts';
 import {
   describeRefs,
   isWanted,
@@ -21,8 +21,8 @@ import {
   listConversationDefinition,
   MOST_LISTED,
   readList,
-} from '../retrieval/list-refs.ts';
-import { Retriever } from '../retrieval/retriever.ts';
+} from '../../retrieval/list-refs.ts';
+import { Retriever } from '../../retrieval/retriever.ts';
 import {
   describeHits,
   findHits,
@@ -30,14 +30,14 @@ import {
   type Search,
   searchConversationDefinition,
   searchKindOf,
-} from '../retrieval/search-memory.ts';
-import { definitionOf } from '../retrieval/tool.ts';
-import { Archive } from '../storage/archive/archive.ts';
-import { RefStore } from '../storage/refs/store.ts';
-import { fromEither, type Tenant } from '../tenant/identity.ts';
-import { notFound } from './conversations/memory.ts';
-import type { ServedTool } from './mcp-server.ts';
-import { stored } from './stored.ts';
+} from '../../retrieval/search-memory.ts';
+import { definitionOf } from '../../retrieval/tool.ts';
+import { Archive } from '../../storage/archive/archive.ts';
+import { RefStore } from '../../storage/refs/store.ts';
+import { fromEither, type Tenant } from '../../tenant/identity.ts';
+import { notFound } from '../conversations/memory.ts';
+import { stored } from '../stored.ts';
+import type { ServedTool } from './server.ts';
 
 export function mcpTools(c: Context<AppEnv>, tenant: Tenant): ServedTool[] {
   return [
