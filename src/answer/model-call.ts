@@ -73,7 +73,7 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   const options = { force: false, dryRun: false, count: chosen.report, expressly: false };
   const make = (viewOptions: MakeViewOptions) => makeView(call, viewOptions);
   const [first, frozen] = await Promise.all([make(options), injectionFor(call)]);
-  const beside = await besideView(call, first, frozen);
+  let beside = await besideView(call, first, frozen);
   const wish = reasoningWish(request, first.tools !== undefined, scope);
   const bodyOf = ({ view, tools }: MadeView) =>
     request.write(view, {
@@ -86,14 +86,17 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   const { access } = scope.services.config;
   const send = (body: Uint8Array, left?: AbortSignal) => askUpstream(c, scope, api.path, body, left);
   let sent: Uint8Array | undefined;
-  const ask = (view: MadeView) =>
-    wish.ask(() => {
+  const ask = async (view: MadeView) => {
+    // A smaller view has moved the frontier, and with it what stands beside it.
+    if (view !== first) beside = await besideView(call, view, frozen);
+    return wish.ask(() => {
       sent = bodyOf(view);
       const isSame = sent.buffer === came.bytes.buffer && sent.length === came.bytes.length;
       // With the deployer's key, bodies go up unencoded.
       const encoded = isSame && passesThrough(chosen.strategy) && !access ? came.encoded : undefined;
       return encoded ? askUpstream(c, scope, api.path, encoded, undefined, true) : send(sent);
     });
+  };
   const asking = { request, answers: api.answers, options, beside: beside.tokens, make, ask };
   const { made, answer } = await askWithin(first, asking, scope);
   const report = beside.told(made.report);

@@ -2,7 +2,6 @@
  * Whether a request is only observed (docs/design.md#observing): it goes up as it came, and the
  * report says what the strategy would have done.
  */
-import { edits } from '../memory/strategy/strategy.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import type { Call } from './call.ts';
 import { ApiError } from './errors.ts';
@@ -11,9 +10,9 @@ import { ApiError } from './errors.ts';
 export function isObserved(call: Call): boolean {
   const { chosen, scope } = call;
   const { strategy } = chosen;
-  if (!edits(strategy)) return false;
   const { observe, observeShare } = scope.services.config;
-  return observeInHeader(scope.headers) || strategy.observe || observe || isControl(call, observeShare);
+  const isAsked = 'observe' in strategy && strategy.observe;
+  return observeInHeader(scope.headers) || isAsked || observe || isControl(call, observeShare);
 }
 
 const HEADER = 'x-memory-observe';
@@ -25,19 +24,17 @@ function observeInHeader(headers: Headers): boolean {
 }
 
 /**
- * Whether the request's conversation is in the control group. It is for ever: the conversation's
- * name decides, or its first request to the model, which every later array begins with.
+ * Whether the request's conversation is in the control group. It is for ever, also under another
+ * key: the conversation's name decides, or its first user message, which every later array has.
  */
-function isControl({ request, owner, scope }: Call, share: number): boolean {
+function isControl({ request, owner }: Call, share: number): boolean {
   if (share === 0) return false;
   const { user = null, conversation } = owner;
-  const opening = request.messages.find(({ role }) => role === 'user')?.json;
-  const name = conversation === undefined ? decoder.decode(opening) : JSON.stringify([user, conversation]);
-  const hash = sha256Hex(`control:${scope.caller.tenant?.id ?? ''}:${name}`);
+  const opening = request.messages.find(({ role }) => role === 'user')?.identity ?? '';
+  const name = conversation === undefined ? opening : JSON.stringify([user, conversation]);
+  const hash = sha256Hex(`control:${name}`);
   return Number.parseInt(hash.slice(0, HASH_DIGITS), 16) < share * 16 ** HASH_DIGITS;
 }
 
 /** As many hexadecimal digits as a number represents exactly. */
 const HASH_DIGITS = 13;
-
-const decoder = new TextDecoder();

@@ -13,7 +13,7 @@ import type { Content, Message, ToolCall } from '../conversation/message.ts';
 import { type Fence, mayClose, writeOutput, writeRehydrated } from '../conversation/rehydrated-outputs.ts';
 import { mostFitting } from '../tokens/fitting.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
-import { type Digest, label, parseMarker, parseOffloaded, TEXT_OBSERVATION } from './placeholder.ts';
+import { type Digest, label, NO_CALL, parseMarker, parseOffloaded, TEXT_OBSERVATION } from './placeholder.ts';
 
 /** An output that stands behind the summary. */
 export interface RehydratedOutput {
@@ -179,7 +179,7 @@ function fenceOf(call: ToolCall | undefined, later: readonly string[], digest: D
   const value = path ?? call?.input;
   return {
     tool: label(call?.name ?? TEXT_OBSERVATION, digest),
-    call: label(call?.id ?? 'none', digest),
+    call: label(call?.id ?? NO_CALL, digest),
     ...(value ? { about: { name: path === undefined ? 'arguments' : 'path', value } } : {}),
     later: later.map((name) => label(name, digest)),
   };

@@ -118,11 +118,17 @@ function explainMessages(plan: Plan, view: View, counter: TokenCounter): readonl
   const fresh = 1 + messages.findLastIndex(({ role }) => role === 'assistant');
   const held = heldMessages(history, frontier);
   const first = view.recap?.after;
-  const request = view.summary?.request?.message ?? plan.prefix?.request;
+  const prefix = plan.trimmed?.prefix ?? plan.prefix;
+  const request = view.trim?.request?.message ?? view.summary?.request?.message ?? prefix?.request;
+  // User messages between the two cuts stay with the steps behind the frontier.
+  const { turn, step } = replay.cuts;
+  const asked = new Set(
+    units.slice(turn, step).flatMap((unit) => (unit.kind === 'user' ? [unit.first] : [])),
+  );
   const because = (index: number, role: Message['role']): KeptBecause => {
     if (role === 'preamble') return 'preamble';
     if (index === first) return 'first_request';
-    if (index === request) return 'request';
+    if (index === request || asked.has(index)) return 'request';
     if (index >= fresh && role === 'tool') return 'fresh';
     if (index >= tail) return 'tail';
     return held.has(index) ? 'held' : 'unedited';

@@ -1,6 +1,6 @@
 /** The report to the caller about its request (docs/design.md#4-what-the-caller-gets). */
 
-import { type MarkerReason, TEXT_OBSERVATION } from '../edits/placeholder.ts';
+import { type MarkerReason, NO_CALL, TEXT_OBSERVATION } from '../edits/placeholder.ts';
 import { freedBy, type Removal } from '../edits/removal.ts';
 import type { Mode } from '../modes/table.ts';
 import { frontierUnit, type Trigger } from '../replay/rule.ts';
@@ -308,7 +308,7 @@ export function reportedOutputs(outputs: readonly ShownOutput[]): ReportedOutput
   return outputs.map(({ message, call, tokens, removal }) => ({
     message,
     tool_name: call?.name ?? TEXT_OBSERVATION,
-    tool_call_id: call?.id ?? 'none',
+    tool_call_id: call?.id ?? NO_CALL,
     tokens,
     ...(removal?.ref === undefined ? {} : { ref: removal.ref }),
   }));
@@ -322,7 +322,7 @@ function refsOf(view: View): ReportedRef[] {
   for (const removal of [...view.removals.values()].flat())
     if (removal.ref !== undefined) add(refs, removal, removal.ref);
   const trimmed = view.trim?.kept;
-  if (trimmed) refs.set(trimmed.ref, { ...trimmed, tool_name: 'session_transcript', tool_call_id: 'none' });
+  if (trimmed) refs.set(trimmed.ref, { ...trimmed, tool_name: 'session_transcript', tool_call_id: NO_CALL });
   return [...refs.values()];
 }
 

@@ -1,8 +1,8 @@
 /** The view: which messages are sent upstream, and what replaces removed contents. */
 
 import type { RecapPlace } from '../edits/first-request.ts';
-import { shownWith } from '../edits/output-digest.ts';
-import { freedBy, type Removal } from '../edits/removal.ts';
+import { longestUnused, shownWith } from '../edits/output-digest.ts';
+import type { Removal } from '../edits/removal.ts';
 import { replacedTokens, reservedFor } from '../edits/summarize.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import type { Plan } from './plan.ts';
@@ -101,7 +101,7 @@ export function render(plan: Plan, words: ViewWords, counter: TokenCounter): Vie
     ...(trim ? { trim } : {}),
     ...(recap ? { recap } : {}),
     tokens: replay.after + missing + longer + untrimmed + (trim?.tokens ?? 0) - unused,
-    incomplete: incomplete || untrimmed > 0,
+    incomplete: incomplete || untrimmed > 0 || isUnnamed(summary, plan),
   };
 }
 
@@ -113,6 +113,14 @@ function leftOut(plan: Plan, words: ViewWords, counter: TokenCounter) {
   const trim = stays ? undefined : words.line;
   const dropped = new Set(stays ? [] : ((trim && plan.trimmed) ?? plan).dropped);
   return { summary, stays, trim, dropped };
+}
+
+/** Whether an output behind the summary lacks its ref, since it is not known to be written. */
+function isUnnamed(summary: ShownSummary | undefined, { segments }: Plan): boolean {
+  const unnamed = summary?.rehydrated?.filter(({ removal }) => !removal) ?? [];
+  if (unnamed.length === 0) return false;
+  const removed = segments.flat().filter(({ kind, ref }) => kind === 'output' && ref !== undefined);
+  return unnamed.some(({ message }) => removed.some((removal) => removal.message === message));
 }
 
 function recapOf(summary: ShownSummary | undefined, trim: ShownTrim | undefined): Recap | undefined {
@@ -133,7 +141,7 @@ function shownIn(plan: Plan, words: ViewWords, counter: TokenCounter): ShownSumm
   if (!prefix || !summary) return undefined;
   const text = { text: summary.text, ref: summary.ref };
   const { rehydrated } = prefix;
-  const most = replacedTokens(prefix) - unusedIn(plan, prefix.end, words, counter);
+  const most = replacedTokens(prefix) - unusedIn(plan, prefix.end, counter);
   const behind = rehydrated && showOutputs(history, rehydrated, segments.flat(), words.isWritten);
   const whole = behind && showSummary(history, prefix, text, counter, behind);
   if (whole && whole.tokens < most) return whole;
@@ -142,10 +150,12 @@ function shownIn(plan: Plan, words: ViewWords, counter: TokenCounter): ShownSumm
 }
 
 /**
- * Tokens that the plan has counted for digests before a message, and that the view would not have.
+ * The most tokens that the plan has counted for digests before a message, and that the view would
+ * not have. The digests of messages that have left the view may not be known any more, so it does
+ * not depend on their texts: a summary must not come and go with them.
  */
-function unusedIn(plan: Plan, end: number, { digestOf }: ViewWords, counter: TokenCounter): number {
-  if (!plan.newlyOffloaded) return 0;
-  const places = plan.segments.flat().filter(({ message, digest }) => digest && message < end);
-  return freedBy(places.map((place) => shownWith(place, digestOf?.(place), counter))) - freedBy(places);
+function unusedIn({ newlyOffloaded, segments }: Plan, end: number, counter: TokenCounter): number {
+  if (!newlyOffloaded) return 0;
+  const places = segments.flat().filter(({ message, digest }) => digest && message < end);
+  return places.reduce((sum, place) => sum + longestUnused(place, counter), 0);
 }

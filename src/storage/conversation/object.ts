@@ -221,7 +221,10 @@ export abstract class ConversationMemoryObject<Material>
   }
 
   async digestSettled(key: string, ms: number): Promise<DigestVerdict> {
-    if (this.digests.isPending(key)) await this.waiters.wait(digestName(key), ms);
+    const end = Date.now() + ms;
+    // A memory that is put in wakes all, and its digests are still being written.
+    for (let left = ms; left > 0 && this.digests.isPending(key); left = end - Date.now())
+      await this.waiters.wait(digestName(key), left);
     const [verdict] = this.settleDigests([{ key, text: null }], 0);
     return verdict ?? { key, text: null };
   }

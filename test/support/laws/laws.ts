@@ -55,11 +55,16 @@ function brokenFirstRequest(viewed: Viewed): string[] {
   if (summary?.request?.message === plan.history.echo?.message && summary?.request) return [];
   const isPassed = ((trim && plan.trimmed?.ends.at(-1)) ?? (summary && plan.prefix?.end) ?? 0) > first;
   const [answer, line] = messagesOf(viewed).slice(at + 1);
+  // The caller's next message may have these words itself, from a view that is not trusted.
+  const next = keptIndices(viewed)[at + (recap?.goesOn ? 3 : 2)] ?? -1;
+  const saysSo = request.messages[next]?.content().text === CONTINUE_LINE;
   const texts = [summary?.block, trim?.line].filter((text) => text !== undefined);
   if (!isPassed) return recap ? ['a recap of what is there'] : [];
   return [
     ...(answer?.role === 'assistant' && answer.content === texts.join('\n\n') ? [] : ['there is no recap']),
-    ...((line?.content === CONTINUE_LINE) === recap?.goesOn ? [] : ['a line is missing behind the recap']),
+    ...((line?.content === CONTINUE_LINE) === (recap?.goesOn === true || saysSo)
+      ? []
+      : ['a line is missing behind the recap']),
   ];
 }
 

@@ -247,7 +247,7 @@ describe('the state of a conversation’s object', () => {
         expect(await here.call((memory) => memory.restore(saved))).toEqual(expected);
         expect(await here.call(answers)).toEqual(before);
       }),
-      { numRuns: 60 },
+      { numRuns: 120 },
     );
     // The generator makes all kinds of states.
     for (const count of Object.values(seen)) expect(count).toBeGreaterThan(10);

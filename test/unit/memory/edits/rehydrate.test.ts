@@ -390,7 +390,7 @@ describe('every view with outputs behind its summary', () => {
         const echo = findEcho(again.request.messages, tenant.refs);
         expect(summary?.block.endsWith(echo?.rehydrated?.trimEnd() ?? '?')).toBe(true);
         expect(echo?.text).not.toContain('rehydrated_output');
-        const opened = String(again.request.messages[echo?.last ?? -1]?.opening());
+        const opened = String(again.request.messages[echo?.message ?? -1]?.opening());
         expect(opened.slice(0, echo?.length).trimEnd()).toBe(summary?.block);
       }),
       RUNS,
