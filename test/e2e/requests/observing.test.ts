@@ -122,6 +122,23 @@ describe.each(PROTOCOLS)('a request that is observed, over $name', (protocol) =>
     expect(deployment.chats()).toHaveLength(1);
   });
 
+  it('shows and offers nothing in any mode', async () => {
+    const fields = {
+      model,
+      messages: conversationOf(['short']),
+      memory_blocks: { labels: ['team'], writable: true },
+    };
+    const { memory_blocks: _, ...came } = fields;
+
+    for (const memory_strategy of ['none', 'native']) {
+      const { memory, seen } = await observing.ask({ ...fields, memory_strategy });
+
+      expect(seen.rawBody.toString()).toBe(JSON.stringify(protocol.body(came as Record<string, unknown>)));
+      expect(memory).toMatchObject({ mode: memory_strategy, applied_edits: [] });
+      expect(memory.memory_blocks).toBeUndefined();
+    }
+  });
+
   it('is every request of a deployment that observes', async () => {
     const { memory, seen } = await observing.ask({
       model,

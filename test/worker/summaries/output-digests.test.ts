@@ -157,3 +157,23 @@ describe('an object that was stripped to its settings', () => {
     expect(await call((memory) => memory.settings())).toMatchObject({ memory_strategy: 'auto' });
   });
 });
+
+describe('a digest that is waited for', () => {
+  it('is written on while a memory is put in', async () => {
+    const { claim, settle, call } = digests(false);
+    await claim('a');
+    const waiting = call((memory) => memory.digestSettled('one', 30_000));
+    await call((memory) =>
+      memory.restore({
+        conversation: 'c',
+        settings: { memory_strategy: null, memory_injection: null },
+        health: 'healthy',
+        memories: [],
+        rounds: [],
+      }),
+    );
+    await settle('words');
+
+    expect(await waiting).toEqual(text('one', 'words'));
+  });
+});

@@ -299,6 +299,10 @@ describe('the outputs behind a summary of auto', () => {
     expect(stored.report.refs.map(({ ref }) => ref)).toEqual(expect.arrayContaining(refs));
     expect(messagesShown(lost)).toEqual(messagesShown(stored));
     for (const ref of refs) expect(JSON.stringify(messagesOf(lost))).not.toContain(ref);
+    expect([stored, lost].map(({ report }) => report.warnings.includes('store_failed'))).toEqual([
+      false,
+      true,
+    ]);
     expect([...brokenLaws(stored), ...brokenLaws(lost)]).toEqual([]);
   });
 
