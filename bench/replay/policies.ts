@@ -33,6 +33,11 @@ const SETTINGS: readonly Setting[] = [
     retrieval: true,
   },
   {
+    name: 'auto, 32k, digests',
+    strategy: { mode: 'auto', token_budget: 32_000, offload_digest: 'model' },
+    retrieval: true,
+  },
+  {
     name: 'auto, 32k, retrieval off',
     strategy: { mode: 'auto', token_budget: 32_000 },
     retrieval: false,

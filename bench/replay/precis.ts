@@ -1,5 +1,7 @@
 /** Precis as a policy: planned and rendered as for a request. Every ref counts as written. */
 
+import { DIGEST_TOKENS } from '../../src/memory/edits/output-digest.ts';
+import { createPreviewWriter } from '../../src/memory/edits/preview.ts';
 import type { Removal } from '../../src/memory/edits/removal.ts';
 import type { EditingStrategy } from '../../src/memory/modes/table.ts';
 import type { Plan } from '../../src/memory/plan/plan.ts';
@@ -7,11 +9,15 @@ import { type View as RenderedView, render } from '../../src/memory/plan/view.ts
 import { writeChatRequest } from '../../src/protocol/chat/request.ts';
 import { recapMessages, replacedBySummary, summaryMessages } from '../../src/protocol/chat/summary.ts';
 import { trimmedTranscript } from '../../src/summary/text/trimmed-transcript.ts';
+import { sha256Hex } from '../../src/tenant/identity.ts';
 import type { Isolate } from '../pipeline.ts';
 import { requestOf, textsOf } from '../reuse.ts';
 import { planOf, type RollUp, rollUp, textsUnder } from '../roll-up.ts';
 import { type Conversation, requestOfOne, type SentMessage } from './conversation.ts';
 import type { Policy, Replay, View } from './policy.ts';
+
+/** Tokens of a digest, less those of its label. */
+const STAND_IN_TOKENS = DIGEST_TOKENS - 10;
 
 /** Tokens of a summarizer's instructions. */
 const PROMPT_TOKENS = 600;
@@ -45,6 +51,8 @@ class PrecisReplay implements Replay {
   private readonly transcripts = new Map<string, string>();
   /** Edited messages, by index and edit. */
   private readonly edited = new Map<string, SentMessage>();
+  /** The digests of large outputs, by message. */
+  private readonly digests = new Map<number, string>();
   private rolled: RollUp | undefined;
   private removals: RenderedView['removals'] = new Map();
   private compared = false;
@@ -61,12 +69,13 @@ class PrecisReplay implements Replay {
     const { request, points } = conversation;
     const planned = planOf(strategy, request, count, isolate, retrieval);
     const { history } = planned;
-    const summaries = this.summarize(planned);
+    const summaries = this.summarize(planned) + this.digest(planned);
     const trimmed =
       planned.trimmed &&
       trimmedTranscript(history, planned.trimmed, isolate.tenant, undefined, isolate.counter);
     for (const { ref, text } of trimmed?.segments ?? []) this.transcripts.set(ref, text());
-    const words = { isWritten: () => true, summary: this.rolled, line: trimmed?.shown };
+    const digestOf = ({ message }: Removal): string | undefined => this.digests.get(message);
+    const words = { isWritten: () => true, digestOf, summary: this.rolled, line: trimmed?.shown };
     const rendered = render(planned, words, isolate.counter);
     const messages = this.messagesOf(rendered, count);
     // Check that splicing message by message gives the real body: at the first edit and at the last
@@ -102,6 +111,24 @@ class PrecisReplay implements Replay {
       if (planned.history.messages[index]?.role !== 'preamble')
         read += this.edit(index, this.removals.get(index) ?? []).tokens;
     return read + OUTPUT_PRICE * counter.text(rolled.text);
+  }
+
+  /**
+   * Makes the digests of large outputs that are new. They stand in for a model's: the literals that
+   * distinguish the output, as many as a digest may have tokens. @returns their cost
+   */
+  private digest({ newlyOffloaded, history, segments }: Plan): number {
+    if (!newlyOffloaded) return 0;
+    const { counter } = this.isolate;
+    const writer = createPreviewWriter(history.messages, { ...this.isolate, digest: sha256Hex });
+    let cost = 0;
+    for (const { message, tokens, content, digest } of segments.flat()) {
+      if (!digest || !newlyOffloaded.has(message) || this.digests.has(message)) continue;
+      const words = writer.write(message, () => content().text, STAND_IN_TOKENS).replaceAll('\n', ' ');
+      this.digests.set(message, words);
+      cost += PROMPT_TOKENS + tokens + OUTPUT_PRICE * counter.text(words);
+    }
+    return cost;
   }
 
   private messagesOf(view: RenderedView, count: number): SentMessage[] {
