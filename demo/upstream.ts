@@ -90,7 +90,11 @@ function answerFromView(messages: Message[], tools: object[]): Answer {
   // The first lines of a transcript name the one before it.
   const next = fetched ? refIn(`kept under (${REF})`) : kept;
   const name = JSON.stringify(tools).match(/"((?:precis_)?retrieve_ref)"/)?.[1];
-  const known = JSON.stringify(messages.filter(({ role }) => role === 'assistant'));
+  // A summary is an assistant's message too, and names a ref.
+  const calls = messages.flatMap((message) =>
+    message.role === 'assistant' ? (message.tool_calls ?? []) : [],
+  );
+  const known = JSON.stringify(calls);
   if (name !== undefined && next !== undefined && !known.includes(next)) {
     const call = (part: object, at: number) => ({
       id: `${FETCH}${messages.length}_${at}`,

@@ -3,7 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { Bill } from '../../../demo/bill.ts';
 import { modeIn, STRATEGIES } from '../../../demo/strategies.ts';
 import { asksForSummary, summaryOf } from '../../../demo/summarizer.ts';
+import { startDemoUpstream } from '../../../demo/upstream.ts';
+import { recording } from '../../../fixtures/recording.ts';
 import { parseStrategy } from '../../../src/memory/strategy/strategy.ts';
+import { definitionOf } from '../../../src/retrieval/tool.ts';
 import { readSections, writeSections } from '../../../src/summary/text/headings.ts';
 import { writePrompt } from '../../../src/summary/text/prompt.ts';
 
@@ -50,5 +53,28 @@ describe('the modes of the demo', () => {
     expect(modeIn([])).toBe('auto');
     expect(modeIn(['--mode', 'bogus'])).toBeUndefined();
     expect(modeIn(['--mode'])).toBeUndefined();
+  });
+});
+
+describe("the demo's model", () => {
+  it('fetches what a summary covers, by the ref that it names', async () => {
+    const ref = `ref_${'a'.repeat(26)}`;
+    const question = recording.messages.findLast(({ role }) => role === 'user');
+    const summary = `<session_summary ref="${ref}" covers="1-9">\nDone.\n</session_summary>`;
+    const messages = [{ role: 'user', content: 'go' }, { role: 'assistant', content: summary }, question];
+    const body = { model: 'gpt-4.1-mini', messages, tools: [definitionOf('retrieve_ref')] };
+    const upstream = await startDemoUpstream();
+    try {
+      const headers = { authorization: 'Bearer sk-of-the-demo', 'content-type': 'application/json' };
+      const init = { method: 'POST', headers, body: JSON.stringify(body) };
+      const answer = (await (await fetch(`${upstream.url}/chat/completions`, init)).json()) as {
+        choices: { message: { tool_calls?: { function: { arguments: string } }[] } }[];
+      };
+
+      const calls = answer.choices[0]?.message.tool_calls ?? [];
+      expect(calls.map((call) => JSON.parse(call.function.arguments).ref)).toEqual([ref, ref]);
+    } finally {
+      await upstream.close();
+    }
   });
 });
