@@ -1,11 +1,29 @@
 /** Bodies of our own routes, which hold a conversation of either protocol. */
+import type { Context } from 'hono';
+import { readRequest } from '../answer/model-call.ts';
+import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import { fieldOf, scanObject, textOf } from '../protocol/json/spans.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
+import { readBody } from '../request/body.ts';
 import { ApiError } from '../request/errors.ts';
+import type { RequestScope } from '../request/scope.ts';
+import type { AppEnv } from '../request/services.ts';
 import { CHAT } from './chat.ts';
 import { RESPONSES } from './responses.ts';
 
 const CONVERSATION = new Map([CHAT.field, RESPONSES.field].map((field) => [field, {}]));
+
+/** A request of either protocol, and the protocol's answers. @throws ApiError */
+export async function readEither(
+  c: Context<AppEnv>,
+  scope: RequestScope,
+): Promise<{ request: ModelRequest; answers: AnswerFormat }> {
+  const body = await readBody(c.req.raw, CHAT.field);
+  const agent = c.get('agent');
+  return holdsItems(body)
+    ? { request: await readRequest(body, RESPONSES, agent, scope), answers: RESPONSES.answers }
+    : { request: await readRequest(body, CHAT, agent, scope), answers: CHAT.answers };
+}
 
 /** Whether a body has `input`. @throws ApiError if it has `messages` too */
 export function holdsItems(body: Uint8Array): boolean {

@@ -3,33 +3,20 @@
  * nothing, and asks no model.
  */
 import type { Context } from 'hono';
-import { type ModelApi, readRequest, readWholeCall } from '../answer/model-call.ts';
+import { readWholeCall } from '../answer/model-call.ts';
 import { tellReport } from '../answer/tell-report.ts';
 import { type Explanation, explainUnedited } from '../memory/plan/explain.ts';
 import { tokenMeasure } from '../memory/strategy/strategy.ts';
-import type { ModelRequest } from '../protocol/model-request.ts';
-import { readBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import { checkPlanned } from '../request/known-key.ts';
 import { scopeOf } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
 import { makeView } from '../view/make-view.ts';
-import { CHAT } from './chat.ts';
-import { flag, holdsItems } from './either-protocol.ts';
-import { RESPONSES } from './responses.ts';
+import { flag, readEither } from './either-protocol.ts';
 
 export async function explain(c: Context<AppEnv>): Promise<Response> {
-  const body = await readBody(c.req.raw, CHAT.field);
-  return holdsItems(body) ? explainWith(c, RESPONSES, body) : explainWith(c, CHAT, body);
-}
-
-async function explainWith<Read extends ModelRequest>(
-  c: Context<AppEnv>,
-  api: ModelApi<Read>,
-  body: Uint8Array,
-): Promise<Response> {
   const scope = scopeOf(c);
-  const request = await readRequest(body, api, c.get('agent'), scope);
+  const { request, answers } = await readEither(c, scope);
   const force = flag(request, 'force');
   const call = await readWholeCall(request, c.get('agent'), scope);
   const options = { force, dryRun: true, count: true, expressly: true, explain: true };
@@ -37,7 +24,7 @@ async function explainWith<Read extends ModelRequest>(
   checkPlanned(report, scope);
   const explained = explanation ?? (await unedited(call));
   const response = c.json({ object: 'memory.explanation', ...explained, memory: report });
-  tellReport(response, report, api.answers, scope);
+  tellReport(response, report, answers, scope);
   return response;
 }
 
