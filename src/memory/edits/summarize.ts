@@ -35,6 +35,8 @@ export interface SummarizedPrefix {
   readonly rehydrated?: Rehydrated | undefined;
   /** Tokens that the view saves if the summary is as long as allowed, with those outputs. */
   readonly freed: number;
+  /** The part of `freed` that the view may lack: tokens counted for digests that do not come. */
+  readonly unsure?: number;
 }
 
 /** Tokens that are reserved in place of a prefix. */
@@ -81,9 +83,13 @@ export function summarizedPrefix(
   return { unit, end, request, first: kept?.message, covered: covered - held, limit, freed };
 }
 
-/** Tokens that leave the view in exchange for the summary and the outputs behind it. */
+/**
+ * The least tokens that leave the view in exchange for the summary and the outputs behind it. It
+ * does not depend on the texts of digests: those of messages that have left the view may not be
+ * known any more, and a summary must not come and go with them.
+ */
 export function replacedTokens(prefix: SummarizedPrefix): number {
-  return prefix.freed + reservedFor(prefix);
+  return prefix.freed - (prefix.unsure ?? 0) + reservedFor(prefix);
 }
 
 /** The messages that the summary replaces, ascending. */

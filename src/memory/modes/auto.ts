@@ -12,6 +12,7 @@ import { type CompactContext, clearedInputs, compactInputs, compactOutput } from
 import { stayingRequest } from '../edits/first-request.ts';
 import { removeMedia } from '../edits/media.ts';
 import { offloadOutput } from '../edits/offload.ts';
+import { longestUnused } from '../edits/output-digest.ts';
 import { LEAST_PURGED, purgesIn } from '../edits/purge.ts';
 import type { Removal } from '../edits/removal.ts';
 import { type Repeat, repeatsIn } from '../edits/repeats.ts';
@@ -139,6 +140,7 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
     echo: countedEcho(history, context.counter),
     refills: refillsOf(strategy, history, rule, context, strategy.offload_min_tokens),
     first,
+    unsure: strategy.offload_digest === 'model' ? edits.unsure() : undefined,
   };
   const mover = new PhaseMover(history, sent, settings, new Floor(cachedShare, sums.before(0)), edits);
   const result = replay(history, rule, sent, mover);
@@ -239,6 +241,18 @@ class AutoEdits implements PhaseEdits {
       ? removeMedia(this.history, unit, this.strategy, this.context)
       : [];
   };
+
+  /** Per unit, the tokens counted for digests of offloaded outputs that may not come. */
+  unsure(): PrefixSums {
+    const { offloaded, context } = this;
+    const of = ({ message }: Output): number => {
+      const removal = offloaded.get(message);
+      return removal ? longestUnused(removal, context.counter) : 0;
+    };
+    return new PrefixSums(
+      this.history.units.map(({ outputs }) => outputs.reduce((sum, output) => sum + of(output), 0)),
+    );
+  }
 
   /** What the next move would remove in these units. */
   between(from: number, to: number): Removal[] {

@@ -1,7 +1,7 @@
 /** The view: which messages are sent upstream, and what replaces removed contents. */
 
 import type { RecapPlace } from '../edits/first-request.ts';
-import { longestUnused, shownWith } from '../edits/output-digest.ts';
+import { shownWith } from '../edits/output-digest.ts';
 import type { Removal } from '../edits/removal.ts';
 import { replacedTokens, reservedFor } from '../edits/summarize.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
@@ -141,21 +141,10 @@ function shownIn(plan: Plan, words: ViewWords, counter: TokenCounter): ShownSumm
   if (!prefix || !summary) return undefined;
   const text = { text: summary.text, ref: summary.ref };
   const { rehydrated } = prefix;
-  const most = replacedTokens(prefix) - unusedIn(plan, prefix.end, counter);
+  const most = replacedTokens(prefix);
   const behind = rehydrated && showOutputs(history, rehydrated, segments.flat(), words.isWritten);
   const whole = behind && showSummary(history, prefix, text, counter, behind);
   if (whole && whole.tokens < most) return whole;
   const shown = showSummary(history, prefix, text, counter);
   return shown.tokens < most ? shown : undefined;
-}
-
-/**
- * The most tokens that the plan has counted for digests before a message, and that the view would
- * not have. The digests of messages that have left the view may not be known any more, so it does
- * not depend on their texts: a summary must not come and go with them.
- */
-function unusedIn({ newlyOffloaded, segments }: Plan, end: number, counter: TokenCounter): number {
-  if (!newlyOffloaded) return 0;
-  const places = segments.flat().filter(({ message, digest }) => digest && message < end);
-  return places.reduce((sum, place) => sum + longestUnused(place, counter), 0);
 }

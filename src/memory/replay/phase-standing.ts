@@ -1,4 +1,5 @@
 /** What the phases of `auto` work with: their settings, and how far they have come. */
+import type { PrefixSums } from '../../lib/prefix-sums.ts';
 import type { CountedEcho } from '../conversation/session-summary.ts';
 import type { FirstRequest } from '../edits/first-request.ts';
 import { type Rehydrated, tokensOf } from '../edits/rehydrate.ts';
@@ -19,6 +20,8 @@ export interface PhaseSettings {
   readonly first: FirstRequest | undefined;
   /** Absent if no outputs stand behind a summary. */
   readonly refills?: Refills | undefined;
+  /** Per unit, the tokens counted for digests that may not come. Absent if there are none. */
+  readonly unsure?: PrefixSums | undefined;
 }
 
 /** The position of all phases. */

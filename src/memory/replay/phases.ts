@@ -13,7 +13,6 @@ import type { History, RequestPoint } from '../conversation/history.ts';
 import { tokensOf } from '../edits/rehydrate.ts';
 import type { Removal } from '../edits/removal.ts';
 import {
-  coveredMessages,
   refillOf,
   rehydratedWith,
   reservedFor,
@@ -29,6 +28,7 @@ import { KeptRequests } from './kept-requests.ts';
 import { Pass, type Passed } from './phase-pass.ts';
 import { NOWHERE, type PhaseSettings, type PhaseStanding, withRehydrated } from './phase-standing.ts';
 import { type Cuts, type Due, filledUpTo, frontierUnit } from './rule.ts';
+import { trimmedSpanOf } from './trimmed-span.ts';
 
 /** Tokens of a summarizer's prompt, without its input. */
 const PROMPT_TOKENS = 600;
@@ -124,24 +124,7 @@ export class PhaseMover implements Mover {
 
   /** The trimmed messages, if any. */
   trimmedSpan(): TrimmedSpan | undefined {
-    const { trims, prefix } = this.standing;
-    const unit = trims.at(-1);
-    const place = unit === undefined ? undefined : this.requests.linePlace(unit);
-    if (unit === undefined || place === undefined) return undefined;
-    const { units, messages } = this.history;
-    const request = units[this.requests.at(unit) ?? -1]?.first;
-    const first = this.requests.firstBefore(unit)?.message;
-    const end = units[unit]?.first ?? messages.length;
-    return {
-      from: this.history.messages.findIndex(
-        ({ role }, at) => role !== 'preamble' && at >= (prefix?.end ?? 0),
-      ),
-      ends: trims.map((trim) => units[trim]?.first ?? messages.length),
-      place,
-      dropped: coveredMessages(this.history, { unit, end, request, first }),
-      prefix: prefix && { ...prefix, unit, request, first },
-      freed: this.standing.leftOut - (prefix?.freed ?? 0),
-    };
+    return trimmedSpanOf(this.history, this.standing, this.requests, this.settings.unsure);
   }
 
   arrive(messages: number): boolean {
@@ -168,7 +151,7 @@ export class PhaseMover implements Mover {
     // If the replacements are longer than what they still replace, restore the messages.
     const { journal } = this;
     this.standing =
-      rest.leftOut > 0
+      rest.leftOut > this.unsureBefore(gone)
         ? { ...this.standing, ...rest, prefix: changed }
         : { ...this.standing, freed: journal.freed, leftOut: 0, prefix: undefined, trims: [] };
     return true;
@@ -279,7 +262,8 @@ export class PhaseMover implements Mover {
     const { refills } = this.settings;
     const { prefix } = standing;
     if (!refills || !prefix) return undefined;
-    const space = refillOf(prefix.freed, filledUpTo(due, refills.watermark) - view);
+    const room = filledUpTo(due, refills.watermark) - view;
+    const space = Math.min(refillOf(prefix.freed, room), prefix.freed - this.unsureBefore(prefix.unit) - 1);
     const rehydrated = refills.rehydrator.choose(prefix.unit, messages, space);
     return rehydrated && withRehydrated(standing, rehydrated);
   }
@@ -323,7 +307,13 @@ export class PhaseMover implements Mover {
     const freed = this.journal.freed + leftOut;
     const place = this.requests.linePlace(unit);
     const later = this.history.units[units]?.first ?? Number.POSITIVE_INFINITY;
-    if (freed <= standing.freed || !place || ('opens' in place && place.opens >= later)) return undefined;
+    if (
+      freed <= standing.freed ||
+      leftOut <= this.unsureBefore(unit) ||
+      !place ||
+      ('opens' in place && place.opens >= later)
+    )
+      return undefined;
     const media = Math.max(unit, passed.media);
     const trim = { leftOut, freed, trims: [...trims, unit], passed: { ...passed, media } };
     return { ...standing, ...trim, kept: this.untouched(unit) };
@@ -339,14 +329,19 @@ export class PhaseMover implements Mover {
     return this.coveredView(unit) - this.held.before(unit) - stays - summary - TRIM_LINE_TOKENS;
   }
 
-  /** The prefix before a unit; undefined if the earlier one already reaches that far. */
+  /**
+   * The prefix before a unit; undefined if the earlier one already reaches that far, or if a
+   * summary as long as allowed may be no shorter than what it replaces.
+   */
   private prefixBefore(unit: number, earlier: SummarizedPrefix | undefined): SummarizedPrefix | undefined {
     if (unit <= (earlier?.unit ?? 0)) return undefined;
     const { summaryTokens, echo, first } = this.settings;
     const asked = this.requests.askedBefore(unit);
     const of = (): number => (asked === undefined ? 0 : this.viewOf(asked));
     const weights = { covered: this.coveredView(unit), of, held: this.held.before(unit) };
-    return summarizedPrefix(this.history, unit, asked, weights, summaryTokens, echo, first);
+    const prefix = summarizedPrefix(this.history, unit, asked, weights, summaryTokens, echo, first);
+    const unsure = this.unsureBefore(unit);
+    return prefix.freed > unsure ? { ...prefix, unsure } : undefined;
   }
 
   private standingOf(
@@ -381,6 +376,11 @@ export class PhaseMover implements Mover {
     const first = this.history.units[unit]?.first ?? this.history.messages.length;
     const before = this.sums.before(first);
     return unit === 0 ? before : before - this.journal.freedBefore(unit) - this.standing.leftOut;
+  }
+
+  /** Tokens counted for digests before a unit that may not come. */
+  private unsureBefore(unit: number): number {
+    return this.settings.unsure?.before(unit) ?? 0;
   }
 
   /** Tokens of the units before one, as they are in the view without a summary. */

@@ -3,7 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { DIGEST_TOKENS } from '../../../../src/memory/edits/output-digest.ts';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import { parseStrategy } from '../../../../src/memory/strategy/strategy.ts';
-import { autoStrategy, richConversation } from '../../../support/conversations/arbitrary-conversation.ts';
+import {
+  autoStrategy,
+  lateRichConversation,
+  richConversation,
+} from '../../../support/conversations/arbitrary-conversation.ts';
 import {
   assistant,
   body,
@@ -186,5 +190,34 @@ describe('a digest of an output that has left the view', () => {
       { numRuns: 300 },
     );
     expect(covered).toBeGreaterThan(10);
+  });
+});
+
+describe('a summary of outputs with digests', () => {
+  it('is shown wherever the plan counts on it, with or without their texts', () => {
+    let covering = 0;
+    const conversation = fc.oneof(lateRichConversation, richConversation);
+    fc.assert(
+      fc.property(
+        conversation,
+        autoStrategy,
+        fc.boolean(),
+        fc.boolean(),
+        (given, input, retrieval, known) => {
+          const strategy = { ...input, offload_digest: 'model', compact_offload: true } as const;
+          const digestOf = () => (known ? 'w' : undefined);
+          const { plan, view } = viewOf(given, strategy, { retrieval, digestOf });
+          const { end = 0 } = plan.prefix ?? {};
+          covering += plan.segments.flat().some(({ digest, message }) => digest && message < end) ? 1 : 0;
+
+          expect({ ...plan.prefix, isShown: view.summary !== undefined }).toEqual({
+            ...plan.prefix,
+            isShown: plan.prefix !== undefined,
+          });
+        },
+      ),
+      { numRuns: 400, endOnFailure: true },
+    );
+    expect(covering).toBeGreaterThan(20);
   });
 });

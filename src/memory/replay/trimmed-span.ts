@@ -1,0 +1,35 @@
+/** The messages that a position of the phases has trimmed. */
+import type { PrefixSums } from '../../lib/prefix-sums.ts';
+import type { History } from '../conversation/history.ts';
+import { coveredMessages } from '../edits/summarize.ts';
+import type { TrimmedSpan } from '../edits/trim.ts';
+import type { KeptRequests } from './kept-requests.ts';
+import type { PhaseStanding } from './phase-standing.ts';
+
+/**
+ * The trimmed messages of a position. Undefined if it has trimmed none.
+ *
+ * @param unsure see `PhaseSettings`
+ */
+export function trimmedSpanOf(
+  history: History,
+  { trims, prefix, leftOut }: PhaseStanding,
+  requests: KeptRequests,
+  unsure: PrefixSums | undefined,
+): TrimmedSpan | undefined {
+  const unit = trims.at(-1);
+  const place = unit === undefined ? undefined : requests.linePlace(unit);
+  if (unit === undefined || place === undefined) return undefined;
+  const { units, messages } = history;
+  const request = units[requests.at(unit) ?? -1]?.first;
+  const first = requests.firstBefore(unit)?.message;
+  const end = units[unit]?.first ?? messages.length;
+  return {
+    from: messages.findIndex(({ role }, at) => role !== 'preamble' && at >= (prefix?.end ?? 0)),
+    ends: trims.map((trim) => units[trim]?.first ?? messages.length),
+    place,
+    dropped: coveredMessages(history, { unit, end, request, first }),
+    prefix: prefix && { ...prefix, unit, request, first, freed: leftOut, unsure: unsure?.before(unit) ?? 0 },
+    freed: leftOut - (prefix?.freed ?? 0),
+  };
+}
