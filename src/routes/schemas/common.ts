@@ -1,0 +1,46 @@
+/**
+ * Parts of the answers of our own routes. The schemas of this folder are loaded when the reference
+ * is asked for (`routes/api/`), so they import nothing that a model request runs.
+ */
+import { z } from 'zod';
+
+/** Names a schema: the reference lists it by this id, and refers to it. */
+export function name(schema: z.ZodType, id: string): void {
+  z.globalRegistry.add(schema, { id });
+}
+
+export const count = z.int().nonnegative();
+export const tokens = count;
+export const milliseconds = count.describe('In milliseconds.');
+/** A time. */
+export const seconds = count.describe('Seconds since 1970.');
+export const refName = z.string().regex(/^ref_[a-z2-7]{26}$/);
+/** The id of a caller's conversation or user. */
+export const givenId = z.string().min(1).max(256);
+
+/** A page of a list. */
+export function page<Item extends z.ZodType>(item: Item) {
+  return z.strictObject({
+    object: z.literal('list'),
+    data: z.array(item),
+    has_more: z.boolean(),
+    cursor: z.string().nullable().describe('For the next page; null on the last one.'),
+  });
+}
+
+/** The answer to a deletion. */
+export function deletion<Kind extends string>(object: Kind, members: z.ZodRawShape = {}) {
+  return z.strictObject({
+    ...members,
+    object: z.literal(object),
+    deleted: z.boolean().describe('False while the deletion goes on behind a 202.'),
+  });
+}
+
+/** Tokens as an upstream counted them. */
+export const tokenUsage = z.strictObject({
+  prompt_tokens: count,
+  completion_tokens: count,
+  total_tokens: count,
+});
+name(tokenUsage, 'TokenUsage');
