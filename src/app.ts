@@ -26,6 +26,7 @@ import { passthrough } from './routes/passthrough.ts';
 import { deleteRef, getRef, getRefTool, listRefs } from './routes/refs.ts';
 import { compactResponses, responses } from './routes/responses.ts';
 import { routeOf } from './routes/routing.ts';
+import { getLlmsText, getOpenApi, getPage, getReference } from './routes/site.ts';
 import { deleteTenantData } from './routes/tenant-data.ts';
 import { deleteUserEntry, deleteUserMemory, getUserMemory } from './routes/users.ts';
 import { checkSecrets } from './tenant/published-secrets.ts';
@@ -52,6 +53,10 @@ export function createApp(): Hono<AppEnv> {
   app.get('/healthz', (c) => c.json({ status: 'ok' }));
 
   app.get('/metrics', getMetrics);
+  app.get('/openapi.json', getOpenApi);
+  app.get('/docs', getReference);
+  app.get('/docs/:page', getPage);
+  app.get('/llms.txt', getLlmsText);
 
   app.use('/v1/*', async (c, next) => {
     if (c.req.header('upgrade')?.toLowerCase() === 'websocket')

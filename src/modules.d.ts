@@ -3,3 +3,9 @@ declare module '*.bin' {
   const data: ArrayBuffer;
   export default data;
 }
+
+/** A page of the documentation, as text. */
+declare module '*.md' {
+  const text: string;
+  export default text;
+}

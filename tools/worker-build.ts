@@ -62,9 +62,17 @@ export async function modulesOf({ module }: BuiltWorker) {
     path: basename(module),
     contents: await readFile(module, 'utf8'),
   } as const;
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.bin'));
-  const data = names.map(async (path) => {
-    return { type: 'Data', path, contents: await readFile(join(folder, path)) } as const;
-  });
-  return [code, ...(await Promise.all(data))];
+  const names = await readdir(folder);
+  const data = names
+    .filter((name) => name.endsWith('.bin'))
+    .map(async (path) => {
+      return { type: 'Data', path, contents: await readFile(join(folder, path)) } as const;
+    });
+  // Wrangler writes a page of its own beside them, whose name has no hash.
+  const texts = names
+    .filter((name) => name.endsWith('.md') && name !== 'README.md')
+    .map(async (path) => {
+      return { type: 'Text', path, contents: await readFile(join(folder, path), 'utf8') } as const;
+    });
+  return [code, ...(await Promise.all([...data, ...texts]))];
 }

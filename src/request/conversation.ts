@@ -120,7 +120,7 @@ function isUnset({ memory_strategy, memory_injection }: Settings): boolean {
   return memory_strategy === null && memory_injection === null;
 }
 
-const heldSummarySchema = z.looseObject({
+export const heldSummarySchema = z.looseObject({
   text: z.string().min(1).max(200_000),
   covers: z.tuple([z.int().nonnegative(), z.int().nonnegative()]),
   prefix_hash: z.string().regex(/^[0-9a-f]{64}$/),

@@ -36,7 +36,7 @@ export type ErrorCode =
  * HTTP status and OpenAI error type of each code
  * (https://platform.openai.com/docs/guides/error-codes).
  */
-const WIRE: Readonly<Record<ErrorCode, readonly [status: number, type: string]>> = {
+export const WIRE: Readonly<Record<ErrorCode, readonly [status: number, type: string]>> = {
   invalid_json: [400, 'invalid_request_error'],
   invalid_memory_strategy: [400, 'invalid_request_error'],
   invalid_messages: [400, 'invalid_request_error'],

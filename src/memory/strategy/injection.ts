@@ -28,7 +28,8 @@ const settings = z.strictObject({
   refresh: z.boolean().default(false),
 });
 
-const schema = z.union([z.boolean(), settings]);
+/** An injection as callers write it. */
+export const injectionSchema = z.union([z.boolean(), settings]);
 
 export interface Injection {
   readonly role: 'system' | 'user';
@@ -46,12 +47,14 @@ export interface Injection {
 export const DEFAULT_INJECTION: Injection = settings.parse({});
 
 /** An injection as callers write it. `false` overrides a lower level of the precedence. */
-export type MemoryInjectionRequest = z.input<typeof schema>;
+export type MemoryInjectionRequest = z.input<typeof injectionSchema>;
 
 /** Reads an injection. `off` is a value too, and takes precedence over lower levels. */
 export function parseInjection(input: unknown): Result<Injection | 'off', StrategyFault> {
   const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
-  const parsed = schema.safeParse(isObject ? withoutNulls(input, Object.keys(settings.shape)) : input);
+  const parsed = injectionSchema.safeParse(
+    isObject ? withoutNulls(input, Object.keys(settings.shape)) : input,
+  );
   if (!parsed.success)
     return {
       ok: false,

@@ -18,10 +18,11 @@ const settings = z.strictObject({
   refresh: z.boolean().default(false),
 });
 
-const schema = z.union([z.literal(false), labels, settings]);
+/** Blocks as callers write them. */
+export const blocksSchema = z.union([z.literal(false), labels, settings]);
 
 /** Blocks as callers write them. `false` or an empty list overrides a lower level. */
-export type MemoryBlocksRequest = z.input<typeof schema>;
+export type MemoryBlocksRequest = z.input<typeof blocksSchema>;
 
 export interface BlocksWish {
   /** Each once, at least one. */
@@ -36,7 +37,7 @@ export interface BlocksWish {
 /** Reads the blocks. `off` is a value too, and takes precedence over lower levels. */
 export function parseBlocks(input: unknown): Result<BlocksWish | 'off', StrategyFault> {
   const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
-  const parsed = schema.safeParse(isObject ? withoutNulls(input, Object.keys(settings.shape)) : input);
+  const parsed = blocksSchema.safeParse(isObject ? withoutNulls(input, Object.keys(settings.shape)) : input);
   if (!parsed.success)
     return fault(
       `memory_blocks must be false, a list of at most ${MOST_LABELS} labels, or an object of labels (such a list), role ('system' or 'user'), writable and refresh (true or false), and nothing else; this one is ${quote(input)}.`,

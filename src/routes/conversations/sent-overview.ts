@@ -81,7 +81,8 @@ const statsSchema = z.strictObject({
   total_summaries: count,
 });
 
-const overviewSchema = z.strictObject({
+/** The members of a body, each by itself. */
+export const overviewSchema = z.strictObject({
   memory_strategy: z.unknown(),
   memory_injection: z.unknown(),
   health: z.enum(['healthy', 'retry', 'degraded', 'recovering']),

@@ -1,0 +1,119 @@
+/** Bodies that name parts of OpenAI's own document, and our fields beside them. */
+import type { JsonSchema } from './shape.ts';
+
+/** OpenAI's OpenAPI document (https://github.com/openai/openai-openapi). */
+export const OPENAI_DOCUMENT = 'https://app.stainless.com/api/spec/documented/openai/openapi.documented.yml';
+
+/** A schema of OpenAI's. */
+export function openai(name: string): JsonSchema {
+  return { $ref: `${OPENAI_DOCUMENT}#/components/schemas/${name}` };
+}
+
+/** A schema of this document. */
+export function own(name: string): JsonSchema {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+const memory: JsonSchema = {
+  type: 'object',
+  properties: { memory: { ...own('Report'), description: 'With `memory_report`.' } },
+};
+
+/** A request of OpenAI's with our fields. */
+export const requestOf = (name: string): JsonSchema => ({ allOf: [openai(name), own('MemoryFields')] });
+
+/** An answer of OpenAI's, which has the report if it was asked for. */
+export const answerOf = (name: string): JsonSchema => ({ allOf: [openai(name), memory] });
+
+/** The events of a stream. */
+export const streamOf = (name: string): JsonSchema => ({
+  type: 'string',
+  description: `Server-sent events, the data of each being \`${name}\` of OpenAI's document. Comments keep a silent stream alive.`,
+  contentMediaType: 'text/event-stream',
+  contentSchema: openai(name),
+});
+
+const list: JsonSchema = { type: 'array', minItems: 1, items: { type: 'object' } };
+
+/** The fields of a conversation in either protocol. */
+const conversation = {
+  model: { type: ['string', 'null'], description: 'Its window, prices and tokens are counted with.' },
+  messages: { ...list, description: "As of chat completions: OpenAI's `ChatCompletionRequestMessage`." },
+  input: {
+    oneOf: [{ type: 'string' }, list],
+    description: 'In place of `messages`, as of the Responses API.',
+  },
+  instructions: { type: 'string', description: 'Beside `input`.' },
+  tools: { type: 'array', items: { type: 'object' } },
+  force: { type: 'boolean', default: false, description: 'Triggers count as met.' },
+} as const;
+
+const eitherOf: JsonSchema = { oneOf: [{ required: ['messages'] }, { required: ['input'] }] };
+
+const { force: _, ...whole } = conversation;
+
+/** A conversation of either protocol, with our fields. */
+export const WHOLE: JsonSchema = {
+  allOf: [own('MemoryFields'), eitherOf, { type: 'object', properties: whole }],
+};
+
+export const EXPLAIN: JsonSchema = {
+  allOf: [own('MemoryFields'), eitherOf, { type: 'object', properties: conversation }],
+};
+
+export const COMPACT: JsonSchema = {
+  allOf: [
+    own('MemoryFields'),
+    eitherOf,
+    {
+      type: 'object',
+      properties: {
+        ...conversation,
+        dry_run: {
+          type: 'boolean',
+          default: false,
+          description: 'Nothing is stored, and no summarizer is asked.',
+        },
+        format: {
+          enum: ['messages', 'conversation_memory', 'opaque'],
+          default: 'messages',
+          description:
+            'What is returned: the view, plain turns, or one message that holds the view in sealed form.',
+        },
+      },
+    },
+  ],
+};
+
+/** Settings of a conversation. A body with a `mode` is the strategy itself. */
+export const SETTINGS: JsonSchema = {
+  anyOf: [
+    {
+      type: 'object',
+      properties: {
+        memory_strategy: { oneOf: [own('MemoryStrategy'), { type: 'null' }] },
+        memory_injection: { oneOf: [own('MemoryInjection'), { type: 'null' }] },
+      },
+      additionalProperties: false,
+    },
+    own('MemoryStrategy'),
+  ],
+};
+
+/** A message of JSON-RPC, as the Model Context Protocol sends it. */
+export const JSON_RPC: JsonSchema = {
+  type: 'object',
+  properties: {
+    jsonrpc: { const: '2.0' },
+    id: { type: ['string', 'integer', 'null'] },
+    method: { type: 'string' },
+    params: { type: 'object' },
+    result: { type: 'object' },
+    error: {
+      type: 'object',
+      properties: { code: { type: 'integer' }, message: { type: 'string' } },
+      required: ['code', 'message'],
+    },
+  },
+  required: ['jsonrpc'],
+};

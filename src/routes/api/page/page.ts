@@ -1,0 +1,142 @@
+/**
+ * The page at `/docs`: the OpenAPI document as HTML, without a script. What opens is a `<details>`.
+ */
+import { html, raw } from 'hono/html';
+import type { ApiDocument, DocumentedAnswer, DocumentedOperation } from '../document.ts';
+import type { JsonSchema } from '../shape.ts';
+import { anchorOf, membersOf, typeLine } from './schema.ts';
+import { STYLE } from './style.ts';
+import { type Html, line, prose } from './text.ts';
+
+/** An operation with its place. */
+interface Placed extends DocumentedOperation {
+  readonly method: string;
+  readonly path: string;
+}
+
+const ACCESS: Readonly<Record<string, string>> = {
+  caller: "Needs the caller's key.",
+  operator: 'Needs the `METRICS_TOKEN` of the deployment.',
+};
+
+export async function pageOf(document: ApiDocument): Promise<string> {
+  const { info, tags, components } = document;
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]): Placed => ({ ...operation, method, path })),
+  );
+  const ofGroup = (name: string): readonly Placed[] => operations.filter((one) => one.tags.includes(name));
+  const page = await html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Precis ${info.version}: reference</title>
+<meta name="description" content="Each route, field, header and error of Precis.">
+<link rel="icon" href="data:,">
+<style>${raw(STYLE)}</style>
+</head>
+<body>
+<header>
+<a class="skip" href="#main">Skip to the content</a>
+<h1>Precis <span class="quiet">${info.version}</span></h1>
+<nav aria-label="Routes"><details open><summary>Routes</summary><ul>${tags.map(
+    ({ name }) => html`<li><a href="#${slug(name)}">${name}</a><ul>${ofGroup(name).map(entry)}</ul></li>`,
+  )}<li><a href="#headers">Headers</a></li><li><a href="#schemas">Schemas</a></li></ul></details></nav>
+</header>
+<main id="main" tabindex="-1">
+${prose(info.description)}
+<p>The same as data: <a href="/openapi.json"><code>/openapi.json</code></a> (OpenAPI 3.1). For language models: <a href="/llms.txt"><code>/llms.txt</code></a>. In the examples, <code>$HOST</code> is this address and <code>$KEY</code> your key.</p>
+${tags.map(
+  ({ name, description }) =>
+    html`<h2 id="${slug(name)}">${name}</h2>${prose(description)}${ofGroup(name).map((one) => sectionOf(one, document))}`,
+)}
+<h2 id="headers">Headers</h2>
+<h3 id="request-headers">Of requests</h3>
+${fieldList(Object.values(components.parameters))}
+<h3 id="response-headers">Of answers</h3>
+${fieldList(Object.entries(components.headers).map(([name, header]) => ({ name, ...header })))}
+<h2 id="schemas">Schemas</h2>
+${Object.entries(components.schemas).map(
+  ([name, schema]) =>
+    html`<section><h3 id="${anchorOf(name)}"><a href="#${anchorOf(name)}">${name}</a></h3>${about(schema)}${schemaView(schema)}</section>`,
+)}
+</main>
+<footer><p class="quiet">Made from the code of this version. This page has no script and asks for nothing else.</p></footer>
+</body>
+</html>`;
+  return page.toString();
+}
+
+function entry({ operationId, method, path }: Placed): Html {
+  return html`<li><a href="#${operationId}"><small>${method.toUpperCase()}</small> <code>${breakable(path)}</code></a></li>`;
+}
+
+/** A path that may be broken before each slash. */
+function breakable(path: string): Html {
+  return html`${path.split(/(?=\/)/).map((part) => html`<wbr>${part}`)}`;
+}
+
+function slug(name: string): string {
+  return `group-${name.toLowerCase().replaceAll(' ', '-')}`;
+}
+
+function sectionOf(operation: Placed, document: ApiDocument): Html {
+  const { operationId, method, path, summary, description, security, externalDocs, requestBody } = operation;
+  const [scheme] = security.flatMap((one) => Object.keys(one));
+  return html`<section>
+<h3 id="${operationId}"><a href="#${operationId}"><span class="method">${method.toUpperCase()}</span><code>${path}</code></a></h3>
+<p><strong>${line(summary)}.</strong></p>
+${description === undefined ? '' : prose(description)}
+<p class="quiet">${line(ACCESS[scheme ?? ''] ?? "Answers anybody's request.")} More on <a href="${externalDocs.url}">${externalDocs.url.slice('/docs/'.length)}</a>.</p>
+${parametersOf(operation, document)}
+${
+  requestBody
+    ? html`<details><summary>Body</summary>${Object.values(requestBody.content).map(({ schema }) => schemaView(schema))}</details>`
+    : ''
+}
+<details><summary>Answers</summary>${Object.entries(operation.responses).map(answerView)}</details>
+<details open><summary>Examples</summary>${operation['x-codeSamples'].map(
+    ({ label, source }) =>
+      html`<h4>${label}</h4><pre tabindex="0" role="region" aria-label="${label}: ${method.toUpperCase()} ${path}"><code>${source}</code></pre>`,
+  )}</details>
+</section>`;
+}
+
+function parametersOf({ parameters }: Placed, { components }: ApiDocument): Html | '' {
+  if (parameters.length === 0) return '';
+  const known = parameters.map((one) => {
+    const name = typeof one.$ref === 'string' ? one.$ref.slice(one.$ref.lastIndexOf('/') + 1) : undefined;
+    return name === undefined ? one : (components.parameters[name] ?? one);
+  });
+  return html`<details><summary>Parameters and headers</summary>${fieldList(known)}</details>`;
+}
+
+/** Parameters or headers. */
+function fieldList(fields: readonly JsonSchema[]): Html {
+  return html`<dl>${fields.map(
+    ({ name, description, schema, in: place, required }) =>
+      html`<div><dt><code>${name}</code> <span class="type">${typeLine(schema as JsonSchema)}</span>${
+        place === undefined || place === 'header' ? '' : html` <span class="quiet">in the ${place}</span>`
+      }${required === true ? html` <span class="needed">required</span>` : ''}</dt><dd>${prose(String(description))}</dd></div>`,
+  )}</dl>`;
+}
+
+function answerView([status, { description, headers, content }]: [string, DocumentedAnswer]): Html {
+  return html`<h4>${status}</h4>${prose(description)}${
+    headers ? html`<p class="quiet">Headers: ${codes(Object.keys(headers))}</p>` : ''
+  }${Object.entries(content ?? {}).map(([type, { schema }]) =>
+    Number(status) < 400 ? html`<p><code>${type}</code></p>${schemaView(schema)}` : '',
+  )}`;
+}
+
+function codes(names: readonly string[]): Html {
+  return html`${names.map((name, index) => html`${index === 0 ? '' : ', '}<code>${name}</code>`)}`;
+}
+
+function about({ description }: JsonSchema): Html | '' {
+  return typeof description === 'string' ? prose(description) : '';
+}
+
+function schemaView(schema: JsonSchema): Html {
+  return html`<p class="type">${typeLine(schema)}</p>${membersOf(schema)}`;
+}

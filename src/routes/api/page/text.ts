@@ -1,0 +1,14 @@
+/** The words of the document, which have codes in backticks, as HTML. */
+import { html } from 'hono/html';
+
+export type Html = ReturnType<typeof html>;
+
+/** Paragraphs. */
+export function prose(text: string): Html {
+  return html`${text.split('\n\n').map((paragraph) => html`<p>${line(paragraph)}</p>`)}`;
+}
+
+/** A line with codes. */
+export function line(text: string): Html {
+  return html`${text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;
+}

@@ -1,0 +1,7 @@
+/** The table of all routes. A new route of `app.ts` is one entry here. */
+import type { Operation } from './operation.ts';
+import { CONVERSATIONS } from './operations/conversations.ts';
+import { MODELS } from './operations/models.ts';
+import { STORED } from './operations/stored.ts';
+
+export const OPERATIONS: readonly Operation[] = [...MODELS, ...CONVERSATIONS, ...STORED];

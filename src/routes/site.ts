@@ -1,0 +1,123 @@
+/**
+ * The reference: `/openapi.json`, `/docs`, `/docs/{page}` and `/llms.txt`. It is the same for
+ * everybody and holds nothing of the deployment but the version, so it needs no key. It is loaded
+ * and made when it is first asked for.
+ */
+import { createHash } from 'node:crypto';
+import type { Context } from 'hono';
+import { version } from '../../package.json';
+import { createObjectLog, logCaught } from '../log.ts';
+import { modes } from '../memory/modes/table.ts';
+import { injectionSchema } from '../memory/strategy/injection.ts';
+import { blocksSchema } from '../memory/strategy/memory-blocks.ts';
+import { heldSummarySchema } from '../request/conversation.ts';
+import { internalError, WIRE } from '../request/errors.ts';
+import type { AppEnv } from '../request/services.ts';
+import type { ApiDocument } from './api/document.ts';
+import { overviewSchema } from './conversations/sent-overview.ts';
+
+/** A text with its hash, as it is sent. */
+interface Made {
+  readonly text: string;
+  readonly etag: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Those that were made in this isolate, by path. */
+const made = new Map<string, Promise<Made>>();
+
+const SAFE = {
+  // A deployment may change, and revalidation is a 304.
+  'cache-control': 'public, max-age=300',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+};
+
+/** `GET /openapi.json`. */
+export function getOpenApi(c: Context<AppEnv>): Promise<Response> {
+  return answer(c, 'application/json', async () => JSON.stringify(await documentOf()));
+}
+
+/** `GET /docs`: the document as a page. */
+export function getReference(c: Context<AppEnv>): Promise<Response> {
+  return answer(c, 'text/html; charset=utf-8', async () => {
+    const { pageOf } = await reference();
+    return pageOf(await documentOf());
+  });
+}
+
+/** `GET /docs/{page}`: a page of the documentation. */
+export async function getPage(c: Context<AppEnv>): Promise<Response> {
+  const { PAGES } = await reference();
+  const page = PAGES.get(c.req.param('page') ?? '');
+  if (!page) return c.notFound();
+  return answer(c, 'text/markdown; charset=utf-8', async () => (await page.load()).default);
+}
+
+/** `GET /llms.txt`. */
+export function getLlmsText(c: Context<AppEnv>): Promise<Response> {
+  return answer(c, 'text/plain; charset=utf-8', async () => (await reference()).llmsText());
+}
+
+function reference() {
+  return import('./api/reference.ts');
+}
+
+async function documentOf(): Promise<ApiDocument> {
+  const { apiDocument } = await reference();
+  return apiDocument({
+    version,
+    modes,
+    memoryInjection: injectionSchema,
+    memoryBlocks: blocksSchema,
+    memorySummary: heldSummarySchema,
+    sentMemory: overviewSchema,
+    errors: WIRE,
+  });
+}
+
+async function answer(c: Context<AppEnv>, type: string, make: () => Promise<string>): Promise<Response> {
+  const { text, etag, headers } = await makeOnce(c, type, make);
+  if (isKnown(c.req.header('if-none-match'), etag))
+    return new Response(null, { status: 304, headers: { ...SAFE, etag } });
+  return new Response(text, { headers: { ...SAFE, ...headers, etag } });
+}
+
+/** @throws ApiError `internal_error`, logged, if it can't be made; the next request tries again */
+async function makeOnce(c: Context<AppEnv>, type: string, make: () => Promise<string>): Promise<Made> {
+  const { path } = c.req;
+  const making = made.get(path) ?? make().then((text) => madeOf(text, type));
+  made.set(path, making);
+  try {
+    return await making;
+  } catch (error) {
+    made.delete(path);
+    logCaught(createObjectLog(c.env), 'error', 'the reference could not be made', error);
+    throw internalError();
+  }
+}
+
+function madeOf(text: string, type: string): Made {
+  const headers = { 'content-type': type, ...(type.startsWith('text/html') ? policyOf(text) : {}) };
+  return { text, etag: `"${sha256(text, 'hex').slice(0, 32)}"`, headers };
+}
+
+/** The page has its own style and nothing else: no script, no image, no form, no frame. */
+function policyOf(html: string): Record<string, string> {
+  const [, style = ''] = /<style>([\s\S]*?)<\/style>/.exec(html) ?? [];
+  const sources = `style-src 'sha256-${sha256(style, 'base64')}'; img-src data:`;
+  return {
+    'content-security-policy': `default-src 'none'; ${sources}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  };
+}
+
+function sha256(text: string, encoding: 'hex' | 'base64'): string {
+  return createHash('sha256').update(text).digest(encoding);
+}
+
+/** Whether the caller has this version (RFC 9110, section 13.1.2). */
+function isKnown(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false;
+  const known = header.split(',').map((one) => one.trim().replace(/^W\//, ''));
+  return known.includes(etag) || known.includes('*');
+}

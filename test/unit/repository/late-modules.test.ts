@@ -1,0 +1,62 @@
+/**
+ * The reference is loaded when it is asked for. The bundler loads late whatever such a module
+ * imports, so it must not import what a model request runs.
+ */
+import { readFileSync } from 'node:fs';
+import { dirname, join, posix } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readImportGraph } from '../../../tools/import-graph.ts';
+
+const SRC = join(import.meta.dirname, '../../../src');
+
+/** Statements that import a value of another file or package. */
+const VALUE = /^(?:import|export) (?!type\b)(?:[^;'"]*? from )?'([^']+)';/gm;
+
+/** A package that only these modules use, and zod, which the MCP server's SDK has loaded late. */
+const PACKAGES = ['zod', 'hono/html'];
+
+/** Leaves that import nothing of ours. */
+const LEAVES = ['memory/run/event.ts'];
+
+const isLate = (file: string): boolean => /^routes\/(?:api|schemas)\//.test(file);
+
+function valuesOf(file: string): string[] {
+  const text = readFileSync(join(SRC, file), 'utf8');
+  return [...text.matchAll(VALUE)].map(([, target = '']) =>
+    target.startsWith('.') ? posix.join(dirname(file), target) : target,
+  );
+}
+
+describe('the modules of the reference', () => {
+  const files = [...readImportGraph(SRC).imports.keys()];
+  const late = files.filter(isLate);
+
+  it('import no value of a module that a request runs', () => {
+    const wrong = late.flatMap((file) =>
+      valuesOf(file)
+        .filter((target) => !isLate(target) && !PACKAGES.includes(target) && !LEAVES.includes(target))
+        .map((target) => `${file} imports ${target}`),
+    );
+
+    expect(late.length).toBeGreaterThan(15);
+    expect(wrong).toEqual([]);
+  });
+
+  it('are imported by no other module, but when they are asked for', () => {
+    const early = files
+      // The code of a page runs in the browser.
+      .filter((file) => !isLate(file) && !file.startsWith('inspector/'))
+      .flatMap((file) =>
+        valuesOf(file)
+          .filter(isLate)
+          .map((target) => `${file} imports ${target}`),
+      );
+
+    expect(early).toEqual([]);
+    expect(readFileSync(join(SRC, 'routes/site.ts'), 'utf8')).toContain("import('./api/reference.ts')");
+  });
+
+  it('leave nothing for the leaves to import', () => {
+    expect(LEAVES.flatMap(valuesOf)).toEqual(['zod']);
+  });
+});

@@ -1,0 +1,289 @@
+/** Real answers of all routes are what the reference says of them. */
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
+import { REPORT_HEADERS, RESPONSE_HEADERS } from '../../../src/routes/api/headers.ts';
+import type { Operation } from '../../../src/routes/api/operation.ts';
+import { OPERATIONS } from '../../../src/routes/api/table.ts';
+import { error } from '../../../src/routes/schemas/errors.ts';
+import { explanation } from '../../../src/routes/schemas/plan.ts';
+import { report } from '../../../src/routes/schemas/report.ts';
+import { refFacts } from '../../../src/routes/schemas/stored.ts';
+import { lines, step, user } from '../../support/conversations/chat.ts';
+import { refsIn, start } from '../support.ts';
+
+const JSON_TYPE = 'application/json';
+
+/** `GET /v1/refs` and so on: the routes whose answers were looked at. */
+const seen = new Set<string>();
+
+/** The schema of an answer, where it is one in zod. */
+function schemaOf({ answers }: Operation, status: number): z.ZodType | undefined {
+  const shape = answers[status]?.content?.[JSON_TYPE];
+  return shape instanceof z.ZodType ? shape : undefined;
+}
+
+/** Operations with answers of our own. */
+const OURS = OPERATIONS.filter((operation) => schemaOf(operation, 200)).map(({ id }) => id);
+
+function operationOf(id: string): Operation {
+  const found = OPERATIONS.find((one) => one.id === id);
+  if (!found) throw new Error(`there is no operation ${id}`);
+  return found;
+}
+
+/** The answer's JSON, which is exactly what the reference says. */
+async function told(id: string, answer: Response): Promise<unknown> {
+  const operation = operationOf(id);
+  const json: unknown = await answer.clone().json();
+  const statuses = Object.keys(operation.answers).map(Number);
+  expect(statuses, JSON.stringify(json).slice(0, 300)).toContain(answer.status);
+  const schema = schemaOf(operation, answer.status);
+  if (schema) expect(z.prettifyError(schema.safeParse(json).error ?? new z.ZodError([]))).toBe('');
+  if (answer.status === 200) seen.add(id);
+  const documented: readonly string[] = operation.answers[answer.status]?.headers ?? [];
+  const ours = [...answer.headers.keys()].filter((name) => name in RESPONSE_HEADERS);
+  expect(ours.filter((name) => !documented.includes(name))).toEqual([]);
+  return json;
+}
+
+beforeEach(() => {
+  for (const level of ['debug', 'info', 'warn', 'error'] as const)
+    vi.spyOn(console, level).mockImplementation(() => undefined);
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+afterAll(() => {
+  expect(OURS.length).toBeGreaterThan(20);
+  expect(OURS.filter((id) => !seen.has(id))).toEqual([]);
+});
+
+let keys = 0;
+
+function deployment(strategy: object | undefined) {
+  const started = start(strategy, {}, `sk-a-key-that-reads-the-reference-${keys++}`);
+  const { app } = started;
+  const send = (method: string, path: string, body?: object): Promise<Response> =>
+    app.request(path, { method, ...(body ? { body: JSON.stringify(body) } : {}) });
+  const memory = `/v1/conversations/${encodeURIComponent(started.id)}/memory`;
+  return { ...started, send, memory };
+}
+
+/** A request with a large output, of which a part is removed. */
+const LONG = {
+  model: 'gpt-4.1',
+  memory_strategy: { mode: 'compact', compact_trigger_turns: 1, compact_keep: 1 },
+  messages: [
+    { role: 'system', content: 'Help.' },
+    user('Read it.'),
+    ...step('call_1', 'read_file', lines(200)),
+    ...step('call_2', 'read_file', lines(150, 'other')),
+    { role: 'assistant', content: 'Done.' },
+    user('And now?'),
+    { role: 'assistant', content: 'Nothing.' },
+    user('Go on.'),
+  ],
+};
+
+describe('answers of a conversation', () => {
+  const SUMMARIZE = { mode: 'summarize', context_limit: 4, keep_last_n_turns: 1, archive: true };
+  const ofUser = { user: 'ann', memory_injection: true, memory_report: true };
+
+  it('with summaries are what the reference says', async () => {
+    const { id, ask, send, memory, messages } = deployment(SUMMARIZE);
+    for (let n = 1; n <= 6; n++) {
+      const { response } = await ask(n, ofUser);
+      const { memory: reported } = (await response.json()) as { memory: unknown };
+      expect(report.strict().safeParse(reported).error).toBeUndefined();
+    }
+    const named = `${memory}?user=ann`;
+    const list = await told('listConversations', await send('GET', '/v1/conversations'));
+    const kept = await told('getConversationMemory', await send('GET', named));
+    await told('flushConversationMemory', await send('POST', `${memory}/flush?user=ann`));
+    await told('configureConversation', await send('PATCH', named, { memory_strategy: SUMMARIZE }));
+    await told('restoreConversationMemory', await send('PUT', named, kept as object));
+    await told('getStats', await send('GET', '/v1/stats'));
+    const archive = memory.replace('/memory', '/messages');
+    const page = await told('listArchivedMessages', await send('GET', `${archive}?user=ann&limit=2`));
+    await told('listArchivedMessages', await send('GET', `${archive}?user=ann&q=question`));
+    const ended = { model: 'gpt-4.1', user: 'ann', memory_injection: true, messages };
+    await told('endConversation', await send('POST', memory.replace('/memory', '/end'), ended));
+    const users = await told('getUserMemory', await send('GET', '/v1/users/ann/memory'));
+
+    // None of the lists is empty, so their elements were looked at.
+    expect(list).toMatchObject({ data: [{ id }] });
+    expect(kept).toMatchObject({ memories: [{ status: 'completed' }] });
+    expect(page).toMatchObject({ data: [{ message: {} }, {}], has_more: true });
+    expect(users).toMatchObject({ conversations: [{ id }], injection: { conversations: [id] } });
+
+    const entry = `/v1/users/ann/memory/${encodeURIComponent(id)}`;
+    await told('deleteUserMemoryEntry', await send('DELETE', entry));
+    await ask(7, ofUser);
+    await told('endConversation', await send('POST', memory.replace('/memory', '/end'), ended));
+    await told('deleteUserMemory', await send('DELETE', '/v1/users/ann/memory'));
+    await told('deleteConversationMemory', await send('DELETE', named));
+  });
+
+  it('of `rolling_summary` are what the reference says', async () => {
+    const { ask, send, memory } = deployment({
+      mode: 'rolling_summary',
+      full_zone_turns: 0,
+      retry_attempts: 0,
+    });
+    for (let n = 1; n <= 5; n++) await ask(n);
+
+    const kept = await told('getConversationMemory', await send('GET', memory));
+
+    const some: unknown = expect.arrayContaining([expect.anything()]);
+    expect(kept).toMatchObject({ rounds: some, memories: some });
+  });
+});
+
+describe('answers about plans', () => {
+  it.each([
+    ['messages', {}],
+    ['plain turns', { format: 'conversation_memory' }],
+    ['a sealed message', { format: 'opaque' }],
+    ['a dry run', { dry_run: true, memory_strategy: { mode: 'auto', token_budget: 500 }, force: true }],
+  ])('of %s are what the reference says', async (_, more) => {
+    const { send } = deployment(undefined);
+
+    const answer = await send('POST', '/v1/compact', { ...LONG, ...more });
+    await told('compact', answer);
+
+    expect([...answer.headers.keys()].filter((name) => name.startsWith('x-memory-'))).toHaveLength(8);
+  });
+
+  it('of items are what the reference says', async () => {
+    const { send } = deployment(undefined);
+    const { memory_strategy } = LONG;
+    const input = [user('One.'), { role: 'assistant', content: 'Two.' }, user('Three.')];
+
+    const answer = await send('POST', '/v1/compact', { model: 'gpt-4.1', memory_strategy, input });
+
+    expect(await told('compact', answer)).toMatchObject({ input: [{}, {}, {}] });
+  });
+
+  it.each([
+    ['placeholders', LONG.memory_strategy],
+    ['a summary', { mode: 'auto', token_budget: 500 }],
+    ['nothing', { mode: 'none' }],
+    ['what has left the view', { mode: 'trim', max_turns: 2, keep_last_n_turns: 1 }],
+  ])('with %s are what the reference says', async (_, memory_strategy) => {
+    const { send } = deployment(undefined);
+
+    const answer = await send('POST', '/v1/explain', { ...LONG, memory_strategy, force: true });
+
+    const explained = explanation.parse(await told('explain', answer));
+    expect(explained.messages).toHaveLength(LONG.messages.length);
+  });
+
+  it('of compactions are what the reference says', async () => {
+    const { send } = deployment(undefined);
+    const input = Array.from({ length: 6 }, (_, n) => [
+      user(lines(40, `q${n}`)),
+      { role: 'assistant', content: `${n}` },
+    ]).flat();
+
+    const answer = await send('POST', '/v1/responses/compact', {
+      model: 'gpt-4.1',
+      input,
+      memory_report: true,
+    });
+
+    expect(await told('compactResponse', answer)).toMatchObject({ memory: {} });
+  });
+
+  it('with an observed request have the potential', async () => {
+    const { app } = deployment(undefined);
+    const observed = { ...LONG, memory_strategy: { ...LONG.memory_strategy, observe: true } };
+
+    const answer = await app.chat({ ...observed, memory_report: true });
+    const { memory } = (await answer.json()) as { memory: unknown };
+
+    expect(report.parse(memory)).toMatchObject({ potential: { applied_edits: [{ type: 'compact' }] } });
+    const told: readonly string[] = REPORT_HEADERS;
+    const ours = [...answer.headers.keys()].filter((name) => name.startsWith('x-memory-'));
+    expect(ours).toContain('x-memory-potential-after');
+    expect(ours.filter((name) => !told.includes(name))).toEqual([]);
+  });
+});
+
+describe('answers about stored data', () => {
+  it('of refs are what the reference says', async () => {
+    const { app, send } = deployment(undefined);
+    await app.chat({ ...LONG, conversation_id: 'with refs' });
+    const [ref = ''] = refsIn(app.sent.at(-1)?.body ?? '');
+
+    expect(await told('listRefs', await send('GET', '/v1/refs?limit=1'))).toMatchObject({
+      data: [{}],
+      has_more: true,
+    });
+    await told('getRefTool', await send('GET', '/v1/refs/tool'));
+    const whole = await send('GET', `/v1/refs/${ref}`);
+    const facts = JSON.parse(whole.headers.get('x-memory-ref') ?? '') as unknown;
+    expect(refFacts.parse(facts)).toMatchObject({ tool_name: 'read_file' });
+    const headers: readonly string[] = operationOf('getRef').answers[200]?.headers ?? [];
+    const named = [...whole.headers.keys()].filter((name) => name in RESPONSE_HEADERS);
+    expect(named.filter((name) => !headers.includes(name))).toEqual([]);
+    await told('deleteRef', await send('DELETE', `/v1/refs/${ref}`));
+  });
+
+  it('of memory blocks are what the reference says', async () => {
+    const { send } = deployment(undefined);
+
+    await told('putBlock', await send('PUT', '/v1/blocks/team', { text: 'Ann leads.' }));
+    await told('getBlock', await send('GET', '/v1/blocks/team'));
+    expect(await told('listBlocks', await send('GET', '/v1/blocks'))).toMatchObject({ data: [{}] });
+    await told('deleteBlock', await send('DELETE', '/v1/blocks/team'));
+    await told('deleteAll', await send('DELETE', '/v1/memory'));
+    await told('getHealth', await send('GET', '/healthz'));
+  });
+});
+
+describe('errors', () => {
+  it.each([
+    ['getConversationMemory', 'GET', '/v1/conversations/unknown/memory', undefined],
+    [
+      'configureConversation',
+      'PATCH',
+      '/v1/conversations/unknown/memory',
+      { memory_strategy: { mode: 'x' } },
+    ],
+    ['listRefs', 'GET', '/v1/refs?limit=x', undefined],
+    ['getRef', 'GET', `/v1/refs/ref_${'a'.repeat(26)}`, undefined],
+    ['getBlock', 'GET', '/v1/blocks/unknown', undefined],
+    ['putBlock', 'PUT', '/v1/blocks/unknown', { text: 'x', version: 3 }],
+    ['compact', 'POST', '/v1/compact', { messages: [] }],
+    [
+      'explain',
+      'POST',
+      '/v1/explain',
+      { messages: [user('x')], memory_strategy: { mode: 'auto', token_budgt: 1 } },
+    ],
+    [
+      'createChatCompletion',
+      'POST',
+      '/v1/chat/completions',
+      { model: 'x', messages: [user('x')], agent_type: 'x' },
+    ],
+  ] as const)('of %s are among its own', async (id, method, path, body) => {
+    const { send } = deployment(undefined);
+
+    const answer = await send(method, path, body);
+    const { code } = error.parse(await answer.json()).error;
+
+    const { errors = [] } = operationOf(id);
+    expect([...errors, 'unknown_agent', 'invalid_api_key']).toContain(code);
+  });
+
+  it('without a key are those of every route with a caller', async () => {
+    const { app } = deployment(undefined);
+
+    const answer = await app.request('/v1/refs', { headers: { authorization: 'none' } });
+
+    expect(error.parse(await answer.json()).error.code).toBe('invalid_api_key');
+  });
+});

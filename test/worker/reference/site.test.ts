@@ -1,0 +1,136 @@
+/** The reference over HTTP: who gets it, and what it asks for. */
+
+import { env } from 'cloudflare:workers';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { PAGES } from '../../../src/routes/api/pages.ts';
+import { startApp, watchedBucket, watchedObjects } from '../support.ts';
+
+beforeEach(() => {
+  for (const level of ['debug', 'info', 'warn', 'error'] as const)
+    vi.spyOn(console, level).mockImplementation(() => undefined);
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const FILES = ['/openapi.json', '/docs', '/llms.txt', '/docs/modes.md'];
+
+const SECRETS = {
+  ACCESS_KEYS: JSON.stringify({ 'a-team': 'an-access-key-that-nobody-guesses' }),
+  UPSTREAM_API_KEY: 'sk-the-key-of-the-upstream',
+  METRICS_TOKEN: 'a-token-for-the-metrics-of-tests',
+} as const;
+
+/** The app, asked without a key. */
+function strangers(variables: Record<string, string> = {}) {
+  const { bucket, operations } = watchedBucket();
+  const objects = watchedObjects(env.TENANT_MEMORY);
+  const app = startApp(bucket, { ...variables, TENANT_MEMORY: objects.namespace });
+  const get = (path: string, init: RequestInit = {}) =>
+    app.request(path, { ...init, headers: { authorization: 'none', ...init.headers } });
+  return { ...app, get, operations, calls: objects.calls };
+}
+
+describe.each(FILES)('%s', (path) => {
+  it('is answered to anybody, the same everywhere, with no secret', async () => {
+    const open = await strangers().get(path);
+    const closed = await strangers(SECRETS).get(path);
+    const text = await closed.text();
+
+    expect([open.status, closed.status]).toEqual([200, 200]);
+    expect(text).toBe(await open.text());
+    expect(text.length).toBeGreaterThan(500);
+    for (const secret of [...Object.values(SECRETS), 'an-access-key', env.PRECIS_SECRET])
+      expect(text).not.toContain(secret);
+  });
+
+  it('is answered where the configuration is invalid, like `/healthz`', async () => {
+    const { get } = strangers({ DEFAULT_MEMORY_STRATEGY: 'unknown' });
+
+    expect((await get(path)).status).toBe(200);
+  });
+
+  it('asks neither storage nor the upstream', async () => {
+    const { get, operations, calls, sent } = strangers();
+    await get(path);
+
+    expect([operations, calls, sent]).toEqual([[], [], []]);
+  });
+
+  it('has a tag by which a known version is a 304', async () => {
+    const { get } = strangers();
+    const first = await get(path);
+    const etag = first.headers.get('etag') ?? '';
+    const again = await get(path, { headers: { 'if-none-match': `"other", W/${etag}` } });
+    const other = await get(path, { headers: { 'if-none-match': '"other"' } });
+
+    expect(etag).toMatch(/^"[0-9a-f]{32}"$/);
+    expect(first.headers.get('cache-control')).toBe('public, max-age=300');
+    expect([again.status, await again.text(), again.headers.get('etag')]).toEqual([304, '', etag]);
+    expect(other.status).toBe(200);
+  });
+
+  it('answers `HEAD` without a body', async () => {
+    const { get } = strangers();
+    const [whole, head] = [await get(path), await get(path, { method: 'HEAD' })];
+
+    expect([head.status, await head.text()]).toEqual([200, '']);
+    for (const name of ['etag', 'content-type', 'cache-control'])
+      expect(head.headers.get(name)).toBe(whole.headers.get(name));
+  });
+});
+
+describe('the page', () => {
+  it('may load nothing, and has only its own style', async () => {
+    const answer = await strangers().get('/docs');
+    const policy = answer.headers.get('content-security-policy') ?? '';
+    const [, style = ''] = /<style>([\s\S]*)<\/style>/.exec(await answer.text()) ?? [];
+    const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(style));
+    const hash = btoa(String.fromCharCode(...new Uint8Array(digest)));
+
+    expect(policy).toBe(
+      `default-src 'none'; style-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    );
+    expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+  });
+});
+
+describe('pages of the documentation', () => {
+  it('are all there, as Markdown', async () => {
+    const { get } = strangers();
+    for (const file of PAGES.keys()) {
+      const answer = await get(`/docs/${file}`);
+      expect(answer.headers.get('content-type')).toBe('text/markdown; charset=utf-8');
+      expect(await answer.text()).toMatch(/^# \S/);
+    }
+  });
+
+  it.each(['unknown.md', 'constructor', '..%2fpackage.json', '%'])('are a 404 for %s', async (name) => {
+    const answer = await strangers().get(`/docs/${name}`);
+
+    expect(answer.status).toBe(404);
+    expect(await answer.json()).toMatchObject({ error: { code: 'not_forwarded' } });
+  });
+
+  it('are linked from `/llms.txt` to where they are', async () => {
+    const { get } = strangers();
+    const text = await (await get('/llms.txt')).text();
+    const links = [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link);
+
+    expect(text).toMatch(/^# Precis\n\n> \S/);
+    expect(links.length).toBeGreaterThan(10);
+    for (const link of links) expect((await get(link)).status).toBe(200);
+  });
+});
+
+it('paths below `/v1` go up, whatever they end in', async () => {
+  const { request, sent } = strangers();
+  for (const path of ['/v1/docs', '/v1/openapi.json', '/v1/files/llms.txt']) await request(path);
+
+  expect(sent.map(({ url }) => new URL(url).pathname)).toEqual([
+    '/v1/docs',
+    '/v1/openapi.json',
+    '/v1/files/llms.txt',
+  ]);
+});
