@@ -1,0 +1,113 @@
+/** The reference of a deployment, followed word by word: its examples, and what they answer. */
+import Ajv2020 from 'ajv/dist/2020.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { ApiDocument, DocumentedOperation } from '../../../src/routes/api/document.ts';
+import type { JsonSchema } from '../../../src/routes/api/shape.ts';
+import { sentDocument } from '../../support/deployment/api-parts.ts';
+import { deploy, KEY } from '../../support/deployment/deployment.ts';
+
+const deployment = deploy();
+const stranger = (path: string, init: RequestInit = {}) => fetch(`${deployment.url}${path}`, init);
+
+/** Made of the code, to name the cases; the Worker's own is compared with it. */
+const expected = sentDocument();
+let document: ApiDocument;
+
+beforeAll(async () => {
+  document = (await (await stranger('/openapi.json')).json()) as ApiDocument;
+});
+
+const routes = Object.entries(expected.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => [method.toUpperCase(), path, operation] as const),
+);
+
+/** Of a value against a schema of the document. OpenAI's own schemas take anything. */
+function faultsOf(schema: JsonSchema, value: unknown): unknown {
+  const openai = /"https:\/\/app\.stainless\.com[^"]*"/g;
+  const text = JSON.stringify({ ...schema, components: document.components });
+  const local = JSON.parse(text.replace(openai, '"#/components/schemas/Anything"')) as {
+    components: { schemas: Record<string, object> };
+  };
+  local.components.schemas.Anything = {};
+  const ajv = new Ajv2020({ strict: false, formats: { date: /^\d{4}-\d\d-\d\d$/ } });
+  const validate = ajv.compile(local);
+  return validate(value) ? undefined : validate.errors;
+}
+
+/** Sends the example of a route, as its curl has it. */
+function send({ 'x-codeSamples': [sample] }: DocumentedOperation): Promise<Response> {
+  const source = sample?.source.replaceAll(' \\\n ', '') ?? '';
+  const [, url = ''] = /"\$HOST([^"]*)"/.exec(source) ?? [];
+  const [, method = source.includes(" -d '") ? 'POST' : 'GET'] = / -X ([A-Z]+)/.exec(source) ?? [];
+  const headers = [...source.matchAll(/ -H ["']([\w-]+): ([^"']*)["']/g)].map(
+    ([, name = '', value = '']) => [name, value.replace('$KEY', KEY)] as [string, string],
+  );
+  const [, body] = / -d '(.*)'$/.exec(source) ?? [];
+  return stranger(url, { method, headers, ...(body === undefined ? {} : { body }) });
+}
+
+describe('the document of a deployment', () => {
+  it('is that of its code', () => {
+    expect(document).toEqual(expected);
+  });
+});
+
+describe.each(routes)('the example of %s %s', (method, path, { responses, requestBody }) => {
+  const operation = (): DocumentedOperation => {
+    const found = Object.entries(document.paths[path] ?? {}).find(([name]) => name === method.toLowerCase());
+    if (!found) throw new Error(`the document has no ${method} ${path}`);
+    return found[1];
+  };
+
+  it('gets an answer that the document has', async () => {
+    const answer = await send(operation());
+    const text = await answer.text();
+
+    expect(Object.keys(responses), text.slice(0, 300)).toContain(String(answer.status));
+    expect(answer.status, text.slice(0, 300)).toBeLessThan(500);
+    const content = operation().responses[answer.status]?.content ?? {};
+    const type = answer.headers.get('content-type')?.replace(/;.*$/, '') ?? '';
+    const schema = content[type]?.schema ?? content['*/*']?.schema;
+    expect(schema, `${type} ${text.slice(0, 200)}`).toBeDefined();
+    expect(faultsOf(schema ?? {}, type === 'application/json' ? JSON.parse(text) : text)).toBeUndefined();
+  });
+
+  it.runIf(requestBody)('has a body that the document takes', () => {
+    for (const { schema, example } of Object.values(operation().requestBody?.content ?? {}))
+      expect(faultsOf(schema, example)).toBeUndefined();
+  });
+});
+
+describe('a strategy', () => {
+  const schema = { $ref: '#/components/schemas/MemoryStrategy' };
+
+  it.each([
+    'auto',
+    { mode: 'auto', token_budget: 32_000, rehydrate: { items: 3 }, compact_keep: null },
+    { mode: 'trim', max_turns: 4 },
+  ])('that Precis takes is valid under the document: %j', async (memory_strategy) => {
+    expect(faultsOf(schema, memory_strategy)).toBeUndefined();
+    expect((await chat(memory_strategy)).status).toBe(200);
+  });
+
+  it.each([
+    'unknown',
+    { mode: 'auto', token_budgt: 1 },
+    { mode: 'trim', max_turns: -1 },
+    { mode: 'auto', offload_digest: 'none' },
+    {},
+  ])('that Precis refuses is not: %j', async (memory_strategy) => {
+    expect(faultsOf(schema, memory_strategy)).toBeDefined();
+    expect((await chat(memory_strategy)).status).toBe(400);
+  });
+
+  const chat = (memory_strategy: unknown) =>
+    deployment.fetch('/v1/chat/completions', {
+      method: 'POST',
+      body: JSON.stringify({
+        model: 'gpt-4.1',
+        messages: [{ role: 'user', content: 'Hi.' }],
+        memory_strategy,
+      }),
+    });
+});
