@@ -6,7 +6,7 @@ import { ERRORS, error } from '../schemas/errors.ts';
 import { warning } from '../schemas/report.ts';
 import { refFacts } from '../schemas/stored.ts';
 import { OPENAI_DOCUMENT, own } from './bodies.ts';
-import { MODES, OWN_FIELDS, STRATEGY_FIELDS } from './fields.ts';
+import { MODES, OWN_FIELDS, STRATEGY_FIELDS, WARNINGS } from './fields.ts';
 import { REQUEST_HEADERS, RESPONSE_HEADERS } from './headers.ts';
 import { Components, mapValues, nullable } from './json-schema.ts';
 import type { Answer, Method, Operation, Sample } from './operation.ts';
@@ -96,6 +96,9 @@ export function apiDocument(parts: ApiParts): ApiDocument {
   addStrategies(components, parts);
   addFields(components, parts);
   for (const schema of [error, warning, refFacts]) components.of(schema);
+  const paths = pathsOf(components, parts);
+  components.describe('Warning', listOf(WARNINGS));
+  components.describe('ErrorCode', listOf(ERRORS));
   return {
     openapi: '3.1.1',
     info: {
@@ -114,7 +117,7 @@ export function apiDocument(parts: ApiParts): ApiDocument {
       },
     ],
     tags: Object.entries(GROUPS).map(([name, description]) => ({ name, description })),
-    paths: pathsOf(components, parts),
+    paths,
     components: {
       schemas: components.schemas,
       parameters: mapValues(REQUEST_HEADERS, (header, name) => ({ name, in: 'header', ...header })),
@@ -130,6 +133,13 @@ export function apiDocument(parts: ApiParts): ApiDocument {
     },
     externalDocs: { description: "OpenAI's own document", url: OPENAI_DOCUMENT },
   };
+}
+
+/** Codes with what they mean, in paragraphs. */
+function listOf(codes: Readonly<Record<string, string>>): string {
+  return Object.entries(codes)
+    .map(([code, meaning]) => `\`${code}\`: ${meaning}`)
+    .join('\n\n');
 }
 
 function pathsOf(components: Components, parts: ApiParts): ApiDocument['paths'] {
@@ -199,7 +209,7 @@ function errorsOf({ access, errors = [] }: Operation, parts: ApiParts): Record<s
 function errorAnswer(codes: readonly ErrorCode[]): DocumentedAnswer {
   const ofCodes = { properties: { error: { properties: { code: { enum: codes } } } } };
   return {
-    description: codes.map((code) => `\`${code}\`: ${ERRORS[code]}`).join('\n\n'),
+    description: listOf(Object.fromEntries(codes.map((code) => [code, ERRORS[code]]))),
     content: { 'application/json': { schema: { allOf: [own('Error'), ofCodes] } } },
   };
 }

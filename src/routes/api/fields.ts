@@ -1,5 +1,6 @@
 /** What the fields of a strategy and the other fields of Precis mean, in a sentence each. */
 import type { MemoryStrategyRequest, Mode } from '../../memory/modes/table.ts';
+import type { Warning } from '../../memory/plan/report.ts';
 import type { OwnField } from '../../protocol/body.ts';
 
 /** The fields of all modes. */
@@ -85,4 +86,23 @@ export const OWN_FIELDS: Readonly<Record<OwnField, string>> = {
   memory_summary: 'The summary of an earlier report, for callers that keep it themselves.',
   conversation_id: 'Names the conversation.',
   agent_type: 'Names an agent of the deployment.',
+};
+
+export const WARNINGS: Readonly<Record<Warning, string>> = {
+  over_budget: 'The view is larger than the budget, and is forwarded.',
+  soft_budget_idle: 'The array exceeds the soft budget, and no edit that loses nothing is possible.',
+  store_failed: 'Storage failed: content stays in full or has no ref, or settings could not be read.',
+  no_tenant: 'The key is too short to store anything.',
+  unverified_key: 'A large body of a key that the upstream has not accepted yet went up unchanged.',
+  no_conversation: 'A setting that needs a named conversation is off for this request.',
+  no_user: 'A setting that needs a named user is off for this request.',
+  no_strategy: 'Nobody has chosen a strategy; the array is unchanged.',
+  too_many_messages: 'Over 20 000 messages: forwarded unchanged.',
+  summary_degraded: 'The summarizer failed; a digest made by code stands in its place.',
+  summary_pending: 'The summary is not ready; a digest stands in its place, or nothing yet.',
+  stale_summary: '`memory_summary` covers other messages and was ignored.',
+  retrieval_off: "The model got none of Precis' tools.",
+  upstream_state: 'The upstream stores the history or a part of it: forwarded unchanged.',
+  limit_learned: 'The view fits a limit that the upstream has stated within the last hour.',
+  embeddings_failed: 'A search went by words alone.',
 };

@@ -20,6 +20,10 @@ export class Components {
     this.found.set(name, schema);
   }
 
+  describe(name: string, description: string): void {
+    this.add(name, { ...this.found.get(name), description });
+  }
+
   /** A reference to a schema that has a name, else the schema. */
   of(shape: Shape): JsonSchema {
     if (!isZod(shape)) return shape;

@@ -32,6 +32,23 @@ function strangers(variables: Record<string, string> = {}) {
   return { ...app, get, operations, calls: objects.calls };
 }
 
+// The first test here, since an isolate keeps what it has made.
+it('a part that can’t be loaded is logged, and loaded by the next request', async () => {
+  const page = PAGES.get('responses-api.md');
+  if (!page) throw new Error('there is no such page');
+  vi.spyOn(page, 'load').mockRejectedValueOnce(new TypeError('no such module'));
+  const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  const { get } = strangers();
+
+  const failed = await get('/docs/responses-api.md');
+  const next = await get('/docs/responses-api.md');
+
+  expect([failed.status, await failed.json()]).toMatchObject([500, { error: { code: 'internal_error' } }]);
+  expect(String(logged.mock.calls[0])).toMatch(/"code":"internal_error","error":"TypeError"/);
+  expect(String(logged.mock.calls)).not.toContain('no such module');
+  expect(next.status).toBe(200);
+});
+
 describe.each(FILES)('%s', (path) => {
   it('is answered to anybody, the same everywhere, with no secret', async () => {
     const open = await strangers().get(path);

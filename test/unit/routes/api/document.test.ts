@@ -215,6 +215,18 @@ describe('the names of the code', () => {
     expect([...new Set(answered)].toSorted()).toEqual(wire.toSorted());
   });
 
+  it('says what each warning and each error code means', () => {
+    const { enum: warnings } = schemas.Warning as { enum: string[] };
+    for (const [name, codes] of [
+      ['Warning', warnings],
+      ['ErrorCode', Object.keys(WIRE)],
+    ] as const) {
+      const { description } = schemas[name] as { description: string };
+      const told = [...description.matchAll(/^`(\w+)`: [`A-Z].*\.$/gm)].map(([, code]) => code);
+      expect(told.toSorted()).toEqual([...codes].toSorted());
+    }
+  });
+
   it('has each header that the code reads or sets', () => {
     const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
       .filter((path) => path.endsWith('.ts') && !path.includes('routes/api'))
