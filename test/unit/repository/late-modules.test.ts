@@ -15,8 +15,8 @@ const VALUE = /^(?:import|export) (?!type\b)(?:[^;'"]*? from )?'([^']+)';/gm;
 /** A package that only these modules use, and zod, which the MCP server's SDK has loaded late. */
 const PACKAGES = ['zod', 'hono/html'];
 
-/** Leaves that import nothing of ours. */
-const LEAVES = ['memory/run/event.ts'];
+/** Schemas that no model request runs. They import only each other. */
+const LEAVES: readonly string[] = ['memory/run/event.ts'];
 
 const isLate = (file: string): boolean => /^routes\/(?:api|schemas)\//.test(file);
 
@@ -57,6 +57,8 @@ describe('the modules of the reference', () => {
   });
 
   it('leave nothing for the leaves to import', () => {
-    expect(LEAVES.flatMap(valuesOf)).toEqual(['zod']);
+    const others = LEAVES.flatMap(valuesOf).filter((target) => !LEAVES.includes(target));
+
+    expect([...new Set(others)]).toEqual(['zod']);
   });
 });
