@@ -6,7 +6,7 @@ import { ERRORS, error } from '../schemas/errors.ts';
 import { warning } from '../schemas/report.ts';
 import { refFacts } from '../schemas/stored.ts';
 import { OPENAI_DOCUMENT, own } from './bodies.ts';
-import { MODES, OWN_FIELDS, STRATEGY_FIELDS, WARNINGS } from './fields.ts';
+import { BLOCKS_FIELDS, INJECTION_FIELDS, MODES, OWN_FIELDS, STRATEGY_FIELDS, WARNINGS } from './fields.ts';
 import { REQUEST_HEADERS, RESPONSE_HEADERS } from './headers.ts';
 import { Components, mapValues, nullable } from './json-schema.ts';
 import type { Answer, Method, Operation, Sample } from './operation.ts';
@@ -235,10 +235,13 @@ function addStrategies(components: Components, { modes }: ApiParts): void {
 
 function addFields(components: Components, parts: ApiParts): void {
   const { memoryInjection, memoryBlocks, memorySummary, sentMemory } = parts;
-  components.add('MemoryInjection', components.convert(memoryInjection, 'input'));
-  components.add('MemoryBlocks', components.convert(memoryBlocks, 'input'));
-  components.add('MemorySummary', components.convert(memorySummary, 'input'));
-  components.add('SentMemory', components.convert(sentMemory, 'input'));
+  const input = (schema: z.ZodType): JsonSchema => components.convert(schema, 'input');
+  components.add('MemoryInjection', describedMembers(input(memoryInjection), INJECTION_FIELDS));
+  components.add('MemoryBlocks', describedMembers(input(memoryBlocks), BLOCKS_FIELDS));
+  components.add('MemorySummary', input(memorySummary));
+  components.describe('MemorySummary', 'The `summary` of an earlier report (`ReportedSummary`).');
+  components.add('SentMemory', input(sentMemory));
+  components.describe('SentMemory', 'What `GET` of the same route has answered (`ConversationMemory`).');
   const fields: Readonly<Record<keyof typeof OWN_FIELDS, JsonSchema>> = {
     memory_strategy: own('MemoryStrategy'),
     memory_injection: own('MemoryInjection'),
@@ -255,4 +258,19 @@ function addFields(components: Components, parts: ApiParts): void {
       nullable({ ...field, description: OWN_FIELDS[name as keyof typeof OWN_FIELDS] }),
     ),
   });
+}
+
+/** A choice of values, with the members of the objects described. Null is a member's default. */
+function describedMembers(choice: JsonSchema, meanings: Readonly<Record<string, string>>): JsonSchema {
+  const { anyOf } = choice as { anyOf: readonly JsonSchema[] };
+  const described = anyOf.map((one) => {
+    const { properties, required = [] } = one;
+    if (properties === undefined) return one;
+    const members = mapValues(properties as Record<string, JsonSchema>, (member, key) => {
+      const whole = { ...member, description: meanings[key] };
+      return (required as readonly string[]).includes(key) ? whole : nullable(whole);
+    });
+    return { ...one, properties: members };
+  });
+  return { ...choice, anyOf: described };
 }

@@ -1,6 +1,8 @@
 /** What the fields of a strategy and the other fields of Precis mean, in a sentence each. */
 import type { MemoryStrategyRequest, Mode } from '../../memory/modes/table.ts';
 import type { Warning } from '../../memory/plan/report.ts';
+import type { MemoryInjectionRequest } from '../../memory/strategy/injection.ts';
+import type { MemoryBlocksRequest } from '../../memory/strategy/memory-blocks.ts';
 import type { OwnField } from '../../protocol/body.ts';
 
 /** The fields of all modes. */
@@ -86,6 +88,24 @@ export const OWN_FIELDS: Readonly<Record<OwnField, string>> = {
   memory_summary: 'The summary of an earlier report, for callers that keep it themselves.',
   conversation_id: 'Names the conversation.',
   agent_type: 'Names an agent of the deployment.',
+};
+
+/** The members of `memory_injection`, if it is an object. */
+export const INJECTION_FIELDS: Readonly<Record<keyof Exclude<MemoryInjectionRequest, boolean>, string>> = {
+  role: 'The role of the message with the block.',
+  max_tokens: 'The most tokens of the block.',
+  publish: "When this conversation's summaries are given to the user's other conversations.",
+  refresh: 'Makes the block of this conversation anew. Send it once.',
+};
+
+/** The members of `memory_blocks`, if it is an object. */
+export const BLOCKS_FIELDS: Readonly<
+  Record<keyof Exclude<MemoryBlocksRequest, false | readonly string[]>, string>
+> = {
+  labels: 'The labels, in the order in which the blocks are shown.',
+  role: 'The role of the message that shows them.',
+  writable: 'Gives the model tools that write these blocks.',
+  refresh: 'Reads the blocks of this conversation anew. Send it once.',
 };
 
 export const WARNINGS: Readonly<Record<Warning, string>> = {

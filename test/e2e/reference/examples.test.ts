@@ -52,29 +52,35 @@ describe('the document of a deployment', () => {
   });
 });
 
-describe.each(routes)('the example of %s %s', (method, path, { responses, requestBody }) => {
-  const operation = (): DocumentedOperation => {
-    const found = Object.entries(document.paths[path] ?? {}).find(([name]) => name === method.toLowerCase());
-    if (!found) throw new Error(`the document has no ${method} ${path}`);
-    return found[1];
-  };
+/** As the deployment's own document has it. */
+function operationOf(method: string, path: string): DocumentedOperation {
+  const found = Object.entries(document.paths[path] ?? {}).find(([name]) => name === method.toLowerCase());
+  if (!found) throw new Error(`the document has no ${method} ${path}`);
+  return found[1];
+}
 
-  it('gets an answer that the document has', async () => {
-    const answer = await send(operation());
+describe('the example', () => {
+  it.each(routes)('of %s %s gets an answer that the document has', async (method, path) => {
+    const { responses, ...operation } = operationOf(method, path);
+    const answer = await send({ responses, ...operation });
     const text = await answer.text();
 
     expect(Object.keys(responses), text.slice(0, 300)).toContain(String(answer.status));
     expect(answer.status, text.slice(0, 300)).toBeLessThan(500);
-    const content = operation().responses[answer.status]?.content ?? {};
+    const content = responses[answer.status]?.content ?? {};
     const type = answer.headers.get('content-type')?.replace(/;.*$/, '') ?? '';
     const schema = content[type]?.schema ?? content['*/*']?.schema;
     expect(schema, `${type} ${text.slice(0, 200)}`).toBeDefined();
     expect(faultsOf(schema ?? {}, type === 'application/json' ? JSON.parse(text) : text)).toBeUndefined();
   });
 
-  it.runIf(requestBody)('has a body that the document takes', () => {
-    for (const { schema, example } of Object.values(operation().requestBody?.content ?? {}))
-      expect(faultsOf(schema, example)).toBeUndefined();
+  const withBody = routes.filter(([, , { requestBody }]) => requestBody);
+
+  it.each(withBody)('of %s %s has a body that the document takes', (method, path) => {
+    const bodies = Object.values(operationOf(method, path).requestBody?.content ?? {});
+
+    expect(bodies).not.toEqual([]);
+    for (const { schema, example } of bodies) expect(faultsOf(schema, example)).toBeUndefined();
   });
 });
 
@@ -101,13 +107,35 @@ describe('a strategy', () => {
     expect((await chat(memory_strategy)).status).toBe(400);
   });
 
-  const chat = (memory_strategy: unknown) =>
+  it.each([
+    { memory_injection: { max_tokens: null, publish: 'on_end' } },
+    { memory_blocks: ['team'] },
+    { memory_blocks: { labels: ['team'], role: null } },
+    { memory_report: null, conversation_id: 7, agent_type: 'coding' },
+  ])('and a field that Precis takes is valid under the document: %j', async (fields) => {
+    expect(faultsOf({ $ref: '#/components/schemas/MemoryFields' }, fields)).toBeUndefined();
+    expect((await chat('auto', fields)).status).toBe(200);
+  });
+
+  it.each([
+    { memory_injection: { max_tokens: 801 } },
+    { memory_blocks: { labels: null } },
+    { memory_blocks: 'team' },
+    { memory_report: 'yes' },
+    { conversation_id: '' },
+  ])('and a field that Precis refuses is not: %j', async (fields) => {
+    expect(faultsOf({ $ref: '#/components/schemas/MemoryFields' }, fields)).toBeDefined();
+    expect((await chat('auto', fields)).status).toBe(400);
+  });
+
+  const chat = (memory_strategy: unknown, fields: object = {}) =>
     deployment.fetch('/v1/chat/completions', {
       method: 'POST',
       body: JSON.stringify({
         model: 'gpt-4.1',
         messages: [{ role: 'user', content: 'Hi.' }],
         memory_strategy,
+        ...fields,
       }),
     });
 });

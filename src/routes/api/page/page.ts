@@ -125,7 +125,9 @@ function answerView([status, { description, headers, content }]: [string, Docume
   return html`<h4>${status}</h4>${prose(description)}${
     headers ? html`<p class="quiet">Headers: ${codes(Object.keys(headers))}</p>` : ''
   }${Object.entries(content ?? {}).map(([type, { schema }]) =>
-    Number(status) < 400 ? html`<p><code>${type}</code></p>${schemaView(schema)}` : '',
+    Number(status) < 400
+      ? html`<p><code>${type}</code></p>${Object.keys(schema).length > 0 ? schemaView(schema) : ''}`
+      : '',
   )}`;
 }
 

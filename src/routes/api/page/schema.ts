@@ -16,7 +16,11 @@ export function typeLine(schema: JsonSchema): Html {
   if (typeof $ref === 'string') return reference($ref);
   if ('const' in schema) return html`<code>${JSON.stringify(schema.const)}</code>`;
   if (Array.isArray(schema.enum)) return joined(schema.enum.map(literal), ' · ');
-  for (const choice of [anyOf, oneOf]) if (Array.isArray(choice)) return joined(choice.map(typeLine), ' or ');
+  for (const choice of [anyOf, oneOf])
+    if (Array.isArray(choice)) {
+      const lines = new Map(choice.map(typeLine).map((one) => [String(one), one]));
+      return joined([...lines.values()], ' or ');
+    }
   if (Array.isArray(allOf)) {
     // Members are listed below the line.
     const others = allOf.filter((part: JsonSchema) => part.properties === undefined);
@@ -67,10 +71,7 @@ function joined(parts: readonly Html[], between: string): Html {
 /** The members of a schema, and of what it is made of; nothing for a plain value. */
 export function membersOf(schema: JsonSchema): Html[] {
   const { properties, required, items, additionalProperties } = schema;
-  const parts = [schema.allOf, schema.anyOf, schema.oneOf]
-    .flatMap((choice) => (Array.isArray(choice) ? choice : []))
-    .filter(isSchema)
-    .flatMap(membersOf);
+  const parts = [...schemasIn(schema.allOf).flatMap(membersOf), ...alternativesOf(schema)];
   const inner = isSchema(items) ? membersOf(items) : [];
   const open = isSchema(additionalProperties) ? membersOf(additionalProperties) : [];
   if (!isSchema(properties)) return [...inner, ...open, ...parts];
@@ -81,6 +82,25 @@ export function membersOf(schema: JsonSchema): Html[] {
   return [list, ...inner, ...open, ...parts];
 }
 
+/** Of several objects, each by itself. */
+function alternativesOf({ anyOf, oneOf }: JsonSchema): Html[] {
+  const all = [...schemasIn(anyOf), ...schemasIn(oneOf)].filter((one) => membersOf(one).length > 0);
+  if (all.length < 2) return all.flatMap(membersOf);
+  return all.map((one) => html`<details open><summary>${nameOf(one)}</summary>${membersOf(one)}</details>`);
+}
+
+/** An object by the member that tells it from others. */
+function nameOf({ properties = {} }: JsonSchema): Html {
+  const [key, member] =
+    Object.entries(properties as Record<string, JsonSchema>).find(([, one]) => 'const' in one) ?? [];
+  if (key === undefined || member === undefined) return html`Either`;
+  return html`<code>${key}: ${JSON.stringify(member.const)}</code>`;
+}
+
+function schemasIn(list: unknown): JsonSchema[] {
+  return Array.isArray(list) ? list.filter(isSchema) : [];
+}
+
 function memberOf(name: string, schema: JsonSchema, isNeeded: boolean): Html {
   const { description } = schema;
   const usual =
@@ -89,7 +109,7 @@ function memberOf(name: string, schema: JsonSchema, isNeeded: boolean): Html {
       : '';
   const inner = membersOf(schema);
   return html`<div><dt><code>${name}</code> <span class="type">${typeLine(schema)}</span>${
-    isNeeded ? html` <span class="needed">always there</span>` : ''
+    isNeeded ? html` <span class="needed">required</span>` : ''
   }${usual}</dt><dd>${typeof description === 'string' ? prose(description) : ''}${
     inner.length > 0
       ? html`<details><summary>Members of <code>${name}</code></summary>${inner}</details>`
