@@ -27,6 +27,7 @@ import { deleteRef, getRef, getRefTool, listRefs } from './routes/refs.ts';
 import { compactResponses, responses } from './routes/responses.ts';
 import { routeOf } from './routes/routing.ts';
 import { deleteTenantData } from './routes/tenant-data.ts';
+import { traced } from './routes/traced.ts';
 import { deleteUserEntry, deleteUserMemory, getUserMemory } from './routes/users.ts';
 import { checkSecrets } from './tenant/published-secrets.ts';
 
@@ -69,8 +70,8 @@ export function createApp(): Hono<AppEnv> {
     return next();
   });
 
-  app.post('/v1/chat/completions', chatCompletions);
-  app.post('/v1/responses', responses);
+  app.post('/v1/chat/completions', traced(chatCompletions));
+  app.post('/v1/responses', traced(responses));
   app.post('/v1/responses/compact', compactResponses);
   app.post('/v1/compact', compact);
   app.all('/v1/compact', notAllowed('POST'));

@@ -172,6 +172,11 @@ async function readCall<Request extends ModelRequest>(
 ): Promise<Call<Request>> {
   const { headers, services } = scope;
   const { agent, owner } = whose(request, agentInPath, scope);
+  scope.trace?.asks({
+    model: request.model,
+    conversation: owner.conversation,
+    stream: request.field('stream') === true,
+  });
   const settings = () => settingsOf(owner, scope);
   const chosen = await chooseStrategy(request, headers, agent, settings, services);
   return { request, chosen: withCompaction(chosen, request, services.config), owner, scope };
