@@ -29,6 +29,7 @@ import { routeOf } from './routes/routing.ts';
 import { deleteTenantData } from './routes/tenant-data.ts';
 import { traced } from './routes/traced.ts';
 import { deleteUserEntry, deleteUserMemory, getUserMemory } from './routes/users.ts';
+import { verify } from './routes/verify.ts';
 import { checkSecrets } from './tenant/published-secrets.ts';
 
 /** Unknown paths below these are 404, not forwarded. `/v1/conversations/{id}` is OpenAI's own. */
@@ -36,6 +37,7 @@ const OWN_PATHS = [
   '/v1/responses/compact',
   '/v1/compact',
   '/v1/explain',
+  '/v1/verify',
   '/v1/refs',
   '/v1/conversations/:id/memory',
   '/v1/conversations/:id/messages',
@@ -77,6 +79,8 @@ export function createApp(): Hono<AppEnv> {
   app.all('/v1/compact', notAllowed('POST'));
   app.post('/v1/explain', explain);
   app.all('/v1/explain', notAllowed('POST'));
+  app.post('/v1/verify', verify);
+  app.all('/v1/verify', notAllowed('POST'));
   app.get('/v1/refs', listRefs);
   app.all('/v1/refs', notAllowed('GET'));
   app.get('/v1/refs/tool', getRefTool);
