@@ -28,7 +28,9 @@ import { compactResponses, responses } from './routes/responses.ts';
 import { routeOf } from './routes/routing.ts';
 import { getLlmsText, getOpenApi, getPage, getReference } from './routes/site.ts';
 import { deleteTenantData } from './routes/tenant-data.ts';
+import { traced } from './routes/traced.ts';
 import { deleteUserEntry, deleteUserMemory, getUserMemory } from './routes/users.ts';
+import { verify } from './routes/verify.ts';
 import { checkSecrets } from './tenant/published-secrets.ts';
 
 /** Unknown paths below these are 404, not forwarded. `/v1/conversations/{id}` is OpenAI's own. */
@@ -36,6 +38,7 @@ const OWN_PATHS = [
   '/v1/responses/compact',
   '/v1/compact',
   '/v1/explain',
+  '/v1/verify',
   '/v1/refs',
   '/v1/conversations/:id/memory',
   '/v1/conversations/:id/messages',
@@ -74,13 +77,15 @@ export function createApp(): Hono<AppEnv> {
     return next();
   });
 
-  app.post('/v1/chat/completions', chatCompletions);
-  app.post('/v1/responses', responses);
+  app.post('/v1/chat/completions', traced(chatCompletions));
+  app.post('/v1/responses', traced(responses));
   app.post('/v1/responses/compact', compactResponses);
   app.post('/v1/compact', compact);
   app.all('/v1/compact', notAllowed('POST'));
   app.post('/v1/explain', explain);
   app.all('/v1/explain', notAllowed('POST'));
+  app.post('/v1/verify', verify);
+  app.all('/v1/verify', notAllowed('POST'));
   app.get('/v1/refs', listRefs);
   app.all('/v1/refs', notAllowed('GET'));
   app.get('/v1/refs/tool', getRefTool);

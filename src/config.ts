@@ -45,6 +45,16 @@ export interface Embeddings {
   readonly windowTokens: number;
 }
 
+/** The deployment's collector of spans and metrics. */
+export interface Otlp {
+  /** `/v1/traces` and `/v1/metrics` are below it. */
+  readonly endpoint: string;
+  /** Sent with each message; they may hold its key. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The share of requests without a trace of the caller's that are traced, from 0 to 1. */
+  readonly share: number;
+}
+
 /** Dotted paths into the body that name user and conversation, tried before the usual fields. */
 export interface Isolation {
   readonly user_key?: string | undefined;
@@ -99,6 +109,8 @@ export interface Config {
   readonly observe: boolean;
   /** The share of conversations that are only observed, from 0 to 1. */
   readonly observeShare: number;
+  /** Where spans and metrics are sent; undefined: nowhere. */
+  readonly otlp: Otlp | undefined;
   readonly logLevel: LogLevel;
   /** What opens `GET /metrics`; undefined: nothing is counted. */
   readonly metricsToken: string | undefined;
@@ -172,6 +184,9 @@ const variables = z.object({
   OBSERVE: z.enum(['true', 'false']).default('false'),
   OBSERVE_SHARE: z.coerce.number().min(0).max(1).default(0),
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
+  OTLP_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
+  OTLP_HEADERS: z.string().default(''),
+  OTLP_SHARE: z.coerce.number().min(0).max(1).default(1),
   WEBHOOK_URL: z.url({ protocol: /^https?$/ }).optional(),
   WEBHOOK_SECRET: z.string().regex(WEBHOOK_SECRET).optional(),
   METRICS_TOKEN: z.string().min(SHORTEST_METRICS_TOKEN).optional(),
@@ -216,6 +231,7 @@ export function readConfig(env: Env): Config {
     retentionDays: vars.RETENTION_DAYS,
     observe: vars.OBSERVE === 'true',
     observeShare: vars.OBSERVE_SHARE,
+    otlp: readOtlp(vars),
     logLevel: vars.LOG_LEVEL,
     metricsToken: vars.METRICS_TOKEN,
   };
@@ -246,6 +262,31 @@ function readSummarizer(vars: z.output<typeof variables>): Summarizer | undefine
     );
   const models = wordsOf(vars.SUMMARIZER_MODELS);
   return { baseUrl, apiKey, model, models: [model, ...models], window: vars.SUMMARIZER_WINDOW_TOKENS };
+}
+
+/** @throws ConfigError if a header is not a pair, or if there is nowhere to send it */
+function readOtlp(vars: z.output<typeof variables>): Otlp | undefined {
+  const { OTLP_ENDPOINT: endpoint, OTLP_HEADERS: list, OTLP_SHARE: share } = vars;
+  if (endpoint === undefined) {
+    if (list === '') return undefined;
+    throw new ConfigError('OTLP_HEADERS is set without OTLP_ENDPOINT.');
+  }
+  try {
+    const pairs = list.split(',').filter((pair) => pair.trim() !== '');
+    const headers = Object.fromEntries(new Headers(pairs.map(readHeader)));
+    return { endpoint, headers, share };
+  } catch {
+    throw new ConfigError(
+      'OTLP_HEADERS is not a list of headers, such as `authorization=Bearer%20…,x-team=memory`, with percent-encoded values.',
+    );
+  }
+}
+
+/** A header as in OTEL_EXPORTER_OTLP_HEADERS. @throws if it is none */
+function readHeader(pair: string): [name: string, value: string] {
+  const at = pair.indexOf('=');
+  if (at < 0) throw new ConfigError('a pair has no =');
+  return [pair.slice(0, at).trim(), decodeURIComponent(pair.slice(at + 1).trim())];
 }
 
 function readEmbeddings(vars: z.output<typeof variables>): Embeddings | undefined {

@@ -14,7 +14,7 @@ export const FLOORS: readonly (readonly string[])[] = [
   ['request'],
   ['retrieval'],
   ['summary'],
-  ['protocol', 'storage', 'upstream'],
+  ['protocol', 'storage', 'upstream', 'telemetry'],
   ['tenant'],
   ['memory'],
   ['lib'],

@@ -2,11 +2,13 @@
 import type { Context } from 'hono';
 import { urlOf } from '../lib/request-url.ts';
 import { errorName, type Log } from '../log.ts';
+import { ModelHead } from '../protocol/answers/model-head.ts';
 import { UsageTail } from '../protocol/answers/usage-tail.ts';
 import type { Caller } from '../request/caller.ts';
 import { accountError, upstreamError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
+import { BROKEN_OFF, type ModelCall } from '../telemetry/request-trace.ts';
 import { fetchUpstream, type UpstreamAnswer, UpstreamError } from '../upstream/fetch.ts';
 import { heard } from '../upstream/heard.ts';
 import { requestHeaders, responseHeaders, upstreamUrl } from '../upstream/request.ts';
@@ -34,33 +36,51 @@ export async function askUpstream(
   const url = upstreamUrl(config.upstreamBaseUrl, path, search);
   const headers = requestHeaders(c.req.raw.headers, caller.account, body !== null);
   if (!asItCame) headers.delete('content-encoding');
+  const modelCall = scope.trace?.calling(url);
+  if (modelCall?.traceparent) headers.set('traceparent', modelCall.traceparent);
   const { signal } = c.req.raw;
   const gone = left ? AbortSignal.any([signal, left]) : signal;
   try {
     const answer = await timings.measure('upstream', () =>
       fetchUpstream({ url, method: c.req.method, headers, body }, config.headersTimeoutMs, gone),
     );
-    return withoutAccount(counted(answer, scope), caller, log);
+    return withoutAccount(counted(answer, scope, modelCall), caller, log);
   } catch (error) {
+    modelCall?.end(error instanceof UpstreamError ? error.fault : 'internal_error');
     if (!(error instanceof UpstreamError)) throw error;
     log('warn', 'no answer from the upstream', { code: error.fault, error: errorName(error.cause) });
     throw upstreamError(error.fault);
   }
 }
 
-/** Has the tokens of an answer counted, if the deployment counts. */
+/** Has the tokens of an answer counted, if the deployment counts or traces. */
 function counted(
   answer: UpstreamAnswer,
   { services: { metrics }, waitUntil }: Pick<RequestScope, 'services' | 'waitUntil'>,
+  modelCall: ModelCall | undefined,
 ): UpstreamAnswer {
-  if (!metrics.isOn || !answer.response.ok) return answer;
+  const { ok, status, body } = answer.response;
+  if (!ok || !body) modelCall?.end(ok ? undefined : String(status));
+  if (!ok || !body || (!metrics.isOn && !modelCall)) return answer;
   const tail = new UsageTail();
+  const model = modelCall && new ModelHead();
+  const push = (chunk: Uint8Array): void => {
+    tail.push(chunk);
+    model?.push(chunk);
+  };
   const end = (): void => {
-    for (const [state, tokens] of Object.entries(tail.read() ?? {}))
+    const usage = tail.read();
+    modelCall?.answered(usage, model?.read());
+    for (const [state, tokens] of Object.entries(usage ?? {}))
       metrics.count('precis_upstream_tokens_total', { state }, tokens);
     metrics.sendLater(waitUntil);
   };
-  return heard(answer, { push: (chunk) => tail.push(chunk), end });
+  const cut = (): void => modelCall?.end(BROKEN_OFF);
+  const abort = (): void => {
+    cut();
+    answer.abort();
+  };
+  return heard({ ...answer, abort }, { push, end, cut });
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import type { Context } from 'hono';
 import type { Result } from '../lib/result.ts';
+import type { Receipt } from '../memory/plan/receipt-schema.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { BodyFault } from '../protocol/body.ts';
@@ -35,6 +36,7 @@ import { inTime } from './late-stream.ts';
 import { noteVerdict } from './note-verdict.ts';
 import { answerObserved } from './observe.ts';
 import { passRead, passUnread } from './pass-unread.ts';
+import { receiptLater, withReceipt } from './receipt-later.ts';
 import { callerError, KEEPALIVE_MS, relay } from './relay.ts';
 import { startRounds } from './start-rounds.ts';
 import { tellReport } from './tell-report.ts';
@@ -86,7 +88,9 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   const { access } = scope.services.config;
   const send = (body: Uint8Array, left?: AbortSignal) => askUpstream(c, scope, api.path, body, left);
   let sent: Uint8Array | undefined;
+  let receipt: Promise<Receipt | undefined> | undefined;
   const ask = async (view: MadeView) => {
+    if (chosen.report) receipt = receiptLater(call, view);
     // A smaller view has moved the frontier, and with it what stands beside it.
     if (view !== first) beside = await besideView(call, view, frozen);
     return wish.ask(() => {
@@ -99,7 +103,7 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   };
   const asking = { request, answers: api.answers, options, beside: beside.tokens, make, ask };
   const { made, answer } = await askWithin(first, asking, scope);
-  const report = beside.told(made.report);
+  const report = withReceipt(beside.told(made.report), await receipt);
   noteVerdict(answer.response, scope);
   if (answer.response.ok) {
     // A body with items of ours was opened, and is not kept (see `readRequest`).
@@ -172,6 +176,11 @@ async function readCall<Request extends ModelRequest>(
 ): Promise<Call<Request>> {
   const { headers, services } = scope;
   const { agent, owner } = whose(request, agentInPath, scope);
+  scope.trace?.asks({
+    model: request.model,
+    conversation: owner.conversation,
+    stream: request.field('stream') === true,
+  });
   const settings = () => settingsOf(owner, scope);
   const chosen = await chooseStrategy(request, headers, agent, settings, services);
   return { request, chosen: withCompaction(chosen, request, services.config), owner, scope };

@@ -14,6 +14,7 @@ import { makeView } from '../view/make-view.ts';
 import { archiverOf } from './archive.ts';
 import { askUpstream } from './ask-upstream.ts';
 import { noteVerdict } from './note-verdict.ts';
+import { receiptLater, withReceipt } from './receipt-later.ts';
 import { relay } from './relay.ts';
 import { keepArray, workBehind } from './work-behind.ts';
 
@@ -39,7 +40,11 @@ export async function answerObserved(
   const [answer, potential] = await Promise.all([asking, potentialOf(call)]);
   noteVerdict(answer.response, scope);
   const { strategy, source, warnings } = chosen;
-  const report = { ...idleReport(strategy.mode, source, warnings), potential };
+  const unchanged = { ...idleReport(strategy.mode, source, warnings), potential };
+  const receipt = chosen.report
+    ? await receiptLater(call, { view: undefined, report: unchanged })
+    : undefined;
+  const report = withReceipt(unchanged, receipt);
   const made = { view: undefined, report };
   if (answer.response.ok)
     workBehind(made, sent, call, () => request.bytes === came.bytes && keepArray(call, shared));

@@ -5,6 +5,7 @@ import type { Context } from 'hono';
 import { idleReport } from '../memory/plan/report.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
+import { modelIn } from '../protocol/model-name.ts';
 import { type ReadBody, refused, type UnreadBody } from '../request/body.ts';
 import { chosenByHeaders, reportInHeader } from '../request/choose-strategy.ts';
 import type { RequestScope } from '../request/scope.ts';
@@ -34,6 +35,7 @@ export function passRead(
 ): Promise<Response> | undefined {
   const chosen = chosenUnread(c, scope);
   if (!chosen || mayConcernUs(bytes)) return undefined;
+  scope.trace?.asks({ model: modelIn(bytes) });
   return askUpstream(c, scope, api.path, encoded ?? bytes, undefined, true).then((answer) =>
     relayed(answer, api, chosen, scope),
   );

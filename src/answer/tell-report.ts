@@ -17,14 +17,15 @@ interface Head {
 
 type Protocol = Pick<AnswerFormat, 'name'>;
 
-type Teller = Pick<RequestScope, 'services' | 'timings' | 'waitUntil'>;
+type Teller = Pick<RequestScope, 'services' | 'timings' | 'trace' | 'waitUntil'>;
 
 /** Sets the report's headers on an answer, counts the request, and logs a line about it. */
 export function tellReport(head: Head, report: Report, { name }: Protocol, scope: Teller): void {
-  const { services, timings } = scope;
+  const { services, timings, trace } = scope;
   setReportHeaders(head.headers, report);
   const timing = timings.toString();
   if (timing !== '') head.headers.append('server-timing', timing);
+  trace?.tells({ report, protocol: name, overhead: timings.until('upstream') });
   if (services.metrics.isOn) countReport(head, report, name, scope);
   if (!isLogged('info', services.config.logLevel)) return;
   const fields = { ...reportFields(report), ...timings.fields(), ...headFields(head) };

@@ -4,6 +4,14 @@ export class Timings {
   private readonly startedAt = Date.now();
   private readonly spent = new Map<string, number>();
   private readonly began = new Map<string, number>();
+  private readonly spentIn: ((part: string, start: number, end: number) => void) | undefined;
+
+  /**
+   * @param spentIn called with each part, and when it began and ended: milliseconds since the epoch
+   */
+  constructor(spentIn?: (part: string, start: number, end: number) => void) {
+    this.spentIn = spentIn;
+  }
 
   async measure<Value>(part: string, work: () => Promise<Value>): Promise<Value> {
     const start = Date.now();
@@ -11,7 +19,9 @@ export class Timings {
     try {
       return await work();
     } finally {
-      this.spent.set(part, (this.spent.get(part) ?? 0) + Date.now() - start);
+      const end = Date.now();
+      this.spent.set(part, (this.spent.get(part) ?? 0) + end - start);
+      this.spentIn?.(part, start, end);
     }
   }
 

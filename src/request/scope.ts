@@ -3,6 +3,7 @@ import type { Context } from 'hono';
 import { Timings } from '../lib/server-timing.ts';
 import type { WaitUntil } from '../storage/refs/writer.ts';
 import type { RequestUpkeep } from '../storage/upkeep.ts';
+import type { RequestTrace } from '../telemetry/request-trace.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import type { Verdict } from '../upstream/acceptance.ts';
 import { verdictOn } from '../upstream/key-verdict.ts';
@@ -20,6 +21,8 @@ export interface RequestScope {
   readonly headers: Headers;
   readonly waitUntil: WaitUntil;
   readonly timings: Timings;
+  /** Absent where nothing is traced. */
+  readonly trace?: RequestTrace | undefined;
   /** The facts about storage that this request relies on. */
   readonly upkeep: RequestUpkeep;
   /** The session in the caller's headers. It only groups refs and the archive. */
@@ -37,6 +40,7 @@ const SESSION_HEADERS = ['x-conversation-id', 'x-session-id', 'session-id'];
 export function scopeOf(c: Context<AppEnv>): RequestScope {
   const services = c.get('services');
   const { headers } = c.req.raw;
+  const trace = c.get('trace');
   const caller = callerOf(headers, services);
   let verdict: Promise<Verdict> | undefined;
   let learned: Learned | undefined;
@@ -48,7 +52,8 @@ export function scopeOf(c: Context<AppEnv>): RequestScope {
       return learned;
     },
     headers,
-    timings: new Timings(),
+    timings: new Timings(trace?.spent),
+    trace,
     upkeep: services.upkeep.ofRequest(),
     get session() {
       return SESSION_HEADERS.map((name) => headers.get(name)).find((value) => value !== null) ?? undefined;

@@ -4,7 +4,7 @@
  */
 
 import { type AgentSpec, agents, prompts } from '../agents.ts';
-import { type Config, type Env, type Isolation, isolationSchema, readConfig } from '../config.ts';
+import { type Config, type Env, type Isolation, isolationSchema, type Otlp, readConfig } from '../config.ts';
 import { PendingWork } from '../lib/pending-work.ts';
 import { createExplainer, createLog, type Explain, type Log } from '../log.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
@@ -28,6 +28,8 @@ import { KnownRefs } from '../storage/refs/known.ts';
 import { Retention } from '../storage/tenant/retention.ts';
 import { Upkeep } from '../storage/upkeep.ts';
 import type { RollMaterial } from '../summary/conversation.ts';
+import { Exporter, type ExporterPorts } from '../telemetry/exporter.ts';
+import type { RequestTrace } from '../telemetry/request-trace.ts';
 import { type Tenant, Tenants } from '../tenant/identity.ts';
 import { AcceptedKeys } from '../upstream/acceptance.ts';
 import { LearnedLimits } from '../upstream/learned-limits.ts';
@@ -60,6 +62,8 @@ export interface Services {
   readonly pending: PendingWork;
   readonly metrics: Metrics;
   readonly webhooks: Webhooks;
+  /** Absent: nothing is traced. */
+  readonly exporter: Exporter | undefined;
   readonly accepted: AcceptedKeys;
   readonly limits: LearnedLimits;
   readonly reasoning: LostReasoning;
@@ -82,6 +86,8 @@ export interface AppEnv {
     services: Services;
     /** The agent in the base URL. */
     agent: Agent | undefined;
+    /** The trace of a request to a model, if the deployment has them. */
+    trace: RequestTrace | undefined;
   };
 }
 
@@ -100,6 +106,7 @@ function createServices(env: Env): Services {
   const config = readConfig(env);
   const learned = new TenantsLearned();
   const log = createLog(config.logLevel);
+  const metrics = metricsOf(env, log);
   return {
     config,
     log,
@@ -112,8 +119,9 @@ function createServices(env: Env): Services {
     remembered: new RememberedConversations(),
     upkeep: new Upkeep(log),
     pending: new PendingWork(),
-    metrics: metricsOf(env, log),
+    metrics,
     webhooks: webhooksOf(env, log),
+    exporter: config.otlp && exporterOf(config.otlp, metrics, log),
     accepted: new AcceptedKeys(),
     limits: new LearnedLimits(),
     reasoning: new LostReasoning(),
@@ -125,6 +133,14 @@ function createServices(env: Env): Services {
     metricsObject: (call) => metricsObject(env, log)(call),
     learned: (tenant) => (tenant ? learned.of(tenant.id) : TenantsLearned.ofRequest()),
   };
+}
+
+function exporterOf(otlp: Otlp, metrics: Metrics, log: Log): Exporter {
+  const lost: ExporterPorts['lost'] = (signal, count, waitUntil) => {
+    metrics.count('precis_otlp_lost_total', { signal }, count);
+    if (waitUntil) metrics.sendLater(waitUntil);
+  };
+  return new Exporter({ ...otlp, log, lost });
 }
 
 function readAgent({ key, memory_strategy, memory_injection, memory_blocks, isolation }: AgentSpec): Agent {

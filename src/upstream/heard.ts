@@ -6,25 +6,36 @@ interface Listener {
   push(chunk: Uint8Array): void;
   /** The body has come to its end. Not called if it breaks off, or if nobody reads all of it. */
   end(): void;
+  /** The body has broken off, or nobody reads the rest of it. */
+  cut?(): void;
 }
 
 /** The same answer, whose chunks the listener gets too. */
-export function heard(answer: UpstreamAnswer, { push, end }: Listener): UpstreamAnswer {
+export function heard(answer: UpstreamAnswer, { push, end, cut }: Listener): UpstreamAnswer {
   const { body } = answer.response;
   if (!body) return answer;
   const chunks = answer.rest ?? chunksOf(body);
   let hasEnded = false;
+  const over = (tell: (() => void) | undefined): void => {
+    if (!hasEnded) tell?.();
+    hasEnded = true;
+  };
   const rest: Chunks = {
     async next() {
-      const read = await chunks.next();
-      if (!read.done) push(read.value);
-      else if (!hasEnded) {
-        hasEnded = true;
-        end();
+      try {
+        const read = await chunks.next();
+        if (read.done) over(end);
+        else push(read.value);
+        return read;
+      } catch (error) {
+        over(cut);
+        throw error;
       }
-      return read;
     },
-    cancel: (reason) => chunks.cancel(reason),
+    cancel: (reason) => {
+      over(cut);
+      return chunks.cancel(reason);
+    },
   };
   return { ...answer, rest };
 }

@@ -19,6 +19,8 @@ export interface MadeView {
   /** The shape of the caller's array, as far as it was read. */
   readonly history?: History;
   readonly report: Report;
+  /** The limit of the upstream that the view was planned within. */
+  readonly limit?: LearnedLimit | undefined;
   /** Present if it was asked for and a view was planned. */
   readonly explanation?: Explanation;
   /**
@@ -48,8 +50,8 @@ export interface MakeViewOptions {
   readonly whole?: boolean;
   /** Whether the upstream has just counted the request, and so accepted its key. */
   readonly isAnswered?: boolean;
-  /** The limit that the upstream has just stated. Absent: the limit that is known already. */
-  readonly limit?: LearnedLimit;
+  /** The limit that the upstream has just stated. Absent: the one that is known already, if any. */
+  readonly limit?: LearnedLimit | 'none';
 }
 
 /** A call whose view is being made. */

@@ -66,13 +66,15 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
 
   const { modelPrices, tokenFactors } = scope.services.config;
   const measure = tokenMeasure(strategy, request.model, tokenFactors);
-  const asked = limitedOutline(strategy, call, options, { measure, retrieval: tools?.retrieves === true });
+  const within = limitOf(call, options);
+  const known = { measure, retrieval: tools?.retrieves === true };
+  const asked = limitedOutline(strategy, call, options, known, within);
   const { history, limit } = asked;
   const viewCall: ViewCall = { ...call, history, options };
   const recalled = recalls(strategy) ? await recall(strategy, viewCall) : undefined;
   const outline = { ...asked, memory: recalled?.memory };
   warnings.push(...(recalled?.warnings ?? []));
-  const made = { tools, ...(recalled ? { remember: recalled.remember } : {}) };
+  const made = { tools, limit: within, ...(recalled ? { remember: recalled.remember } : {}) };
   if (!options.count && !mayAct(strategy, outline, allTools?.bytes ?? 0))
     return { ...untouched(chosen, warnings), ...made };
 
@@ -124,16 +126,22 @@ async function obstacleTo(
   return isAnswered || (await mayPlan(request, scope)) ? undefined : 'unverified_key';
 }
 
+/** The limit that the upstream has stated. */
+function limitOf({ request, scope }: Call, { limit }: MakeViewOptions): LearnedLimit | undefined {
+  const { caller, services } = scope;
+  if (limit !== undefined) return limit === 'none' ? undefined : limit;
+  return caller.tenant && services.limits.of(caller.tenant.id, request.model);
+}
+
 /** The outline of a request, within the limit that the upstream has stated. */
 function limitedOutline(
   strategy: EditingStrategy,
   { request, scope }: Call,
-  { force, whole = false, ...options }: MakeViewOptions,
+  { force, whole = false }: MakeViewOptions,
   known: Pick<PlanRequest, 'measure' | 'retrieval'>,
+  limit: LearnedLimit | undefined,
 ): PlanRequest {
-  const { caller, services } = scope;
-  const outline = outlineOf(strategy, request, caller.tenant?.refs, { force, whole, ...known });
-  const limit = options.limit ?? (caller.tenant && services.limits.of(caller.tenant.id, request.model));
+  const outline = outlineOf(strategy, request, scope.caller.tenant?.refs, { force, whole, ...known });
   return limit ? withinLimit(strategy, outline, limit) : outline;
 }
 

@@ -28,6 +28,35 @@ describe('the configuration', () => {
 
   const strong = 'secret-key-0123456789';
 
+  it('reads the headers for a collector, and refuses what is none', () => {
+    const OTLP_ENDPOINT = 'https://otlp.example.com/x';
+    expect(readConfig(env({})).otlp).toBeUndefined();
+    expect(readConfig(env({ OTLP_ENDPOINT })).otlp).toEqual({
+      endpoint: OTLP_ENDPOINT,
+      headers: {},
+      share: 1,
+    });
+    const OTLP_HEADERS = 'authorization=Bearer%20secret=, X-Team = memory,';
+    expect(readConfig(env({ OTLP_ENDPOINT, OTLP_HEADERS, OTLP_SHARE: '0.25' })).otlp).toEqual({
+      endpoint: OTLP_ENDPOINT,
+      headers: { authorization: 'Bearer secret=', 'x-team': 'memory' },
+      share: 0.25,
+    });
+    for (const bad of ['secret-alone', 'a b=secret', 'a=%zz-secret', 'a=secret%0asecret'])
+      expect(() => readConfig(env({ OTLP_ENDPOINT, OTLP_HEADERS: bad })), bad).toThrow(
+        expect.objectContaining({
+          name: 'ConfigError',
+          message: expect.not.stringContaining('secret'),
+        }),
+      );
+    for (const bad of [
+      { OTLP_HEADERS: 'a=b' },
+      { OTLP_ENDPOINT: 'otlp' },
+      { OTLP_ENDPOINT, OTLP_SHARE: '2' },
+    ])
+      expect(() => readConfig(env(bad)), JSON.stringify(bad)).toThrow(ConfigError);
+  });
+
   it('reads factors for counting, and refuses others', () => {
     const factors = [
       { family: 'my-model', factor: 0.25 },

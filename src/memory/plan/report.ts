@@ -5,6 +5,7 @@ import { freedBy, type Removal } from '../edits/removal.ts';
 import type { Mode } from '../modes/table.ts';
 import { frontierUnit, type Trigger } from '../replay/rule.ts';
 import type { Plan } from './plan.ts';
+import type { Receipt } from './receipt-schema.ts';
 import type { ShownOutput } from './shown-outputs.ts';
 import type { View } from './view.ts';
 
@@ -177,6 +178,8 @@ export interface Report {
   /** Present if the request was only observed. */
   readonly potential?: Potential;
   readonly warnings: readonly Warning[];
+  /** Absent without a tenant. */
+  readonly receipt?: Receipt;
 }
 
 /** The report of an unchanged request. */

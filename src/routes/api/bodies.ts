@@ -61,6 +61,21 @@ export const EXPLAIN: JsonSchema = {
   allOf: [own('MemoryFields'), eitherOf, { type: 'object', properties: conversation }],
 };
 
+/** The body of a request, with its receipt. */
+export const VERIFY: JsonSchema = {
+  allOf: [
+    eitherOf,
+    {
+      type: 'object',
+      properties: {
+        ...whole,
+        receipt: { ...own('Receipt'), description: '`memory.receipt` of the answer.' },
+      },
+      required: ['receipt'],
+    },
+  ],
+};
+
 export const COMPACT: JsonSchema = {
   allOf: [
     own('MemoryFields'),

@@ -1,5 +1,6 @@
 /** What `POST /v1/compact` and `POST /v1/explain` answer, and the compaction of responses. */
 import { z } from 'zod';
+import { receiptHashesSchema } from '../../memory/plan/receipt-schema.ts';
 import { count, name, refName, seconds, tokens } from './common.ts';
 import { report, TRIGGERS } from './report.ts';
 
@@ -89,6 +90,20 @@ export const explanation = z.strictObject({
   memory: report,
 });
 name(explanation, 'Explanation');
+
+export const verification = z.strictObject({
+  object: z.literal('memory.verification'),
+  valid: z.boolean().describe('No check has failed.'),
+  complete: z.boolean().describe('All checks are true.'),
+  checks: z.array(
+    z.strictObject({
+      name: z.enum(['signature', 'version', ...receiptHashesSchema.keyof().options]),
+      ok: z.boolean().nullable().describe('Null where it can not be known.'),
+      reason: z.string().exactOptional().describe('Why it is not true.'),
+    }),
+  ),
+});
+name(verification, 'Verification');
 
 export const responseCompaction = z.strictObject({
   id: z.string(),

@@ -1,5 +1,6 @@
 /** The report: the `memory` object of an answer (docs/design.md#4-what-the-caller-gets). */
 import { z } from 'zod';
+import { receiptSchema } from '../../memory/plan/receipt-schema.ts';
 import { count, name, refName, tokens, tokenUsage } from './common.ts';
 
 export const MODE_NAMES = [
@@ -127,6 +128,8 @@ const frontier = z.strictObject({
 
 const writtenBlock = z.strictObject({ label: z.string(), version: count });
 
+name(receiptSchema, 'Receipt');
+
 export const report = z.strictObject({
   mode: z.enum(MODE_NAMES),
   source: z.enum(SOURCES).describe('Where the strategy comes from.'),
@@ -177,5 +180,6 @@ export const report = z.strictObject({
     .exactOptional()
     .describe('What the strategy would have done to a request that was only observed.'),
   warnings: z.array(warning),
+  receipt: receiptSchema.exactOptional().describe('Absent without a tenant.'),
 });
 name(report, 'Report');

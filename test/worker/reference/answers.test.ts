@@ -180,6 +180,17 @@ describe('answers about plans', () => {
     expect(explained.messages).toHaveLength(LONG.messages.length);
   });
 
+  it('with a receipt, and its verification, are what the reference says', async () => {
+    const { app, send } = deployment(undefined);
+
+    const answer = await app.chat({ ...LONG, memory_report: true });
+    const { memory } = (await answer.json()) as { memory: { receipt: object } };
+
+    expect(report.strict().safeParse(memory).error).toBeUndefined();
+    const verified = await send('POST', '/v1/verify', { ...LONG, receipt: memory.receipt });
+    expect(await told('verify', verified)).toMatchObject({ valid: true, complete: true });
+  });
+
   it('of compactions are what the reference says', async () => {
     const { send } = deployment(undefined);
     const input = Array.from({ length: 6 }, (_, n) => [
@@ -257,6 +268,7 @@ describe('errors', () => {
     ['getBlock', 'GET', '/v1/blocks/unknown', undefined],
     ['putBlock', 'PUT', '/v1/blocks/unknown', { text: 'x', version: 3 }],
     ['compact', 'POST', '/v1/compact', { messages: [] }],
+    ['verify', 'POST', '/v1/verify', { messages: [user('x')], receipt: {} }],
     [
       'explain',
       'POST',

@@ -1,6 +1,6 @@
 /** The routes that ask a model, and those that only plan. */
 import * as schemas from '../../schemas/plan.ts';
-import { answerOf, COMPACT, EXPLAIN, requestOf, streamOf } from '../bodies.ts';
+import { answerOf, COMPACT, EXPLAIN, requestOf, streamOf, VERIFY } from '../bodies.ts';
 import { MEMORY_HEADERS, REPORT_HEADERS } from '../headers.ts';
 import type { Operation } from '../operation.ts';
 
@@ -34,6 +34,27 @@ const OF_PLANS = [
 
 const messages = [{ role: 'user', content: 'What is left to do?' }];
 const memory_strategy = { mode: 'auto', token_budget: 32_000 };
+
+const sha256 = '0'.repeat(64);
+const receipt = {
+  version: 1,
+  precis: '0.6.0',
+  issued_at: 1_790_000_000,
+  protocol: 'chat',
+  observed: false,
+  strategy: memory_strategy,
+  limit: null,
+  hashes: {
+    array: sha256,
+    request: sha256,
+    strategy: sha256,
+    prices: sha256,
+    plan: sha256,
+    view: sha256,
+    words: null,
+  },
+  signature: sha256,
+};
 
 const CLIENT = `import OpenAI from 'openai';
 
@@ -214,5 +235,27 @@ const { messages: view, memory } = await client.post('/compact', {
     },
     errors: OF_PLANS,
     page: 'refs-and-retrieval.md#post-v1explain',
+  },
+  {
+    method: 'post',
+    path: '/v1/verify',
+    id: 'verify',
+    group: 'Plans',
+    summary: 'Whether a receipt is right',
+    description: 'Makes its plan anew. Stores nothing and asks no model.',
+    access: 'caller',
+    headers: ['x-agent-type', 'x-conversation-id', 'x-memory-user'],
+    body: {
+      content: { 'application/json': VERIFY },
+      example: { model: 'gpt-4.1', messages, receipt },
+    },
+    answers: {
+      200: {
+        description: 'What each check has found.',
+        content: { 'application/json': schemas.verification },
+      },
+    },
+    errors: OF_PLANS,
+    page: 'answers-and-errors.md#receipts',
   },
 ];

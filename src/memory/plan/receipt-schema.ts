@@ -1,0 +1,41 @@
+/** The shape of a receipt (docs/answers-and-errors.md#receipts). */
+import { z } from 'zod';
+
+const hash = z.string().regex(/^[0-9a-f]{64}$/);
+
+export const receiptHashesSchema = z.strictObject({
+  /** The conversation as the caller sent it. */
+  array: hash,
+  /** Model, tools and limit of the answer. */
+  request: hash,
+  strategy: hash,
+  /** The price of cached input, how tokens are counted, and the limit that the upstream stated. */
+  prices: hash,
+  /** What is edited, and why. */
+  plan: hash,
+  /** The conversation that went up, without messages of ours. */
+  view: hash,
+  /** The summary in the view; null without one. */
+  words: hash.nullable(),
+});
+
+export const receiptSchema = z.strictObject({
+  version: z.literal(1),
+  /** The version of Precis. */
+  precis: z.string().min(1).max(64),
+  /** Seconds since the epoch. */
+  issued_at: z.int().nonnegative(),
+  protocol: z.enum(['chat', 'responses']),
+  /** Whether the request went up as it came, with the plan beside it. */
+  observed: z.boolean(),
+  /** The whole strategy, with its defaults. */
+  strategy: z.record(z.string(), z.unknown()),
+  /** A limit in tokens that the upstream has stated, by our count. */
+  limit: z.strictObject({ tokens: z.int().positive(), with_answer: z.boolean() }).nullable(),
+  hashes: receiptHashesSchema,
+  /** HMAC-SHA-256 of all other members, under the tenant's key. */
+  signature: hash,
+});
+
+export type ReceiptHashes = z.output<typeof receiptHashesSchema>;
+export type Receipt = z.output<typeof receiptSchema>;

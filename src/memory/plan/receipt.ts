@@ -1,0 +1,75 @@
+/**
+ * Receipts (docs/answers-and-errors.md#receipts): hashes of all that a view is made of, and of the
+ * view, so that anyone with the same array can make the plan anew and compare.
+ */
+import type { Digest } from '../edits/placeholder.ts';
+import type { TokenMeasure } from '../strategy/models.ts';
+import type { Receipt, ReceiptHashes } from './receipt-schema.ts';
+import type { View } from './view.ts';
+
+/** The part of a report that the plan decides. */
+interface ReportedPlan {
+  readonly trigger: string;
+  readonly frontier: { readonly unit: number; readonly moved: boolean };
+  readonly tokens?: { readonly before: number; readonly budget: number | null; readonly window: number };
+  readonly summary?: { readonly text: string };
+}
+
+/** What a view is made of, and the view. */
+export interface ReceiptFacts {
+  /** The conversation's field as the caller sent it, and as it went up. Decoded JSON. */
+  readonly array: unknown;
+  readonly sent: unknown;
+  readonly model: string | undefined;
+  /** The caller's tools. Decoded JSON. */
+  readonly tools: unknown;
+  readonly answerTokens: number;
+  readonly strategy: object;
+  readonly cachedShare: number;
+  readonly measure: TokenMeasure;
+  readonly limit: Receipt['limit'];
+  readonly report: ReportedPlan;
+  readonly view: View | undefined;
+}
+
+export function receiptHashes(facts: ReceiptFacts, digest: Digest): ReceiptHashes {
+  const of = (value: unknown): string => digest(JSON.stringify(value) ?? '');
+  const { model = null, tools = null, answerTokens, cachedShare, measure, limit, report } = facts;
+  return {
+    array: of(facts.array),
+    request: of([model, tools, answerTokens]),
+    strategy: of(sorted(facts.strategy)),
+    prices: of([cachedShare, measure, limit]),
+    plan: of(planFacts(facts)),
+    view: of(facts.sent),
+    words: report.summary ? of(report.summary.text) : null,
+  };
+}
+
+/** The text that is signed: a receipt without its signature, whatever the order of its members. */
+export function signedText({
+  signature: _,
+  ...receipt
+}: Omit<Receipt, 'signature'> & { signature?: string }) {
+  return JSON.stringify(sorted(receipt));
+}
+
+function planFacts({ report: { trigger, frontier, tokens }, view }: ReceiptFacts): unknown {
+  const { before = null, budget = null, window = null } = tokens ?? {};
+  const removals = [...(view?.removals.values() ?? [])].flat();
+  return [
+    [trigger, frontier.unit, frontier.moved],
+    [before, budget, window],
+    removals.map(({ message, kind, call, reason }) => [message, kind, call, reason]),
+    [...(view?.dropped ?? [])],
+    view?.summary?.covers ?? null,
+  ];
+}
+
+/** The same value with the members of all objects in the order of their names. */
+function sorted(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(sorted);
+  const members = Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return Object.fromEntries(members.map(([name, member]) => [name, sorted(member)]));
+}

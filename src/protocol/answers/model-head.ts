@@ -1,0 +1,29 @@
+/**
+ * The model that has answered, read from the beginning of an answer in either protocol, whole or
+ * streamed, without parsing it.
+ */
+import { concat } from '../../lib/bytes.ts';
+
+/** In bytes. The model stands before the contents, behind a response's instructions at worst. */
+const HEAD_BYTES = 4 * 1024;
+
+const decoder = new TextDecoder();
+
+/** Keeps the beginning of an answer. */
+export class ModelHead {
+  private readonly chunks: Uint8Array[] = [];
+  private size = 0;
+
+  push(chunk: Uint8Array): void {
+    if (this.size >= HEAD_BYTES) return;
+    // A copy, since a part of a chunk would keep all of it alive.
+    this.chunks.push(chunk.slice(0, HEAD_BYTES - this.size));
+    this.size += chunk.length;
+  }
+
+  /** Undefined if the beginning names no model. */
+  read(): string | undefined {
+    const text = decoder.decode(concat(this.chunks));
+    return /[{,]\s*"model"\s*:\s*"([^"\\]{1,200})"/.exec(text)?.[1];
+  }
+}

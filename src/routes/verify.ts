@@ -1,0 +1,135 @@
+/**
+ * `POST /v1/verify`: makes the plan of a receipt anew, and says whether it is so. Stores nothing,
+ * and asks no model.
+ */
+import type { Context } from 'hono';
+import { readWholeCall } from '../answer/model-call.ts';
+import { VERSION } from '../lib/version.ts';
+import { type Receipt, type ReceiptHashes, receiptSchema } from '../memory/plan/receipt-schema.ts';
+import { idleReport } from '../memory/plan/report.ts';
+import { parseStrategy, recalls } from '../memory/strategy/strategy.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
+import type { Call } from '../request/call.ts';
+import { ApiError } from '../request/errors.ts';
+import { checkPlanned } from '../request/known-key.ts';
+import { scopeOf } from '../request/scope.ts';
+import type { AppEnv } from '../request/services.ts';
+import { makeView } from '../view/make-view.ts';
+import { hashesOf, isSigned } from '../view/receipt.ts';
+import { readEither } from './either-protocol.ts';
+
+/** What a check has found; null: it can't be known here. */
+interface Check {
+  readonly name: 'signature' | 'version' | keyof ReceiptHashes;
+  readonly ok: boolean | null;
+  /** Why it is not true. */
+  readonly reason?: string;
+}
+
+export async function verify(c: Context<AppEnv>): Promise<Response> {
+  const scope = scopeOf(c);
+  const { request } = await readEither(c, scope);
+  const receipt = receiptIn(request);
+  const call = await readWholeCall(request, c.get('agent'), scope);
+  const checks = [...signatureChecks(receipt, call), ...(await planChecks(receipt, call))];
+  return c.json({
+    object: 'memory.verification',
+    valid: checks.every(({ ok }) => ok !== false),
+    complete: checks.every(({ ok }) => ok === true),
+    checks,
+  });
+}
+
+/** @throws ApiError `invalid_json` */
+function receiptIn(request: ModelRequest): Receipt {
+  const parsed = receiptSchema.safeParse(request.field('receipt'));
+  if (parsed.success) return parsed.data;
+  const path = ['receipt', ...(parsed.error.issues[0]?.path ?? [])].join('.');
+  throw new ApiError(
+    'invalid_json',
+    `${path} is not valid: ${parsed.error.issues[0]?.message}. A receipt is memory.receipt of an answer with memory_report.`,
+    path,
+  );
+}
+
+function signatureChecks(receipt: Receipt, { scope }: Call): Check[] {
+  const { tenant } = scope.caller;
+  const signature: Check = !tenant
+    ? { name: 'signature', ok: null, reason: 'The key of this request identifies no tenant.' }
+    : checked('signature', isSigned(receipt, tenant), 'It was not made for this key, or was changed since.');
+  const version: Check =
+    receipt.precis === VERSION
+      ? { name: 'version', ok: true }
+      : {
+          name: 'version',
+          ok: null,
+          reason: `It was made by version ${receipt.precis}, and this is ${VERSION}, which may plan otherwise.`,
+        };
+  return [signature, version];
+}
+
+/** @throws ApiError for a strategy that this version does not know */
+async function planChecks(receipt: Receipt, call: Call): Promise<Check[]> {
+  const { scope, chosen } = call;
+  const parsed = parseStrategy(receipt.strategy);
+  if (!parsed.ok) {
+    const { field, message } = parsed.reason;
+    throw new ApiError('invalid_json', message, ['receipt.strategy', field].filter(Boolean).join('.'));
+  }
+  const { limit } = receipt;
+  const strategy = parsed.value;
+  const known = limit ? { tokens: limit.tokens, withAnswer: limit.with_answer } : ('none' as const);
+  const options = { force: false, dryRun: true, count: true, expressly: true, limit: known };
+  const same = { ...call, chosen: { ...chosen, strategy } };
+  const made = receipt.observed
+    ? { view: undefined, report: idleReport(strategy.mode, chosen.source) }
+    : await makeView(same, options);
+  checkPlanned(made.report, scope);
+  const hashes = hashesOf(same, made);
+  const isOther = (name: keyof ReceiptHashes): boolean => hashes[name] !== receipt.hashes[name];
+  const given: Check[] = [
+    checked('array', !isOther('array'), 'These are other messages.'),
+    checked('request', !isOther('request'), 'Model, tools or the limit of the answer differ.'),
+    checked('strategy', !isOther('strategy'), 'The hash is of another strategy than the receipt names.'),
+    checked(
+      'prices',
+      !isOther('prices'),
+      'The price of cached input, or how tokens are counted, has changed since.',
+    ),
+  ];
+  const isSame = given.every(({ ok }) => ok);
+  return [...given, ...madeChecks(receipt, hashes, isSame, !receipt.observed && recalls(strategy))];
+}
+
+/** Of what follows from the rest. @param isSame whether the plan is made of the same */
+function madeChecks(
+  { hashes: told }: Receipt,
+  hashes: ReceiptHashes,
+  isSame: boolean,
+  isRecalled: boolean,
+): Check[] {
+  const unknown = (name: Check['name'], reason: string): Check => ({ name, ok: null, reason });
+  const words =
+    told.words === hashes.words || told.words === null
+      ? checked('words', told.words === hashes.words, 'The view had no summary.')
+      : unknown('words', 'The summary is not stored here any more, and a model would write another one.');
+  if (!isSame) {
+    const reason = 'It follows from what differs.';
+    return [unknown('plan', reason), unknown('view', reason), words];
+  }
+  if (isRecalled) {
+    const reason = 'It follows from a memory, which is not read here.';
+    return [unknown('plan', reason), unknown('view', reason), words];
+  }
+  const plan = checked('plan', hashes.plan === told.plan, 'The plan of these messages is another one.');
+  const isView = hashes.view === told.view;
+  const view =
+    !isView && words.ok === null
+      ? unknown('view', "It holds the summary's words.")
+      : checked('view', isView, 'The view of these messages is another one.');
+  return [plan, view, words];
+}
+
+function checked(name: Check['name'], ok: boolean, reason: string): Check {
+  return ok ? { name, ok } : { name, ok, reason };
+}

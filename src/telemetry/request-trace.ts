@@ -1,0 +1,325 @@
+/**
+ * The trace of one request to a model: a span of ours, below it one for each model call and for
+ * each part that took time (docs/deploying.md#traces).
+ */
+import type { Report } from '../memory/plan/report.ts';
+import type { Exporter } from './exporter.ts';
+import { type Attributes, CLIENT, INTERNAL, SERVER, type Span } from './otlp.ts';
+import { providerOf } from './provider.ts';
+import {
+  isSampled,
+  isWithin,
+  newId,
+  readTraceparent,
+  type TraceContext,
+  writeTraceparent,
+} from './trace-context.ts';
+
+/** How an answer ended. */
+export type Ending = 'complete' | 'caller_left' | 'error';
+
+/** What a request asks for, as far as its body was read. */
+export interface Asked {
+  readonly model: string | undefined;
+  /** As the caller names it. */
+  readonly conversation?: string | undefined;
+  readonly stream?: boolean;
+}
+
+/** Tokens of a model call, as the upstream counted them. */
+export interface CallUsage {
+  readonly cached: number;
+  /** Other input. */
+  readonly fresh: number;
+  readonly output: number;
+}
+
+/** An answer as its head tells it. */
+interface Told {
+  readonly report: Report;
+  readonly protocol: string;
+  /** Time from the request until its body went up, in milliseconds. */
+  readonly overhead: number | undefined;
+}
+
+/** A part of the work of a request. Times are in milliseconds since the epoch. */
+interface Part {
+  readonly name: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+const FLAG_SAMPLED = '01';
+
+/** The part in which a request waits for the heads of answers. */
+const UPSTREAM = 'upstream';
+
+/** The error of a model call whose answer was not read to its end. */
+export const BROKEN_OFF = 'broken_off';
+
+/** OpenAI's name for both of its protocols in the conventions. */
+const OPERATION = 'chat';
+
+/** In characters. No model's name is longer. */
+const LONGEST_MODEL = 200;
+
+export interface TraceOptions {
+  readonly exporter: Exporter;
+  /** The share of new traces that is recorded, from 0 to 1. A caller decides about its own. */
+  readonly share: number;
+  readonly method: string;
+  readonly route: string;
+  /** In milliseconds since the epoch. */
+  readonly now?: () => number;
+}
+
+export class RequestTrace {
+  /** Resolves when the answer has ended. */
+  readonly done: Promise<void>;
+  private readonly options: Required<TraceOptions>;
+  private readonly parent: TraceContext | undefined;
+  private readonly own: TraceContext;
+  private readonly isRecorded: boolean;
+  private readonly start: number;
+  private readonly parts: Part[] = [];
+  private readonly calls: ModelCall[] = [];
+  private readonly ended = Promise.withResolvers<void>();
+  private asked: Asked | undefined;
+  private told: Told | undefined;
+  private hasEnded = false;
+
+  /** @param headers the caller's */
+  constructor(headers: Headers, options: TraceOptions) {
+    this.options = { now: Date.now, ...options };
+    this.start = this.options.now();
+    this.parent = readTraceparent(headers.get('traceparent'));
+    const traceId = this.parent?.traceId ?? newId(16);
+    this.isRecorded = this.parent ? isSampled(this.parent) : isWithin(options.share, traceId);
+    this.own = { traceId, spanId: newId(8), flags: this.parent?.flags ?? FLAG_SAMPLED };
+    this.done = this.ended.promise;
+  }
+
+  /** Notes what the body asks for. */
+  asks(asked: Asked): void {
+    this.asked = asked;
+  }
+
+  /** Notes the report of the answer. */
+  tells(told: Told): void {
+    this.told = told;
+  }
+
+  /** Notes a part that has ended. Model calls have spans of their own. */
+  readonly spent = (name: string, start: number, end: number): void => {
+    if (name !== UPSTREAM) this.parts.push({ name, start, end });
+  };
+
+  /** A call of the model begins. */
+  calling(url: string): ModelCall {
+    const call = new ModelCall({ ...this.own, spanId: newId(8) }, url, this.isRecorded, this.options.now);
+    this.calls.push(call);
+    return call;
+  }
+
+  /** Ends the trace when all model calls have ended; now if all have. */
+  endWithCalls(status: number): void {
+    const over = this.calls.map((call) => call.over);
+    void Promise.all(over).then(() => this.end(status, 'complete'));
+  }
+
+  /** Ends the trace, once. */
+  end(status: number, ending: Ending, error?: string): void {
+    if (this.hasEnded) return;
+    this.hasEnded = true;
+    const { exporter } = this.options;
+    // What is open now was not read to its end.
+    for (const call of this.calls) call.end(ending === 'complete' ? undefined : BROKEN_OFF);
+    if (this.isRecorded) exporter.add(this.spans(status, ending, error));
+    this.count(status, ending);
+    this.ended.resolve();
+  }
+
+  private spans(status: number, ending: Ending, error: string | undefined): Span[] {
+    const { traceId, spanId } = this.own;
+    const { method, route, now } = this.options;
+    const below = { traceId, parentSpanId: spanId };
+    const hasFailed = status >= 500 || ending === 'error';
+    return [
+      {
+        traceId,
+        spanId,
+        parentSpanId: this.parent?.spanId,
+        name: `${method} ${route}`,
+        kind: SERVER,
+        start: this.start,
+        end: now(),
+        attributes: {
+          'http.request.method': method,
+          'http.route': route,
+          'http.response.status_code': status,
+          'error.type': hasFailed ? (error ?? (status >= 500 ? String(status) : ending)) : error,
+          'precis.ended': ending,
+          'precis.calls': this.calls.length,
+          ...this.ofConversation(),
+          ...this.ofReport(),
+        },
+        hasFailed,
+      },
+      ...this.parts.map(
+        (part): Span => ({
+          ...below,
+          spanId: newId(8),
+          name: `precis.${part.name}`,
+          kind: INTERNAL,
+          start: part.start,
+          end: part.end,
+          attributes: {},
+          hasFailed: false,
+        }),
+      ),
+      ...this.calls.map((call) => call.span(below, { ...this.ofCall(call), ...this.ofConversation() })),
+    ];
+  }
+
+  private count(status: number, ending: Ending): void {
+    const { exporter } = this.options;
+    for (const call of this.calls) {
+      const named = this.ofCall(call);
+      exporter.record('gen_ai.client.inference.duration', named, call.seconds);
+      if (!call.usage) continue;
+      const { fresh, cached, output } = call.usage;
+      exporter.record('gen_ai.client.inference.usage.input_tokens', named, fresh + cached);
+      exporter.record('gen_ai.client.inference.usage.cache_read.input_tokens', named, cached);
+      exporter.record('gen_ai.client.inference.usage.output_tokens', named, output);
+    }
+    const { report, protocol, overhead } = this.told ?? {};
+    const mode = report?.mode;
+    const named = { protocol, mode, status: `${Math.floor(status / 100)}xx`, ended: ending };
+    exporter.record('precis.requests', named, 1);
+    if (overhead !== undefined) exporter.record('precis.overhead.duration', { mode }, overhead / 1000);
+    for (const code of report?.warnings ?? []) exporter.record('precis.warnings', { code }, 1);
+    if (!report?.tokens) return;
+    exporter.record('precis.tokens.before', { mode }, report.tokens.before);
+    exporter.record('precis.tokens.after', { mode }, report.tokens.after);
+  }
+
+  /** Attributes of a model call in spans and metrics. */
+  private ofCall({ url, error }: ModelCall): Attributes {
+    const { hostname, port, protocol } = new URL(url);
+    return {
+      'gen_ai.operation.name': OPERATION,
+      'gen_ai.provider.name': providerOf(hostname),
+      'gen_ai.request.model': this.asked?.model?.slice(0, LONGEST_MODEL),
+      'server.address': hostname,
+      'server.port': Number(port) || (protocol === 'http:' ? 80 : 443),
+      'error.type': error,
+    };
+  }
+
+  private ofConversation(): Attributes {
+    const { conversation, stream } = this.asked ?? {};
+    const { report } = this.told ?? {};
+    // The conventions have it only where it is true.
+    const isCompacted = (report?.applied_edits.length ?? 0) > 0;
+    return {
+      'gen_ai.conversation.id': conversation,
+      'gen_ai.conversation.compacted': isCompacted || undefined,
+      'gen_ai.request.stream': stream || undefined,
+    };
+  }
+
+  private ofReport(): Attributes {
+    if (!this.told) return {};
+    const { report, protocol } = this.told;
+    const { mode, source, trigger, frontier, tokens, applied_edits, warnings, potential } = report;
+    return {
+      'precis.protocol': protocol,
+      'precis.mode': mode,
+      'precis.source': source,
+      'precis.trigger': trigger,
+      'precis.frontier.moved': frontier.moved,
+      'precis.frontier.unit': frontier.unit,
+      'precis.edits': applied_edits.map(({ type }) => type),
+      'precis.warnings': warnings,
+      'precis.tokens.before': tokens?.before,
+      'precis.tokens.after': tokens?.after,
+      'precis.potential.tokens.after': potential?.tokens?.after,
+      'precis.observed': potential ? true : undefined,
+    };
+  }
+}
+
+/** A call of the model. */
+export class ModelCall {
+  readonly url: string;
+  /** The header `traceparent` for the upstream; undefined if the caller's goes up as it came. */
+  readonly traceparent: string | undefined;
+  private counted: CallUsage | undefined;
+  private model: string | undefined;
+  private fault: string | undefined;
+  /** Resolves when the call is over. */
+  readonly over: Promise<void>;
+  private readonly context: TraceContext;
+  private readonly now: () => number;
+  private readonly start: number;
+  private readonly ended = Promise.withResolvers<void>();
+  private until: number | undefined;
+
+  constructor(context: TraceContext, url: string, isRecorded: boolean, now: () => number) {
+    this.context = context;
+    this.url = url;
+    this.traceparent = isRecorded ? writeTraceparent(context) : undefined;
+    this.now = now;
+    this.start = now();
+    this.over = this.ended.promise;
+  }
+
+  get seconds(): number {
+    return ((this.until ?? this.now()) - this.start) / 1000;
+  }
+
+  get usage(): CallUsage | undefined {
+    return this.counted;
+  }
+
+  /** A code, or a status. Undefined if the call was answered completely. */
+  get error(): string | undefined {
+    return this.fault;
+  }
+
+  /** The answer is there. @param model the one that has answered, if the answer says so */
+  answered(usage: CallUsage | undefined, model: string | undefined): void {
+    this.counted = usage;
+    this.model = model;
+    this.end();
+  }
+
+  /** The call is over. @param error see there */
+  end(error?: string): void {
+    if (this.until !== undefined) return;
+    this.until = this.now();
+    this.fault = error;
+    this.ended.resolve();
+  }
+
+  span(below: Pick<Span, 'traceId' | 'parentSpanId'>, attributes: Attributes): Span {
+    const { usage } = this;
+    const model = attributes['gen_ai.request.model'];
+    return {
+      ...below,
+      spanId: this.context.spanId,
+      name: model === undefined ? OPERATION : `${OPERATION} ${model}`,
+      kind: CLIENT,
+      start: this.start,
+      end: this.until ?? this.start,
+      attributes: {
+        ...attributes,
+        'gen_ai.response.model': this.model,
+        'gen_ai.usage.input_tokens': usage && usage.fresh + usage.cached,
+        'gen_ai.usage.cache_read.input_tokens': usage?.cached,
+        'gen_ai.usage.output_tokens': usage?.output,
+      },
+      hasFailed: this.error !== undefined,
+    };
+  }
+}

@@ -1,0 +1,73 @@
+/** Makes and checks receipts (docs/answers-and-errors.md#receipts). */
+import { timingSafeEqual } from 'node:crypto';
+import { VERSION } from '../lib/version.ts';
+import { type ReceiptFacts, receiptHashes, signedText } from '../memory/plan/receipt.ts';
+import type { Receipt, ReceiptHashes } from '../memory/plan/receipt-schema.ts';
+import { cachedShare } from '../memory/strategy/prices.ts';
+import { tokenMeasure } from '../memory/strategy/strategy.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
+import type { Call } from '../request/call.ts';
+import { selvesOf, sha256Hex, type Tenant } from '../tenant/identity.ts';
+import type { MadeView } from './made-view.ts';
+
+/** Keeps these seals apart from all others. */
+const LABEL = 'receipt:';
+
+/** The receipt of a request; undefined without a tenant, since nobody could sign it. */
+export function receiptOf(call: Call, made: MadeView): Receipt | undefined {
+  const { request, chosen, scope } = call;
+  const { tenant } = scope.caller;
+  if (!tenant) return undefined;
+  const receipt = {
+    version: 1 as const,
+    precis: VERSION,
+    issued_at: Math.floor(Date.now() / 1000),
+    protocol: request.conversationField === 'messages' ? ('chat' as const) : ('responses' as const),
+    observed: made.report.potential !== undefined,
+    strategy: { ...chosen.strategy },
+    limit: limitIn(made),
+    hashes: hashesOf(call, made),
+  };
+  return { ...receipt, signature: signatureOf(receipt, tenant) };
+}
+
+/** The signature of a receipt by a tenant. */
+export function signatureOf(receipt: Omit<Receipt, 'signature'>, tenant: Tenant): string {
+  return tenant.seal(LABEL + signedText(receipt));
+}
+
+/** Whether the receipt is this tenant's, under the present secret or the one before. */
+export function isSigned(receipt: Receipt, tenant: Tenant): boolean {
+  const signature = Buffer.from(receipt.signature);
+  return selvesOf(tenant).some((self) => timingSafeEqual(Buffer.from(signatureOf(receipt, self)), signature));
+}
+
+export function hashesOf({ request, chosen, scope }: Call, made: MadeView): ReceiptHashes {
+  const { strategy } = chosen;
+  const { model, answerTokens } = request;
+  const { modelPrices, tokenFactors } = scope.services.config;
+  const { report, view } = made;
+  const array = conversationIn(request.bytes, request);
+  const facts: ReceiptFacts = {
+    array,
+    sent: view ? conversationIn(request.write(view), request) : array,
+    model,
+    tools: request.field('tools'),
+    answerTokens,
+    strategy,
+    cachedShare: cachedShare(model, modelPrices),
+    measure: tokenMeasure(strategy, model, tokenFactors),
+    limit: limitIn(made),
+    report,
+    view,
+  };
+  return receiptHashes(facts, sha256Hex);
+}
+
+function limitIn({ limit }: MadeView): Receipt['limit'] {
+  return limit ? { tokens: limit.tokens, with_answer: limit.withAnswer } : null;
+}
+
+function conversationIn(body: Uint8Array, { conversationField }: ModelRequest): unknown {
+  return (JSON.parse(new TextDecoder().decode(body)) as Record<string, unknown>)[conversationField];
+}

@@ -1,0 +1,204 @@
+/**
+ * A collector of OTLP/HTTP in JSON that is strict about its shape
+ * (https://opentelemetry.io/docs/specs/otlp/, "JSON Protobuf Encoding"): it refuses unknown
+ * members, ids that are not hexadecimal, and 64-bit integers that are numbers.
+ */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { z } from 'zod';
+
+const int64 = z.string().regex(/^-?\d{1,19}$/);
+const nanos = z.string().regex(/^[1-9]\d{18}$/);
+const value = z.union([
+  z.strictObject({ stringValue: z.string() }),
+  z.strictObject({ boolValue: z.boolean() }),
+  z.strictObject({ intValue: int64 }),
+  z.strictObject({ doubleValue: z.number() }),
+  z.strictObject({
+    arrayValue: z.strictObject({ values: z.array(z.strictObject({ stringValue: z.string() })) }),
+  }),
+]);
+const attributes = z
+  .array(z.strictObject({ key: z.string().min(1), value }))
+  .refine((pairs) => new Set(pairs.map(({ key }) => key)).size === pairs.length);
+const resource = z.strictObject({ attributes });
+const scope = z.strictObject({ name: z.string() });
+
+const span = z
+  .strictObject({
+    traceId: z.string().regex(/^(?!0+$)[\da-f]{32}$/),
+    spanId: z.string().regex(/^(?!0+$)[\da-f]{16}$/),
+    parentSpanId: z
+      .string()
+      .regex(/^(?!0+$)[\da-f]{16}$/)
+      .optional(),
+    name: z.string().min(1),
+    kind: z.int().min(1).max(5),
+    startTimeUnixNano: nanos,
+    endTimeUnixNano: nanos,
+    attributes,
+    status: z.strictObject({ code: z.literal([1, 2]).optional() }),
+  })
+  .refine(({ startTimeUnixNano: start, endTimeUnixNano: end }) => BigInt(start) <= BigInt(end));
+
+const traces = z.strictObject({
+  resourceSpans: z.array(
+    z.strictObject({ resource, scopeSpans: z.array(z.strictObject({ scope, spans: z.array(span).min(1) })) }),
+  ),
+});
+
+const times = { attributes, startTimeUnixNano: nanos, timeUnixNano: nanos };
+const aggregationTemporality = z.literal(1);
+const metric = z.strictObject({
+  name: z.string().min(1),
+  unit: z.string(),
+  description: z.string(),
+  sum: z
+    .strictObject({
+      aggregationTemporality,
+      isMonotonic: z.boolean(),
+      dataPoints: z.array(z.strictObject({ ...times, asInt: int64 })).min(1),
+    })
+    .optional(),
+  histogram: z
+    .strictObject({
+      aggregationTemporality,
+      dataPoints: z
+        .array(
+          z
+            .strictObject({
+              ...times,
+              sum: z.number(),
+              count: int64,
+              explicitBounds: z.array(z.number()),
+              bucketCounts: z.array(int64),
+            })
+            .refine(
+              ({ count, explicitBounds, bucketCounts }) =>
+                bucketCounts.length === explicitBounds.length + 1 &&
+                bucketCounts.reduce((sum, one) => sum + Number(one), 0) === Number(count),
+            ),
+        )
+        .min(1),
+    })
+    .optional(),
+});
+const metrics = z.strictObject({
+  resourceMetrics: z.array(
+    z.strictObject({
+      resource,
+      scopeMetrics: z.array(z.strictObject({ scope, metrics: z.array(metric).min(1) })),
+    }),
+  ),
+});
+
+/** Attributes by name, with plain values. */
+type Named = Readonly<Record<string, unknown>>;
+
+/** A span as a test reads it. */
+export interface CollectedSpan extends Omit<z.output<typeof span>, 'attributes'> {
+  readonly attributes: Named;
+}
+
+/** A data point as a test reads it. */
+export interface CollectedPoint {
+  readonly name: string;
+  readonly attributes: Named;
+  /** Of a histogram, the number of values. */
+  readonly value: number;
+}
+
+export interface Collector {
+  /** `http://127.0.0.1:PORT/otlp` */
+  readonly url: string;
+  readonly spans: CollectedSpan[];
+  readonly points: CollectedPoint[];
+  /** All bodies and headers, as they came. */
+  readonly texts: string[];
+  /** Why messages were refused. Empty if all were right. */
+  readonly refusals: string[];
+  /** The statuses of the coming answers; 0: no answer. */
+  next(...statuses: number[]): void;
+  reset(): void;
+  close(): Promise<void>;
+}
+
+export async function startCollector(): Promise<Collector> {
+  const collector = {
+    spans: [] as CollectedSpan[],
+    points: [] as CollectedPoint[],
+    texts: [] as string[],
+    refusals: [] as string[],
+  };
+  const statuses: number[] = [];
+  const take = (path: string | undefined, body: unknown): string | undefined => {
+    if (path === '/otlp/v1/traces') {
+      const parsed = traces.safeParse(body);
+      if (!parsed.success) return z.prettifyError(parsed.error);
+      const spans = parsed.data.resourceSpans.flatMap(({ scopeSpans }) =>
+        scopeSpans.flatMap((one) => one.spans),
+      );
+      collector.spans.push(...spans.map((one) => ({ ...one, attributes: named(one.attributes) })));
+      return undefined;
+    }
+    if (path !== '/otlp/v1/metrics') return `no route ${path}`;
+    const parsed = metrics.safeParse(body);
+    if (!parsed.success) return z.prettifyError(parsed.error);
+    for (const { scopeMetrics } of parsed.data.resourceMetrics)
+      for (const one of scopeMetrics.flatMap((scoped) => scoped.metrics))
+        collector.points.push(...pointsOf(one));
+    return undefined;
+  };
+  const server = createServer(async (request, response) => {
+    const body = await text(request);
+    collector.texts.push(JSON.stringify(request.headers), body);
+    const status = statuses.shift() ?? 200;
+    if (status === 0) return;
+    if (status !== 200) return void response.writeHead(status).end();
+    const isJson = request.method === 'POST' && request.headers['content-type'] === 'application/json';
+    const refusal = isJson ? take(request.url, JSON.parse(body)) : 'no POST of JSON';
+    if (refusal !== undefined) collector.refusals.push(refusal);
+    response.writeHead(refusal === undefined ? 200 : 400, { 'content-type': 'application/json' }).end('{}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    ...collector,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/otlp`,
+    next: (...coming) => void statuses.push(...coming),
+    reset() {
+      for (const list of Object.values(collector)) list.length = 0;
+      statuses.length = 0;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function pointsOf({ name, sum, histogram }: z.output<typeof metric>): CollectedPoint[] {
+  return [
+    ...(sum?.dataPoints ?? []).map((one) => ({
+      name,
+      attributes: named(one.attributes),
+      value: Number(one.asInt),
+    })),
+    ...(histogram?.dataPoints ?? []).map((one) => ({
+      name,
+      attributes: named(one.attributes),
+      value: Number(one.count),
+    })),
+  ];
+}
+
+function named(pairs: z.output<typeof attributes>): Named {
+  return Object.fromEntries(pairs.map((pair) => [pair.key, plain(pair.value)]));
+}
+
+function plain(one: z.output<typeof value>): unknown {
+  if ('intValue' in one) return Number(one.intValue);
+  if ('arrayValue' in one) return one.arrayValue.values.map(({ stringValue }) => stringValue);
+  return Object.values(one)[0];
+}
