@@ -79,9 +79,20 @@ export class RequestUpkeep {
   /** @param conversation see `conversationName`; empty without one */
   of(conversation: string): ConversationUpkeep {
     return {
-      rely: (name, at, confirm) => this.facts.set(`${conversation} ${name}`, { conversation, at, confirm }),
+      rely: (name, at, confirm) => this.add(`${conversation} ${name}`, { conversation, at, confirm }),
       takeTurn: () => this.upkeep.takeTurn(conversation),
     };
+  }
+
+  /** A fact that is noted twice, such as two groups of digests, is as old as the older one. */
+  private add(key: string, fact: Fact): void {
+    const before = this.facts.get(key);
+    const both = before && {
+      ...fact,
+      at: Math.min(before.at, fact.at),
+      confirm: async () => void (await Promise.all([before.confirm(), fact.confirm()])),
+    };
+    this.facts.set(key, both ?? fact);
   }
 
   /** See `Upkeep.confirm`. */

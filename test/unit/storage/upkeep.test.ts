@@ -51,6 +51,22 @@ describe('upkeep behind an answer', () => {
     expect(await request({ fact: 2 }, 'two')).toEqual(['fact']);
   });
 
+  it('confirms both where a request notes a fact twice, when the older one is due', async () => {
+    const confirmed: string[] = [];
+    const upkeep = new Upkeep(
+      () => undefined,
+      () => 100 * MINUTE,
+    );
+    const facts = upkeep.ofRequest();
+    const rely = (which: string, minutes: number) =>
+      facts.of('one').rely('digests', (100 - minutes) * MINUTE, async () => void confirmed.push(which));
+    rely('shown', 2);
+    rely('staying', 0);
+    await facts.confirm();
+
+    expect(confirmed).toEqual(['shown', 'staying']);
+  });
+
   it('waits where storage was asked within the last minute anyway', async () => {
     const { upkeep, request, pass } = keeping();
     upkeep.ofRequest().of('one').takeTurn();
