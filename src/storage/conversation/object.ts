@@ -48,13 +48,11 @@ import {
   OutputDigests,
 } from './output-digests.ts';
 import type { ConversationApi, Left } from './remote.ts';
+import { UseReports } from './use-reports.ts';
 import { digestName, versionName, Waiters } from './waiters.ts';
 
 /** Costs are read within seconds. */
 const REMEMBERED_COSTS = { bytes: 32 * 1024, sizeOf: () => 64 };
-
-/** How often a conversation in use reports to its tenant's object, in milliseconds. */
-const TELLING_MS = 60 * 60_000;
 
 /**
  * @param Material the input of a summary. It holds the caller's key, so it stays in memory and is
@@ -100,6 +98,16 @@ export abstract class ConversationMemoryObject<Material>
 
   private readonly digests = new OutputDigests(this.chain.tables, () => this.now());
 
+  private readonly uses = new UseReports({
+    exists: () => this.chain.exists(),
+    reportedAt: () => this.chain.state.reportedAt(),
+    saveReportedAt: (at) => this.chain.state.saveReportedAt(at),
+    report: (refs) => this.report(refs),
+    now: () => this.now(),
+    log: (...line) => this.log(...line),
+    waitUntil: (work) => this.ctx.waitUntil(work),
+  });
+
   /** Makes a claimed summary in the background, and ends the claim with `complete` or `fail`. */
   protected abstract write(material: Material, claim: Claimed, request: ClaimRequest): Promise<void>;
 
@@ -109,7 +117,7 @@ export abstract class ConversationMemoryObject<Material>
   // The methods are documented in `ConversationApi`.
 
   claim(request: ClaimRequest): Promise<Claim> {
-    return this.writing(() => this.chain.claim(request));
+    return this.uses.writing(() => this.chain.claim(request));
   }
 
   retrying(memoryId: number, lease: string, error: string): boolean {
@@ -137,11 +145,11 @@ export abstract class ConversationMemoryObject<Material>
     baseMemoryId: number | null,
     digest: Omit<Written, 'model'>,
   ): Promise<Memory> {
-    return this.writing(() => this.chain.keepDigest(request, baseMemoryId, digest));
+    return this.uses.writing(() => this.chain.keepDigest(request, baseMemoryId, digest));
   }
 
   find(request: FindRequest): Found {
-    this.reading();
+    this.uses.reading();
     return this.chain.find(request);
   }
 
@@ -158,17 +166,17 @@ export abstract class ConversationMemoryObject<Material>
   }
 
   settings(): Settings {
-    this.reading();
+    this.uses.reading();
     return this.chain.state.settings();
   }
 
   configure(changes: Partial<Settings>): Promise<void> {
-    return this.writing(() => this.chain.state.configure(changes));
+    return this.uses.writing(() => this.chain.state.configure(changes));
   }
 
   async restore(saved: SavedMemory): Promise<Overview> {
     const refs = saved.memories.flatMap(({ ref, transcript_earlier }) => [ref, transcript_earlier]);
-    await this.tell(refs.filter((ref) => ref !== null));
+    await this.report(refs.filter((ref) => ref !== null));
     try {
       this.ctx.storage.transactionSync(() => this.chain.restore(saved));
     } catch (error) {
@@ -179,21 +187,21 @@ export abstract class ConversationMemoryObject<Material>
     this.spent.clear();
     this.waiters.wakeAll();
     // Reported again, since a deletion may have come in between.
-    this.reading();
+    this.uses.reading();
     return this.chain.overview();
   }
 
   injection(): FrozenBlock | null {
-    this.reading();
+    this.uses.reading();
     return this.chain.state.injection();
   }
 
   freezeInjection(block: FrozenBlock, replaced: string | null): Promise<FrozenBlock> {
-    return this.writing(() => this.chain.state.freezeInjection(block, replaced));
+    return this.uses.writing(() => this.chain.state.freezeInjection(block, replaced));
   }
 
   frozenBlocks(point: string, labels: readonly string[]): readonly MemoryBlock[] {
-    this.reading();
+    this.uses.reading();
     return this.chain.blocks.at(point, labels);
   }
 
@@ -202,15 +210,15 @@ export abstract class ConversationMemoryObject<Material>
     blocks: readonly MemoryBlock[],
     replaces: boolean,
   ): Promise<readonly MemoryBlock[]> {
-    return this.writing(() => this.chain.blocks.freeze(point, blocks, replaces));
+    return this.uses.writing(() => this.chain.blocks.freeze(point, blocks, replaces));
   }
 
   claimDigests(request: DigestsRequest): Promise<DigestClaim[]> {
-    return this.writing(() => this.digests.claim(request));
+    return this.uses.writing(() => this.digests.claim(request));
   }
 
   findDigests(keys: readonly string[]): (DigestVerdict | null)[] {
-    this.reading();
+    this.uses.reading();
     return this.digests.find(keys);
   }
 
@@ -290,12 +298,12 @@ export abstract class ConversationMemoryObject<Material>
   }
 
   archivedAt(keys: readonly string[]): readonly (number | null)[] {
-    this.reading();
+    this.uses.reading();
     return this.archive.archivedAt(keys);
   }
 
   notePacks(after: string | null, packs: readonly string[]): Promise<NotedPacks | null> {
-    return this.writing(() => this.archive.notePacks(after, packs));
+    return this.uses.writing(() => this.archive.notePacks(after, packs));
   }
 
   addToArchive(generation: string, rows: readonly ArchiveRow[]): boolean {
@@ -306,7 +314,7 @@ export abstract class ConversationMemoryObject<Material>
   }
 
   archived(after: number, limits: PageLimits): ArchivePage<number> | null {
-    this.reading();
+    this.uses.reading();
     return this.chain.exists() ? this.archive.page(after, limits) : null;
   }
 
@@ -315,7 +323,7 @@ export abstract class ConversationMemoryObject<Material>
     place: SearchPlace | null,
     limits: PageLimits,
   ): Promise<SearchPage | null> {
-    this.reading();
+    this.uses.reading();
     // The first page decides, since the order of the others depends on it.
     const near = place?.byMeaning === false ? BY_WORDS : await this.embedding.near(words);
     return this.chain.exists() ? this.archiveSearch.page(words, near, place, limits) : null;
@@ -326,7 +334,7 @@ export abstract class ConversationMemoryObject<Material>
     limit: number,
     keys: readonly string[] | null,
   ): Promise<ArchiveHits | null> {
-    this.reading();
+    this.uses.reading();
     const near = await this.embedding.near(words);
     return this.chain.exists() ? this.archiveSearch.hits(words, near, limit, keys) : null;
   }
@@ -348,27 +356,7 @@ export abstract class ConversationMemoryObject<Material>
     }
   }
 
-  /**
-   * Runs work that may write. Before the first write it reports the conversation to the tenant's
-   * object, which could not find it otherwise.
-   */
-  private async writing<Result>(work: () => Result): Promise<Result> {
-    if (this.chain.state.reportedAt() === 0) await this.tell();
-    const result = work();
-    // The first write is reported twice, since a deletion may have come in between.
-    this.reading();
-    return result;
-  }
-
-  /** Reports now and then that the conversation is in use. */
-  private reading(): void {
-    if (!this.chain.exists() || this.now() - this.chain.state.reportedAt() < TELLING_MS) return;
-    this.chain.state.saveReportedAt(this.now());
-    const failed = (error: unknown) => logCaught(this.log, 'warn', 'a use could not be noted', error);
-    this.ctx.waitUntil(this.tell().catch(failed));
-  }
-
-  private async tell(refs: readonly string[] = []): Promise<void> {
+  private async report(refs: readonly string[]): Promise<void> {
     const { name } = this.ctx.id;
     if (name === undefined) throw new InvariantError('the object of a conversation is opened by its name');
     await tenantMemory(this.env, tenantIn(name), this.log)((stub) => stub.note(name, refs));
