@@ -8,7 +8,7 @@ import type { Env } from '../../config.ts';
 import { InvariantError } from '../../lib/invariant-error.ts';
 import { Lru } from '../../lib/lru.ts';
 import { soon } from '../../lib/time-limit.ts';
-import { createObjectLog, type Log, logCaught } from '../../log.ts';
+import { createObjectLog, type Log } from '../../log.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
 import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
 import type { Embedder } from '../archive/embedder.ts';
@@ -22,6 +22,7 @@ import {
   type PageLimits,
 } from '../archive/rows.ts';
 import { type ArchiveHits, ArchiveSearch, type SearchPage, type SearchPlace } from '../archive/search.ts';
+import { BackgroundWrites } from './background-writes.ts';
 import { MemoryChain } from './chain.ts';
 import { Deployer } from './deployer.ts';
 import { openingIn, tenantIn, tenantMemory } from './key.ts';
@@ -69,9 +70,6 @@ export abstract class ConversationMemoryObject<Material>
 
   private readonly deployer = new Deployer(this.ctx, this.env, (...line) => this.log(...line));
   private readonly waiters = new Waiters();
-  private readonly taken = new Set<string>();
-  /** Summaries that this object writes, until they are published. */
-  private readonly background = new Set<Promise<void>>();
   private readonly spent = new Lru<TokenUsage>(REMEMBERED_COSTS);
   private readonly chain = new MemoryChain(
     this.ctx.storage.sql,
@@ -97,6 +95,13 @@ export abstract class ConversationMemoryObject<Material>
   });
 
   private readonly digests = new OutputDigests(this.chain.tables, () => this.now());
+
+  private readonly background = new BackgroundWrites<Material>({
+    write: (...claimed) => this.write(...claimed),
+    fail: (...claimed) => this.chain.fail(...claimed),
+    log: (...line) => this.log(...line),
+    waitUntil: (work) => this.ctx.waitUntil(work),
+  });
 
   private readonly uses = new UseReports({
     exists: () => this.chain.exists(),
@@ -241,15 +246,12 @@ export abstract class ConversationMemoryObject<Material>
     const claim = await this.claim(request);
     if (claim.state === 'ready')
       this.log('debug', `No new messages to summarize for ${request.conversation}`);
-    if (claim.state === 'claimed') this.writeBehind(material, claim, request);
+    if (claim.state === 'claimed') this.background.start(material, claim, request);
     return claim.state;
   }
 
   takeOver(claim: Claimed, request: ClaimRequest, material: Material): void {
-    // A call is repeated if its answer was lost.
-    if (this.taken.has(claim.lease)) return;
-    this.taken.add(claim.lease);
-    this.writeBehind(material, claim, request);
+    this.background.takeOver(material, claim, request);
   }
 
   async settled(memoryId: number, ms: number): Promise<TokenUsage | null> {
@@ -261,12 +263,12 @@ export abstract class ConversationMemoryObject<Material>
     const end = Date.now() + ms;
     for (;;) {
       const next = this.chain.inTheMaking();
-      if (!next && this.background.size === 0) return true;
+      if (!next && this.background.isIdle) return true;
       const left = end - Date.now();
       if (left <= 0) return false;
       // A writer that has lost its lease is not waited for.
       if (next) await this.waiters.wait(versionName(next.memoryId), Math.min(left, next.leaseMs));
-      else await soon(left, Promise.race(this.background));
+      else await soon(left, this.background.next());
     }
   }
 
@@ -366,22 +368,5 @@ export abstract class ConversationMemoryObject<Material>
     this.chain.forgetTables();
     this.archive.forgetTables();
     this.digests.forgetTables();
-  }
-
-  private writeBehind(material: Material, claim: Claimed, request: ClaimRequest): void {
-    const work = this.writeOrFail(material, claim, request).finally(() => this.background.delete(work));
-    this.background.add(work);
-    this.ctx.waitUntil(work);
-  }
-
-  /** A claim that is never ended would block others until its lease expires. */
-  private async writeOrFail(material: Material, claim: Claimed, request: ClaimRequest): Promise<void> {
-    try {
-      await this.write(material, claim, request);
-      this.taken.delete(claim.lease);
-    } catch (error) {
-      logCaught(this.log, 'error', `Writing memory ${claim.memoryId} failed`, error);
-      this.chain.fail(claim.memoryId, claim.lease, { error: 'write_failed' });
-    }
   }
 }
