@@ -99,6 +99,8 @@ export interface Config {
   readonly observe: boolean;
   /** The share of conversations that are only observed, from 0 to 1. */
   readonly observeShare: number;
+  /** Whether the events of conversations' requests are kept. */
+  readonly keepsEvents: boolean;
   readonly logLevel: LogLevel;
   /** What opens `GET /metrics`; undefined: nothing is counted. */
   readonly metricsToken: string | undefined;
@@ -171,6 +173,7 @@ const variables = z.object({
   RETENTION_DAYS: z.coerce.number().int().min(1).max(LONGEST_RETENTION_DAYS).optional(),
   OBSERVE: z.enum(['true', 'false']).default('false'),
   OBSERVE_SHARE: z.coerce.number().min(0).max(1).default(0),
+  EVENTS: z.enum(['on', 'off']).default('on'),
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
   WEBHOOK_URL: z.url({ protocol: /^https?$/ }).optional(),
   WEBHOOK_SECRET: z.string().regex(WEBHOOK_SECRET).optional(),
@@ -216,6 +219,7 @@ export function readConfig(env: Env): Config {
     retentionDays: vars.RETENTION_DAYS,
     observe: vars.OBSERVE === 'true',
     observeShare: vars.OBSERVE_SHARE,
+    keepsEvents: vars.EVENTS === 'on',
     logLevel: vars.LOG_LEVEL,
     metricsToken: vars.METRICS_TOKEN,
   };

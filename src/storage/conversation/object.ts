@@ -10,6 +10,7 @@ import { Lru } from '../../lib/lru.ts';
 import { soon } from '../../lib/time-limit.ts';
 import { createObjectLog, type Log } from '../../log.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
+import type { ListedRun } from '../../memory/run/event.ts';
 import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
 import type { Embedder } from '../archive/embedder.ts';
 import { ArchiveEmbedding, BY_WORDS } from '../archive/embedding.ts';
@@ -48,7 +49,8 @@ import {
   type DigestVerdict,
   OutputDigests,
 } from './output-digests.ts';
-import type { ConversationApi, Left } from './remote.ts';
+import type { ConversationApi, FoundRun, Left } from './remote.ts';
+import { type NewRun, RunEvents } from './run-events.ts';
 import { UseReports } from './use-reports.ts';
 import { digestName, versionName, Waiters } from './waiters.ts';
 
@@ -93,8 +95,8 @@ export abstract class ConversationMemoryObject<Material>
     now: () => this.now(),
     log: (...line) => this.log(...line),
   });
-
   private readonly digests = new OutputDigests(this.chain.tables, () => this.now());
+  private readonly runs = new RunEvents(this.ctx.storage.sql);
 
   private readonly background = new BackgroundWrites<Material>({
     write: (...claimed) => this.write(...claimed),
@@ -104,7 +106,7 @@ export abstract class ConversationMemoryObject<Material>
   });
 
   private readonly uses = new UseReports({
-    exists: () => this.chain.exists(),
+    exists: () => this.exists(),
     reportedAt: () => this.chain.state.reportedAt(),
     saveReportedAt: (at) => this.chain.state.saveReportedAt(at),
     report: (refs) => this.report(refs),
@@ -277,13 +279,14 @@ export abstract class ConversationMemoryObject<Material>
   }
 
   async leave(unusedSince?: number): Promise<Left> {
-    if (!this.chain.exists()) return { of: 'nothing', existed: false, packs: [] };
+    if (!this.exists()) return { of: 'nothing', existed: false, packs: [] };
     const usedAt = this.chain.state.reportedAt();
     if (unusedSince !== undefined && usedAt >= unusedSince) return { of: 'all', usedAt };
     const settings = unusedSince !== undefined && this.chain.hasSettings();
     const packs = this.archive.leave();
     this.chain.strip(settings);
     this.digests.strip();
+    this.runs.strip();
     this.spent.clear();
     this.waiters.wakeAll();
     if (packs.length === 0 && !settings) await this.clear();
@@ -292,7 +295,8 @@ export abstract class ConversationMemoryObject<Material>
 
   async forgetPacks(packs: readonly string[]): Promise<void> {
     if (!this.chain.exists()) return;
-    if (!this.archive.forgetPacks(packs) && this.chain.isEmpty() && !this.digests.any()) await this.clear();
+    if (!this.archive.forgetPacks(packs) && this.chain.isEmpty() && !this.digests.any())
+      await this.clearMemory();
   }
 
   unarchived(keys: readonly string[]): readonly Lacking[] {
@@ -343,7 +347,19 @@ export abstract class ConversationMemoryObject<Material>
 
   async abandon(memoryId: number, lease: string): Promise<void> {
     if (this.chain.abandon(memoryId, lease) && !this.archive.holds() && !this.digests.any())
-      await this.clear();
+      await this.clearMemory();
+  }
+
+  keepRun(key: string, run: NewRun): Promise<void> {
+    return this.uses.writing(() => this.runs.add(key, run));
+  }
+
+  listRuns(before: number | null, most: number): readonly ListedRun[] | null {
+    return this.exists() ? this.runs.page(before, most) : null;
+  }
+
+  findRun(n: number): FoundRun | null {
+    return this.exists() ? { run: this.runs.find(n) } : null;
   }
 
   async clear(): Promise<void> {
@@ -358,6 +374,17 @@ export abstract class ConversationMemoryObject<Material>
     }
   }
 
+  /** Whether anything is stored, memory or events. */
+  private exists(): boolean {
+    return this.chain.exists() || this.runs.any();
+  }
+
+  /** Deletes the tables of a memory of which nothing is left. Events stay. */
+  private async clearMemory(): Promise<void> {
+    if (this.runs.any()) this.chain.unmake();
+    else await this.clear();
+  }
+
   private async report(refs: readonly string[]): Promise<void> {
     const { name } = this.ctx.id;
     if (name === undefined) throw new InvariantError('the object of a conversation is opened by its name');
@@ -368,5 +395,6 @@ export abstract class ConversationMemoryObject<Material>
     this.chain.forgetTables();
     this.archive.forgetTables();
     this.digests.forgetTables();
+    this.runs.forgetTables();
   }
 }
