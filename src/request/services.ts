@@ -58,6 +58,8 @@ export interface Services {
   readonly upkeep: Upkeep;
   /** Work behind the answers of a conversation, by `conversationName`. */
   readonly pending: PendingWork;
+  /** Events of requests that are being kept, by `conversationName` and by the tenant's id. */
+  readonly keptRuns: PendingWork;
   readonly metrics: Metrics;
   readonly webhooks: Webhooks;
   readonly accepted: AcceptedKeys;
@@ -112,6 +114,7 @@ function createServices(env: Env): Services {
     remembered: new RememberedConversations(),
     upkeep: new Upkeep(log),
     pending: new PendingWork(),
+    keptRuns: new PendingWork(),
     metrics: metricsOf(env, log),
     webhooks: webhooksOf(env, log),
     accepted: new AcceptedKeys(),

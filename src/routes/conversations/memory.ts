@@ -19,6 +19,7 @@ import { clearConversation } from '../../storage/tenant/deletion.ts';
 import type { StoredConversation } from '../../summary/conversation.ts';
 import { fromEither, selvesOf, type Tenant } from '../../tenant/identity.ts';
 import { FLUSH_MS, upToDate } from '../../view/up-to-date.ts';
+import { keptRuns } from '../kept-runs.ts';
 import { deleted, deletion, STORAGE_LIMIT_MS, stored } from '../stored.ts';
 
 /** In bytes. A strategy has a few dozen short fields. */
@@ -105,6 +106,8 @@ async function deleteConversation(
     if (publishTo) await services.user(publishTo.user)((stub) => stub.forget(publishTo.conversation));
   };
   const found = await uses((stub) => stub.find(name));
+  // The event of an answer that has just ended would come back.
+  await keptRuns(name, services);
   begin();
   const refs = found?.sole ?? [];
   // The objects' own records go last, so that a failed call can be repeated.

@@ -10,6 +10,7 @@ import { ApiError } from '../../request/errors.ts';
 import type { AppEnv } from '../../request/services.ts';
 import type { ConversationMemoryStub, Session } from '../../storage/conversation/key.ts';
 import { fromEither, type Tenant } from '../../tenant/identity.ts';
+import { keptRuns } from '../kept-runs.ts';
 import { type PageSizes, pageSize } from '../page-size.ts';
 import { stored } from '../stored.ts';
 import { notFound, type Target, target } from './memory.ts';
@@ -70,6 +71,7 @@ async function read<Found>(
   const readOf = (session: Session) => (self: Tenant) =>
     storedConversation(user, session, self, services).memory(call);
   return stored(c, async () => {
+    await keptRuns(tenant.id, services);
     const found = await fromEither(tenant, readOf({ id }), isNothing);
     if (!isNothing(found) || !OPENING.test(id)) return found;
     const unnamed = await fromEither(tenant, readOf({ hash: id }), isNothing);
