@@ -75,8 +75,8 @@ export async function patchMemory(c: Context<AppEnv>): Promise<Response> {
 }
 
 /**
- * `DELETE /v1/conversations/{id}/memory`: deletes its summaries, archive and settings, its entry in
- * the user's memory, and the contents and transcripts that no other conversation refers to.
+ * `DELETE /v1/conversations/{id}/memory`: deletes its summaries, archive, settings and events, its
+ * entry in the user's memory, and the contents and transcripts that no other conversation refers to.
  */
 export async function deleteMemory(c: Context<AppEnv>): Promise<Response> {
   const { id, user, tenant, services } = await target(c, 'change');

@@ -17,20 +17,26 @@ export const KEPT_EVENTS = 2_000;
  */
 const PART_ENTRIES = 256;
 
+/** A call that is repeated comes again at once, so only the newest events can be its own. */
+const REPEATED_WITHIN = 100;
+
+/**
+ * Every request writes here, and each row of an index would be one more: the newest event is never
+ * deleted by itself, so numbers go on, and parts are few.
+ */
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS run_events (
-    n INTEGER PRIMARY KEY AUTOINCREMENT,
-    run_key TEXT NOT NULL UNIQUE,
+    n INTEGER PRIMARY KEY,
+    run_key TEXT NOT NULL,
     event TEXT NOT NULL,
     edits TEXT NOT NULL,
     left_out TEXT NOT NULL
   );
   CREATE TABLE IF NOT EXISTS run_parts (
     part_hash TEXT PRIMARY KEY,
-    entries TEXT NOT NULL,
-    last_n INTEGER NOT NULL
+    last_n INTEGER NOT NULL,
+    entries TEXT NOT NULL
   );
-  CREATE INDEX IF NOT EXISTS run_parts_by_last ON run_parts (last_n);
 `;
 
 /** An event before its conversation has counted it. */
@@ -65,8 +71,9 @@ export class RunEvents {
       this.sql.exec(SCHEMA);
       this.known = true;
     }
-    const found = this.sql.exec('SELECT 1 FROM run_events WHERE run_key = ?', key).toArray();
-    if (found.length > 0) return;
+    const repeated = `SELECT 1 FROM run_events
+      WHERE run_key = ? AND n > (SELECT coalesce(max(n), 0) FROM run_events) - ${REPEATED_WITHIN}`;
+    if (this.sql.exec(repeated, key).toArray().length > 0) return;
     const lists = [partsOf(edits), partsOf(left_out)] as const;
     const { n } = this.sql
       .exec<{ n: number }>(
@@ -78,12 +85,13 @@ export class RunEvents {
       .one();
     for (const { hash, entries } of lists.flat())
       this.sql.exec(
-        `INSERT INTO run_parts (part_hash, entries, last_n) VALUES (?1, ?2, ?3)
-         ON CONFLICT (part_hash) DO UPDATE SET last_n = ?3`,
+        `INSERT INTO run_parts (part_hash, last_n, entries) VALUES (?1, ?2, ?3)
+         ON CONFLICT (part_hash) DO UPDATE SET last_n = ?2`,
         hash,
-        entries,
         n,
+        entries,
       );
+    if (n <= KEPT_EVENTS) return;
     this.sql.exec('DELETE FROM run_events WHERE n <= ?', n - KEPT_EVENTS);
     // The newest event that names a part is deleted last of all that do.
     this.sql.exec('DELETE FROM run_parts WHERE last_n <= ?', n - KEPT_EVENTS);

@@ -6,7 +6,7 @@ import type { Env } from '../../../src/config.ts';
 import type { ConversationMemory } from '../../../src/index.ts';
 import { type RunEvent, runEventSchema } from '../../../src/memory/run/event.ts';
 import { conversationName } from '../../../src/storage/conversation/key.ts';
-import type { NewRun } from '../../../src/storage/conversation/run-events.ts';
+import { type NewRun, RunEvents } from '../../../src/storage/conversation/run-events.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
 import { assistant, body, lines, type Message, step, user } from '../../support/conversations/chat.ts';
 import {
@@ -307,7 +307,17 @@ describe('a request of a conversation', () => {
       body: JSON.stringify({ model: 'gpt-4.1', input: messages, conversation_id: 'c' }),
     });
 
+    await app.request('/v1/responses', {
+      method: 'POST',
+      body: JSON.stringify({
+        model: 'gpt-4.1',
+        input: [...messages, { type: 'compaction_trigger' }],
+        conversation_id: 'c',
+      }),
+    });
+
     expect((await list()).data).toMatchObject([
+      { n: 3, kind: 'compaction', protocol: 'responses', usage: null, status: 200, ended: 'complete' },
       { n: 2, kind: 'compaction', protocol: 'responses', usage: null, status: 200, ended: 'complete' },
       { n: 1, kind: 'compaction', protocol: 'chat', mode: 'compact' },
     ]);
@@ -341,6 +351,26 @@ describe('events in the object', () => {
     await stub.keepRun('two', newRun());
 
     expect(await rows('run_events')).toMatchObject([{ n: 1 }, { n: 2 }]);
+  });
+
+  it('write a row for the event and one for its list, and delete one', async () => {
+    const { stub } = caller();
+    const written = await runInDurableObject(stub, (_, { storage: { sql } }) => {
+      let cursors: SqlStorageCursor<never>[] = [];
+      const exec = (...query: Parameters<SqlStorage['exec']>) => {
+        const cursor = sql.exec(...query);
+        cursors.push(cursor as never);
+        return cursor;
+      };
+      const runs = new RunEvents({ exec } as unknown as SqlStorage);
+      return Array.from({ length: 2_002 }, (_, at) => {
+        cursors = [];
+        runs.add(`${at}`, newRun({ edits: [edit(1)] }));
+        return cursors.reduce((sum, { rowsWritten }) => sum + rowsWritten, 0);
+      });
+    });
+
+    expect([written[1], written[1_999], written[2_001]]).toEqual([2, 2, 3]);
   });
 
   it('share the parts of their lists, as far as these are the same', async () => {
