@@ -17,6 +17,7 @@ import { endConversation } from './routes/conversations/end.ts';
 import { listConversations } from './routes/conversations/list.ts';
 import { deleteMemory, flushMemory, getMemory, patchMemory } from './routes/conversations/memory.ts';
 import { listMessages } from './routes/conversations/messages.ts';
+import { getRequest, listRequests } from './routes/conversations/requests.ts';
 import { putMemory } from './routes/conversations/restore.ts';
 import { getStats } from './routes/conversations/stats.ts';
 import { explain } from './routes/explain.ts';
@@ -42,6 +43,7 @@ const OWN_PATHS = [
   '/v1/refs',
   '/v1/conversations/:id/memory',
   '/v1/conversations/:id/messages',
+  '/v1/conversations/:id/requests',
   '/v1/conversations/:id/end',
   '/v1/users/:user/memory',
   '/v1/blocks',
@@ -138,6 +140,10 @@ function addMemoryRoutes(app: Hono<AppEnv>): void {
   app.all('/v1/conversations/:id/memory/flush', notAllowed('POST'));
   app.get('/v1/conversations/:id/messages', listMessages);
   app.all('/v1/conversations/:id/messages', notAllowed('GET, HEAD'));
+  app.get('/v1/conversations/:id/requests', listRequests);
+  app.all('/v1/conversations/:id/requests', notAllowed('GET, HEAD'));
+  app.get('/v1/conversations/:id/requests/:n', getRequest);
+  app.all('/v1/conversations/:id/requests/:n', notAllowed('GET, HEAD'));
   app.post('/v1/conversations/:id/end', endConversation);
   app.all('/v1/conversations/:id/end', notAllowed('POST'));
   app.get('/v1/users/:user/memory', getUserMemory);

@@ -111,6 +111,8 @@ export interface Config {
   readonly observeShare: number;
   /** Where spans and metrics are sent; undefined: nowhere. */
   readonly otlp: Otlp | undefined;
+  /** Whether the events of conversations' requests are kept. */
+  readonly keepsEvents: boolean;
   readonly logLevel: LogLevel;
   /** What opens `GET /metrics`; undefined: nothing is counted. */
   readonly metricsToken: string | undefined;
@@ -183,6 +185,7 @@ const variables = z.object({
   RETENTION_DAYS: z.coerce.number().int().min(1).max(LONGEST_RETENTION_DAYS).optional(),
   OBSERVE: z.enum(['true', 'false']).default('false'),
   OBSERVE_SHARE: z.coerce.number().min(0).max(1).default(0),
+  EVENTS: z.enum(['on', 'off']).default('on'),
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
   OTLP_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
   OTLP_HEADERS: z.string().default(''),
@@ -232,6 +235,7 @@ export function readConfig(env: Env): Config {
     observe: vars.OBSERVE === 'true',
     observeShare: vars.OBSERVE_SHARE,
     otlp: readOtlp(vars),
+    keepsEvents: vars.EVENTS === 'on',
     logLevel: vars.LOG_LEVEL,
     metricsToken: vars.METRICS_TOKEN,
   };

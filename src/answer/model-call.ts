@@ -34,10 +34,11 @@ import { askUpstream } from './ask-upstream.ts';
 import { askWithin } from './ask-within.ts';
 import { inTime } from './late-stream.ts';
 import { noteVerdict } from './note-verdict.ts';
-import { answerObserved } from './observe.ts';
+import { answerObserved, type ReadCall } from './observe.ts';
 import { passRead, passUnread } from './pass-unread.ts';
 import { receiptLater, withReceipt } from './receipt-later.ts';
 import { callerError, KEEPALIVE_MS, relay } from './relay.ts';
+import { type Run, recorded, startRun } from './run.ts';
 import { startRounds } from './start-rounds.ts';
 import { tellReport } from './tell-report.ts';
 import { keepArray, tracked, workBehind } from './work-behind.ts';
@@ -68,10 +69,25 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   const request = await readRequest(came.bytes, api, c.get('agent'), scope, shared);
   checkState(request, scope);
   const call = await readCall(request, c.get('agent'), scope);
-  const { chosen } = call;
-  if (api.compaction && request.isCompaction && isOurs(request, scope))
-    return answerCompaction(api.compaction, api.answers, call);
-  if (isObserved(call)) return answerObserved(c, api, call, came, shared);
+  const { signal } = c.req.raw;
+  const { name: protocol } = api.answers;
+  if (api.compaction && request.isCompaction && isOurs(request, scope)) {
+    const run = startRun(call, { protocol, kind: 'compaction' }, signal);
+    return answerCompaction(api.compaction, api.answers, call, run);
+  }
+  const run = startRun(call, { protocol, kind: 'answer' }, signal);
+  return recorded(run, () => {
+    const read: ReadCall = { call, came, shared, run };
+    return isObserved(call) ? answerObserved(c, api, read) : answerRead(c, api, read);
+  });
+}
+
+async function answerRead(
+  c: Context<AppEnv>,
+  api: ModelApi,
+  { call, came, shared, run }: ReadCall,
+): Promise<Response> {
+  const { request, chosen, scope } = call;
   const options = { force: false, dryRun: false, count: chosen.report, expressly: false };
   const make = (viewOptions: MakeViewOptions) => makeView(call, viewOptions);
   const [first, frozen] = await Promise.all([make(options), injectionFor(call)]);
@@ -86,19 +102,26 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
       compaction: compactionOf(chosen.strategy, request, scope.services.config),
     });
   const { access } = scope.services.config;
-  const send = (body: Uint8Array, left?: AbortSignal) => askUpstream(c, scope, api.path, body, left);
+  const go = async (body: Uint8Array | ReadableStream, left?: AbortSignal, asItCame?: true) => {
+    const answer = await askUpstream(c, scope, api.path, body, left, asItCame);
+    return run?.hear(answer) ?? answer;
+  };
+  const send = (body: Uint8Array, left?: AbortSignal) => go(body, left);
   let sent: Uint8Array | undefined;
   let receipt: Promise<Receipt | undefined> | undefined;
   const ask = async (view: MadeView) => {
     if (chosen.report) receipt = receiptLater(call, view);
     // A smaller view has moved the frontier, and with it what stands beside it.
-    if (view !== first) beside = await besideView(call, view, frozen);
+    if (view !== first) {
+      run?.startOver();
+      beside = await besideView(call, view, frozen);
+    }
     return wish.ask(() => {
       sent = bodyOf(view);
       const isSame = sent.buffer === came.bytes.buffer && sent.length === came.bytes.length;
       // With the deployer's key, bodies go up unencoded.
       const encoded = isSame && passesThrough(chosen.strategy) && !access ? came.encoded : undefined;
-      return encoded ? askUpstream(c, scope, api.path, encoded, undefined, true) : send(sent);
+      return encoded ? go(encoded, undefined, true) : send(sent);
     });
   };
   const asking = { request, answers: api.answers, options, beside: beside.tokens, make, ask };
@@ -123,9 +146,10 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
     );
   const rounds = tools && new Rounds(tools.rounds, api.answers.goOn, () => start(tools), send);
   const retrieval = tools && rounds && { tools, wish, rounds };
+  run?.planned({ report, view: made.view, refused: made.refused ?? [] }, rounds);
   const archive = archiverOf(call);
   const streams = request.field('stream') === true;
-  const relayed = { format: api.answers, inBody: chosen.report, streams, retrieval, archive };
+  const relayed = { format: api.answers, inBody: chosen.report, streams, retrieval, archive, run };
   return relay(answer, { ...tracked(await withSession(made, call), call), report }, relayed, scope);
 }
 
@@ -134,15 +158,17 @@ function answerCompaction(
   write: NonNullable<ModelApi['compaction']>,
   answers: AnswerFormat,
   call: Call,
+  run: Run | undefined,
 ): Promise<Response> | Response {
   const { request, chosen, scope } = call;
-  const answer = withSettings(call)
-    .then(compactConversation)
-    .then((compaction) => {
-      const response = write(request, compaction, chosen.report);
-      tellReport(response, compaction.report, answers, scope);
-      return response;
-    });
+  const answer = recorded(run, async () => {
+    const compaction = await compactConversation(await withSettings(call));
+    const response = write(request, compaction, chosen.report);
+    tellReport(response, compaction.report, answers, scope);
+    run?.planned(compaction);
+    run?.answered(response);
+    return response;
+  });
   if (request.field('stream') !== true) return answer;
   const format = answers.stream(undefined, undefined);
   return inTime(answer, { format, errorOf: (error) => callerError(error, scope), keepaliveMs: KEEPALIVE_MS });

@@ -3,6 +3,7 @@ import type { Context } from 'hono';
 import { pause } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { idleReport, type Potential } from '../memory/plan/report.ts';
+import type { RunPlan } from '../memory/run/build-event.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { SharedArray } from '../protocol/known-array.ts';
 import type { ReadBody } from '../request/body.ts';
@@ -16,19 +17,24 @@ import { askUpstream } from './ask-upstream.ts';
 import { noteVerdict } from './note-verdict.ts';
 import { receiptLater, withReceipt } from './receipt-later.ts';
 import { relay } from './relay.ts';
+import type { Run } from './run.ts';
 import { keepArray, workBehind } from './work-behind.ts';
 
-/**
- * The upstream is asked first, so that the plan delays nothing before it.
- *
- * @param shared the part of the array that an earlier request has read
- */
+/** A call, and what it was read from. */
+export interface ReadCall {
+  readonly call: Call;
+  readonly came: ReadBody;
+  /** The part of the array that an earlier request has read. */
+  readonly shared: SharedArray | undefined;
+  /** Undefined if the request has no event. */
+  readonly run: Run | undefined;
+}
+
+/** The upstream is asked first, so that the plan delays nothing before it. */
 export async function answerObserved(
   c: Context<AppEnv>,
   api: { readonly path: string; readonly answers: AnswerFormat },
-  call: Call,
-  came: ReadBody,
-  shared: SharedArray | undefined,
+  { call, came, shared, run }: ReadCall,
 ): Promise<Response> {
   const { request, chosen, scope } = call;
   const { access } = scope.services.config;
@@ -37,7 +43,8 @@ export async function answerObserved(
   // With the deployer's key, bodies go up unencoded.
   const encoded = isSame && !access ? came.encoded : undefined;
   const asking = askUpstream(c, scope, api.path, encoded ?? sent, undefined, encoded !== undefined);
-  const [answer, potential] = await Promise.all([asking, potentialOf(call)]);
+  const [asked, { potential, plan }] = await Promise.all([asking, potentialOf(call)]);
+  const answer = run?.hear(asked) ?? asked;
   noteVerdict(answer.response, scope);
   const { strategy, source, warnings } = chosen;
   const unchanged = { ...idleReport(strategy.mode, source, warnings), potential };
@@ -46,33 +53,32 @@ export async function answerObserved(
     : undefined;
   const report = withReceipt(unchanged, receipt);
   const made = { view: undefined, report };
+  run?.observes(plan ?? { report, view: undefined, refused: [] }, potential.error);
   if (answer.response.ok)
     workBehind(made, sent, call, () => request.bytes === came.bytes && keepArray(call, shared));
   const streams = request.field('stream') === true;
   const archive = archiverOf(call);
-  const options = { format: api.answers, inBody: chosen.report, streams, retrieval: undefined, archive };
+  const options = { format: api.answers, inBody: chosen.report, streams, retrieval: undefined, archive, run };
   return relay(answer, made, options, scope);
 }
 
 /** What the strategy would have done. A failure is no reason to refuse what goes up as it came. */
-async function potentialOf(call: Call): Promise<Potential> {
+async function potentialOf(call: Call): Promise<{ potential: Potential; plan?: RunPlan }> {
   // The runtime sends what is to go up when this work pauses.
   await pause(0);
   const options = { force: false, dryRun: true, count: true, expressly: false };
   try {
-    const { trigger, tokens, frontier, applied_edits, refs, warnings } = (await makeView(call, options))
-      .report;
-    return { trigger, ...(tokens ? { tokens } : {}), frontier, applied_edits, refs: refs.length, warnings };
+    const { report, view, refused = [] } = await makeView(call, options);
+    const { trigger, tokens, frontier, applied_edits, refs, warnings } = report;
+    const counted = tokens ? { tokens } : {};
+    return {
+      potential: { trigger, ...counted, frontier, applied_edits, refs: refs.length, warnings },
+      plan: { report, view, refused },
+    };
   } catch (error) {
     logCaught(call.scope.services.log, 'warn', 'what a strategy would have done is not known', error);
     const code = error instanceof ApiError ? error.code : 'internal_error';
-    return {
-      trigger: 'none',
-      frontier: { unit: 0, moved: false },
-      applied_edits: [],
-      refs: 0,
-      warnings: [],
-      error: code,
-    };
+    const nothing = { frontier: { unit: 0, moved: false }, applied_edits: [], refs: 0, warnings: [] };
+    return { potential: { trigger: 'none', ...nothing, error: code } };
   }
 }

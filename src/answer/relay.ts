@@ -24,6 +24,7 @@ import type { MadeView } from '../view/made-view.ts';
 import type { OfferedTools } from '../view/offer-tools.ts';
 import type { ArchiveRequest } from './archive.ts';
 import type { ReasoningWish } from './ask-reasoning.ts';
+import type { Run } from './run.ts';
 import { tellReport } from './tell-report.ts';
 import { bodyRelay, isEventStream, unreadBody } from './unread-body.ts';
 
@@ -51,6 +52,8 @@ export interface RelayOptions {
   readonly retrieval: Retrieval | undefined;
   /** Absent if nothing is archived. */
   readonly archive: ArchiveRequest | undefined;
+  /** Absent if the request has no event. */
+  readonly run?: Run | undefined;
 }
 
 /** The caller's answer. @throws ApiError if an answer that must be read completely breaks off */
@@ -83,8 +86,11 @@ async function relayUnread(
   options: RelayOptions,
   scope: RequestScope,
 ): Promise<Response> {
-  const body = await unreadBody(answer, scope.services);
-  return new Response(body, headOf(answer, made.report, options, scope));
+  const { run } = options;
+  const body = await unreadBody(answer, scope.services, run && ((how) => run.ended(how)));
+  const head = headOf(answer, made.report, options, scope);
+  if (!(body instanceof ReadableStream)) run?.ended('complete');
+  return new Response(body, head);
 }
 
 function relayStream(
@@ -93,7 +99,7 @@ function relayStream(
   options: RelayOptions,
   scope: RequestScope,
 ): Response {
-  const { format: answers, inBody, retrieval, archive } = options;
+  const { format: answers, inBody, retrieval, archive, run } = options;
   const { config } = scope.services;
   const head = headOf(answer, made.report, options, scope);
   head.headers.set('cache-control', 'no-cache, no-transform');
@@ -115,7 +121,7 @@ function relayStream(
   const reword = config.access && accountFault;
   const stream = answers.stream(inBody ? report : undefined, reword);
   const check = (coming: Promise<UpstreamAnswer>) => continuation(coming, reword, scope);
-  const pipeline: EventFormat =
+  const pipeline: EventFormat & Pick<AnswerPipeline, 'isWhole'> =
     retrieval && joined
       ? new RetrievalStream(joined, stream, retrieval.rounds, check, gather)
       : new AnswerPipeline(stream, gather);
@@ -124,9 +130,10 @@ function relayStream(
     ...bodyRelay(scope.services),
     keepaliveMs: KEEPALIVE_MS,
     failed: (error) => callerError(error, scope).toBody().error,
-    ended: () => {
+    ended: (how) => {
       if (joined) retrieval.wish?.learn(joined);
       archived?.();
+      run?.ended(how === 'complete' && !pipeline.isWhole ? 'error' : how);
     },
   });
   return new Response(events, head);
@@ -189,13 +196,14 @@ async function relayWhole(
   options: RelayOptions,
   scope: RequestScope,
 ): Promise<Response> {
-  const { format, inBody, retrieval, archive } = options;
+  const { format, inBody, retrieval, archive, run } = options;
   let answerText: string | undefined;
   try {
-    const { answer, body, answers } = await readRounds(first, format, retrieval, scope);
+    const { answer, body, answers } = await readRounds(first, options, scope);
     if (!body) return await relayUnread(answer, made, options, scope);
     const head = headOf(answer, made.report, options, scope);
     if (body instanceof ReadableStream) return new Response(body, head);
+    run?.ended('complete');
     answerText = format.text(body);
     rememberAll(made, answerText, scope);
     if (inBody || retrieval) head.headers.delete('content-length');
@@ -222,12 +230,11 @@ interface ReadAnswer {
 /** An answer with all its rounds. @throws ApiError if one has no answer, or breaks off */
 async function readRounds(
   first: UpstreamAnswer,
-  format: AnswerFormat,
-  retrieval: RelayOptions['retrieval'],
+  { format, retrieval, run }: RelayOptions,
   scope: RequestScope,
 ): Promise<ReadAnswer> {
   let answer = first;
-  if (!retrieval) return { answer, body: await readAnswer(answer, scope), answers: undefined };
+  if (!retrieval) return { answer, body: await readAnswer(answer, scope, run), answers: undefined };
   let body = await readWhole(answer, scope);
   const answers = joining(retrieval, format.joinBodies);
   for (;;) {
@@ -250,12 +257,13 @@ function joining<Joined>({ tools, rounds, wish }: Retrieval, join: Joining<Joine
 function headOf(
   { response }: UpstreamAnswer,
   report: Report,
-  { format }: RelayOptions,
+  { format, run }: RelayOptions,
   scope: RequestScope,
 ): { status: number; statusText: string; headers: Headers } {
   const headers = responseHeaders(response.headers, scope.caller.account);
   const head = { status: response.status, statusText: response.statusText, headers };
   tellReport(head, report, format, scope);
+  run?.began(head);
   return head;
 }
 
@@ -289,8 +297,9 @@ function rememberAll({ remember }: MadeView, text: string | undefined, { waitUnt
 async function readAnswer(
   answer: UpstreamAnswer,
   { services }: RequestScope,
+  run?: Run,
 ): Promise<Uint8Array | ReadableStream<Uint8Array>> {
-  const body = await readBody(answer, bodyRelay(services));
+  const body = await readBody(answer, bodyRelay(services, run && ((how) => run.ended(how))));
   if (typeof body === 'string') throw upstreamError(body);
   if (body instanceof ReadableStream)
     services.log('warn', 'an answer is passed on unread: it is too long', { code: 'answer_too_large' });

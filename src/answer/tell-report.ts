@@ -8,6 +8,7 @@ import { isLogged, type LogFields } from '../log.ts';
 import type { AppliedEdit, Report } from '../memory/plan/report.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { RequestScope } from '../request/scope.ts';
+import { requestIdIn } from './request-id.ts';
 
 /** What a caller gets before the body. */
 interface Head {
@@ -93,12 +94,9 @@ function reportFields(report: Report): LogFields {
   };
 }
 
-/** The form of request ids. Anything else in that header could be a text. */
-const REQUEST_ID = /^[\w.:-]{1,128}$/;
-
 function headFields({ status, headers }: Head): LogFields {
-  const id = headers.get('x-request-id');
-  return { status, ...(id !== null && REQUEST_ID.test(id) ? { request_id: id } : {}) };
+  const id = requestIdIn(headers);
+  return { status, ...(id === null ? {} : { request_id: id }) };
 }
 
 function editsOf({ applied_edits }: Report): string {

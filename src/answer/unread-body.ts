@@ -4,13 +4,17 @@ import { errorName } from '../log.ts';
 import { upstreamError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { Services } from '../request/services.ts';
-import { type BodyRelay, relayBody, relayEarly } from '../upstream/body.ts';
+import { type AnswerEnd, type BodyRelay, relayBody, relayEarly } from '../upstream/body.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { isDecoded, responseHeaders } from '../upstream/request.ts';
 
-/** The time limits of a body. One that breaks off is logged. */
-export function bodyRelay({ config, log }: Pick<Services, 'config' | 'log'>): BodyRelay {
+/** The time limits of a body. One that breaks off is logged. @param ended see `BodyRelay` */
+export function bodyRelay(
+  { config, log }: Pick<Services, 'config' | 'log'>,
+  ended?: (how: AnswerEnd) => void,
+): BodyRelay {
   return {
+    ...(ended ? { ended } : {}),
     idleMs: config.idleTimeoutMs,
     broken: (code) => log('warn', 'an answer has broken off', { code }),
     died: (error) => {
@@ -24,13 +28,15 @@ export function bodyRelay({ config, log }: Pick<Services, 'config' | 'log'>): Bo
  * The body of an answer, byte for byte. An event stream is passed on at once, since its first event
  * may take long; for any other body this waits for the first byte.
  *
+ * @param ended called when a stream that this returns has ended
  * @throws ApiError if no byte comes: `upstream_timeout` or `upstream_unreachable`
  */
 export async function unreadBody(
   answer: UpstreamAnswer,
   services: Pick<Services, 'config' | 'log'>,
+  ended?: (how: AnswerEnd) => void,
 ): Promise<ReadableStream<Uint8Array> | Uint8Array | null> {
-  const relay = bodyRelay(services);
+  const relay = bodyRelay(services, ended);
   if (isEventStream(answer.response)) return relayEarly(answer, relay);
   const length = lengthIn(answer.response.headers);
   const body = await relayBody(answer, relay, length);

@@ -19,6 +19,7 @@ export type ErrorCode =
   | 'memory_budget_exceeded'
   | 'invalid_encrypted_content'
   | 'conversation_not_found'
+  | 'request_not_found'
   | 'block_not_found'
   | 'block_changed'
   | 'too_many_blocks'
@@ -49,6 +50,7 @@ export const WIRE: Readonly<Record<ErrorCode, readonly [status: number, type: st
   memory_budget_exceeded: [400, 'invalid_request_error'],
   invalid_encrypted_content: [400, 'invalid_request_error'],
   conversation_not_found: [404, 'invalid_request_error'],
+  request_not_found: [404, 'invalid_request_error'],
   block_not_found: [404, 'invalid_request_error'],
   // Not 409, which clients try again by themselves.
   block_changed: [412, 'invalid_request_error'],

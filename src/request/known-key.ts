@@ -10,7 +10,7 @@ import { verdictOn } from '../upstream/key-verdict.ts';
 import { tenantOf } from './caller.ts';
 import { ApiError } from './errors.ts';
 import type { RequestScope } from './scope.ts';
-import type { AppEnv } from './services.ts';
+import type { AppEnv, Services } from './services.ts';
 
 /**
  * In bytes. Bodies up to this size are planned under any key; counting a larger one takes seconds.
@@ -27,6 +27,11 @@ export async function mayPlan(
 ): Promise<boolean> {
   if (bytes.length <= MOST_UNVERIFIED || !services.config.verifyKeys) return true;
   return caller.tenant !== undefined && (await mayStore(caller.tenant));
+}
+
+/** Whether the upstream is known to accept a tenant's key. Asks nobody. */
+export function isAccepted({ id, isTrusted }: Tenant, { config, accepted }: Services): boolean {
+  return isTrusted || !config.verifyKeys || accepted.known(id) === 'accepted';
 }
 
 /**

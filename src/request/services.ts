@@ -60,6 +60,8 @@ export interface Services {
   readonly upkeep: Upkeep;
   /** Work behind the answers of a conversation, by `conversationName`. */
   readonly pending: PendingWork;
+  /** Events of requests that are being kept, by `conversationName` and by the tenant's id. */
+  readonly keptRuns: PendingWork;
   readonly metrics: Metrics;
   readonly webhooks: Webhooks;
   /** Absent: nothing is traced. */
@@ -120,6 +122,7 @@ function createServices(env: Env): Services {
     upkeep: new Upkeep(log),
     pending: new PendingWork(),
     metrics,
+    keptRuns: new PendingWork(),
     webhooks: webhooksOf(env, log),
     exporter: config.otlp && exporterOf(config.otlp, metrics, log),
     accepted: new AcceptedKeys(),

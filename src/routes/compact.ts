@@ -3,6 +3,7 @@
 import type { Context } from 'hono';
 import { archivedTimes } from '../answer/archive.ts';
 import { type ModelApi, readRequest, readWholeCall } from '../answer/model-call.ts';
+import { type Run, recorded, startRun } from '../answer/run.ts';
 import { tellReport } from '../answer/tell-report.ts';
 import { concat } from '../lib/bytes.ts';
 import { conversationTurns } from '../memory/conversation/conversation-turns.ts';
@@ -25,7 +26,7 @@ import { scopeOf } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
 import { sealCompaction } from '../tenant/sealed-item.ts';
 import { makeCurrentView } from '../view/current-view.ts';
-import type { MadeView } from '../view/made-view.ts';
+import type { MadeView, MakeViewOptions } from '../view/made-view.ts';
 import { CHAT } from './chat.ts';
 import { flag, holdsItems } from './either-protocol.ts';
 import { RESPONSES } from './responses.ts';
@@ -71,20 +72,38 @@ async function compactWith<Read extends ModelRequest>(
   const dryRun = flag(request, 'dry_run');
   const format = formatOf(request);
   const call = await readWholeCall(request, c.get('agent'), scope);
+  const { name: protocol } = form.answers;
+  const run = dryRun ? undefined : startRun(call, { protocol, kind: 'compaction' }, c.req.raw.signal);
+  return recorded(run, () => compacted(call, form, { force, dryRun, format, run }));
+}
+
+interface Compacting extends Pick<MakeViewOptions, 'force' | 'dryRun'> {
+  readonly format: Format;
+  readonly run: Run | undefined;
+}
+
+async function compacted<Read extends ModelRequest>(
+  call: Call<Read>,
+  form: CompactForm<Read>,
+  { force, dryRun, format, run }: Compacting,
+): Promise<Response> {
+  const { request, scope } = call;
   const options = { force, dryRun, count: true, expressly: true };
   const made = await makeCurrentView(call, options);
   checkPlanned(made.report, scope);
 
-  const compacted = form.array(request, made.view);
+  const array = form.array(request, made.view);
   const report = format === 'opaque' ? made.report : withStrategyNamed(made.report);
   const body = concat([
     encoder.encode('{"object":"memory.compaction",'),
-    await partOf(format, compacted, made, call, form),
+    await partOf(format, array, made, call, form),
     encoder.encode(`,"memory":${JSON.stringify(report)}}`),
   ]);
-  if (!dryRun) scope.waitUntil(noteNamed(compacted, call));
+  if (!dryRun) scope.waitUntil(noteNamed(array, call));
   const response = new Response(body, { headers: { 'content-type': 'application/json' } });
   tellReport(response, report, form.answers, scope);
+  run?.planned({ report, view: made.view, refused: made.refused ?? [] });
+  run?.answered(response);
   return response;
 }
 

@@ -2,6 +2,7 @@
 import type { Context } from 'hono';
 import { askUpstream } from '../answer/ask-upstream.ts';
 import { answerCall, checkState, type ModelApi, readRequest, readWholeCall } from '../answer/model-call.ts';
+import { type Run, recorded, startRun } from '../answer/run.ts';
 import { tellReport } from '../answer/tell-report.ts';
 import { unread } from '../answer/unread-body.ts';
 import { concat } from '../lib/bytes.ts';
@@ -14,6 +15,7 @@ import {
 import { responsesFormat } from '../protocol/responses/format.ts';
 import { type ResponsesRequest, readResponsesRequest } from '../protocol/responses/request.ts';
 import { readBody } from '../request/body.ts';
+import type { Call } from '../request/call.ts';
 import { type RequestScope, scopeOf } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
 import { type Compaction, compactConversation } from '../view/compaction.ts';
@@ -48,12 +50,20 @@ export async function compactResponses(c: Context<AppEnv>): Promise<Response> {
   checkState(request, scope);
   if (request.upstreamState !== undefined) return forwarded(c, request, scope);
   const call = await readWholeCall(request, c.get('agent'), scope);
+  const run = startRun(call, { protocol: 'responses', kind: 'compaction' }, c.req.raw.signal);
+  return recorded(run, () => compactedItems(call, run));
+}
+
+async function compactedItems(call: Call<ResponsesRequest>, run: Run | undefined): Promise<Response> {
+  const { request, scope } = call;
   const compaction = await compactConversation(call);
   const stays = new Set([...request.standing, ...compaction.users]);
   const beside = request.messages.filter((message) => stays.has(message));
   const texts = beside.map(({ json }) => new TextDecoder().decode(json));
   const response = Response.json(compactionBody(texts, answerOf(compaction, call.chosen.report)));
   tellReport(response, compaction.report, RESPONSES.answers, scope);
+  run?.planned(compaction);
+  run?.answered(response);
   return response;
 }
 

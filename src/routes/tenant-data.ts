@@ -3,6 +3,7 @@ import type { Context } from 'hono';
 import { verifiedTenant } from '../request/known-key.ts';
 import type { AppEnv } from '../request/services.ts';
 import { selvesOf, type Tenant } from '../tenant/identity.ts';
+import { keptRuns } from './kept-runs.ts';
 import { deleted, stored } from './stored.ts';
 
 /**
@@ -13,6 +14,7 @@ export async function deleteTenantData(c: Context<AppEnv>): Promise<Response> {
   const services = c.get('services');
   const selves = selvesOf(await verifiedTenant(c, 'change'));
   const erase = ({ id }: Tenant) => services.tenant(id)((stub) => stub.erase());
+  await Promise.all(selves.map(({ id }) => keptRuns(id, services)));
   // The object answers in time even if its deletion takes longer.
   const gone = await stored(c, () => Promise.all(selves.map(erase)));
   for (const { id } of selves) {

@@ -12,6 +12,9 @@ import { Source } from './source.ts';
  */
 export const LONGEST_ANSWER = 16 * 1024 * 1024;
 
+/** How an answer ended: the caller has left, the upstream broke it off, or Precis did. */
+export type AnswerEnd = 'complete' | 'caller_left' | 'upstream_broke' | 'error';
+
 /** How to relay a body. */
 export interface BodyRelay {
   /** How long the upstream may be silent, in milliseconds. */
@@ -20,6 +23,8 @@ export interface BodyRelay {
   broken(fault: UpstreamFault): void;
   /** Called with the reason when the connection breaks off. */
   readonly died?: (error: unknown) => void;
+  /** Called once, when a body that is relayed as it comes has ended. */
+  ended?(how: AnswerEnd): void;
 }
 
 /**
@@ -95,7 +100,7 @@ function goOn(
   answer: UpstreamAnswer,
   source: Source,
   chunks: Uint8Array[],
-  { idleMs, broken }: BodyRelay,
+  { idleMs, broken, ended }: BodyRelay,
 ): ReadableStream<Uint8Array> {
   const waiting = chunks.toReversed();
   return new ReadableStream<Uint8Array>(
@@ -107,13 +112,18 @@ function goOn(
         if (typeof read === 'string') {
           answer.abort();
           broken(faultOf(read));
+          ended?.('upstream_broke');
           // Closing normally would pass off half a body as a complete one.
           return controller.error(new UpstreamError(faultOf(read)));
         }
-        if (read.done) return controller.close();
+        if (read.done) {
+          ended?.('complete');
+          return controller.close();
+        }
         controller.enqueue(read.value);
       },
       async cancel(reason) {
+        ended?.('caller_left');
         answer.abort();
         await source.cancel(reason);
       },

@@ -8,7 +8,7 @@
  */
 import { concat } from '../lib/bytes.ts';
 import { soon } from '../lib/time-limit.ts';
-import type { BodyRelay } from './body.ts';
+import type { AnswerEnd, BodyRelay } from './body.ts';
 import type { UpstreamAnswer, UpstreamFault } from './fetch.ts';
 import { Source } from './source.ts';
 
@@ -56,7 +56,7 @@ interface StreamRelay extends BodyRelay {
   /** Turns an error of Precis's own into the one that ends the stream. */
   failed(error: unknown): StreamError;
   /** Called once, however the stream ends. */
-  ended?(): void;
+  ended?(how: AnswerEnd): void;
 }
 
 /** The upstream's events as a stream for the caller. */
@@ -106,6 +106,7 @@ class EventRelay {
   /** When the caller last got a frame. */
   private sentAt = Date.now();
   private hasEnded = false;
+  private how: AnswerEnd = 'complete';
 
   constructor(first: UpstreamAnswer, format: EventFormat, relay: StreamRelay) {
     this.answer = first;
@@ -121,6 +122,7 @@ class EventRelay {
     } catch (error) {
       if (this.hasLeft) return;
       this.answer.abort();
+      this.how = error instanceof BrokenOff ? 'upstream_broke' : 'error';
       yield [this.lastFrame(error)];
     } finally {
       this.end();
@@ -174,6 +176,7 @@ class EventRelay {
       const came = await soon(this.relay.keepaliveMs, next);
       if (came === 'none') throw new BrokenOff('upstream_unreachable');
       if (came instanceof Uint8Array) {
+        this.how = 'error';
         yield [came];
         return false;
       }
@@ -204,7 +207,7 @@ class EventRelay {
 
   private end(): void {
     this.source.stop();
-    if (!this.hasEnded) this.relay.ended?.();
+    if (!this.hasEnded) this.relay.ended?.(this.hasLeft ? 'caller_left' : this.how);
     this.hasEnded = true;
   }
 

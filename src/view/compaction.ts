@@ -7,6 +7,7 @@ import { type History, readHistory } from '../memory/conversation/history.ts';
 import { firstRequest } from '../memory/edits/first-request.ts';
 import type { Report, TokenUsage } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
+import type { Refusal } from '../memory/run/event.ts';
 import { keepsFirstRequest, tokenMeasure, wholeSummary } from '../memory/strategy/strategy.ts';
 import type { ModelRequest, WireMessage } from '../protocol/model-request.ts';
 import { checkSize } from '../request/body.ts';
@@ -27,6 +28,9 @@ export interface Compaction {
   /** Recent user messages that the item's summary covers. */
   readonly users: readonly WireMessage[];
   readonly report: Report;
+  /** Undefined if the conversation is kept unchanged. */
+  readonly view: View | undefined;
+  readonly refused: readonly Refusal[];
   /** What the summary cost. */
   readonly usage: TokenUsage;
 }
@@ -71,6 +75,8 @@ export async function compactConversation(call: Call): Promise<Compaction> {
       ? recentUsers(request.messages, history, view, (at) => counter.message(at), first)
       : [],
     report: { ...report, mode: chosen.strategy.mode },
+    view,
+    refused: made.refused ?? [],
     usage: report.summary?.usage ?? NO_USAGE,
   };
 }

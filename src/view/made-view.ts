@@ -4,6 +4,7 @@ import type { History } from '../memory/conversation/history.ts';
 import type { Explanation } from '../memory/plan/explain.ts';
 import type { Report } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
+import type { Refusal } from '../memory/run/event.ts';
 import type { Call } from '../request/call.ts';
 import type { LearnedLimit } from '../upstream/learned-limits.ts';
 import type { OfferedTools } from './offer-tools.ts';
@@ -21,6 +22,8 @@ export interface MadeView {
   readonly report: Report;
   /** The limit of the upstream that the view was planned within. */
   readonly limit?: LearnedLimit | undefined;
+  /** The phases that were due and not taken. Absent if nothing was planned. */
+  readonly refused?: readonly Refusal[];
   /** Present if it was asked for and a view was planned. */
   readonly explanation?: Explanation;
   /**

@@ -80,7 +80,7 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
 
   const counting = await scope.learned.counting(measure);
   const isolate = { ...counting, refs: tenant?.refs, digest: sha256Hex, modelPrices };
-  const plan = planView(strategy, outline, allTools, isolate);
+  const plan = scope.timings.time('plan', () => planView(strategy, outline, allTools, isolate));
   if (plan.exceeded) throw budgetExceeded(plan.exceeded);
   const { words, digestUsage, prepareNext, ...fulfilled } = await fulfil(plan, viewCall, counting.counter);
   const view = render(plan, words, counting.counter);
@@ -92,6 +92,7 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
     ...made,
     view,
     history,
+    refused: plan.replay.refused,
     report: { ...withLimit(report, limit), mode: chosen.strategy.mode },
     ...(options.explain ? { explanation: explain(plan, view, counting.counter) } : {}),
     prepareNext,

@@ -133,8 +133,11 @@ export function startApp(bucket: R2Bucket, variables: Partial<Env> = {}, key = K
       bindings,
       context,
     );
-    if (!hasHanging(bucket)) await waitOnExecutionContext(context);
-    return response;
+    if (hasHanging(bucket)) return response;
+    // Some work waits until the caller has its whole answer.
+    const body = response.body && (await response.arrayBuffer());
+    await waitOnExecutionContext(context);
+    return new Response(body, response);
   };
   const chat = (body: object): Promise<Response> =>
     request('/v1/chat/completions', { method: 'POST', body: JSON.stringify(body) });

@@ -20,7 +20,8 @@ import { countedEcho, coveredMessages } from '../edits/summarize.ts';
 import type { NextNeeds, PlanContext, Planned, PlanRequest } from '../plan/planned.ts';
 import { Floor } from '../replay/floor.ts';
 import { replay } from '../replay/frontier.ts';
-import { type PhaseEdits, PhaseMover } from '../replay/phases.ts';
+import type { PhaseEdits } from '../replay/phase-standing.ts';
+import { PhaseMover } from '../replay/phases.ts';
 import { frontierUnit } from '../replay/rule.ts';
 import {
   canRetrieve,

@@ -65,7 +65,7 @@ function planCompact(
   const removals = removalsBy(history, strategy, compactContext(strategy, history, context));
   const freed = (unit: number): number => freedBy(removals(unit));
   const cursor = new UnitCursor(history, rule, { whole: freed, step: freed });
-  const result = replay(history, rule, sums, new CursorMover(rule, cursor));
+  const result = replay(history, rule, sums, new CursorMover(rule, cursor, 'reversible'));
   const collect = (from: Cuts, to: Cuts): Removal[] =>
     range(frontierUnit(from), frontierUnit(to)).flatMap((unit) => removals(unit));
   return {

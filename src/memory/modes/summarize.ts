@@ -43,7 +43,7 @@ function planSummarize(
   const prefixes = prefixesOf(history, sums, strategy.summary_max_tokens, context.counter, first);
   const refills = refillsOf(strategy, history, rule, context);
   const cursor = new PrefixCursor(history, prefixes, refills);
-  const result = replay(history, rule, sums, new CursorMover(rule, cursor));
+  const result = replay(history, rule, sums, new CursorMover(rule, cursor, 'summarize'));
   const planned = { replay: result, segments: [] };
   if (frontierUnit(result.cuts) === 0) return { ...planned, dropped: [] };
   const { prefix } = cursor;

@@ -38,7 +38,7 @@ export const trim = {
 function planTrim(_: TrimStrategy, { history, rule, sums }: ReplayRequest): Planned {
   const effect = trimEffect(history, sums);
   const cursor = new UnitCursor(history, rule, effect, new HeldTokens(history, effect.whole));
-  const result = replay(history, rule, sums, new CursorMover(rule, cursor));
+  const result = replay(history, rule, sums, new CursorMover(rule, cursor, 'trim'));
   return { replay: result, segments: [], dropped: trimmedMessages(history, result.cuts) };
 }
 

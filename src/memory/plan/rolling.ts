@@ -221,5 +221,6 @@ function tokensBetween(history: History, sums: TokenSums, from: number, to: numb
 
 function still(tokens: number): Replay {
   const cuts = { turn: 0, step: 0 };
-  return { cuts, moves: [], moved: false, trigger: 'none', before: tokens, after: tokens, next: cuts };
+  const same = { before: tokens, after: tokens, next: cuts };
+  return { cuts, moves: [], moved: false, refused: [], trigger: 'none', ...same };
 }

@@ -59,6 +59,11 @@ export class Floor {
     return Math.max(1, this.freedFor(stakes, 1), this.freedWithoutRegret(stakes));
   }
 
+  /** Whether a move frees too little for the floor, whatever the regret. */
+  isBelow(stakes: Stakes, freed: number): boolean {
+    return freed < this.freedFor(stakes, 1);
+  }
+
   /** What a move should free, if it can. */
   goal(stakes: Stakes): number {
     return Math.max(this.least(stakes), this.freedFor(stakes, GENEROSITY));

@@ -9,6 +9,7 @@
  */
 
 import type { History, RequestPoint } from '../conversation/history.ts';
+import type { Refusal } from '../run/event.ts';
 import type { TokenSums } from '../tokens/sums.ts';
 import { CountTriggers } from './count-triggers.ts';
 import { type Cuts, type Due, frontierUnit, type ReplayRule, type Trigger } from './rule.ts';
@@ -82,6 +83,8 @@ export interface Mover {
   move(tail: Cuts, due: Due, arrayTokens: number, point: RequestPoint): void;
   /** Ends a request point, after its moves. */
   settle(arrayTokens: number): void;
+  /** What the last move left out, and why; empty if it took all that was due. */
+  readonly refused: readonly Refusal[];
 }
 
 /** The position of a mover. */
@@ -101,6 +104,8 @@ export interface Replay {
   readonly moves: readonly Move[];
   /** Whether the last request point moved the frontier. */
   readonly moved: boolean;
+  /** What was due at the last request point, and was not taken. */
+  readonly refused: readonly Refusal[];
   /** The trigger of the last move. */
   readonly trigger: Trigger;
   /** Tokens of the caller's array and of the view. */
@@ -133,6 +138,7 @@ export function replay(history: History, rule: ReplayRule, sums: TokenSums, move
   let moved = false;
   let before = 0;
   let previous: Standing | undefined;
+  let refused: readonly Refusal[] = [];
 
   const end = history.requestPoints.length - 1;
   for (const [index, point] of history.requestPoints.entries()) {
@@ -148,6 +154,7 @@ export function replay(history: History, rule: ReplayRule, sums: TokenSums, move
     const dueForAnswer = last ? dueByAnswer(rule, before - mover.position.freed) : undefined;
     if (dueForAnswer) mover.move(tail, dueForAnswer, before, point);
     if (index === end - 1) previous = cutByAnswer(mover, rule, tail, before, point);
+    refused = (due ?? counted ?? dueForAnswer) ? mover.refused : [];
     const isMove = mover.position.freed > freed;
     moved = isMove || cameBack;
     mover.settle(before);
@@ -164,7 +171,7 @@ export function replay(history: History, rule: ReplayRule, sums: TokenSums, move
   const after = before - freed;
   const near = isNear(history, rule, mover, after) || counts.isNear(mover);
   const next = near ? tails.beyond() : cuts;
-  return { cuts, moves, moved, trigger, before, after, next };
+  return { cuts, moves, moved, refused, trigger, before, after, next };
 }
 
 /** The position for a request that is not the last one, including its answer's room. */
@@ -264,10 +271,20 @@ function dueByAnswer(rule: ReplayRule, view: number): Due | undefined {
 export class CursorMover implements Mover {
   private readonly rule: ReplayRule;
   private readonly cursor: Cursor;
+  private readonly phase: Refusal['phase'];
+  /** What the last move would have freed, and the least; undefined if it was made. */
+  private failed: Failed | undefined;
 
-  constructor(rule: ReplayRule, cursor: Cursor) {
+  constructor(rule: ReplayRule, cursor: Cursor, phase: Refusal['phase']) {
     this.rule = rule;
     this.cursor = cursor;
+    this.phase = phase;
+  }
+
+  get refused(): readonly Refusal[] {
+    if (!this.failed) return [];
+    const { phase, failed } = this;
+    return [{ phase, because: failed.freed > 0 ? 'floor' : 'nothing_to_free', ...failed }];
   }
 
   get position(): Position {
@@ -303,20 +320,34 @@ export class CursorMover implements Mover {
   }
 
   move(tail: Cuts, due: Due, arrayTokens: number): void {
-    move(this.cursor, this.rule, tail, due, arrayTokens);
+    const failed = move(this.cursor, this.rule, tail, due, arrayTokens);
+    // A slide moves on every request, as far as there is something to edit.
+    this.failed = this.rule.frontier === 'slide' ? undefined : failed;
   }
 
   settle(): void {}
 }
 
+/** A move that was not made. */
+type Failed = Pick<Refusal, 'freed' | 'least'>;
+
 /**
  * Moves the cuts as far as necessary, and undoes the move if it frees too little. A move that frees
  * nothing at all stays: it changes no byte, and if the view comes back as an array, the replay
  * stays in step with the one of the original array.
+ *
+ * @returns what it would have freed, or the most that it could have, if it frees too little
  */
-function move(cursor: Cursor, rule: ReplayRule, tail: Cuts, due: Due, arrayTokens: number): void {
+function move(
+  cursor: Cursor,
+  rule: ReplayRule,
+  tail: Cuts,
+  due: Due,
+  arrayTokens: number,
+): Failed | undefined {
   const leastFreed = due.unconditional ? 0 : rule.minReclaim;
-  if (leastFreed > 0 && cursor.mostFreed(frontierUnit(tail)) < leastFreed) return;
+  const most = leastFreed > 0 ? cursor.mostFreed(frontierUnit(tail)) : 0;
+  if (most < leastFreed) return { freed: Math.max(0, most), least: leastFreed };
   const before = cursor.position;
   cursor.turnTo(tail.turn, arrayTokens - due.target);
   const turned = cursor.position;
@@ -335,6 +366,7 @@ function move(cursor: Cursor, rule: ReplayRule, tail: Cuts, due: Due, arrayToken
   // If turns leave the view, any move resets the turn trigger. Otherwise only its own moves do:
   // tokens missing from an array that came back would shift the count.
   else if (rule.stops === 'turn' || due.trigger === 'turns') cursor.turnsCut = cursor.position.turnsBefore;
+  return freed < Math.max(1, least) ? { freed: Math.max(0, freed), least } : undefined;
 }
 
 function isNear(history: History, rule: ReplayRule, { turnsCut }: Mover, view: number): boolean {

@@ -3,6 +3,7 @@ import type { PrefixSums } from '../../lib/prefix-sums.ts';
 import type { CountedEcho } from '../conversation/session-summary.ts';
 import type { FirstRequest } from '../edits/first-request.ts';
 import { type Rehydrated, tokensOf } from '../edits/rehydrate.ts';
+import type { Removal } from '../edits/removal.ts';
 import { type Refills, rehydratedWith, type SummarizedPrefix } from '../edits/summarize.ts';
 import type { Standing } from './frontier.ts';
 import type { Passed } from './phase-pass.ts';
@@ -22,6 +23,16 @@ export interface PhaseSettings {
   readonly refills?: Refills | undefined;
   /** Per unit, the tokens counted for digests that may not come. Absent if there are none. */
   readonly unsure?: PrefixSums | undefined;
+}
+
+/** The possible removals of a unit. */
+export interface PhaseEdits {
+  /** Of outputs that are large, or repeated among the messages before `until`. */
+  light(unit: number, until: number): readonly Removal[];
+  /** Of everything else that `light` has not removed. */
+  heavy(unit: number, light: readonly Removal[]): readonly Removal[];
+  /** Of a user message that stays as long as its turn does. */
+  media(unit: number): readonly Removal[];
 }
 
 /** The position of all phases. */
@@ -71,4 +82,17 @@ export function withRehydrated(standing: PhaseStanding, rehydrated: Rehydrated |
     freed: freed - more,
     leftOut: leftOut - more,
   };
+}
+
+/** Tokens of a summarizer's prompt, without its input. */
+const PROMPT_TOKENS = 600;
+/**
+ * The price of a summarizer's output relative to fresh input: 4 for all of OpenAI's models since
+ * GPT-4o.
+ */
+const OUTPUT_PRICE = 4;
+
+/** What a summary costs, in tokens of fresh input. @param limit the most tokens of its text */
+export function summarizerCost(read: number, limit: number): number {
+  return PROMPT_TOKENS + read + OUTPUT_PRICE * limit;
 }

@@ -20,39 +20,30 @@ import {
   summarizedPrefix,
 } from '../edits/summarize.ts';
 import { TRIM_LINE_TOKENS, type TrimmedSpan } from '../edits/trim.ts';
+import type { Refusal } from '../run/event.ts';
 import { type TokenSums, unitSums } from '../tokens/sums.ts';
 import type { Floor, Stakes } from './floor.ts';
 import type { Mover } from './frontier.ts';
 import { Journal } from './journal.ts';
 import { KeptRequests } from './kept-requests.ts';
 import { Pass, type Passed } from './phase-pass.ts';
-import { NOWHERE, type PhaseSettings, type PhaseStanding, withRehydrated } from './phase-standing.ts';
+import { type Least, refusalsOf } from './phase-refusals.ts';
+import {
+  NOWHERE,
+  type PhaseEdits,
+  type PhaseSettings,
+  type PhaseStanding,
+  summarizerCost,
+  withRehydrated,
+} from './phase-standing.ts';
 import { type Cuts, type Due, filledUpTo, frontierUnit } from './rule.ts';
 import { trimmedSpanOf } from './trimmed-span.ts';
-
-/** Tokens of a summarizer's prompt, without its input. */
-const PROMPT_TOKENS = 600;
-/**
- * The price of a summarizer's output relative to fresh input: 4 for all of OpenAI's models since
- * GPT-4o.
- */
-const OUTPUT_PRICE = 4;
 
 /**
  * After a failed move, one more unit must come per so many units tried, before the next try. This
  * keeps a replay linear in the array.
  */
 const TRIED_PER_UNIT = 512;
-
-/** The possible removals of a unit. */
-export interface PhaseEdits {
-  /** Of outputs that are large, or repeated among the messages before `until`. */
-  light(unit: number, until: number): readonly Removal[];
-  /** Of everything else that `light` has not removed. */
-  heavy(unit: number, light: readonly Removal[]): readonly Removal[];
-  /** Of a user message that stays as long as its turn does. */
-  media(unit: number): readonly Removal[];
-}
 
 export class PhaseMover implements Mover {
   turnsCut = 0;
@@ -73,6 +64,9 @@ export class PhaseMover implements Mover {
   private retryFrom = 0;
   private standing = NOWHERE;
   private settled = NOWHERE;
+  /** A trimmed position of the last move that would not have been enough. */
+  private futile: PhaseStanding | undefined;
+  refused: readonly Refusal[] = [];
 
   constructor(history: History, sums: TokenSums, settings: PhaseSettings, floor: Floor, edits: PhaseEdits) {
     this.history = history;
@@ -181,9 +175,14 @@ export class PhaseMover implements Mover {
       spent: 0,
     };
     const viewOf = (standing: PhaseStanding): number => stakes.array - standing.freed;
-    const made = [...this.lossy(start, reversible, viewOf, due, arrayTokens, point), reversible].find(
-      (standing) => standing.freed - start.freed >= this.least(standing, due, stakes),
+    this.futile = undefined;
+    const found = [...this.lossy(start, reversible, viewOf, due, arrayTokens, point), reversible];
+    const made = found.find(
+      (standing) => standing.freed - start.freed >= this.least(standing, due, stakes).least,
     );
+    const isLossy = viewOf(reversible) > due.lossyOver;
+    const tried = { start, found, made, isLossy, futile: this.futile, needed: stakes.view - due.trimOver };
+    this.refused = refusalsOf(tried, (standing) => this.least(standing, due, stakes));
     if (!made && this.journal.length === (start.moves.at(-1) ?? 0)) {
       // Nothing could be removed in these units, so don't pass them again.
       this.standing = { ...start, passed: reversible.passed };
@@ -207,9 +206,12 @@ export class PhaseMover implements Mover {
     { kept, spent }: Pick<Stakes, 'kept' | 'spent'>,
     due: Due,
     stakes: Pick<Stakes, 'array' | 'view'>,
-  ): number {
-    if (due.unconditional) return 1;
-    return Math.max(1, this.settings.minReclaim ?? this.floor.least({ ...stakes, kept, spent }));
+  ): Least {
+    const { minReclaim } = this.settings;
+    if (due.unconditional) return { least: 1 };
+    if (minReclaim !== undefined) return { least: Math.max(1, minReclaim) };
+    const all = { ...stakes, kept, spent };
+    return { least: Math.max(1, this.floor.least(all)), floor: { of: this.floor, stakes: all } };
   }
 
   /** Where a move may stop. @param first the first unit that it has changed */
@@ -241,6 +243,7 @@ export class PhaseMover implements Mover {
     // If trimming would still leave the view over its budget, it is not worth the loss, unless the
     // window demands it.
     const trimmed = shorter && (due.unconditional || viewOf(shorter) <= due.trimOver) ? shorter : undefined;
+    this.futile = trimmed ? undefined : shorter;
     // If that is not enough and trimming does not help, summarise up to the new frontier.
     const further = trimmed ? undefined : this.summarized(start, reversible, heavy);
     const refilled = (standing: PhaseStanding | undefined): (PhaseStanding | undefined)[] => [
@@ -281,7 +284,7 @@ export class PhaseMover implements Mover {
     if (!prefix) return undefined;
     const before = start.prefix ? this.coveredView(start.prefix.unit) : 0;
     const read = prefix.covered - before + (start.prefix?.limit ?? 0);
-    const spent = PROMPT_TOKENS + read + OUTPUT_PRICE * prefix.limit;
+    const spent = summarizerCost(read, prefix.limit);
     const media = Math.max(unit, reversible.passed.media);
     const left = { prefix, trims: [], leftOut: prefix.freed };
     const standing = this.standingOf(start, { ...reversible.passed, media }, left);

@@ -28,12 +28,21 @@ export const leftOutSchema = z.strictObject({
   from: index,
   to: index,
   fate: z.enum(['summarized', 'trimmed']),
+  /** The transcript that holds them; null if nothing is stored. */
+  ref: z.string().nullable(),
 });
 
-/** A move that was due and did not happen, or a phase that did not run. */
+/**
+ * A phase that was due and was not taken, because of
+ *
+ * - floor: it would have freed less than the least that is worth a move.
+ * - regret: the conversation would soon have cost more than without any edit.
+ * - nothing_to_free: nothing that it may edit would become shorter.
+ * - not_enough: the view would have stayed over its budget.
+ */
 export const refusalSchema = z.strictObject({
   phase: z.enum(['reversible', 'summarize', 'trim']),
-  because: z.enum(['floor', 'regret', 'nothing_to_free']),
+  because: z.enum(['floor', 'regret', 'nothing_to_free', 'not_enough']),
   /** Tokens that it would have freed, and the least that was worth a move. */
   freed: z.int(),
   least: count,
@@ -47,7 +56,10 @@ export const runUsageSchema = z.strictObject({
   output: count.nullable(),
 });
 
-/** Milliseconds since the request came, or spent in a part; null if the part did not happen. */
+/**
+ * Milliseconds, by the runtime's clock: `first_byte` and `total` since the request came, the others
+ * spent in a part; null if the part did not happen.
+ */
 export const runTimesSchema = z.strictObject({
   plan: count.nullable(),
   store: count.nullable(),
@@ -56,6 +68,8 @@ export const runTimesSchema = z.strictObject({
   first_byte: count.nullable(),
   total: count.nullable(),
 });
+
+const endSchema = z.enum(['complete', 'caller_left', 'upstream_broke', 'error']);
 
 export const runEventSchema = z.strictObject({
   object: z.literal('memory.request'),
@@ -66,11 +80,13 @@ export const runEventSchema = z.strictObject({
   /** Milliseconds since 1970. */
   created_at: count,
   protocol: z.enum(['chat', 'responses']),
+  /** Whether the model was asked, or the conversation was compacted without it. */
+  kind: z.enum(['answer', 'compaction']),
   model: z.string().nullable(),
   stream: z.boolean(),
   mode: z.string(),
   source: z.enum(['request', 'conversation', 'agent', 'default']),
-  /** Whether the body went up as it came, with the plan beside it. */
+  /** Whether the body went up as it came. All about the view is then what was planned beside it. */
   observed: z.boolean(),
   /** How many messages the caller's array has. */
   messages: count,
@@ -91,6 +107,7 @@ export const runEventSchema = z.strictObject({
       usage: z.strictObject({ input: count, output: count }),
     })
     .nullable(),
+  /** Of the messages of ours beside the view: memory of other conversations, and memory blocks. */
   injection_tokens: count.nullable(),
   /** The further requests to the upstream in which the model fetched contents. */
   retrieval_rounds: count,
@@ -99,12 +116,23 @@ export const runEventSchema = z.strictObject({
   usage: runUsageSchema.nullable(),
   /** Of the answer to the caller. */
   status: z.int().min(100).max(599),
-  ended: z.enum(['complete', 'caller_left', 'upstream_broke', 'error']),
+  /**
+   * How the answer ended. `error`: it is an error, of the upstream or of Precis, or one of Precis
+   * ended its stream.
+   */
+  ended: endSchema,
+  /** The code of Precis's own error; null if there is none. */
+  error: z.string().nullable(),
 });
+
+/** An event as a list has it. */
+export const listedRunSchema = runEventSchema.omit({ edits: true, left_out: true });
 
 export type RunEdit = z.output<typeof runEditSchema>;
 export type LeftOut = z.output<typeof leftOutSchema>;
 export type Refusal = z.output<typeof refusalSchema>;
 export type RunUsage = z.output<typeof runUsageSchema>;
 export type RunTimes = z.output<typeof runTimesSchema>;
+export type RunEnd = z.output<typeof endSchema>;
 export type RunEvent = z.output<typeof runEventSchema>;
+export type ListedRun = z.output<typeof listedRunSchema>;

@@ -28,6 +28,11 @@ export class AnswerPipeline {
     return this.report.isOver;
   }
 
+  /** Whether the answer is complete, and no error. */
+  get isWhole(): boolean {
+    return this.report.isWhole;
+  }
+
   push(chunk: Uint8Array): Uint8Array[] {
     const blocks = this.splitter.blocks(chunk);
     return blocks.flatMap((block) => (this.skips(block) ? [block.bytes] : this.passed(block)));

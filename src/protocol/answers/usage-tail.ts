@@ -5,6 +5,7 @@
  */
 
 import { concat } from '../../lib/bytes.ts';
+import type { RunUsage } from '../../memory/run/event.ts';
 
 /** Tokens of one model call. */
 export interface CountedTokens {
@@ -35,12 +36,23 @@ export class UsageTail {
 
   /** Undefined if the end reports no usage. */
   read(): CountedTokens | undefined {
+    const usage = this.usage();
+    if (!usage || usage.input === null) return undefined;
+    const cached = Math.min(usage.cached ?? 0, usage.input);
+    return { cached, fresh: usage.input - cached, output: usage.output ?? 0 };
+  }
+
+  /** What the upstream says, and null where it says nothing. Undefined if it reports no usage. */
+  usage(): RunUsage | undefined {
     const text = decoder.decode(concat(this.chunks));
     const input = lastCount(text, 'prompt_tokens') ?? lastCount(text, 'input_tokens');
     if (input === undefined) return undefined;
-    const cached = Math.min(lastCount(text, 'cached_tokens') ?? 0, input);
-    const output = lastCount(text, 'completion_tokens') ?? lastCount(text, 'output_tokens') ?? 0;
-    return { cached, fresh: input - cached, output };
+    return {
+      input,
+      cached: lastCount(text, 'cached_tokens') ?? null,
+      cache_writes: lastCount(text, 'cache_write_tokens') ?? null,
+      output: lastCount(text, 'completion_tokens') ?? lastCount(text, 'output_tokens') ?? null,
+    };
   }
 }
 

@@ -2,6 +2,7 @@
 import type { Operation } from './operation.ts';
 import { CONVERSATIONS } from './operations/conversations.ts';
 import { MODELS } from './operations/models.ts';
+import { REQUESTS } from './operations/requests.ts';
 import { STORED } from './operations/stored.ts';
 
-export const OPERATIONS: readonly Operation[] = [...MODELS, ...CONVERSATIONS, ...STORED];
+export const OPERATIONS: readonly Operation[] = [...MODELS, ...CONVERSATIONS, ...REQUESTS, ...STORED];

@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import { ApiError } from '../../request/errors.ts';
 import { verifiedTenant } from '../../request/known-key.ts';
 import type { AppEnv, Services } from '../../request/services.ts';
-import { idsIn } from '../../storage/conversation/key.ts';
+import { idsIn, openingIn } from '../../storage/conversation/key.ts';
 import { selvesOf, type Tenant } from '../../tenant/identity.ts';
 import { type PageSizes, pageSize } from '../page-size.ts';
 import { stored } from '../stored.ts';
@@ -80,6 +80,7 @@ function conversationJson({ name, lastUsed, standing, status }: Stood): object {
   const { user, conversation } = idsIn(name);
   return {
     id: conversation ?? null,
+    opening: openingIn(name) ?? null,
     object: 'memory.conversation',
     user: user ?? null,
     status,

@@ -19,6 +19,7 @@ import { clearConversation } from '../../storage/tenant/deletion.ts';
 import type { StoredConversation } from '../../summary/conversation.ts';
 import { fromEither, selvesOf, type Tenant } from '../../tenant/identity.ts';
 import { FLUSH_MS, upToDate } from '../../view/up-to-date.ts';
+import { keptRuns } from '../kept-runs.ts';
 import { deleted, deletion, STORAGE_LIMIT_MS, stored } from '../stored.ts';
 
 /** In bytes. A strategy has a few dozen short fields. */
@@ -74,8 +75,9 @@ export async function patchMemory(c: Context<AppEnv>): Promise<Response> {
 }
 
 /**
- * `DELETE /v1/conversations/{id}/memory`: deletes its summaries, archive and settings, its entry in
- * the user's memory, and the contents and transcripts that no other conversation refers to.
+ * `DELETE /v1/conversations/{id}/memory`: deletes its summaries, archive, settings and events, its
+ * entry in the user's memory, and the contents and transcripts that no other conversation refers
+ * to.
  */
 export async function deleteMemory(c: Context<AppEnv>): Promise<Response> {
   const { id, user, tenant, services } = await target(c, 'change');
@@ -105,6 +107,8 @@ async function deleteConversation(
     if (publishTo) await services.user(publishTo.user)((stub) => stub.forget(publishTo.conversation));
   };
   const found = await uses((stub) => stub.find(name));
+  // The event of an answer that has just ended would come back.
+  await keptRuns(name, services);
   begin();
   const refs = found?.sole ?? [];
   // The objects' own records go last, so that a failed call can be repeated.

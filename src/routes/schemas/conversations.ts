@@ -14,6 +14,7 @@ export const listedConversation = z.strictObject({
   id: z.string().nullable().describe('Null for one that its caller has not named.'),
   object: z.literal('memory.conversation'),
   user: z.string().nullable(),
+  opening: z.string().nullable().describe('Of one without a name: the hash of its first messages.'),
   status: z.enum(['healthy', 'degraded', 'stuck']),
   health,
   last_used_at: seconds.nullable().describe('Seconds since 1970, exact to an hour.'),

@@ -20,6 +20,7 @@ export const ERRORS: Readonly<Record<ErrorCode, string>> = {
     'With `overflow_policy: "error"`: memory and verbatim messages exceed their budget.',
   invalid_encrypted_content: "A compaction item is damaged, another caller's, or was made by the other API.",
   conversation_not_found: "Nothing is stored of this conversation, or in this user's memory.",
+  request_not_found: 'The event of this request is not kept.',
   block_not_found: 'There is no memory block of this label, or not in this version.',
   block_changed: 'The memory block has another version than the change expects.',
   too_many_blocks: 'There are 100 memory blocks under this key.',

@@ -327,6 +327,12 @@ export class MemoryChain {
     this.blocks.clear();
   }
 
+  /** Deletes the tables. There must be nothing in them that is worth keeping. */
+  unmake(): void {
+    this.blocks.clear();
+    this.tables.unmake();
+  }
+
   /** Whether a caller has set anything. */
   hasSettings(): boolean {
     const { memory_strategy, memory_injection } = this.state.settings();

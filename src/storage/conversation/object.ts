@@ -8,8 +8,9 @@ import type { Env } from '../../config.ts';
 import { InvariantError } from '../../lib/invariant-error.ts';
 import { Lru } from '../../lib/lru.ts';
 import { soon } from '../../lib/time-limit.ts';
-import { createObjectLog, type Log, logCaught } from '../../log.ts';
+import { createObjectLog, type Log } from '../../log.ts';
 import type { TokenUsage } from '../../memory/plan/report.ts';
+import type { ListedRun } from '../../memory/run/event.ts';
 import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
 import type { Embedder } from '../archive/embedder.ts';
 import { ArchiveEmbedding, BY_WORDS } from '../archive/embedding.ts';
@@ -22,6 +23,7 @@ import {
   type PageLimits,
 } from '../archive/rows.ts';
 import { type ArchiveHits, ArchiveSearch, type SearchPage, type SearchPlace } from '../archive/search.ts';
+import { BackgroundWrites } from './background-writes.ts';
 import { MemoryChain } from './chain.ts';
 import { Deployer } from './deployer.ts';
 import { openingIn, tenantIn, tenantMemory } from './key.ts';
@@ -47,14 +49,13 @@ import {
   type DigestVerdict,
   OutputDigests,
 } from './output-digests.ts';
-import type { ConversationApi, Left } from './remote.ts';
+import type { ConversationApi, FoundRun, Left } from './remote.ts';
+import { type NewRun, RunEvents } from './run-events.ts';
+import { UseReports } from './use-reports.ts';
 import { digestName, versionName, Waiters } from './waiters.ts';
 
 /** Costs are read within seconds. */
 const REMEMBERED_COSTS = { bytes: 32 * 1024, sizeOf: () => 64 };
-
-/** How often a conversation in use reports to its tenant's object, in milliseconds. */
-const TELLING_MS = 60 * 60_000;
 
 /**
  * @param Material the input of a summary. It holds the caller's key, so it stays in memory and is
@@ -71,9 +72,6 @@ export abstract class ConversationMemoryObject<Material>
 
   private readonly deployer = new Deployer(this.ctx, this.env, (...line) => this.log(...line));
   private readonly waiters = new Waiters();
-  private readonly taken = new Set<string>();
-  /** Summaries that this object writes, until they are published. */
-  private readonly background = new Set<Promise<void>>();
   private readonly spent = new Lru<TokenUsage>(REMEMBERED_COSTS);
   private readonly chain = new MemoryChain(
     this.ctx.storage.sql,
@@ -97,8 +95,25 @@ export abstract class ConversationMemoryObject<Material>
     now: () => this.now(),
     log: (...line) => this.log(...line),
   });
-
   private readonly digests = new OutputDigests(this.chain.tables, () => this.now());
+  private readonly runs = new RunEvents(this.ctx.storage.sql);
+
+  private readonly background = new BackgroundWrites<Material>({
+    write: (...claimed) => this.write(...claimed),
+    fail: (...claimed) => this.chain.fail(...claimed),
+    log: (...line) => this.log(...line),
+    waitUntil: (work) => this.ctx.waitUntil(work),
+  });
+
+  private readonly uses = new UseReports({
+    exists: () => this.exists(),
+    reportedAt: () => this.chain.state.reportedAt(),
+    saveReportedAt: (at) => this.chain.state.saveReportedAt(at),
+    report: (refs) => this.report(refs),
+    now: () => this.now(),
+    log: (...line) => this.log(...line),
+    waitUntil: (work) => this.ctx.waitUntil(work),
+  });
 
   /** Makes a claimed summary in the background, and ends the claim with `complete` or `fail`. */
   protected abstract write(material: Material, claim: Claimed, request: ClaimRequest): Promise<void>;
@@ -109,7 +124,7 @@ export abstract class ConversationMemoryObject<Material>
   // The methods are documented in `ConversationApi`.
 
   claim(request: ClaimRequest): Promise<Claim> {
-    return this.writing(() => this.chain.claim(request));
+    return this.uses.writing(() => this.chain.claim(request));
   }
 
   retrying(memoryId: number, lease: string, error: string): boolean {
@@ -137,11 +152,11 @@ export abstract class ConversationMemoryObject<Material>
     baseMemoryId: number | null,
     digest: Omit<Written, 'model'>,
   ): Promise<Memory> {
-    return this.writing(() => this.chain.keepDigest(request, baseMemoryId, digest));
+    return this.uses.writing(() => this.chain.keepDigest(request, baseMemoryId, digest));
   }
 
   find(request: FindRequest): Found {
-    this.reading();
+    this.uses.reading();
     return this.chain.find(request);
   }
 
@@ -158,17 +173,17 @@ export abstract class ConversationMemoryObject<Material>
   }
 
   settings(): Settings {
-    this.reading();
+    this.uses.reading();
     return this.chain.state.settings();
   }
 
   configure(changes: Partial<Settings>): Promise<void> {
-    return this.writing(() => this.chain.state.configure(changes));
+    return this.uses.writing(() => this.chain.state.configure(changes));
   }
 
   async restore(saved: SavedMemory): Promise<Overview> {
     const refs = saved.memories.flatMap(({ ref, transcript_earlier }) => [ref, transcript_earlier]);
-    await this.tell(refs.filter((ref) => ref !== null));
+    await this.report(refs.filter((ref) => ref !== null));
     try {
       this.ctx.storage.transactionSync(() => this.chain.restore(saved));
     } catch (error) {
@@ -179,21 +194,21 @@ export abstract class ConversationMemoryObject<Material>
     this.spent.clear();
     this.waiters.wakeAll();
     // Reported again, since a deletion may have come in between.
-    this.reading();
+    this.uses.reading();
     return this.chain.overview();
   }
 
   injection(): FrozenBlock | null {
-    this.reading();
+    this.uses.reading();
     return this.chain.state.injection();
   }
 
   freezeInjection(block: FrozenBlock, replaced: string | null): Promise<FrozenBlock> {
-    return this.writing(() => this.chain.state.freezeInjection(block, replaced));
+    return this.uses.writing(() => this.chain.state.freezeInjection(block, replaced));
   }
 
   frozenBlocks(point: string, labels: readonly string[]): readonly MemoryBlock[] {
-    this.reading();
+    this.uses.reading();
     return this.chain.blocks.at(point, labels);
   }
 
@@ -202,15 +217,15 @@ export abstract class ConversationMemoryObject<Material>
     blocks: readonly MemoryBlock[],
     replaces: boolean,
   ): Promise<readonly MemoryBlock[]> {
-    return this.writing(() => this.chain.blocks.freeze(point, blocks, replaces));
+    return this.uses.writing(() => this.chain.blocks.freeze(point, blocks, replaces));
   }
 
   claimDigests(request: DigestsRequest): Promise<DigestClaim[]> {
-    return this.writing(() => this.digests.claim(request));
+    return this.uses.writing(() => this.digests.claim(request));
   }
 
   findDigests(keys: readonly string[]): (DigestVerdict | null)[] {
-    this.reading();
+    this.uses.reading();
     return this.digests.find(keys);
   }
 
@@ -233,15 +248,12 @@ export abstract class ConversationMemoryObject<Material>
     const claim = await this.claim(request);
     if (claim.state === 'ready')
       this.log('debug', `No new messages to summarize for ${request.conversation}`);
-    if (claim.state === 'claimed') this.writeBehind(material, claim, request);
+    if (claim.state === 'claimed') this.background.start(material, claim, request);
     return claim.state;
   }
 
   takeOver(claim: Claimed, request: ClaimRequest, material: Material): void {
-    // A call is repeated if its answer was lost.
-    if (this.taken.has(claim.lease)) return;
-    this.taken.add(claim.lease);
-    this.writeBehind(material, claim, request);
+    this.background.takeOver(material, claim, request);
   }
 
   async settled(memoryId: number, ms: number): Promise<TokenUsage | null> {
@@ -253,12 +265,12 @@ export abstract class ConversationMemoryObject<Material>
     const end = Date.now() + ms;
     for (;;) {
       const next = this.chain.inTheMaking();
-      if (!next && this.background.size === 0) return true;
+      if (!next && this.background.isIdle) return true;
       const left = end - Date.now();
       if (left <= 0) return false;
       // A writer that has lost its lease is not waited for.
       if (next) await this.waiters.wait(versionName(next.memoryId), Math.min(left, next.leaseMs));
-      else await soon(left, Promise.race(this.background));
+      else await soon(left, this.background.next());
     }
   }
 
@@ -267,13 +279,14 @@ export abstract class ConversationMemoryObject<Material>
   }
 
   async leave(unusedSince?: number): Promise<Left> {
-    if (!this.chain.exists()) return { of: 'nothing', existed: false, packs: [] };
+    if (!this.exists()) return { of: 'nothing', existed: false, packs: [] };
     const usedAt = this.chain.state.reportedAt();
     if (unusedSince !== undefined && usedAt >= unusedSince) return { of: 'all', usedAt };
     const settings = unusedSince !== undefined && this.chain.hasSettings();
     const packs = this.archive.leave();
     this.chain.strip(settings);
     this.digests.strip();
+    this.runs.strip();
     this.spent.clear();
     this.waiters.wakeAll();
     if (packs.length === 0 && !settings) await this.clear();
@@ -282,7 +295,8 @@ export abstract class ConversationMemoryObject<Material>
 
   async forgetPacks(packs: readonly string[]): Promise<void> {
     if (!this.chain.exists()) return;
-    if (!this.archive.forgetPacks(packs) && this.chain.isEmpty() && !this.digests.any()) await this.clear();
+    if (!this.archive.forgetPacks(packs) && this.chain.isEmpty() && !this.digests.any())
+      await this.clearMemory();
   }
 
   unarchived(keys: readonly string[]): readonly Lacking[] {
@@ -290,12 +304,12 @@ export abstract class ConversationMemoryObject<Material>
   }
 
   archivedAt(keys: readonly string[]): readonly (number | null)[] {
-    this.reading();
+    this.uses.reading();
     return this.archive.archivedAt(keys);
   }
 
   notePacks(after: string | null, packs: readonly string[]): Promise<NotedPacks | null> {
-    return this.writing(() => this.archive.notePacks(after, packs));
+    return this.uses.writing(() => this.archive.notePacks(after, packs));
   }
 
   addToArchive(generation: string, rows: readonly ArchiveRow[]): boolean {
@@ -306,7 +320,7 @@ export abstract class ConversationMemoryObject<Material>
   }
 
   archived(after: number, limits: PageLimits): ArchivePage<number> | null {
-    this.reading();
+    this.uses.reading();
     return this.chain.exists() ? this.archive.page(after, limits) : null;
   }
 
@@ -315,7 +329,7 @@ export abstract class ConversationMemoryObject<Material>
     place: SearchPlace | null,
     limits: PageLimits,
   ): Promise<SearchPage | null> {
-    this.reading();
+    this.uses.reading();
     // The first page decides, since the order of the others depends on it.
     const near = place?.byMeaning === false ? BY_WORDS : await this.embedding.near(words);
     return this.chain.exists() ? this.archiveSearch.page(words, near, place, limits) : null;
@@ -326,14 +340,26 @@ export abstract class ConversationMemoryObject<Material>
     limit: number,
     keys: readonly string[] | null,
   ): Promise<ArchiveHits | null> {
-    this.reading();
+    this.uses.reading();
     const near = await this.embedding.near(words);
     return this.chain.exists() ? this.archiveSearch.hits(words, near, limit, keys) : null;
   }
 
   async abandon(memoryId: number, lease: string): Promise<void> {
     if (this.chain.abandon(memoryId, lease) && !this.archive.holds() && !this.digests.any())
-      await this.clear();
+      await this.clearMemory();
+  }
+
+  keepRun(key: string, run: NewRun): Promise<void> {
+    return this.uses.writing(() => this.runs.add(key, run));
+  }
+
+  listRuns(before: number | null, most: number): readonly ListedRun[] | null {
+    return this.exists() ? this.runs.page(before, most) : null;
+  }
+
+  findRun(n: number): FoundRun | null {
+    return this.exists() ? { run: this.runs.find(n) } : null;
   }
 
   async clear(): Promise<void> {
@@ -348,27 +374,18 @@ export abstract class ConversationMemoryObject<Material>
     }
   }
 
-  /**
-   * Runs work that may write. Before the first write it reports the conversation to the tenant's
-   * object, which could not find it otherwise.
-   */
-  private async writing<Result>(work: () => Result): Promise<Result> {
-    if (this.chain.state.reportedAt() === 0) await this.tell();
-    const result = work();
-    // The first write is reported twice, since a deletion may have come in between.
-    this.reading();
-    return result;
+  /** Whether anything is stored, memory or events. */
+  private exists(): boolean {
+    return this.chain.exists() || this.runs.any();
   }
 
-  /** Reports now and then that the conversation is in use. */
-  private reading(): void {
-    if (!this.chain.exists() || this.now() - this.chain.state.reportedAt() < TELLING_MS) return;
-    this.chain.state.saveReportedAt(this.now());
-    const failed = (error: unknown) => logCaught(this.log, 'warn', 'a use could not be noted', error);
-    this.ctx.waitUntil(this.tell().catch(failed));
+  /** Deletes the tables of a memory of which nothing is left. Events stay. */
+  private async clearMemory(): Promise<void> {
+    if (this.runs.any()) this.chain.unmake();
+    else await this.clear();
   }
 
-  private async tell(refs: readonly string[] = []): Promise<void> {
+  private async report(refs: readonly string[]): Promise<void> {
     const { name } = this.ctx.id;
     if (name === undefined) throw new InvariantError('the object of a conversation is opened by its name');
     await tenantMemory(this.env, tenantIn(name), this.log)((stub) => stub.note(name, refs));
@@ -378,22 +395,6 @@ export abstract class ConversationMemoryObject<Material>
     this.chain.forgetTables();
     this.archive.forgetTables();
     this.digests.forgetTables();
-  }
-
-  private writeBehind(material: Material, claim: Claimed, request: ClaimRequest): void {
-    const work = this.writeOrFail(material, claim, request).finally(() => this.background.delete(work));
-    this.background.add(work);
-    this.ctx.waitUntil(work);
-  }
-
-  /** A claim that is never ended would block others until its lease expires. */
-  private async writeOrFail(material: Material, claim: Claimed, request: ClaimRequest): Promise<void> {
-    try {
-      await this.write(material, claim, request);
-      this.taken.delete(claim.lease);
-    } catch (error) {
-      logCaught(this.log, 'error', `Writing memory ${claim.memoryId} failed`, error);
-      this.chain.fail(claim.memoryId, claim.lease, { error: 'write_failed' });
-    }
+    this.runs.forgetTables();
   }
 }

@@ -1,5 +1,6 @@
 /** Methods of a conversation's object that other isolates can call. */
 import type { TokenUsage } from '../../memory/plan/report.ts';
+import type { ListedRun, RunEvent } from '../../memory/run/event.ts';
 import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
 import type { ArchivePage, ArchiveRow, Lacking, NotedPacks, PageLimits } from '../archive/rows.ts';
 import type { ArchiveHits, SearchPage, SearchPlace } from '../archive/search.ts';
@@ -20,6 +21,7 @@ import type {
   Written,
 } from './memories.ts';
 import type { DigestClaim, DigestsRequest, DigestVerdict } from './output-digests.ts';
+import type { NewRun } from './run-events.ts';
 
 /** What remains of a conversation: nothing, its settings, or everything because it is in use. */
 export type Left =
@@ -35,6 +37,11 @@ export type Left =
       /** In milliseconds. */
       readonly usedAt: number;
     };
+
+/** A request of a conversation of which something is stored; null if its event is not kept. */
+export interface FoundRun {
+  readonly run: RunEvent | null;
+}
 
 /** The part of `MemoryChain` that a summary's writer uses. See there. */
 export interface SummaryChain {
@@ -132,6 +139,13 @@ export interface ConversationApi<Material> extends SummaryChain {
   forgetPacks(packs: readonly string[]): Promise<void>;
   /** Deletes everything except packs in R2. Active writers lose their leases. */
   clear(): Promise<void>;
+
+  /** See `RunEvents`. */
+  keepRun(key: string, run: NewRun): Promise<void>;
+  /** A page of events, newest first; null if nothing is stored of the conversation. */
+  listRuns(before: number | null, most: number): readonly ListedRun[] | null;
+  /** Null if nothing is stored of the conversation. */
+  findRun(n: number): FoundRun | null;
 
   /** See `ArchiveRows`. */
   unarchived(keys: readonly string[]): readonly Lacking[];

@@ -5,8 +5,12 @@
 
 const SCHEMA_VERSION = '2';
 
-const SCHEMA = `
+const STATE = `
   CREATE TABLE IF NOT EXISTS state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+`;
+
+const SCHEMA = `
+  ${STATE}
   CREATE TABLE IF NOT EXISTS memories (
     memory_id INTEGER PRIMARY KEY AUTOINCREMENT,
     base_memory_id INTEGER,
@@ -79,10 +83,14 @@ type StateKey =
   | 'told_at'
   | 'digest_rest_until';
 
+/** Values that are no memory. They make the table `state` alone. */
+const BESIDE_MEMORY: ReadonlySet<StateKey> = new Set(['told_at']);
+
 /** Readers must call `exists` first and writers `make`. `get` and `set` do that themselves. */
 export class MemoryTables {
   readonly sql: SqlStorage;
   private known: boolean | undefined;
+  private hasState: boolean | undefined;
 
   constructor(sql: SqlStorage) {
     this.sql = sql;
@@ -91,7 +99,7 @@ export class MemoryTables {
   /** Migrates older tables on the first call. */
   exists(): boolean {
     if (this.known !== undefined) return this.known;
-    this.known = this.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'memories'").toArray().length > 0;
+    this.known = this.isTable('memories');
     if (this.known && this.get('schema_version') === '1') {
       this.sql.exec(FROM_VERSION_1 + LINEAGES);
       this.set('schema_version', SCHEMA_VERSION);
@@ -103,6 +111,7 @@ export class MemoryTables {
     if (this.exists()) return;
     this.sql.exec(SCHEMA + LINEAGES);
     this.known = true;
+    this.hasState = true;
     this.set('schema_version', SCHEMA_VERSION);
   }
 
@@ -115,27 +124,51 @@ export class MemoryTables {
   strip(settings: boolean): void {
     this.deleteVersions();
     const kept = ['schema_version', ...(settings ? ['memory_strategy', 'memory_injection', 'told_at'] : [])];
-    this.sql.exec(
-      'DELETE FROM state WHERE key NOT IN (SELECT value FROM json_each(?))',
-      JSON.stringify(kept),
-    );
+    this.deleteStateBut(kept);
+  }
+
+  /** Deletes the tables of a memory of which nothing is left. What is no memory stays. */
+  unmake(): void {
+    if (!this.exists()) return;
+    for (const table of ['memories', 'pins', 'lineages']) this.sql.exec(`DROP TABLE IF EXISTS ${table}`);
+    this.known = false;
+    this.deleteStateBut([...BESIDE_MEMORY]);
   }
 
   /** Call this after the tables were deleted elsewhere. */
   forget(): void {
     this.known = undefined;
+    this.hasState = undefined;
   }
 
   /** A value of the table `state`; null if there is none. */
   get(key: StateKey): string | null {
-    if (!this.exists()) return null;
+    this.hasState ??= this.isTable('state');
+    if (!this.hasState) return null;
     const [row] = this.sql.exec<{ value: string }>('SELECT value FROM state WHERE key = ?', key).toArray();
     return row?.value ?? null;
   }
 
   /** Sets a value of the table `state`. */
   set(key: StateKey, value: string): void {
-    this.make();
+    if (!BESIDE_MEMORY.has(key)) this.make();
+    else if (!this.hasState) this.makeState();
     this.sql.exec('INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)', key, value);
+  }
+
+  private makeState(): void {
+    this.sql.exec(STATE);
+    this.hasState = true;
+  }
+
+  private deleteStateBut(keys: readonly string[]): void {
+    this.sql.exec(
+      'DELETE FROM state WHERE key NOT IN (SELECT value FROM json_each(?))',
+      JSON.stringify(keys),
+    );
+  }
+
+  private isTable(name: string): boolean {
+    return this.sql.exec('SELECT 1 FROM sqlite_master WHERE name = ?', name).toArray().length > 0;
   }
 }

@@ -75,6 +75,10 @@ const families = {
     help: 'Bytes of conversations that were changed in mode none. Anything but 0 is a bug.',
     labels: [],
   },
+  precis_events_lost_total: {
+    help: "Events of requests that could not be kept in their conversation's object.",
+    labels: [],
+  },
 } as const satisfies Record<string, Family>;
 
 type Families = typeof families;

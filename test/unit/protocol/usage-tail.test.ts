@@ -17,6 +17,27 @@ const RESPONSES = {
 };
 const COUNTED = { cached: 64, fresh: 36, output: 7 };
 
+describe('the usage of an answer, as its upstream says it', () => {
+  const usageOf = (usage: object) => {
+    const tail = new UsageTail();
+    tail.push(new TextEncoder().encode(JSON.stringify({ usage })));
+    return tail.usage();
+  };
+
+  it('has what it says, and null for the rest', () => {
+    const details = { cached_tokens: 64, cache_write_tokens: 8 };
+    expect(usageOf({ prompt_tokens: 100, completion_tokens: 7, prompt_tokens_details: details })).toEqual({
+      input: 100,
+      cached: 64,
+      cache_writes: 8,
+      output: 7,
+    });
+    const silent = { cached: null, cache_writes: null, output: null };
+    expect(usageOf({ input_tokens: 100 })).toEqual({ input: 100, ...silent });
+    expect(usageOf({})).toBeUndefined();
+  });
+});
+
 describe('the usage at the end of an answer', () => {
   it.each([CHAT, RESPONSES])('is read from a body and from a stream', (usage) => {
     const content = 'He said: {"prompt_tokens":5,"input_tokens":5,"cached_tokens":5}';

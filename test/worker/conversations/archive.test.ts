@@ -269,7 +269,7 @@ describe('the archive of a conversation', () => {
     ['turned off', { memory_strategy: { mode: 'compact', archive: false } }],
     ['of mode none', { memory_strategy: 'none' }],
   ])('does not exist where it is %s', async (_, fields) => {
-    const { ask, get, stub } = archive();
+    const { ask, get, stub } = archive({ EVENTS: 'off' });
     await ask([user('One')], fields);
 
     expect((await get()).status).toBe(404);
@@ -277,7 +277,7 @@ describe('the archive of a conversation', () => {
   });
 
   it('does not exist where the upstream has refused', async () => {
-    const { app, ask, stub, writes } = archive();
+    const { app, ask, stub, writes } = archive({ EVENTS: 'off' });
     app.answer.status = 429;
     await ask([user('One')]);
 

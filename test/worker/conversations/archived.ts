@@ -2,6 +2,7 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, vi } from 'vitest';
+import type { Env } from '../../../src/config.ts';
 import type { ConversationMemory } from '../../../src/index.ts';
 import { conversationName, type Session } from '../../../src/storage/conversation/key.ts';
 import { Tenants } from '../../../src/tenant/identity.ts';
@@ -49,11 +50,11 @@ export interface Page {
 let made = 0;
 
 /** The app and a new conversation. */
-export function archive() {
+export function archive(variables: Partial<Env> = {}) {
   const id = `archived ${made++}`;
   const watched = watchedBucket();
   const objects = watchedObjects(env.CONVERSATION_MEMORY);
-  const app = startApp(watched.bucket, { CONVERSATION_MEMORY: objects.namespace });
+  const app = startApp(watched.bucket, { CONVERSATION_MEMORY: objects.namespace, ...variables });
   app.answer.words = () => 'This is the answer.';
   const ask = (messages: object[], more: object = {}) =>
     app.chat({ model: 'gpt-4.1', conversation_id: id, memory_strategy: COMPACT, ...more, messages });
@@ -106,6 +107,7 @@ export function racingApp(id: string, before: (method: string) => Promise<void>)
     });
   const real = env.CONVERSATION_MEMORY;
   const app = startApp(raced(env.REFS), {
+    EVENTS: 'off',
     CONVERSATION_MEMORY: {
       idFromName: (name: string) => real.idFromName(name),
       get: (of: DurableObjectId) => raced(real.get(of)),

@@ -104,6 +104,10 @@ describe('answers of a conversation', () => {
     await told('flushConversationMemory', await send('POST', `${memory}/flush?user=ann`));
     await told('configureConversation', await send('PATCH', named, { memory_strategy: SUMMARIZE }));
     await told('restoreConversationMemory', await send('PUT', named, kept as object));
+    const requests = memory.replace('/memory', '/requests');
+    const runs = await told('listRequests', await send('GET', `${requests}?user=ann&limit=2`));
+    expect(runs).toMatchObject({ data: [{}, {}], has_more: true });
+    await told('getRequest', await send('GET', `${requests}/1?user=ann`));
     await told('getStats', await send('GET', '/v1/stats'));
     const archive = memory.replace('/memory', '/messages');
     const page = await told('listArchivedMessages', await send('GET', `${archive}?user=ann&limit=2`));

@@ -32,6 +32,8 @@ afterEach(() => {
 
 const UPSTREAM = 'http://upstream.test/v1/chat/completions';
 
+const KEEP = 'ConversationMemory.keepRun';
+
 let tenants = 0;
 
 /** The app in an isolate of its own, before storage that counts. @param own names the tenant */
@@ -69,9 +71,13 @@ function isolate(variables: Partial<Env> = {}, own = ++tenants) {
     const response = await app.chat(body(messages, fields));
     expect(response.status).toBe(200);
     const told = (name: string) => response.headers.get(`x-memory-${name}`);
+    const behind = without(counted(), before);
+    const others = behind.filter((call) => call !== KEEP);
     return {
       told: { applied: told('applied'), frontier: told('frontier'), warning: told('warning') },
-      calls: { before: without(before, start), behind: without(counted(), before) },
+      calls: { before: without(before, start), behind: others },
+      /** Calls behind the answer that keep the event of the request. */
+      events: behind.length - others.length,
     };
   };
   return { own, app, ask, tenant: new Tenants(env.PRECIS_SECRET).ofToken(key).id };
@@ -221,6 +227,9 @@ describe.each(MODES)('a conversation that goes on, in mode %s,', (name, mode) =>
     const again = await send();
     const further = [await stepMore(), await stepMore()];
 
+    // A request in mode none has an event if it names its conversation.
+    const events = name === 'none' && !('conversation_id' in fields) ? 0 : 1;
+    for (const one of [again, ...further]) expect(one.events).toBe(events);
     expect(again.calls).toEqual({ before, behind: [] });
     for (const { told, calls } of further) {
       expect(told).toMatchObject(steady);

@@ -587,7 +587,7 @@ describe('deleting all of a tenant', () => {
 describe('a tenant’s object that fails', () => {
   it('costs a request nothing, and is reported by the next one', async () => {
     const objects = watchedObjects(env.TENANT_MEMORY);
-    const { chat, memory, refs } = tenant({ TENANT_MEMORY: objects.namespace });
+    const { chat, memory, refs } = tenant({ EVENTS: 'off', TENANT_MEMORY: objects.namespace });
     objects.failing.add('note');
     const first = await chat(talk('unnoted'), { conversation_id: 'unnoted' });
     expect(first.headers.get('x-memory-warning')).toBeNull();

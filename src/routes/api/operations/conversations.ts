@@ -4,7 +4,7 @@ import { own, SETTINGS, WHOLE } from '../bodies.ts';
 import { MEMORY_HEADERS } from '../headers.ts';
 import type { Operation, Parameter, Sample } from '../operation.ts';
 
-const ID: Parameter = {
+export const ID: Parameter = {
   name: 'id',
   in: 'path',
   description: "The conversation's id, as its requests name it.",
@@ -12,7 +12,7 @@ const ID: Parameter = {
   example: 'case-4711',
 };
 
-const USER: Parameter = {
+export const USER: Parameter = {
   name: 'user',
   in: 'query',
   description: 'The user of its requests, if they name one; the header `x-memory-user` does too.',

@@ -1,0 +1,102 @@
+/** Builds the event of a request from its plan, its view and its report. Pure. */
+import { shortened } from '../../lib/characters.ts';
+import type { Removal } from '../edits/removal.ts';
+import type { Report } from '../plan/report.ts';
+import type { View } from '../plan/view.ts';
+import type { LeftOut, Refusal, RunEdit, RunEvent } from './event.ts';
+
+/** In characters. Names of models and tools are the caller's own texts. */
+const LONGEST_NAME = 128;
+
+/** What was planned for a request. */
+export interface RunPlan {
+  readonly report: Report;
+  /** Undefined if the array went up unchanged. */
+  readonly view: View | undefined;
+  readonly refused: readonly Refusal[];
+}
+
+/** All that an event says beside the plan. */
+export type RunFacts = Pick<
+  RunEvent,
+  | 'request_id'
+  | 'created_at'
+  | 'protocol'
+  | 'kind'
+  | 'stream'
+  | 'observed'
+  | 'messages'
+  | 'retrieval_rounds'
+  | 'ms'
+  | 'usage'
+  | 'status'
+  | 'ended'
+  | 'error'
+> & { readonly model: string | undefined };
+
+export function buildEvent({ report, view, refused }: RunPlan, facts: RunFacts): Omit<RunEvent, 'n'> {
+  const { mode, source, tokens, trigger, frontier, warnings } = report;
+  const { model, ...rest } = facts;
+  return {
+    object: 'memory.request',
+    ...rest,
+    model: model === undefined ? null : shortened(model, LONGEST_NAME),
+    mode,
+    source,
+    tokens: tokens ?? null,
+    trigger,
+    frontier,
+    refused: [...refused],
+    edits: editsOf(view),
+    left_out: leftOutOf(view, report),
+    summary: summaryOf(report),
+    injection_tokens: besideOf(report),
+    warnings: [...warnings],
+  };
+}
+
+/** In the order of the caller's array. */
+function editsOf(view: View | undefined): RunEdit[] {
+  const removals = [...(view?.removals ?? [])].sort(([a], [b]) => a - b);
+  return removals.flatMap(([, ofMessage]) => ofMessage.map(editOf));
+}
+
+function editOf({ message, kind, call, reason, tool, ref, tokens, freed }: Removal): RunEdit {
+  const name = shortened(tool, LONGEST_NAME);
+  return { message, kind, call, reason, tool: name, ref: ref ?? null, tokens, freed };
+}
+
+/** The messages that are not in the view, as ranges, ascending. */
+function leftOutOf(view: View | undefined, { summary }: Report): LeftOut[] {
+  if (!view) return [];
+  const covered = view.summary?.covers[1] ?? -1;
+  const trimmed = view.trim?.kept?.ref ?? null;
+  const ranges: LeftOut[] = [];
+  for (const index of [...view.dropped].sort((a, b) => a - b)) {
+    const fate = index <= covered ? 'summarized' : 'trimmed';
+    const last = ranges.at(-1);
+    if (last?.to === index - 1 && last.fate === fate) last.to = index;
+    else {
+      const ref = fate === 'summarized' ? (summary?.ref ?? null) : trimmed;
+      ranges.push({ from: index, to: index, fate, ref });
+    }
+  }
+  return ranges;
+}
+
+function summaryOf({ summary }: Report): RunEvent['summary'] {
+  if (!summary) return null;
+  const { memory_id = null, status, covers, ref = null, usage } = summary;
+  return {
+    memory_id,
+    status,
+    covers: [...covers],
+    ref,
+    usage: { input: usage.prompt_tokens, output: usage.completion_tokens },
+  };
+}
+
+function besideOf({ injection, memory_blocks }: Report): number | null {
+  if (!injection && !memory_blocks) return null;
+  return (injection?.tokens ?? 0) + (memory_blocks?.tokens ?? 0);
+}

@@ -1,0 +1,42 @@
+/**
+ * The outline of a view: what became of each message of the caller's array, from the request's
+ * event alone.
+ */
+import { z } from 'zod';
+import { type RunEvent, runEditSchema } from './event.ts';
+
+/** See `Fate` in `memory/plan/explain.ts`. */
+const fateSchema = z.enum(['kept', 'placeholder', 'offloaded', 'summarized', 'trimmed']);
+
+export const outlinedMessageSchema = z.strictObject({
+  /** Index in the caller's array. */
+  index: z.int().nonnegative(),
+  fate: fateSchema,
+  /** Where a message that has left the view can be fetched; null if nothing is stored of it. */
+  ref: z.string().nullable(),
+  /** The contents of the message that a placeholder replaces. */
+  edits: z.array(runEditSchema.omit({ message: true })),
+});
+
+export type OutlinedMessage = z.output<typeof outlinedMessageSchema>;
+
+/** One entry for each message of the caller's array, in its order. */
+export function outlineOfRun({
+  messages,
+  edits,
+  left_out,
+}: Pick<RunEvent, 'messages' | 'edits' | 'left_out'>): OutlinedMessage[] {
+  const outline = Array.from(
+    { length: messages },
+    (_, index): OutlinedMessage => ({ index, fate: 'kept', ref: null, edits: [] }),
+  );
+  for (const { from, to, fate, ref } of left_out)
+    for (const message of outline.slice(from, to + 1)) Object.assign(message, { fate, ref });
+  for (const { message, ...edit } of edits) {
+    const edited = outline[message];
+    if (!edited) continue;
+    edited.edits.push(edit);
+    if (edited.fate !== 'offloaded') edited.fate = edit.reason === 'offloaded' ? 'offloaded' : 'placeholder';
+  }
+  return outline;
+}

@@ -1,0 +1,43 @@
+/** The routes of the events of a conversation's requests. */
+import * as schemas from '../../schemas/requests.ts';
+import type { Operation, Parameter } from '../operation.ts';
+import { CURSOR, ID, LIMIT, USER } from './conversations.ts';
+
+const N: Parameter = {
+  name: 'n',
+  in: 'path',
+  description: 'Counts the requests of the conversation from 1.',
+  schema: { type: 'integer', minimum: 1 },
+  example: 1,
+};
+
+const page = 'conversations.md';
+
+export const REQUESTS: readonly Operation[] = [
+  {
+    method: 'get',
+    path: '/v1/conversations/{id}/requests',
+    id: 'listRequests',
+    group: 'Conversations',
+    summary: 'The events of its requests, newest first',
+    access: 'caller',
+    parameters: [ID, USER, LIMIT(20, 100), CURSOR],
+    headers: ['x-memory-user'],
+    answers: { 200: { description: 'A page.', content: { 'application/json': schemas.requestPage } } },
+    errors: ['invalid_json', 'conversation_not_found', 'store_failed'],
+    page,
+  },
+  {
+    method: 'get',
+    path: '/v1/conversations/{id}/requests/{n}',
+    id: 'getRequest',
+    group: 'Conversations',
+    summary: "One event, with the outline of the request's view",
+    access: 'caller',
+    parameters: [ID, USER, N],
+    headers: ['x-memory-user'],
+    answers: { 200: { description: 'The event.', content: { 'application/json': schemas.outlinedRun } } },
+    errors: ['invalid_json', 'conversation_not_found', 'request_not_found', 'store_failed'],
+    page,
+  },
+];

@@ -1,0 +1,99 @@
+/**
+ * `GET /v1/conversations/{id}/requests`: the events of a conversation's requests
+ * (docs/design.md#run-events).
+ */
+import type { Context } from 'hono';
+import type { ListedRun, RunEvent } from '../../memory/run/event.ts';
+import { outlineOfRun } from '../../memory/run/outline.ts';
+import { storedConversation } from '../../request/conversation.ts';
+import { ApiError } from '../../request/errors.ts';
+import type { AppEnv } from '../../request/services.ts';
+import type { ConversationMemoryStub, Session } from '../../storage/conversation/key.ts';
+import { fromEither, type Tenant } from '../../tenant/identity.ts';
+import { keptRuns } from '../kept-runs.ts';
+import { type PageSizes, pageSize } from '../page-size.ts';
+import { stored } from '../stored.ts';
+import { notFound, type Target, target } from './memory.ts';
+
+const PAGE: PageSizes = { usual: 20, largest: 100, code: 'invalid_json' };
+
+/** A page of events, newest first. */
+export async function listRequests(c: Context<AppEnv>): Promise<Response> {
+  const named = await target(c, 'read');
+  const limit = pageSize(c.req.query('limit'), PAGE);
+  const before = placeIn(c.req.query('cursor'));
+  // One more tells whether there are more.
+  const page = await read(
+    c,
+    named,
+    (stub) => stub.listRuns(before, limit + 1),
+    (found) => !found?.length,
+  );
+  if (!page) throw notFound(named.id, named.user);
+  const data: readonly ListedRun[] = page.slice(0, limit);
+  const isLast = page.length <= limit;
+  const cursor = isLast ? null : String(data.at(-1)?.n);
+  return c.json({ object: 'list', data, has_more: !isLast, cursor });
+}
+
+/** One event, with the outline of its view. */
+export async function getRequest(c: Context<AppEnv>): Promise<Response> {
+  const named = await target(c, 'read');
+  const n = numberIn(c.req.param('n') ?? '');
+  const found = await read(
+    c,
+    named,
+    (stub) => stub.findRun(n),
+    (one) => !one?.run,
+  );
+  if (!found) throw notFound(named.id, named.user);
+  if (!found.run) throw unknownRequest(named.id, n);
+  return c.json(withOutline(found.run));
+}
+
+function withOutline(run: RunEvent): object {
+  return { ...run, outline: outlineOfRun(run) };
+}
+
+/** The form of the hash of an opening (see `hashSession`). */
+const OPENING = /^[0-9a-f]{64}$/;
+
+/**
+ * Reads of the conversation that the caller has named so, else of those without a name that have
+ * this opening.
+ */
+async function read<Found>(
+  c: Context<AppEnv>,
+  { id, user, tenant, services }: Target,
+  call: (stub: ConversationMemoryStub) => Promise<Found>,
+  isNothing: (found: Found) => boolean,
+): Promise<Found> {
+  const readOf = (session: Session) => (self: Tenant) =>
+    storedConversation(user, session, self, services).memory(call);
+  return stored(c, async () => {
+    await keptRuns(tenant.id, services);
+    const found = await fromEither(tenant, readOf({ id }), isNothing);
+    if (!isNothing(found) || !OPENING.test(id)) return found;
+    const unnamed = await fromEither(tenant, readOf({ hash: id }), isNothing);
+    return unnamed === null ? found : unnamed;
+  });
+}
+
+function placeIn(cursor: string | undefined): number | null {
+  if (cursor === undefined) return null;
+  if (/^[1-9]\d{0,14}$/.test(cursor)) return Number(cursor);
+  throw new ApiError('invalid_json', 'cursor must be the cursor of the page before.', 'cursor');
+}
+
+function numberIn(text: string): number {
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+  throw new ApiError('invalid_json', 'The number of a request is 1 or more, as its list has it.', 'n');
+}
+
+function unknownRequest(id: string, n: number): ApiError {
+  return new ApiError(
+    'request_not_found',
+    `The event of request ${n} of the conversation '${id}' is not kept; its list has the numbers of those that are.`,
+    'n',
+  );
+}

@@ -1,0 +1,15 @@
+/** What the routes of requests answer: the events of `memory/run/`. */
+import { z } from 'zod';
+import { listedRunSchema, runEventSchema } from '../../memory/run/event.ts';
+import { outlinedMessageSchema } from '../../memory/run/outline.ts';
+import { name, page } from './common.ts';
+
+name(listedRunSchema, 'ListedRequest');
+
+export const requestPage = page(listedRunSchema);
+
+export const outlinedRun = z.strictObject({
+  ...runEventSchema.shape,
+  outline: z.array(outlinedMessageSchema).describe("What became of each message of the caller's array."),
+});
+name(outlinedRun, 'Request');

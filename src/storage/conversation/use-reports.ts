@@ -1,0 +1,47 @@
+/**
+ * Reports a conversation to its tenant's object, which could find neither it nor its refs
+ * otherwise: before the first write, once more after it, and then once an hour while it is in use.
+ */
+import { type Log, logCaught } from '../../log.ts';
+
+/** How often a conversation in use is reported, in milliseconds. */
+const REPORTING_MS = 60 * 60_000;
+
+interface UseReportsPorts {
+  /** Whether anything is stored of the conversation. */
+  exists(): boolean;
+  /** When it was last reported, in milliseconds since the epoch; 0: never. */
+  reportedAt(): number;
+  saveReportedAt(at: number): void;
+  /** Reports it, and its refs. @throws StoreError */
+  report(refs: readonly string[]): Promise<void>;
+  readonly now: () => number;
+  readonly log: Log;
+  waitUntil(work: Promise<void>): void;
+}
+
+export class UseReports {
+  private readonly ports: UseReportsPorts;
+
+  constructor(ports: UseReportsPorts) {
+    this.ports = ports;
+  }
+
+  /** Runs work that may write. @throws StoreError if the first report fails */
+  async writing<Result>(work: () => Result): Promise<Result> {
+    if (this.ports.reportedAt() === 0) await this.ports.report([]);
+    const result = work();
+    // The first write is reported twice, since a deletion may have come in between.
+    this.reading();
+    return result;
+  }
+
+  /** Reports now and then that the conversation is in use. */
+  reading(): void {
+    const { exists, reportedAt, saveReportedAt, report, now, log, waitUntil } = this.ports;
+    if (!exists() || now() - reportedAt() < REPORTING_MS) return;
+    saveReportedAt(now());
+    const failed = (error: unknown) => void logCaught(log, 'warn', 'a use could not be noted', error);
+    waitUntil(report([]).catch(failed));
+  }
+}
