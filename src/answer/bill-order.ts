@@ -1,11 +1,12 @@
 /** What the bill of a request is made from (docs/money.md). The conversation's object makes it. */
 import { summarizerAmount } from '../memory/money/amounts.ts';
-import type { CallUsage } from '../memory/money/bill.ts';
 import { type PotentialBill, potentialBill } from '../memory/money/potential-bill.ts';
 import type { BillOrder } from '../memory/money/running-bill.ts';
+import type { Schedule } from '../memory/money/schedules.ts';
 import type { Potential, Report, TokenUsage } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
 import { summarizes } from '../memory/strategy/strategy.ts';
+import type { UsageTail } from '../protocol/answers/usage-tail.ts';
 import { scheduleOfRequest } from '../request/billing.ts';
 import type { Call } from '../request/call.ts';
 import { summarizerTarget } from '../request/summarizer-target.ts';
@@ -14,6 +15,9 @@ import type { MadeView } from '../view/made-view.ts';
 /** Bytes of our tools' definitions per token. They are English and JSON. */
 const BYTES_PER_TOKEN = 4;
 
+/** The answer of one call of the upstream, as far as it has come. */
+export type BilledAnswer = Pick<UsageTail, 'usage' | 'tier'>;
+
 /** The part of a view that its bill needs. */
 export type BilledView = Pick<MadeView, 'view' | 'report' | 'tools' | 'repeated'>;
 
@@ -21,18 +25,17 @@ export type BilledView = Pick<MadeView, 'view' | 'report' | 'tools' | 'repeated'
  * The order for the bill of a request.
  *
  * @param made the view that went up
- * @param usages of the upstream's calls, in order; undefined where one reported none
+ * @param answers of the upstream, in order
  */
 export function billOrderOf(
   { view, report, tools, repeated }: BilledView,
-  usages: readonly (CallUsage | undefined)[],
+  answers: readonly BilledAnswer[],
   call: Call,
 ): BillOrder {
   const ownTools = tokensOfTools(tools);
   const { tokens, injection, memory_blocks } = report;
   return {
-    schedule: scheduleOfRequest(call.request, call.scope.services) ?? null,
-    calls: usages.map((usage) => usage ?? null),
+    ...unchangedOrderOf(answers, call),
     isEdited: view !== undefined && isEdited(view),
     added: ownTools + (injection?.tokens ?? 0) + (memory_blocks?.tokens ?? 0),
     tools: ownTools,
@@ -43,10 +46,10 @@ export function billOrderOf(
 }
 
 /** The order for the bill of a request that went up as it came. */
-export function unchangedOrderOf(usages: readonly (CallUsage | undefined)[], call: Call): BillOrder {
+export function unchangedOrderOf(answers: readonly BilledAnswer[], call: Call): BillOrder {
   return {
-    schedule: scheduleOfRequest(call.request, call.scope.services) ?? null,
-    calls: usages.map((usage) => usage ?? null),
+    schedule: scheduleFor(answers, call),
+    calls: answers.map((answer) => answer.usage() ?? null),
     isEdited: false,
     added: 0,
     tools: 0,
@@ -59,16 +62,21 @@ export function unchangedOrderOf(usages: readonly (CallUsage | undefined)[], cal
 /** What the strategy of an observed request would have saved. */
 export function potentialBillOf(
   { tokens, frontier, applied_edits }: Pick<Potential, 'tokens' | 'frontier' | 'applied_edits'>,
-  usage: CallUsage | undefined,
-  { request, scope }: Call,
+  answer: BilledAnswer,
+  call: Call,
 ): PotentialBill | null {
   return potentialBill({
-    schedule: scheduleOfRequest(request, scope.services) ?? null,
-    usage: usage ?? null,
+    schedule: scheduleFor([answer], call),
+    usage: answer.usage() ?? null,
     view: tokens ?? null,
     moved: frontier.moved,
     summarized: applied_edits.some(({ type }) => type === 'summarize'),
   });
+}
+
+function scheduleFor(answers: readonly BilledAnswer[], { request, scope }: Call): Schedule | null {
+  const tiers = answers.map((answer) => answer.tier());
+  return scheduleOfRequest(request, tiers, scope.services) ?? null;
 }
 
 function isEdited({ removals, dropped, summary, trim }: View): boolean {

@@ -61,7 +61,7 @@ export async function answerObserved(
   const tail = new UsageTail();
   const complete = (told: Report): Report => ({
     ...told,
-    potential: { ...potential, bill: potentialBillOf(potential, tail.usage(), call) },
+    potential: { ...potential, bill: potentialBillOf(potential, tail, call) },
   });
   const listened = heard(answer, { push: (chunk) => tail.push(chunk), end: () => undefined });
   return relay(listened, made, { ...options, complete }, scope);

@@ -183,13 +183,12 @@ export class Run {
 
   /** The order for the bill. Refusals cost nothing, and have none. */
   private billing(): Pick<NewRun, 'billing' | 'potential_bill'> {
-    const usages = this.tails.map((tail) => tail.usage());
-    if (usages.length === 0) return { potential_bill: null };
-    const billing = this.made
-      ? billOrderOf(this.made, usages, this.call)
-      : unchangedOrderOf(usages, this.call);
+    const { tails, made, call } = this;
+    const [first] = tails;
+    if (!first) return { potential_bill: null };
+    const billing = made ? billOrderOf(made, tails, call) : unchangedOrderOf(tails, call);
     const potential = this.observed ? this.plan?.report : undefined;
-    return { billing, potential_bill: potential ? potentialBillOf(potential, usages[0], this.call) : null };
+    return { billing, potential_bill: potential ? potentialBillOf(potential, first, call) : null };
   }
 
   private conversation(): StoredConversation | undefined {

@@ -11,11 +11,20 @@ export function billingOf(
   return scheduleOf(model, new Date().toISOString().slice(0, 'YYYY-MM-DD'.length), config.modelPrices);
 }
 
-/** Values of `service_tier` at the prices of the standard tier. */
-const STANDARD_TIERS: readonly unknown[] = [undefined, null, 'auto', 'default', 'standard_only'];
+/** Values of `service_tier` at the prices of the standard tier, in requests and in answers. */
+const STANDARD_TIERS: readonly unknown[] = [undefined, null, 'auto', 'default', 'standard', 'standard_only'];
 
-/** How a request is billed. Undefined if its model has no known price, or its tier another one. */
-export function scheduleOfRequest(request: ModelRequest, services: Services): Schedule | undefined {
-  if (!STANDARD_TIERS.includes(request.field('service_tier'))) return undefined;
+/**
+ * How a request is billed. Undefined if its model has no known price, or its tier another one.
+ *
+ * @param served the tiers that the upstream says it has served
+ */
+export function scheduleOfRequest(
+  request: ModelRequest,
+  served: readonly (string | undefined)[],
+  services: Services,
+): Schedule | undefined {
+  const tiers = [request.field('service_tier'), ...served];
+  if (!tiers.every((tier) => STANDARD_TIERS.includes(tier))) return undefined;
   return billingOf(request.model, services);
 }

@@ -85,7 +85,10 @@ const OPENAI_WRITES: Page = {
   step: OPENAI_STEP,
 };
 
-/** Writes for five minutes (https://platform.claude.com/docs/en/build-with-claude/prompt-caching). */
+/**
+ * Writes for five minutes
+ * (https://platform.claude.com/docs/en/build-with-claude/prompt-caching).
+ */
 const ANTHROPIC: Page = {
   source: 'https://platform.claude.com/docs/en/about-claude/pricing',
   asOf: '2026-10-07',

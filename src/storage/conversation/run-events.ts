@@ -69,7 +69,8 @@ export class RunEvents {
   }
 
   /**
-   * Keeps an event with its bill, and deletes those that are too old, with the lists that no other event names.
+   * Keeps an event with its bill, and deletes those that are too old, with the lists that no other
+   * event names.
    *
    * @param key names the request. A call is repeated if its answer was lost, and changes nothing
    *   then
