@@ -185,10 +185,10 @@ export class Run {
   private billing(): Pick<NewRun, 'billing' | 'potential_bill'> {
     const { tails, made, call } = this;
     const [first] = tails;
-    if (!first) return { potential_bill: null };
+    if (!first) return {};
     const billing = made ? billOrderOf(made, tails, call) : unchangedOrderOf(tails, call);
     const potential = this.observed ? this.plan?.report : undefined;
-    return { billing, potential_bill: potential ? potentialBillOf(potential, first, call) : null };
+    return potential ? { billing, potential_bill: potentialBillOf(potential, first, call) } : { billing };
   }
 
   private conversation(): StoredConversation | undefined {

@@ -6,7 +6,9 @@
  * parts that are stored by their hash, each once, however many events name it.
  */
 
+import type { PotentialBill } from '../../memory/money/potential-bill.ts';
 import type { BillOrder } from '../../memory/money/running-bill.ts';
+import type { UnbilledRun } from '../../memory/run/build-event.ts';
 import type { ListedRun, RunEvent } from '../../memory/run/event.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
 import type { BillLedger } from './bills.ts';
@@ -43,9 +45,11 @@ const SCHEMA = `
 `;
 
 /** An event before its conversation has counted and billed it. */
-export interface NewRun extends Omit<RunEvent, 'n' | 'bill'> {
+export interface NewRun extends UnbilledRun {
   /** Absent if the request is not billed. */
   readonly billing?: BillOrder;
+  /** Absent if the request was not observed. */
+  readonly potential_bill?: PotentialBill | null;
 }
 
 type Row = { n: number; event: string };
@@ -75,7 +79,7 @@ export class RunEvents {
    * @param key names the request. A call is repeated if its answer was lost, and changes nothing
    *   then
    */
-  add(key: string, { edits, left_out, billing, ...event }: NewRun): void {
+  add(key: string, { edits, left_out, billing, potential_bill = null, ...event }: NewRun): void {
     if (!this.any()) {
       this.sql.exec(SCHEMA);
       this.known = true;
@@ -89,7 +93,7 @@ export class RunEvents {
       .exec<{ n: number }>(
         'INSERT INTO run_events (run_key, event, edits, left_out) VALUES (?, ?, ?, ?) RETURNING n',
         key,
-        JSON.stringify({ ...event, bill }),
+        JSON.stringify({ ...event, bill, potential_bill }),
         ...lists.map((parts) => JSON.stringify(parts.map(({ hash }) => hash))),
       )
       .one();

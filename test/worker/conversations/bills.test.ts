@@ -53,7 +53,6 @@ function run(billing?: BillOrder, at = 1_000_000_000): NewRun {
     status: 200,
     ended: 'complete',
     error: null,
-    potential_bill: null,
     ...(billing ? { billing } : {}),
   };
 }
