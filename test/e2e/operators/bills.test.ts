@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { recording } from '../../../fixtures/recording.ts';
 import type { Bill } from '../../../src/memory/money/bill.ts';
+import type { RunEvent } from '../../../src/memory/run/event.ts';
 import { sendAnswer } from '../../../tools/upstream/behaviours.ts';
 import type { Answer } from '../../../tools/upstream/completion.ts';
 import { Vendor } from '../../../tools/upstream/invoice.ts';
@@ -57,7 +58,7 @@ interface Sums {
 }
 
 interface Requests {
-  readonly data: readonly { readonly n: number; readonly bill: Bill | null }[];
+  readonly data: readonly Pick<RunEvent, 'n' | 'bill' | 'potential_bill'>[];
   readonly bill: Sums;
 }
 
@@ -134,6 +135,22 @@ it('mode none saves exactly nothing', async () => {
   const { bill, data } = await requestsOf('billed-none');
   expect(bill).toMatchObject({ requests: 4, billed: 4, net: 0, gross: { tokens: 0 }, unique: { tokens: 0 } });
   expect(data.map((one) => one.bill?.net)).toEqual([0, 0, 0, 0]);
+});
+
+it('an observed request saves nothing, and its event says what it would have saved', async () => {
+  deployment.upstream.become({ chat: billing(new Vendor()), strict: false });
+  const strategy = { mode: 'compact', token_budget: 20_000, low_watermark_pct: 0.5, observe: true };
+  const ask = { model: 'gpt-4.1', tools, conversation_id: 'observed', memory_strategy: strategy };
+  const reports = [];
+  for (const array of arrays.slice(-3))
+    reports.push((await deployment.ask({ ...ask, messages: array as object[] })).memory.potential?.bill);
+  const { data, bill } = await requestsOf('observed');
+  expect(bill).toMatchObject({ requests: 3, billed: 3, net: 0 });
+  expect(data.map((one) => one.potential_bill)).toEqual(reports.toReversed());
+  for (const one of data) {
+    expect(one.bill?.sent).toEqual(one.potential_bill?.sent);
+    expect(one.potential_bill?.would_be?.amount).toBeLessThan(one.bill?.sent?.amount ?? 0);
+  }
 });
 
 it('what is not known is null, and never 0', async () => {
