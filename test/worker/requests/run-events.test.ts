@@ -362,7 +362,7 @@ describe('events in the object', () => {
         cursors.push(cursor as never);
         return cursor;
       };
-      const runs = new RunEvents({ exec } as unknown as SqlStorage);
+      const runs = new RunEvents({ exec } as unknown as SqlStorage, { add: () => null });
       return Array.from({ length: 2_002 }, (_, at) => {
         cursors = [];
         runs.add(`${at}`, newRun({ edits: [edit(1)] }));
