@@ -8,8 +8,8 @@ import { type Access, readAccess, wordsOf } from './access-keys.ts';
 import { ConfigError } from './config-error.ts';
 import { parseJson } from './lib/json.ts';
 import type { MemoryStrategy } from './memory/modes/table.ts';
+import type { DeployerPrice } from './memory/money/schedules.ts';
 import { LARGEST_FACTOR, SMALLEST_FACTOR, type TokenFactor } from './memory/strategy/models.ts';
-import type { Price } from './memory/strategy/prices.ts';
 import { parseStrategy } from './memory/strategy/strategy.ts';
 
 /** The Worker's bindings (wrangler.toml). */
@@ -100,7 +100,7 @@ export interface Config {
   /** Whether the upstream does its own compaction in the Responses API. */
   readonly nativeCompaction: boolean;
   /** The deployer's prices. They take precedence over the built-in ones. */
-  readonly modelPrices: readonly Price[];
+  readonly modelPrices: readonly DeployerPrice[];
   /** The deployer's factors for counting. They take precedence over the built-in ones. */
   readonly tokenFactors: readonly TokenFactor[];
   /** Days after which unused data is deleted; undefined: never. */
@@ -331,11 +331,19 @@ const family = z
   .max(100)
   .regex(/^[^/]+$/);
 
+/** In dollars per million tokens. Sums of amounts stay exact far beyond it. */
+const HIGHEST_PRICE = 1_000_000;
+const price = z.number().max(HIGHEST_PRICE);
+const stepFactor = z.number().min(1).max(100);
+
 const priceSchema = z
   .strictObject({
     family,
-    fresh: z.number().positive(),
-    cached: z.number().nonnegative(),
+    fresh: price.positive(),
+    cached: price.nonnegative(),
+    written: price.positive().optional(),
+    output: price.nonnegative().optional(),
+    step: z.strictObject({ above: z.int().positive(), input: stepFactor, output: stepFactor }).optional(),
   })
   .refine(({ fresh, cached }) => cached <= fresh);
 
@@ -357,12 +365,12 @@ function readTokenFactors(text: string): readonly TokenFactor[] {
   }
 }
 
-function readModelPrices(text: string): readonly Price[] {
+function readModelPrices(text: string): readonly DeployerPrice[] {
   try {
     return z.array(priceSchema).max(MOST_PRICES).parse(JSON.parse(text));
   } catch {
     throw new ConfigError(
-      `MODEL_PRICES is not a JSON array of at most ${MOST_PRICES} objects of family (how models' names begin, without a vendor's prefix), fresh and cached (dollars per million input tokens, 0 ≤ cached ≤ fresh, 0 < fresh).`,
+      `MODEL_PRICES is not a JSON array of at most ${MOST_PRICES} objects of family (how models' names begin, without a vendor's prefix), fresh and cached (dollars per million input tokens, 0 ≤ cached ≤ fresh, 0 < fresh), and optionally written, output and step (above: input tokens; input, output: factors from 1 to 100).`,
     );
   }
 }

@@ -146,7 +146,7 @@ async function answerRead(
     );
   const rounds = tools && new Rounds(tools.rounds, api.answers.goOn, () => start(tools), send);
   const retrieval = tools && rounds && { tools, wish, rounds };
-  run?.planned({ report, view: made.view, refused: made.refused ?? [] }, rounds);
+  run?.planned({ report, view: made.view, refused: made.refused ?? [] }, { ...made, report }, rounds);
   const archive = archiverOf(call);
   const streams = request.field('stream') === true;
   const relayed = { format: api.answers, inBody: chosen.report, streams, retrieval, archive, run };

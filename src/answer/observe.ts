@@ -2,18 +2,21 @@
 import type { Context } from 'hono';
 import { pause } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
-import { idleReport, type Potential } from '../memory/plan/report.ts';
+import { idleReport, type Potential, type Report } from '../memory/plan/report.ts';
 import type { RunPlan } from '../memory/run/build-event.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
+import { UsageTail } from '../protocol/answers/usage-tail.ts';
 import type { SharedArray } from '../protocol/known-array.ts';
 import type { ReadBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import { ApiError } from '../request/errors.ts';
 import type { AppEnv } from '../request/services.ts';
 import { sharedAccount } from '../request/shared-account.ts';
+import { heard } from '../upstream/heard.ts';
 import { makeView } from '../view/make-view.ts';
 import { archiverOf } from './archive.ts';
 import { askUpstream } from './ask-upstream.ts';
+import { potentialBillOf } from './bill-order.ts';
 import { noteVerdict } from './note-verdict.ts';
 import { receiptLater, withReceipt } from './receipt-later.ts';
 import { relay } from './relay.ts';
@@ -59,7 +62,14 @@ export async function answerObserved(
   const streams = request.field('stream') === true;
   const archive = archiverOf(call);
   const options = { format: api.answers, inBody: chosen.report, streams, retrieval: undefined, archive, run };
-  return relay(answer, made, options, scope);
+  if (!chosen.report) return relay(answer, made, options, scope);
+  const tail = new UsageTail();
+  const complete = (told: Report): Report => ({
+    ...told,
+    potential: { ...potential, bill: potentialBillOf(potential, tail, call) },
+  });
+  const listened = heard(answer, { push: (chunk) => tail.push(chunk), end: () => undefined });
+  return relay(listened, made, { ...options, complete }, scope);
 }
 
 /** What the strategy would have done. A failure is no reason to refuse what goes up as it came. */

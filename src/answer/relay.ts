@@ -54,6 +54,8 @@ export interface RelayOptions {
   readonly archive: ArchiveRequest | undefined;
   /** Absent if the request has no event. */
   readonly run?: Run | undefined;
+  /** Adds to the body's report what is known when the answer has come. */
+  complete?(report: Report): Report;
 }
 
 /** The caller's answer. @throws ApiError if an answer that must be read completely breaks off */
@@ -117,7 +119,7 @@ function relayStream(
   };
   const gather = made.remember || archive ? guarded(listener, scope) : undefined;
   const joined = retrieval && joining(retrieval, answers.joinStreams);
-  const report = (): Report => reportWith(made.report, retrieval?.rounds, joined);
+  const report = (): Report => completed(reportWith(made.report, retrieval?.rounds, joined), options);
   const reword = config.access && accountFault;
   const stream = answers.stream(inBody ? report : undefined, reword);
   const check = (coming: Promise<UpstreamAnswer>) => continuation(coming, reword, scope);
@@ -208,7 +210,9 @@ async function relayWhole(
     rememberAll(made, answerText, scope);
     if (inBody || retrieval) head.headers.delete('content-length');
     return new Response(
-      inBody ? addReport(body, reportWith(made.report, retrieval?.rounds, answers)) : body,
+      inBody
+        ? addReport(body, completed(reportWith(made.report, retrieval?.rounds, answers), options))
+        : body,
       head,
     );
   } finally {
@@ -265,6 +269,10 @@ function headOf(
   tellReport(head, report, format, scope);
   run?.began(head);
   return head;
+}
+
+function completed(report: Report, { complete }: RelayOptions): Report {
+  return complete ? complete(report) : report;
 }
 
 function reportWith(report: Report, rounds: Rounds | undefined, counted: JoinedAnswers | undefined): Report {

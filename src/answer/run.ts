@@ -6,7 +6,7 @@ import { pause, within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { firstAnswer } from '../memory/conversation/first-requests.ts';
 import { idleReport } from '../memory/plan/report.ts';
-import { buildEvent, type RunPlan } from '../memory/run/build-event.ts';
+import { buildEvent, type RunPlan, type UnbilledRun } from '../memory/run/build-event.ts';
 import type { RunEnd, RunEvent, RunUsage } from '../memory/run/event.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
 import { UsageTail } from '../protocol/answers/usage-tail.ts';
@@ -15,10 +15,12 @@ import { hashSession, storedConversation } from '../request/conversation.ts';
 import { ApiError } from '../request/errors.ts';
 import { isAccepted } from '../request/known-key.ts';
 import type { Rounds } from '../retrieval/rounds.ts';
+import type { NewRun } from '../storage/conversation/run-events.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { heard } from '../upstream/heard.ts';
+import { type BilledView, billOrderOf, potentialBillOf, unchangedOrderOf } from './bill-order.ts';
 import { requestIdIn } from './request-id.ts';
 
 /** How long the object may take to keep an event, in milliseconds. */
@@ -67,6 +69,8 @@ export class Run {
   private readonly kept = Promise.withResolvers<void>();
   private tails: UsageTail[] = [];
   private plan: RunPlan | undefined;
+  /** The view that went up. */
+  private made: BilledView | undefined;
   private observed = false;
   private rounds: Pick<Rounds, 'count'> | undefined;
   private head: { readonly status: number; readonly id: string | null; readonly at: number } | undefined;
@@ -97,9 +101,13 @@ export class Run {
     this.tails = [];
   }
 
-  /** @param rounds of the model's own tools */
-  planned(plan: RunPlan, rounds?: Pick<Rounds, 'count'>): void {
+  /**
+   * @param made the view that goes up, if the model is asked
+   * @param rounds of the model's own tools
+   */
+  planned(plan: RunPlan, made?: BilledView, rounds?: Pick<Rounds, 'count'>): void {
     this.plan = plan;
+    this.made = made;
     this.rounds = rounds;
   }
 
@@ -165,12 +173,22 @@ export class Run {
     const { elapsed } = this.call.scope.timings;
     // Send the answer's last bytes first, since the rest takes time.
     await pause(0);
-    const event = this.event(how, elapsed);
+    const event = { ...this.event(how, elapsed), ...this.billing() };
     const key = crypto.randomUUID();
     await within(
       KEEP_LIMIT_MS,
       memory((stub) => stub.keepRun(key, event)),
     );
+  }
+
+  /** The order for the bill. Refusals cost nothing, and have none. */
+  private billing(): Pick<NewRun, 'billing' | 'potential_bill'> {
+    const { tails, made, call } = this;
+    const [first] = tails;
+    if (!first) return {};
+    const billing = made ? billOrderOf(made, tails, call) : unchangedOrderOf(tails, call);
+    const potential = this.observed ? this.plan?.report : undefined;
+    return potential ? { billing, potential_bill: potentialBillOf(potential, first, call) } : { billing };
   }
 
   private conversation(): StoredConversation | undefined {
@@ -181,7 +199,7 @@ export class Run {
   }
 
   /** @param total milliseconds since the request came */
-  private event(ended: RunEnd, total: number): Omit<RunEvent, 'n'> {
+  private event(ended: RunEnd, total: number): UnbilledRun {
     const { request, chosen, scope } = this.call;
     const { timings } = scope;
     const { strategy, source, warnings } = chosen;

@@ -8,6 +8,7 @@ import type { ModelRequest } from '../protocol/model-request.ts';
 import type { SummarizerTarget } from '../summary/summarizer.ts';
 import { roomIn } from '../upstream/learned-limits.ts';
 import { requestHeaders } from '../upstream/request.ts';
+import { billingOf } from './billing.ts';
 import { bearerToken } from './caller.ts';
 import { ApiError } from './errors.ts';
 import type { RequestScope } from './scope.ts';
@@ -71,7 +72,8 @@ export function summarizerTarget(
     checkModel(strategy, services);
     const { baseUrl, apiKey } = summarizer;
     const model = strategy.summarizer_model ?? summarizer.model;
-    return { baseUrl, apiKey, headers: {}, model, window: summarizer.window ?? windowOf(model), timeoutMs };
+    const window = summarizer.window ?? windowOf(model);
+    return { baseUrl, apiKey, headers: {}, model, window, timeoutMs, schedule: billingOf(model, services) };
   }
   const forwarded = requestHeaders(headers, caller.account);
   const apiKey = bearerToken(forwarded);
@@ -92,5 +94,6 @@ export function summarizerTarget(
     model,
     window: learned ? Math.min(window, roomIn(learned, 0)) : window,
     timeoutMs,
+    schedule: billingOf(model, services),
   };
 }

@@ -79,9 +79,11 @@ async function askOnce<Fault>(
 
 /** The usage of several calls together. */
 export function sumOf(a: TokenUsage, b: TokenUsage): TokenUsage {
+  const cached_tokens = (a.cached_tokens ?? 0) + (b.cached_tokens ?? 0);
   return {
     prompt_tokens: a.prompt_tokens + b.prompt_tokens,
     completion_tokens: a.completion_tokens + b.completion_tokens,
     total_tokens: a.total_tokens + b.total_tokens,
+    ...(cached_tokens > 0 ? { cached_tokens } : {}),
   };
 }

@@ -8,6 +8,7 @@ import { AT_ONCE, fewAtOnce } from '../lib/slots.ts';
 import { within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { DIGEST_TOKENS } from '../memory/edits/output-digest.ts';
+import { summarizerAmount } from '../memory/money/amounts.ts';
 import type { TokenUsage, Warning } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { DigestClaim, DigestVerdict } from '../storage/conversation/output-digests.ts';
@@ -220,12 +221,19 @@ class Serving implements ServedDigests {
   /** Writes a claimed digest, and settles it with its text or with the preview. */
   private async write(need: DigestNeed): Promise<void> {
     const { key } = need;
-    const written = await this.written(need);
+    let usage = NO_USAGE;
+    const written = await this.written(need, (more) => {
+      usage = sumOf(usage, more);
+      this.usage = sumOf(this.usage ?? NO_USAGE, more);
+    });
+    const cost = summarizerAmount(usage, this.ports.target.schedule);
     const text = written.ok ? written.value : null;
     if (!written.ok) this.fail(written.reason);
     const restMs = !written.ok && OUTAGES.has(written.reason.error) ? REST_MS : 0;
     try {
-      const [verdict] = await ask(this.conversation, (stub) => stub.settleDigests([{ key, text }], restMs));
+      const [verdict] = await ask(this.conversation, (stub) =>
+        stub.settleDigests([{ key, text, cost }], restMs),
+      );
       this.settle(key, verdict?.text ?? null);
     } catch (error) {
       this.storeFailed(error);
@@ -234,7 +242,10 @@ class Serving implements ServedDigests {
     }
   }
 
-  private async written({ promptOf, fits }: DigestNeed): Promise<Result<string, WritingFault>> {
+  private async written(
+    { promptOf, fits }: DigestNeed,
+    spent: (usage: TokenUsage) => void,
+  ): Promise<Result<string, WritingFault>> {
     const { start, counter, ports, order } = this;
     const late = start + order.waitMs;
     // The outputs before it have taken all of the time.
@@ -248,9 +259,7 @@ class Serving implements ServedDigests {
       start,
       late,
       check: (answer) => validateDigest(answer, counter, fits),
-      spent: (usage) => {
-        this.usage = sumOf(this.usage ?? NO_USAGE, usage);
-      },
+      spent,
     });
   }
 

@@ -3,6 +3,7 @@
  */
 import type OpenAI from 'openai';
 import type { Result } from '../lib/result.ts';
+import type { Schedule } from '../memory/money/schedules.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
 import { askModel, type ModelFault, type ModelServer } from '../upstream/model-client.ts';
 import type { Prompt } from './text/prompt.ts';
@@ -14,6 +15,8 @@ export interface SummarizerTarget extends ModelServer {
   readonly window: number;
   /** Time limit of one call, including its body, in milliseconds. */
   readonly timeoutMs: number;
+  /** How the model is billed. Absent if that is not known. */
+  readonly schedule?: Schedule | undefined;
 }
 
 export interface SummarizerAnswer {
@@ -62,12 +65,18 @@ function answerLimit(base: URL, tokens: number): { max_completion_tokens: number
 /** Other servers than OpenAI's leave out fields that the types require. */
 function readAnswer(completion: Partial<OpenAI.ChatCompletion>): SummarizerAnswer {
   const choice = completion.choices?.[0];
-  const { prompt_tokens = 0, completion_tokens = 0 } = completion.usage ?? {};
+  const { prompt_tokens = 0, completion_tokens = 0, prompt_tokens_details } = completion.usage ?? {};
+  const cached_tokens = prompt_tokens_details?.cached_tokens ?? 0;
   const content: unknown = choice?.message?.content;
   return {
     text: typeof content === 'string' ? content : null,
     finishReason: choice?.finish_reason ?? null,
     toolCalls: (choice?.message?.tool_calls?.length ?? 0) + (choice?.message?.function_call ? 1 : 0),
-    usage: { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens },
+    usage: {
+      prompt_tokens,
+      completion_tokens,
+      total_tokens: prompt_tokens + completion_tokens,
+      ...(cached_tokens > 0 ? { cached_tokens } : {}),
+    },
   };
 }

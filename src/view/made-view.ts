@@ -17,6 +17,8 @@ export interface MadeView {
    * nothing.
    */
   readonly tools?: OfferedTools | undefined;
+  /** See `Plan`. Absent if nothing was planned. */
+  readonly repeated?: number;
   /** The shape of the caller's array, as far as it was read. */
   readonly history?: History;
   readonly report: Report;

@@ -91,6 +91,7 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
   return {
     ...made,
     view,
+    repeated: plan.repeated,
     history,
     refused: plan.replay.refused,
     report: { ...withLimit(report, limit), mode: chosen.strategy.mode },

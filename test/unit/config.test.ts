@@ -153,6 +153,14 @@ describe('the configuration', () => {
       { family: 'my-model', fresh: 2, cached: 0.5 },
       { family: 'x'.repeat(100), fresh: 0.01, cached: 0 },
       { family: 'whole', fresh: 3, cached: 3 },
+      {
+        family: 'billed',
+        fresh: 2,
+        cached: 0.2,
+        written: 2.5,
+        output: 8,
+        step: { above: 272_000, input: 2, output: 1.5 },
+      },
     ];
     expect(readConfig(env({ MODEL_PRICES: JSON.stringify(prices) })).modelPrices).toEqual(prices);
     const many = JSON.stringify(Array(200).fill(prices[0]));
@@ -165,7 +173,15 @@ describe('the configuration', () => {
     ['no object', '["secret"]'],
     ['a price missing', '[{"family":"secret","fresh":2}]'],
     ['the family missing', '[{"fresh":2,"cached":1}]'],
-    ['an unknown field', '[{"family":"secret","fresh":2,"cached":1,"output":8}]'],
+    ['an unknown field', '[{"family":"secret","fresh":2,"cached":1,"input":8}]'],
+    ['a negative price of output', '[{"family":"secret","fresh":2,"cached":1,"output":-8}]'],
+    ['free writes', '[{"family":"secret","fresh":2,"cached":1,"written":0}]'],
+    ['a price beyond reason', '[{"family":"secret","fresh":1000001,"cached":1}]'],
+    [
+      'a step without its threshold',
+      '[{"family":"secret","fresh":2,"cached":1,"step":{"input":2,"output":2}}]',
+    ],
+    ['a step down', '[{"family":"secret","fresh":2,"cached":1,"step":{"above":9,"input":0.5,"output":1}}]'],
     ['a price as text', '[{"family":"secret","fresh":"2","cached":1}]'],
     ['free fresh input', '[{"family":"secret","fresh":0,"cached":0}]'],
     ['infinite fresh input', '[{"family":"secret","fresh":1e999,"cached":0}]'],

@@ -25,6 +25,8 @@ export interface Plan extends Planned {
   readonly budgets: Budgets;
   /** Whether the plan acts on a soft budget: only if it loses nothing. */
   readonly actsOnSoft: boolean;
+  /** Tokens of the array up to its previous request, with the tools; 0 for the first one. */
+  readonly repeated: number;
 }
 
 /**
@@ -72,10 +74,12 @@ export function plan(strategy: EditingStrategy, request: PlanRequest, context: P
   const { replayed, recalled } = modeOf(strategy);
   const { history } = request;
   const sums = tokenSums(history, request.toolTokens, context.counter);
+  const previous = history.requestPoints.at(-2);
+  const repeated = previous ? sums.before(previous.messages) : 0;
   if (recalled) {
     const budgets = budgetsFor(strategy, request);
     const planned = recalled.plan(strategy, { ...request, budgets, sums }, context);
-    return { strategy, history, actsOnSoft: false, ...planned };
+    return { strategy, history, actsOnSoft: false, repeated, ...planned };
   }
   if (!replayed) throw new InvariantError(`mode ${strategy.mode} has no plan`);
   const budgets = budgetsWithin(strategy, request);
@@ -84,7 +88,7 @@ export function plan(strategy: EditingStrategy, request: PlanRequest, context: P
   const soft = actsOnSoft ? budgets.soft : undefined;
   const rule = ruleOf(strategy, replayed, { ...budgets, soft }, request);
   const planned = replayed.plan(strategy, { ...request, rule, sums }, context);
-  return { strategy, history, budgets, actsOnSoft, ...planned };
+  return { strategy, history, budgets, actsOnSoft, repeated, ...planned };
 }
 
 /** The strategy's budgets, within the known limit of the upstream. */

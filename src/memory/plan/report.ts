@@ -3,6 +3,7 @@
 import { type MarkerReason, NO_CALL, TEXT_OBSERVATION } from '../edits/placeholder.ts';
 import { freedBy, type Removal } from '../edits/removal.ts';
 import type { Mode } from '../modes/table.ts';
+import type { PotentialBill } from '../money/bill-schema.ts';
 import { frontierUnit, type Trigger } from '../replay/rule.ts';
 import type { Plan } from './plan.ts';
 import type { Receipt } from './receipt-schema.ts';
@@ -92,6 +93,8 @@ export interface TokenUsage {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
   readonly total_tokens: number;
+  /** Input that the upstream had in its prompt cache. Absent if it reports none. */
+  readonly cached_tokens?: number;
 }
 
 /** The contents that the model has fetched for its answer. */
@@ -130,6 +133,11 @@ export interface Potential
   extends Pick<Report, 'trigger' | 'tokens' | 'frontier' | 'applied_edits' | 'warnings'> {
   /** The number of contents that would be kept under refs. */
   readonly refs: number;
+  /**
+   * What the array has cost, and what the view would have. Null if there is no price. Absent before
+   * the answer has ended.
+   */
+  readonly bill?: PotentialBill | null;
   /** The code of the error that the request would have been refused with. */
   readonly error?: string;
 }

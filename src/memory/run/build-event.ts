@@ -34,7 +34,10 @@ export type RunFacts = Pick<
   | 'error'
 > & { readonly model: string | undefined };
 
-export function buildEvent({ report, view, refused }: RunPlan, facts: RunFacts): Omit<RunEvent, 'n'> {
+/** An event without its number and its bills. */
+export type UnbilledRun = Omit<RunEvent, 'n' | 'bill' | 'potential_bill'>;
+
+export function buildEvent({ report, view, refused }: RunPlan, facts: RunFacts): UnbilledRun {
   const { mode, source, tokens, trigger, frontier, warnings } = report;
   const { model, ...rest } = facts;
   return {

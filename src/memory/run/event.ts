@@ -4,6 +4,7 @@
  * message's content.
  */
 import { z } from 'zod';
+import { billSchema, potentialBillSchema } from '../money/bill-schema.ts';
 
 const count = z.int().nonnegative();
 const index = z.int().nonnegative();
@@ -114,6 +115,10 @@ export const runEventSchema = z.strictObject({
   warnings: z.array(z.string()),
   ms: runTimesSchema,
   usage: runUsageSchema.nullable(),
+  /** What the request has cost, and what it would have cost; null if there is no price. */
+  bill: billSchema.nullable(),
+  /** What an observed request would have saved; null if it was not observed, or has no price. */
+  potential_bill: potentialBillSchema.nullable(),
   /** Of the answer to the caller. */
   status: z.int().min(100).max(599),
   /**

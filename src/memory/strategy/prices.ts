@@ -111,12 +111,16 @@ export const PUBLISHED_PRICES: readonly PublishedPrice[] = [
 export function cachedShare(model: string | undefined, prices: readonly Price[] = []): number {
   if (model === undefined) return UNKNOWN_SHARE;
   const name = spelling(bareName(model));
-  const price = priceOf(name, prices) ?? priceOf(name, PUBLISHED_PRICES);
+  const price = longestFamily(name, prices) ?? longestFamily(name, PUBLISHED_PRICES);
   return price === undefined ? UNKNOWN_SHARE : Math.max(SMALLEST_SHARE, price.cached / price.fresh);
 }
 
-function priceOf(name: string, prices: readonly Price[]): Price | undefined {
-  let longest: Price | undefined;
+/** The row with the longest family of a name (see `spelling`). */
+export function longestFamily<Row extends Pick<Price, 'family'>>(
+  name: string,
+  prices: readonly Row[],
+): Row | undefined {
+  let longest: Row | undefined;
   for (const price of prices)
     if (price.family.length > (longest?.family.length ?? 0) && isOf(spelling(price.family), name))
       longest = price;
@@ -136,7 +140,7 @@ function isOf(family: string, name: string): boolean {
  * Routers spell names differently: `claude-opus-5.5` for Anthropic's `claude-opus-5-5`, `GLM-5.2`
  * for `glm-5.2`.
  */
-function spelling(name: string): string {
+export function spelling(name: string): string {
   return name.toLowerCase().replaceAll('.', '-');
 }
 

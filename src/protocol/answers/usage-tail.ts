@@ -42,6 +42,12 @@ export class UsageTail {
     return { cached, fresh: usage.input - cached, output: usage.output ?? 0 };
   }
 
+  /** The tier that the upstream says it has served, if it says one. */
+  tier(): string | undefined {
+    const text = decoder.decode(concat(this.chunks));
+    return [...text.matchAll(/[{,]\s*"service_tier"\s*:\s*"(\w{1,64})"/g)].at(-1)?.[1];
+  }
+
   /** What the upstream says, and null where it says nothing. Undefined if it reports no usage. */
   usage(): RunUsage | undefined {
     const text = decoder.decode(concat(this.chunks));

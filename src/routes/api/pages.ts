@@ -35,6 +35,14 @@ export const PAGES: ReadonlyMap<string, Page> = new Map<string, Page>([
     },
   ],
   [
+    'money.md',
+    {
+      title: 'Money',
+      note: 'what a request has cost, and what it would have',
+      load: () => import('../../../docs/money.md'),
+    },
+  ],
+  [
     'responses-api.md',
     {
       title: 'The Responses API',

@@ -1,5 +1,6 @@
 /** `GET /v1/conversations`: the caller's conversations (docs/design.md#5-routes). */
 import type { Context } from 'hono';
+import { billSumsJson } from '../../memory/money/bill-sums.ts';
 import { ApiError } from '../../request/errors.ts';
 import { verifiedTenant } from '../../request/known-key.ts';
 import type { AppEnv, Services } from '../../request/services.ts';
@@ -88,6 +89,7 @@ function conversationJson({ name, lastUsed, standing, status }: Stood): object {
     last_used_at: lastUsed === null ? null : Math.floor(lastUsed / 1000),
     tokens: standing.tokens,
     versions: standing.versions,
+    bill: billSumsJson(standing.bills),
   };
 }
 

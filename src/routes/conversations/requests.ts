@@ -3,6 +3,7 @@
  * (docs/design.md#run-events).
  */
 import type { Context } from 'hono';
+import { billSumsJson } from '../../memory/money/bill-sums.ts';
 import type { ListedRun, RunEvent } from '../../memory/run/event.ts';
 import { outlineOfRun } from '../../memory/run/outline.ts';
 import { storedConversation } from '../../request/conversation.ts';
@@ -17,7 +18,7 @@ import { notFound, type Target, target } from './memory.ts';
 
 const PAGE: PageSizes = { usual: 20, largest: 100, code: 'invalid_json' };
 
-/** A page of events, newest first. */
+/** A page of events, newest first, with the sums of all bills of the conversation. */
 export async function listRequests(c: Context<AppEnv>): Promise<Response> {
   const named = await target(c, 'read');
   const limit = pageSize(c.req.query('limit'), PAGE);
@@ -26,14 +27,18 @@ export async function listRequests(c: Context<AppEnv>): Promise<Response> {
   const page = await read(
     c,
     named,
-    (stub) => stub.listRuns(before, limit + 1),
-    (found) => !found?.length,
+    async (stub) => {
+      const [runs, { bills }] = await Promise.all([stub.listRuns(before, limit + 1), stub.standing()]);
+      return runs && { runs, bills };
+    },
+    (found) => !found?.runs.length,
   );
   if (!page) throw notFound(named.id, named.user);
-  const data: readonly ListedRun[] = page.slice(0, limit);
-  const isLast = page.length <= limit;
+  const { runs, bills } = page;
+  const data: readonly ListedRun[] = runs.slice(0, limit);
+  const isLast = runs.length <= limit;
   const cursor = isLast ? null : String(data.at(-1)?.n);
-  return c.json({ object: 'list', data, has_more: !isLast, cursor });
+  return c.json({ object: 'list', data, has_more: !isLast, cursor, bill: billSumsJson(bills) });
 }
 
 /** One event, with the outline of its view. */

@@ -1,5 +1,9 @@
-/** `GET /v1/stats`: how long a caller's summaries take (docs/design.md#5-routes). */
+/**
+ * `GET /v1/stats`: how long a caller's summaries take, and what its conversations have cost
+ * (docs/design.md#5-routes).
+ */
 import type { Context } from 'hono';
+import { billSumsJson, joinSums, NO_SUMS } from '../../memory/money/bill-sums.ts';
 import { verifiedTenant } from '../../request/known-key.ts';
 import type { AppEnv } from '../../request/services.ts';
 import type { GenerationTimes } from '../../storage/conversation/memories.ts';
@@ -30,6 +34,7 @@ export async function getStats(c: Context<AppEnv>): Promise<Response> {
     by_status: Object.fromEntries(
       STATUSES.map((status) => [status, all.filter((one) => one.status === status).length]),
     ),
+    bill: billSumsJson(all.map(({ standing }) => standing.bills).reduce(joinSums, NO_SUMS)),
     ...timesJson(days),
     progression: [...byDay]
       .sort(([a], [b]) => a - b)

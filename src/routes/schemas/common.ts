@@ -42,5 +42,6 @@ export const tokenUsage = z.strictObject({
   prompt_tokens: count,
   completion_tokens: count,
   total_tokens: count,
+  cached_tokens: count.exactOptional().describe('Of the prompt; absent if the model does not say.'),
 });
 name(tokenUsage, 'TokenUsage');

@@ -1,5 +1,6 @@
 /** What the routes of conversations, users and statistics answer. */
 import { z } from 'zod';
+import { toldSumsSchema } from '../../memory/money/bill-schema.ts';
 import { count, deletion, givenId, milliseconds, name, page, refName, seconds, tokens } from './common.ts';
 import { reportedSummary, warning } from './report.ts';
 
@@ -20,7 +21,9 @@ export const listedConversation = z.strictObject({
   last_used_at: seconds.nullable().describe('Seconds since 1970, exact to an hour.'),
   tokens: tokens.nullable().describe('Of the newest summary; null without one.'),
   versions: count.describe('Versions of the summary that are kept.'),
+  bill: toldSumsSchema,
 });
+name(toldSumsSchema, 'BillSums');
 name(listedConversation, 'Conversation');
 
 export const conversationPage = page(listedConversation);
@@ -121,6 +124,7 @@ export const stats = z.strictObject({
   progression: z
     .array(z.strictObject({ date: z.iso.date(), ...times }))
     .describe('By the day (UTC) on which summaries were completed.'),
+  bill: toldSumsSchema.describe('Of these conversations together.'),
 });
 name(stats, 'Stats');
 

@@ -1,5 +1,6 @@
 /** The report: the `memory` object of an answer (docs/design.md#4-what-the-caller-gets). */
 import { z } from 'zod';
+import { potentialBillSchema } from '../../memory/money/bill-schema.ts';
 import { receiptSchema } from '../../memory/plan/receipt-schema.ts';
 import { count, name, refName, tokens, tokenUsage } from './common.ts';
 
@@ -129,6 +130,7 @@ const frontier = z.strictObject({
 const writtenBlock = z.strictObject({ label: z.string(), version: count });
 
 name(receiptSchema, 'Receipt');
+name(potentialBillSchema, 'PotentialBill');
 
 export const report = z.strictObject({
   mode: z.enum(MODE_NAMES),
@@ -176,6 +178,7 @@ export const report = z.strictObject({
       warnings: z.array(warning),
       refs: count,
       error: z.string().exactOptional(),
+      bill: potentialBillSchema.nullable().exactOptional().describe('Null if it is not known.'),
     })
     .exactOptional()
     .describe('What the strategy would have done to a request that was only observed.'),

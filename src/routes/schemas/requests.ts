@@ -1,12 +1,15 @@
 /** What the routes of requests answer: the events of `memory/run/`. */
 import { z } from 'zod';
+import { billSchema, toldSumsSchema } from '../../memory/money/bill-schema.ts';
 import { listedRunSchema, runEventSchema } from '../../memory/run/event.ts';
 import { outlinedMessageSchema } from '../../memory/run/outline.ts';
 import { name, page } from './common.ts';
 
 name(listedRunSchema, 'ListedRequest');
 
-export const requestPage = page(listedRunSchema);
+name(billSchema, 'Bill');
+
+export const requestPage = z.strictObject({ ...page(listedRunSchema).shape, bill: toldSumsSchema });
 
 export const outlinedRun = z.strictObject({
   ...runEventSchema.shape,

@@ -7,6 +7,7 @@
  */
 
 import { InvariantError } from '../../lib/invariant-error.ts';
+import { BillLedger } from './bills.ts';
 import { FrozenBlocks } from './frozen-blocks.ts';
 import { Lineages } from './lineages.ts';
 import {
@@ -56,6 +57,7 @@ export class MemoryChain {
   /** Memory blocks, which the chain does not use either. */
   readonly blocks: FrozenBlocks;
   readonly tables: MemoryTables;
+  readonly bills: BillLedger;
   private readonly ports: ChainPorts;
   private readonly rows: MemoryRows;
   private readonly writer: MemoryWriter;
@@ -68,6 +70,7 @@ export class MemoryChain {
     this.tables = new MemoryTables(sql);
     this.state = new ConversationState(this.tables);
     this.blocks = new FrozenBlocks(this.tables);
+    this.bills = new BillLedger(this.tables);
     this.rows = new MemoryRows(this.tables);
     this.writer = new MemoryWriter(sql, ports);
     this.pins = new Pins(this.tables, this.rows);
@@ -171,6 +174,7 @@ export class MemoryChain {
    */
   complete(memoryId: number, lease: string, written: Written): Memory | null {
     assertFits(written.text);
+    if (this.rows.any()) this.bills.spend(lease, written.cost);
     if (!this.rows.holds(memoryId, lease)) return this.rows.instead(memoryId, lease);
     this.lineages.saveHealth(this.rows.claimed(memoryId).lineage, HEALTHY);
     const before = this.rows.instead(memoryId, lease);
@@ -195,8 +199,9 @@ export class MemoryChain {
    * @returns the version for the boundary, usually the digest; null if there is none
    * @throws RangeError if the digest is too long
    */
-  fail(memoryId: number, lease: string, { error, cause, digest }: Failure): Memory | null {
+  fail(memoryId: number, lease: string, { error, cause, cost, digest }: Failure): Memory | null {
     if (digest) assertFits(digest.text);
+    if (this.rows.any()) this.bills.spend(lease, cost);
     if (!this.rows.holds(memoryId, lease)) return this.rows.instead(memoryId, lease);
     const { lineage, retry_interval_ms } = this.rows.claimed(memoryId);
     const failed = afterFailure(this.lineages.health(lineage), this.ports.now(), retry_interval_ms);
@@ -310,10 +315,19 @@ export class MemoryChain {
   }
 
   standing(): Standing {
+    const bills = this.bills.sums();
     if (!this.tables.exists())
-      return { exists: false, health: 'healthy', stuck: false, versions: 0, tokens: null, days: [] };
+      return {
+        exists: false,
+        health: 'healthy',
+        stuck: false,
+        versions: 0,
+        tokens: null,
+        days: [],
+        bills,
+      };
     const { versions, tokens, stuck, days } = this.rows.numbers(this.ports.now());
-    return { exists: true, health: this.lineages.worst(), stuck, versions, tokens, days };
+    return { exists: true, health: this.lineages.worst(), stuck, versions, tokens, days, bills };
   }
 
   /**

@@ -4,6 +4,8 @@
  */
 import { Buffer } from 'node:buffer';
 import type { Boundary } from '../../memory/conversation/passage.ts';
+import type { Nanodollars } from '../../memory/money/amounts.ts';
+import type { BillSums } from '../../memory/money/bill-schema.ts';
 
 /** The `model` of rows made by code. They are served, but never built on. */
 export const DIGEST_MODEL = 'digest';
@@ -144,6 +146,8 @@ export interface Written extends Transcript {
   readonly model: string;
   /** How long it took. */
   readonly ms: number;
+  /** Absent: nothing was called; null: the price is not known. */
+  readonly cost?: Nanodollars | null;
 }
 
 /** A part of a long prefix, before the claimed boundary. */
@@ -156,6 +160,8 @@ export interface Failure {
   readonly error: string;
   /** The name of the error that was caught, for the log. */
   readonly cause?: string;
+  /** See `Written`. */
+  readonly cost?: Nanodollars | null;
   /** Used in place of the summary. */
   readonly digest?: Omit<Written, 'model'>;
 }
@@ -244,6 +250,7 @@ export interface Standing {
   readonly tokens: number | null;
   /** How long summaries took, by the day of their completion, newest first. */
   readonly days: readonly GenerationTimes[];
+  readonly bills: BillSums;
 }
 
 /** Times in milliseconds. */

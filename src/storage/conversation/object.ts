@@ -96,7 +96,7 @@ export abstract class ConversationMemoryObject<Material>
     log: (...line) => this.log(...line),
   });
   private readonly digests = new OutputDigests(this.chain.tables, () => this.now());
-  private readonly runs = new RunEvents(this.ctx.storage.sql);
+  private readonly runs = new RunEvents(this.ctx.storage.sql, this.chain.bills);
 
   private readonly background = new BackgroundWrites<Material>({
     write: (...claimed) => this.write(...claimed),

@@ -5,6 +5,8 @@
  *
  * Every method is one synchronous decision, as in the chain.
  */
+import type { Nanodollars } from '../../memory/money/amounts.ts';
+import { BillLedger } from './bills.ts';
 import { assertFits } from './memories.ts';
 import type { MemoryTables } from './tables.ts';
 
@@ -28,6 +30,8 @@ const KEPT_DIGESTS = 20_000;
 export interface DigestVerdict {
   readonly key: string;
   readonly text: string | null;
+  /** What its writing has cost. Absent: nothing was called; null: the price is not known. */
+  readonly cost?: Nanodollars | null;
 }
 
 export interface DigestsRequest {
@@ -60,12 +64,14 @@ type Row = {
 
 export class OutputDigests {
   private readonly tables: MemoryTables;
+  private readonly bills: BillLedger;
   private readonly now: () => number;
   private known: boolean | undefined;
 
   /** @param now milliseconds since the epoch */
   constructor(tables: MemoryTables, now: () => number) {
     this.tables = tables;
+    this.bills = new BillLedger(tables);
     this.now = now;
   }
 
@@ -102,6 +108,7 @@ export class OutputDigests {
   settle(verdicts: readonly DigestVerdict[], restMs: number): DigestVerdict[] {
     for (const { text } of verdicts) assertFits(text ?? '');
     if (!this.exists()) return verdicts.map(({ key }) => ({ key, text: null }));
+    for (const { key, cost } of verdicts) this.bills.spend(key, cost);
     if (restMs > 0) this.tables.set('digest_rest_until', String(this.now() + restMs));
     return verdicts.map(({ key, text }) => {
       const settling = `UPDATE ${TABLE} SET settled = 1, digest_text = ? WHERE digest_key = ? AND settled = 0`;

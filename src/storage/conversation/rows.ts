@@ -219,7 +219,7 @@ export class MemoryRows {
   }
 
   /** The versions in numbers. There must be tables. @param now in milliseconds */
-  numbers(now: number): Omit<Standing, 'exists' | 'health'> {
+  numbers(now: number): Omit<Standing, 'exists' | 'health' | 'bills'> {
     const { sql } = this.tables;
     const [newest] = sql
       .exec<{ tokens: number | null }>(

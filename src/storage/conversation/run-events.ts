@@ -5,8 +5,13 @@
  * An array grows from request to request, and what was edited stays the same. So lists are cut into
  * parts that are stored by their hash, each once, however many events name it.
  */
+
+import type { PotentialBill } from '../../memory/money/bill-schema.ts';
+import type { BillOrder } from '../../memory/money/running-bill.ts';
+import type { UnbilledRun } from '../../memory/run/build-event.ts';
 import type { ListedRun, RunEvent } from '../../memory/run/event.ts';
 import { sha256Hex } from '../../tenant/identity.ts';
+import type { BillLedger } from './bills.ts';
 
 /** The newest events that are kept. */
 export const KEPT_EVENTS = 2_000;
@@ -39,18 +44,25 @@ const SCHEMA = `
   );
 `;
 
-/** An event before its conversation has counted it. */
-export type NewRun = Omit<RunEvent, 'n'>;
+/** An event before its conversation has counted and billed it. */
+export interface NewRun extends UnbilledRun {
+  /** Absent if the request is not billed. */
+  readonly billing?: BillOrder;
+  /** Absent if the request was not observed. */
+  readonly potential_bill?: PotentialBill | null;
+}
 
 type Row = { n: number; event: string };
 type WholeRow = Row & { edits: string; left_out: string };
 
 export class RunEvents {
   private readonly sql: SqlStorage;
+  private readonly bills: Pick<BillLedger, 'add'>;
   private known: boolean | undefined;
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: SqlStorage, bills: Pick<BillLedger, 'add'>) {
     this.sql = sql;
+    this.bills = bills;
   }
 
   /** Whether there are any. */
@@ -61,12 +73,13 @@ export class RunEvents {
   }
 
   /**
-   * Keeps an event, and deletes those that are too old, with the lists that no other event names.
+   * Keeps an event with its bill, and deletes those that are too old, with the lists that no other
+   * event names.
    *
    * @param key names the request. A call is repeated if its answer was lost, and changes nothing
    *   then
    */
-  add(key: string, { edits, left_out, ...event }: NewRun): void {
+  add(key: string, { edits, left_out, billing, potential_bill = null, ...event }: NewRun): void {
     if (!this.any()) {
       this.sql.exec(SCHEMA);
       this.known = true;
@@ -74,12 +87,13 @@ export class RunEvents {
     const repeated = `SELECT 1 FROM run_events
       WHERE run_key = ? AND n > (SELECT coalesce(max(n), 0) FROM run_events) - ${REPEATED_WITHIN}`;
     if (this.sql.exec(repeated, key).toArray().length > 0) return;
+    const bill = billing ? this.bills.add(billing, event.created_at) : null;
     const lists = [partsOf(edits), partsOf(left_out)] as const;
     const { n } = this.sql
       .exec<{ n: number }>(
         'INSERT INTO run_events (run_key, event, edits, left_out) VALUES (?, ?, ?, ?) RETURNING n',
         key,
-        JSON.stringify(event),
+        JSON.stringify({ ...event, bill, potential_bill }),
         ...lists.map((parts) => JSON.stringify(parts.map(({ hash }) => hash))),
       )
       .one();

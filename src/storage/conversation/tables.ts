@@ -81,10 +81,12 @@ type StateKey =
   | 'frozen_injection'
   | 'frozen_sources'
   | 'told_at'
-  | 'digest_rest_until';
+  | 'digest_rest_until'
+  | 'bill_sums'
+  | 'bill_standing';
 
 /** Values that are no memory. They make the table `state` alone. */
-const BESIDE_MEMORY: ReadonlySet<StateKey> = new Set(['told_at']);
+const BESIDE_MEMORY: ReadonlySet<StateKey> = new Set(['told_at', 'bill_sums', 'bill_standing']);
 
 /** Readers must call `exists` first and writers `make`. `get` and `set` do that themselves. */
 export class MemoryTables {

@@ -47,6 +47,7 @@ describe.each(PROTOCOLS)('GET /v1/conversations and /v1/stats, over $name', (pro
       avg_ms: null,
       max_ms: null,
       total_summaries: 0,
+      bill: expect.objectContaining({ requests: 0, billed: 0, sent: null, net: null }),
       progression: [],
     });
   });
@@ -68,6 +69,7 @@ describe.each(PROTOCOLS)('GET /v1/conversations and /v1/stats, over $name', (pro
       last_used_at: expect.any(Number),
       tokens: expect.any(Number),
       versions: 1,
+      bill: expect.objectContaining({ unit: 'nanodollars' }),
     };
     expect(data).toEqual([
       { ...one, id: null, opening: expect.stringMatching(/^[0-9a-f]{64}$/) },
@@ -84,6 +86,7 @@ describe.each(PROTOCOLS)('GET /v1/conversations and /v1/stats, over $name', (pro
       conversations: 3,
       by_status: { healthy: 3, degraded: 0, stuck: 0 },
       ...times,
+      bill: expect.objectContaining({ unit: 'nanodollars' }),
       progression: [{ date: new Date().toISOString().slice(0, 10), ...times }],
     });
     expect(Number(stats.avg_ms)).toBeLessThanOrEqual(Number(stats.max_ms));

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { recording } from '../../../fixtures/recording.ts';
+import { tokensOf } from '../../../tools/upstream/behaviours.ts';
 import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { PROTOCOLS } from '../../support/deployment/protocol.ts';
@@ -55,7 +56,9 @@ describe.each(PROTOCOLS)('a request that is observed, over $name', (protocol) =>
 
         const { trigger, tokens, frontier, applied_edits, refs, warnings } = done.memory;
         expect(observed.memory).toMatchObject({ mode: strategy.mode, applied_edits: [], refs: [] });
-        expect(observed.memory.potential).toEqual({
+        const { bill, ...potential } = observed.memory.potential ?? {};
+        expect(bill).not.toBeUndefined();
+        expect(potential).toEqual({
           trigger,
           tokens,
           frontier,
@@ -69,6 +72,38 @@ describe.each(PROTOCOLS)('a request that is observed, over $name', (protocol) =>
       }
     },
   );
+
+  it.each([
+    ['whole', {}],
+    ['streamed', { stream: true, stream_options: { include_usage: true } }],
+  ])(
+    'is told what it has cost, and what its view would have, in an answer that comes %s',
+    async (_, form) => {
+      const messages: object[] = recording.messages.slice(0, 54);
+      const strategy = { ...STRATEGIES.compact, observe: true };
+      const fields = { model: 'gpt-4.1', tools, messages, ...(protocol.name === 'chat' ? form : {}) };
+      const { memory, seen } = await deployment.ask({ ...fields, memory_strategy: strategy });
+
+      const { tokens, bill } = memory.potential ?? {};
+      const input = tokensOf(seen);
+      const price = ({ fresh = 0, cached = 0, output = 0 } = {}) =>
+        fresh * 2_000 + cached * 500 + output * 8_000;
+      expect(bill?.sent).toMatchObject({ fresh: input, cached: 0, amount: price(bill?.sent ?? {}) });
+      const view = Math.round((input * (tokens?.after ?? 0)) / (tokens?.before ?? 1));
+      expect(bill?.would_be).toMatchObject({ fresh: view, cached: 0, amount: price(bill?.would_be ?? {}) });
+      expect(bill?.net).toBe((input - view) * 2_000);
+    },
+  );
+
+  it('has no bill if its model has no price', async () => {
+    const messages = conversationOf([linesAbout(`an unknown price over ${protocol.name}`)]);
+    const observed = {
+      model: 'my-model',
+      messages,
+      memory_strategy: { ...COMPACT_OLD_TURNS, observe: true },
+    };
+    expect((await deployment.ask(observed)).memory.potential?.bill).toBeNull();
+  });
 
   it('leaves nothing behind, and asks no summarizer', async () => {
     const strategy = { mode: 'summarize', context_limit: 4, keep_last_n_turns: 2, observe: true };

@@ -59,6 +59,25 @@ describe('the usage at the end of an answer', () => {
     expect(read(text)).toBeUndefined();
   });
 
+  it('says what the upstream says, and null where it says nothing', () => {
+    const usageIn = (answer: object) => {
+      const tail = new UsageTail();
+      tail.push(new TextEncoder().encode(JSON.stringify(answer)));
+      return [tail.usage(), tail.tier()];
+    };
+    expect(usageIn({ ...CHAT, service_tier: 'flex' })).toEqual([
+      { input: 100, cached: 64, cache_writes: null, output: 7 },
+      'flex',
+    ]);
+    const details = { cached_tokens: 0, cache_write_tokens: 90 };
+    const usage = { input_tokens: 100, input_tokens_details: details };
+    expect(usageIn({ service_tier: 'auto', usage })).toEqual([
+      { input: 100, cached: 0, cache_writes: 90, output: null },
+      'auto',
+    ]);
+    expect(usageIn({ content: '{"service_tier":"flex"}' })).toEqual([undefined, undefined]);
+  });
+
   it('has no more cached than input, whatever the upstream says', () => {
     fc.assert(
       fc.property(fc.nat(), fc.nat(), fc.nat(), (input, cached, output) => {

@@ -17,6 +17,7 @@ const PACKAGES = ['zod', 'hono/html'];
 
 /** Schemas that no model request runs. They import only each other. */
 const LEAVES: readonly string[] = [
+  'memory/money/bill-schema.ts',
   'memory/plan/receipt-schema.ts',
   'memory/run/event.ts',
   'memory/run/outline.ts',

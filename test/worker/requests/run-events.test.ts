@@ -362,7 +362,7 @@ describe('events in the object', () => {
         cursors.push(cursor as never);
         return cursor;
       };
-      const runs = new RunEvents({ exec } as unknown as SqlStorage);
+      const runs = new RunEvents({ exec } as unknown as SqlStorage, { add: () => null });
       return Array.from({ length: 2_002 }, (_, at) => {
         cursors = [];
         runs.add(`${at}`, newRun({ edits: [edit(1)] }));
@@ -432,7 +432,13 @@ describe('a list of requests', () => {
     const { app, list, read } = caller();
     await app.request('/v1/conversations/c/memory', { method: 'PATCH', body: '{"mode":"auto"}' });
 
-    expect(await list()).toEqual({ object: 'list', data: [], has_more: false, cursor: null });
+    expect(await list()).toEqual({
+      object: 'list',
+      data: [],
+      has_more: false,
+      cursor: null,
+      bill: expect.objectContaining({ requests: 0, sent: null, net: null }),
+    });
     const one = await read('/v1/conversations/c/requests/1');
     expect(one).toMatchObject({ status: 404, body: { error: { code: 'request_not_found', param: 'n' } } });
     for (const path of ['/v1/conversations/d/requests', '/v1/conversations/d/requests/1'])
@@ -541,7 +547,7 @@ describe('events that are deleted', () => {
       await runInDurableObject(stub, (_, { storage: { sql } }) =>
         sql.exec<{ key: string }>('SELECT key FROM state').toArray(),
       ),
-    ).toEqual([{ key: 'told_at' }]);
+    ).toEqual([{ key: 'bill_sums' }, { key: 'told_at' }]);
   });
 });
 

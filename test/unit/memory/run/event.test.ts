@@ -38,7 +38,7 @@ const FACTS: RunFacts = {
 function eventOf({ request, report, view, plan }: Viewed): RunEvent {
   const planned = { report, view, refused: plan.replay.refused };
   const messages = request.messages.length;
-  return { ...buildEvent(planned, { ...FACTS, messages }), n: 1 };
+  return { ...buildEvent(planned, { ...FACTS, messages }), n: 1, bill: null, potential_bill: null };
 }
 
 const anyView = fc.oneof(

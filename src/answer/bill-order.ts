@@ -1,0 +1,106 @@
+/** What the bill of a request is made from (docs/money.md). The conversation's object makes it. */
+import { summarizerAmount } from '../memory/money/amounts.ts';
+import type { PotentialBill } from '../memory/money/bill-schema.ts';
+import { potentialBill } from '../memory/money/potential-bill.ts';
+import type { BillOrder } from '../memory/money/running-bill.ts';
+import type { Schedule } from '../memory/money/schedules.ts';
+import type { Potential, Report, TokenUsage } from '../memory/plan/report.ts';
+import type { View } from '../memory/plan/view.ts';
+import { summarizes } from '../memory/strategy/strategy.ts';
+import type { UsageTail } from '../protocol/answers/usage-tail.ts';
+import { scheduleOfRequest } from '../request/billing.ts';
+import type { Call } from '../request/call.ts';
+import { summarizerTarget } from '../request/summarizer-target.ts';
+import type { MadeView } from '../view/made-view.ts';
+
+/** Bytes of our tools' definitions per token. They are English and JSON. */
+const BYTES_PER_TOKEN = 4;
+
+/** The answer of one call of the upstream, as far as it has come. */
+export type BilledAnswer = Pick<UsageTail, 'usage' | 'tier'>;
+
+/** The part of a view that its bill needs. */
+export type BilledView = Pick<MadeView, 'view' | 'report' | 'tools' | 'repeated'>;
+
+/**
+ * The order for the bill of a request.
+ *
+ * @param made the view that went up
+ * @param answers of the upstream, in order
+ */
+export function billOrderOf(
+  { view, report, tools, repeated }: BilledView,
+  answers: readonly BilledAnswer[],
+  call: Call,
+): BillOrder {
+  const ownTools = tokensOfTools(tools);
+  const { tokens, injection, memory_blocks } = report;
+  return {
+    ...unchangedOrderOf(answers, call),
+    isEdited: view !== undefined && isEdited(view),
+    added: ownTools + (injection?.tokens ?? 0) + (memory_blocks?.tokens ?? 0),
+    tools: ownTools,
+    view: tokens && repeated !== undefined ? { before: tokens.before, after: tokens.after, repeated } : null,
+    moved: report.frontier.moved,
+    summarizer: summarizerCost(report, call),
+  };
+}
+
+/** The order for the bill of a request that went up as it came. */
+export function unchangedOrderOf(answers: readonly BilledAnswer[], call: Call): BillOrder {
+  return {
+    schedule: scheduleFor(answers, call),
+    calls: answers.map((answer) => answer.usage() ?? null),
+    isEdited: false,
+    added: 0,
+    tools: 0,
+    view: null,
+    moved: false,
+    summarizer: 0,
+  };
+}
+
+/** What the strategy of an observed request would have saved. */
+export function potentialBillOf(
+  { tokens, frontier, applied_edits }: Pick<Potential, 'tokens' | 'frontier' | 'applied_edits'>,
+  answer: BilledAnswer,
+  call: Call,
+): PotentialBill | null {
+  return potentialBill({
+    schedule: scheduleFor([answer], call),
+    usage: answer.usage() ?? null,
+    view: tokens ?? null,
+    moved: frontier.moved,
+    summarized: applied_edits.some(({ type }) => type === 'summarize'),
+  });
+}
+
+function scheduleFor(answers: readonly BilledAnswer[], { request, scope }: Call): Schedule | null {
+  const tiers = answers.map((answer) => answer.tier());
+  return scheduleOfRequest(request, tiers, scope.services) ?? null;
+}
+
+function isEdited({ removals, dropped, summary, trim }: View): boolean {
+  return removals.size > 0 || dropped.size > 0 || summary !== undefined || trim !== undefined;
+}
+
+function tokensOfTools(tools: BilledView['tools']): number {
+  const bytes = (tools?.definitions ?? []).reduce((sum, definition) => sum + definition.length, 0);
+  return Math.ceil(bytes / BYTES_PER_TOKEN);
+}
+
+/** What the summarizer's work for this request has cost. Null if its price is not known. */
+function summarizerCost({ summary, applied_edits }: Report, { request, chosen, scope }: Call): number | null {
+  const usages = [
+    summary?.usage,
+    ...applied_edits.map((edit) => (edit.type === 'offload' ? edit.usage : undefined)),
+  ];
+  const spent = usages.filter((usage): usage is TokenUsage => usage !== undefined && usage.total_tokens > 0);
+  const { strategy } = chosen;
+  if (spent.length === 0) return 0;
+  const schedule = summarizes(strategy) ? summarizerTarget(strategy, request, scope).schedule : undefined;
+  return spent.reduce<number | null>((sum, usage) => {
+    const amount = summarizerAmount(usage, schedule);
+    return sum === null || amount === null ? null : sum + amount;
+  }, 0);
+}

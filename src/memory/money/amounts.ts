@@ -1,0 +1,87 @@
+/**
+ * Prices of tokens as integers. One dollar per million tokens is a million picodollars per token,
+ * so every published price is a whole number of them, and sums are exact.
+ */
+import type { Rates, Schedule } from './schedules.ts';
+
+/** A billionth of a US dollar, as an integer: ten million of them are a cent. */
+export type Nanodollars = number;
+
+/** Tokens of one model call, by how they are billed. Each input token counts once. */
+export interface BilledTokens {
+  readonly fresh: number;
+  readonly cached: number;
+  readonly written: number;
+  readonly output: number;
+}
+
+export const NO_TOKENS: BilledTokens = { fresh: 0, cached: 0, written: 0, output: 0 };
+
+const PICO_IN_NANO = 1_000;
+/** Picodollars per token of one dollar per million tokens. */
+const PICO_PER_RATE = 1_000_000;
+
+/**
+ * The price of the tokens of one call, rounded to nanodollars once.
+ *
+ * @param prompt the input tokens of the call that decide about the step. Absent: those of `tokens`
+ */
+export function amountOf(tokens: BilledTokens, schedule: Schedule, prompt = inputOf(tokens)): Nanodollars {
+  const rates = ratesAt(schedule, prompt);
+  const pico =
+    tokens.fresh * picoOf(rates.fresh) +
+    tokens.cached * picoOf(rates.cached) +
+    tokens.written * picoOf(rates.written) +
+    tokens.output * picoOf(rates.output);
+  return Math.round(pico / PICO_IN_NANO);
+}
+
+/** All input tokens of a call. */
+export function inputOf({ fresh, cached, written }: BilledTokens): number {
+  return fresh + cached + written;
+}
+
+export function plus(one: BilledTokens, other: BilledTokens): BilledTokens {
+  return {
+    fresh: one.fresh + other.fresh,
+    cached: one.cached + other.cached,
+    written: one.written + other.written,
+    output: one.output + other.output,
+  };
+}
+
+/** The rates for a prompt of so many input tokens. */
+export function ratesAt(schedule: Schedule, prompt: number): Rates {
+  const { fresh, cached, written, output, step } = schedule;
+  if (!step || prompt <= step.above) return { fresh, cached, written, output };
+  return {
+    fresh: fresh * step.input,
+    cached: cached * step.input,
+    written: written * step.input,
+    output: output * step.output,
+  };
+}
+
+function picoOf(rate: number): number {
+  return Math.round(rate * PICO_PER_RATE);
+}
+
+/** The part of a summarizer's usage that is billed, in tokens. */
+interface SummarizerUsage {
+  readonly prompt_tokens: number;
+  readonly completion_tokens: number;
+  /** Of the prompt. */
+  readonly cached_tokens?: number;
+}
+
+/**
+ * The price of a summarizer's work; null if its schedule is not known. Input of which the
+ * summarizer does not say that it was cached is priced as fresh.
+ */
+export function summarizerAmount(usage: SummarizerUsage, schedule: Schedule | undefined): Nanodollars | null {
+  const { prompt_tokens: input, completion_tokens: output } = usage;
+  if (input === 0 && output === 0) return 0;
+  if (!schedule) return null;
+  const cached = Math.min(usage.cached_tokens ?? 0, input);
+  return amountOf({ fresh: input - cached, cached, written: 0, output }, schedule);
+}

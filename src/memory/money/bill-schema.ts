@@ -1,0 +1,96 @@
+/** The shapes of bills and of their sums (docs/money.md). */
+import { z } from 'zod';
+
+const count = z.int().nonnegative();
+/** Nanodollars that are spent. */
+const spent = z.int().nonnegative();
+/** Nanodollars, negative for a loss. */
+const balance = z.int();
+
+export const pricedTokensSchema = z.strictObject({
+  fresh: count,
+  cached: count,
+  written: count,
+  output: count,
+  amount: spent,
+});
+
+/** What a calculation without a cache would claim: removed tokens at the price of fresh input. */
+const savingSchema = z.strictObject({ tokens: z.int(), amount: balance });
+
+export const billSchema = z.strictObject({
+  unit: z.literal('nanodollars'),
+  /** Whose prices these are. */
+  family: z.string(),
+  /** All model calls of the request, as the upstream counted them. */
+  sent: pricedTokensSchema.nullable(),
+  /** The whole array in one call, with the hits that it would have had in the vendor's cache. */
+  would_be: pricedTokensSchema.nullable(),
+  /** `sent` and the summarizer. */
+  actual: spent.nullable(),
+  /** `would_be` less `actual`. */
+  net: balance.nullable(),
+  /** Parts of `actual` that would not have been spent. They are subtracted in `net` already. */
+  debits: z.strictObject({
+    summarizer: spent.nullable(),
+    fetch_rounds: spent.nullable(),
+    broken_cache: spent.nullable(),
+  }),
+  /** Removed tokens, counted in each request. */
+  gross: savingSchema.nullable(),
+  /** The part of `gross` that no earlier request of the conversation had. */
+  unique: savingSchema.nullable(),
+});
+
+export type Bill = z.output<typeof billSchema>;
+export type PricedTokens = z.output<typeof pricedTokensSchema>;
+export type Saving = z.output<typeof savingSchema>;
+
+/** Of a request that was only observed. */
+export const potentialBillSchema = z.strictObject({
+  unit: z.literal('nanodollars'),
+  family: z.string(),
+  /** The array, as the upstream counted it. */
+  sent: pricedTokensSchema.nullable(),
+  /** The view. */
+  would_be: pricedTokensSchema.nullable(),
+  /** `sent` less `would_be`. Null if a summary would have been made, whose cost is not known. */
+  net: z.int().nullable(),
+});
+
+export type PotentialBill = z.output<typeof potentialBillSchema>;
+
+/** As they are stored. All but those of the summarizer are of the billed requests. */
+export const billSumsSchema = z.strictObject({
+  requests: count,
+  /** Requests whose bill is known completely. Only these are in the sums. */
+  billed: count,
+  sent: pricedTokensSchema,
+  would_be: pricedTokensSchema,
+  fetch_rounds: spent,
+  broken_cache: spent,
+  gross: savingSchema,
+  unique: savingSchema,
+  /** All of its work for the conversation, including what no request has waited for. */
+  summarizer: spent,
+  /** How many of its texts have no known price. */
+  unpriced: count,
+});
+
+export type BillSums = z.output<typeof billSumsSchema>;
+
+/** Sums as callers read them. Null: nothing is known of it. */
+export const toldSumsSchema = z.strictObject({
+  unit: z.literal('nanodollars'),
+  requests: count,
+  billed: count,
+  sent: pricedTokensSchema.nullable(),
+  would_be: pricedTokensSchema.nullable(),
+  actual: spent.nullable(),
+  net: balance.nullable(),
+  debits: billSchema.shape.debits,
+  gross: savingSchema.nullable(),
+  unique: savingSchema.nullable(),
+});
+
+export type ToldSums = z.output<typeof toldSumsSchema>;

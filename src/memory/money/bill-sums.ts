@@ -1,0 +1,80 @@
+/** Sums of bills, of a conversation or of a caller (docs/money.md#sums). */
+import type { Nanodollars } from './amounts.ts';
+import type { Bill, BillSums, ToldSums } from './bill-schema.ts';
+
+const NONE = { fresh: 0, cached: 0, written: 0, output: 0, amount: 0 };
+const NO_SAVING = { tokens: 0, amount: 0 };
+
+export const NO_SUMS: BillSums = {
+  requests: 0,
+  billed: 0,
+  sent: NONE,
+  would_be: NONE,
+  fetch_rounds: 0,
+  broken_cache: 0,
+  gross: NO_SAVING,
+  unique: NO_SAVING,
+  summarizer: 0,
+  unpriced: 0,
+};
+
+/** The sums of one request. A bill that is not known completely counts as a request alone. */
+export function sumsOf(bill: Bill | null): BillSums {
+  const request = { ...NO_SUMS, requests: 1 };
+  if (!bill) return request;
+  const { sent, would_be, gross, unique } = bill;
+  const { fetch_rounds, broken_cache } = bill.debits;
+  if (!sent || !would_be || !gross || !unique || fetch_rounds === null || broken_cache === null)
+    return request;
+  return { ...request, billed: 1, sent, would_be, fetch_rounds, broken_cache, gross, unique };
+}
+
+/** The sums of one text of the summarizer. @param amount null if its price is not known */
+export function summarizerSums(amount: Nanodollars | null): BillSums {
+  return amount === null ? { ...NO_SUMS, unpriced: 1 } : { ...NO_SUMS, summarizer: amount };
+}
+
+/** Adds up all numbers. */
+export function joinSums(one: BillSums, other: BillSums): BillSums {
+  return {
+    requests: one.requests + other.requests,
+    billed: one.billed + other.billed,
+    sent: joined(one.sent, other.sent),
+    would_be: joined(one.would_be, other.would_be),
+    fetch_rounds: one.fetch_rounds + other.fetch_rounds,
+    broken_cache: one.broken_cache + other.broken_cache,
+    gross: joined(one.gross, other.gross),
+    unique: joined(one.unique, other.unique),
+    summarizer: one.summarizer + other.summarizer,
+    unpriced: one.unpriced + other.unpriced,
+  };
+}
+
+function joined<Numbers extends Readonly<Record<string, number>>>(one: Numbers, other: Numbers): Numbers {
+  const sums = Object.entries(one).map(([key, value]) => [key, value + (other[key] ?? 0)]);
+  return Object.fromEntries(sums) as Numbers;
+}
+
+/** The sums as callers read them. Amounts are null where nothing is known of them. */
+export function billSumsJson(sums: BillSums): ToldSums {
+  const { requests, billed, sent, would_be, gross, unique, fetch_rounds, broken_cache } = sums;
+  const summarizer = sums.unpriced > 0 ? null : sums.summarizer;
+  const isKnown = billed > 0;
+  const actual = isKnown && summarizer !== null ? sent.amount + summarizer : null;
+  return {
+    unit: 'nanodollars',
+    requests,
+    billed,
+    sent: isKnown ? sent : null,
+    would_be: isKnown ? would_be : null,
+    actual,
+    net: actual === null ? null : would_be.amount - actual,
+    debits: {
+      summarizer: isKnown || sums.summarizer > 0 ? summarizer : null,
+      fetch_rounds: isKnown ? fetch_rounds : null,
+      broken_cache: isKnown ? broken_cache : null,
+    },
+    gross: isKnown ? gross : null,
+    unique: isKnown ? unique : null,
+  };
+}

@@ -1,0 +1,231 @@
+/**
+ * The bill of one request: what it has cost, and what the caller's whole array would have cost
+ * (docs/money.md). Pure: the same numbers give the same bill.
+ *
+ * Null is "not known", never 0. A bill exists if the model's price is known; each amount in it is
+ * known if everything that it is made of is.
+ */
+import {
+  amountOf,
+  type BilledTokens,
+  inputOf,
+  type Nanodollars,
+  NO_TOKENS,
+  plus,
+  ratesAt,
+} from './amounts.ts';
+import type { Bill, PricedTokens, Saving } from './bill-schema.ts';
+import { hitsOf } from './cache-hits.ts';
+import type { Schedule } from './schedules.ts';
+
+/** Tokens of one call as the upstream counted them; null where it does not say. */
+export interface CallUsage {
+  readonly input: number | null;
+  /** Of `input`. */
+  readonly cached: number | null;
+  /** Of `input`. */
+  readonly cache_writes: number | null;
+  readonly output: number | null;
+}
+
+/** Our counts of a request, in tokens. All of them have the tools, and those of ours in them. */
+export interface CountedView {
+  /** The whole array. */
+  readonly before: number;
+  /** The view. */
+  readonly after: number;
+  /** The part of `before` that the previous request of the array had; 0 for the first one. */
+  readonly repeated: number;
+}
+
+/** The latest request of the conversation whose usage is known. */
+export interface EarlierRequest {
+  /** Milliseconds from that request to this one. */
+  readonly ago: number;
+  /** Input tokens of its first call, as the upstream counted them. */
+  readonly input: number;
+}
+
+/** A request that is to be billed. */
+export interface BilledRequest {
+  /** Null if the price of the model, or of the caller's tier, is not known. */
+  readonly schedule: Schedule | null;
+  /** The usage of each model call in order; null for one that reported none. */
+  readonly calls: readonly (CallUsage | null)[];
+  /** Whether anything of the array was left out or replaced. */
+  readonly isEdited: boolean;
+  /** Tokens that went up beside the view: our tools, and messages of ours. */
+  readonly added: number;
+  /** Those of `added` that `view` counts too: our tools. */
+  readonly tools: number;
+  /** Null if nothing was counted. */
+  readonly view: CountedView | null;
+  /** Whether the frontier has moved. */
+  readonly moved: boolean;
+  /** Null if this is the first request. */
+  readonly earlier: EarlierRequest | null;
+  /** The most tokens that a request of the conversation has saved before (`gross.tokens`). */
+  readonly savedBefore: number;
+  /** What the summarizer has cost this request; null if that is not known. */
+  readonly summarizer: Nanodollars | null;
+}
+
+/** The bill of a request; null if there is no price. */
+export function billOf(request: BilledRequest): Bill | null {
+  const { schedule, summarizer } = request;
+  if (!schedule) return null;
+  const calls = billedCalls(request.calls, schedule);
+  const sent = calls && sentOf(calls, schedule);
+  const would_be = calls && wouldBe(calls, request, schedule);
+  const actual = sent && summarizer !== null ? sent.amount + summarizer : null;
+  const gross = calls && would_be && grossOf(calls, would_be, schedule);
+  return {
+    unit: 'nanodollars',
+    family: schedule.family,
+    sent,
+    would_be,
+    actual,
+    net: would_be && actual !== null ? would_be.amount - actual : null,
+    debits: {
+      summarizer,
+      fetch_rounds: calls && fetchAmount(calls, schedule),
+      broken_cache: calls && brokenAmount(calls, request, schedule),
+    },
+    gross,
+    unique: gross && uniqueOf(gross, request.savedBefore),
+  };
+}
+
+/** A request has at least one call. */
+type Calls = readonly [first: BilledTokens, ...further: BilledTokens[]];
+
+function billedCalls(calls: BilledRequest['calls'], schedule: Schedule): Calls | null {
+  const [first, ...further] = calls.map((usage) => usage && billedTokens(usage, schedule));
+  if (!first || further.some((call) => call === null)) return null;
+  return [first, ...further.filter((call) => call !== null)];
+}
+
+/**
+ * A call's tokens by how they are billed. Null if the upstream does not say it, or contradicts
+ * itself. Counts that change no price need not be known.
+ */
+export function billedTokens(
+  { input, cached, cache_writes, output }: CallUsage,
+  rates: Pick<Schedule, 'fresh' | 'cached' | 'written'>,
+): BilledTokens | null {
+  const read = cached ?? (rates.cached === rates.fresh ? 0 : null);
+  const written = cache_writes ?? (rates.written === rates.fresh ? 0 : null);
+  if (input === null || output === null || read === null || written === null) return null;
+  const fresh = input - read - written;
+  return fresh < 0 ? null : { fresh, cached: read, written, output };
+}
+
+function sentOf(calls: Calls, schedule: Schedule): PricedTokens {
+  const amount = calls.reduce((sum, call) => sum + amountOf(call, schedule), 0);
+  return { ...calls.reduce(plus, NO_TOKENS), amount };
+}
+
+/** The whole array in one call. Its output is that of the last call, which answers the caller. */
+function wouldBe(calls: Calls, request: BilledRequest, schedule: Schedule): PricedTokens | null {
+  const [first] = calls;
+  const { output } = calls.at(-1) ?? first;
+  const input = request.isEdited ? wholeArray(first, request, schedule) : without(first, request.added);
+  return input && priced({ ...input, output }, schedule);
+}
+
+/** A call without tokens at its beginning, which the cache has if it has anything. */
+function without(call: BilledTokens, tokens: number): BilledTokens {
+  const { cached, written, fresh } = call;
+  const read = Math.max(0, cached - tokens);
+  const uncached = Math.max(0, fresh + written - Math.max(0, tokens - cached));
+  const stored = Math.round(uncached * writtenShare(call));
+  return { ...call, cached: read, written: stored, fresh: uncached - stored };
+}
+
+/**
+ * The input of the whole array: our count, corrected by what the upstream counted of the view, with
+ * all reads that the cache can have had for it. Null if nothing was counted.
+ */
+function wholeArray(first: BilledTokens, request: BilledRequest, schedule: Schedule): BilledTokens | null {
+  const { view, added, tools } = request;
+  const sent = view && view.after + added - tools;
+  if (!view || sent === null || sent <= 0) return null;
+  const ratio = inputOf(first) / sent;
+  const ofArray = (tokens: number): number => Math.max(0, tokens - tools) * ratio;
+  const input = Math.round(ofArray(view.before));
+  const cached = Math.min(input, cachedThen(first, Math.floor(ofArray(view.repeated)), request, schedule));
+  const written = Math.round((input - cached) * writtenShare(first));
+  return { fresh: input - cached - written, cached, written, output: 0 };
+}
+
+function priced(tokens: BilledTokens, schedule: Schedule): PricedTokens {
+  return { ...tokens, amount: amountOf(tokens, schedule) };
+}
+
+/**
+ * The input that the vendor's cache would have had. At least what it really had, so that nothing of
+ * it is claimed.
+ *
+ * @param repeated the part of the array that the previous request had, in the upstream's tokens
+ */
+function cachedThen(
+  first: BilledTokens,
+  repeated: number,
+  { earlier }: BilledRequest,
+  { hits, lifetimeMs }: Schedule,
+): number {
+  // Nothing is read and nothing written: the caller has set no marks.
+  if (hits === 'marks' && first.cached + first.written === 0) return 0;
+  const isAlive = first.cached > 0 || earlier === null || earlier.ago <= lifetimeMs;
+  return Math.max(first.cached, isAlive ? hitsOf(hits, repeated) : 0);
+}
+
+/** The share of uncached input that the vendor has written to its cache. */
+function writtenShare({ fresh, written }: BilledTokens): number {
+  return written === 0 ? 0 : written / (fresh + written);
+}
+
+/** What the rounds of retrieval have added: all further inputs, and all outputs but the last. */
+function fetchAmount(calls: Calls, schedule: Schedule): Nanodollars {
+  const [first] = calls;
+  const last = calls.at(-1) ?? first;
+  const all = calls.reduce((sum, call) => sum + amountOf(call, schedule), 0);
+  const once = amountOf({ ...first, output: 0 }, schedule);
+  const answer = amountOf({ ...NO_TOKENS, output: last.output }, schedule, inputOf(last));
+  return Math.max(0, all - once - answer);
+}
+
+/**
+ * What a move of the frontier has cost in lost cache: the input that the previous request had left
+ * there and this one had to pay for again.
+ */
+function brokenAmount([first]: Calls, { moved, earlier }: BilledRequest, schedule: Schedule): Nanodollars {
+  const { hits, lifetimeMs } = schedule;
+  if (!moved || earlier === null || earlier.ago > lifetimeMs) return 0;
+  if (hits === 'marks' && first.cached + first.written === 0) return 0;
+  const uncached = first.fresh + first.written;
+  const lost = Math.min(Math.max(0, hitsOf(hits, earlier.input) - first.cached), uncached);
+  const written = Math.round(lost * writtenShare(first));
+  const prompt = inputOf(first);
+  const paid = amountOf({ ...NO_TOKENS, fresh: lost - written, written }, schedule, prompt);
+  return Math.max(0, paid - amountOf({ ...NO_TOKENS, cached: lost }, schedule, prompt));
+}
+
+function grossOf([first]: Calls, wouldBe: PricedTokens, schedule: Schedule): Saving {
+  const prompt = inputOf(wouldBe);
+  const tokens = prompt - inputOf(first);
+  return { tokens, amount: freshAmount(tokens, ratesAt(schedule, prompt).fresh) };
+}
+
+/** The tokens beyond the most that an earlier request has saved. */
+function uniqueOf({ tokens, amount }: Saving, savedBefore: number): Saving {
+  const fresh = Math.max(0, tokens - Math.max(0, savedBefore));
+  return { tokens: fresh, amount: tokens === 0 ? 0 : Math.round((amount * fresh) / tokens) };
+}
+
+/** @param rate in dollars per million tokens; a thousand nanodollars per token for each dollar */
+function freshAmount(tokens: number, rate: number): Nanodollars {
+  const amount = Math.round(tokens * rate * 1_000);
+  // Not -0, which JSON writes as 0.
+  return amount === 0 ? 0 : amount;
+}

@@ -1,0 +1,56 @@
+/**
+ * The bill of a request that was only observed: what its array has cost, and what the view would
+ * have cost (docs/money.md#observing). It is the bill of `bill.ts` with both sides exchanged.
+ */
+import { amountOf, type BilledTokens, inputOf } from './amounts.ts';
+import { billedTokens, type CallUsage } from './bill.ts';
+import type { PotentialBill } from './bill-schema.ts';
+import type { Schedule } from './schedules.ts';
+
+/** A request that was only observed. */
+export interface ObservedRequest {
+  /** Null if the price of the model, or of the caller's tier, is not known. */
+  readonly schedule: Schedule | null;
+  readonly usage: CallUsage | null;
+  /** Our counts of the array and of the view; null if nothing was counted. */
+  readonly view: { readonly before: number; readonly after: number } | null;
+  /** Whether the frontier would have moved. */
+  readonly moved: boolean;
+  /** Whether the view would have had a summary. */
+  readonly summarized: boolean;
+}
+
+/** The bill of an observed request; null if there is no price. */
+export function potentialBill({
+  schedule,
+  usage,
+  view,
+  moved,
+  summarized,
+}: ObservedRequest): PotentialBill | null {
+  if (!schedule) return null;
+  const array = usage && billedTokens(usage, schedule);
+  const sent = array && { ...array, amount: amountOf(array, schedule) };
+  const shown = array && view && view.before > 0 ? viewOf(array, view, moved) : null;
+  const would_be = shown && { ...shown, amount: amountOf(shown, schedule) };
+  const hasSummary = moved && summarized;
+  const net = sent && would_be && !hasSummary ? sent.amount - would_be.amount : null;
+  return { unit: 'nanodollars', family: schedule.family, sent, would_be, net };
+}
+
+/**
+ * The tokens of the view. What was removed lies before the frontier, and so in the part that the
+ * cache has. A view that has just moved is read from the cache as far as nobody knows: not at all.
+ */
+function viewOf(
+  array: BilledTokens,
+  { before, after }: { before: number; after: number },
+  moved: boolean,
+): BilledTokens {
+  if (before === after) return array;
+  const input = Math.round((inputOf(array) * after) / before);
+  const cached = moved ? 0 : Math.min(input, Math.max(0, array.cached - (inputOf(array) - input)));
+  const uncached = array.fresh + array.written;
+  const written = uncached === 0 ? 0 : Math.round(((input - cached) * array.written) / uncached);
+  return { fresh: input - cached - written, cached, written, output: array.output };
+}

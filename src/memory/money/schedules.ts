@@ -1,0 +1,344 @@
+/**
+ * What vendors charge for tokens, by model family: absolute prices, the step for long prompts, and
+ * the rule of their prompt cache (docs/money.md#prices). Bills are made from these. The floor takes
+ * its share from `strategy/prices.ts`.
+ */
+import { bareName } from '../strategy/models.ts';
+import { longestFamily, type Price, spelling } from '../strategy/prices.ts';
+
+/** Dollars per million tokens. 0 ≤ `cached` ≤ `fresh`. */
+export interface Rates {
+  readonly fresh: number;
+  /** Input that is read from the vendor's prompt cache. */
+  readonly cached: number;
+  /** Input that is written to it. Equal to `fresh` where writing is free. */
+  readonly written: number;
+  readonly output: number;
+}
+
+/** A request with more input than `above` costs a multiple, all of it. */
+export interface PriceStep {
+  /** In input tokens. */
+  readonly above: number;
+  /** Factors, at least 1: on all three prices of input, and on that of output. */
+  readonly input: number;
+  readonly output: number;
+}
+
+/**
+ * Where a vendor's prompt cache can hit. `prefix-128`: the longest common prefix, from 1,024 tokens
+ * on, in steps of 128. `prefix`: the same in single tokens. `breakpoints-20`: at the newest message
+ * end and up to 20 earlier ones. `marks`: at marks that the caller sets, else nowhere.
+ */
+export type HitRule = 'prefix-128' | 'prefix' | 'breakpoints-20' | 'marks';
+
+/** How a vendor bills a model. */
+export interface Schedule extends Rates {
+  readonly family: string;
+  readonly step?: PriceStep | undefined;
+  readonly hits: HitRule;
+  /** The longest time that the cache keeps an unused prefix by default, in milliseconds. */
+  readonly lifetimeMs: number;
+}
+
+/** A schedule with its source. */
+interface PublishedSchedule extends Schedule {
+  readonly source: string;
+  /** A day on which the source had these prices (YYYY-MM-DD). */
+  readonly asOf: string;
+  /** The last day for which the source promises them, if it names one (YYYY-MM-DD). */
+  readonly until?: string | undefined;
+}
+
+const MINUTE_MS = 60_000;
+
+/** What the families of one page share. */
+interface Page extends Pick<PublishedSchedule, 'hits' | 'step' | 'source' | 'asOf' | 'until'> {
+  readonly lifetimeMinutes: number;
+  /** The price of a write ÷ that of fresh input. */
+  readonly write?: number;
+}
+
+type Row = readonly [family: string, fresh: number, cached: number, output: number];
+
+/** https://developers.openai.com/api/docs/pricing, "Prompts with >272K input tokens". */
+const OPENAI_STEP: PriceStep = { above: 272_000, input: 2, output: 1.5 };
+/** https://ai.google.dev/gemini-api/docs/pricing, "prompts > 200k tokens". */
+const GEMINI_STEP: PriceStep = { above: 200_000, input: 2, output: 1.5 };
+/** https://docs.x.ai/developers/pricing, for prompts from 200 000 tokens on. */
+const XAI_STEP: PriceStep = { above: 199_999, input: 2, output: 2 };
+
+/**
+ * Prices of the standard tier. https://developers.openai.com/api/docs/guides/prompt-caching has the
+ * rules of the cache: prefixes live for an hour at most, or for 24 hours since GPT-5. Since GPT-5.6
+ * they live for 30 minutes, and a write costs 1.25 times as much as fresh input.
+ */
+const OPENAI = 'https://developers.openai.com/api/docs/pricing';
+const OPENAI_HOUR: Page = { source: OPENAI, asOf: '2026-10-03', hits: 'prefix-128', lifetimeMinutes: 60 };
+const OPENAI_DAY: Page = { ...OPENAI_HOUR, asOf: '2026-09-22', lifetimeMinutes: 24 * 60 };
+const OPENAI_WRITES: Page = {
+  source: OPENAI,
+  asOf: '2026-10-07',
+  hits: 'breakpoints-20',
+  lifetimeMinutes: 30,
+  write: 1.25,
+  step: OPENAI_STEP,
+};
+
+/**
+ * Writes for five minutes
+ * (https://platform.claude.com/docs/en/build-with-claude/prompt-caching).
+ */
+const ANTHROPIC: Page = {
+  source: 'https://platform.claude.com/docs/en/about-claude/pricing',
+  asOf: '2026-10-07',
+  hits: 'marks',
+  lifetimeMinutes: 5,
+  write: 1.25,
+};
+
+const GOOGLE: Page = {
+  source: 'https://ai.google.dev/gemini-api/docs/pricing',
+  asOf: '2026-09-25',
+  hits: 'prefix',
+  lifetimeMinutes: 60,
+};
+
+const XAI: Page = {
+  source: 'https://docs.x.ai/developers/pricing',
+  asOf: '2026-09-25',
+  hits: 'prefix',
+  lifetimeMinutes: 60,
+  step: XAI_STEP,
+};
+
+const KIMI: Page = {
+  source: 'https://platform.kimi.ai/docs/pricing/chat',
+  asOf: '2026-09-24',
+  hits: 'prefix',
+  lifetimeMinutes: 60,
+};
+
+const ZAI: Page = {
+  source: 'https://docs.z.ai/guides/overview/pricing',
+  asOf: '2026-09-04',
+  hits: 'prefix',
+  lifetimeMinutes: 60,
+};
+
+/**
+ * DeepSeek is not here: its price depends on the hour, so no row could be right all day.
+ * Where a vendor gives no discount for cached input, both prices are equal.
+ */
+export const PUBLISHED_SCHEDULES: readonly PublishedSchedule[] = [
+  ...page(
+    {
+      ...OPENAI_WRITES,
+      source: 'https://developers.openai.com/api/docs/models/gpt-6.2-sol',
+      asOf: '2026-11-17',
+    },
+    [['gpt-6.2-sol', 2, 0.1, 10]],
+  ),
+  ...page(OPENAI_WRITES, [
+    ['gpt-6.1-sol', 2, 0.1, 10],
+    ['gpt-6-astra', 10, 1, 50],
+    ['gpt-6-sol', 2, 0.2, 10],
+    ['gpt-6-luna', 0.1, 0.01, 0.5],
+    ['gpt-5.6-terra', 2, 0.2, 12],
+    ['gpt-5.6-luna', 0.2, 0.02, 1.2],
+  ]),
+  // `gpt-5.6` is another name of Sol.
+  ...page(
+    {
+      ...OPENAI_WRITES,
+      source: 'https://developers.openai.com/api/docs/models/gpt-5.6-sol',
+      asOf: '2026-08-21',
+      until: '2026-11-21',
+    },
+    [
+      ['gpt-5.6', 4, 0.4, 20],
+      ['gpt-5.6-sol', 4, 0.4, 20],
+    ],
+  ),
+  ...page({ ...OPENAI_DAY, step: OPENAI_STEP }, [
+    ['gpt-5.5', 5, 0.5, 30],
+    ['gpt-5.5-pro', 30, 30, 180],
+    ['gpt-5.4', 2.5, 0.25, 15],
+    ['gpt-5.4-pro', 30, 30, 180],
+  ]),
+  ...page(OPENAI_DAY, [
+    ['gpt-5.4-mini', 0.75, 0.075, 4.5],
+    ['gpt-5.4-nano', 0.2, 0.02, 1.25],
+    ['gpt-5.3-codex', 1.75, 0.175, 14],
+    ['gpt-5.2', 1.75, 0.175, 14],
+    ['gpt-5.2-codex', 1.75, 0.175, 14],
+    ['gpt-5.2-pro', 21, 21, 168],
+    ['gpt-5.1', 1.25, 0.125, 10],
+    ['gpt-5.1-codex', 1.25, 0.125, 10],
+    ['gpt-5.1-codex-max', 1.25, 0.125, 10],
+    ['gpt-5.1-codex-mini', 0.25, 0.025, 2],
+    ['gpt-5', 1.25, 0.125, 10],
+    ['gpt-5-codex', 1.25, 0.125, 10],
+    ['gpt-5-mini', 0.25, 0.025, 2],
+    ['gpt-5-nano', 0.05, 0.005, 0.4],
+    ['gpt-5-pro', 15, 15, 120],
+  ]),
+  ...page(OPENAI_HOUR, [
+    ['gpt-4.1', 2, 0.5, 8],
+    ['gpt-4.1-mini', 0.4, 0.1, 1.6],
+    ['gpt-4.1-nano', 0.1, 0.025, 0.4],
+    ['gpt-4o', 2.5, 1.25, 10],
+    ['gpt-4o-2024-05-13', 5, 5, 15],
+    ['gpt-4o-mini', 0.15, 0.075, 0.6],
+    ['gpt-4-turbo', 10, 10, 30],
+    ['gpt-4', 30, 30, 60],
+    ['gpt-4-0613', 30, 30, 60],
+    ['gpt-3.5-turbo', 0.5, 0.5, 1.5],
+    ['gpt-3.5-turbo-0125', 0.5, 0.5, 1.5],
+    ['o1', 15, 7.5, 60],
+    ['o1-pro', 150, 150, 600],
+    ['o3', 2, 0.5, 8],
+    ['o3-mini', 1.1, 0.55, 4.4],
+    ['o3-pro', 20, 20, 80],
+    ['o4-mini', 1.1, 0.275, 4.4],
+  ]),
+  ...page(ANTHROPIC, [
+    ['claude-fable-5.1', 10, 0.25, 50],
+    ['claude-mythos-5.1', 10, 0.25, 50],
+    ['claude-fable-5', 10, 1, 50],
+    ['claude-mythos-5', 10, 1, 50],
+    ['claude-opus-5.5', 4, 0.2, 20],
+    ['claude-opus-5', 5, 0.5, 25],
+    ['claude-opus-4.8', 5, 0.5, 25],
+    ['claude-opus-4.7', 5, 0.5, 25],
+    ['claude-opus-4.6', 5, 0.5, 25],
+    ['claude-opus-4.5', 5, 0.5, 25],
+    ['claude-opus-4.1', 15, 1.5, 75],
+    ['claude-opus-4', 15, 1.5, 75],
+    ['claude-sonnet-5.5', 2, 0.1, 10],
+    ['claude-sonnet-5', 2, 0.2, 10],
+    ['claude-sonnet-4.6', 3, 0.3, 15],
+    ['claude-sonnet-4', 3, 0.3, 15],
+    ['claude-haiku-4.5', 1, 0.1, 5],
+    ['claude-haiku-3.5', 0.8, 0.08, 4],
+    ['claude-3.5-haiku', 0.8, 0.08, 4],
+  ]),
+  ...page({ ...ANTHROPIC, step: { above: 200_000, input: 2, output: 1.5 } }, [
+    ['claude-sonnet-4.5', 3, 0.3, 15],
+  ]),
+  ...page({ ...ANTHROPIC, step: { above: 100_000, input: 5, output: 5 } }, [
+    ['claude-haiku-5.5', 0.1, 0.01, 0.5],
+  ]),
+  ...page({ ...GOOGLE, step: GEMINI_STEP }, [
+    ['gemini-3.1-pro', 2, 0.2, 12],
+    ['gemini-3-pro', 2, 0.2, 12],
+    ['gemini-2.5-pro', 1.25, 0.125, 10],
+  ]),
+  ...page({ ...GOOGLE, until: '2026-12-31' }, [
+    ['gemini-3.8-flash', 0.75, 0.075, 3.75],
+    ['gemini-3.7-flash', 0.75, 0.075, 3.75],
+    ['gemini-3.6-flash', 0.75, 0.075, 3.75],
+  ]),
+  ...page(GOOGLE, [
+    ['gemini-3.8-flash', 1.5, 0.15, 7.5],
+    ['gemini-3.7-flash', 1.5, 0.15, 7.5],
+    ['gemini-3.6-flash', 1.5, 0.15, 7.5],
+    ['gemini-3.5-flash', 1.5, 0.15, 9],
+    ['gemini-3.5-flash-lite', 0.3, 0.03, 2.5],
+    ['gemini-3.1-flash-lite', 0.25, 0.025, 1.5],
+    ['gemini-3-flash', 0.5, 0.05, 3],
+    ['gemini-2.5-flash', 0.3, 0.03, 2.5],
+    ['gemini-2.5-flash-lite', 0.1, 0.01, 0.4],
+  ]),
+  ...page(XAI, [
+    ['grok-4.7', 2, 0.5, 6],
+    ['grok-4.6', 2, 0.5, 6],
+    ['grok-4.5', 2, 0.3, 6],
+    ['grok-4.3', 1.25, 0.2, 2.5],
+    ['grok-build-0.1', 1, 0.2, 2],
+  ]),
+  ...page(KIMI, [
+    ['kimi-k3', 3, 0.3, 15],
+    ['kimi-k2.7-code', 0.95, 0.19, 4],
+    ['kimi-k2.6', 0.95, 0.16, 4],
+  ]),
+  ...page(ZAI, [
+    ['glm-5.3', 1.4, 0.26, 4.4],
+    ['glm-5.3-flash', 0.15, 0.03, 0.5],
+    ['glm-5.2', 1.4, 0.26, 4.4],
+    ['glm-5.1', 1.4, 0.26, 4.4],
+    ['glm-5', 1, 0.2, 3.2],
+  ]),
+];
+
+/** A deployer's price. Without one for output, there is no schedule. */
+export interface DeployerPrice extends Price {
+  /** Absent: that of fresh input. */
+  readonly written?: number | undefined;
+  readonly output?: number | undefined;
+  readonly step?: PriceStep | undefined;
+}
+
+/** Of a deployer's price: the cache that most servers have. */
+const DEPLOYER_CACHE = { hits: 'prefix-128', lifetimeMs: 60 * MINUTE_MS } as const;
+
+/**
+ * How a model is billed; undefined if that is not known. A deployer's price takes precedence, and
+ * holds for all models of its family. A published one holds for the model itself and its dated
+ * versions, since a name that goes on may be another model at another price.
+ *
+ * @param day of the request in UTC (YYYY-MM-DD)
+ * @param prices the deployer's
+ */
+export function scheduleOf(
+  model: string | null | undefined,
+  day: string,
+  prices: readonly DeployerPrice[] = [],
+): Schedule | undefined {
+  if (model === null || model === undefined) return undefined;
+  const name = spelling(bareName(model));
+  const own = longestFamily(name, prices);
+  if (own) return deployerSchedule(own);
+  const versions = PUBLISHED_SCHEDULES.filter(
+    ({ family, until }) => isVersionOf(spelling(family), name) && (until === undefined || day <= until),
+  );
+  return longestFamily(name, versions);
+}
+
+function deployerSchedule({
+  family,
+  fresh,
+  cached,
+  written,
+  output,
+  step,
+}: DeployerPrice): Schedule | undefined {
+  if (output === undefined) return undefined;
+  return { family, fresh, cached, written: written ?? fresh, output, step, ...DEPLOYER_CACHE };
+}
+
+/** What may follow a model's name: dates of versions, and words for the newest one. */
+const VERSION = /^(-(\d{4}-\d{2}-\d{2}|\d{8}|latest|preview|0))*$/;
+
+function isVersionOf(family: string, name: string): boolean {
+  return name.startsWith(family) && VERSION.test(name.slice(family.length));
+}
+
+function page(
+  { source, asOf, until, hits, step, lifetimeMinutes, write = 1 }: Page,
+  rows: readonly Row[],
+): PublishedSchedule[] {
+  return rows.map(([family, fresh, cached, output]) => ({
+    family,
+    fresh,
+    cached,
+    written: write * fresh,
+    output,
+    step,
+    hits,
+    lifetimeMs: lifetimeMinutes * MINUTE_MS,
+    source,
+    asOf,
+    until,
+  }));
+}

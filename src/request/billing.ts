@@ -1,0 +1,30 @@
+/** How the models that a deployment calls are billed today (docs/money.md#prices). */
+import { type Schedule, scheduleOf } from '../memory/money/schedules.ts';
+import type { ModelRequest } from '../protocol/model-request.ts';
+import type { Services } from './services.ts';
+
+/** Undefined if the price of the model is not known. */
+export function billingOf(
+  model: string | undefined,
+  { config }: Pick<Services, 'config'>,
+): Schedule | undefined {
+  return scheduleOf(model, new Date().toISOString().slice(0, 'YYYY-MM-DD'.length), config.modelPrices);
+}
+
+/** Values of `service_tier` at the prices of the standard tier, in requests and in answers. */
+const STANDARD_TIERS: readonly unknown[] = [undefined, null, 'auto', 'default', 'standard', 'standard_only'];
+
+/**
+ * How a request is billed. Undefined if its model has no known price, or its tier another one.
+ *
+ * @param served the tiers that the upstream says it has served
+ */
+export function scheduleOfRequest(
+  request: ModelRequest,
+  served: readonly (string | undefined)[],
+  services: Services,
+): Schedule | undefined {
+  const tiers = [request.field('service_tier'), ...served];
+  if (!tiers.every((tier) => STANDARD_TIERS.includes(tier))) return undefined;
+  return billingOf(request.model, services);
+}

@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest';
+import { summarizerAmount } from '../../../../src/memory/money/amounts.ts';
+import { scheduleOf } from '../../../../src/memory/money/schedules.ts';
+
+const schedule = scheduleOf('gpt-4.1-mini', '2026-10-10');
+const usage = { prompt_tokens: 1_000, completion_tokens: 100, total_tokens: 1_100 };
+
+describe('the price of a summarizer’s work', () => {
+  it('is that of its own model', () => {
+    expect(summarizerAmount(usage, schedule)).toBe(1_000 * 400 + 100 * 1_600);
+  });
+
+  it('takes input as fresh unless the summarizer says that it was cached', () => {
+    expect(summarizerAmount({ ...usage, cached_tokens: 600 }, schedule)).toBe(
+      400 * 400 + 600 * 100 + 160_000,
+    );
+    expect(summarizerAmount({ ...usage, cached_tokens: 9_000 }, schedule)).toBe(1_000 * 100 + 160_000);
+  });
+
+  it('is not known without a price, unless the summarizer was not called', () => {
+    expect(summarizerAmount(usage, undefined)).toBeNull();
+    expect(summarizerAmount({ prompt_tokens: 0, completion_tokens: 0 }, undefined)).toBe(0);
+  });
+});
