@@ -34,8 +34,11 @@ export function refusalsOf(tried: Try, leastOf: (standing: PhaseStanding) => Lea
   };
   const better = made ? found.slice(0, found.indexOf(made)) : found;
   for (const standing of better) refuse(refusalOf(standing, start, leastOf(standing)));
-  if (futile)
-    refuse({ phase: 'trim', because: 'not_enough', freed: futile.freed - start.freed, least: needed });
+  if (futile) {
+    const freed = futile.freed - start.freed;
+    const least = Math.max(1, Math.ceil(needed));
+    refuse({ phase: 'trim', because: freed > 0 ? 'not_enough' : 'nothing_to_free', freed, least });
+  }
   const isFound = found.some((standing) => phaseOf(standing, start) !== 'reversible');
   if (isLossy && !isFound && !futile)
     refuse({ phase: 'summarize', because: 'nothing_to_free', freed: 0, least: 1 });

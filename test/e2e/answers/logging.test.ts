@@ -59,6 +59,7 @@ describe.each(PROTOCOLS)('the line that is logged for a request, over $name', (p
       tokens_before: Number(told('x-memory-tokens-before')),
       tokens_after: Number(told('x-memory-tokens-after')),
       ms: expect.any(Number),
+      plan_ms: expect.any(Number),
       store_ms: expect.any(Number),
       upstream_ms: expect.any(Number),
       status: 200,
