@@ -20,6 +20,7 @@ import { listMessages } from './routes/conversations/messages.ts';
 import { getRequest, listRequests } from './routes/conversations/requests.ts';
 import { putMemory } from './routes/conversations/restore.ts';
 import { getStats } from './routes/conversations/stats.ts';
+import { getDeployment } from './routes/deployment.ts';
 import { explain } from './routes/explain.ts';
 import { mcp } from './routes/mcp/route.ts';
 import { getMetrics } from './routes/metrics.ts';
@@ -48,6 +49,7 @@ const OWN_PATHS = [
   '/v1/users/:user/memory',
   '/v1/blocks',
   '/v1/stats',
+  '/v1/deployment',
   '/v1/memory',
   '/v1/mcp',
 ];
@@ -88,6 +90,8 @@ export function createApp(): Hono<AppEnv> {
   app.all('/v1/explain', notAllowed('POST'));
   app.post('/v1/verify', verify);
   app.all('/v1/verify', notAllowed('POST'));
+  app.get('/v1/deployment', getDeployment);
+  app.all('/v1/deployment', notAllowed('GET, HEAD'));
   app.get('/v1/refs', listRefs);
   app.all('/v1/refs', notAllowed('GET'));
   app.get('/v1/refs/tool', getRefTool);
