@@ -22,6 +22,7 @@ import { putMemory } from './routes/conversations/restore.ts';
 import { getStats } from './routes/conversations/stats.ts';
 import { getDeployment } from './routes/deployment.ts';
 import { explain } from './routes/explain.ts';
+import { getFrontPage, getInspector, getInspectorFile } from './routes/inspector/route.ts';
 import { mcp } from './routes/mcp/route.ts';
 import { getMetrics } from './routes/metrics.ts';
 import { passthrough } from './routes/passthrough.ts';
@@ -64,6 +65,10 @@ export function createApp(): Hono<AppEnv> {
   app.get('/docs', getReference);
   app.get('/docs/:page', getPage);
   app.get('/llms.txt', getLlmsText);
+
+  app.get('/', getFrontPage);
+  app.get('/inspect', getInspector);
+  app.get('/inspect/:file', getInspectorFile);
 
   app.use('/v1/*', async (c, next) => {
     if (c.req.header('upgrade')?.toLowerCase() === 'websocket')
