@@ -58,17 +58,7 @@ const OWN_PATHS = [
 export function createApp(): Hono<AppEnv> {
   const app = new Hono<AppEnv>({ getPath: (request) => routeOf(urlOf(request).pathname).path });
 
-  app.get('/healthz', (c) => c.json({ status: 'ok' }));
-
-  app.get('/metrics', getMetrics);
-  app.get('/openapi.json', getOpenApi);
-  app.get('/docs', getReference);
-  app.get('/docs/:page', getPage);
-  app.get('/llms.txt', getLlmsText);
-
-  app.get('/', getFrontPage);
-  app.get('/inspect', getInspector);
-  app.get('/inspect/:file', getInspectorFile);
+  addSiteRoutes(app);
 
   app.use('/v1/*', async (c, next) => {
     if (c.req.header('upgrade')?.toLowerCase() === 'websocket')
@@ -130,6 +120,19 @@ export function createApp(): Hono<AppEnv> {
   });
 
   return app;
+}
+
+/** The routes about the deployment itself, which take no caller's key. */
+function addSiteRoutes(app: Hono<AppEnv>): void {
+  app.get('/healthz', (c) => c.json({ status: 'ok' }));
+  app.get('/metrics', getMetrics);
+  app.get('/openapi.json', getOpenApi);
+  app.get('/docs', getReference);
+  app.get('/docs/:page', getPage);
+  app.get('/llms.txt', getLlmsText);
+  app.get('/', getFrontPage);
+  app.get('/inspect', getInspector);
+  app.get('/inspect/:file', getInspectorFile);
 }
 
 /**

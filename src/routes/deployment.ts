@@ -5,7 +5,7 @@ import { type Env, VARIABLES, type VariableName } from '../config.ts';
 import { MODES } from '../memory/strategy/strategy.ts';
 import { verifiedTenant } from '../request/known-key.ts';
 import type { AppEnv, Services } from '../request/services.ts';
-import type { DeploymentFacts } from './deployment-shape.ts';
+import type { DeploymentFacts } from './schemas/deployment.ts';
 
 /**
  * The variables whose values any caller may see: numbers, switches, and names of models. Of any

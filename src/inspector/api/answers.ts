@@ -2,7 +2,7 @@
 
 export type { Explanation } from '../../memory/plan/explain.ts';
 export type { ListedRun, RunEvent } from '../../memory/run/event.ts';
-export type { DeploymentFacts } from '../../routes/deployment-shape.ts';
+export type { DeploymentFacts } from '../../routes/schemas/deployment.ts';
 
 import type { Explanation } from '../../memory/plan/explain.ts';
 import type { ListedRun } from '../../memory/run/event.ts';

@@ -1,7 +1,7 @@
 /** The inspector's page and its files, and what a caller learns about the deployment. */
 import { describe, expect, it } from 'vitest';
 import { VARIABLES } from '../../../src/config.ts';
-import { deploymentSchema } from '../../../src/routes/deployment-shape.ts';
+import { deployment } from '../../../src/routes/schemas/deployment.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 
 const METRICS_TOKEN = 'a-metrics-token-of-the-tests';
@@ -86,7 +86,7 @@ describe('GET /v1/deployment', () => {
   it('tells a caller what is set, and no secret', async () => {
     const response = await precis.fetch('/v1/deployment');
     const text = await response.text();
-    const facts = deploymentSchema.parse(JSON.parse(text));
+    const facts = deployment.parse(JSON.parse(text));
     const values = new Map(facts.variables.map(({ name, set, value }) => [name, { set, value }]));
 
     expect(facts).toMatchObject({
