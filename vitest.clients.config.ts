@@ -4,7 +4,12 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/clients/**/*.test.ts'],
-    globalSetup: ['tools/token-tables.ts', 'tools/worker-build.ts', 'test/clients/installed.ts'],
+    globalSetup: [
+      'tools/token-tables.ts',
+      'tools/inspector.ts',
+      'tools/worker-build.ts',
+      'test/clients/installed.ts',
+    ],
     testTimeout: 180_000,
     hookTimeout: 120_000,
     maxWorkers: 2,

@@ -18,7 +18,7 @@ const LONG = new RegExp(
 export default defineConfig({
   test: {
     include: ['test/e2e/**/*.test.ts'],
-    globalSetup: ['tools/token-tables.ts', 'tools/worker-build.ts'],
+    globalSetup: ['tools/token-tables.ts', 'tools/inspector.ts', 'tools/worker-build.ts'],
     testTimeout: 120_000,
     hookTimeout: 120_000,
     // Many files wait more than they work.

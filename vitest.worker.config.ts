@@ -26,7 +26,7 @@ const cloudflare = (variables: Record<string, string> = {}) =>
 
 export default defineConfig({
   test: {
-    globalSetup: ['tools/token-tables.ts'],
+    globalSetup: ['tools/token-tables.ts', 'tools/inspector.ts'],
     maxWorkers: 2,
     projects: [
       {

@@ -12,6 +12,8 @@ export interface Agent {
   /** Sent as `memory_strategy` in the body. */
   strategy: object;
   maxCompletionTokens?: number;
+  /** Names the conversation, so that its requests can be inspected. */
+  conversation?: string;
 }
 
 export interface ReportedRef {
@@ -53,6 +55,7 @@ export async function ask(agent: Agent, messages: Message[], stream: boolean): P
     ...(agent.maxCompletionTokens && { max_completion_tokens: agent.maxCompletionTokens }),
     memory_strategy: agent.strategy,
     memory_report: true,
+    ...(agent.conversation !== undefined && { conversation_id: agent.conversation }),
   };
   const { completions } = agent.client.chat;
   if (!stream) {
@@ -61,7 +64,9 @@ export async function ask(agent: Agent, messages: Message[], stream: boolean): P
     const calls = message?.tool_calls?.filter((call) => call.type === 'function') ?? [];
     return replyOf(assistant(message?.content ?? '', calls), stream, response.headers, data as WithMemory);
   }
-  const { data, response } = await completions.create({ ...params, stream: true }).withResponse();
+  const { data, response } = await completions
+    .create({ ...params, stream: true, stream_options: { include_usage: true } })
+    .withResponse();
   let content = '';
   const calls: Call[] = [];
   let last: WithMemory = {};

@@ -8,6 +8,10 @@
  * OPENAI_API_KEY, demo/upstream.ts plays the model, and no key is needed. With it, every prefix of
  * the recording that ends where the agent asked its model is sent to OpenAI (OPENAI_MODEL, default
  * gpt-4.1-mini).
+ *
+ * `npm run demo -- --inspect` leaves the Worker running, and prints the address of its inspector
+ * with the demo's conversation. No key is needed there: the requests have none, and belong to the
+ * Worker's local tenant. With OPENAI_API_KEY the page asks for that key.
  */
 
 import OpenAI from 'openai';
@@ -20,21 +24,24 @@ import { printBlock, printHead, printHeader, printRow, printTotals, thousands } 
 import { askedOrder, promptOf, startDemoUpstream } from './upstream.ts';
 
 const mode = modeIn(process.argv.slice(2));
+const inspects = process.argv.includes('--inspect');
 if (!mode) {
   console.error(`--mode takes ${Object.keys(STRATEGIES).join(', ')}.`);
   process.exit(2);
 }
 const liveKey = process.env.OPENAI_API_KEY;
-const apiKey = liveKey ?? 'sk-demo-0123456789abcdefghij';
+const apiKey = liveKey ?? (inspects ? 'demo' : 'sk-demo-0123456789abcdefghij');
+const CONVERSATION = 'demo';
 
 // The handler of `exit` stops the Worker; a signal alone does not run it.
-for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => process.exit(1));
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => process.exit(inspects ? 0 : 1));
 
 const upstream = liveKey ? undefined : await startDemoUpstream();
 try {
   const worker = await startWorker({
     vars: {
       PRECIS_SECRET: 'secret-of-the-demo-do-not-deploy',
+      ...(inspects && !liveKey && { LOCAL_TENANT: CONVERSATION }),
       ...(upstream && { UPSTREAM_BASE_URL: upstream.url }),
     },
   });
@@ -42,7 +49,9 @@ try {
     const agent: Agent = {
       client: new OpenAI({ baseURL: `${worker.url}/v1`, apiKey }),
       model: liveKey ? (process.env.OPENAI_MODEL ?? 'gpt-4.1-mini') : recording.model,
-      strategy: STRATEGIES[mode],
+      // The archive has the messages that the inspector shows.
+      strategy: inspects && mode !== 'none' ? { ...STRATEGIES[mode], archive: true } : STRATEGIES[mode],
+      ...(inspects && { conversation: CONVERSATION }),
       ...(liveKey && { maxCompletionTokens: 300 }),
     };
     console.log(`Worker   ${worker.url}\nUpstream ${upstream?.url ?? 'OpenAI'}, model ${agent.model}`);
@@ -52,11 +61,20 @@ try {
     const replies = await play(agent, unedited);
     printTotals(replies, agent.model, unedited, upstream);
     process.exitCode = (await fetchBack(worker.url, replies.at(-1))) ? 0 : 1;
+    if (inspects) await untilInterrupted(worker.url);
   } finally {
     await worker.close();
   }
 } finally {
   await upstream?.close();
+}
+
+/** Never resolves: a signal ends the program, and with it the Worker. */
+function untilInterrupted(workerUrl: string): Promise<never> {
+  console.log(`\nInspect  ${workerUrl}/inspect#/conversations/${CONVERSATION}`);
+  if (liveKey) console.log('         The page asks for your OPENAI_API_KEY; it stays in the tab.');
+  console.log('         Ctrl-C ends the Worker and deletes what it has stored.');
+  return new Promise(() => undefined);
 }
 
 /**

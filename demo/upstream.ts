@@ -41,11 +41,16 @@ export async function startDemoUpstream(): Promise<DemoUpstream> {
       const answer = asksSummary
         ? { content: summaryOf(textOf(body.messages.at(-1) ?? { content: null })) }
         : answerTo(body);
-      const promptTokens = (asksSummary ? summaries : bill).add(promptOf(body));
+      const counted = asksSummary ? summaries : bill;
+      const cachedBefore = counted.cached;
+      const promptTokens = counted.add(promptOf(body));
       sendAnswer(response, body, answer, {
         id: `chatcmpl-demo-${++answered}`,
         model: body.model,
-        usage: usageOf(promptTokens, tokens(JSON.stringify(answer))),
+        usage: {
+          ...usageOf(promptTokens, tokens(JSON.stringify(answer))),
+          prompt_tokens_details: { cached_tokens: counted.cached - cachedBefore },
+        },
       });
     },
   });

@@ -20,7 +20,9 @@ import { listMessages } from './routes/conversations/messages.ts';
 import { getRequest, listRequests } from './routes/conversations/requests.ts';
 import { putMemory } from './routes/conversations/restore.ts';
 import { getStats } from './routes/conversations/stats.ts';
+import { getDeployment } from './routes/deployment.ts';
 import { explain } from './routes/explain.ts';
+import { getFrontPage, getInspector, getInspectorFile } from './routes/inspector/route.ts';
 import { mcp } from './routes/mcp/route.ts';
 import { getMetrics } from './routes/metrics.ts';
 import { passthrough } from './routes/passthrough.ts';
@@ -48,6 +50,7 @@ const OWN_PATHS = [
   '/v1/users/:user/memory',
   '/v1/blocks',
   '/v1/stats',
+  '/v1/deployment',
   '/v1/memory',
   '/v1/mcp',
 ];
@@ -55,13 +58,7 @@ const OWN_PATHS = [
 export function createApp(): Hono<AppEnv> {
   const app = new Hono<AppEnv>({ getPath: (request) => routeOf(urlOf(request).pathname).path });
 
-  app.get('/healthz', (c) => c.json({ status: 'ok' }));
-
-  app.get('/metrics', getMetrics);
-  app.get('/openapi.json', getOpenApi);
-  app.get('/docs', getReference);
-  app.get('/docs/:page', getPage);
-  app.get('/llms.txt', getLlmsText);
+  addSiteRoutes(app);
 
   app.use('/v1/*', async (c, next) => {
     if (c.req.header('upgrade')?.toLowerCase() === 'websocket')
@@ -88,6 +85,8 @@ export function createApp(): Hono<AppEnv> {
   app.all('/v1/explain', notAllowed('POST'));
   app.post('/v1/verify', verify);
   app.all('/v1/verify', notAllowed('POST'));
+  app.get('/v1/deployment', getDeployment);
+  app.all('/v1/deployment', notAllowed('GET, HEAD'));
   app.get('/v1/refs', listRefs);
   app.all('/v1/refs', notAllowed('GET'));
   app.get('/v1/refs/tool', getRefTool);
@@ -121,6 +120,19 @@ export function createApp(): Hono<AppEnv> {
   });
 
   return app;
+}
+
+/** The routes about the deployment itself, which take no caller's key. */
+function addSiteRoutes(app: Hono<AppEnv>): void {
+  app.get('/healthz', (c) => c.json({ status: 'ok' }));
+  app.get('/metrics', getMetrics);
+  app.get('/openapi.json', getOpenApi);
+  app.get('/docs', getReference);
+  app.get('/docs/:page', getPage);
+  app.get('/llms.txt', getLlmsText);
+  app.get('/', getFrontPage);
+  app.get('/inspect', getInspector);
+  app.get('/inspect/:file', getInspectorFile);
 }
 
 /**

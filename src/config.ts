@@ -195,6 +195,12 @@ const variables = z.object({
   METRICS_TOKEN: z.string().min(SHORTEST_METRICS_TOKEN).optional(),
 });
 
+/** The names of all variables and secrets. */
+export const VARIABLES = variables.keyof().options;
+
+/** @see VARIABLES */
+export type VariableName = (typeof VARIABLES)[number];
+
 const BINDINGS = ['REFS', 'CONVERSATION_MEMORY', 'USER_MEMORY', 'TENANT_MEMORY'] as const;
 
 /** @throws ConfigError */

@@ -5,14 +5,26 @@
 import { spawn } from 'node:child_process';
 import { existsSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { findChromium } from './chromium.ts';
 
 /** Scripts of package.json that run one after the other. */
 type Lane = readonly string[];
 
 const STAGES: readonly (readonly Lane[])[] = [
   [['lint'], ['types']],
-  [['test:unit', 'test:worker'], ['test:e2e']],
+  [
+    ['test:unit', 'test:worker'],
+    ['test:e2e', ...(hasBrowser() ? ['test:browser'] : [])],
+  ],
 ];
+
+/**
+ * Whether the inspector can be tested. Where CI asks for it (`BROWSER_TESTS=required`), the tests
+ * run and fail without a browser.
+ */
+function hasBrowser(): boolean {
+  return process.env.BROWSER_TESTS === 'required' || findChromium() !== undefined;
+}
 
 /**
  * What scripts print: of the first one at once, of each other one when those before it have ended.
@@ -97,3 +109,9 @@ for (const lanes of STAGES) {
   process.exitCode = 1;
   break;
 }
+if (!hasBrowser())
+  console.warn(`
+****************************************************************************************
+* THE INSPECTOR WAS NOT TESTED: there is no Chromium on this machine.                  *
+* Install one (Debian: apt-get install chromium), or set CHROMIUM to its path.         *
+****************************************************************************************`);

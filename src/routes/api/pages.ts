@@ -83,6 +83,14 @@ export const PAGES: ReadonlyMap<string, Page> = new Map<string, Page>([
     },
   ],
   [
+    'inspector.md',
+    {
+      title: 'The inspector',
+      note: 'a page that shows what the model saw',
+      load: () => import('../../../docs/inspector.md'),
+    },
+  ],
+  [
     'deploying.md',
     {
       title: 'Deploying',

@@ -143,7 +143,7 @@ describe('the documented routes', () => {
 
 /** `GET, POST /a` as one route each. */
 function expanded(text: string): string[] {
-  const [, methods, path] = /^([A-Z, ]+) (\/\S+)$/.exec(text) ?? [];
+  const [, methods, path] = /^([A-Z, ]+) (\/\S*)$/.exec(text) ?? [];
   return methods && path ? methods.split(', ').map((method) => `${method} ${path}`) : [];
 }
 

@@ -1,4 +1,5 @@
 /** The routes of refs, of memory blocks, of all data, and of the deployment itself. */
+import { deployment } from '../../schemas/deployment.ts';
 import * as schemas from '../../schemas/stored.ts';
 import { JSON_RPC } from '../bodies.ts';
 import type { Answer, Operation, Parameter } from '../operation.ts';
@@ -231,6 +232,67 @@ const DEPLOYMENT: readonly Operation[] = [
     },
     errors: ['not_forwarded', 'store_failed'],
     page: 'deploying.md#metrics',
+  },
+  {
+    method: 'get',
+    path: '/v1/deployment',
+    id: 'getDeployment',
+    group: 'Deployment',
+    summary: 'How the deployment is configured, without secrets',
+    description: 'The values of a closed list of variables; of all others, whether they are set.',
+    access: 'caller',
+    answers: { 200: json('The configuration.', deployment) },
+    errors: ['store_failed'],
+    page: 'inspector.md#this-deployment',
+  },
+  {
+    method: 'get',
+    path: '/',
+    id: 'getFrontPage',
+    group: 'Deployment',
+    summary: 'What this is',
+    access: 'none',
+    answers: { 200: { description: 'A page.', content: { 'text/html': text } } },
+    page: 'inspector.md',
+  },
+  {
+    method: 'get',
+    path: '/inspect',
+    id: 'getInspector',
+    group: 'Deployment',
+    summary: 'The inspector, a page that shows what the model saw',
+    description: 'The page asks for a key itself, and keeps it in the tab.',
+    access: 'none',
+    answers: { 200: { description: 'A page.', content: { 'text/html': text } } },
+    page: 'inspector.md',
+  },
+  {
+    method: 'get',
+    path: '/inspect/{file}',
+    id: 'getInspectorFile',
+    group: 'Deployment',
+    summary: 'A file of the inspector',
+    access: 'none',
+    parameters: [
+      {
+        name: 'file',
+        in: 'path',
+        description: 'Its script or its style sheet.',
+        schema: { type: 'string', enum: ['inspector.js', 'inspector.css'] },
+        example: 'inspector.css',
+      },
+    ],
+    headers: ['if-none-match'],
+    answers: {
+      200: {
+        description: 'The file.',
+        content: { 'text/javascript': text, 'text/css': text },
+        headers: ['etag'],
+      },
+      304: { description: 'It has not changed.', headers: ['etag'] },
+    },
+    errors: ['not_forwarded'],
+    page: 'inspector.md',
   },
   {
     method: 'get',

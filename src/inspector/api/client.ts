@@ -1,0 +1,168 @@
+/** Asks the Worker. The key is in this object alone, and goes to the page's own origin alone. */
+import type {
+  ArchivedMessage,
+  Conversation,
+  ConversationMemory,
+  DeploymentFacts,
+  Explained,
+  Page,
+  RequestPage,
+  RunEvent,
+} from './answers.ts';
+
+/** An error that the Worker answered, or a connection that failed. */
+export class Failure extends Error {
+  override readonly name = 'Failure';
+  /** 0 if nothing was answered. */
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** Which conversation a route is about. */
+export interface Named {
+  readonly id: string;
+  readonly user: string | undefined;
+}
+
+/** A content behind a ref, or the part of it that was asked for. */
+export interface RefContent {
+  readonly text: string;
+  /** Of the whole content in bytes; undefined for the answer to a search. */
+  readonly size: number | undefined;
+  readonly facts: Readonly<Record<string, string | number | null>>;
+  /** Whether there is more than `text`. */
+  readonly isCut: boolean;
+}
+
+/** In bytes. More of a content is fetched when somebody asks for it. */
+const PIECE = 128 * 1024;
+
+export class Client {
+  /** Undefined where callers without a key are served. */
+  private readonly key: string | undefined;
+
+  constructor(key: string | undefined) {
+    this.key = key;
+  }
+
+  /** Whether a person has entered a key. */
+  get hasKey(): boolean {
+    return this.key !== undefined;
+  }
+
+  deployment(signal?: AbortSignal): Promise<DeploymentFacts> {
+    return this.json('v1/deployment', { signal });
+  }
+
+  async health(signal: AbortSignal): Promise<string> {
+    const { status } = await this.json<{ status: string }>('healthz', { signal });
+    return status;
+  }
+
+  /** @param token the operator's, which is sent in place of the key */
+  async metrics(token: string, signal: AbortSignal): Promise<string> {
+    return (await new Client(token).response('metrics', { signal })).text();
+  }
+
+  conversations(cursor: string | null, status: string, signal: AbortSignal): Promise<Page<Conversation>> {
+    const query = new URLSearchParams({ limit: '50' });
+    if (cursor !== null) query.set('cursor', cursor);
+    if (status !== '') query.set('status', status);
+    return this.json(`v1/conversations?${query}`, { signal });
+  }
+
+  memory(named: Named, signal: AbortSignal): Promise<ConversationMemory> {
+    return this.json(pathOf(named, 'memory'), { signal });
+  }
+
+  messages(named: Named, cursor: string | null, signal: AbortSignal): Promise<Page<ArchivedMessage>> {
+    return this.json(pathOf(named, 'messages', { limit: '100', cursor }), { signal });
+  }
+
+  /** Newest first. */
+  requests(named: Named, cursor: string | null, limit: number, signal: AbortSignal): Promise<RequestPage> {
+    return this.json(pathOf(named, 'requests', { limit: String(limit), cursor }), { signal });
+  }
+
+  request(named: Named, n: number, signal: AbortSignal): Promise<RunEvent> {
+    return this.json(pathOf(named, `requests/${n}`), { signal });
+  }
+
+  explain(body: object, signal: AbortSignal): Promise<Explained> {
+    const headers = { 'content-type': 'application/json' };
+    return this.json('v1/explain', { signal, method: 'POST', headers, body: JSON.stringify(body) });
+  }
+
+  /** The first `pieces` pieces of a content. */
+  async ref(ref: string, pieces: number, signal: AbortSignal): Promise<RefContent> {
+    const range = `bytes=0-${pieces * PIECE - 1}`;
+    const response = await this.response(`v1/refs/${encodeURIComponent(ref)}`, {
+      signal,
+      headers: { range },
+    });
+    const total = Number(/\/(\d+)$/.exec(response.headers.get('content-range') ?? '')?.[1] ?? Number.NaN);
+    const text = await response.text();
+    const size = Number.isNaN(total) ? new TextEncoder().encode(text).length : total;
+    return { text, size, facts: factsIn(response), isCut: size > pieces * PIECE };
+  }
+
+  /** The lines of a content that contain a text, with two lines around each. */
+  async refSearch(ref: string, wanted: string, signal: AbortSignal): Promise<RefContent> {
+    const query = new URLSearchParams({ grep: wanted, context: '2' });
+    const response = await this.response(`v1/refs/${encodeURIComponent(ref)}?${query}`, { signal });
+    const isCut = response.headers.has('x-memory-truncated');
+    return { text: await response.text(), size: undefined, facts: {}, isCut };
+  }
+
+  private async json<Answer>(path: string, init: Asking): Promise<Answer> {
+    const response = await this.response(path, init);
+    return (await response.json()) as Answer;
+  }
+
+  /** @throws Failure for any status that is no success */
+  private async response(path: string, { headers, signal, ...init }: Asking): Promise<Response> {
+    const sent = new Headers(headers);
+    if (this.key !== undefined) sent.set('authorization', `Bearer ${this.key}`);
+    const options: RequestInit = { ...init, headers: sent, credentials: 'omit', redirect: 'error' };
+    if (signal) options.signal = signal;
+    const response = await fetch(path, options).catch((error: unknown) => {
+      if (signal?.aborted) throw error;
+      throw new Failure(0, 'unreachable', 'The Worker could not be reached.');
+    });
+    if (!response.ok) throw await failureOf(response);
+    return response;
+  }
+}
+
+type Asking = Omit<RequestInit, 'signal'> & { signal?: AbortSignal | undefined };
+
+/** A conversation's path, with the user and other parameters that are set. */
+function pathOf(
+  { id, user }: Named,
+  route: string,
+  parameters: Readonly<Record<string, string | null>> = {},
+): string {
+  const query = new URLSearchParams();
+  if (user !== undefined) query.set('user', user);
+  for (const [name, value] of Object.entries(parameters)) if (value !== null) query.set(name, value);
+  return `v1/conversations/${encodeURIComponent(id)}/${route}${query.size > 0 ? `?${query}` : ''}`;
+}
+
+async function failureOf(response: Response): Promise<Failure> {
+  const { status } = response;
+  const body: unknown = await response.json().catch(() => undefined);
+  const { error } = Object(body) as { error?: { code?: unknown; message?: unknown } };
+  const message = typeof error?.message === 'string' ? error.message : `The answer has the status ${status}.`;
+  return new Failure(status, typeof error?.code === 'string' ? error.code : 'unknown', message);
+}
+
+function factsIn(response: Response): RefContent['facts'] {
+  const header = response.headers.get('x-memory-ref');
+  return header === null ? {} : (JSON.parse(header) as RefContent['facts']);
+}

@@ -1,0 +1,109 @@
+/** The inspector's frame: where it is, whose data it shows, and the screen. */
+import { useCallback, useEffect, useState } from 'preact/hooks';
+import { Client } from './api/client.ts';
+import { RefDialog } from './parts/ref-dialog.tsx';
+import { fragmentOf, type Place, placeOf } from './place.ts';
+import { ConversationScreen } from './screens/conversation.tsx';
+import { Conversations } from './screens/conversations.tsx';
+import { Deployment } from './screens/deployment.tsx';
+import { KeyForm } from './screens/key-form.tsx';
+import { RequestScreen } from './screens/request.tsx';
+import { TryIt } from './screens/try-it.tsx';
+
+/** For what is served without a key. */
+const ANONYMOUS = new Client(undefined);
+
+const SCREENS = [
+  ['conversations', 'Conversations'],
+  ['try', 'Try it'],
+  ['deployment', 'This deployment'],
+] as const;
+
+/** @param keyOptional whether this deployment serves callers without a key */
+export function App({ keyOptional }: { keyOptional: boolean }) {
+  const [client, setClient] = useState(() => (keyOptional ? ANONYMOUS : undefined));
+  const [ref, setRef] = useState<string>();
+  const place = usePlace();
+  const openRef = useCallback((chosen: string) => setRef(chosen), []);
+  const forget = (): void => {
+    setRef(undefined);
+    setClient(undefined);
+  };
+  const shown =
+    place.screen === 'conversation' || place.screen === 'request' ? 'conversations' : place.screen;
+  return (
+    <>
+      <button type="button" class="skip" onClick={skip}>
+        Skip to the content
+      </button>
+      <header class="top">
+        <span class="brand">Precis</span>
+        <nav aria-label="Screens">
+          {SCREENS.map(([screen, title]) => (
+            <a
+              key={screen}
+              href={fragmentOf({ screen })}
+              aria-current={screen === shown ? 'page' : undefined}
+            >
+              {title}
+            </a>
+          ))}
+        </nav>
+        {client && (
+          <button type="button" class="quiet" onClick={forget}>
+            {client.hasKey ? 'Forget the key' : 'Use a key'}
+          </button>
+        )}
+      </header>
+      {client || place.screen === 'try' ? (
+        <Screen place={place} client={client ?? ANONYMOUS} onRef={openRef} />
+      ) : (
+        <KeyForm onClient={setClient} />
+      )}
+      {ref !== undefined && (
+        <RefDialog key={ref} client={client ?? ANONYMOUS} reference={ref} onClose={() => setRef(undefined)} />
+      )}
+    </>
+  );
+}
+
+interface ScreenProps {
+  readonly place: Place;
+  readonly client: Client;
+  readonly onRef: (ref: string) => void;
+}
+
+function Screen({ place, client, onRef }: ScreenProps) {
+  switch (place.screen) {
+    case 'conversations':
+      return <Conversations client={client} />;
+    case 'conversation':
+      return <ConversationScreen client={client} named={place} onRef={onRef} />;
+    case 'request':
+      return <RequestScreen client={client} named={place} n={place.n} onRef={onRef} />;
+    case 'try':
+      return <TryIt client={client} onRef={onRef} />;
+    case 'deployment':
+      return <Deployment client={client} />;
+  }
+}
+
+function usePlace(): Place {
+  const [place, setPlace] = useState(() => placeOf(location.hash));
+  useEffect(() => {
+    const read = (): void => {
+      setPlace(placeOf(location.hash));
+      scrollTo(0, 0);
+    };
+    addEventListener('hashchange', read);
+    return () => removeEventListener('hashchange', read);
+  }, []);
+  return place;
+}
+
+/** Moves the focus to the screen, and leaves the address as it is. */
+function skip(): void {
+  const main = document.querySelector('main');
+  main?.setAttribute('tabindex', '-1');
+  main?.focus();
+}

@@ -1,0 +1,12 @@
+/** The inspector in a browser (docs/inspector.md). */
+import { render } from 'preact';
+import { App } from './app.tsx';
+// In this order: the last one overrides the others.
+import './style/base.css';
+import './style/controls.css';
+import './style/conversations.css';
+import './style/transcripts.css';
+import './style/narrow.css';
+
+const root = document.getElementById('app');
+if (root) render(<App keyOptional={document.documentElement.dataset.key === 'optional'} />, root);

@@ -1,0 +1,40 @@
+/** How numbers, dates and shares are written. What is not known is "n/a", never 0. */
+
+export const UNKNOWN = 'n/a';
+
+export function count(value: number | null | undefined): string {
+  return value === null || value === undefined ? UNKNOWN : value.toLocaleString('en');
+}
+
+/** `1.2 k`, for narrow columns. */
+export function short(value: number | null | undefined): string {
+  if (value === null || value === undefined) return UNKNOWN;
+  const size = Math.abs(value);
+  if (size < 1_000) return String(Math.round(value));
+  if (size < 1_000_000) return `${(value / 1_000).toFixed(size < 10_000 ? 1 : 0)} k`;
+  return `${(value / 1_000_000).toFixed(1)} M`;
+}
+
+/** A part of a whole in per cent. */
+export function share(part: number | null | undefined, whole: number | null | undefined): string {
+  if (part === null || part === undefined || !whole) return UNKNOWN;
+  return `${((100 * part) / whole).toFixed(part === 0 || part === whole ? 0 : 1)} %`;
+}
+
+export function dollars(value: number | null | undefined): string {
+  if (value === null || value === undefined) return UNKNOWN;
+  const size = Math.abs(value);
+  const digits = size === 0 || size >= 1 ? 2 : size >= 0.01 ? 4 : 6;
+  return `${value < 0 ? '−' : ''}$${size.toFixed(digits)}`;
+}
+
+/** @param milliseconds since 1970 */
+export function moment(milliseconds: number | null | undefined): string {
+  if (milliseconds === null || milliseconds === undefined) return UNKNOWN;
+  return new Date(milliseconds).toISOString().slice(0, 19).replace('T', ' ');
+}
+
+export function duration(milliseconds: number | null | undefined): string {
+  if (milliseconds === null || milliseconds === undefined) return UNKNOWN;
+  return milliseconds < 1_000 ? `${milliseconds} ms` : `${(milliseconds / 1_000).toFixed(1)} s`;
+}

@@ -1,0 +1,34 @@
+/** Shows text that anyone may have written, as text nodes alone. */
+import { useState } from 'preact/hooks';
+import { beginning, piecesOf, visible } from '../read/visible.ts';
+
+/** In characters. A browser takes seconds to lay out a line of a megabyte. */
+const FIRST_SHOWN = 2_000;
+/** Each further press of the button shows so many more. */
+const MORE = 50_000;
+
+/** One line, such as a name. Its direction can't leave it. */
+export function Word({ text }: { text: string }) {
+  return <bdi class="word">{visible(text)}</bdi>;
+}
+
+/** A text of any length with its lines. */
+export function Passage({ text, shown = FIRST_SHOWN }: { text: string; shown?: number }) {
+  const [length, setLength] = useState(shown);
+  const part = beginning(text, length);
+  const rest = text.length - part.length;
+  return (
+    <div class="passage">
+      <pre dir="auto">
+        {piecesOf(part).map((piece) =>
+          piece.isCode ? <span class="code-point">{piece.text}</span> : piece.text,
+        )}
+      </pre>
+      {rest > 0 && (
+        <button type="button" class="quiet" onClick={() => setLength(length + MORE)}>
+          Show more ({rest.toLocaleString('en')} characters left)
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,64 @@
+/** A summary: its text, its transcript, and the versions that it builds on. */
+import { useState } from 'preact/hooks';
+import type { Version } from '../api/answers.ts';
+import { Dialog } from './dialog.tsx';
+import { count, duration, moment } from './numbers.ts';
+import { Empty } from './states.tsx';
+import { Passage, Word } from './text.tsx';
+
+interface Props {
+  /** Newest first. */
+  readonly versions: readonly Version[];
+  /** The version that is shown first. */
+  readonly first: number | null;
+  readonly onRef: (ref: string) => void;
+  readonly onClose: () => void;
+}
+
+export function VersionDialog({ versions, first, onRef, onClose }: Props) {
+  const [chosen, setChosen] = useState(first ?? versions[0]?.memory_id);
+  const version = versions.find(({ memory_id: id }) => id === chosen);
+  return (
+    <Dialog title="Summary" onClose={onClose}>
+      {versions.length > 0 && (
+        <label class="field">
+          Version
+          <select
+            value={String(chosen)}
+            onChange={({ currentTarget }) => setChosen(Number(currentTarget.value))}
+          >
+            {!version && <option value={String(chosen)}>{String(chosen)}</option>}
+            {versions.map(({ memory_id: id, status, covers_end: end, created_at: at }) => (
+              <option key={id} value={String(id)}>
+                {id}: {status}, messages before {end}, {moment(at)}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      {version ? <Shown version={version} onRef={onRef} /> : <Empty>This version is no longer kept.</Empty>}
+    </Dialog>
+  );
+}
+
+function Shown({ version, onRef }: { version: Version; onRef: (ref: string) => void }) {
+  const { memory_text: text, base_memory_id: base, tokens, model, error, ref } = version;
+  return (
+    <>
+      <p class="note">
+        {count(tokens)} tokens, by <Word text={model ?? 'nobody yet'} /> in{' '}
+        {duration(version.generation_time_ms)}
+        {base === null ? ', from the messages alone' : `, on version ${base}`}
+        {error !== null && `, ${error}`}
+      </p>
+      {ref !== null && (
+        <p>
+          <button type="button" class="ref" onClick={() => onRef(ref)}>
+            Transcript {ref}
+          </button>
+        </p>
+      )}
+      {text === null ? <Empty>It has no text yet.</Empty> : <Passage text={text} shown={20_000} />}
+    </>
+  );
+}

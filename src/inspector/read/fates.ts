@@ -1,0 +1,113 @@
+/** What becomes of messages, in words. */
+import type { Explanation, RunEvent } from '../api/answers.ts';
+
+type ExplainedMessage = Explanation['messages'][number];
+export type Fate = ExplainedMessage['fate'];
+
+export const FATES: readonly Fate[] = ['kept', 'placeholder', 'offloaded', 'summarized', 'trimmed'];
+
+/** A placeholder in a message. */
+export interface RowEdit {
+  readonly kind: string;
+  readonly reason: string;
+  readonly tool: string;
+  readonly ref: string | undefined;
+  readonly tokens: number;
+  readonly freed: number;
+}
+
+/** A message of the caller's array, and what became of it. */
+export interface Row {
+  readonly index: number;
+  readonly fate: Fate;
+  /** Undefined if only the run event is known, which holds no roles. */
+  readonly role: string | undefined;
+  /** Tokens as it came and in the view; undefined if they are not known. */
+  readonly before: number | undefined;
+  readonly after: number | undefined;
+  readonly why: string;
+  /** The transcript that has the message, if it has left the view and is stored. */
+  readonly ref: string | undefined;
+  readonly edits: readonly RowEdit[];
+}
+
+/** The column head and the badge of a fate. */
+export const FATE_WORDS: Readonly<Record<Fate, string>> = {
+  kept: 'kept',
+  placeholder: 'placeholder',
+  offloaded: 'offloaded',
+  summarized: 'summarised',
+  trimmed: 'dropped',
+};
+
+const FATE_REASONS: Readonly<Record<Fate, string>> = {
+  kept: 'It was sent as it came.',
+  placeholder: 'A placeholder stands for a part of it.',
+  offloaded: 'It is large: beginning and end stay, and the rest is behind a ref.',
+  summarized: 'The summary stands for it.',
+  trimmed: 'It has left the view: it is older than the strategy keeps.',
+};
+
+const KEPT_BECAUSE: Readonly<Record<NonNullable<ExplainedMessage['because']>, string>> = {
+  preamble: 'Leading instructions are never edited.',
+  fresh: 'The model has not seen this result yet.',
+  tail: 'It stands behind the frontier.',
+  request: 'Its turn continues behind the frontier.',
+  first_request: 'The first request of the conversation stays in every view.',
+  held: 'A call of its unit waits for its result, or a late result is still in the view.',
+  unedited: 'No edit applies to it, or it would not become shorter.',
+};
+
+const EDIT_REASONS: Readonly<Record<string, string>> = {
+  context_compaction: 'old',
+  offloaded: 'large',
+  duplicate: 'identical to a later one',
+  superseded: 'replaced by a later result of the same call',
+};
+
+/** Why a content was removed. Unknown codes are shown as they are. */
+export function editReason(reason: string): string {
+  return EDIT_REASONS[reason] ?? reason;
+}
+
+/** The rows of an explained array. */
+export function rowsOfExplanation({ messages }: Explanation): Row[] {
+  return messages.map(({ index, role, before, after, fate, because, edits = [] }) => ({
+    index,
+    fate,
+    role: role === 'preamble' ? undefined : role,
+    before,
+    after,
+    why: because === undefined ? FATE_REASONS[fate] : KEPT_BECAUSE[because],
+    ref: undefined,
+    edits: edits.map(({ kind, reason, tool_name: tool, ref, tokens, freed }) => {
+      return { kind, reason, tool, ref, tokens, freed };
+    }),
+  }));
+}
+
+/** The rows of a run event. It names messages that are edited or left out; all others were kept. */
+export function rowsOfEvent({ messages, edits, left_out: leftOut }: RunEvent): Row[] {
+  const left = new Map<number, RunEvent['left_out'][number]>();
+  for (const range of leftOut)
+    for (let index = range.from; index <= range.to && index < messages; index++) left.set(index, range);
+  const byMessage = Map.groupBy(edits, ({ message }) => message);
+  return Array.from({ length: messages }, (_, index) => {
+    const gone = left.get(index);
+    const own = gone ? [] : (byMessage.get(index) ?? []);
+    const isCut = own.some(({ reason }) => reason === 'offloaded');
+    const fate = gone?.fate ?? (own.length === 0 ? 'kept' : isCut ? 'offloaded' : 'placeholder');
+    const rowEdits = own.map(({ kind, reason, tool, ref, tokens, freed }) => {
+      return { kind, reason, tool, ref: ref ?? undefined, tokens, freed };
+    });
+    const tokens = { role: undefined, before: undefined, after: undefined };
+    return { index, fate, ...tokens, why: FATE_REASONS[fate], ref: gone?.ref ?? undefined, edits: rowEdits };
+  });
+}
+
+/** How many rows have each fate. */
+export function tally(rows: readonly Row[]): ReadonlyMap<Fate, number> {
+  const counts = new Map<Fate, number>();
+  for (const { fate } of rows) counts.set(fate, (counts.get(fate) ?? 0) + 1);
+  return counts;
+}

@@ -1,0 +1,54 @@
+/** The series and the marks of a conversation's plot. */
+import type { ListedRun } from '../api/answers.ts';
+
+export type MarkKind = 'move' | 'summary' | 'warning';
+
+export interface Mark {
+  /** Index of the request in the plot. */
+  readonly at: number;
+  readonly kind: MarkKind;
+}
+
+export interface PlotData {
+  /** Numbers of the requests, ascending. */
+  readonly n: readonly number[];
+  readonly before: readonly (number | null)[];
+  readonly after: readonly (number | null)[];
+  /** Tokens that the upstream read from its cache. */
+  readonly cached: readonly (number | null)[];
+  readonly marks: readonly Mark[];
+}
+
+/** @param events ascending */
+export function plotOf(events: readonly ListedRun[]): PlotData {
+  return {
+    n: events.map(({ n }) => n),
+    before: events.map(({ tokens }) => tokens?.before ?? null),
+    after: events.map(({ tokens }) => tokens?.after ?? null),
+    cached: events.map(({ usage }) => usage?.cached ?? null),
+    marks: events.flatMap((event, at) => marksOf(event, events[at - 1]).map((kind) => ({ at, kind }))),
+  };
+}
+
+/** A summary is marked where it is new: the request before had another one. */
+function marksOf({ frontier, summary, warnings }: ListedRun, earlier: ListedRun | undefined): MarkKind[] {
+  const isNew = summary !== null && summary.covers[1] !== earlier?.summary?.covers[1];
+  return [
+    ...(frontier.moved ? (['move'] as const) : []),
+    ...(isNew ? (['summary'] as const) : []),
+    ...(warnings.length > 0 ? (['warning'] as const) : []),
+  ];
+}
+
+/**
+ * The points of a line in a box of 100 by 20, newest at the right; empty if there are too few.
+ *
+ * @param most the value at the top of the box
+ */
+export function sparkline(values: readonly number[], most: number): string {
+  if (values.length < 2) return '';
+  const x = (at: number): string => ((100 * at) / (values.length - 1)).toFixed(1);
+  return values
+    .map((value, at) => `${x(at)},${(19 - (18 * value) / Math.max(most, 1)).toFixed(1)}`)
+    .join(' ');
+}

@@ -1,0 +1,60 @@
+/** A message of chat as text: what it says, and the calls that it makes. */
+
+export interface MessageText {
+  readonly role: string;
+  readonly text: string;
+  readonly calls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[];
+  /** The call that a tool message answers. */
+  readonly callId: string | undefined;
+}
+
+/** Takes any JSON value, since an array that is pasted may hold anything. */
+export function messageText(message: unknown): MessageText {
+  if (!isObject(message)) return { role: '?', text: asText(message), calls: [], callId: undefined };
+  const { role, content, tool_calls: calls, tool_call_id: callId, type } = message;
+  return {
+    role: asWord(role ?? type),
+    text: contentText(content ?? (role === undefined ? message : null)),
+    calls: Array.isArray(calls) ? calls.map(callOf) : [],
+    callId: typeof callId === 'string' ? callId : undefined,
+  };
+}
+
+function contentText(content: unknown): string {
+  if (content === null || content === undefined) return '';
+  if (!Array.isArray(content)) return asText(content);
+  return content.map(partText).join('\n');
+}
+
+function partText(part: unknown): string {
+  if (!isObject(part)) return asText(part);
+  if (typeof part.text === 'string') return part.text;
+  if (typeof part.refusal === 'string') return part.refusal;
+  const data = JSON.stringify(part);
+  return data.length <= LONGEST_PART ? data : `${data.slice(0, LONGEST_PART)}… (${data.length} characters)`;
+}
+
+/** In characters. Images and files are parts too. */
+const LONGEST_PART = 400;
+
+function callOf(call: unknown): MessageText['calls'][number] {
+  const { id, function: called, custom } = isObject(call) ? call : {};
+  const named = isObject(called) ? called : isObject(custom) ? custom : {};
+  return {
+    id: asWord(id),
+    name: asWord(named.name),
+    arguments: asText(named.arguments ?? named.input ?? ''),
+  };
+}
+
+function asWord(value: unknown): string {
+  return typeof value === 'string' ? value : '?';
+}
+
+function asText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value, null, 2);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,79 @@
+/**
+ * What requests saved, net, where the deployment says so. Amounts come in nanodollars and leave in
+ * dollars; what is not known stays so, and is never 0.
+ */
+
+const NANODOLLARS = 1_000_000_000;
+
+/** The bill of a request, or the sums of a conversation's bills. */
+export interface Bill {
+  /** What was paid, and what the caller's whole array would have cost. */
+  readonly actual: number | undefined;
+  readonly wouldBe: number | undefined;
+  /** The difference: negative for a loss. */
+  readonly net: number | undefined;
+  /** What is on the debit side; a part of what was paid. */
+  readonly summarizer: number | undefined;
+  readonly fetchRounds: number | undefined;
+  readonly brokenCache: number | undefined;
+  /** In tokens: removed in each request, and removed for the first time. */
+  readonly gross: number | undefined;
+  readonly unique: number | undefined;
+}
+
+/** Something that may have a bill: an event, or a conversation in the list. */
+export type Billed = object & { readonly bill?: unknown };
+
+/** The bill; undefined if there is none, or none in a unit that is known here. */
+export function billOf({ bill }: Billed): Bill | undefined {
+  const { unit, actual, net, would_be: wouldBe, debits, gross, unique } = membersOf(bill);
+  if (unit !== 'nanodollars') return undefined;
+  const { summarizer, fetch_rounds: rounds, broken_cache: broken } = membersOf(debits);
+  return {
+    actual: amount(actual),
+    wouldBe: amount(membersOf(wouldBe).amount),
+    net: amount(net),
+    summarizer: amount(summarizer),
+    fetchRounds: amount(rounds),
+    brokenCache: amount(broken),
+    gross: number(membersOf(gross).tokens),
+    unique: number(membersOf(unique).tokens),
+  };
+}
+
+/** Net savings in dollars; undefined if they are not known. */
+export function netOf(billed: Billed): number | undefined {
+  return billOf(billed)?.net;
+}
+
+/** Net savings of several requests. */
+export interface NetOfAll {
+  readonly net: number | undefined;
+  /** Of how many requests they are known. */
+  readonly known: number;
+}
+
+/** Net savings of a conversation by its sums, which have what no single request paid for. */
+export function netOfSums(sums: Billed): NetOfAll {
+  return { net: netOf(sums), known: number(membersOf(sums.bill).billed) ?? 0 };
+}
+
+/** The sum of those that are known, where there are no sums. */
+export function netOfAll(events: readonly Billed[]): NetOfAll {
+  const known = events.map(netOf).filter((net) => net !== undefined);
+  const net = known.length === 0 ? undefined : known.reduce((total, one) => total + one, 0);
+  return { net, known: known.length };
+}
+
+function amount(value: unknown): number | undefined {
+  const nanodollars = number(value);
+  return nanodollars === undefined ? undefined : nanodollars / NANODOLLARS;
+}
+
+function number(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}
+
+function membersOf(value: unknown): Readonly<Record<string, unknown>> {
+  return Object(value) as Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,214 @@
+/** A conversation: its requests as a plot and as a list, and its summaries. */
+import { useMemo, useState } from 'preact/hooks';
+import type { ConversationMemory, ListedRun, RequestPage } from '../api/answers.ts';
+import { type Client, Failure, type Named } from '../api/client.ts';
+import { useLoad } from '../api/use-load.ts';
+import { count, dollars, moment, share, short } from '../parts/numbers.ts';
+import { Plot } from '../parts/plot.tsx';
+import { Empty, Failed, Of } from '../parts/states.tsx';
+import { Word } from '../parts/text.tsx';
+import { VersionDialog } from '../parts/version-dialog.tsx';
+import { VirtualList } from '../parts/virtual-list.tsx';
+import { fragmentOf } from '../place.ts';
+import { plotOf } from '../read/marks.ts';
+import { netOf, netOfAll, netOfSums } from '../read/money.ts';
+
+/** Of a page of requests. */
+const PAGE = 100;
+
+interface Props {
+  readonly client: Client;
+  readonly named: Named;
+  readonly onRef: (ref: string) => void;
+}
+
+export function ConversationScreen({ client, named, onRef }: Props) {
+  const { id, user } = named;
+  const requests = useLoad<Recorded>(
+    (signal, show) => allRequests(client, named, signal, show),
+    [client, id, user],
+  );
+  const memory = useLoad((signal) => memoryOf(client, named, signal), [client, id, user]);
+  const [isOpen, setOpen] = useState(false);
+  const versions = memory.value?.memories ?? [];
+  return (
+    <main>
+      <nav class="crumbs" aria-label="Where this is">
+        <a href={fragmentOf({ screen: 'conversations' })}>Conversations</a>
+      </nav>
+      <h1>
+        <Word text={id} />
+        {user !== undefined && (
+          <small>
+            {' '}
+            of user <Word text={user} />
+          </small>
+        )}
+      </h1>
+      <Of loaded={requests}>
+        {(recorded) =>
+          recorded.events.length > 0 ? <Requests recorded={recorded} named={named} /> : <NoRequests />
+        }
+      </Of>
+      <h2>Summaries</h2>
+      {memory.state === 'failed' && <Failed failure={memory.failure} />}
+      {memory.value && versions.length === 0 && <Empty>No summary has been made of this conversation.</Empty>}
+      {versions.length > 0 && (
+        <p>
+          {count(versions.length)} versions, the newest of {count(versions[0]?.tokens)} tokens; the summarizer
+          is {memory.value?.health}.{' '}
+          <button type="button" onClick={() => setOpen(true)}>
+            Read them
+          </button>
+        </p>
+      )}
+      {isOpen && (
+        <VersionDialog versions={versions} first={null} onRef={onRef} onClose={() => setOpen(false)} />
+      )}
+    </main>
+  );
+}
+
+function NoRequests() {
+  return (
+    <Empty>
+      <p>No request is recorded.</p>
+      <p class="note">
+        Requests are recorded behind their answers, unless the deployment sets <code>EVENTS=off</code>.
+      </p>
+    </Empty>
+  );
+}
+
+/** A conversation that its caller has not named has no route for its memory. */
+async function memoryOf(client: Client, named: Named, signal: AbortSignal): Promise<ConversationMemory> {
+  try {
+    return await client.memory(named, signal);
+  } catch (error) {
+    if (!(error instanceof Failure) || error.status !== 404) throw error;
+    return { memory_strategy: null, health: 'n/a', memories: [] };
+  }
+}
+
+/** The requests of a conversation. */
+interface Recorded {
+  /** Ascending. */
+  readonly events: readonly ListedRun[];
+  /** The sums of all bills; absent where nothing is billed. */
+  readonly bill?: unknown;
+}
+
+/** Shows the newest requests as soon as they are there. */
+async function allRequests(
+  client: Client,
+  named: Named,
+  signal: AbortSignal,
+  show: (part: Recorded) => void,
+): Promise<Recorded> {
+  const newestFirst: ListedRun[] = [];
+  let cursor: string | null = null;
+  let bill: unknown;
+  do {
+    const page: RequestPage = await client.requests(named, cursor, PAGE, signal);
+    newestFirst.push(...page.data);
+    bill ??= page.bill;
+    cursor = page.has_more ? page.cursor : null;
+    if (cursor !== null && newestFirst.length === PAGE) show({ events: newestFirst.toReversed(), bill });
+  } while (cursor !== null);
+  return { events: newestFirst.toReversed(), bill };
+}
+
+/** In pixels. */
+const ROW_HEIGHT = 44;
+const LIST_HEIGHT = 440;
+
+function Requests({ recorded, named }: { recorded: Recorded; named: Named }) {
+  const { events } = recorded;
+  const [current, setCurrent] = useState<number>();
+  const data = useMemo(() => plotOf(events), [events]);
+  const newestFirst = useMemo(() => events.toReversed(), [events]);
+  const open = (at: number): void => {
+    const event = events[at];
+    if (event) location.hash = fragmentOf({ ...named, screen: 'request', n: event.n });
+  };
+  return (
+    <>
+      <Totals recorded={recorded} />
+      <Plot data={data} events={events} current={current} onCurrent={setCurrent} onOpen={open} />
+      <h2>Requests</h2>
+      <VirtualList
+        label={`${events.length} requests, newest first`}
+        items={newestFirst}
+        rowHeight={ROW_HEIGHT}
+        height={LIST_HEIGHT}
+        keyOf={({ n }) => n}
+        current={current === undefined ? undefined : events.length - 1 - current}
+        row={(event) => <RequestRow event={event} named={named} />}
+      />
+    </>
+  );
+}
+
+function RequestRow({ event, named }: { event: ListedRun; named: Named }) {
+  const { n, created_at: at, mode, tokens, frontier, summary, warnings, status } = event;
+  return (
+    <a class="request-row" href={fragmentOf({ ...named, screen: 'request', n })}>
+      <span class="index">{n}</span>
+      <span class="when">{moment(at)}</span>
+      <span class="mode">{mode}</span>
+      <span class="tokens">
+        {short(tokens?.before)} → {short(tokens?.after)}
+      </span>
+      <span class="net">{dollars(netOf(event))}</span>
+      <span class="tags">
+        {frontier.moved && <span class="tag move">moved</span>}
+        {summary && <span class="tag summary">summary</span>}
+        {warnings.length > 0 && (
+          <span class="tag warning">
+            {warnings.length === 1 ? warnings[0] : `${warnings.length} warnings`}
+          </span>
+        )}
+        {status >= 400 && <span class="tag failed">{status}</span>}
+      </span>
+    </a>
+  );
+}
+
+function Totals({ recorded }: { recorded: Recorded }) {
+  const { events, bill } = recorded;
+  const counted = events.flatMap(({ tokens }) => tokens ?? []);
+  const before = counted.reduce((total, tokens) => total + tokens.before, 0);
+  const after = counted.reduce((total, tokens) => total + tokens.after, 0);
+  const used = events.flatMap(({ usage }) => (usage?.cached == null || usage.input == null ? [] : [usage]));
+  const cached = used.reduce((total, usage) => total + (usage.cached ?? 0), 0);
+  const input = used.reduce((total, usage) => total + (usage.input ?? 0), 0);
+  const { net, known } = bill === undefined ? netOfAll(events) : netOfSums({ bill });
+  const isCounted = counted.length > 0;
+  return (
+    <dl class="figures totals">
+      <div>
+        <dt>requests</dt>
+        <dd>{count(events.length)}</dd>
+      </div>
+      <div>
+        <dt>tokens sent, of those that came</dt>
+        <dd>
+          {isCounted ? share(after, before) : 'n/a'}{' '}
+          <span class="note">{isCounted ? `${short(after)} of ${short(before)}` : ''}</span>
+        </dd>
+      </div>
+      <div>
+        <dt>read from the cache, of the upstream's input</dt>
+        <dd>{used.length > 0 ? share(cached, input) : 'n/a'}</dd>
+      </div>
+      <div>
+        <dt>net savings{known > 0 && known < events.length ? ` of ${count(known)} requests` : ''}</dt>
+        <dd>{dollars(net)}</dd>
+      </div>
+      <div>
+        <dt>moves of the frontier</dt>
+        <dd>{count(events.filter(({ frontier }) => frontier.moved).length)}</dd>
+      </div>
+    </dl>
+  );
+}

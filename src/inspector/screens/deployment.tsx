@@ -1,0 +1,161 @@
+/** This deployment: whether it answers, how it is configured, and its metrics. */
+import { useState } from 'preact/hooks';
+import type { DeploymentFacts } from '../api/answers.ts';
+import type { Client } from '../api/client.ts';
+import { useLoad } from '../api/use-load.ts';
+import { Of } from '../parts/states.tsx';
+import { Word } from '../parts/text.tsx';
+import { readExposition } from '../read/exposition.ts';
+
+export function Deployment({ client }: { client: Client }) {
+  const health = useLoad((signal) => client.health(signal), [client]);
+  const facts = useLoad((signal) => client.deployment(signal), [client]);
+  return (
+    <main>
+      <h1>This deployment</h1>
+      <p>
+        <Of loaded={health}>{(status) => <span class="status healthy">healthz: {status}</span>}</Of>
+      </p>
+      <Of loaded={facts}>
+        {(known) => (
+          <>
+            <Configuration facts={known} />
+            <h2>Metrics</h2>
+            {known.metrics ? (
+              <Metrics client={client} />
+            ) : (
+              <p class="note">
+                Nothing is counted: the deployment sets no <code>METRICS_TOKEN</code>.
+              </p>
+            )}
+          </>
+        )}
+      </Of>
+    </main>
+  );
+}
+
+const ACCESS: Readonly<Record<DeploymentFacts['access'], string>> = {
+  callers_keys: 'callers bring their own keys',
+  access_keys: 'callers have access keys of this deployment',
+  local_tenant: 'callers without a key share the local tenant',
+};
+
+function Configuration({ facts }: { facts: DeploymentFacts }) {
+  const { version, modes, agents, access, default_strategy: strategy, variables } = facts;
+  return (
+    <>
+      <dl class="figures facts">
+        <div>
+          <dt>version</dt>
+          <dd>{version}</dd>
+        </div>
+        <div>
+          <dt>access</dt>
+          <dd>{ACCESS[access]}</dd>
+        </div>
+        <div>
+          <dt>modes</dt>
+          <dd>{modes.join(', ')}</dd>
+        </div>
+        <div>
+          <dt>agents</dt>
+          <dd>{agents.join(', ') || 'none'}</dd>
+        </div>
+      </dl>
+      <h2>Default strategy</h2>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
+      <pre class="strategy" tabIndex={0}>
+        {JSON.stringify(strategy, null, 2)}
+      </pre>
+      <h2>Variables</h2>
+      <p class="note">Secrets and URLs are never shown, only whether they are set.</p>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
+      <section class="table" tabIndex={0} aria-label="Variables">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">name</th>
+              <th scope="col">value</th>
+            </tr>
+          </thead>
+          <tbody>
+            {variables.map(({ name, set, value }) => (
+              <tr key={name} class={set ? '' : 'unset'}>
+                <th scope="row">{name}</th>
+                <td>{value === null ? set ? 'set' : 'not set' : <Word text={value} />}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+    </>
+  );
+}
+
+/** The operator pastes the token. It is kept as long as this screen is open. */
+function Metrics({ client }: { client: Client }) {
+  const [typed, setTyped] = useState('');
+  const [token, setToken] = useState<string>();
+  return (
+    <>
+      <form
+        class="search"
+        onSubmit={(event) => {
+          event.preventDefault();
+          setToken(typed.trim() || undefined);
+        }}
+      >
+        <label class="field">
+          METRICS_TOKEN of the operator
+          <input
+            type="password"
+            autocomplete="off"
+            value={typed}
+            onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+          />
+        </label>
+        <button type="submit">Show the metrics</button>
+      </form>
+      {token !== undefined && <Families client={client} token={token} />}
+    </>
+  );
+}
+
+function Families({ client, token }: { client: Client; token: string }) {
+  const loaded = useLoad(
+    async (signal) => readExposition(await client.metrics(token, signal)),
+    [client, token],
+  );
+  return (
+    <Of loaded={loaded}>
+      {(families) => (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+        <section class="table" tabIndex={0} aria-label="Metrics">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">metric</th>
+                <th scope="col">of</th>
+                <th scope="col">value</th>
+              </tr>
+            </thead>
+            <tbody>
+              {families.flatMap(({ name, help, samples }) =>
+                samples.map(({ labels, value }) => (
+                  <tr key={`${name} ${labels}`}>
+                    <th scope="row" title={help}>
+                      {name}
+                    </th>
+                    <td>{labels}</td>
+                    <td class="number">{value}</td>
+                  </tr>
+                )),
+              )}
+            </tbody>
+          </table>
+        </section>
+      )}
+    </Of>
+  );
+}

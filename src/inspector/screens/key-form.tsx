@@ -1,0 +1,54 @@
+/** Asks for the key. It goes into a variable of this page, and nowhere else. */
+import { useState } from 'preact/hooks';
+import { Client, Failure } from '../api/client.ts';
+import { Failed } from '../parts/states.tsx';
+
+export function KeyForm({ onClient }: { onClient: (client: Client) => void }) {
+  const [typed, setTyped] = useState('');
+  const [isAsking, setAsking] = useState(false);
+  const [failure, setFailure] = useState<Failure>();
+  const enter = async (): Promise<void> => {
+    const client = new Client(typed.trim());
+    setAsking(true);
+    setFailure(undefined);
+    try {
+      await client.deployment();
+      onClient(client);
+    } catch (error) {
+      setFailure(error instanceof Failure ? error : new Failure(0, 'page_failed', `${error}`));
+    } finally {
+      setAsking(false);
+    }
+  };
+  return (
+    <main class="key-form">
+      <h1>Which key?</h1>
+      <p>
+        Conversations are kept under the API key of their requests. Enter that key to see them. It stays in
+        the memory of this tab: it is not stored, it is in no address, and it is gone when you close or reload
+        the tab.
+      </p>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (typed.trim() !== '') void enter();
+        }}
+      >
+        <label class="field">
+          API key
+          <input
+            type="password"
+            autocomplete="off"
+            spellcheck={false}
+            value={typed}
+            onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+          />
+        </label>
+        <button type="submit" class="primary" disabled={isAsking}>
+          {isAsking ? 'Asking…' : 'Open'}
+        </button>
+      </form>
+      {failure && <Failed failure={failure} />}
+    </main>
+  );
+}

@@ -1,0 +1,255 @@
+/** A request: its array beside what the model saw, what it cost, and why. */
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { ArchivedMessage, Page, RunEvent } from '../api/answers.ts';
+import type { Client, Named } from '../api/client.ts';
+import { Failure } from '../api/client.ts';
+import { useLoad } from '../api/use-load.ts';
+import { count, dollars, duration, moment, share } from '../parts/numbers.ts';
+import { Of } from '../parts/states.tsx';
+import { Word } from '../parts/text.tsx';
+import { type Inserted, Transcript } from '../parts/transcript.tsx';
+import { VersionDialog } from '../parts/version-dialog.tsx';
+import { fragmentOf } from '../place.ts';
+import { rowsOfEvent } from '../read/fates.ts';
+import { billOf } from '../read/money.ts';
+import { readRecorded } from '../read/recorded.ts';
+
+interface Props {
+  readonly client: Client;
+  readonly named: Named;
+  readonly n: number;
+  readonly onRef: (ref: string) => void;
+}
+
+export function RequestScreen({ client, named, n, onRef }: Props) {
+  const { id, user } = named;
+  const loaded = useLoad((signal) => client.request(named, n, signal), [client, id, user, n]);
+  const newest = useLoad(
+    async (signal) => (await client.requests(named, null, 1, signal)).data[0]?.n,
+    [client, id, user, n],
+  );
+  return (
+    <main class="request">
+      <nav class="crumbs" aria-label="Where this is">
+        <a href={fragmentOf({ screen: 'conversations' })}>Conversations</a>
+        <a href={fragmentOf({ ...named, screen: 'conversation' })}>
+          <Word text={id} />
+        </a>
+      </nav>
+      <h1>Request {n}</h1>
+      <nav class="actions" aria-label="Other requests">
+        {n > 1 && <a href={fragmentOf({ ...named, screen: 'request', n: n - 1 })}>← Request {n - 1}</a>}
+        {newest.value !== undefined && n < newest.value && (
+          <a href={fragmentOf({ ...named, screen: 'request', n: n + 1 })}>Request {n + 1} →</a>
+        )}
+      </nav>
+      <Of loaded={loaded}>
+        {(event) => <Shown key={event.n} client={client} named={named} event={event} onRef={onRef} />}
+      </Of>
+    </main>
+  );
+}
+
+interface ShownProps extends Omit<Props, 'n'> {
+  readonly event: RunEvent;
+}
+
+function Shown({ client, named, event, onRef }: ShownProps) {
+  const { id, user } = named;
+  const { messages, summary } = event;
+  const [pasted, setPasted] = useState<readonly unknown[]>();
+  const [isSummaryOpen, setSummaryOpen] = useState(false);
+  const archive = useLoad<readonly unknown[]>(
+    (signal, show) => archived(client, named, messages, signal, show),
+    [client, id, user, messages],
+  );
+  const memory = useLoad(
+    async (signal) => (summary ? client.memory(named, signal) : undefined),
+    [client, id, user, summary],
+  );
+  const rows = useMemo(() => rowsOfEvent(event), [event]);
+  const contents = pasted ?? archive.value ?? [];
+  const inserted = insertedOf(event, () => setSummaryOpen(true));
+  return (
+    <>
+      <Facts event={event} />
+      <Refusals event={event} />
+      <h2>Messages</h2>
+      {archive.state !== 'loading' && !pasted && contents.every((content) => content === undefined) && (
+        <Paste onMessages={setPasted} expected={messages} />
+      )}
+      <Transcript rows={rows} contentOf={(index) => contents[index]} inserted={inserted} onRef={onRef} />
+      {isSummaryOpen && (
+        <VersionDialog
+          versions={memory.value?.memories ?? []}
+          first={summary?.memory_id ?? null}
+          onRef={onRef}
+          onClose={() => setSummaryOpen(false)}
+        />
+      )}
+    </>
+  );
+}
+
+/**
+ * The archived messages by their indices. Where a message was edited the newest version counts,
+ * since the archive does not say which request had which.
+ */
+async function archived(
+  client: Client,
+  named: Named,
+  length: number,
+  signal: AbortSignal,
+  show: (part: readonly unknown[]) => void,
+): Promise<readonly unknown[]> {
+  const contents: unknown[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: Page<ArchivedMessage> | undefined = await client
+      .messages(named, cursor, signal)
+      .catch((error: unknown) => {
+        // Without an archive nothing is found, and the page says how to get one.
+        if (error instanceof Failure && error.status === 404) return undefined;
+        throw error;
+      });
+    for (const { position, message } of page?.data ?? [])
+      if (position < length) contents[position] = message ?? undefined;
+    show([...contents]);
+    cursor = page?.has_more ? page.cursor : null;
+  } while (cursor !== null);
+  return contents;
+}
+
+function insertedOf({ summary, injection_tokens: injected }: RunEvent, onSummary: () => void): Inserted[] {
+  const blocks: Inserted[] = [];
+  if (injected !== null && injected > 0)
+    blocks.push({
+      before: summary?.covers[0] ?? 1,
+      title: 'injected',
+      children: <p>{count(injected)} tokens of the user's other conversations were added here.</p>,
+    });
+  if (summary)
+    blocks.push({
+      before: summary.covers[0],
+      title: 'summary',
+      children: (
+        <>
+          <p>
+            A summary ({summary.status}) stands for the messages {summary.covers[0]} to {summary.covers[1]}.
+          </p>
+          <button type="button" class="ref" onClick={onSummary}>
+            {summary.memory_id === null ? 'Read the summaries' : `Read version ${summary.memory_id}`}
+          </button>
+        </>
+      ),
+    });
+  return blocks;
+}
+
+/** Takes the request's array where nothing of it is archived. */
+function Paste({
+  onMessages,
+  expected,
+}: {
+  onMessages: (messages: readonly unknown[]) => void;
+  expected: number;
+}) {
+  const [text, setText] = useState('');
+  const reading = useMemo(() => readRecorded(text), [text]);
+  useEffect(() => {
+    const [first] = reading.ok ? reading.found : [];
+    if (first) onMessages(first.messages);
+  }, [reading, onMessages]);
+  return (
+    <details class="paste">
+      <summary>The messages of this request are not archived</summary>
+      <p class="note">
+        With <code>archive: true</code> in its strategy a conversation keeps its messages, and this page shows
+        them. You can also paste the array of {count(expected)} messages here. It stays in this page.
+      </p>
+      <label class="field">
+        The array as JSON
+        <textarea
+          rows={3}
+          spellcheck={false}
+          value={text}
+          onInput={({ currentTarget }) => setText(currentTarget.value)}
+        />
+      </label>
+      {text !== '' && !reading.ok && <p class="note">{reading.message}</p>}
+    </details>
+  );
+}
+
+function Facts({ event }: { event: RunEvent }) {
+  const { tokens, usage, ms, frontier } = event;
+  const facts: [name: string, value: string, note?: string][] = [
+    ['tokens', `${count(tokens?.before)} → ${count(tokens?.after)}`, share(tokens?.after, tokens?.before)],
+    ['budget', count(tokens?.budget)],
+    ['mode', event.mode, `from the ${event.source}${event.observed ? ', only observed' : ''}`],
+    ['model', event.model ?? 'n/a', `${event.protocol}, ${event.kind}`],
+    ['frontier', frontier.moved ? 'moved' : 'stayed', `unit ${frontier.unit}, trigger ${event.trigger}`],
+    ['upstream input', count(usage?.input), `${share(usage?.cached, usage?.input)} from the cache`],
+    ['upstream output', count(usage?.output)],
+    ...billFacts(event),
+    ['answer', String(event.status), event.error ?? event.ended.replaceAll('_', ' ')],
+    ['times', duration(ms.total), timesOf(ms)],
+    ['fetched by the model', `${event.retrieval_rounds} rounds`],
+    ['when', moment(event.created_at)],
+  ];
+  return (
+    <>
+      <dl class="figures facts">
+        {facts.map(([name, value, note]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              <Word text={value} /> {note !== undefined && <span class="note">{note}</span>}
+            </dd>
+          </div>
+        ))}
+      </dl>
+      {event.warnings.length > 0 && <p class="warnings">Warnings: {event.warnings.join(', ')}</p>}
+    </>
+  );
+}
+
+/** What the request saved, with both sides of it. Without a bill that is one number: n/a. */
+function billFacts(event: RunEvent): [name: string, value: string, note?: string][] {
+  const bill = billOf(event);
+  if (!bill) return [['net savings', dollars(undefined)]];
+  const { net, actual, wouldBe, summarizer, fetchRounds, brokenCache, gross, unique } = bill;
+  const debits = `summarizer ${dollars(summarizer)}, fetching ${dollars(fetchRounds)}, broken cache ${dollars(brokenCache)}`;
+  return [
+    ['net savings', dollars(net), `${dollars(actual)} paid, the whole array ${dollars(wouldBe)}`],
+    ['of that paid for', debits],
+    ['tokens removed', count(gross), `${count(unique)} for the first time`],
+  ];
+}
+
+function timesOf({ plan, store, summary, first_byte: first }: RunEvent['ms']): string {
+  const named = { plan, store, summary, 'first byte': first };
+  return Object.entries(named)
+    .flatMap(([name, ms]) => (ms === null ? [] : [`${name} ${duration(ms)}`]))
+    .join(', ');
+}
+
+const BECAUSE = {
+  floor: 'that is less than a move is worth',
+  regret: 'the conversation has not earned back its last move',
+  nothing_to_free: 'there was nothing to free',
+  not_enough: 'the view would have stayed over its budget',
+} as const;
+
+function Refusals({ event: { refused } }: { event: RunEvent }) {
+  if (refused.length === 0) return null;
+  return (
+    <ul class="refusals">
+      {refused.map(({ phase, because, freed, least }, at) => (
+        <li key={at}>
+          The {phase} phase did not move: {BECAUSE[because]} ({count(freed)} tokens, at least {count(least)}).
+        </li>
+      ))}
+    </ul>
+  );
+}

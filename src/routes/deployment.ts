@@ -1,0 +1,61 @@
+/** `GET /v1/deployment`: the deployment's configuration without secrets (docs/inspector.md). */
+import type { Context } from 'hono';
+import { version } from '../../package.json';
+import { type Env, VARIABLES, type VariableName } from '../config.ts';
+import { MODES } from '../memory/strategy/strategy.ts';
+import { verifiedTenant } from '../request/known-key.ts';
+import type { AppEnv, Services } from '../request/services.ts';
+import type { DeploymentFacts } from './schemas/deployment.ts';
+
+/**
+ * The variables whose values any caller may see: numbers, switches, and names of models. Of any
+ * other variable, such as a secret or a URL that may contain one, only whether it is set is told.
+ */
+const SHOWN: ReadonlySet<VariableName> = new Set([
+  'VERIFY_KEYS',
+  'UNVERIFIED_READS',
+  'SUMMARIZER_MODEL',
+  'SUMMARIZER_MODELS',
+  'SUMMARIZER_TIMEOUT_MS',
+  'SUMMARIZER_WINDOW_TOKENS',
+  'OFFLOAD_DIGEST_WAIT_MS',
+  'EMBEDDINGS_MODEL',
+  'EMBEDDINGS_WINDOW_TOKENS',
+  'UPSTREAM_HEADERS_TIMEOUT_MS',
+  'UPSTREAM_IDLE_TIMEOUT_MS',
+  'UPSTREAM_NATIVE_COMPACTION',
+  'MODEL_PRICES',
+  'TOKEN_FACTORS',
+  'RETENTION_DAYS',
+  'EVENTS',
+  'OBSERVE',
+  'OBSERVE_SHARE',
+  'LOG_LEVEL',
+]);
+
+export async function getDeployment(c: Context<AppEnv>): Promise<Response> {
+  await verifiedTenant(c, 'read');
+  const facts: DeploymentFacts = factsOf(c.env, c.get('services'));
+  return c.json(facts, 200, { 'cache-control': 'private, no-store' });
+}
+
+function factsOf(env: Env, { config, agents }: Services): DeploymentFacts {
+  return {
+    object: 'memory.deployment',
+    version,
+    modes: [...MODES],
+    agents: [...agents.keys()],
+    access: accessOf(config),
+    default_strategy: { ...config.defaultStrategy },
+    metrics: config.metricsToken !== undefined,
+    variables: VARIABLES.map((name) => {
+      const value = env[name];
+      return { name, set: value !== undefined, value: SHOWN.has(name) ? (value ?? null) : null };
+    }),
+  };
+}
+
+function accessOf({ access, localTenant }: Services['config']): DeploymentFacts['access'] {
+  if (access) return 'access_keys';
+  return localTenant === undefined ? 'callers_keys' : 'local_tenant';
+}

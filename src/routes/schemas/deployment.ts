@@ -1,0 +1,26 @@
+/** What `GET /v1/deployment` answers. */
+import { z } from 'zod';
+import { name } from './common.ts';
+
+export const deployment = z.strictObject({
+  object: z.literal('memory.deployment'),
+  version: z.string(),
+  modes: z.array(z.string()).describe('The modes that a strategy may have.'),
+  agents: z.array(z.string()).describe("The deployer's agents, by name."),
+  access: z.enum(['callers_keys', 'access_keys', 'local_tenant']).describe('How callers are told apart.'),
+  default_strategy: z.looseObject({ mode: z.string() }),
+  metrics: z.boolean().describe("Whether `GET /metrics` answers, with the operator's token."),
+  variables: z.array(
+    z.strictObject({
+      name: z.string(),
+      set: z.boolean(),
+      value: z
+        .string()
+        .nullable()
+        .describe('Null if the variable is not set, or if its value is for the operator alone.'),
+    }),
+  ),
+});
+name(deployment, 'Deployment');
+
+export type DeploymentFacts = z.output<typeof deployment>;

@@ -1,0 +1,218 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { exampleConversation } from '../../src/inspector/read/example.ts';
+import { axeViolations, enterKey, expectShownWell, inspect } from '../support/browser/browser.ts';
+import { play } from '../support/browser/played.ts';
+import { sampleTraces } from '../support/conversations/traces.ts';
+import { deploy, KEY } from '../support/deployment/deployment.ts';
+
+const OTHER_KEY = 'sk-the-key-of-another-caller-0001';
+const METRICS_TOKEN = 'the-token-of-the-operator';
+
+const precis = deploy({ vars: { METRICS_TOKEN }, summarizer: true });
+const { open } = inspect(precis);
+
+const COMPACT = { mode: 'compact', token_budget: 8_000, low_watermark_pct: 0.6, archive: true };
+const SUMMARIZE = {
+  mode: 'summarize',
+  token_budget: 9_000,
+  low_watermark_pct: 0.5,
+  summary_max_tokens: 500,
+  archive: true,
+};
+
+describe('conversations that were made through the Worker', () => {
+  let requests = 0;
+
+  beforeAll(async () => {
+    const messages = exampleConversation();
+    requests = await play(precis, { id: 'refunds', user: 'ann', strategy: COMPACT, messages });
+    await play(precis, { id: 'refunds-summarised', strategy: SUMMARIZE, messages, every: 3 });
+    await play(precis, { id: 'not-archived', strategy: { ...COMPACT, archive: false }, messages, every: 5 });
+    for (const { file, messages: recorded, tools } of sampleTraces())
+      await play(precis, {
+        id: `recorded-${file}`,
+        strategy: { mode: 'auto', token_budget: 4_000, archive: true },
+        messages: recorded,
+        ...(tools ? { tools } : {}),
+        every: Math.ceil(recorded.length / 10),
+      });
+  });
+
+  it('are listed, searched, and shown well', async () => {
+    const page = await open({ key: KEY });
+    const cards = page.locator('.card');
+    await expect.poll(() => cards.count()).toBe(3 + sampleTraces().length);
+    await expect.poll(() => page.locator('svg.spark').count()).toBeGreaterThan(2);
+    await expectShownWell(page, 'conversations');
+
+    await page.getByLabel('Search by conversation or user').fill('ANN');
+    await expect.poll(() => cards.allInnerTexts()).toEqual([expect.stringContaining('refunds')]);
+    await page.getByLabel('Search by conversation or user').fill('nobody');
+    await expect.poll(() => page.locator('.empty').innerText()).toContain('No conversation matches.');
+    await page.getByLabel('Search by conversation or user').fill('');
+    await page.getByLabel('Status').selectOption('stuck');
+    await expect.poll(() => page.locator('.empty').innerText()).toContain('No conversation matches.');
+  });
+
+  it('have a plot that is read and opened by keyboard', async () => {
+    const page = await open({ key: KEY, at: '#/conversations/refunds?user=ann' });
+    const plot = page.getByRole('slider');
+    await expect.poll(() => page.locator('.request-row').count()).toBeGreaterThan(5);
+    await expectShownWell(page, 'conversation');
+
+    await plot.focus();
+    await page.keyboard.press('Home');
+    await expect.poll(() => plot.getAttribute('aria-valuenow')).toBe('1');
+    expect(await plot.getAttribute('aria-valuetext')).toContain('Request 1:');
+    await page.keyboard.press('End');
+    await page.keyboard.press('ArrowLeft');
+    await expect.poll(() => plot.getAttribute('aria-valuenow')).toBe(String(requests - 1));
+    await page.keyboard.press('Enter');
+    await expect
+      .poll(() => page.getByRole('heading', { level: 1 }).innerText())
+      .toBe(`Request ${requests - 1}`);
+  });
+
+  it('tell a request on hover, and open it on click', async () => {
+    const page = await open({ key: KEY, at: '#/conversations/refunds?user=ann' });
+    const over = page.locator('.u-over');
+    await over.hover();
+    await expect
+      .poll(() => page.locator('.plot figcaption').innerText())
+      .toMatch(/^Request \d+: [\d,]+ tokens/);
+    await over.click();
+
+    await expect.poll(() => page.getByRole('heading', { level: 1 }).innerText()).toMatch(/^Request \d+$/);
+  });
+
+  it('show a request message by message, with the content behind each ref', async () => {
+    const page = await open({ key: KEY, at: `#/conversations/refunds/requests/${requests}?user=ann` });
+    await expect.poll(() => page.locator('.row .original .passage').count()).toBeGreaterThan(10);
+    await expect.poll(() => page.locator('.row.placeholder').count()).toBeGreaterThan(0);
+    await expectShownWell(page, 'request');
+
+    await page.locator('.row.placeholder button.ref').first().click();
+    const dialog = page.getByRole('dialog');
+    await expect.poll(() => dialog.locator('pre').innerText()).toContain('// src/orders/store.ts');
+    expect(await axeViolations(page)).toEqual([]);
+    await dialog.getByLabel('Text to search for').fill('ord_7');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => dialog.locator('pre').innerText()).not.toContain('// src/orders/store.ts');
+    expect(await dialog.locator('pre').innerText()).toContain("'ord_7'");
+    // The first one clears the search.
+    await page.keyboard.press('Escape');
+    await expect.poll(() => dialog.locator('pre').innerText()).toContain('// src/orders/store.ts');
+    await page.keyboard.press('Escape');
+    await expect.poll(() => dialog.count()).toBe(0);
+  });
+
+  it('show a summary with its versions and its transcript', async () => {
+    const page = await open({ key: KEY, at: '#/conversations/refunds-summarised' });
+    await page.getByRole('button', { name: 'Read them' }).click();
+    const dialog = page.getByRole('dialog');
+    await expect.poll(() => dialog.locator('pre').innerText()).toContain('## User Intent');
+    await expectShownWell(page, 'summary');
+    await page.keyboard.press('Escape');
+    await page.locator('.request-row:has(.tag.summary)').first().click();
+    await page.getByRole('button', { name: /^Read / }).click();
+    await expect.poll(() => dialog.locator('pre').innerText()).toContain('## User Intent');
+    await dialog.getByRole('button', { name: /^Transcript ref_/ }).click();
+
+    await expect.poll(() => dialog.last().locator('pre').innerText()).toContain('### ');
+  });
+
+  it('show the array that is pasted, where none is archived', async () => {
+    const page = await open({ key: KEY, at: '#/conversations/not-archived/requests/1', expected: [404] });
+    await expect.poll(() => page.locator('.original .note').first().innerText()).toContain('not at hand');
+    await page.getByText('The messages of this request are not archived').click();
+    await page.getByLabel('The array as JSON').fill(JSON.stringify(exampleConversation().slice(0, 4)));
+
+    await expect.poll(() => page.locator('.row .original').first().innerText()).toContain('careful engineer');
+  });
+
+  it.each(sampleTraces().map(({ file }) => file))('show a recorded conversation (%s)', async (file) => {
+    const page = await open({ key: KEY, at: `#/conversations/recorded-${file}` });
+    await page.locator('.request-row').first().click();
+    await expect.poll(() => page.locator('.row .original .passage').count()).toBeGreaterThan(3);
+
+    expect(await axeViolations(page)).toEqual([]);
+  });
+
+  it('are not there for another key', async () => {
+    const page = await open({ key: OTHER_KEY, expected: [404] });
+    await expect
+      .poll(() => page.locator('.empty').innerText())
+      .toContain('Nothing is kept under this key yet.');
+    await expectShownWell(page, 'empty');
+    await page.evaluate("location.hash = '#/conversations/refunds?user=ann'");
+    await expect.poll(() => page.locator('.failed').first().innerText()).toContain('conversation_not_found');
+    await page.evaluate("location.hash = '#/conversations/refunds/requests/1?user=ann'");
+    await expect.poll(() => page.locator('.failed').first().innerText()).toContain('conversation_not_found');
+
+    expect(await page.locator('body').innerText()).not.toContain('engineer');
+  });
+});
+
+describe('the key', () => {
+  it('is refused in words if the upstream refuses it', async () => {
+    const page = await open({ key: 'sk-invalid-0123456789abcdef', expected: [401] });
+    await expect.poll(() => page.getByRole('alert').innerText()).toContain('does not accept this API key');
+    await expectShownWell(page, 'wrong-key');
+    await page.getByLabel('API key').fill('short');
+    await page.getByRole('button', { name: 'Open' }).click();
+
+    await expect.poll(() => page.getByRole('alert').innerText()).toContain('of at least');
+  });
+
+  it('is in the memory of the tab alone', async () => {
+    const page = await open({ key: KEY });
+    await expect.poll(() => page.locator('.card').count()).toBeGreaterThan(0);
+    const kept =
+      'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, history.state])';
+    expect(await page.evaluate(kept)).not.toContain(KEY);
+    expect(await page.content()).not.toContain(KEY);
+    expect(await page.context().storageState()).toEqual({ cookies: [], origins: [] });
+
+    await page.reload();
+    await expect.poll(() => page.getByLabel('API key').inputValue()).toBe('');
+    await enterKey(page, KEY);
+    await expect.poll(() => page.locator('.card').count()).toBeGreaterThan(0);
+    await page.getByRole('button', { name: 'Forget the key' }).click();
+    await expect.poll(() => page.getByLabel('API key').count()).toBe(1);
+    expect(await page.locator('.card').count()).toBe(0);
+  });
+
+  it('is not needed before the first paint: the page is three files', async () => {
+    const page = await open();
+    await expect.poll(() => page.getByLabel('API key').count()).toBe(1);
+    const loaded =
+      'performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname).sort()';
+
+    expect(await page.evaluate(loaded)).toEqual(['/inspect/inspector.css', '/inspect/inspector.js']);
+  });
+});
+
+describe('this deployment', () => {
+  it('is shown without secrets, and with its metrics for the operator', async () => {
+    const page = await open({ key: KEY, at: '#/deployment', expected: [401] });
+    await expect.poll(() => page.locator('.status').innerText()).toContain('ok');
+    await page.getByLabel('METRICS_TOKEN').fill('a-wrong-token-of-an-operator');
+    await page.getByRole('button', { name: 'Show the metrics' }).click();
+    await expect.poll(() => page.getByRole('alert').innerText()).toContain('METRICS_TOKEN');
+    await page.getByLabel('METRICS_TOKEN').fill(METRICS_TOKEN);
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.getByRole('region', { name: 'Metrics' }).innerText()).toContain('precis_');
+    await expectShownWell(page, 'deployment');
+
+    expect(await page.locator('body').innerText()).not.toContain('secret-of-the');
+  });
+});
+
+it('the front page leads to the inspector', async () => {
+  const page = await open();
+  await page.goto(precis.url);
+  await expectShownWell(page, 'front');
+  await page.getByRole('link', { name: 'Open the inspector' }).click();
+
+  await expect.poll(() => page.getByLabel('API key').count()).toBe(1);
+});

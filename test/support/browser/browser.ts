@@ -1,0 +1,128 @@
+/** A Chromium for a file of browser tests, and what must hold of every page that it shows. */
+import { mkdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type { AxeResults } from 'axe-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { findChromium } from '../../../tools/chromium.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+
+/** Where screenshots are written, to be looked at. */
+const SHOTS = join(ROOT, 'generated/screenshots');
+
+const WIDTHS = [360, 1280] as const;
+const THEMES = ['light', 'dark'] as const;
+
+export interface OpenOptions {
+  /** A fragment, such as `#/try`. */
+  readonly at?: string;
+  /** Entered into the form that asks for it. */
+  readonly key?: string;
+  readonly width?: number;
+  readonly theme?: (typeof THEMES)[number];
+  /** Of statuses that the test expects; the browser reports each of them as an error. */
+  readonly expected?: readonly number[];
+}
+
+/** A page with what it has done wrong so far. */
+interface Watched {
+  readonly page: Page;
+  readonly faults: string[];
+}
+
+export interface Inspecting {
+  /** Opens the inspector in a page of its own. Its faults fail the test when it ends. */
+  open(options?: OpenOptions): Promise<Page>;
+}
+
+/**
+ * Starts the browser before the tests of a file, and checks each page after its test.
+ *
+ * @param deployment the Worker's URL, which is read within tests
+ */
+export function inspect(deployment: { readonly url: string }): Inspecting {
+  let browser: Browser | undefined;
+  let watched: Watched[] = [];
+
+  beforeAll(async () => {
+    const executablePath = findChromium();
+    if (executablePath === undefined) throw new Error('There is no Chromium; set CHROMIUM to its path.');
+    // Containers run as root, where the sandbox can't.
+    browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+  });
+  afterEach(async () => {
+    const faults = watched.flatMap((one) => one.faults);
+    await Promise.all(watched.map(({ page }) => page.context().close()));
+    watched = [];
+    expect(faults).toEqual([]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  return {
+    async open({ at = '', key, width = 1280, theme = 'light', expected = [] } = {}) {
+      if (!browser) throw new Error('the browser runs only within tests');
+      const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: theme });
+      const page = await context.newPage();
+      watched.push({ page, faults: watch(page, new URL(deployment.url).origin, expected) });
+      await page.goto(`${deployment.url}/inspect${at}`);
+      if (key !== undefined) await enterKey(page, key);
+      return page;
+    },
+  };
+}
+
+/** Enters a key into the form that asks for one. */
+export async function enterKey(page: Page, key: string): Promise<void> {
+  await page.getByLabel('API key').fill(key);
+  await page.getByRole('button', { name: 'Open' }).click();
+}
+
+/** Collects errors in the console, uncaught errors, and requests to another origin. */
+function watch(page: Page, origin: string, expected: readonly number[]): string[] {
+  const faults: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() !== 'error' && message.type() !== 'warning') return;
+    const [, status] = /status of (\d+)/.exec(message.text()) ?? [];
+    if (!expected.includes(Number(status))) faults.push(`console: ${message.text()}`);
+  });
+  page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
+  page.on('request', (request) => {
+    const url = new URL(request.url());
+    if (url.origin !== origin && url.protocol !== 'data:') faults.push(`request: ${url.origin}`);
+  });
+  return faults;
+}
+
+const axe = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** The rules that a page breaks, each with the first element that does. */
+export async function axeViolations(page: Page): Promise<string[]> {
+  await page.evaluate(await axe);
+  const { violations } = await page.evaluate<AxeResults>('axe.run()');
+  return violations.map(
+    ({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 200)} ${nodes[0]?.failureSummary}`,
+  );
+}
+
+/**
+ * Shows a page in all widths and themes: without violations, nothing wider than the window, and
+ * with a screenshot of each.
+ */
+export async function expectShownWell(page: Page, name: string): Promise<void> {
+  mkdirSync(SHOTS, { recursive: true });
+  for (const width of WIDTHS)
+    for (const theme of THEMES) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.emulateMedia({ colorScheme: theme });
+      // Two frames: the plot is drawn again when its size or theme changes.
+      await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+      await page.screenshot({ path: join(SHOTS, `${name}-${width}-${theme}.png`) });
+      expect(await axeViolations(page), `${name} at ${width}, ${theme}`).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth'), `${name} at ${width}`).toBe(width);
+    }
+}

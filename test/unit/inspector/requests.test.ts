@@ -1,0 +1,203 @@
+import { describe, expect, it } from 'vitest';
+import { rowsOfEvent, tally } from '../../../src/inspector/read/fates.ts';
+import { plotOf, sparkline } from '../../../src/inspector/read/marks.ts';
+import { messageText } from '../../../src/inspector/read/message-text.ts';
+import { billOf, netOfAll, netOfSums } from '../../../src/inspector/read/money.ts';
+import { type RunEvent, runEventSchema } from '../../../src/memory/run/event.ts';
+
+const REF = `ref_${'a'.repeat(26)}`;
+
+const EVENT: RunEvent = runEventSchema.parse({
+  object: 'memory.request',
+  n: 1,
+  request_id: null,
+  created_at: 0,
+  protocol: 'chat',
+  kind: 'answer',
+  model: 'm',
+  stream: false,
+  mode: 'auto',
+  source: 'request',
+  observed: false,
+  messages: 8,
+  tokens: { before: 100, after: 40, budget: 50, window: 1_000 },
+  trigger: 'token_budget',
+  frontier: { unit: 2, moved: true },
+  refused: [],
+  edits: [
+    {
+      message: 2,
+      kind: 'output',
+      call: -1,
+      reason: 'context_compaction',
+      tool: 'f',
+      ref: REF,
+      tokens: 9,
+      freed: 5,
+    },
+    {
+      message: 5,
+      kind: 'output',
+      call: -1,
+      reason: 'context_compaction',
+      tool: 'f',
+      ref: REF,
+      tokens: 9,
+      freed: 5,
+    },
+    { message: 6, kind: 'output', call: -1, reason: 'offloaded', tool: 'f', ref: null, tokens: 9, freed: 5 },
+  ],
+  left_out: [
+    { from: 1, to: 3, fate: 'summarized', ref: REF },
+    { from: 7, to: 90, fate: 'trimmed', ref: null },
+  ],
+  summary: { memory_id: 1, status: 'completed', covers: [1, 3], ref: REF, usage: { input: 0, output: 0 } },
+  injection_tokens: null,
+  retrieval_rounds: 0,
+  warnings: [],
+  ms: { plan: 1, store: null, summary: null, upstream: 2, first_byte: 2, total: 4 },
+  usage: { input: 40, cached: 10, cache_writes: null, output: 5 },
+  status: 200,
+  ended: 'complete',
+  error: null,
+});
+
+describe('a run event', () => {
+  it('says what became of each message', () => {
+    const rows = rowsOfEvent(EVENT);
+
+    expect(rows.map(({ fate }) => fate)).toEqual([
+      'kept',
+      'summarized',
+      'summarized',
+      'summarized',
+      'kept',
+      'placeholder',
+      'offloaded',
+      'trimmed',
+    ]);
+    // What a summary stands for has no placeholder any more.
+    expect(rows.map(({ edits }) => edits.length)).toEqual([0, 0, 0, 0, 0, 1, 1, 0]);
+    expect(rows[6]?.edits[0]?.ref).toBeUndefined();
+    expect(rows.map(({ ref }) => ref)).toEqual([
+      undefined,
+      REF,
+      REF,
+      REF,
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(tally(rows).get('summarized')).toBe(3);
+  });
+
+  it('is a point of the plot, with marks for what is new', () => {
+    const next = { ...EVENT, n: 2, frontier: { unit: 2, moved: false }, warnings: ['over_budget'] };
+    const plot = plotOf([EVENT, next, { ...next, n: 3, tokens: null, usage: null, warnings: [] }]);
+
+    expect(plot).toEqual({
+      n: [1, 2, 3],
+      before: [100, 100, null],
+      after: [40, 40, null],
+      cached: [10, 10, null],
+      marks: [
+        { at: 0, kind: 'move' },
+        { at: 0, kind: 'summary' },
+        { at: 1, kind: 'warning' },
+      ],
+    });
+  });
+
+  it('has no net savings unless they are told, and never 0 for it', () => {
+    expect(netOfAll([EVENT])).toEqual({ net: undefined, known: 0 });
+    for (const bill of [null, {}, { unit: 'euros', net: 1 }, { unit: 'nanodollars', net: null }])
+      expect(netOfAll([{ bill }, { bill: { unit: 'nanodollars', net: -2_500_000 } }])).toEqual({
+        net: -0.0025,
+        known: 1,
+      });
+  });
+
+  it('is a part of sums, which say of how many requests they are', () => {
+    const bill = { unit: 'nanodollars', requests: 12, billed: 9, net: 7_000_000_000 };
+
+    expect(netOfSums({ bill })).toEqual({ net: 7, known: 9 });
+    expect(netOfSums({ bill: { ...bill, net: null } })).toEqual({ net: undefined, known: 9 });
+    expect(netOfSums({ bill: null })).toEqual({ net: undefined, known: 0 });
+  });
+
+  it('has a bill in dollars, with members that are not known', () => {
+    const bill = {
+      unit: 'nanodollars',
+      would_be: { amount: 27_168_000 },
+      actual: 17_120_000,
+      net: 10_048_000,
+      debits: { summarizer: null, fetch_rounds: 0, broken_cache: 1_000 },
+      gross: { tokens: 20_000 },
+      unique: null,
+    };
+
+    expect(billOf({ bill })).toEqual({
+      actual: 0.01712,
+      wouldBe: 0.027168,
+      net: 0.010048,
+      summarizer: undefined,
+      fetchRounds: 0,
+      brokenCache: 0.000001,
+      gross: 20_000,
+      unique: undefined,
+    });
+  });
+});
+
+describe('a sparkline', () => {
+  it('fills its box', () => {
+    expect(sparkline([0, 5, 10], 10)).toBe('0.0,19.0 50.0,10.0 100.0,1.0');
+    expect(sparkline([0, 0], 0)).toBe('0.0,19.0 100.0,19.0');
+    expect(sparkline([4], 4)).toBe('');
+  });
+});
+
+describe('a message', () => {
+  it.each([
+    [{ role: 'user', content: 'Text.' }, 'Text.'],
+    [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'A' },
+          { type: 'image_url', image_url: { url: 'data:,' } },
+        ],
+      },
+      'A\n{"type":"image_url","image_url":{"url":"data:,"}}',
+    ],
+    [{ role: 'assistant', content: null }, ''],
+    [{ role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] }, 'No.'],
+    [7, '7'],
+    [null, 'null'],
+  ])('is text: %j', (message, text) => {
+    expect(messageText(message).text).toBe(text);
+  });
+
+  it('cuts the data of an image', () => {
+    const url = `data:image/png;base64,${'A'.repeat(100_000)}`;
+    const { text } = messageText({ role: 'user', content: [{ type: 'image_url', image_url: { url } }] });
+
+    expect(text.length).toBeLessThan(500);
+    expect(text).toContain('characters)');
+  });
+
+  it('has calls of every form', () => {
+    const calls = [
+      { id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":1}' } },
+      { id: 'b', type: 'custom', custom: { name: 'g', input: 'free' } },
+      null,
+    ];
+
+    expect(messageText({ role: 'assistant', tool_calls: calls }).calls).toEqual([
+      { id: 'a', name: 'f', arguments: '{"x":1}' },
+      { id: 'b', name: 'g', arguments: 'free' },
+      { id: '?', name: '?', arguments: '' },
+    ]);
+  });
+});

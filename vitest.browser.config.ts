@@ -1,0 +1,15 @@
+import { defineConfig } from 'vitest/config';
+
+/** The inspector in a real browser, before the built Worker. Needs a Chromium (tools/chromium.ts). */
+export default defineConfig({
+  test: {
+    include: ['test/browser/**/*.test.ts'],
+    globalSetup: ['tools/token-tables.ts', 'tools/inspector.ts', 'tools/worker-build.ts'],
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 15_000 } },
+    // A browser takes a core of its own.
+    maxWorkers: 1,
+    isolate: false,
+  },
+});
