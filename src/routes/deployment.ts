@@ -1,7 +1,7 @@
 /** `GET /v1/deployment`: the deployment's configuration without secrets (docs/inspector.md). */
 import type { Context } from 'hono';
-import { version } from '../../package.json';
 import { type Env, VARIABLES, type VariableName } from '../config.ts';
+import { VERSION } from '../lib/version.ts';
 import { MODES } from '../memory/strategy/strategy.ts';
 import { verifiedTenant } from '../request/known-key.ts';
 import type { AppEnv, Services } from '../request/services.ts';
@@ -30,6 +30,7 @@ const SHOWN: ReadonlySet<VariableName> = new Set([
   'EVENTS',
   'OBSERVE',
   'OBSERVE_SHARE',
+  'OTLP_SHARE',
   'LOG_LEVEL',
 ]);
 
@@ -42,7 +43,7 @@ export async function getDeployment(c: Context<AppEnv>): Promise<Response> {
 function factsOf(env: Env, { config, agents }: Services): DeploymentFacts {
   return {
     object: 'memory.deployment',
-    version,
+    version: VERSION,
     modes: [...MODES],
     agents: [...agents.keys()],
     access: accessOf(config),

@@ -41,10 +41,14 @@ export interface Schedule extends Rates {
   readonly lifetimeMs: number;
 }
 
-/** A schedule with its source. */
+/**
+ * A schedule with the vendor's page, where it can be checked. Rows that no copy of the page at hand
+ * showed are those of the dataset @pydantic/genai-prices 0.1.8
+ * (https://github.com/pydantic/genai-prices), and so are most prices of output.
+ */
 interface PublishedSchedule extends Schedule {
   readonly source: string;
-  /** A day on which the source had these prices (YYYY-MM-DD). */
+  /** The day of the copy of the page, or of the dataset's row where no copy had it (YYYY-MM-DD). */
   readonly asOf: string;
   /** The last day for which the source promises them, if it names one (YYYY-MM-DD). */
   readonly until?: string | undefined;
