@@ -69,9 +69,9 @@ function counted(
     model?.push(chunk);
   };
   const end = (): void => {
-    const usage = tail.read();
-    modelCall?.answered(usage, model?.read());
-    for (const [state, tokens] of Object.entries(usage ?? {}))
+    modelCall?.answered(tail.usage(), model?.read());
+    if (!metrics.isOn) return;
+    for (const [state, tokens] of Object.entries(tail.read() ?? {}))
       metrics.count('precis_upstream_tokens_total', { state }, tokens);
     metrics.sendLater(waitUntil);
   };

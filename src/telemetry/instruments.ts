@@ -26,6 +26,10 @@ export const INSTRUMENTS = {
     unit: '{token}',
     description: "Input tokens that were read from the vendor's prompt cache.",
   },
+  'gen_ai.client.inference.usage.cache_write.input_tokens': {
+    unit: '{token}',
+    description: "Input tokens that were written to the vendor's prompt cache.",
+  },
   'precis.requests': { unit: '{request}', description: 'Answered requests.' },
   'precis.tokens.before': { unit: '{token}', description: 'Tokens of requests as callers sent them.' },
   'precis.tokens.after': { unit: '{token}', description: 'Tokens of the views of these requests.' },

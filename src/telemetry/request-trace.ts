@@ -3,6 +3,7 @@
  * each part that took time (docs/deploying.md#traces).
  */
 import type { Report } from '../memory/plan/report.ts';
+import type { RunUsage } from '../memory/run/event.ts';
 import type { Exporter } from './exporter.ts';
 import { type Attributes, CLIENT, INTERNAL, SERVER, type Span } from './otlp.ts';
 import { providerOf } from './provider.ts';
@@ -24,14 +25,6 @@ export interface Asked {
   /** As the caller names it. */
   readonly conversation?: string | undefined;
   readonly stream?: boolean;
-}
-
-/** Tokens of a model call, as the upstream counted them. */
-export interface CallUsage {
-  readonly cached: number;
-  /** Other input. */
-  readonly fresh: number;
-  readonly output: number;
 }
 
 /** An answer as its head tells it. */
@@ -59,6 +52,15 @@ export const BROKEN_OFF = 'broken_off';
 
 /** OpenAI's name for both of its protocols in the conventions. */
 const OPERATION = 'chat';
+
+/** The conventions' names of counts. */
+const USAGE = {
+  input_tokens: 'input',
+  'cache_read.input_tokens': 'cached',
+  'cache_write.input_tokens': 'cache_writes',
+  output_tokens: 'output',
+} as const satisfies Record<string, keyof RunUsage>;
+type UsageName = keyof typeof USAGE;
 
 /** In characters. No model's name is longer. */
 const LONGEST_MODEL = 200;
@@ -187,10 +189,11 @@ export class RequestTrace {
       const named = this.ofCall(call);
       exporter.record('gen_ai.client.inference.duration', named, call.seconds);
       if (!call.usage) continue;
-      const { fresh, cached, output } = call.usage;
-      exporter.record('gen_ai.client.inference.usage.input_tokens', named, fresh + cached);
-      exporter.record('gen_ai.client.inference.usage.cache_read.input_tokens', named, cached);
-      exporter.record('gen_ai.client.inference.usage.output_tokens', named, output);
+      for (const [name, count] of Object.entries(USAGE)) {
+        const tokens = call.usage[count];
+        if (tokens !== null)
+          exporter.record(`gen_ai.client.inference.usage.${name as UsageName}`, named, tokens);
+      }
     }
     const { report, protocol, overhead } = this.told ?? {};
     const mode = report?.mode;
@@ -254,7 +257,7 @@ export class ModelCall {
   readonly url: string;
   /** The header `traceparent` for the upstream; undefined if the caller's goes up as it came. */
   readonly traceparent: string | undefined;
-  private counted: CallUsage | undefined;
+  private counted: RunUsage | undefined;
   private model: string | undefined;
   private fault: string | undefined;
   /** Resolves when the call is over. */
@@ -278,7 +281,7 @@ export class ModelCall {
     return ((this.until ?? this.now()) - this.start) / 1000;
   }
 
-  get usage(): CallUsage | undefined {
+  get usage(): RunUsage | undefined {
     return this.counted;
   }
 
@@ -288,7 +291,7 @@ export class ModelCall {
   }
 
   /** The answer is there. @param model the one that has answered, if the answer says so */
-  answered(usage: CallUsage | undefined, model: string | undefined): void {
+  answered(usage: RunUsage | undefined, model: string | undefined): void {
     this.counted = usage;
     this.model = model;
     this.end();
@@ -315,11 +318,18 @@ export class ModelCall {
       attributes: {
         ...attributes,
         'gen_ai.response.model': this.model,
-        'gen_ai.usage.input_tokens': usage && usage.fresh + usage.cached,
-        'gen_ai.usage.cache_read.input_tokens': usage?.cached,
-        'gen_ai.usage.output_tokens': usage?.output,
+        ...usageAttributes(usage),
       },
       hasFailed: this.error !== undefined,
     };
   }
+}
+
+/** What the upstream does not say is left out. */
+function usageAttributes(usage: RunUsage | undefined): Attributes {
+  const counts = Object.entries(USAGE).map(([name, count]) => [
+    `gen_ai.usage.${name}`,
+    usage?.[count] ?? undefined,
+  ]);
+  return Object.fromEntries(counts);
 }

@@ -11,6 +11,8 @@ const EVENT: RunEvent = runEventSchema.parse({
   object: 'memory.request',
   n: 1,
   request_id: null,
+  bill: null,
+  potential_bill: null,
   created_at: 0,
   protocol: 'chat',
   kind: 'answer',
