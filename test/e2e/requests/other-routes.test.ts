@@ -194,7 +194,7 @@ describe('what is no route of the API', () => {
     },
   );
 
-  it.each(['/', '/nothing', '/v2/files', '/v1', '/v1x/files'])('is not found: %s', async (path) => {
+  it.each(['/nothing', '/v2/files', '/v1', '/v1x/files'])('is not found: %s', async (path) => {
     const response = await fetch(`${deployment.url}${path}`);
 
     expect(response.status).toBe(404);

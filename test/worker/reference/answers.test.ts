@@ -255,6 +255,7 @@ describe('answers about stored data', () => {
     await told('deleteBlock', await send('DELETE', '/v1/blocks/team'));
     await told('deleteAll', await send('DELETE', '/v1/memory'));
     await told('getHealth', await send('GET', '/healthz'));
+    await told('getDeployment', await send('GET', '/v1/deployment'));
   });
 });
 
