@@ -1,7 +1,7 @@
 /**
  * The cost of Precis compared with a bare Worker that only forwards (`npm run bench:proxy --
- * [--rounds N] [--bytes N,…] [--deltas N,…] [--modes M,…] [--situations S,…] [--portkey]
- * [--profile] [--json] [--page FILE]`).
+ * [--rounds N] [--bytes N,…] [--deltas N,…] [--modes M,…] [--situations S,…] [--events on|off]
+ * [--portkey] [--profile] [--json] [--page FILE]`).
  *
  * Each proxy runs in its own process and is reached by a socket straight into it. They take turns
  * with the same bodies; a ratio is the median of all rounds. `--portkey` also measures a gateway in
@@ -45,6 +45,7 @@ const { values: options } = parseArgs({
     json: { type: 'boolean', default: false },
     portkey: { type: 'boolean', default: false },
     profile: { type: 'boolean', default: false },
+    events: { type: 'string', default: 'on' },
     page: { type: 'string' },
     rounds: { type: 'string', default: `${MOST_ROUNDS}` },
     bytes: { type: 'string', default: '1000,118000,1000000' },
@@ -67,7 +68,7 @@ try {
   subjects.push(
     await startBare(upstream.url),
     await startFloor(upstream.url),
-    await startPrecis(upstream.url, options.profile),
+    await startPrecis(upstream.url, options.events, options.profile),
   );
   if (options.portkey)
     await startPortkey(upstream.url, CACHE).then(

@@ -34,8 +34,15 @@ async function startForwarding(name: 'bare' | 'floor', upstream: string): Promis
   return { ...runtime, name, headers: {} };
 }
 
-/** @param hasNames keeps the names of functions, for a profile */
-export async function startPrecis(upstream: string, hasNames = false): Promise<Subject & Runtime> {
+/**
+ * @param events the variable `EVENTS`
+ * @param hasNames keeps the names of functions, for a profile
+ */
+export async function startPrecis(
+  upstream: string,
+  events = 'on',
+  hasNames = false,
+): Promise<Subject & Runtime> {
   const vars = {
     PRECIS_SECRET: 'the secret of the benchmarks',
     UPSTREAM_BASE_URL: `${upstream}/v1`,
@@ -43,6 +50,7 @@ export async function startPrecis(upstream: string, hasNames = false): Promise<S
     SUMMARIZER_MODEL: 'a-model',
     SUMMARIZER_API_KEY: 'sk-the-key-of-the-summarizer',
     LOG_LEVEL: 'error',
+    EVENTS: events,
   };
   return { ...(await startRuntime('precis', vars, { hasNames })), name: 'precis', headers: {} };
 }
