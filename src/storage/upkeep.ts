@@ -21,13 +21,14 @@ interface Fact {
   readonly conversation: string;
   /** When storage was asked, in milliseconds since the epoch. */
   readonly at: number;
-  confirm(): Promise<void>;
+  /** One for each time that the request has noted it. */
+  readonly confirms: readonly (() => Promise<void>)[];
 }
 
 /** The upkeep of one conversation in one request. */
 export interface ConversationUpkeep {
   /** Notes a fact. @param at see `Fact` */
-  rely(name: string, at: number, confirm: Fact['confirm']): void;
+  rely(name: string, at: number, confirm: () => Promise<void>): void;
   /** Call this when storage is asked behind the answer anyway. */
   takeTurn(): void;
 }
@@ -61,7 +62,8 @@ export class Upkeep {
     const [oldest] = due;
     if (!oldest || !this.takeTurn(oldest.conversation)) return;
     const some = due.slice(0, Math.ceil(facts.length / TURNS));
-    for (const settled of await Promise.allSettled(some.map((fact) => fact.confirm())))
+    const confirming = some.flatMap(({ confirms }) => confirms.map((confirm) => confirm()));
+    for (const settled of await Promise.allSettled(confirming))
       if (settled.status === 'rejected')
         logCaught(this.log, 'warn', 'what is stored could not be confirmed', settled.reason);
   }
@@ -79,7 +81,8 @@ export class RequestUpkeep {
   /** @param conversation see `conversationName`; empty without one */
   of(conversation: string): ConversationUpkeep {
     return {
-      rely: (name, at, confirm) => this.add(`${conversation} ${name}`, { conversation, at, confirm }),
+      rely: (name, at, confirm) =>
+        this.add(`${conversation} ${name}`, { conversation, at, confirms: [confirm] }),
       takeTurn: () => this.upkeep.takeTurn(conversation),
     };
   }
@@ -90,7 +93,7 @@ export class RequestUpkeep {
     const both = before && {
       ...fact,
       at: Math.min(before.at, fact.at),
-      confirm: async () => void (await Promise.all([before.confirm(), fact.confirm()])),
+      confirms: [...before.confirms, ...fact.confirms],
     };
     this.facts.set(key, both ?? fact);
   }

@@ -53,18 +53,23 @@ describe('upkeep behind an answer', () => {
 
   it('confirms both where a request notes a fact twice, when the older one is due', async () => {
     const confirmed: string[] = [];
+    const logged: unknown[] = [];
     const upkeep = new Upkeep(
-      () => undefined,
+      (...line) => logged.push(line),
       () => 100 * MINUTE,
     );
     const facts = upkeep.ofRequest();
     const rely = (which: string, minutes: number) =>
-      facts.of('one').rely('digests', (100 - minutes) * MINUTE, async () => void confirmed.push(which));
+      facts.of('one').rely('digests', (100 - minutes) * MINUTE, async () => {
+        confirmed.push(which);
+        throw new StoreError(new Error('R2 is down'));
+      });
     rely('shown', 2);
     rely('staying', 0);
     await facts.confirm();
 
     expect(confirmed).toEqual(['shown', 'staying']);
+    expect(logged).toHaveLength(2);
   });
 
   it('waits where storage was asked within the last minute anyway', async () => {
