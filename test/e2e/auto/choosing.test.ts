@@ -3,6 +3,7 @@ import { rows } from '../../support/clients/agent-run.ts';
 import { settingsOf } from '../../support/deployment/conversation-settings.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { dataOf } from '../../support/deployment/event-stream.ts';
+import { untimed, type WithMemory } from '../../support/deployment/memory-report.ts';
 import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 
 // Its own summarizer, so that background work does not reach the upstream.
@@ -98,10 +99,11 @@ describe.each(PROTOCOLS)('the mode auto, over $name', (protocol) => {
 
   it('says in a stream what it says in a whole answer', async () => {
     const body = { model, memory_strategy: strategy, memory_report: true, messages };
-    const whole = (await (await deployment.chat(body)).json()) as { memory: object };
+    const whole = (await (await deployment.chat(body)).json()) as WithMemory;
     const stream = await (await deployment.chat({ ...body, stream: true })).text();
 
-    expect(JSON.parse(dataOf(stream).at(-2) ?? '').memory).toEqual(whole.memory);
+    const last = JSON.parse(dataOf(stream).at(-2) ?? '') as WithMemory;
+    expect(untimed(last.memory)).toEqual(untimed(whole.memory));
   });
 });
 

@@ -3,6 +3,7 @@ import { recording } from '../../../fixtures/recording.ts';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { dataOf } from '../../support/deployment/event-stream.ts';
+import { untimed } from '../../support/deployment/memory-report.ts';
 import { PROTOCOLS } from '../../support/deployment/protocol.ts';
 import { conversation, readSummary, readTranscript, work } from '../../support/deployment/summarizer.ts';
 
@@ -72,7 +73,7 @@ describe.each(PROTOCOLS)('the report of a summary, over $name', (protocol) => {
     const whole = await deployment.ask({ memory_strategy: strategy, messages });
     const streamed = await deployment.ask({ memory_strategy: strategy, stream: true, messages });
 
-    expect(streamed.memory).toEqual(whole.memory);
+    expect(untimed(streamed.memory)).toEqual(untimed(whole.memory));
     expect(streamed.seen.body.messages).toEqual(whole.seen.body.messages);
   });
 

@@ -9,6 +9,12 @@ export interface WithMemory {
   memory?: Report;
 }
 
+/** A report without the time of its receipt, and so without its signature. */
+export function untimed<Told extends Report | undefined>(report: Told): Told {
+  if (!report?.receipt) return report;
+  return { ...report, receipt: { ...report.receipt, issued_at: 0, signature: '' } };
+}
+
 /** The tool of a call in the recorded conversation, by the call's id. */
 export function toolNameOf(callId: string): string | undefined {
   const calls = recording.messages.flatMap((message) =>
