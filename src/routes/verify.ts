@@ -15,8 +15,11 @@ import { checkPlanned } from '../request/known-key.ts';
 import { scopeOf } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
 import { makeView } from '../view/make-view.ts';
-import { hashesOf, isSigned } from '../view/receipt.ts';
+import { hashesOf, isSigned, LARGEST_BODY } from '../view/receipt.ts';
 import { readEither } from './either-protocol.ts';
+
+/** In bytes. A receipt with the longest instructions in its strategy takes less. */
+const RECEIPT_BYTES = 64 * 1024;
 
 /** What a check has found; null: it can't be known here. */
 interface Check {
@@ -29,6 +32,8 @@ interface Check {
 export async function verify(c: Context<AppEnv>): Promise<Response> {
   const scope = scopeOf(c);
   const { request } = await readEither(c, scope);
+  if (request.bytes.length > LARGEST_BODY + RECEIPT_BYTES)
+    throw new ApiError('body_too_large', 'No receipt is made of a body of over 4 MiB.', null);
   const receipt = receiptIn(request);
   const call = await readWholeCall(request, c.get('agent'), scope);
   const checks = [...signatureChecks(receipt, call), ...(await planChecks(receipt, call))];

@@ -13,11 +13,20 @@ import type { MadeView } from './made-view.ts';
 /** Keeps these seals apart from all others. */
 const LABEL = 'receipt:';
 
-/** The receipt of a request; undefined without a tenant, since nobody could sign it. */
+/**
+ * In bytes. A receipt parses the body and the view, which takes several times their memory
+ * (docs/answers-and-errors.md#receipts).
+ */
+export const LARGEST_BODY = 4 * 1024 * 1024;
+
+/**
+ * The receipt of a request; undefined for a large body, and without a tenant, since nobody could
+ * sign it.
+ */
 export function receiptOf(call: Call, made: MadeView): Receipt | undefined {
   const { request, chosen, scope } = call;
   const { tenant } = scope.caller;
-  if (!tenant) return undefined;
+  if (!tenant || request.bytes.length > LARGEST_BODY) return undefined;
   const receipt = {
     version: 1 as const,
     precis: VERSION,

@@ -186,7 +186,7 @@ export interface Report {
   /** Present if the request was only observed. */
   readonly potential?: Potential;
   readonly warnings: readonly Warning[];
-  /** Absent without a tenant. */
+  /** Absent without a tenant, and for a large body. */
   readonly receipt?: Receipt;
 }
 

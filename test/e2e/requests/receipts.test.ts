@@ -117,6 +117,25 @@ describe.each(PROTOCOLS)('a receipt, over $name', (protocol) => {
     expect(failing(answer)).toEqual(failed);
   });
 
+  it('is not made for a body of over 4 MiB', async () => {
+    const content = 'word '.repeat(900_000);
+    const body = {
+      model: 'gpt-4.1',
+      messages: [{ role: 'user', content }],
+      memory_strategy: STRATEGIES.none,
+    };
+    const { memory } = await deployment.ask(body);
+
+    expect(memory.mode).toBe('none');
+    expect(memory).not.toHaveProperty('receipt');
+    const { status, answer } = await verify(
+      body,
+      await receiptOf({ ...BODY, memory_strategy: STRATEGIES.none }),
+    );
+    expect(status).toBe(413);
+    expect(answer).toMatchObject({ error: { code: 'body_too_large' } });
+  });
+
   it('is not valid for another array, model or key', async () => {
     const receipt = await receiptOf({ ...BODY, memory_strategy: STRATEGIES.compact });
     const others = BODY.messages.map((message, at) =>
