@@ -8,7 +8,7 @@ import { type Access, readAccess, wordsOf } from './access-keys.ts';
 import { ConfigError } from './config-error.ts';
 import { parseJson } from './lib/json.ts';
 import type { MemoryStrategy } from './memory/modes/table.ts';
-import type { DeployerPrice } from './memory/money/schedules.ts';
+import type { DeployerPrice } from './memory/prices/schedule.ts';
 import { LARGEST_FACTOR, SMALLEST_FACTOR, type TokenFactor } from './memory/strategy/models.ts';
 import { parseStrategy } from './memory/strategy/strategy.ts';
 

@@ -3,8 +3,8 @@
  */
 import type OpenAI from 'openai';
 import type { Result } from '../lib/result.ts';
-import type { Schedule } from '../memory/money/schedules.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
+import type { Schedule } from '../memory/prices/schedule.ts';
 import { askModel, type ModelFault, type ModelServer } from '../upstream/model-client.ts';
 import type { Prompt } from './text/prompt.ts';
 

@@ -3,7 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { VERSION } from '../lib/version.ts';
 import { type ReceiptFacts, receiptHashes, signedText } from '../memory/plan/receipt.ts';
 import type { Receipt, ReceiptHashes } from '../memory/plan/receipt-schema.ts';
-import { cachedShare } from '../memory/strategy/prices.ts';
+import { inputPricesOf } from '../memory/prices/schedules.ts';
 import { tokenMeasure } from '../memory/strategy/strategy.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
@@ -64,7 +64,7 @@ export function hashesOf({ request, chosen, scope }: Call, made: MadeView): Rece
     tools: request.field('tools'),
     answerTokens,
     strategy,
-    cachedShare: cachedShare(model, modelPrices),
+    prices: inputPricesOf(model, modelPrices),
     measure: tokenMeasure(strategy, model, tokenFactors),
     limit: limitIn(made),
     report,

@@ -5,6 +5,8 @@
  * Null is "not known", never 0. A bill exists if the model's price is known; each amount in it is
  * known if everything that it is made of is.
  */
+
+import type { Schedule } from '../prices/schedule.ts';
 import {
   amountOf,
   type BilledTokens,
@@ -16,7 +18,6 @@ import {
 } from './amounts.ts';
 import type { Bill, PricedTokens, Saving } from './bill-schema.ts';
 import { hitsOf } from './cache-hits.ts';
-import type { Schedule } from './schedules.ts';
 
 /** Tokens of one call as the upstream counted them; null where it does not say. */
 export interface CallUsage {

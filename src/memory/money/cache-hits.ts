@@ -1,5 +1,5 @@
 /** How much of a prompt a vendor's cache can hold (docs/money.md#would-have-been). */
-import type { HitRule } from './schedules.ts';
+import type { HitRule } from '../prices/schedule.ts';
 
 /**
  * In tokens. Shorter prefixes are not cached

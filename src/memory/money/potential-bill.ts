@@ -2,10 +2,11 @@
  * The bill of a request that was only observed: what its array has cost, and what the view would
  * have cost (docs/money.md#observing). It is the bill of `bill.ts` with both sides exchanged.
  */
+
+import type { Schedule } from '../prices/schedule.ts';
 import { amountOf, type BilledTokens, inputOf } from './amounts.ts';
 import { billedTokens, type CallUsage } from './bill.ts';
 import type { PotentialBill } from './bill-schema.ts';
-import type { Schedule } from './schedules.ts';
 
 /** A request that was only observed. */
 export interface ObservedRequest {

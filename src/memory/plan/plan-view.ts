@@ -8,7 +8,8 @@ import type { Message } from '../conversation/message.ts';
 import { findEcho } from '../conversation/session-summary.ts';
 import type { RefNamer } from '../edits/placeholder.ts';
 import type { EditingStrategy } from '../modes/table.ts';
-import { cachedShare, type Price } from '../strategy/prices.ts';
+import type { DeployerPrice } from '../prices/schedule.ts';
+import { inputPricesOf } from '../prices/schedules.ts';
 import { summarizes } from '../strategy/strategy.ts';
 import { type TokenCounter, type Tools, toolTokens } from '../tokens/tokens.ts';
 import { type Plan, plan } from './plan.ts';
@@ -24,7 +25,7 @@ interface ViewRequest {
 
 /** See `PlanRequest`. */
 type ViewOptions = Partial<
-  Pick<PlanRequest, 'measure' | 'force' | 'whole' | 'limit' | 'retrieval' | 'cachedShare' | 'memory'>
+  Pick<PlanRequest, 'measure' | 'force' | 'whole' | 'limit' | 'retrieval' | 'prices' | 'memory'>
 >;
 
 /**
@@ -48,7 +49,7 @@ export function outlineOf(
 interface ViewContext extends PlanContext {
   readonly counter: TokenCounter;
   /** Prices that override the built-in ones. */
-  readonly modelPrices?: readonly Price[];
+  readonly modelPrices?: readonly DeployerPrice[];
 }
 
 /** The plan of a request. @param tools all that are sent upstream, including ours */
@@ -58,7 +59,7 @@ export function planView(
   tools: Tools | undefined,
   { modelPrices = [], ...context }: ViewContext,
 ): Plan {
-  const share = outline.cachedShare ?? cachedShare(outline.model, modelPrices);
-  const request = { ...outline, toolTokens: toolTokens(tools, context.counter), cachedShare: share };
+  const prices = outline.prices ?? inputPricesOf(outline.model, modelPrices);
+  const request = { ...outline, toolTokens: toolTokens(tools, context.counter), prices };
   return plan(strategy, request, context);
 }

@@ -6,6 +6,7 @@ import type { WrittenPreviews } from '../edits/preview.ts';
 import type { Removal } from '../edits/removal.ts';
 import type { SummarizedPrefix } from '../edits/summarize.ts';
 import type { TrimmedSpan } from '../edits/trim.ts';
+import type { InputPrices } from '../prices/schedules.ts';
 import type { Replay } from '../replay/frontier.ts';
 import type { TokenMeasure } from '../strategy/models.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
@@ -29,8 +30,8 @@ export interface PlanRequest {
   readonly limit?: number | undefined;
   /** Whether the model can fetch removed contents. */
   readonly retrieval?: boolean;
-  /** The price of cached input relative to fresh, in (0, 1]. */
-  readonly cachedShare?: number;
+  /** Absent: those of an unknown model. */
+  readonly prices?: InputPrices;
   /** The memory in use, for a mode that is planned around it. */
   readonly memory?: UsedMemory | undefined;
 }

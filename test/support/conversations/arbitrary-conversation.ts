@@ -410,4 +410,7 @@ export const autoStrategy: fc.Arbitrary<AutoRequest> = fc
 
 /** Options beside the strategy that `auto` uses. */
 export const autoOptions = (retrieval: boolean): fc.Arbitrary<ViewOptions> =>
-  fc.record({ retrieval: fc.constant(retrieval), cachedShare: fc.constantFrom(0.01, 0.1, 0.5, 1) });
+  fc.record({
+    retrieval: fc.constant(retrieval),
+    prices: fc.record({ cached: fc.constantFrom(0.01, 0.1, 0.5, 1) }),
+  });

@@ -12,6 +12,7 @@ import { outlineOf, planView } from '../../../src/memory/plan/plan-view.ts';
 import type { UsedMemory } from '../../../src/memory/plan/planned.ts';
 import { type Report, reportOf } from '../../../src/memory/plan/report.ts';
 import { render, type ShownTrim, type View, type ViewWords } from '../../../src/memory/plan/view.ts';
+import { type InputPrices, UNKNOWN_PRICES } from '../../../src/memory/prices/schedules.ts';
 import { edits, parseStrategy } from '../../../src/memory/strategy/strategy.ts';
 import { createTokenCounter, loadTokenize, type Tokenize } from '../../../src/memory/tokens/tokens.ts';
 import { type ChatRequest, readChatRequest } from '../../../src/protocol/chat/request.ts';
@@ -56,9 +57,6 @@ export const tenant = tenants.ofToken('sk-a-key-of-a-test-0123456789');
 /** A tenant other than `tenant`. */
 export const stranger = tenants.ofToken('sk-another-key-of-a-test-012345');
 
-/** The price of cached input for an unknown model. */
-const UNKNOWN_SHARE = 0.1;
-
 export interface Viewed<Request extends ModelRequest = ChatRequest> {
   readonly request: Request;
   readonly options: ViewOptions;
@@ -82,7 +80,7 @@ export interface ViewOptions {
   /** Whether the model can fetch removed content; false by default. */
   readonly retrieval?: boolean;
   /** The price of cached input relative to fresh; by default that of an unknown model. */
-  readonly cachedShare?: number;
+  readonly prices?: InputPrices;
   /** The limit that the upstream stated, in tokens. */
   readonly limit?: number | undefined;
   /** The rolling memory in use. */
@@ -140,7 +138,7 @@ export function viewOfRequest<Request extends ModelRequest>(
     force: options.force ?? false,
     limit: options.limit,
     retrieval: options.retrieval ?? false,
-    cachedShare: options.cachedShare ?? UNKNOWN_SHARE,
+    prices: options.prices ?? UNKNOWN_PRICES,
     memory: options.memory,
   });
   const isolate = { ...counting, refs: owner?.refs, digest: sha256Hex };

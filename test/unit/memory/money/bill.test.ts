@@ -9,7 +9,8 @@ import {
   summarizerSums,
   sumsOf,
 } from '../../../../src/memory/money/bill-sums.ts';
-import { type Schedule, scheduleOf } from '../../../../src/memory/money/schedules.ts';
+import type { Schedule } from '../../../../src/memory/prices/schedule.ts';
+import { scheduleOf } from '../../../../src/memory/prices/schedules.ts';
 
 const DAY = '2026-10-10';
 const MINUTE_MS = 60_000;

@@ -10,7 +10,7 @@ const FACTS: ReceiptFacts = {
   tools: [{ type: 'function' }],
   answerTokens: 0,
   strategy: { mode: 'auto', token_budget: 1_000 },
-  cachedShare: 0.25,
+  prices: { cached: 0.25 },
   measure: 'o200k_base',
   limit: null,
   report: {
@@ -30,7 +30,7 @@ describe('the hashes of a receipt', () => {
     ['tools', { tools: undefined }, ['request']],
     ['limit of the answer', { answerTokens: 1 }, ['request']],
     ['strategy', { strategy: { mode: 'auto', token_budget: 1_001 } }, ['strategy']],
-    ['price', { cachedShare: 0.1 }, ['prices']],
+    ['price', { prices: { cached: 0.1 } }, ['prices']],
     ['measure', { measure: 'cl100k_base' }, ['prices']],
     ['limit', { limit: { tokens: 5, with_answer: true } }, ['prices']],
     ['frontier', { report: { ...FACTS.report, frontier: { unit: 4, moved: true } } }, ['plan']],

@@ -159,7 +159,7 @@ describe('a conversation under the default floor', () => {
         floored,
         fc.boolean().chain(autoOptions),
         (conversation, input, options) => {
-          const { cachedShare = 0.1 } = options;
+          const cachedShare = options.prices?.cached ?? 0.1;
           const views = viewsOf(conversation, input, options);
           const bills = billsOf(views, cachedShare);
           for (const [index, { plan, report }] of views.entries()) {
@@ -194,7 +194,7 @@ describe('min_reclaim_tokens', () => {
   it('is the floor by default, which forbids what 0 allows', () => {
     expect(isEdited({})).toBe(false);
     expect(isEdited({ min_reclaim_tokens: 0 })).toBe(true);
-    expect(isEdited({}, { cachedShare: 1 })).toBe(true);
+    expect(isEdited({}, { prices: { cached: 1 } })).toBe(true);
   });
 
   it('takes the place of the floor in the other direction too', () => {

@@ -1,52 +1,20 @@
-/**
- * What vendors charge for tokens, by model family: absolute prices, the step for long prompts, and
- * the rule of their prompt cache (docs/money.md#prices). Bills are made from these. The floor takes
- * its share from `strategy/prices.ts`.
- */
-import { bareName } from '../strategy/models.ts';
-import { longestFamily, type Price, spelling } from '../strategy/prices.ts';
-
-/** Dollars per million tokens. 0 ≤ `cached` ≤ `fresh`. */
-export interface Rates {
-  readonly fresh: number;
-  /** Input that is read from the vendor's prompt cache. */
-  readonly cached: number;
-  /** Input that is written to it. Equal to `fresh` where writing is free. */
-  readonly written: number;
-  readonly output: number;
-}
-
-/** A request with more input than `above` costs a multiple, all of it. */
-export interface PriceStep {
-  /** In input tokens. */
-  readonly above: number;
-  /** Factors, at least 1: on all three prices of input, and on that of output. */
-  readonly input: number;
-  readonly output: number;
-}
+/** Vendors' published prices. The only place that has them (docs/money.md#prices). */
+import type { HitRule, PriceStep, Rates } from './schedule.ts';
 
 /**
- * Where a vendor's prompt cache can hit. `prefix-128`: the longest common prefix, from 1,024 tokens
- * on, in steps of 128. `prefix`: the same in single tokens. `breakpoints-20`: at the newest message
- * end and up to 20 earlier ones. `marks`: at marks that the caller sets, else nowhere.
+ * A family's prices with the vendor's page, where they can be checked. Rows that no copy of the
+ * page at hand showed are those of the dataset @pydantic/genai-prices 0.1.8
+ * (https://github.com/pydantic/genai-prices), and so are most prices of output.
  */
-export type HitRule = 'prefix-128' | 'prefix' | 'breakpoints-20' | 'marks';
-
-/** How a vendor bills a model. */
-export interface Schedule extends Rates {
+export interface PublishedPrices extends Omit<Rates, 'output'> {
+  /** Prefix of the models' bare names: `gpt-4.1` includes `gpt-4.1-mini`, but not `gpt-4.10`. */
   readonly family: string;
+  /** Absent where only the proportions of the others are known, or hold all day. */
+  readonly output?: number;
   readonly step?: PriceStep | undefined;
   readonly hits: HitRule;
   /** The longest time that the cache keeps an unused prefix by default, in milliseconds. */
   readonly lifetimeMs: number;
-}
-
-/**
- * A schedule with the vendor's page, where it can be checked. Rows that no copy of the page at hand
- * showed are those of the dataset @pydantic/genai-prices 0.1.8
- * (https://github.com/pydantic/genai-prices), and so are most prices of output.
- */
-interface PublishedSchedule extends Schedule {
   readonly source: string;
   /** The day of the copy of the page, or of the dataset's row where no copy had it (YYYY-MM-DD). */
   readonly asOf: string;
@@ -57,13 +25,13 @@ interface PublishedSchedule extends Schedule {
 const MINUTE_MS = 60_000;
 
 /** What the families of one page share. */
-interface Page extends Pick<PublishedSchedule, 'hits' | 'step' | 'source' | 'asOf' | 'until'> {
+interface Page extends Pick<PublishedPrices, 'hits' | 'step' | 'source' | 'asOf' | 'until'> {
   readonly lifetimeMinutes: number;
   /** The price of a write ÷ that of fresh input. */
   readonly write?: number;
 }
 
-type Row = readonly [family: string, fresh: number, cached: number, output: number];
+type Row = readonly [family: string, fresh: number, cached: number, output?: number];
 
 /** https://developers.openai.com/api/docs/pricing, "Prompts with >272K input tokens". */
 const OPENAI_STEP: PriceStep = { above: 272_000, input: 2, output: 1.5 };
@@ -130,11 +98,19 @@ const ZAI: Page = {
   lifetimeMinutes: 60,
 };
 
+/** Its cache is on disk, for hours to days (https://api-docs.deepseek.com/guides/kv_cache). */
+const DEEPSEEK: Page = {
+  source: 'https://api-docs.deepseek.com/quick_start/pricing',
+  asOf: '2026-10-06',
+  hits: 'prefix',
+  lifetimeMinutes: 24 * 60,
+};
+
 /**
- * DeepSeek is not here: its price depends on the hour, so no row could be right all day.
+ * DeepSeek's prices depend on the hour, in one proportion: the rows are those of the cheap hours.
  * Where a vendor gives no discount for cached input, both prices are equal.
  */
-export const PUBLISHED_SCHEDULES: readonly PublishedSchedule[] = [
+export const PUBLISHED_PRICES: readonly PublishedPrices[] = [
   ...page(
     {
       ...OPENAI_WRITES,
@@ -261,6 +237,15 @@ export const PUBLISHED_SCHEDULES: readonly PublishedSchedule[] = [
     ['grok-4.3', 1.25, 0.2, 2.5],
     ['grok-build-0.1', 1, 0.2, 2],
   ]),
+  ...page({ ...XAI, source: 'https://docs.x.ai/developers/models/grok-4.20-0309.md', asOf: '2026-08-19' }, [
+    ['grok-4.20', 1.25, 0.2],
+  ]),
+  ...page({ ...XAI, source: 'https://docs.x.ai/developers/models.md', asOf: '2026-03-09' }, [
+    ['grok-4.1-fast', 0.2, 0.05],
+  ]),
+  ...page({ ...XAI, source: 'https://archive.fo/dYUtw', asOf: '2025-06-02', step: undefined }, [
+    ['grok-3', 3, 0.75],
+  ]),
   ...page(KIMI, [
     ['kimi-k3', 3, 0.3, 15],
     ['kimi-k2.7-code', 0.95, 0.19, 4],
@@ -272,72 +257,31 @@ export const PUBLISHED_SCHEDULES: readonly PublishedSchedule[] = [
     ['glm-5.2', 1.4, 0.26, 4.4],
     ['glm-5.1', 1.4, 0.26, 4.4],
     ['glm-5', 1, 0.2, 3.2],
+    ['glm-4.7', 0.6, 0.11],
+    ['glm-4.7-flashx', 0.07, 0.01],
   ]),
+  ...page({ ...ZAI, asOf: '2026-07-31' }, [
+    ['glm-4.6', 0.6, 0.11],
+    ['glm-4.5', 0.6, 0.11],
+    ['glm-4.5-air', 0.2, 0.03],
+  ]),
+  ...page(DEEPSEEK, [
+    ['deepseek-flash', 0.15, 0.003],
+    ['deepseek-v4-pro', 0.66, 0.022],
+  ]),
+  ...page({ ...DEEPSEEK, asOf: '2026-08-16' }, [['deepseek-v4-flash', 0.22, 0.007]]),
 ];
-
-/** A deployer's price. Without one for output, there is no schedule. */
-export interface DeployerPrice extends Price {
-  /** Absent: that of fresh input. */
-  readonly written?: number | undefined;
-  readonly output?: number | undefined;
-  readonly step?: PriceStep | undefined;
-}
-
-/** Of a deployer's price: the cache that most servers have. */
-const DEPLOYER_CACHE = { hits: 'prefix-128', lifetimeMs: 60 * MINUTE_MS } as const;
-
-/**
- * How a model is billed; undefined if that is not known. A deployer's price takes precedence, and
- * holds for all models of its family. A published one holds for the model itself and its dated
- * versions, since a name that goes on may be another model at another price.
- *
- * @param day of the request in UTC (YYYY-MM-DD)
- * @param prices the deployer's
- */
-export function scheduleOf(
-  model: string | null | undefined,
-  day: string,
-  prices: readonly DeployerPrice[] = [],
-): Schedule | undefined {
-  if (model === null || model === undefined) return undefined;
-  const name = spelling(bareName(model));
-  const own = longestFamily(name, prices);
-  if (own) return deployerSchedule(own);
-  const versions = PUBLISHED_SCHEDULES.filter(
-    ({ family, until }) => isVersionOf(spelling(family), name) && (until === undefined || day <= until),
-  );
-  return longestFamily(name, versions);
-}
-
-function deployerSchedule({
-  family,
-  fresh,
-  cached,
-  written,
-  output,
-  step,
-}: DeployerPrice): Schedule | undefined {
-  if (output === undefined) return undefined;
-  return { family, fresh, cached, written: written ?? fresh, output, step, ...DEPLOYER_CACHE };
-}
-
-/** What may follow a model's name: dates of versions, and words for the newest one. */
-const VERSION = /^(-(\d{4}-\d{2}-\d{2}|\d{8}|latest|preview|0))*$/;
-
-function isVersionOf(family: string, name: string): boolean {
-  return name.startsWith(family) && VERSION.test(name.slice(family.length));
-}
 
 function page(
   { source, asOf, until, hits, step, lifetimeMinutes, write = 1 }: Page,
   rows: readonly Row[],
-): PublishedSchedule[] {
+): PublishedPrices[] {
   return rows.map(([family, fresh, cached, output]) => ({
     family,
     fresh,
     cached,
     written: write * fresh,
-    output,
+    ...(output === undefined ? {} : { output }),
     step,
     hits,
     lifetimeMs: lifetimeMinutes * MINUTE_MS,

@@ -1,0 +1,71 @@
+/** Finds the prices of a model, for its bill and for the plan of its views. */
+import { bareName } from '../strategy/models.ts';
+import { longestFamily, spelling } from './families.ts';
+import { PUBLISHED_PRICES } from './published.ts';
+import type { DeployerPrice, Schedule } from './schedule.ts';
+
+/** Of a deployer's price: the cache that most servers have. */
+const DEPLOYER_HITS = 'prefix-128';
+const DEPLOYER_LIFETIME_MS = 3_600_000;
+
+/**
+ * How a model is billed; undefined if that is not known. A deployer's price takes precedence, and
+ * holds for all models of its family. A published one holds for the model itself and its dated
+ * versions, since a name that goes on may be another model at another price.
+ *
+ * @param day of the request in UTC (YYYY-MM-DD)
+ * @param prices the deployer's
+ */
+export function scheduleOf(
+  model: string | null | undefined,
+  day: string,
+  prices: readonly DeployerPrice[] = [],
+): Schedule | undefined {
+  if (model === null || model === undefined) return undefined;
+  const name = spelling(bareName(model));
+  const own = longestFamily(name, prices);
+  if (own) return deployerSchedule(own);
+  const versions = PUBLISHED_PRICES.filter(
+    ({ family, until }) => isVersionOf(spelling(family), name) && (until === undefined || day <= until),
+  );
+  const found = longestFamily(name, versions);
+  return found?.output === undefined ? undefined : { ...found, output: found.output };
+}
+
+function deployerSchedule({ output, written, hits, ...price }: DeployerPrice): Schedule | undefined {
+  if (output === undefined) return undefined;
+  const lifetimeMs = DEPLOYER_LIFETIME_MS;
+  return { ...price, output, written: written ?? price.fresh, hits: hits ?? DEPLOYER_HITS, lifetimeMs };
+}
+
+/** What may follow a model's name: dates of versions, and words for the newest one. */
+const VERSION = /^(-(\d{4}-\d{2}-\d{2}|\d{8}|latest|preview|0))*$/;
+
+function isVersionOf(family: string, name: string): boolean {
+  return name.startsWith(family) && VERSION.test(name.slice(family.length));
+}
+
+/** The prices of a model's input, as a plan needs them. No price depends on the day. */
+export interface InputPrices {
+  /** The price of cached input relative to fresh input, in (0, 1]: `a` in the floor. */
+  readonly cached: number;
+}
+
+/** Of an unknown model: the share of most vendors (docs/design.md#floor). */
+export const UNKNOWN_PRICES: InputPrices = { cached: 0.1 };
+
+/** The floor divides by the share, so free cached input must not make it 0. */
+const SMALLEST_SHARE = 0.01;
+
+/**
+ * The prices of a model's input. The deployer's take precedence over the published ones; in each
+ * table the longest matching family wins.
+ */
+export function inputPricesOf(model: string | undefined, prices: readonly DeployerPrice[] = []): InputPrices {
+  if (model === undefined) return UNKNOWN_PRICES;
+  const name = spelling(bareName(model));
+  const price = longestFamily(name, prices) ?? longestFamily(name, PUBLISHED_PRICES);
+  return price === undefined
+    ? UNKNOWN_PRICES
+    : { cached: Math.max(SMALLEST_SHARE, price.cached / price.fresh) };
+}
