@@ -5,7 +5,7 @@
 import type { EditingStrategy } from '../src/memory/modes/table.ts';
 import type { Plan } from '../src/memory/plan/plan.ts';
 import { outlineOf, planView } from '../src/memory/plan/plan-view.ts';
-import { UNKNOWN_PRICES } from '../src/memory/prices/schedules.ts';
+import { UNKNOWN_TERMS } from '../src/memory/strategy/model-terms.ts';
 import type { ChatRequest } from '../src/protocol/chat/request.ts';
 import { transcriptOf } from '../src/summary/kept-transcript.ts';
 import { writeDigest } from '../src/summary/text/digest.ts';
@@ -38,7 +38,7 @@ export function planOf(
 ): Plan {
   const { refs } = isolate.tenant;
   const request = { messages: messages.slice(0, end), model, answerTokens: 0 };
-  const outline = outlineOf(strategy, request, refs, { retrieval, prices: UNKNOWN_PRICES });
+  const outline = outlineOf(strategy, request, refs, { retrieval, terms: UNKNOWN_TERMS });
   return planView(strategy, outline, tools, { ...isolate, refs, digest: sha256Hex });
 }
 

@@ -8,9 +8,10 @@ import { type Access, readAccess, wordsOf } from './access-keys.ts';
 import { ConfigError } from './config-error.ts';
 import { parseJson } from './lib/json.ts';
 import type { MemoryStrategy } from './memory/modes/table.ts';
-import type { DeployerPrice } from './memory/prices/schedule.ts';
-import { LARGEST_FACTOR, SMALLEST_FACTOR, type TokenFactor } from './memory/strategy/models.ts';
+import type { ModelTables } from './memory/strategy/model-terms.ts';
+import type { TokenFactor } from './memory/strategy/models.ts';
 import { parseStrategy } from './memory/strategy/strategy.ts';
+import { readModelPrices, readModelWindows, readTokenFactors } from './model-tables.ts';
 
 /** The Worker's bindings (wrangler.toml). */
 interface Bindings {
@@ -66,7 +67,7 @@ export interface Isolation {
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-export interface Config {
+export interface Config extends ModelTables {
   readonly secret: string;
   /** The secret before this one, under which stored data can still be read and deleted. */
   readonly previousSecret: string | undefined;
@@ -99,8 +100,6 @@ export interface Config {
   readonly idleTimeoutMs: number;
   /** Whether the upstream does its own compaction in the Responses API. */
   readonly nativeCompaction: boolean;
-  /** The deployer's prices. They take precedence over the built-in ones. */
-  readonly modelPrices: readonly DeployerPrice[];
   /** The deployer's factors for counting. They take precedence over the built-in ones. */
   readonly tokenFactors: readonly TokenFactor[];
   /** Days after which unused data is deleted; undefined: never. */
@@ -181,6 +180,7 @@ const variables = z.object({
   UPSTREAM_IDLE_TIMEOUT_MS: milliseconds(IDLE_TIMEOUT_MS),
   UPSTREAM_NATIVE_COMPACTION: z.enum(['true', 'false']).default('false'),
   MODEL_PRICES: z.string().default('[]'),
+  MODEL_WINDOWS: z.string().default('[]'),
   TOKEN_FACTORS: z.string().default('[]'),
   RETENTION_DAYS: z.coerce.number().int().min(1).max(LONGEST_RETENTION_DAYS).optional(),
   OBSERVE: z.enum(['true', 'false']).default('false'),
@@ -237,6 +237,7 @@ export function readConfig(env: Env): Config {
     nativeCompaction: vars.UPSTREAM_NATIVE_COMPACTION === 'true',
     modelPrices: readModelPrices(vars.MODEL_PRICES),
     tokenFactors: readTokenFactors(vars.TOKEN_FACTORS),
+    modelWindows: readModelWindows(vars.MODEL_WINDOWS),
     retentionDays: vars.RETENTION_DAYS,
     observe: vars.OBSERVE === 'true',
     observeShare: vars.OBSERVE_SHARE,
@@ -327,56 +328,6 @@ function readIsolation(text: string): Isolation {
   } catch {
     throw new ConfigError(
       'ISOLATION is not a JSON object of user_key and session_key (dotted paths into the body) and require_explicit_key.',
-    );
-  }
-}
-
-/** A family of models, by how their names begin. */
-const family = z
-  .string()
-  .max(100)
-  .regex(/^[^/]+$/);
-
-/** In dollars per million tokens. Sums of amounts stay exact far beyond it. */
-const HIGHEST_PRICE = 1_000_000;
-const price = z.number().max(HIGHEST_PRICE);
-const stepFactor = z.number().min(1).max(100);
-
-const priceSchema = z
-  .strictObject({
-    family,
-    fresh: price.positive(),
-    cached: price.nonnegative(),
-    written: price.positive().optional(),
-    output: price.nonnegative().optional(),
-    step: z.strictObject({ above: z.int().positive(), input: stepFactor, output: stepFactor }).optional(),
-  })
-  .refine(({ fresh, cached }) => cached <= fresh);
-
-const factorSchema = z.strictObject({
-  family,
-  factor: z.number().min(SMALLEST_FACTOR).max(LARGEST_FACTOR),
-});
-
-const MOST_PRICES = 200;
-const MOST_FACTORS = 200;
-
-function readTokenFactors(text: string): readonly TokenFactor[] {
-  try {
-    return z.array(factorSchema).max(MOST_FACTORS).parse(JSON.parse(text));
-  } catch {
-    throw new ConfigError(
-      `TOKEN_FACTORS is not a JSON array of at most ${MOST_FACTORS} objects of family (how models' names begin, without a vendor's prefix) and factor (their tokens relative to o200k, ${SMALLEST_FACTOR} to ${LARGEST_FACTOR}).`,
-    );
-  }
-}
-
-function readModelPrices(text: string): readonly DeployerPrice[] {
-  try {
-    return z.array(priceSchema).max(MOST_PRICES).parse(JSON.parse(text));
-  } catch {
-    throw new ConfigError(
-      `MODEL_PRICES is not a JSON array of at most ${MOST_PRICES} objects of family (how models' names begin, without a vendor's prefix), fresh and cached (dollars per million input tokens, 0 ≤ cached ≤ fresh, 0 < fresh), and optionally written, output and step (above: input tokens; input, output: factors from 1 to 100).`,
     );
   }
 }

@@ -5,7 +5,8 @@
 
 import { InvariantError } from '../lib/invariant-error.ts';
 import { logCaught } from '../log.ts';
-import { measureOf, type TokenMeasure, windowOf } from '../memory/strategy/models.ts';
+import { termsOf } from '../memory/strategy/model-terms.ts';
+import { measureOf, type TokenMeasure } from '../memory/strategy/models.ts';
 import { actingStrategy, budgetsOf, edits, tokenMeasure } from '../memory/strategy/strategy.ts';
 import type { ToolCall } from '../protocol/answers/tool-turn.ts';
 import type { Call } from '../request/call.ts';
@@ -94,10 +95,11 @@ function countingOf({ request, chosen, scope }: Call): { measure: TokenMeasure; 
   const { model } = request;
   const { config } = scope.services;
   const strategy = actingStrategy(chosen.strategy, upstreamCompacts(request, config));
+  const terms = termsOf(model, config);
   if (!edits(strategy))
-    return { measure: measureOf(model, undefined, config.tokenFactors), window: windowOf(model) };
+    return { measure: measureOf(model, undefined, config.tokenFactors), window: terms.window };
   return {
     measure: tokenMeasure(strategy, model, config.tokenFactors),
-    window: budgetsOf(strategy, model).window,
+    window: budgetsOf(strategy, terms).window,
   };
 }

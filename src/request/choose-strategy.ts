@@ -73,7 +73,7 @@ export async function chooseStrategy(
         ? { strategy: agent.strategy, source: 'agent' }
         : { strategy: services.config.defaultStrategy, source: 'default' };
   const chosen = { ...found, strategy: withPrompt(found.strategy, services) };
-  const fault = budgetFault(chosen.strategy, request.model);
+  const fault = budgetFault(chosen.strategy, request.model, services.config);
   if (fault) throw strategyError(fault);
 
   const injection = stored.then((settled) => {

@@ -72,7 +72,7 @@ export function summarizerTarget(
     checkModel(strategy, services);
     const { baseUrl, apiKey } = summarizer;
     const model = strategy.summarizer_model ?? summarizer.model;
-    const window = summarizer.window ?? windowOf(model);
+    const window = summarizer.window ?? windowOf(model, services.config.modelWindows);
     return { baseUrl, apiKey, headers: {}, model, window, timeoutMs, schedule: billingOf(model, services) };
   }
   const forwarded = requestHeaders(headers, caller.account);
@@ -80,7 +80,7 @@ export function summarizerTarget(
   const own = new URL(upstreamBaseUrl).hostname === OPENAI_HOST ? OPENAI_MODEL : request.model;
   const model = strategy.summarizer_model ?? own ?? OPENAI_MODEL;
   const stated = model === request.model ? strategy.context_window_tokens : undefined;
-  const window = stated ?? windowOf(model);
+  const window = stated ?? windowOf(model, services.config.modelWindows);
   const learned = caller.tenant && services.limits.of(caller.tenant.id, model);
   return {
     baseUrl: upstreamBaseUrl,

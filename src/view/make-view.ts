@@ -10,6 +10,7 @@ import { outlineOf, planView } from '../memory/plan/plan-view.ts';
 import type { BudgetExceeded, PlanRequest } from '../memory/plan/planned.ts';
 import { idleReport, type Report, reportOf, type Warning } from '../memory/plan/report.ts';
 import { render } from '../memory/plan/view.ts';
+import { termsOf } from '../memory/strategy/model-terms.ts';
 import {
   actingStrategy,
   budgetsOf,
@@ -64,10 +65,11 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
   }
   if (offered === 'off') warnings.push('retrieval_off');
 
-  const { modelPrices, tokenFactors } = scope.services.config;
-  const measure = tokenMeasure(strategy, request.model, tokenFactors);
+  const { config } = scope.services;
+  const measure = tokenMeasure(strategy, request.model, config.tokenFactors);
   const within = limitOf(call, options);
-  const known = { measure, retrieval: tools?.retrieves === true };
+  const terms = termsOf(request.model, config);
+  const known = { measure, terms, retrieval: tools?.retrieves === true };
   const asked = limitedOutline(strategy, call, options, known, within);
   const { history, limit } = asked;
   const viewCall: ViewCall = { ...call, history, options };
@@ -79,7 +81,7 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
     return { ...untouched(chosen, warnings), ...made };
 
   const counting = await scope.learned.counting(measure);
-  const isolate = { ...counting, refs: tenant?.refs, digest: sha256Hex, modelPrices };
+  const isolate = { ...counting, refs: tenant?.refs, digest: sha256Hex };
   const plan = scope.timings.time('plan', () => planView(strategy, outline, allTools, isolate));
   if (plan.exceeded) throw budgetExceeded(plan.exceeded);
   const { words, digestUsage, prepareNext, ...fulfilled } = await fulfil(plan, viewCall, counting.counter);
@@ -140,7 +142,7 @@ function limitedOutline(
   strategy: EditingStrategy,
   { request, scope }: Call,
   { force, whole = false }: MakeViewOptions,
-  known: Pick<PlanRequest, 'measure' | 'retrieval'>,
+  known: Pick<PlanRequest, 'measure' | 'retrieval' | 'terms'>,
   limit: LearnedLimit | undefined,
 ): PlanRequest {
   const outline = outlineOf(strategy, request, scope.caller.tenant?.refs, { force, whole, ...known });
@@ -161,7 +163,7 @@ function budgetExceeded({ tokens, budget }: BudgetExceeded): ApiError {
  * alone, the frontier would move at every request.
  */
 function withinLimit(strategy: EditingStrategy, asked: PlanRequest, learned: LearnedLimit): PlanRequest {
-  const { window } = budgetsOf(strategy, asked.model);
+  const { window } = budgetsOf(strategy, asked.terms);
   const limit = roomIn(learned, asked.answerTokens);
   if (limit >= roomIn({ tokens: window, withAnswer: true }, asked.answerTokens)) return asked;
   return { ...asked, limit, answerTokens: 0 };

@@ -3,7 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { VERSION } from '../lib/version.ts';
 import { type ReceiptFacts, receiptHashes, signedText } from '../memory/plan/receipt.ts';
 import type { Receipt, ReceiptHashes } from '../memory/plan/receipt-schema.ts';
-import { inputPricesOf } from '../memory/prices/schedules.ts';
+import { termsOf } from '../memory/strategy/model-terms.ts';
 import { tokenMeasure } from '../memory/strategy/strategy.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
@@ -54,7 +54,7 @@ export function isSigned(receipt: Receipt, tenant: Tenant): boolean {
 export function hashesOf({ request, chosen, scope }: Call, made: MadeView): ReceiptHashes {
   const { strategy } = chosen;
   const { model, answerTokens } = request;
-  const { modelPrices, tokenFactors } = scope.services.config;
+  const { config } = scope.services;
   const { report, view } = made;
   const array = conversationIn(request.bytes, request);
   const facts: ReceiptFacts = {
@@ -64,8 +64,8 @@ export function hashesOf({ request, chosen, scope }: Call, made: MadeView): Rece
     tools: request.field('tools'),
     answerTokens,
     strategy,
-    prices: inputPricesOf(model, modelPrices),
-    measure: tokenMeasure(strategy, model, tokenFactors),
+    terms: termsOf(model, config),
+    measure: tokenMeasure(strategy, model, config.tokenFactors),
     limit: limitIn(made),
     report,
     view,

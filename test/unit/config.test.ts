@@ -76,6 +76,26 @@ describe('the configuration', () => {
       expect(() => readConfig(env({ TOKEN_FACTORS }))).toThrow('TOKEN_FACTORS');
   });
 
+  it('reads the windows of models, and names the variable if they are not well formed', () => {
+    const windows = [
+      { family: 'my-', window: 32_768 },
+      { family: 'my-large', window: 131_072, output: 8_192 },
+    ];
+    expect(readConfig(env({})).modelWindows).toEqual([]);
+    expect(readConfig(env({ MODEL_WINDOWS: JSON.stringify(windows) })).modelWindows).toEqual(windows);
+    const bad = [
+      '{}',
+      'x',
+      '[{"family":"a/b","window":8000}]',
+      '[{"family":"a","window":999}]',
+      '[{"family":"a","window":8000.5}]',
+      '[{"family":"a","window":8000,"output":0}]',
+      '[{"family":"a","window":8000,"answer":1}]',
+    ];
+    for (const MODEL_WINDOWS of bad)
+      expect(() => readConfig(env({ MODEL_WINDOWS }))).toThrow('MODEL_WINDOWS');
+  });
+
   it.each([
     ['a short key', 'alice=secret'],
     ['a key of 19 characters', `alice=${'s'.repeat(19)}`],

@@ -18,7 +18,6 @@ import type { Removal } from '../edits/removal.ts';
 import { type Repeat, repeatsIn } from '../edits/repeats.ts';
 import { countedEcho, coveredMessages } from '../edits/summarize.ts';
 import type { NextNeeds, PlanContext, Planned, PlanRequest } from '../plan/planned.ts';
-import { UNKNOWN_PRICES } from '../prices/schedules.ts';
 import { Floor } from '../replay/floor.ts';
 import { replay } from '../replay/frontier.ts';
 import type { PhaseEdits } from '../replay/phase-standing.ts';
@@ -130,7 +129,7 @@ function keptTurns({ keep_last_n_turns, compact_keep }: AutoStrategy): number | 
 
 function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanContext): Planned {
   // If the model can fetch removed content, large outputs are offloaded before it first sees them.
-  const { history, rule, sums, retrieval = false, prices = UNKNOWN_PRICES } = request;
+  const { history, rule, sums, retrieval = false, terms } = request;
   const first = stayingRequest(strategy, history, rule, sums);
   const contents = compactContext(strategy, history, context);
   const edits = new AutoEdits(history, strategy, contents, retrieval, first?.message);
@@ -144,7 +143,7 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
     first,
     unsure: strategy.offload_digest === 'model' ? edits.unsure() : undefined,
   };
-  const mover = new PhaseMover(history, sent, settings, new Floor(prices.cached, sums.before(0)), edits);
+  const mover = new PhaseMover(history, sent, settings, new Floor(terms.prices, sums.before(0)), edits);
   const result = replay(history, rule, sent, mover);
   const { prefix } = mover.position;
   const trimmed = mover.trimmedSpan();

@@ -8,10 +8,9 @@ import type { Message } from '../conversation/message.ts';
 import { findEcho } from '../conversation/session-summary.ts';
 import type { RefNamer } from '../edits/placeholder.ts';
 import type { EditingStrategy } from '../modes/table.ts';
-import type { DeployerPrice } from '../prices/schedule.ts';
-import { inputPricesOf } from '../prices/schedules.ts';
+import { termsOf } from '../strategy/model-terms.ts';
 import { summarizes } from '../strategy/strategy.ts';
-import { type TokenCounter, type Tools, toolTokens } from '../tokens/tokens.ts';
+import { type Tools, toolTokens } from '../tokens/tokens.ts';
 import { type Plan, plan } from './plan.ts';
 import type { PlanContext, PlanRequest } from './planned.ts';
 
@@ -25,7 +24,7 @@ interface ViewRequest {
 
 /** See `PlanRequest`. */
 type ViewOptions = Partial<
-  Pick<PlanRequest, 'measure' | 'force' | 'whole' | 'limit' | 'retrieval' | 'prices' | 'memory'>
+  Pick<PlanRequest, 'measure' | 'force' | 'whole' | 'limit' | 'retrieval' | 'memory' | 'terms'>
 >;
 
 /**
@@ -42,14 +41,8 @@ export function outlineOf(
 ): PlanRequest {
   const echo = summarizes(strategy) ? findEcho(messages, refs) : undefined;
   const history = readHistory(messages, strategy.text_observation_prefixes, echo);
-  return { history, model, toolTokens: 0, answerTokens, force, whole, retrieval, ...rest };
-}
-
-/** The context of a plan, with the deployer's prices. */
-interface ViewContext extends PlanContext {
-  readonly counter: TokenCounter;
-  /** Prices that override the built-in ones. */
-  readonly modelPrices?: readonly DeployerPrice[];
+  const terms = rest.terms ?? termsOf(model);
+  return { history, toolTokens: 0, answerTokens, force, whole, retrieval, ...rest, terms };
 }
 
 /** The plan of a request. @param tools all that are sent upstream, including ours */
@@ -57,9 +50,7 @@ export function planView(
   strategy: EditingStrategy,
   outline: PlanRequest,
   tools: Tools | undefined,
-  { modelPrices = [], ...context }: ViewContext,
+  context: PlanContext,
 ): Plan {
-  const prices = outline.prices ?? inputPricesOf(outline.model, modelPrices);
-  const request = { ...outline, toolTokens: toolTokens(tools, context.counter), prices };
-  return plan(strategy, request, context);
+  return plan(strategy, { ...outline, toolTokens: toolTokens(tools, context.counter) }, context);
 }

@@ -13,8 +13,8 @@ import type { History } from '../conversation/history.ts';
 import type { ReplayedMode, Tail } from '../modes/mode.ts';
 import { type EditingStrategy, modeOf } from '../modes/table.ts';
 import type { ReplayRule } from '../replay/rule.ts';
-import { longestAnswerOf, partsOf } from '../strategy/models.ts';
-import { budgetsOf, DEFAULT_REMAINING_PCT, frontierOf } from '../strategy/strategy.ts';
+import { partsOf } from '../strategy/models.ts';
+import { answerRoomOf, budgetsOf, frontierOf } from '../strategy/strategy.ts';
 import { tokenSums } from '../tokens/sums.ts';
 import { ANSWER_OVERHEAD } from '../tokens/tokens.ts';
 import type { Budgets, PlanContext, Planned, PlanRequest } from './planned.ts';
@@ -99,7 +99,7 @@ function budgetsWithin(strategy: EditingStrategy, request: PlanRequest): Budgets
 
 /** The strategy's budgets. The hard one leaves room for the longest answer. */
 function budgetsFor(strategy: EditingStrategy, request: PlanRequest): Budgets {
-  const budgets = budgetsOf(strategy, request.model);
+  const budgets = budgetsOf(strategy, request.terms);
   const { window, hard } = budgets;
   return hard === undefined
     ? budgets
@@ -111,18 +111,10 @@ function budgetsFor(strategy: EditingStrategy, request: PlanRequest): Budgets {
  * limit in the request, it holds at every request point: it is the same for all requests to a
  * model, so it breaks no cached prefix.
  */
-function roomOf({ model, answerTokens, limit }: PlanRequest, window: number): number {
+function roomOf({ terms, answerTokens, limit }: PlanRequest, window: number): number {
   // A limit that the upstream has stated is for the prompt alone.
-  const longest = answerTokens > 0 || limit !== undefined ? 0 : (longestAnswerOf(model) ?? 0);
-  return Math.min(longest, MOST_ANSWER_TOKENS, Math.floor(window * MOST_ANSWER_SHARE));
+  return answerTokens > 0 || limit !== undefined ? 0 : answerRoomOf(terms.answer ?? 0, window);
 }
-
-/**
- * The largest room for an answer that the request does not limit: tokens, and a share of the
- * window. Some models may write an answer as long as their window.
- */
-const MOST_ANSWER_TOKENS = 20_000;
-const MOST_ANSWER_SHARE = DEFAULT_REMAINING_PCT;
 
 function ruleOf(
   strategy: EditingStrategy,
@@ -139,6 +131,7 @@ function ruleOf(
     messagesDue: mode.messagesDue?.(strategy),
     hard: budgets.hard ?? (room > 0 ? budgets.window - room : undefined),
     soft: budgets.soft,
+    step: budgets.step,
     watermark: strategy.low_watermark_pct,
     minReclaim: strategy.min_reclaim_tokens ?? 0,
     window: budgets.window,

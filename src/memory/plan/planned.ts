@@ -6,8 +6,8 @@ import type { WrittenPreviews } from '../edits/preview.ts';
 import type { Removal } from '../edits/removal.ts';
 import type { SummarizedPrefix } from '../edits/summarize.ts';
 import type { TrimmedSpan } from '../edits/trim.ts';
-import type { InputPrices } from '../prices/schedules.ts';
 import type { Replay } from '../replay/frontier.ts';
+import type { ModelTerms } from '../strategy/model-terms.ts';
 import type { TokenMeasure } from '../strategy/models.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import type { ShownSummary, SummaryWords } from './shown-summary.ts';
@@ -15,7 +15,8 @@ import type { ShownSummary, SummaryWords } from './shown-summary.ts';
 /** The part of a request that a plan needs. */
 export interface PlanRequest {
   readonly history: History;
-  readonly model: string | undefined;
+  /** Of the model that the request names. */
+  readonly terms: ModelTerms;
   /** How tokens are counted. Absent: a count is at most the number of bytes. */
   readonly measure?: TokenMeasure;
   /** Tokens of the tool definitions. */
@@ -30,8 +31,6 @@ export interface PlanRequest {
   readonly limit?: number | undefined;
   /** Whether the model can fetch removed contents. */
   readonly retrieval?: boolean;
-  /** Absent: those of an unknown model. */
-  readonly prices?: InputPrices;
   /** The memory in use, for a mode that is planned around it. */
   readonly memory?: UsedMemory | undefined;
 }
@@ -54,6 +53,11 @@ export interface Budgets {
   /** Over this, only the reversible phases run. */
   readonly soft?: number;
   readonly window: number;
+  /**
+   * Over this, all of a request costs more. Absent if the price has no step, or if the strategy
+   * says its own budget.
+   */
+  readonly step?: number;
 }
 
 /** What a plan takes from its isolate: functions and caches, never state. */

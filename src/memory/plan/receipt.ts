@@ -3,7 +3,7 @@
  * view, so that anyone with the same array can make the plan anew and compare.
  */
 import type { Digest } from '../edits/placeholder.ts';
-import type { InputPrices } from '../prices/schedules.ts';
+import type { ModelTerms } from '../strategy/model-terms.ts';
 import type { TokenMeasure } from '../strategy/models.ts';
 import type { Receipt, ReceiptHashes } from './receipt-schema.ts';
 import type { View } from './view.ts';
@@ -26,7 +26,7 @@ export interface ReceiptFacts {
   readonly tools: unknown;
   readonly answerTokens: number;
   readonly strategy: object;
-  readonly prices: InputPrices;
+  readonly terms: ModelTerms;
   readonly measure: TokenMeasure;
   readonly limit: Receipt['limit'];
   readonly report: ReportedPlan;
@@ -35,12 +35,12 @@ export interface ReceiptFacts {
 
 export function receiptHashes(facts: ReceiptFacts, digest: Digest): ReceiptHashes {
   const of = (value: unknown): string => digest(JSON.stringify(value) ?? '');
-  const { model = null, tools = null, answerTokens, prices, measure, limit, report } = facts;
+  const { model = null, tools = null, answerTokens, terms, measure, limit, report } = facts;
   return {
     array: of(facts.array),
     request: of([model, tools, answerTokens]),
     strategy: of(sorted(facts.strategy)),
-    prices: of([sorted(prices), measure, limit]),
+    prices: of([sorted(terms), measure, limit]),
     plan: of(planFacts(facts)),
     view: of(facts.sent),
     words: report.summary ? of(report.summary.text) : null,

@@ -27,7 +27,8 @@ export interface PriceStep {
  * on, in steps of 128. `prefix`: the same in single tokens. `breakpoints-20`: at the newest message
  * end and up to 20 earlier ones. `marks`: at marks that the caller sets, else nowhere.
  */
-export type HitRule = 'prefix-128' | 'prefix' | 'breakpoints-20' | 'marks';
+export const HIT_RULES = ['prefix-128', 'prefix', 'breakpoints-20', 'marks'] as const;
+export type HitRule = (typeof HIT_RULES)[number];
 
 /** How a vendor bills a model. */
 export interface Schedule extends Rates {

@@ -2,7 +2,7 @@
 import { bareName } from '../strategy/models.ts';
 import { longestFamily, spelling } from './families.ts';
 import { PUBLISHED_PRICES } from './published.ts';
-import type { DeployerPrice, Schedule } from './schedule.ts';
+import type { DeployerPrice, PriceStep, Schedule } from './schedule.ts';
 
 /** Of a deployer's price: the cache that most servers have. */
 const DEPLOYER_HITS = 'prefix-128';
@@ -49,10 +49,14 @@ function isVersionOf(family: string, name: string): boolean {
 export interface InputPrices {
   /** The price of cached input relative to fresh input, in (0, 1]: `a` in the floor. */
   readonly cached: number;
+  /** That of input that is written to the cache, at least `cached`: `w` in the floor. */
+  readonly written: number;
+  /** Absent: the price does not depend on the prompt's length. */
+  readonly step?: Pick<PriceStep, 'above' | 'input'> | undefined;
 }
 
-/** Of an unknown model: the share of most vendors (docs/design.md#floor). */
-export const UNKNOWN_PRICES: InputPrices = { cached: 0.1 };
+/** Of an unknown model: those of most vendors (docs/design.md#floor). */
+export const UNKNOWN_PRICES: InputPrices = { cached: 0.1, written: 1 };
 
 /** The floor divides by the share, so free cached input must not make it 0. */
 const SMALLEST_SHARE = 0.01;
@@ -65,7 +69,13 @@ export function inputPricesOf(model: string | undefined, prices: readonly Deploy
   if (model === undefined) return UNKNOWN_PRICES;
   const name = spelling(bareName(model));
   const price = longestFamily(name, prices) ?? longestFamily(name, PUBLISHED_PRICES);
-  return price === undefined
-    ? UNKNOWN_PRICES
-    : { cached: Math.max(SMALLEST_SHARE, price.cached / price.fresh) };
+  if (price === undefined) return UNKNOWN_PRICES;
+  const { fresh, written = fresh, step } = price;
+  const cached = Math.max(SMALLEST_SHARE, price.cached / fresh);
+  return { cached, written: Math.max(cached, written / fresh), ...(step ? { step: stepOf(step) } : {}) };
+}
+
+/** Only facts of the input: a receipt has a hash of them. */
+function stepOf({ above, input }: PriceStep): InputPrices['step'] {
+  return { above, input };
 }

@@ -3,16 +3,18 @@
  * but each later request is smaller. Two rules keep a jump from costing more than it saves. Both
  * only use the array, so that a replay gives the same answer again.
  *
- * The *floor* (docs/design.md#floor): a jump must free M = √(2·(1 − a)·P·g / a) tokens. P is the
- * number of tokens sent again, g the mean growth per request point, and a the price of cached input
- * relative to fresh. M minimises the sum of both costs per request: (1 − a)·P·g/M for the jumps,
- * and a·M/2 for the tokens carried until the next one.
+ * The *floor* (docs/design.md#floor): a jump must free M = √(2·(w − a)·P·g / a) tokens. P is the
+ * number of tokens sent again, g the mean growth per request point; a and w are the prices of
+ * cached and of written input relative to fresh. M minimises the sum of both costs per request:
+ * (w − a)·P·g/M for the jumps, and a·M/2 for the tokens carried until the next one.
  *
  * The *regret*: five requests after a jump, the conversation may have cost at most 3 % more than
  * without any edit. The floor is right on average; the regret protects a single conversation, whose
  * end is unknown. Measured right at the jump, conversations of 50 000 tokens could hardly ever
  * make one; measured much later, too many would end before the jump has paid off.
  */
+
+import type { InputPrices } from '../prices/schedules.ts';
 
 /** Extra cost that a conversation may have over one without edits, as a share. */
 const REGRET = 0.03;
@@ -39,7 +41,7 @@ export interface Stakes {
 
 /** Applies both rules along one array. */
 export class Floor {
-  private readonly cached: number;
+  private readonly prices: InputPrices;
   /** Tokens of the array before its first message. */
   private readonly fixed: number;
   private points = 0;
@@ -48,9 +50,8 @@ export class Floor {
   private lastView = 0;
   private lastArray = 0;
 
-  /** @param cached the price of cached input relative to fresh, in (0, 1] */
-  constructor(cached: number, fixed: number) {
-    this.cached = cached;
+  constructor(prices: InputPrices, fixed: number) {
+    this.prices = prices;
     this.fixed = fixed;
   }
 
@@ -76,26 +77,40 @@ export class Floor {
    *   changed
    */
   settle(array: number, view: number, kept: number | undefined, spent: number): void {
-    this.billed += spent + view - (1 - this.cached) * this.reused(kept ?? this.lastView);
-    this.billedUnedited += array - (1 - this.cached) * this.lastArray;
+    this.billed += spent + this.cost(view, this.reused(kept ?? this.lastView));
+    this.billedUnedited += this.cost(array, this.lastArray);
     this.points++;
     this.lastView = view;
     this.lastArray = array;
   }
 
-  /** Solves x = times·√(2·(1 − a)/a·(view − kept − x)·g) for x: freed tokens are not sent again. */
+  /** Solves x = times·√(2·(w − a)/a·(view − kept − x)·g) for x: freed tokens are not sent again. */
   private freedFor({ array, view, kept }: Stakes, times: number): number {
-    const growth = this.growth(array);
-    const half = ((times ** 2 * (1 - this.cached)) / this.cached) * growth;
+    const { cached, written } = this.prices;
+    const half = ((times ** 2 * (written - cached)) / cached) * this.growth(array);
     return Math.sqrt(half ** 2 + 2 * half * Math.max(0, view - kept)) - half;
   }
 
   private freedWithoutRegret({ array, view, kept, spent }: Stakes): number {
-    const later = (tokens: number): number => REQUESTS_AHEAD * (this.cached * tokens + this.growth(array));
-    const unedited = this.billedUnedited + array - (1 - this.cached) * this.lastArray + later(array);
-    const edited = this.billed + spent + view - (1 - this.cached) * this.reused(kept) + later(view);
-    // A freed token saves its full price now, and the cached price later.
-    return (edited - (1 + REGRET) * unedited) / (1 + REQUESTS_AHEAD * this.cached);
+    const { cached, written } = this.prices;
+    const growth = this.growth(array);
+    const later = (tokens: number): number => REQUESTS_AHEAD * this.cost(tokens + growth, tokens);
+    const unedited = this.billedUnedited + this.cost(array, this.lastArray) + later(array);
+    const edited = this.billed + spent + this.cost(view, this.reused(kept)) + later(view);
+    // A freed token saves the price of writing it now, and that of reading it later.
+    const saved = this.factor(view) * written + this.factor(view + growth) * REQUESTS_AHEAD * cached;
+    return (edited - (1 + REGRET) * unedited) / saved;
+  }
+
+  /** The price of a prompt, in tokens of fresh input. @param reused cached tokens */
+  private cost(tokens: number, reused: number): number {
+    const { cached, written } = this.prices;
+    return this.factor(tokens) * (written * tokens - (written - cached) * reused);
+  }
+
+  private factor(tokens: number): number {
+    const { step } = this.prices;
+    return step && tokens > step.above ? step.input : 1;
   }
 
   /** Mean growth of the array per request point so far. */

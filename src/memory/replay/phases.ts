@@ -22,12 +22,12 @@ import {
 import { TRIM_LINE_TOKENS, type TrimmedSpan } from '../edits/trim.ts';
 import type { Refusal } from '../run/event.ts';
 import { type TokenSums, unitSums } from '../tokens/sums.ts';
-import type { Floor, Stakes } from './floor.ts';
+import type { Floor } from './floor.ts';
 import type { Mover } from './frontier.ts';
 import { Journal } from './journal.ts';
 import { KeptRequests } from './kept-requests.ts';
 import { Pass, type Passed } from './phase-pass.ts';
-import { type Least, refusalsOf } from './phase-refusals.ts';
+import { refusalsOf } from './phase-refusals.ts';
 import {
   NOWHERE,
   type PhaseEdits,
@@ -36,14 +36,9 @@ import {
   summarizerCost,
   withRehydrated,
 } from './phase-standing.ts';
+import { PhaseWorth } from './phase-worth.ts';
 import { type Cuts, type Due, filledUpTo, frontierUnit } from './rule.ts';
 import { trimmedSpanOf } from './trimmed-span.ts';
-
-/**
- * After a failed move, one more unit must come per so many units tried, before the next try. This
- * keeps a replay linear in the array.
- */
-const TRIED_PER_UNIT = 512;
 
 export class PhaseMover implements Mover {
   turnsCut = 0;
@@ -52,6 +47,7 @@ export class PhaseMover implements Mover {
   private readonly sums: TokenSums;
   private readonly settings: PhaseSettings;
   private readonly floor: Floor;
+  private readonly worth: PhaseWorth;
   private readonly edits: PhaseEdits;
   private readonly journal: Journal;
   /** Tokens of held units. */
@@ -60,8 +56,6 @@ export class PhaseMover implements Mover {
   /** Tokens of the units, without removals. */
   private readonly units: PrefixSums;
   private readonly lightOf: (readonly Removal[])[] = [];
-  /** The number of units from which a move is tried again. */
-  private retryFrom = 0;
   private standing = NOWHERE;
   private settled = NOWHERE;
   /** A trimmed position of the last move that would not have been enough. */
@@ -73,6 +67,7 @@ export class PhaseMover implements Mover {
     this.sums = sums;
     this.settings = settings;
     this.floor = floor;
+    this.worth = new PhaseWorth(floor, settings.minReclaim);
     this.edits = edits;
     this.requests = new KeptRequests(history, settings.first);
     const units = unitSums(history, sums);
@@ -154,11 +149,13 @@ export class PhaseMover implements Mover {
   move(tail: Cuts, due: Due, arrayTokens: number, point: RequestPoint): void {
     const start = this.standing;
     const stakes = { array: arrayTokens, view: arrayTokens - start.freed };
-    if (!due.unconditional && point.units < this.retryFrom) return;
+    if (!this.worth.isTried(point.units, due)) return;
     const limits = [tail.turn];
     if (this.settings.shrinks && due.shrinkOver !== undefined) limits.push(Math.max(tail.turn, tail.step));
 
-    const pass = new Pass(this.journal, start.passed, (first) => this.goal(first, due, stakes));
+    const pass = new Pass(this.journal, start.passed, (first) =>
+      this.worth.goal(this.viewBefore(first), due, stakes),
+    );
     for (const [index, limit] of limits.entries()) {
       pass.run('light', limit, (unit) => {
         this.lightOf[unit] = this.edits.light(unit, point.messages);
@@ -178,18 +175,18 @@ export class PhaseMover implements Mover {
     this.futile = undefined;
     const found = [...this.lossy(start, reversible, viewOf, due, arrayTokens, point), reversible];
     const made = found.find(
-      (standing) => standing.freed - start.freed >= this.least(standing, due, stakes).least,
+      (standing) => standing.freed - start.freed >= this.worth.least(standing, due, stakes).least,
     );
     const isLossy = viewOf(reversible) > due.lossyOver;
     const tried = { start, found, made, isLossy, futile: this.futile, needed: stakes.view - due.trimOver };
-    this.refused = refusalsOf(tried, (standing) => this.least(standing, due, stakes));
+    this.refused = refusalsOf(tried, (standing) => this.worth.least(standing, due, stakes));
     if (!made && this.journal.length === (start.moves.at(-1) ?? 0)) {
       // Nothing could be removed in these units, so don't pass them again.
       this.standing = { ...start, passed: reversible.passed };
       return;
     }
     this.position = made ? { ...made, frontier: made.passed.heavy } : start;
-    if (!due.unconditional) this.retryFrom = made ? 0 : point.units + pass.tried / TRIED_PER_UNIT;
+    this.worth.note(made !== undefined, point.units, pass.tried, due);
     if (made && due.trigger === 'turns')
       this.turnsCut = this.history.turns.filter((unit) => unit < tail.turn).length;
   }
@@ -199,27 +196,6 @@ export class PhaseMover implements Mover {
     const moved = this.standing.moves !== this.settled.moves;
     this.floor.settle(arrayTokens, arrayTokens - freed, moved ? kept : undefined, moved ? spent : 0);
     this.settled = this.standing;
-  }
-
-  /** The least that a move must free. */
-  private least(
-    { kept, spent }: Pick<Stakes, 'kept' | 'spent'>,
-    due: Due,
-    stakes: Pick<Stakes, 'array' | 'view'>,
-  ): Least {
-    const { minReclaim } = this.settings;
-    if (due.unconditional) return { least: 1 };
-    if (minReclaim !== undefined) return { least: Math.max(1, minReclaim) };
-    const all = { ...stakes, kept, spent };
-    return { least: Math.max(1, this.floor.least(all)), floor: { of: this.floor, stakes: all } };
-  }
-
-  /** Where a move may stop. @param first the first unit that it has changed */
-  private goal(first: number, due: Due, stakes: Pick<Stakes, 'array' | 'view'>): number {
-    const enough = stakes.view - due.target;
-    if (due.unconditional) return Math.max(1, enough);
-    const kept = this.viewBefore(first);
-    return Math.max(enough, this.settings.minReclaim ?? this.floor.goal({ ...stakes, kept, spent: 0 }));
   }
 
   /** The lossy positions to try if the reversible edits were not enough, best first. */

@@ -43,6 +43,8 @@ export interface ReplayRule {
   /** Budgets in tokens. */
   readonly hard: number | undefined;
   readonly soft: number | undefined;
+  /** Over this, all of a request costs more; undefined if it does not, or is not to count. */
+  readonly step?: number | undefined;
   /** Where a jump stops, as a share of the budget; 0 means at the tail. */
   readonly watermark: number;
   /** Minimum of freed tokens for a jump, unless the view would not fit the window. */
@@ -67,6 +69,8 @@ export interface Due {
   readonly trimOver: number;
   /** Whether to move however little it frees. */
   readonly unconditional: boolean;
+  /** Tokens by which the view exceeds the step of the price; to free them always pays. */
+  readonly overStep?: number;
   /** Tokens at which the move stops; 0 means at the tail. */
   readonly target: number;
   /** Tokens over which the tail shrinks to steps; undefined if it must not. */

@@ -1,12 +1,13 @@
 /** Facts about models by name: context window, longest answer, and how their tokens are counted. */
 import * as specs from 'gpt-tokenizer/models';
 import { asObject } from '../../lib/json.ts';
+import { spelling } from '../prices/families.ts';
 
 /**
  * Base of the percentages for an unknown model (docs/design.md#the-strategy,
  * `context_window_tokens`).
  */
-const DEFAULT_WINDOW = 400_000;
+export const DEFAULT_WINDOW = 400_000;
 
 /** What is known of a model, in tokens. */
 interface ModelFacts {
@@ -17,37 +18,71 @@ interface ModelFacts {
   readonly factor: number;
 }
 
-// https://docs.anthropic.com/en/docs/about-claude/models/overview
-const CLAUDE = { window: 200_000, output: 64_000 };
+const K = 1_000;
+const M = 1_000 * K;
 
 /**
  * Families that are missing in gpt-tokenizer's table, which has OpenAI's models. The first one that
  * fits applies.
+ *
+ * Windows without a source are those of the dataset @pydantic/genai-prices 0.1.8
+ * (https://github.com/pydantic/genai-prices).
  *
  * Where a source gives characters per token of English text, the factor is that of GPT-4o (4.657)
  * divided by the family's, rounded up to two digits:
  * https://github.com/shisa-ai/shisa-v2/blob/main/eval/tokenizer-efficiency/tokenizer-eval-en.md
  */
 const OTHER_FAMILIES: readonly (readonly [prefix: string, facts: ModelFacts])[] = [
-  // Up to 1.35 times the tokens of earlier models (here 1.175, the middle):
-  // https://www.nxcode.io/zh/resources/news/claude-opus-4-7-developer-guide-api-claude-code-migration-2026
-  ['claude-opus-4-7', { ...CLAUDE, factor: 1.47 }],
-  // The same tokenizer: https://github.com/swack-tools/Tokenoscope
-  ['claude-opus-4-8', { ...CLAUDE, factor: 1.47 }],
+  // https://developers.openai.com/api/docs/models/gpt-6.2-sol (2026-11-17), and likewise for the
+  // others.
+  ...families(['gpt-6', 'gpt-5-6'], { window: 1_050_000, output: 128 * K, factor: 1 }),
+  ...families(['gpt-oss'], { window: 131_072, factor: 1 }),
+  // https://platform.claude.com/docs/en/models/haiku-5-5/overview (2026-10-07): the windows, and a
+  // tokenizer since 4.7 with about 30 % more tokens than before.
+  ...families(
+    [
+      'claude-opus-4-7',
+      'claude-opus-4-8',
+      'claude-opus-5',
+      'claude-sonnet-5',
+      'claude-haiku-5',
+      'claude-fable',
+      'claude-mythos',
+    ],
+    { window: M, output: 128 * K, factor: 1.63 },
+  ),
   // GPT-4o's tokens and 16 % more for English, 21 % for mathematics, 30 % for Python (here 25 %):
   // https://news.quarkybyte.com/understanding-tokenizer-differences-impacting-ai-model-costs-and-efficiency-2025-05-01
-  ['claude-', { ...CLAUDE, factor: 1.25 }],
+  ...families(['claude-opus-4-6', 'claude-sonnet-4-6'], { window: M, output: 64 * K, factor: 1.25 }),
+  ...families(['claude-'], { window: 200 * K, output: 64 * K, factor: 1.25 }),
   // Windows: https://ai.google.dev/gemini-api/docs/models. Gemma 3, which has Gemini's tokenizer
   // (Gemma 3 Technical Report, section 2): 4.451.
-  ['gemini-', { window: 1_048_576, output: 65_536, factor: 1.05 }],
+  ...families(['gemini-'], { window: 1_048_576, output: 65_536, factor: 1.05 }),
+  ...families(['grok-4-fast', 'grok-4-1-fast'], { window: 2 * M, factor: 1 }),
+  ...families(['grok-4-20', 'grok-4-3'], { window: M, factor: 1 }),
+  ...families(['grok-4-5', 'grok-4-6'], { window: 500 * K, factor: 1 }),
+  ...families(['grok-4', 'grok-build', 'grok-code'], { window: 256 * K, factor: 1 }),
+  ...families(['grok-3'], { window: 131_072, factor: 1 }),
+  ...families(['kimi-k3'], { window: 1_048_576, factor: 1 }),
+  ...families(['kimi-k2'], { window: 262_144, factor: 1 }),
+  ...families(['glm-5-2', 'glm-5-3'], { window: M, factor: 1 }),
+  ...families(['glm-5', 'glm-4-7'], { window: 200 * K, factor: 1 }),
+  ...families(['minimax-m3'], { window: M, factor: 1 }),
+  ...families(['minimax-m2'], { window: 204_800, factor: 1 }),
+  ...families(['mistral-large-2512', 'mistral-medium-3-5', 'devstral-2512'], { window: 262_144, factor: 1 }),
   // Llama 3: 4.587.
-  ['llama', { factor: 1.02 }],
-  ['meta-llama', { factor: 1.02 }],
+  ...families(['llama', 'meta-llama'], { factor: 1.02 }),
   // Qwen 2 and 3: 4.468.
-  ['qwen', { factor: 1.05 }],
+  ...families(['qwen'], { factor: 1.05 }),
   // DeepSeek V3: 4.566.
-  ['deepseek', { factor: 1.02 }],
+  ...families(['deepseek-v4', 'deepseek-flash'], { window: M, factor: 1.02 }),
+  ...families(['deepseek-v3'], { window: 128 * K, factor: 1.02 }),
+  ...families(['deepseek'], { factor: 1.02 }),
 ];
+
+function families(prefixes: readonly string[], facts: ModelFacts): [prefix: string, facts: ModelFacts][] {
+  return prefixes.map((prefix) => [prefix, facts]);
+}
 
 /** The bundled encodings, and the estimate of four characters per token. */
 export type EncodingName = 'o200k_base' | 'cl100k_base' | 'chars/4';
@@ -88,7 +123,7 @@ export function measureOf(
   factors: readonly TokenFactor[] = [],
 ): TokenMeasure {
   if (estimator !== undefined) return ENCODING_OF[estimator];
-  const factor = factorIn(model, factors) ?? familyOf(model)?.factor ?? 1;
+  const factor = longestFit(model, factors)?.factor ?? familyOf(model)?.factor ?? 1;
   const encoding = encodingOf(model);
   return factor === 1 ? encoding : `${encoding}*${factor}`;
 }
@@ -99,27 +134,53 @@ export function partsOf(measure: TokenMeasure): { readonly encoding: EncodingNam
   return { encoding: encoding as EncodingName, factor: Number(factor) };
 }
 
-function factorIn(model: string | undefined, factors: readonly TokenFactor[]): number | undefined {
+/** The deployer's row with the longest family of a model. */
+function longestFit<Row extends { readonly family: string }>(
+  model: string | undefined,
+  rows: readonly Row[],
+): Row | undefined {
   if (model === undefined) return undefined;
   const name = bareName(model).toLowerCase();
-  let longest: TokenFactor | undefined;
-  for (const candidate of factors)
+  let longest: Row | undefined;
+  for (const candidate of rows)
     if (
       candidate.family.length > (longest?.family.length ?? 0) &&
       name.startsWith(candidate.family.toLowerCase())
     )
       longest = candidate;
-  return longest?.factor;
+  return longest;
 }
 
-/** The model's context window in tokens, or `DEFAULT_WINDOW`. */
-export function windowOf(model: string | undefined): number {
-  return factOf(model, 'context_window') ?? familyOf(model)?.window ?? DEFAULT_WINDOW;
+/** A deployer's window of a family of models, in tokens. */
+export interface ModelWindow {
+  /** Prefix of the models' bare names; case is ignored. */
+  readonly family: string;
+  readonly window: number;
+  /** The longest answer. Absent: the model's, if it is known. */
+  readonly output?: number | undefined;
 }
 
-/** The model's longest answer in tokens; undefined if it is not known. */
-export function longestAnswerOf(model: string | undefined): number | undefined {
-  return factOf(model, 'max_output_tokens') ?? familyOf(model)?.output;
+/**
+ * The model's context window in tokens, or `DEFAULT_WINDOW`.
+ *
+ * @param windows the deployer's. The longest family that fits comes before the built-in ones
+ */
+export function windowOf(model: string | undefined, windows: readonly ModelWindow[] = []): number {
+  const own = longestFit(model, windows)?.window;
+  return own ?? factOf(model, 'context_window') ?? familyOf(model)?.window ?? DEFAULT_WINDOW;
+}
+
+/**
+ * The model's longest answer in tokens; undefined if it is not known.
+ *
+ * @param windows see `windowOf`
+ */
+export function longestAnswerOf(
+  model: string | undefined,
+  windows: readonly ModelWindow[] = [],
+): number | undefined {
+  const own = longestFit(model, windows)?.output;
+  return own ?? factOf(model, 'max_output_tokens') ?? familyOf(model)?.output;
 }
 
 /** A positive number in gpt-tokenizer's table. A vendor's prefix (`openai/`) is ignored. */
@@ -131,7 +192,7 @@ function factOf(model: string | undefined, fact: 'context_window' | 'max_output_
 
 function familyOf(model: string | undefined): ModelFacts | undefined {
   if (model === undefined) return undefined;
-  const name = bareName(model).toLowerCase();
+  const name = spelling(bareName(model));
   return OTHER_FAMILIES.find(([prefix]) => name.startsWith(prefix))?.[1];
 }
 

@@ -21,7 +21,8 @@ import {
 } from '../modes/table.ts';
 import type { Budgets } from '../plan/planned.ts';
 import { type StrategyFault, withoutNulls } from './fields.ts';
-import { measureOf, type TokenFactor, type TokenMeasure, windowOf } from './models.ts';
+import { type ModelTables, type ModelTerms, termsOf } from './model-terms.ts';
+import { measureOf, type TokenFactor, type TokenMeasure } from './models.ts';
 
 /** The names of all modes. */
 export const MODES = Object.keys(modes) as Mode[];
@@ -142,18 +143,20 @@ export function wholeSummary(strategy: MemoryStrategy): SummarizeStrategy {
 
 /**
  * The strategy's budgets for a model, with percentages resolved. If both forms are set, the smaller
- * one applies.
+ * one applies. If none is set, the view stays below the step of the model's price, less the room
+ * for an answer, which the next request sends again.
  */
-export function budgetsOf(strategy: EditingStrategy, model: string | undefined): Budgets {
-  const window = strategy.context_window_tokens ?? windowOf(model);
+export function budgetsOf(strategy: EditingStrategy, terms: ModelTerms): Budgets {
+  const window = strategy.context_window_tokens ?? terms.window;
   const { token_budget, token_soft_budget, token_remaining_pct, token_soft_remaining_pct } = strategy;
   const none =
     token_budget === undefined &&
     token_soft_budget === undefined &&
     token_remaining_pct === undefined &&
     token_soft_remaining_pct === undefined;
+  const step = none ? terms.prices.step?.above : undefined;
   const hard = smaller(
-    token_budget,
+    smaller(token_budget, step === undefined ? undefined : step - answerRoomOf(terms.answer, step)),
     shareOf(window, token_remaining_pct ?? (none ? DEFAULT_REMAINING_PCT : undefined)),
   );
   const soft = smaller(token_soft_budget, shareOf(window, token_soft_remaining_pct));
@@ -161,7 +164,25 @@ export function budgetsOf(strategy: EditingStrategy, model: string | undefined):
     window,
     ...(hard === undefined ? {} : { hard }),
     ...(soft === undefined ? {} : { soft }),
+    ...(step === undefined ? {} : { step }),
   };
+}
+
+/**
+ * The largest room for an answer that the request does not limit: tokens, and a share of the
+ * window. Some models may write an answer as long as their window.
+ */
+const MOST_ANSWER_TOKENS = 20_000;
+const MOST_ANSWER_SHARE = DEFAULT_REMAINING_PCT;
+
+/**
+ * The room for an answer in tokens.
+ *
+ * @param longest the model's longest answer, if it is known
+ * @param limit on the prompt
+ */
+export function answerRoomOf(longest: number | undefined, limit: number): number {
+  return Math.min(longest ?? MOST_ANSWER_TOKENS, MOST_ANSWER_TOKENS, Math.floor(limit * MOST_ANSWER_SHARE));
 }
 
 /**
@@ -179,9 +200,15 @@ export function hidesRefs(strategy: MemoryStrategy): boolean {
 }
 
 /** Checks that the soft budget is not over the hard one, which depends on the model's window. */
-export function budgetFault(strategy: MemoryStrategy, model: string | undefined): StrategyFault | undefined {
+export function budgetFault(
+  strategy: MemoryStrategy,
+  model: string | undefined,
+  tables?: ModelTables,
+): StrategyFault | undefined {
   if (!edits(strategy)) return undefined;
-  const { hard, soft } = budgetsOf(strategy, model);
+  if (strategy.token_soft_budget === undefined && strategy.token_soft_remaining_pct === undefined)
+    return undefined;
+  const { hard, soft } = budgetsOf(strategy, termsOf(model, tables));
   if (hard === undefined || soft === undefined || soft <= hard) return undefined;
   const field = strategy.token_soft_budget === undefined ? 'token_soft_remaining_pct' : 'token_soft_budget';
   return {

@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
+import type { InputPrices } from '../../../src/memory/prices/schedules.ts';
 import type { ViewOptions } from '../laws/view-of.ts';
 import { lines } from './chat.ts';
 import { anyPath, anyUrl } from './urls.ts';
@@ -408,9 +409,18 @@ export const autoStrategy: fc.Arbitrary<AutoRequest> = fc
     return JSON.parse(JSON.stringify(input)) as AutoRequest;
   });
 
+/** Of caches that charge for writing or do not, with a step for long prompts or without. */
+const inputPrices: fc.Arbitrary<InputPrices> = fc.record({
+  cached: fc.constantFrom(0.01, 0.1, 0.5, 1),
+  written: fc.constantFrom(1, 1.25, 2),
+  step: fc.option(fc.record({ above: fc.integer({ min: 500, max: 20_000 }), input: fc.constantFrom(2, 5) }), {
+    nil: undefined,
+  }),
+});
+
 /** Options beside the strategy that `auto` uses. */
 export const autoOptions = (retrieval: boolean): fc.Arbitrary<ViewOptions> =>
   fc.record({
     retrieval: fc.constant(retrieval),
-    prices: fc.record({ cached: fc.constantFrom(0.01, 0.1, 0.5, 1) }),
+    prices: inputPrices,
   });

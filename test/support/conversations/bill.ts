@@ -2,6 +2,7 @@
  * The cost of a conversation's views, request by request, with an upstream that caches prompts, in
  * tokens of fresh input.
  */
+import type { InputPrices } from '../../../src/memory/prices/schedules.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import { textOf } from '../../../src/protocol/json/spans.ts';
 import { counter, type Viewed } from '../laws/view-of.ts';
@@ -20,20 +21,22 @@ export interface Bill {
 }
 
 /** The bills up to each request of a conversation. Summaries weigh as much as they may. */
-export function billsOf(requests: readonly Viewed[], cachedShare: number): Bill[] {
+export function billsOf(requests: readonly Viewed[], prices: InputPrices): Bill[] {
   let views = 0;
   let arrays = 0;
   return requests.map((viewed, index) => {
     const earlier = requests[index - 1];
     const { before, after } = viewed.plan.replay;
-    views += after + summaryCost(earlier, viewed);
-    arrays += before;
-    if (earlier) {
-      views -= (1 - cachedShare) * cachedIn(earlier, viewed);
-      arrays -= (1 - cachedShare) * earlier.plan.replay.before;
-    }
+    views += costOf(after, earlier ? cachedIn(earlier, viewed) : 0, prices) + summaryCost(earlier, viewed);
+    arrays += costOf(before, earlier?.plan.replay.before ?? 0, prices);
     return { views, arrays };
   });
+}
+
+/** What a prompt costs. @param reused its cached tokens */
+export function costOf(tokens: number, reused: number, { cached, written, step }: InputPrices): number {
+  const factor = step && tokens > step.above ? step.input : 1;
+  return factor * (written * (tokens - reused) + cached * reused);
 }
 
 /** Tokens of the messages that two views have in common at the beginning, which are cached. */

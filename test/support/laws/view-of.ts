@@ -13,6 +13,7 @@ import type { UsedMemory } from '../../../src/memory/plan/planned.ts';
 import { type Report, reportOf } from '../../../src/memory/plan/report.ts';
 import { render, type ShownTrim, type View, type ViewWords } from '../../../src/memory/plan/view.ts';
 import { type InputPrices, UNKNOWN_PRICES } from '../../../src/memory/prices/schedules.ts';
+import { termsOf } from '../../../src/memory/strategy/model-terms.ts';
 import { edits, parseStrategy } from '../../../src/memory/strategy/strategy.ts';
 import { createTokenCounter, loadTokenize, type Tokenize } from '../../../src/memory/tokens/tokens.ts';
 import { type ChatRequest, readChatRequest } from '../../../src/protocol/chat/request.ts';
@@ -138,7 +139,7 @@ export function viewOfRequest<Request extends ModelRequest>(
     force: options.force ?? false,
     limit: options.limit,
     retrieval: options.retrieval ?? false,
-    prices: options.prices ?? UNKNOWN_PRICES,
+    terms: { ...termsOf(request.model), prices: options.prices ?? UNKNOWN_PRICES },
     memory: options.memory,
   });
   const isolate = { ...counting, refs: owner?.refs, digest: sha256Hex };

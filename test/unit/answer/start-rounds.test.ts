@@ -28,7 +28,7 @@ async function silentAnswerer(log: Log) {
   const scope = {
     services: {
       log,
-      config: { tokenFactors: [] },
+      config: { tokenFactors: [], modelPrices: [], modelWindows: [] },
       limits: { of: () => undefined },
       conversation: () => never,
       remembered: new RememberedConversations(),

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import { mayAct } from '../../../../src/memory/plan/plan.ts';
 import { frontierUnit } from '../../../../src/memory/replay/rule.ts';
+import { UNKNOWN_TERMS } from '../../../../src/memory/strategy/model-terms.ts';
 import {
   autoStrategy,
   conversation,
@@ -467,7 +468,7 @@ describe('every view of auto', () => {
         const { history } = plan;
         const asked = {
           history,
-          model: request.model,
+          terms: UNKNOWN_TERMS,
           toolTokens: 0,
           answerTokens: 0,
           force: false,

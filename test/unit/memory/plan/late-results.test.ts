@@ -11,6 +11,7 @@ import { CONTENT_FACTS } from '../../../../src/memory/edits/compact.ts';
 import { PREVIEWS } from '../../../../src/memory/edits/preview.ts';
 import type { MemoryStrategyRequest } from '../../../../src/memory/modes/table.ts';
 import { plan } from '../../../../src/memory/plan/plan.ts';
+import { UNKNOWN_TERMS } from '../../../../src/memory/strategy/model-terms.ts';
 import {
   type AutoRequest,
   autoOptions,
@@ -213,7 +214,7 @@ describe('a call that waits for its result', () => {
         });
         const request = {
           history: { ...history, units },
-          model: 'gpt-4.1',
+          terms: UNKNOWN_TERMS,
           toolTokens: 0,
           answerTokens: 0,
           force: false,

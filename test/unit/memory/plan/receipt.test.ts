@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type ReceiptFacts, receiptHashes, signedText } from '../../../../src/memory/plan/receipt.ts';
+import { UNKNOWN_TERMS } from '../../../../src/memory/strategy/model-terms.ts';
 import { sha256Hex } from '../../../../src/tenant/identity.ts';
 
 const FACTS: ReceiptFacts = {
@@ -10,7 +11,7 @@ const FACTS: ReceiptFacts = {
   tools: [{ type: 'function' }],
   answerTokens: 0,
   strategy: { mode: 'auto', token_budget: 1_000 },
-  prices: { cached: 0.25 },
+  terms: UNKNOWN_TERMS,
   measure: 'o200k_base',
   limit: null,
   report: {
@@ -30,7 +31,7 @@ describe('the hashes of a receipt', () => {
     ['tools', { tools: undefined }, ['request']],
     ['limit of the answer', { answerTokens: 1 }, ['request']],
     ['strategy', { strategy: { mode: 'auto', token_budget: 1_001 } }, ['strategy']],
-    ['price', { prices: { cached: 0.1 } }, ['prices']],
+    ['price', { terms: { ...UNKNOWN_TERMS, prices: { cached: 0.25, written: 1 } } }, ['prices']],
     ['measure', { measure: 'cl100k_base' }, ['prices']],
     ['limit', { limit: { tokens: 5, with_answer: true } }, ['prices']],
     ['frontier', { report: { ...FACTS.report, frontier: { unit: 4, moved: true } } }, ['plan']],

@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { type InputPrices, UNKNOWN_PRICES } from '../../../../src/memory/prices/schedules.ts';
 import { Floor } from '../../../../src/memory/replay/floor.ts';
 import {
   autoOptions,
   autoStrategy,
   richConversation,
 } from '../../../support/conversations/arbitrary-conversation.ts';
-import { billsOf } from '../../../support/conversations/bill.ts';
+import { billsOf, costOf } from '../../../support/conversations/bill.ts';
 import { body, lines, step, user } from '../../../support/conversations/chat.ts';
 import { type ViewOptions, viewOf, viewsOf } from '../../../support/laws/view-of.ts';
 
@@ -20,8 +21,8 @@ const REQUESTS_AHEAD = 5;
 const GENEROSITY = 4;
 
 /** A floor after so many requests of one size, all cached except for the growth. */
-function floorAt(cached: number, points: number, growth: number, fixed = 3): Floor {
-  const floor = new Floor(cached, fixed);
+function floorAt(prices: InputPrices, points: number, growth: number, fixed = 3): Floor {
+  const floor = new Floor(prices, fixed);
   for (let point = 1; point <= points; point++) {
     const array = fixed + point * growth;
     floor.settle(array, array, undefined, 0);
@@ -31,7 +32,7 @@ function floorAt(cached: number, points: number, growth: number, fixed = 3): Flo
 
 describe('the square-root rule', () => {
   /**
-   * R is the number of tokens after the first byte that changes. x solves x² = 2·(1 − a)/a·g·(R −
+   * R is the number of tokens after the first byte that changes. x solves x² = 2·(w − a)/a·g·(R −
    * x), since freed tokens are not sent again.
    */
   it.each([
@@ -41,16 +42,21 @@ describe('the square-root rule', () => {
     { a: 0.01, growth: 10, R: 3_960, x: 1_980 },
     { a: 0.01, growth: 10, R: 0, x: 1 },
     { a: 1, growth: 100, R: 3_600, x: 1 },
-  ])('asks for $x tokens of $R at a = $a and a growth of $growth', ({ a, growth, R, x, times = 1 }) => {
-    // A conversation so long that the regret requires nothing.
-    const points = 2_000;
-    const array = 3 + points * growth;
-    const floor = floorAt(a, points - 1, growth);
-    const stakes = { array, view: array, kept: array - R, spent: 0 };
-    expect(times === 1 ? floor.least(stakes) : floor.goal(stakes)).toBeCloseTo(x, 6);
-  });
+    { a: 0.5, w: 1.25, growth: 100, R: 1_125, x: 450 },
+    { a: 0.1, w: 2, growth: 10, R: 760, x: 380 },
+  ])(
+    'asks for $x tokens of $R at a = $a and a growth of $growth',
+    ({ a, w = 1, growth, R, x, times = 1 }) => {
+      // A conversation so long that the regret requires nothing.
+      const points = 2_000;
+      const array = 3 + points * growth;
+      const floor = floorAt({ cached: a, written: w }, points - 1, growth);
+      const stakes = { array, view: array, kept: array - R, spent: 0 };
+      expect(times === 1 ? floor.least(stakes) : floor.goal(stakes)).toBeCloseTo(x, 6);
+    },
+  );
 
-  it('is M = √(2·(1 − a)·P·g/a), with what is left of the view for P', () => {
+  it('is M = √(2·(w − a)·P·g/a), with what is left of the view for P', () => {
     const range = (min: number, max: number) => fc.integer({ min, max });
     fc.assert(
       fc.property(
@@ -58,16 +64,17 @@ describe('the square-root rule', () => {
         range(1, 5_000),
         range(100, 400),
         range(0, 100),
-        (a, growth, points, share) => {
+        fc.constantFrom(1, 1.25, 2),
+        (a, growth, points, share, written) => {
           const cached = a / 100;
           const array = 3 + points * growth;
           const kept = (array * share) / 100;
-          const floor = floorAt(cached, points - 1, growth);
+          const floor = floorAt({ cached, written }, points - 1, growth);
           const stakes = { array, view: array, kept, spent: 0 };
           const goal = floor.goal(stakes);
           // Unless the regret requires more than the rule.
           fc.pre(goal > 1 && goal > floor.least(stakes));
-          const M = Math.sqrt((2 * (1 - cached) * (array - kept - goal) * growth) / cached);
+          const M = Math.sqrt((2 * (written - cached) * (array - kept - goal) * growth) / cached);
           expect(goal / (GENEROSITY * M)).toBeCloseTo(1, 6);
         },
       ),
@@ -76,7 +83,7 @@ describe('the square-root rule', () => {
   });
 
   it('asks for more of a move that is made: how far it goes adds nothing to its price', () => {
-    const floor = floorAt(0.1, 99, 100);
+    const floor = floorAt(UNKNOWN_PRICES, 99, 100);
     const stakes = { array: 10_003, view: 10_003, kept: 3, spent: 0 };
     expect(floor.goal(stakes)).toBeGreaterThan(floor.least(stakes));
   });
@@ -86,7 +93,7 @@ describe('the regret', () => {
   it('asks a move to free what it would cost beyond its share, by hand', () => {
     // One request of 1 000 tokens; the second has 2 000, of which a move keeps 100 in the cache and
     // pays a summarizer 5 000.
-    const floor = new Floor(0.1, 0);
+    const floor = new Floor(UNKNOWN_PRICES, 0);
     floor.settle(1_000, 1_000, undefined, 0);
     const later = REQUESTS_AHEAD * (0.1 * 2_000 + 1_000);
     const edited = 1_000 + 5_000 + 2_000 - 0.9 * 100 + later;
@@ -98,7 +105,7 @@ describe('the regret', () => {
   it('takes for cached only what the request before has sent', () => {
     const stakes = { array: 2_000, view: 2_000, kept: 1_000, spent: 5_000 };
     const floor = (): Floor => {
-      const made = new Floor(0.1, 0);
+      const made = new Floor(UNKNOWN_PRICES, 0);
       made.settle(1_000, 1_000, undefined, 0);
       return made;
     };
@@ -108,7 +115,7 @@ describe('the regret', () => {
   it('remembers what moves have cost', () => {
     const stakes = { array: 2_000, view: 1_500, kept: 100, spent: 5_000 };
     const leastAfter = (kept: number | undefined, spent: number): number => {
-      const floor = new Floor(0.1, 0);
+      const floor = new Floor(UNKNOWN_PRICES, 0);
       floor.settle(500, 500, undefined, 0);
       floor.settle(1_000, 500, kept, spent);
       return floor.least(stakes);
@@ -121,7 +128,7 @@ describe('the regret', () => {
     const request = fc.record({ growth: fc.nat(5_000), freed: fc.nat(5_000), kept: fc.nat(50_000) });
     fc.assert(
       fc.property(fc.array(request, { minLength: 1, maxLength: 30 }), (requests) => {
-        const floor = new Floor(1, 3);
+        const floor = new Floor({ cached: 1, written: 1 }, 3);
         let array = 3;
         let view = 3;
         for (const { growth, freed, kept } of requests) {
@@ -137,7 +144,7 @@ describe('the regret', () => {
   });
 
   it('never asks for less than one token', () => {
-    const floor = floorAt(0.5, 50, 100);
+    const floor = floorAt({ cached: 0.5, written: 1 }, 50, 100);
     expect(floor.least({ array: 5_103, view: 5_103, kept: 5_103, spent: 0 })).toBe(1);
   });
 });
@@ -159,16 +166,20 @@ describe('a conversation under the default floor', () => {
         floored,
         fc.boolean().chain(autoOptions),
         (conversation, input, options) => {
-          const cachedShare = options.prices?.cached ?? 0.1;
+          const { prices = UNKNOWN_PRICES } = options;
           const views = viewsOf(conversation, input, options);
-          const bills = billsOf(views, cachedShare);
+          const bills = billsOf(views, prices);
           for (const [index, { plan, report }] of views.entries()) {
             const bill = bills[index];
             if (!report.frontier.moved || !bill) continue;
-            moves++;
             const { before, after } = plan.replay;
+            const earlier = views[index - 1]?.plan.replay ?? { before: 0, after: 0 };
+            // A view over the step of the price moves in any case if that brings it under it.
+            if (earlier.after + before - earlier.before > (plan.budgets.step ?? before)) continue;
+            moves++;
             const growth = before / (index + 1);
-            const ahead = (tokens: number): number => REQUESTS_AHEAD * (cachedShare * tokens + growth);
+            const ahead = (tokens: number): number =>
+              REQUESTS_AHEAD * costOf(tokens + growth, tokens, prices);
             const most = (1 + REGRET) * (bill.arrays + ahead(before));
             expect(bill.views + ahead(after)).toBeLessThanOrEqual(most + 1);
           }
@@ -177,6 +188,55 @@ describe('a conversation under the default floor', () => {
       { numRuns: 150, endOnFailure: true },
     );
     expect(moves).toBeGreaterThan(20);
+  });
+});
+
+describe('the step of a price', () => {
+  const stepped = longConversation.chain((conversation) =>
+    fc.record({
+      conversation: fc.constant(conversation),
+      above: fc.integer({ min: 200, max: 6_000 }),
+      retrieval: fc.boolean(),
+    }),
+  );
+
+  it('is not exceeded by a view if a move could avoid that, whatever the floor says', () => {
+    let near = 0;
+    fc.assert(
+      fc.property(stepped, ({ conversation, above, retrieval }) => {
+        const prices = { ...UNKNOWN_PRICES, step: { above, input: 2 } };
+        const options = { retrieval, prices };
+        const { plan } = viewOf(body(conversation.messages), { mode: 'auto' }, options);
+        const { before, after } = plan.replay;
+        if (before > above) near++;
+        if (after <= above) return;
+        const forced = viewOf(body(conversation.messages), { mode: 'auto' }, { ...options, force: true });
+        expect(forced.plan.replay.after).toBeGreaterThan(above);
+      }),
+      { numRuns: 150, endOnFailure: true },
+    );
+    expect(near).toBeGreaterThan(20);
+  });
+
+  it('makes a move worth it that the floor alone forbids, as soon as the view is over it', () => {
+    const steps = Array.from({ length: 8 }, (_, index) =>
+      step(`call_${index}`, 'search', lines(50, `row ${index}`)),
+    ).flat();
+    const conversation = body([user('go'), ...steps]);
+    const plain = viewOf(conversation, { mode: 'auto' }, { prices: UNKNOWN_PRICES });
+    expect(plain.report.applied_edits).toEqual([]);
+    const { after } = plain.plan.replay;
+    const at = (above: number) =>
+      viewOf(conversation, { mode: 'auto' }, { prices: { ...UNKNOWN_PRICES, step: { above, input: 2 } } });
+    expect(at(after - 1).plan.replay.after).toBeLessThan(after);
+    expect(at(after).report.applied_edits).toEqual([]);
+  });
+
+  it('is not looked at where the caller says a budget of its own', () => {
+    const prices = { ...UNKNOWN_PRICES, step: { above: 100, input: 2 } };
+    const conversation = body([user('go'), ...step('call_1', 'search', lines(50)), user('and now?')]);
+    const input = { mode: 'auto', token_budget: 100_000 } as const;
+    expect(viewOf(conversation, input, { prices }).report.applied_edits).toEqual([]);
   });
 });
 
@@ -194,7 +254,7 @@ describe('min_reclaim_tokens', () => {
   it('is the floor by default, which forbids what 0 allows', () => {
     expect(isEdited({})).toBe(false);
     expect(isEdited({ min_reclaim_tokens: 0 })).toBe(true);
-    expect(isEdited({}, { prices: { cached: 1 } })).toBe(true);
+    expect(isEdited({}, { prices: { cached: 1, written: 1 } })).toBe(true);
   });
 
   it('takes the place of the floor in the other direction too', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readHistory } from '../../../../src/memory/conversation/history.ts';
+import { UNKNOWN_PRICES } from '../../../../src/memory/prices/schedules.ts';
 import { Floor } from '../../../../src/memory/replay/floor.ts';
 import { replay } from '../../../../src/memory/replay/frontier.ts';
 import { PhaseMover } from '../../../../src/memory/replay/phases.ts';
@@ -63,7 +64,7 @@ describe('the phases of auto', () => {
     };
     const full = { ...RULE, ...rule };
     const settings = { shrinks: true, minReclaim, summaryTokens: 2_048, echo: undefined, first: undefined };
-    replay(history, full, sums, new PhaseMover(history, sums, settings, new Floor(0.1, 3), edits));
+    replay(history, full, sums, new PhaseMover(history, sums, settings, new Floor(UNKNOWN_PRICES, 3), edits));
     return calls / history.units.length;
   }
 

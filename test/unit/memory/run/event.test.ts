@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { explain } from '../../../../src/memory/plan/explain.ts';
+import { UNKNOWN_PRICES } from '../../../../src/memory/prices/schedules.ts';
 import { Floor } from '../../../../src/memory/replay/floor.ts';
 import { refusalsOf } from '../../../../src/memory/replay/phase-refusals.ts';
 import { NOWHERE, type PhaseStanding } from '../../../../src/memory/replay/phase-standing.ts';
@@ -166,7 +167,7 @@ describe('a refusal', () => {
 
   it('is that of the floor, of the regret, or of a loss that would not be enough, in auto', () => {
     const stakes = { array: 40_000, view: 40_000, kept: 30_000, spent: 0 };
-    const floor = new Floor(0.1, 0);
+    const floor = new Floor(UNKNOWN_PRICES, 0);
     floor.settle(20_000, 20_000, undefined, 60_000);
     const at = (freed: number, more: Partial<PhaseStanding> = {}): PhaseStanding => ({
       ...NOWHERE,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { termsOf } from '../../../../src/memory/strategy/model-terms.ts';
 import { rehydrationOf } from '../../../../src/memory/strategy/rehydration.ts';
 import {
   budgetFault,
@@ -154,7 +155,7 @@ describe('a strategy', () => {
 
 describe('the budgets of a strategy', () => {
   const budgets = (input: Parameters<typeof strategyOf>[0], model = 'gpt-4o') =>
-    budgetsOf(strategyOf(input), model);
+    budgetsOf(strategyOf(input), termsOf(model));
 
   it('are four fifths of the model’s window when nothing is said, a turn count being nothing', () => {
     expect(budgets({ mode: 'compact' })).toEqual({ window: 128_000, hard: 102_400 });
@@ -163,6 +164,24 @@ describe('the budgets of a strategy', () => {
       hard: 102_400,
     });
     expect(budgets({ mode: 'trim' }, 'my-own-model')).toEqual({ window: 400_000, hard: 320_000 });
+  });
+
+  it('stay below the step of the price, less the room for an answer, when nothing is said', () => {
+    expect(budgets({ mode: 'auto' }, 'gpt-5.6-sol')).toEqual({
+      window: 1_050_000,
+      hard: 252_000,
+      step: 272_000,
+    });
+    expect(budgets({ mode: 'auto' }, 'claude-haiku-5-5')).toMatchObject({ hard: 80_000, step: 100_000 });
+    expect(budgets({ mode: 'auto', context_window_tokens: 200_000 }, 'gpt-5.5')).toMatchObject({
+      hard: 160_000,
+      step: 272_000,
+    });
+    expect(budgets({ mode: 'auto', token_remaining_pct: 0.2 }, 'gpt-5.5')).toEqual({
+      window: 1_050_000,
+      hard: 840_000,
+    });
+    expect(budgets({ mode: 'auto', token_budget: 500_000 }, 'gpt-5.5').step).toBeUndefined();
   });
 
   it('are shares of the window that the caller names', () => {

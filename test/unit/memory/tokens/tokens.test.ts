@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { measureOf, windowOf } from '../../../../src/memory/strategy/models.ts';
+import { longestAnswerOf, measureOf, windowOf } from '../../../../src/memory/strategy/models.ts';
 import { createTokenCounter, loadTokenize, toolTokens } from '../../../../src/memory/tokens/tokens.ts';
 import { read, user } from '../../../support/conversations/chat.ts';
 
@@ -126,12 +126,35 @@ describe('the encoding of a model', () => {
     ['openai/gpt-4o', 128_000],
     ['gpt-4.1-mini', 1_047_576],
     ['anthropic/claude-sonnet-4-5', 200_000],
+    ['openai/gpt-6.2-sol', 1_050_000],
+    ['gpt-5.6', 1_050_000],
+    ['anthropic/claude-opus-5.5', 1_000_000],
+    ['claude-haiku-5-5', 1_000_000],
+    ['x-ai/grok-4.6', 500_000],
+    ['grok-4-0709', 256_000],
+    ['moonshotai/kimi-k2.6', 262_144],
+    ['GLM-5.3-flash', 1_000_000],
     ['my-own-model', 400_000],
     ['default', 400_000],
     ['__proto__', 400_000],
     [undefined, 400_000],
   ])('%s has a window of %i tokens', (model, window) => {
     expect(windowOf(model)).toBe(window);
+  });
+
+  it('has the window and the longest answer that the deployer says, of the longest family', () => {
+    const windows = [
+      { family: 'my-', window: 8_000 },
+      { family: 'My-Large', window: 32_000, output: 4_000 },
+      { family: 'gpt-4o', window: 64_000 },
+    ];
+    expect(windowOf('me/my-large-2', windows)).toBe(32_000);
+    expect(longestAnswerOf('my-large-2', windows)).toBe(4_000);
+    expect(windowOf('my-small', windows)).toBe(8_000);
+    expect(longestAnswerOf('my-small', windows)).toBeUndefined();
+    expect(windowOf('gpt-4o-mini', windows)).toBe(64_000);
+    expect(longestAnswerOf('gpt-4o-mini', windows)).toBe(16_384);
+    expect(windowOf('gpt-4.1', windows)).toBe(1_047_576);
   });
 
   it.each([
@@ -143,7 +166,7 @@ describe('the encoding of a model', () => {
     ['gpt-5', 'o200k_base'],
     [undefined, 'o200k_base'],
     ['claude-sonnet-4-5', 'o200k_base*1.25'],
-    ['anthropic/claude-opus-4-7', 'o200k_base*1.47'],
+    ['anthropic/claude-opus-4-7', 'o200k_base*1.63'],
     ['gemini-2.5-pro', 'o200k_base*1.05'],
     ['meta-llama/Llama-3.3-70B-Instruct', 'o200k_base*1.02'],
     ['Qwen/Qwen3-32B', 'o200k_base*1.05'],

@@ -1,0 +1,61 @@
+/** Whether moves of the phases are worth their cost, and when to try again after one is not. */
+import type { Floor, Stakes } from './floor.ts';
+import type { Least } from './phase-refusals.ts';
+import type { Due } from './rule.ts';
+
+/**
+ * After a failed move, one more unit must come per so many units tried, before the next try. This
+ * keeps a replay linear in the array.
+ */
+const TRIED_PER_UNIT = 512;
+
+/** The array and the view before a move, in tokens. */
+type Before = Pick<Stakes, 'array' | 'view'>;
+
+export class PhaseWorth {
+  private readonly floor: Floor;
+  /** The caller's minimum of freed tokens, which takes the place of the floor. */
+  private readonly minReclaim: number | undefined;
+  /** The number of units from which a move is tried again. */
+  private retryFrom = 0;
+  /** Whether the view was over the step of the price when a move failed. */
+  private triedOverStep = false;
+
+  constructor(floor: Floor, minReclaim: number | undefined) {
+    this.floor = floor;
+    this.minReclaim = minReclaim;
+  }
+
+  /** Whether to try a move. @param units up to this request point */
+  isTried(units: number, { unconditional, overStep = 0 }: Due): boolean {
+    return unconditional || units >= this.retryFrom || (overStep > 0 && !this.triedOverStep);
+  }
+
+  /** @param tried units that the move has passed */
+  note(made: boolean, units: number, tried: number, { unconditional, overStep = 0 }: Due): void {
+    if (unconditional) return;
+    this.retryFrom = made ? 0 : units + tried / TRIED_PER_UNIT;
+    this.triedOverStep = !made && overStep > 0;
+  }
+
+  /** The least that a move must free. */
+  least(
+    { kept, spent }: Pick<Stakes, 'kept' | 'spent'>,
+    { unconditional, overStep = 0 }: Due,
+    before: Before,
+  ): Least {
+    if (unconditional) return { least: 1 };
+    if (this.minReclaim !== undefined) return { least: Math.max(1, this.minReclaim) };
+    const stakes = { ...before, kept, spent };
+    const least = Math.max(1, this.floor.least(stakes));
+    const floor = { of: this.floor, stakes };
+    return { least: overStep > 0 ? Math.min(least, overStep) : least, floor };
+  }
+
+  /** How much a move frees, if it can. @param kept of the view before the first changed byte */
+  goal(kept: number, { unconditional, target }: Due, before: Before): number {
+    const enough = before.view - target;
+    if (unconditional) return Math.max(1, enough);
+    return Math.max(enough, this.minReclaim ?? this.floor.goal({ ...before, kept, spent: 0 }));
+  }
+}

@@ -1,0 +1,84 @@
+/** What a deployer says of models in variables: prices, token factors, windows. */
+import { z } from 'zod';
+import { ConfigError } from './config-error.ts';
+import { type DeployerPrice, HIT_RULES } from './memory/prices/schedule.ts';
+import {
+  LARGEST_FACTOR,
+  type ModelWindow,
+  SMALLEST_FACTOR,
+  type TokenFactor,
+} from './memory/strategy/models.ts';
+
+/** Of each table. */
+const MOST_ROWS = 200;
+
+/** In tokens. */
+const SMALLEST_WINDOW = 1_000;
+const LARGEST_WINDOW = 100_000_000;
+
+/** A family of models, by how their names begin. */
+const family = z
+  .string()
+  .max(100)
+  .regex(/^[^/]+$/);
+
+/** In dollars per million tokens. Sums of amounts stay exact far beyond it. */
+const HIGHEST_PRICE = 1_000_000;
+const price = z.number().max(HIGHEST_PRICE);
+const stepFactor = z.number().min(1).max(100);
+
+const priceSchema = z
+  .strictObject({
+    family,
+    fresh: price.positive(),
+    cached: price.nonnegative(),
+    written: price.positive().optional(),
+    output: price.nonnegative().optional(),
+    step: z.strictObject({ above: z.int().positive(), input: stepFactor, output: stepFactor }).optional(),
+    hits: z.enum(HIT_RULES).optional(),
+  })
+  .refine(({ fresh, cached }) => cached <= fresh);
+
+const factorSchema = z.strictObject({
+  family,
+  factor: z.number().min(SMALLEST_FACTOR).max(LARGEST_FACTOR),
+});
+
+/** @throws ConfigError */
+export function readTokenFactors(text: string): readonly TokenFactor[] {
+  try {
+    return z.array(factorSchema).max(MOST_ROWS).parse(JSON.parse(text));
+  } catch {
+    throw new ConfigError(
+      `TOKEN_FACTORS is not a JSON array of at most ${MOST_ROWS} objects of family (how models' names begin, without a vendor's prefix) and factor (their tokens relative to o200k, ${SMALLEST_FACTOR} to ${LARGEST_FACTOR}).`,
+    );
+  }
+}
+
+/** @throws ConfigError */
+export function readModelPrices(text: string): readonly DeployerPrice[] {
+  try {
+    return z.array(priceSchema).max(MOST_ROWS).parse(JSON.parse(text));
+  } catch {
+    throw new ConfigError(
+      `MODEL_PRICES is not a JSON array of at most ${MOST_ROWS} objects of family (how models' names begin, without a vendor's prefix), fresh and cached (dollars per million input tokens, 0 ≤ cached ≤ fresh, 0 < fresh), and optionally written, output, step (above: input tokens; input, output: factors from 1 to 100) and hits (${HIT_RULES.join(', ')}).`,
+    );
+  }
+}
+
+const windowSchema = z.strictObject({
+  family,
+  window: z.int().min(SMALLEST_WINDOW).max(LARGEST_WINDOW),
+  output: z.int().positive().max(LARGEST_WINDOW).optional(),
+});
+
+/** @throws ConfigError */
+export function readModelWindows(text: string): readonly ModelWindow[] {
+  try {
+    return z.array(windowSchema).max(MOST_ROWS).parse(JSON.parse(text));
+  } catch {
+    throw new ConfigError(
+      `MODEL_WINDOWS is not a JSON array of at most ${MOST_ROWS} objects of family (how models' names begin, without a vendor's prefix), window (tokens, ${SMALLEST_WINDOW} to ${LARGEST_WINDOW}) and optionally output (the longest answer in tokens).`,
+    );
+  }
+}
