@@ -27,7 +27,7 @@ import { mcp } from './routes/mcp/route.ts';
 import { getMetrics } from './routes/metrics.ts';
 import { passthrough } from './routes/passthrough.ts';
 import { deleteRef, getRef, getRefTool, listRefs } from './routes/refs.ts';
-import { compactResponses, responses } from './routes/responses.ts';
+import { compactResponses, countResponsesInput, responses } from './routes/responses.ts';
 import { routeOf } from './routes/routing.ts';
 import { getLlmsText, getOpenApi, getPage, getReference } from './routes/site.ts';
 import { deleteTenantData } from './routes/tenant-data.ts';
@@ -39,6 +39,7 @@ import { checkSecrets } from './tenant/published-secrets.ts';
 /** Unknown paths below these are 404, not forwarded. `/v1/conversations/{id}` is OpenAI's own. */
 const OWN_PATHS = [
   '/v1/responses/compact',
+  '/v1/responses/input_tokens',
   '/v1/compact',
   '/v1/explain',
   '/v1/verify',
@@ -79,6 +80,7 @@ export function createApp(): Hono<AppEnv> {
   app.post('/v1/chat/completions', traced(chatCompletions));
   app.post('/v1/responses', traced(responses));
   app.post('/v1/responses/compact', compactResponses);
+  app.post('/v1/responses/input_tokens', countResponsesInput);
   app.post('/v1/compact', compact);
   app.all('/v1/compact', notAllowed('POST'));
   app.post('/v1/explain', explain);

@@ -106,6 +106,8 @@ export interface Config extends ModelTables {
   readonly retentionDays: number | undefined;
   /** Whether every request is only observed. */
   readonly observe: boolean;
+  /** Whether the upstream may be sent the fields of OpenAI's prompt cache. */
+  readonly promptCache: boolean;
   /** The share of conversations that are only observed, from 0 to 1. */
   readonly observeShare: number;
   /** Where spans and metrics are sent; undefined: nowhere. */
@@ -179,6 +181,7 @@ const variables = z.object({
   UPSTREAM_HEADERS_TIMEOUT_MS: milliseconds(HEADERS_TIMEOUT_MS),
   UPSTREAM_IDLE_TIMEOUT_MS: milliseconds(IDLE_TIMEOUT_MS),
   UPSTREAM_NATIVE_COMPACTION: z.enum(['true', 'false']).default('false'),
+  UPSTREAM_PROMPT_CACHE: z.enum(['true', 'false']).default('true'),
   MODEL_PRICES: z.string().default('[]'),
   MODEL_WINDOWS: z.string().default('[]'),
   TOKEN_FACTORS: z.string().default('[]'),
@@ -234,6 +237,7 @@ export function readConfig(env: Env): Config {
     digestWaitMs: vars.OFFLOAD_DIGEST_WAIT_MS,
     headersTimeoutMs: vars.UPSTREAM_HEADERS_TIMEOUT_MS,
     idleTimeoutMs: vars.UPSTREAM_IDLE_TIMEOUT_MS,
+    promptCache: vars.UPSTREAM_PROMPT_CACHE === 'true',
     nativeCompaction: vars.UPSTREAM_NATIVE_COMPACTION === 'true',
     modelPrices: readModelPrices(vars.MODEL_PRICES),
     tokenFactors: readTokenFactors(vars.TOKEN_FACTORS),

@@ -41,10 +41,12 @@ export abstract class ModelBody {
     return findStoredName(this.bytes, this.root, this.conversationField, opened);
   }
 
-  /** The caller's prompt cache key, made unique to it if others share the account. */
+  /** A prompt cache key of the caller's alone, if others share the account. */
   cacheKey(shared: SharedAccount | undefined): Member[] {
-    const key = shared && this.field(CACHE_KEY);
-    return typeof key === 'string' ? [{ key: CACHE_KEY, json: JSON.stringify(shared?.cacheKey(key)) }] : [];
+    if (!shared) return [];
+    const key = this.field(CACHE_KEY);
+    const own = shared.cacheKey(typeof key === 'string' ? key : undefined);
+    return own === undefined ? [] : [{ key: CACHE_KEY, json: JSON.stringify(own) }];
   }
 
   own(field: OwnField): unknown {

@@ -23,8 +23,13 @@ export interface InjectedMessage {
 
 /** Keeps callers of a shared account apart. */
 export interface SharedAccount {
-  /** Turns a caller's prompt cache key into one that no other caller has. */
-  cacheKey(key: string): string;
+  /**
+   * A prompt cache key that no other caller has.
+   *
+   * @param key the caller's
+   * @returns undefined if the body gets none
+   */
+  cacheKey(key: string | undefined): string | undefined;
 }
 
 /** What to add to a body beside the view. */

@@ -9,10 +9,15 @@ import type { RequestScope } from './scope.ts';
 const CACHE_KEY_CHARACTERS = 40;
 
 /**
- * Makes prompt cache keys separate for each tenant: hits on a shared key would reveal what others
- * sent.
+ * Gives each tenant prompt cache keys of its own: hits on a shared one would reveal what others
+ * have sent (https://developers.openai.com/api/docs/guides/prompt-caching). Upstreams that may not
+ * know the field get it only from a caller that sends it.
  */
 export function sharedAccount({ services, caller: { tenant } }: RequestScope): SharedAccount | undefined {
   if (!services.config.access || !tenant) return undefined;
-  return { cacheKey: (key) => tenant.seal(`prompt_cache_key:${key}`).slice(0, CACHE_KEY_CHARACTERS) };
+  const sealed = (key: string): string =>
+    tenant.seal(`prompt_cache_key:${key}`).slice(0, CACHE_KEY_CHARACTERS);
+  return {
+    cacheKey: (key) => (key === undefined && !services.config.promptCache ? undefined : sealed(key ?? '')),
+  };
 }

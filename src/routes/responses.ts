@@ -1,6 +1,7 @@
-/** `POST /v1/responses`, and `POST /v1/responses/compact`. */
+/** `POST /v1/responses`, and its compaction and count of input tokens. */
 import type { Context } from 'hono';
 import { askUpstream } from '../answer/ask-upstream.ts';
+import { countInput } from '../answer/count-input.ts';
 import { answerCall, checkState, type ModelApi, readRequest, readWholeCall } from '../answer/model-call.ts';
 import { type Run, recorded, startRun } from '../answer/run.ts';
 import { tellReport } from '../answer/tell-report.ts';
@@ -65,6 +66,16 @@ async function compactedItems(call: Call<ResponsesRequest>, run: Run | undefined
   run?.planned(compaction);
   run?.answered(response);
   return response;
+}
+
+/** `POST /v1/responses/input_tokens`: of the view that would go up. */
+export async function countResponsesInput(c: Context<AppEnv>): Promise<Response> {
+  const scope = scopeOf(c);
+  const body = await readBody(c.req.raw, RESPONSES.field);
+  const request = await readRequest(body, RESPONSES, c.get('agent'), scope);
+  checkState(request, scope);
+  const call = await readWholeCall(request, c.get('agent'), scope);
+  return countInput(c, '/responses/input_tokens', RESPONSES.answers, call);
 }
 
 async function forwarded(

@@ -80,10 +80,12 @@ async function askOnce<Fault>(
 /** The usage of several calls together. */
 export function sumOf(a: TokenUsage, b: TokenUsage): TokenUsage {
   const cached_tokens = (a.cached_tokens ?? 0) + (b.cached_tokens ?? 0);
+  const cache_write_tokens = (a.cache_write_tokens ?? 0) + (b.cache_write_tokens ?? 0);
   return {
     prompt_tokens: a.prompt_tokens + b.prompt_tokens,
     completion_tokens: a.completion_tokens + b.completion_tokens,
     total_tokens: a.total_tokens + b.total_tokens,
     ...(cached_tokens > 0 ? { cached_tokens } : {}),
+    ...(cache_write_tokens > 0 ? { cache_write_tokens } : {}),
   };
 }

@@ -66,7 +66,7 @@ function answerLimit(base: URL, tokens: number): { max_completion_tokens: number
 function readAnswer(completion: Partial<OpenAI.ChatCompletion>): SummarizerAnswer {
   const choice = completion.choices?.[0];
   const { prompt_tokens = 0, completion_tokens = 0, prompt_tokens_details } = completion.usage ?? {};
-  const cached_tokens = prompt_tokens_details?.cached_tokens ?? 0;
+  const { cached_tokens = 0, cache_write_tokens = 0 } = prompt_tokens_details ?? {};
   const content: unknown = choice?.message?.content;
   return {
     text: typeof content === 'string' ? content : null,
@@ -77,6 +77,7 @@ function readAnswer(completion: Partial<OpenAI.ChatCompletion>): SummarizerAnswe
       completion_tokens,
       total_tokens: prompt_tokens + completion_tokens,
       ...(cached_tokens > 0 ? { cached_tokens } : {}),
+      ...(cache_write_tokens > 0 ? { cache_write_tokens } : {}),
     },
   };
 }

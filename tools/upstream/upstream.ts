@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { type Behaviour, behave, refuse, sendJson } from './behaviours.ts';
 import type { RecordedRequest } from './recorded-request.ts';
 import { violations } from './strict-chat.ts';
@@ -65,7 +66,7 @@ export async function startUpstream(options: UpstreamOptions = {}): Promise<Upst
       const found = violations(recorded.body, strict);
       if (found.length > 0) return refuse(response, 400, found.join('\n'));
     }
-    if (route === 'POST /responses') {
+    if (route === 'POST /responses' || route === 'POST /input_tokens') {
       const found = strict === false ? [] : responsesViolations(recorded.body, strict);
       if (found.length > 0) return refuse(response, 400, found.join('\n'));
     }
@@ -76,6 +77,8 @@ export async function startUpstream(options: UpstreamOptions = {}): Promise<Upst
     };
     const behaviour = queue.shift() ?? standing[route];
     if (behaviour) return behave(behaviour, request, response, recorded);
+    if (route === 'POST /input_tokens')
+      return sendJson(response, { object: 'response.input_tokens', input_tokens: inputTokens(recorded) });
     if (route === 'POST /embeddings') return sendJson(response, embeddings(recorded));
     return sendJson(response, {
       method: recorded.method,
@@ -132,6 +135,12 @@ function embeddings(recorded: RecordedRequest): object {
   const usage = { prompt_tokens: Math.ceil(recorded.rawBody.length / 4), total_tokens: 1 };
   const data = [{ object: 'embedding', index: 0, embedding: [0.25, -0.5, 1] }];
   return { object: 'list', data, model: String(recorded.body?.model), usage };
+}
+
+/** The tokens of all that a model would read, as their JSON. */
+function inputTokens({ body }: RecordedRequest): number {
+  const { input, instructions, tools } = body ?? {};
+  return countTokens(JSON.stringify([input, instructions, tools]));
 }
 
 function model(id: string): object {

@@ -72,6 +72,7 @@ interface SummarizerUsage {
   readonly completion_tokens: number;
   /** Of the prompt. */
   readonly cached_tokens?: number;
+  readonly cache_write_tokens?: number;
 }
 
 /**
@@ -83,5 +84,6 @@ export function summarizerAmount(usage: SummarizerUsage, schedule: Schedule | un
   if (input === 0 && output === 0) return 0;
   if (!schedule) return null;
   const cached = Math.min(usage.cached_tokens ?? 0, input);
-  return amountOf({ fresh: input - cached, cached, written: 0, output }, schedule);
+  const written = Math.min(usage.cache_write_tokens ?? 0, input - cached);
+  return amountOf({ fresh: input - cached - written, cached, written, output }, schedule);
 }

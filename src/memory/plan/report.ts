@@ -95,6 +95,8 @@ export interface TokenUsage {
   readonly total_tokens: number;
   /** Input that the upstream had in its prompt cache. Absent if it reports none. */
   readonly cached_tokens?: number;
+  /** Input that the upstream wrote to it. Absent if it reports none. */
+  readonly cache_write_tokens?: number;
 }
 
 /** The contents that the model has fetched for its answer. */

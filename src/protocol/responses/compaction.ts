@@ -114,10 +114,11 @@ function itemsBeside(json: string): object[] {
   return [{ ...item, type: 'message', role: 'user', content: parts }];
 }
 
-function usageOf({ prompt_tokens, completion_tokens, total_tokens }: TokenUsage): object {
+function usageOf({ prompt_tokens, completion_tokens, total_tokens, ...details }: TokenUsage): object {
+  const { cached_tokens = 0, cache_write_tokens = 0 } = details;
   return {
     input_tokens: prompt_tokens,
-    input_tokens_details: { cached_tokens: 0 },
+    input_tokens_details: { cached_tokens, cache_write_tokens },
     output_tokens: completion_tokens,
     output_tokens_details: { reasoning_tokens: 0 },
     total_tokens,

@@ -43,5 +43,6 @@ export const tokenUsage = z.strictObject({
   completion_tokens: count,
   total_tokens: count,
   cached_tokens: count.exactOptional().describe('Of the prompt; absent if the model does not say.'),
+  cache_write_tokens: count.exactOptional().describe('Of the prompt; absent if the model does not say.'),
 });
 name(tokenUsage, 'TokenUsage');

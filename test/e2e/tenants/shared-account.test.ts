@@ -19,6 +19,7 @@ const opened = deploy({
     FORWARDED_TOOLS: 'file_search',
   },
 });
+const uncached = deploy({ vars: { ...shared, UPSTREAM_PROMPT_CACHE: 'false' } });
 const ownKeys = deploy({ upstream: { strict: false } });
 
 const model = 'gpt-4.1-mini';
@@ -131,10 +132,23 @@ describe.each(PROTOCOLS)('what goes up with the key of a shared account, over $n
     const theirs = await send(bob, 'shared');
 
     expect(ours[0]).toBe(ours[1]);
-    expect(new Set([...ours, theirs, 'shared', long]).size).toBe(5);
-    for (const key of [...ours, theirs]) expect(key).toMatch(/^[0-9a-f]{20,64}$/);
-    expect(await send(alice, undefined)).toBeUndefined();
-    expect(await send(alice, null)).toBeNull();
+    const [ofAlice, none, ofBob] = [
+      await send(alice, undefined),
+      await send(alice, null),
+      await send(bob, undefined),
+    ];
+    expect(ofAlice).toBe(none);
+    expect(new Set([...ours, theirs, 'shared', long, ofAlice, ofBob]).size).toBe(7);
+    for (const key of [...ours, theirs, ofAlice, ofBob]) expect(key).toMatch(/^[0-9a-f]{20,64}$/);
+  });
+
+  it('is no key of the prompt cache, but for a caller that sends one, if the upstream refuses it', async () => {
+    const send = async (fields: object) => {
+      await uncached.chat({ ...chat, ...fields }, { authorization: `Bearer ${alice}` });
+      return uncached.upstream.requests.at(-1)?.body;
+    };
+    expect(await send({})).not.toHaveProperty('prompt_cache_key');
+    expect((await send({ prompt_cache_key: 'mine' }))?.prompt_cache_key).toMatch(/^[0-9a-f]{20,64}$/);
   });
 
   it('F15: is a key of the prompt cache as it came, where callers bring their own', async () => {
@@ -474,7 +488,7 @@ describe('what a body may name of a shared account', () => {
     });
 
     expect((await post(opened, '/v1/responses', body)).status).toBe(200);
-    expect(opened.upstream.requests[0]?.body).toEqual({ ...body, store: false });
+    expect(opened.upstream.requests[0]?.body).toMatchObject({ ...body, store: false });
     const answer = await post(opened, '/v1/responses', inInput({ id: 'msg_1' }));
     expect(await refusal(answer)).toEqual([400, 'invalid_request_error', 'not_forwarded', 'input[1]']);
   });

@@ -209,6 +209,9 @@ describe('answers about plans', () => {
     });
 
     expect(await told('compactResponse', answer)).toMatchObject({ memory: {} });
+
+    const count = await send('POST', '/v1/responses/input_tokens', { model: 'gpt-4.1', input });
+    expect(count.status).toBe(200);
   });
 
   it('with an observed request have the potential', async () => {

@@ -183,6 +183,38 @@ const { output } = await client.responses.compact({ model: 'gpt-4.1', input });`
   },
   {
     method: 'post',
+    path: '/v1/responses/input_tokens',
+    id: 'countInputTokens',
+    group: 'Models',
+    summary: "The upstream's count of the view that would go up",
+    description:
+      'With the tools and messages of ours. Nothing is stored for it, and no summary is made. Forwarded unchanged if the upstream stores the history.',
+    access: 'caller',
+    headers: MEMORY_HEADERS,
+    body: {
+      content: { 'application/json': requestOf('TokenCountsBody') },
+      example: { model: 'gpt-4.1', input: messages, memory_strategy },
+    },
+    answers: {
+      200: {
+        description: "The upstream's answer.",
+        content: { 'application/json': answerOf('TokenCountsResource') },
+        headers: REPORT_HEADERS,
+      },
+    },
+    errors: FROM_UPSTREAM,
+    samples: [
+      {
+        lang: 'TypeScript',
+        label: 'openai (TypeScript)',
+        source: `${CLIENT}
+const { input_tokens } = await client.responses.inputTokens.count({ model: 'gpt-4.1', input });`,
+      },
+    ],
+    page: 'responses-api.md#counting',
+  },
+  {
+    method: 'post',
     path: '/v1/compact',
     id: 'compact',
     group: 'Plans',

@@ -17,6 +17,13 @@ describe('the price of a summarizer’s work', () => {
     expect(summarizerAmount({ ...usage, cached_tokens: 9_000 }, schedule)).toBe(1_000 * 100 + 160_000);
   });
 
+  it('has the price of cache writes where the vendor asks for one', () => {
+    const writes = scheduleOf('gpt-6.1-sol', '2026-10-10');
+    const counted = { ...usage, cached_tokens: 200, cache_write_tokens: 700 };
+    expect(summarizerAmount(counted, writes)).toBe(100 * 2_000 + 200 * 100 + 700 * 2_500 + 100 * 10_000);
+    expect(summarizerAmount({ ...usage, cache_write_tokens: 9_000 }, writes)).toBe(1_000 * 2_500 + 1_000_000);
+  });
+
   it('is not known without a price, unless the summarizer was not called', () => {
     expect(summarizerAmount(usage, undefined)).toBeNull();
     expect(summarizerAmount({ prompt_tokens: 0, completion_tokens: 0 }, undefined)).toBe(0);

@@ -9,6 +9,18 @@ const item = { type: 'compaction', id: 'cmp_1', encrypted_content: 'precis1_abc'
 
 const outputOf = (...users: string[]): Json[] => (compactionBody(users, answer) as { output: Json[] }).output;
 
+describe('the usage of a compaction', () => {
+  it('has every count that the API requires', () => {
+    const counted = { ...usage, prompt_tokens: 90, cached_tokens: 20, cache_write_tokens: 30 };
+    expect(compactionBody([], { ...answer, usage: counted })).toMatchObject({
+      usage: { input_tokens: 90, input_tokens_details: { cached_tokens: 20, cache_write_tokens: 30 } },
+    });
+    expect(compactionBody([], answer)).toMatchObject({
+      usage: { input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 } },
+    });
+  });
+});
+
 describe('what a compaction puts out', () => {
   it('is the user messages as parts, and the item', () => {
     expect(outputOf('{"role":"user","content":"Hi."}')).toEqual([

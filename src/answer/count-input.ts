@@ -1,0 +1,43 @@
+/**
+ * `POST /v1/responses/input_tokens`: the upstream counts the view that would go up, with the tools
+ * and messages of ours. Nothing is stored for it, and no summary is made.
+ */
+import type { Context } from 'hono';
+import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
+import type { Call } from '../request/call.ts';
+import { isObserved } from '../request/observation.ts';
+import type { AppEnv } from '../request/services.ts';
+import { besideView } from '../view/beside-view.ts';
+import { injectionFor } from '../view/inject.ts';
+import { makeView } from '../view/make-view.ts';
+import { askUpstream } from './ask-upstream.ts';
+import { noteVerdict } from './note-verdict.ts';
+import { tellReport } from './tell-report.ts';
+import { unread } from './unread-body.ts';
+
+/** @param path of the upstream's count, below its base URL. @throws ApiError */
+export async function countInput(
+  c: Context<AppEnv>,
+  path: string,
+  answers: AnswerFormat,
+  call: Call,
+): Promise<Response> {
+  const { request, scope } = call;
+  if (isObserved(call)) {
+    const asked = await askUpstream(c, scope, path, request.write(undefined));
+    noteVerdict(asked.response, scope);
+    return await unread(asked, scope);
+  }
+  const options = { force: false, dryRun: true, count: call.chosen.report, expressly: false };
+  const [made, frozen] = await Promise.all([makeView(call, options), injectionFor(call)]);
+  const beside = await besideView(call, made, frozen);
+  const body = request.write(made.view, {
+    injected: beside.messages,
+    tools: made.tools?.definitions,
+  });
+  const answer = await askUpstream(c, scope, path, body);
+  noteVerdict(answer.response, scope);
+  const response = await unread(answer, scope);
+  tellReport(response, beside.told(made.report), answers, scope);
+  return response;
+}
