@@ -17,7 +17,7 @@ import { endConversation } from './routes/conversations/end.ts';
 import { listConversations } from './routes/conversations/list.ts';
 import { deleteMemory, flushMemory, getMemory, patchMemory } from './routes/conversations/memory.ts';
 import { listMessages } from './routes/conversations/messages.ts';
-import { getRequest, listRequests } from './routes/conversations/requests.ts';
+import { getRequest, getRequestView, listRequests } from './routes/conversations/requests.ts';
 import { putMemory } from './routes/conversations/restore.ts';
 import { getStats } from './routes/conversations/stats.ts';
 import { getDeployment } from './routes/deployment.ts';
@@ -158,6 +158,8 @@ function addMemoryRoutes(app: Hono<AppEnv>): void {
   app.all('/v1/conversations/:id/requests', notAllowed('GET, HEAD'));
   app.get('/v1/conversations/:id/requests/:n', getRequest);
   app.all('/v1/conversations/:id/requests/:n', notAllowed('GET, HEAD'));
+  app.get('/v1/conversations/:id/requests/:n/view', getRequestView);
+  app.all('/v1/conversations/:id/requests/:n/view', notAllowed('GET, HEAD'));
   app.post('/v1/conversations/:id/end', endConversation);
   app.all('/v1/conversations/:id/end', notAllowed('POST'));
   app.get('/v1/users/:user/memory', getUserMemory);

@@ -108,6 +108,8 @@ export interface Config extends ModelTables {
   readonly observe: boolean;
   /** Whether the upstream may be sent the fields of OpenAI's prompt cache. */
   readonly promptCache: boolean;
+  /** Whether requests may have their views captured. */
+  readonly captures: boolean;
   /** The share of conversations that are only observed, from 0 to 1. */
   readonly observeShare: number;
   /** Where spans and metrics are sent; undefined: nowhere. */
@@ -189,6 +191,7 @@ const variables = z.object({
   OBSERVE: z.enum(['true', 'false']).default('false'),
   OBSERVE_SHARE: z.coerce.number().min(0).max(1).default(0),
   EVENTS: z.enum(['on', 'off']).default('on'),
+  CAPTURE: z.enum(['true', 'false']).default('false'),
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
   OTLP_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
   OTLP_HEADERS: z.string().default(''),
@@ -247,6 +250,7 @@ export function readConfig(env: Env): Config {
     observeShare: vars.OBSERVE_SHARE,
     otlp: readOtlp(vars),
     keepsEvents: vars.EVENTS === 'on',
+    captures: vars.CAPTURE === 'true',
     logLevel: vars.LOG_LEVEL,
     metricsToken: vars.METRICS_TOKEN,
   };

@@ -32,13 +32,14 @@ import { archiverOf } from './archive.ts';
 import { reasoningWish } from './ask-reasoning.ts';
 import { askUpstream } from './ask-upstream.ts';
 import { askWithin } from './ask-within.ts';
+import { withCaptureWarning } from './capture.ts';
 import { inTime } from './late-stream.ts';
 import { noteVerdict } from './note-verdict.ts';
 import { answerObserved, type ReadCall } from './observe.ts';
 import { passRead, passUnread } from './pass-unread.ts';
 import { receiptLater, withReceipt } from './receipt-later.ts';
 import { callerError, KEEPALIVE_MS, relay } from './relay.ts';
-import { type Run, recorded, startRun } from './run.ts';
+import { hasEvent, type Run, recorded, startRun } from './run.ts';
 import { startRounds } from './start-rounds.ts';
 import { tellReport } from './tell-report.ts';
 import { keepArray, tracked, workBehind } from './work-behind.ts';
@@ -68,7 +69,8 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   const shared = sharedArray(came.bytes, api, scope);
   const request = await readRequest(came.bytes, api, c.get('agent'), scope, shared);
   checkState(request, scope);
-  const call = await readCall(request, c.get('agent'), scope);
+  const read = await readCall(request, c.get('agent'), scope);
+  const call = withCaptureWarning(read, hasEvent(read));
   const { signal } = c.req.raw;
   const { name: protocol } = api.answers;
   if (api.compaction && request.isCompaction && isOurs(request, scope)) {
@@ -77,8 +79,8 @@ export async function answerCall(c: Context<AppEnv>, api: ModelApi): Promise<Res
   }
   const run = startRun(call, { protocol, kind: 'answer' }, signal);
   return recorded(run, () => {
-    const read: ReadCall = { call, came, shared, run };
-    return isObserved(call) ? answerObserved(c, api, read) : answerRead(c, api, read);
+    const asked: ReadCall = { call, came, shared, run };
+    return isObserved(call) ? answerObserved(c, api, asked) : answerRead(c, api, asked);
   });
 }
 
@@ -118,6 +120,7 @@ async function answerRead(
     }
     return wish.ask(() => {
       sent = bodyOf(view);
+      run?.sends(sent);
       const isSame = sent.buffer === came.bytes.buffer && sent.length === came.bytes.length;
       // With the deployer's key, bodies go up unencoded.
       const encoded = isSame && passesThrough(chosen.strategy) && !access ? came.encoded : undefined;

@@ -42,6 +42,7 @@ export async function answerObserved(
   const { request, chosen, scope } = call;
   const { access } = scope.services.config;
   const sent = request.write(undefined, { shared: sharedAccount(scope) });
+  run?.sends(sent);
   const isSame = sent.buffer === came.bytes.buffer && sent.length === came.bytes.length;
   // With the deployer's key, bodies go up unencoded.
   const encoded = isSame && !access ? came.encoded : undefined;

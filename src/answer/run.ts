@@ -21,6 +21,7 @@ import type { Tenant } from '../tenant/identity.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { heard } from '../upstream/heard.ts';
 import { type BilledView, billOrderOf, potentialBillOf, unchangedOrderOf } from './bill-order.ts';
+import { Capture } from './capture.ts';
 import { requestIdIn } from './request-id.ts';
 
 /** How long the object may take to keep an event, in milliseconds. */
@@ -43,12 +44,15 @@ interface Head {
  * @param signal aborts when the caller leaves
  */
 export function startRun(call: Call, form: RunForm, signal: AbortSignal): Run | undefined {
-  const { request, chosen, owner, scope } = call;
-  const { tenant } = scope.caller;
-  if (!scope.services.config.keepsEvents || !tenant || owner.off.length > 0) return undefined;
+  const { tenant } = call.scope.caller;
+  return tenant && hasEvent(call) ? new Run(call, form, tenant, signal) : undefined;
+}
+
+/** Whether a request has an event (see `startRun`). */
+export function hasEvent({ request, chosen, owner, scope }: Call): boolean {
+  if (!scope.services.config.keepsEvents || !scope.caller.tenant || owner.off.length > 0) return false;
   const isNamed = owner.conversation !== undefined;
-  if (!isNamed && (passesThrough(chosen.strategy) || firstAnswer(request.messages) < 0)) return undefined;
-  return new Run(call, form, tenant, signal);
+  return isNamed || !(passesThrough(chosen.strategy) || firstAnswer(request.messages) < 0);
 }
 
 /** Does the work of a request. One that fails is recorded with its error. */
@@ -78,14 +82,25 @@ export class Run {
   private mayKeep = false;
   private error: string | null = null;
   private hasEnded = false;
+  /** Names the event. */
+  private readonly key = crypto.randomUUID();
+  private readonly capture: Capture | undefined;
 
   constructor(call: Call, form: RunForm, tenant: Tenant, signal: AbortSignal) {
     this.call = call;
     this.form = form;
     this.tenant = tenant;
     this.signal = signal;
+    const { chosen, scope } = call;
+    const conversation = chosen.capture && scope.services.config.captures ? this.conversation() : undefined;
+    this.capture = conversation && new Capture(this.key, conversation, scope);
     // Called now, because after the caller leaves it would be too late.
     call.scope.waitUntil(this.kept.promise);
+  }
+
+  /** A body goes up with the view. */
+  sends(body: Uint8Array): void {
+    this.capture?.sends(body);
   }
 
   /** An answer whose usage counts. */
@@ -125,6 +140,7 @@ export class Run {
     this.spent = timings.fields();
     // A verdict may no longer hold when a long answer ends.
     this.mayKeep = isAccepted(this.tenant, services);
+    if (this.mayKeep) this.capture?.start();
   }
 
   /** The caller has got its whole answer at once. */
@@ -163,22 +179,24 @@ export class Run {
       services.keptRuns.track(this.tenant.id, services.keptRuns.track(conversation.name, work));
       await work;
     } catch (error) {
+      await this.capture?.forget([], true);
       logCaught(services.log, 'warn', 'the event of a request could not be kept', error);
       services.metrics.count('precis_events_lost_total', {});
       services.metrics.sendLater(waitUntil);
     }
   }
 
-  private async store({ memory }: StoredConversation, how: RunEnd): Promise<void> {
+  private async store(conversation: StoredConversation, how: RunEnd): Promise<void> {
     const { elapsed } = this.call.scope.timings;
     // Send the answer's last bytes first, since the rest takes time.
     await pause(0);
-    const event = { ...this.event(how, elapsed), ...this.billing() };
-    const key = crypto.randomUUID();
-    await within(
+    const captured = (await this.capture?.isKept()) ?? false;
+    const event = { ...this.event(how, elapsed, captured), ...this.billing() };
+    const gone = await within(
       KEEP_LIMIT_MS,
-      memory((stub) => stub.keepRun(key, event)),
+      conversation.memory((stub) => stub.keepRun(this.key, event)),
     );
+    if (gone.length > 0) await new Capture(this.key, conversation, this.call.scope).forget(gone);
   }
 
   /** The order for the bill. Refusals cost nothing, and have none. */
@@ -199,7 +217,7 @@ export class Run {
   }
 
   /** @param total milliseconds since the request came */
-  private event(ended: RunEnd, total: number): UnbilledRun {
+  private event(ended: RunEnd, total: number, captured: boolean): UnbilledRun {
     const { request, chosen, scope } = this.call;
     const { timings } = scope;
     const { strategy, source, warnings } = chosen;
@@ -230,6 +248,7 @@ export class Run {
       usage: sumOf(this.tails.map((tail) => tail.usage())),
       status: this.head?.status ?? 500,
       ended,
+      captured,
       error: this.error,
     });
   }

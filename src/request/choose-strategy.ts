@@ -15,11 +15,12 @@ import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Settings } from '../storage/conversation/memories.ts';
 import type { Caller } from './caller.ts';
 import { ApiError } from './errors.ts';
+import { type ReportWish, reportWish } from './report-wish.ts';
 import type { RequestScope } from './scope.ts';
 import type { Agent, Services } from './services.ts';
 import { checkSummarizer, withPrompt } from './summarizer-target.ts';
 
-export interface ChosenStrategy {
+export interface ChosenStrategy extends ReportWish {
   readonly strategy: MemoryStrategy;
   readonly source: StrategySource;
   /**
@@ -34,8 +35,6 @@ export interface ChosenStrategy {
    * write blocks.
    */
   readonly blocks: BlocksWish | undefined;
-  /** Whether the caller asked for the report in the body. */
-  readonly report: boolean;
   /** Warnings about the strategy. */
   readonly warnings: readonly Warning[];
 }
@@ -60,7 +59,7 @@ export async function chooseStrategy(
   const requested = strategyOfRequest(request, headers);
   const injectionOfRequest = injectionIn(request, headers);
   const blocks = blocksIn(request, headers) ?? agent?.blocks;
-  const report = reportWanted(request, headers);
+  const wish = reportWish(request, headers);
   const open = requested === undefined || injectionOfRequest === undefined;
   const reading = open ? settings() : Promise.resolve(NOTHING_SET);
   const stored = reading.then((read) => read && readStored(read, services));
@@ -84,7 +83,7 @@ export async function chooseStrategy(
     ...chosen,
     injection,
     blocks: blocks === 'off' ? undefined : blocks,
-    report,
+    ...wish,
     warnings: requested ? [] : warningsOf(conversation),
   };
 }
@@ -253,16 +252,4 @@ export function knownAgent(
     config.access !== undefined || (tenant !== undefined && accepted.known(tenant.id) === 'accepted');
   const names = isKnown ? `; known ones: ${[...agents.keys()].join(', ')}` : '';
   throw new ApiError('unknown_agent', `There is no agent ${quote(key)}${names}.`, param);
-}
-
-function reportWanted(request: ModelRequest, headers: Headers): boolean {
-  const inBody = request.own('memory_report');
-  if (inBody === undefined) return reportInHeader(headers);
-  if (typeof inBody === 'boolean') return inBody;
-  throw new ApiError('invalid_memory_strategy', 'memory_report must be true or false.', 'memory_report');
-}
-
-/** Whether the headers ask for the report in the body. */
-export function reportInHeader(headers: Headers): boolean {
-  return headers.get('x-memory-report')?.trim().toLowerCase() === 'true';
 }

@@ -30,6 +30,7 @@ const SHOWN: ReadonlySet<VariableName> = new Set([
   'TOKEN_FACTORS',
   'RETENTION_DAYS',
   'EVENTS',
+  'CAPTURE',
   'OBSERVE',
   'OBSERVE_SHARE',
   'OTLP_SHARE',

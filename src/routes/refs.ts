@@ -12,6 +12,7 @@ import type { Metadata, Opened } from '../tenant/envelope.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import { parseRange } from './byte-range.ts';
 import { type PageSizes, pageSize } from './page-size.ts';
+import { safeHeaders } from './safe-headers.ts';
 import { deleted, deletion, stored } from './stored.ts';
 
 const PAGE: PageSizes = { usual: 100, largest: 1000, code: 'invalid_ref' };
@@ -151,20 +152,6 @@ function part({ text, type, truncated }: Answer): Response {
   const headers = safeHeaders(type);
   if (truncated) headers.set('x-memory-truncated', 'true');
   return new Response(text, { headers });
-}
-
-/**
- * Headers for content that any tool may have printed: browsers must not run it, guess its type or
- * store it.
- */
-function safeHeaders(contentType: string): Headers {
-  return new Headers({
-    'content-type': contentType,
-    'x-content-type-options': 'nosniff',
-    'content-disposition': 'attachment',
-    'content-security-policy': 'sandbox',
-    'cache-control': 'private, no-store, no-transform',
-  });
 }
 
 function queryError({ reason, message, param }: QueryFault): ApiError {

@@ -18,7 +18,7 @@ const UNMISTAKABLE = /\/(chat\/completions)\/?$/;
  * file.
  */
 const UNVERSIONED =
-  /\/(responses(?:\/(?:compact|input_tokens))?|compact|explain|mcp|refs(?:\/[^/]+)?|blocks(?:\/[^/]+)?|conversations\/[^/]+\/(?:memory(?:\/flush)?|messages|requests(?:\/[^/]+)?|end)|users\/[^/]+\/memory(?:\/[^/]+)?|embeddings|models(?:\/[^/]+)?)\/?$/;
+  /\/(responses(?:\/(?:compact|input_tokens))?|compact|explain|mcp|refs(?:\/[^/]+)?|blocks(?:\/[^/]+)?|conversations\/[^/]+\/(?:memory(?:\/flush)?|messages|requests(?:\/[^/]+(?:\/view)?)?|end)|users\/[^/]+\/memory(?:\/[^/]+)?|embeddings|models(?:\/[^/]+)?)\/?$/;
 const VERSIONED = new RegExp(`^/v1${UNVERSIONED.source}`);
 
 /** Routes about all data of a caller match only the exact path, since one deletes everything. */

@@ -8,7 +8,7 @@ import { deploy, KEY } from '../support/deployment/deployment.ts';
 const OTHER_KEY = 'sk-the-key-of-another-caller-0001';
 const METRICS_TOKEN = 'the-token-of-the-operator';
 
-const precis = deploy({ vars: { METRICS_TOKEN }, summarizer: true });
+const precis = deploy({ vars: { METRICS_TOKEN, CAPTURE: 'true' }, summarizer: true });
 const { open } = inspect(precis);
 
 const COMPACT = { mode: 'compact', token_budget: 8_000, low_watermark_pct: 0.6, archive: true };
@@ -25,7 +25,13 @@ describe('conversations that were made through the Worker', () => {
 
   beforeAll(async () => {
     const messages = exampleConversation();
-    requests = await play(precis, { id: 'refunds', user: 'ann', strategy: COMPACT, messages });
+    requests = await play(precis, {
+      id: 'refunds',
+      user: 'ann',
+      strategy: COMPACT,
+      messages,
+      capture: true,
+    });
     await play(precis, { id: 'refunds-summarised', strategy: SUMMARIZE, messages, every: 3 });
     await play(precis, { id: 'not-archived', strategy: { ...COMPACT, archive: false }, messages, every: 5 });
     for (const { file, messages: recorded, tools } of sampleTraces())
@@ -104,6 +110,18 @@ describe('conversations that were made through the Worker', () => {
     await expect.poll(() => dialog.locator('pre').innerText()).toContain('// src/orders/store.ts');
     await page.keyboard.press('Escape');
     await expect.poll(() => dialog.count()).toBe(0);
+  });
+
+  it('show what went up, where a view was captured', async () => {
+    const page = await open({ key: KEY, at: `#/conversations/refunds/requests/${requests}?user=ann` });
+    await page.getByText('What went up, as it was captured').click();
+    const seen = page.locator('.captured li');
+    await expect.poll(() => seen.count()).toBeGreaterThan(5);
+    expect(await page.locator('.captured').innerText()).toMatch(/ref_[a-z2-7]{26}/);
+    await expectShownWell(page, 'captured');
+    const other = await open({ key: KEY, at: '#/conversations/refunds-summarised/requests/1' });
+    await expect.poll(() => other.locator('.facts').count()).toBe(1);
+    expect(await other.getByText('What went up').count()).toBe(0);
   });
 
   it('show a summary with its versions and its transcript', async () => {

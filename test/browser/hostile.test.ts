@@ -4,7 +4,7 @@ import { axeViolations, expectShownWell, inspect } from '../support/browser/brow
 import { play, recorded } from '../support/browser/played.ts';
 import { deploy, KEY } from '../support/deployment/deployment.ts';
 
-const precis = deploy({ vars: { LOG_LEVEL: 'error' } });
+const precis = deploy({ vars: { LOG_LEVEL: 'error', CAPTURE: 'true' } });
 const { open } = inspect(precis);
 
 const MARKUP =
@@ -48,7 +48,7 @@ async function expectHarmless(page: Page): Promise<void> {
 describe('a hostile transcript', () => {
   beforeAll(async () => {
     const strategy = { mode: 'compact', token_budget: 2_000, compact_keep: 1, archive: true };
-    await play(precis, { id: ID, user: BIDI, strategy, messages: ARRAY });
+    await play(precis, { id: ID, user: BIDI, strategy, messages: ARRAY, capture: true });
   });
 
   it('is harmless in every screen', async () => {
@@ -59,6 +59,9 @@ describe('a hostile transcript', () => {
     await page.locator('.request-row').first().click();
     await expect.poll(() => page.locator('.row .original .passage').count()).toBeGreaterThan(3);
     await expectShownWell(page, 'hostile');
+    await expectHarmless(page);
+    await page.getByText('What went up, as it was captured').click();
+    await expect.poll(() => page.locator('.captured li').count()).toBeGreaterThan(3);
     await expectHarmless(page);
 
     await page.locator('button.ref').first().click();

@@ -3,6 +3,7 @@
 export type { Explanation } from '../../memory/plan/explain.ts';
 export type { ListedRun, RunEvent } from '../../memory/run/event.ts';
 export type { DeploymentFacts } from '../../routes/schemas/deployment.ts';
+export type { CapturedView } from '../../routes/schemas/requests.ts';
 
 import type { Explanation } from '../../memory/plan/explain.ts';
 import type { ListedRun } from '../../memory/run/event.ts';

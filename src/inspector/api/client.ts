@@ -1,6 +1,7 @@
 /** Asks the Worker. The key is in this object alone, and goes to the page's own origin alone. */
 import type {
   ArchivedMessage,
+  CapturedView,
   Conversation,
   ConversationMemory,
   DeploymentFacts,
@@ -92,6 +93,11 @@ export class Client {
 
   request(named: Named, n: number, signal: AbortSignal): Promise<RunEvent> {
     return this.json(pathOf(named, `requests/${n}`), { signal });
+  }
+
+  /** The view of a request that was captured. */
+  view(named: Named, n: number, signal: AbortSignal): Promise<CapturedView> {
+    return this.json(pathOf(named, `requests/${n}/view`), { signal });
   }
 
   explain(body: object, signal: AbortSignal): Promise<Explained> {

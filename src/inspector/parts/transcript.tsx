@@ -141,7 +141,8 @@ function MessageRow({ row, content, inserted, onRef }: RowProps) {
 /** In characters, of a message in a row. */
 const FIRST_SHOWN = 600;
 
-function Said({ said }: { said: ReturnType<typeof messageText> }) {
+/** What a message says, and the calls that it makes. */
+export function Said({ said }: { said: ReturnType<typeof messageText> }) {
   return (
     <>
       {said.text !== '' && <Passage text={said.text} shown={FIRST_SHOWN} />}

@@ -4,6 +4,7 @@ import type { ArchivedMessage, Page, RunEvent } from '../api/answers.ts';
 import type { Client, Named } from '../api/client.ts';
 import { Failure } from '../api/client.ts';
 import { useLoad } from '../api/use-load.ts';
+import { Captured } from '../parts/captured-view.tsx';
 import { count, dollars, duration, moment, share } from '../parts/numbers.ts';
 import { Of } from '../parts/states.tsx';
 import { Word } from '../parts/text.tsx';
@@ -74,6 +75,7 @@ function Shown({ client, named, event, onRef }: ShownProps) {
     <>
       <Facts event={event} />
       <Refusals event={event} />
+      {event.captured && <WhatWentUp client={client} named={named} n={event.n} />}
       <h2>Messages</h2>
       {archive.state !== 'loading' && !pasted && contents.every((content) => content === undefined) && (
         <Paste onMessages={setPasted} expected={messages} />
@@ -89,6 +91,22 @@ function Shown({ client, named, event, onRef }: ShownProps) {
       )}
     </>
   );
+}
+
+/** The captured view, which is read when somebody opens it. */
+function WhatWentUp({ client, named, n }: Pick<Props, 'client' | 'named' | 'n'>) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details class="went-up" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>What went up, as it was captured</summary>
+      {isOpen && <CapturedFor client={client} named={named} n={n} />}
+    </details>
+  );
+}
+
+function CapturedFor({ client, named, n }: Pick<Props, 'client' | 'named' | 'n'>) {
+  const { id, user } = named;
+  return <Captured loaded={useLoad((signal) => client.view(named, n, signal), [client, id, user, n])} />;
 }
 
 /**

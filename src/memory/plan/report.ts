@@ -28,6 +28,7 @@ export type Warning =
   | 'summary_pending'
   | 'stale_summary'
   | 'retrieval_off'
+  | 'capture_off'
   | 'upstream_state'
   | 'limit_learned'
   | 'embeddings_failed';

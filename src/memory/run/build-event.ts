@@ -31,6 +31,7 @@ export type RunFacts = Pick<
   | 'usage'
   | 'status'
   | 'ended'
+  | 'captured'
   | 'error'
 > & { readonly model: string | undefined };
 

@@ -246,7 +246,13 @@ function addFields(components: Components, parts: ApiParts): void {
     memory_strategy: own('MemoryStrategy'),
     memory_injection: own('MemoryInjection'),
     memory_blocks: own('MemoryBlocks'),
-    memory_report: { type: 'boolean', default: false },
+    memory_report: {
+      anyOf: [
+        { type: 'boolean' },
+        { type: 'object', properties: { capture: { type: 'boolean' } }, additionalProperties: false },
+      ],
+      default: false,
+    },
     memory_summary: own('MemorySummary'),
     conversation_id: { anyOf: [{ type: 'string', minLength: 1, maxLength: 256 }, { type: 'integer' }] },
     agent_type: { type: 'string' },

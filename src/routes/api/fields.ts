@@ -84,7 +84,8 @@ export const OWN_FIELDS: Readonly<Record<OwnField, string>> = {
   memory_strategy: 'What happens to old messages: an object with a mode, or the name of one.',
   memory_injection: "Summaries of the user's other conversations, as one block; needs the names of both.",
   memory_blocks: 'The labels of memory blocks that the request shows to the model.',
-  memory_report: 'Adds the report to the answer, as `memory`.',
+  memory_report:
+    'Adds the report to the answer, as `memory`. An object with `capture: true` keeps the view, too, where the deployment allows that.',
   memory_summary: 'The summary of an earlier report, for callers that keep it themselves.',
   conversation_id: 'Names the conversation.',
   agent_type: 'Names an agent of the deployment.',
@@ -122,6 +123,7 @@ export const WARNINGS: Readonly<Record<Warning, string>> = {
   summary_pending: 'The summary is not ready; a digest stands in its place, or nothing yet.',
   stale_summary: '`memory_summary` covers other messages and was ignored.',
   retrieval_off: "The model got none of Precis' tools.",
+  capture_off: 'The view is not captured: the deployment does not allow it, or the request has no event.',
   upstream_state: 'The upstream stores the history or a part of it: forwarded unchanged.',
   limit_learned: 'The view fits a limit that the upstream has stated within the last hour.',
   embeddings_failed: 'A search went by words alone.',

@@ -116,7 +116,7 @@ async function deleteConversation(
   remembered.forget();
   for (const ref of refs) services.known.delete(tenant.id, ref);
   await store.delete(refs);
-  const left = await clearConversation(new TenantBucket(services.bucket, tenant), memory);
+  const left = await clearConversation(new TenantBucket(services.bucket, tenant), name, memory);
   // A request in progress may have published to the user's memory meanwhile.
   await forget();
   if (found) await uses((stub) => stub.release(found));

@@ -3,16 +3,20 @@
  * (docs/design.md#run-events).
  */
 import type { Context } from 'hono';
+import { logCaught } from '../../log.ts';
 import { billSumsJson } from '../../memory/money/bill-sums.ts';
 import type { ListedRun, RunEvent } from '../../memory/run/event.ts';
 import { outlineOfRun } from '../../memory/run/outline.ts';
 import { storedConversation } from '../../request/conversation.ts';
 import { ApiError } from '../../request/errors.ts';
 import type { AppEnv } from '../../request/services.ts';
+import { Captures } from '../../storage/conversation/captures.ts';
 import type { ConversationMemoryStub, Session } from '../../storage/conversation/key.ts';
+import type { StoredConversation } from '../../summary/conversation.ts';
 import { fromEither, type Tenant } from '../../tenant/identity.ts';
 import { keptRuns } from '../kept-runs.ts';
 import { type PageSizes, pageSize } from '../page-size.ts';
+import { safeHeaders } from '../safe-headers.ts';
 import { stored } from '../stored.ts';
 import { notFound, type Target, target } from './memory.ts';
 
@@ -56,6 +60,33 @@ export async function getRequest(c: Context<AppEnv>): Promise<Response> {
   return c.json(withOutline(found.run));
 }
 
+/** The view of a request that was captured, as JSON. */
+export async function getRequestView(c: Context<AppEnv>): Promise<Response> {
+  const named = await target(c, 'read');
+  const n = numberIn(c.req.param('n') ?? '');
+  const { services } = named;
+  const found = await read(
+    c,
+    named,
+    async (stub, { tenant, name }) => {
+      const event = await stub.findRun(n);
+      const { key } = event ?? {};
+      const isCaptured = event?.run?.captured === true && typeof key === 'string';
+      const view = isCaptured ? await new Captures(services.bucket, tenant, name).get(key) : undefined;
+      return event && { view };
+    },
+    (one) => !one?.view,
+  );
+  if (!found) throw notFound(named.id, named.user);
+  const { view } = found;
+  if (view instanceof Error) {
+    logCaught(services.log, 'error', 'a captured view can not be opened', view);
+    throw new ApiError('store_failed', 'The captured view can not be opened.');
+  }
+  if (!view) throw unknownView(named.id, n);
+  return new Response(view, { headers: safeHeaders('application/json') });
+}
+
 function withOutline(run: RunEvent): object {
   return { ...run, outline: outlineOfRun(run) };
 }
@@ -70,11 +101,13 @@ const OPENING = /^[0-9a-f]{64}$/;
 async function read<Found>(
   c: Context<AppEnv>,
   { id, user, tenant, services }: Target,
-  call: (stub: ConversationMemoryStub) => Promise<Found>,
+  call: (stub: ConversationMemoryStub, conversation: StoredConversation) => Promise<Found>,
   isNothing: (found: Found) => boolean,
 ): Promise<Found> {
-  const readOf = (session: Session) => (self: Tenant) =>
-    storedConversation(user, session, self, services).memory(call);
+  const readOf = (session: Session) => (self: Tenant) => {
+    const conversation = storedConversation(user, session, self, services);
+    return conversation.memory((stub) => call(stub, conversation));
+  };
   return stored(c, async () => {
     await keptRuns(tenant.id, services);
     const found = await fromEither(tenant, readOf({ id }), isNothing);
@@ -93,6 +126,14 @@ function placeIn(cursor: string | undefined): number | null {
 function numberIn(text: string): number {
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
   throw new ApiError('invalid_json', 'The number of a request is 1 or more, as its list has it.', 'n');
+}
+
+function unknownView(id: string, n: number): ApiError {
+  return new ApiError(
+    'request_not_found',
+    `No view of request ${n} of the conversation '${id}' is kept; its event says whether it was captured.`,
+    'n',
+  );
 }
 
 function unknownRequest(id: string, n: number): ApiError {

@@ -41,6 +41,7 @@ export const WARNINGS = [
   'summary_pending',
   'stale_summary',
   'retrieval_off',
+  'capture_off',
   'upstream_state',
   'limit_learned',
   'embeddings_failed',

@@ -16,3 +16,17 @@ export const outlinedRun = z.strictObject({
   outline: z.array(outlinedMessageSchema).describe("What became of each message of the caller's array."),
 });
 name(outlinedRun, 'Request');
+
+export const capturedView = z.looseObject({
+  model: z.string().exactOptional(),
+  instructions: z.string().nullable().exactOptional(),
+  tools: z.array(z.unknown()).nullable().exactOptional(),
+  messages: z.array(z.unknown()).exactOptional().describe('Of a chat completion.'),
+  input: z
+    .union([z.string(), z.array(z.unknown())])
+    .exactOptional()
+    .describe('Of a response.'),
+});
+name(capturedView, 'CapturedView');
+
+export type CapturedView = z.output<typeof capturedView>;

@@ -350,7 +350,7 @@ export abstract class ConversationMemoryObject<Material>
       await this.clearMemory();
   }
 
-  keepRun(key: string, run: NewRun): Promise<void> {
+  keepRun(key: string, run: NewRun): Promise<readonly string[]> {
     return this.uses.writing(() => this.runs.add(key, run));
   }
 
@@ -359,7 +359,7 @@ export abstract class ConversationMemoryObject<Material>
   }
 
   findRun(n: number): FoundRun | null {
-    return this.exists() ? { run: this.runs.find(n) } : null;
+    return this.exists() ? { run: this.runs.find(n), key: this.runs.keyOf(n) } : null;
   }
 
   async clear(): Promise<void> {

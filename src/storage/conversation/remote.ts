@@ -41,6 +41,8 @@ export type Left =
 /** A request of a conversation of which something is stored; null if its event is not kept. */
 export interface FoundRun {
   readonly run: RunEvent | null;
+  /** It names the event's capture. */
+  readonly key: string | null;
 }
 
 /** The part of `MemoryChain` that a summary's writer uses. See there. */
@@ -141,7 +143,7 @@ export interface ConversationApi<Material> extends SummaryChain {
   clear(): Promise<void>;
 
   /** See `RunEvents`. */
-  keepRun(key: string, run: NewRun): Promise<void>;
+  keepRun(key: string, run: NewRun): Promise<readonly string[]>;
   /** A page of events, newest first; null if nothing is stored of the conversation. */
   listRuns(before: number | null, most: number): readonly ListedRun[] | null;
   /** Null if nothing is stored of the conversation. */

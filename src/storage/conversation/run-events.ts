@@ -76,17 +76,18 @@ export class RunEvents {
    * Keeps an event with its bill, and deletes those that are too old, with the lists that no other
    * event names.
    *
-   * @param key names the request. A call is repeated if its answer was lost, and changes nothing
-   *   then
+   * @param key names the request, and its capture. A call is repeated if its answer was lost, and
+   *   changes nothing then
+   * @returns the keys of the events that were deleted and had captures
    */
-  add(key: string, { edits, left_out, billing, potential_bill = null, ...event }: NewRun): void {
+  add(key: string, { edits, left_out, billing, potential_bill = null, ...event }: NewRun): string[] {
     if (!this.any()) {
       this.sql.exec(SCHEMA);
       this.known = true;
     }
     const repeated = `SELECT 1 FROM run_events
       WHERE run_key = ? AND n > (SELECT coalesce(max(n), 0) FROM run_events) - ${REPEATED_WITHIN}`;
-    if (this.sql.exec(repeated, key).toArray().length > 0) return;
+    if (this.sql.exec(repeated, key).toArray().length > 0) return [];
     const bill = billing ? this.bills.add(billing, event.created_at) : null;
     const lists = [partsOf(edits), partsOf(left_out)] as const;
     const { n } = this.sql
@@ -105,10 +106,17 @@ export class RunEvents {
         n,
         entries,
       );
-    if (n <= KEPT_EVENTS) return;
-    this.sql.exec('DELETE FROM run_events WHERE n <= ?', n - KEPT_EVENTS);
+    if (n <= KEPT_EVENTS) return [];
+    const gone = this.sql
+      .exec<{ run_key: string; captured: number | null }>(
+        `DELETE FROM run_events WHERE n <= ?
+         RETURNING run_key, json_extract(event, '$.captured') AS captured`,
+        n - KEPT_EVENTS,
+      )
+      .toArray();
     // The newest event that names a part is deleted last of all that do.
     this.sql.exec('DELETE FROM run_parts WHERE last_n <= ?', n - KEPT_EVENTS);
+    return gone.flatMap(({ run_key, captured }) => (captured ? [run_key] : []));
   }
 
   /** Newest first. @param before only events with a smaller number; null for the newest */
@@ -134,6 +142,15 @@ export class RunEvents {
     return { ...eventOf(row), edits: this.list(row.edits), left_out: this.list(row.left_out) };
   }
 
+  /** The key of an event; null if there is none of this number. */
+  keyOf(n: number): string | null {
+    if (!this.any()) return null;
+    const [row] = this.sql
+      .exec<{ run_key: string }>('SELECT run_key FROM run_events WHERE n = ?', n)
+      .toArray();
+    return row?.run_key ?? null;
+  }
+
   /** Deletes all. */
   strip(): void {
     this.sql.exec('DROP TABLE IF EXISTS run_events; DROP TABLE IF EXISTS run_parts');
@@ -157,8 +174,9 @@ export class RunEvents {
   }
 }
 
+/** Events of Precis up to 0.6.0 say nothing of captures. */
 function eventOf({ n, event }: Row): ListedRun {
-  return { ...(JSON.parse(event) as Omit<ListedRun, 'n'>), n };
+  return { captured: false, ...(JSON.parse(event) as Omit<ListedRun, 'n' | 'captured'>), n };
 }
 
 /** A part of a list: its entries as JSON, and the hash of that. */

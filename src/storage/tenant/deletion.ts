@@ -3,6 +3,7 @@
  */
 import type { Env } from '../../config.ts';
 import type { Log } from '../../log.ts';
+import { capturesOf } from '../conversation/captures.ts';
 import {
   type ConversationMemoryStub,
   conversationMemory,
@@ -20,11 +21,12 @@ import type { Erasure, NotedConversation, TenantRows } from './rows.ts';
 /**
  * An invocation may make 50 subrequests
  * (https://developers.cloudflare.com/workers/platform/limits/). Expiring or erasing a conversation
- * takes at most four; a page of objects takes two, and manifests two more per thousand.
+ * takes at most four, and five more for its captures, which are as many as its events; a page of
+ * objects takes two, and manifests two more per thousand.
  */
-const CONVERSATIONS_A_STEP = 8;
+const CONVERSATIONS_A_STEP = 5;
 const CALLS_A_STEP = 40;
-const CALLS_A_CONVERSATION = 4;
+const CALLS_A_CONVERSATION = 9;
 const CALLS_A_PAGE = 6;
 const PAGE = 1000;
 
@@ -49,18 +51,23 @@ async function atUser(
 }
 
 /**
- * Deletes the data in a conversation's object, and its archive.
+ * Deletes the data in a conversation's object, its archive, and its captures.
  *
+ * @param name see `conversationName`
  * @param unusedSince see `ConversationApi.leave`
  * @throws if R2 or the object fails; the call can be repeated
  */
 export async function clearConversation(
   bucket: TenantBucket,
+  name: string,
   call: ObjectCaller<ConversationMemoryStub>,
   unusedSince?: number,
 ): Promise<Left> {
   const left = await call((stub) => stub.leave(unusedSince));
-  if (left.of === 'all' || left.packs.length === 0) return left;
+  if (left.of === 'all') return left;
+  // Not only where the object knows of some: an event may be lost, and its capture not.
+  await bucket.deleteAll(capturesOf(name));
+  if (left.packs.length === 0) return left;
   await bucket.delete(left.packs);
   await call((stub) => stub.forgetPacks(left.packs));
   return left;
@@ -79,7 +86,7 @@ export async function expireStep(ground: Ground, unusedSince: number): Promise<b
   const unused = rows.unused(unusedSince, CONVERSATIONS_A_STEP);
   for (const conversation of unused) {
     const { name } = conversation;
-    const left = await clearConversation(ground.bucket, conversationIn(ground, name), unusedSince);
+    const left = await clearConversation(ground.bucket, name, conversationIn(ground, name), unusedSince);
     if (left.of === 'all') {
       rows.note(name, [], left.usedAt);
       continue;
@@ -117,7 +124,7 @@ export async function eraseStep(ground: Ground): Promise<boolean> {
 
 async function eraseConversation(ground: Ground, conversation: NotedConversation): Promise<void> {
   const { name } = conversation;
-  await clearConversation(ground.bucket, conversationIn(ground, name));
+  await clearConversation(ground.bucket, name, conversationIn(ground, name));
   // Last: by now the writers of summaries have lost their leases and publish nothing more.
   await atUser(ground, name, (stub) => stub.clear());
   ground.rows.release(conversation);

@@ -9,6 +9,7 @@ export interface PlayedConversation {
   readonly strategy: object;
   readonly messages: readonly object[];
   readonly tools?: readonly unknown[];
+  readonly capture?: boolean;
   /** Asks at every so many request points alone. Default: at each. */
   readonly every?: number;
 }
@@ -21,7 +22,7 @@ export interface PlayedConversation {
  */
 export async function play(
   deployment: Deployment,
-  { id, user, strategy, messages, tools, every = 1 }: PlayedConversation,
+  { id, user, strategy, messages, tools, capture = false, every = 1 }: PlayedConversation,
   key?: string,
 ): Promise<number> {
   const points = messages.flatMap((message, index) => {
@@ -36,6 +37,7 @@ export async function play(
       ...(user === undefined ? {} : { user }),
       ...(tools ? { tools } : {}),
       memory_strategy: strategy,
+      ...(capture ? { memory_report: { capture } } : {}),
       messages: messages.slice(0, end),
     };
     const headers = key === undefined ? undefined : { authorization: `Bearer ${key}` };

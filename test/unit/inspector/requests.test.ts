@@ -61,6 +61,7 @@ const EVENT: RunEvent = runEventSchema.parse({
   usage: { input: 40, cached: 10, cache_writes: null, output: 5 },
   status: 200,
   ended: 'complete',
+  captured: false,
   error: null,
 });
 

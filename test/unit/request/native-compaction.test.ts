@@ -26,6 +26,7 @@ const chosenAs = (strategy: unknown, source: ChosenStrategy['source']): ChosenSt
   injection: Promise.resolve({ injection: undefined, warnings: [] }),
   blocks: undefined,
   report: false,
+  capture: false,
   warnings: [],
 });
 

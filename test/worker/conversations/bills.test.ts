@@ -52,6 +52,7 @@ function run(billing?: BillOrder, at = 1_000_000_000): NewRun {
     usage: null,
     status: 200,
     ended: 'complete',
+    captured: false,
     error: null,
     ...(billing ? { billing } : {}),
   };
@@ -149,7 +150,7 @@ it('the sums outlive the events', async () => {
     for (let n = 0; n < KEPT_EVENTS + more; n++) await memory.keepRun(`run ${n}`, run(order));
   });
   const oldest = await call((memory) => memory.findRun(more));
-  expect(oldest).toEqual({ run: null });
+  expect(oldest).toEqual({ run: null, key: null });
   const { bills } = await call((memory) => memory.standing());
   expect(bills).toMatchObject({
     requests: KEPT_EVENTS + more,

@@ -1,6 +1,7 @@
 /** Real answers of all routes are what the reference says of them. */
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
+import type { Env } from '../../../src/config.ts';
 import { REPORT_HEADERS, RESPONSE_HEADERS } from '../../../src/routes/api/headers.ts';
 import type { Operation } from '../../../src/routes/api/operation.ts';
 import { OPERATIONS } from '../../../src/routes/api/table.ts';
@@ -62,8 +63,8 @@ afterAll(() => {
 
 let keys = 0;
 
-function deployment(strategy: object | undefined) {
-  const started = start(strategy, {}, `sk-a-key-that-reads-the-reference-${keys++}`);
+function deployment(strategy: object | undefined, variables: Partial<Env> = {}) {
+  const started = start(strategy, variables, `sk-a-key-that-reads-the-reference-${keys++}`);
   const { app } = started;
   const send = (method: string, path: string, body?: object): Promise<Response> =>
     app.request(path, { method, ...(body ? { body: JSON.stringify(body) } : {}) });
@@ -212,6 +213,13 @@ describe('answers about plans', () => {
 
     const count = await send('POST', '/v1/responses/input_tokens', { model: 'gpt-4.1', input });
     expect(count.status).toBe(200);
+  });
+
+  it('of a captured view are what the reference says', async () => {
+    const { id, send, app } = deployment(undefined, { CAPTURE: 'true' });
+    await app.chat({ ...LONG, conversation_id: id, memory_report: { capture: true } });
+    const path = `/v1/conversations/${encodeURIComponent(id)}/requests/1/view`;
+    expect(await told('getRequestView', await send('GET', path))).toMatchObject({ model: 'gpt-4.1' });
   });
 
   it('with an observed request have the potential', async () => {

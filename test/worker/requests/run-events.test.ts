@@ -103,6 +103,7 @@ const newRun = (fields: Partial<NewRun> = {}): NewRun => ({
   usage: null,
   status: 200,
   ended: 'complete',
+  captured: false,
   error: null,
   ...fields,
 });

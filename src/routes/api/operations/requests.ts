@@ -40,4 +40,19 @@ export const REQUESTS: readonly Operation[] = [
     errors: ['invalid_json', 'conversation_not_found', 'request_not_found', 'store_failed'],
     page,
   },
+  {
+    method: 'get',
+    path: '/v1/conversations/{id}/requests/{n}/view',
+    id: 'getRequestView',
+    group: 'Conversations',
+    summary: 'The view that went up, if it was captured',
+    access: 'caller',
+    parameters: [ID, USER, N],
+    headers: ['x-memory-user'],
+    answers: {
+      200: { description: 'The view.', content: { 'application/json': schemas.capturedView } },
+    },
+    errors: ['invalid_json', 'conversation_not_found', 'request_not_found', 'store_failed'],
+    page: 'inspector.md#capture',
+  },
 ];

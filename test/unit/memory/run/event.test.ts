@@ -32,6 +32,7 @@ const FACTS: RunFacts = {
   usage: null,
   status: 200,
   ended: 'complete',
+  captured: false,
   error: null,
 };
 

@@ -1,0 +1,89 @@
+/**
+ * Keeps the view of a request whose caller and deployer both ask for it
+ * (docs/inspector.md#capture). Nothing waits for it.
+ */
+import { pause, within } from '../lib/time-limit.ts';
+import { logCaught } from '../log.ts';
+import type { Warning } from '../memory/plan/report.ts';
+import { capturedView } from '../protocol/captured-view.ts';
+import type { Call } from '../request/call.ts';
+import type { RequestScope } from '../request/scope.ts';
+import { Captures } from '../storage/conversation/captures.ts';
+import type { StoredConversation } from '../summary/conversation.ts';
+
+/** How long R2 may take, in milliseconds. */
+const WRITE_LIMIT_MS = 30_000;
+
+const OFF: Warning = 'capture_off';
+
+/** Adds a warning to a call whose caller asks for a capture that is not made. */
+export function withCaptureWarning<Asked extends Call>(call: Asked, hasEvent: boolean): Asked {
+  const { chosen, scope } = call;
+  if (!chosen.capture || (scope.services.config.captures && hasEvent)) return call;
+  return { ...call, chosen: { ...chosen, warnings: [...chosen.warnings, OFF] } };
+}
+
+/** The capture of one request. */
+export class Capture {
+  private readonly key: string;
+  private readonly captures: Captures;
+  private readonly scope: RequestScope;
+  private body: Uint8Array | undefined;
+  private writing: Promise<boolean> | undefined;
+
+  /** @param key of the request's event */
+  constructor(key: string, { tenant, name }: StoredConversation, scope: RequestScope) {
+    this.key = key;
+    this.captures = new Captures(scope.services.bucket, tenant, name);
+    this.scope = scope;
+  }
+
+  /** A body goes up. The last one before `start` is kept. */
+  sends(body: Uint8Array): void {
+    if (!this.writing) this.body = body;
+  }
+
+  /** Begins to write, since a stream can last for minutes, and the body need not live that long. */
+  start(): void {
+    const { body } = this;
+    this.body = undefined;
+    if (body) this.writing ??= this.write(body);
+  }
+
+  /** Whether the view is kept. Never throws. */
+  async isKept(): Promise<boolean> {
+    return (await this.writing) ?? false;
+  }
+
+  /** Deletes captures whose events are gone; this one too if its event is lost. Never throws. */
+  async forget(keys: readonly string[], isLost = false): Promise<void> {
+    const gone = isLost && (await this.isKept()) ? [...keys, this.key] : keys;
+    try {
+      await within(WRITE_LIMIT_MS, this.captures.delete(gone));
+    } catch (error) {
+      this.lost(error, 'a captured view could not be deleted');
+    }
+  }
+
+  private async write(body: Uint8Array): Promise<boolean> {
+    const { log } = this.scope.services;
+    try {
+      // The answer goes first.
+      await pause(0);
+      const view = capturedView(body);
+      if (!view) return false;
+      await within(WRITE_LIMIT_MS, this.captures.put(this.key, view, log));
+      return true;
+    } catch (error) {
+      this.lost(error, 'a view could not be captured');
+      return false;
+    }
+  }
+
+  private lost(error: unknown, what: string): void {
+    const { services, waitUntil } = this.scope;
+    logCaught(services.log, 'warn', what, error);
+    services.metrics.count('precis_captures_lost_total', {});
+    services.metrics.sendLater(waitUntil);
+  }
+}

@@ -1,0 +1,32 @@
+/** What a caller asks to be told of a request, and to be kept of it. */
+import { z } from 'zod';
+import type { ModelRequest } from '../protocol/model-request.ts';
+import { ApiError } from './errors.ts';
+
+export interface ReportWish {
+  /** Whether the caller asked for the report in the body. */
+  readonly report: boolean;
+  /** Whether the caller asked for the view to be captured. */
+  readonly capture: boolean;
+}
+
+const reportSchema = z.strictObject({ capture: z.boolean().optional() });
+
+/** In the body's field, else in the header. @throws ApiError `invalid_memory_strategy` */
+export function reportWish(request: ModelRequest, headers: Headers): ReportWish {
+  const inBody = request.own('memory_report');
+  if (inBody === undefined) return { report: reportInHeader(headers), capture: false };
+  if (typeof inBody === 'boolean') return { report: inBody, capture: false };
+  const { success, data } = reportSchema.safeParse(inBody);
+  if (success) return { report: true, capture: data.capture === true };
+  throw new ApiError(
+    'invalid_memory_strategy',
+    'memory_report must be true, false or an object of capture (true or false).',
+    'memory_report',
+  );
+}
+
+/** Whether the headers ask for the report in the body. */
+export function reportInHeader(headers: Headers): boolean {
+  return headers.get('x-memory-report')?.trim().toLowerCase() === 'true';
+}
