@@ -1,7 +1,7 @@
 /** Which literals of an output stand in no earlier message. */
 import { elementAt } from '../../lib/elements.ts';
 import type { Message } from '../conversation/message.ts';
-import { type Literal, literalsIn, ScannedLiterals } from './literals.ts';
+import { eachLiteral, ScannedLiterals, type Take } from './literals.ts';
 import { Origins } from './origins.ts';
 
 /**
@@ -27,20 +27,22 @@ export class EarlierLiterals {
   }
 
   /**
-   * An output's literals that occur neither in earlier messages nor in the rest that stays.
+   * Hands over an output's literals that occur neither in earlier messages nor in the rest that
+   * stays.
    *
    * @param index the message with the output
    * @param removed the part that is removed; absent for all of it
    */
-  *freshIn(index: number, text: string, removed: Part | undefined): Generator<Literal> {
+  eachFresh(index: number, text: string, removed: Part | undefined, take: Take): void {
     const origins = this.originsBefore(index);
     const rest = removed ? [text.slice(0, removed.from), text.slice(removed.to)] : [];
     // Head and tail of an offloaded output are only a few hundred tokens.
-    const kept = new Set(rest.flatMap((part) => [...literalsIn(part)].map((literal) => literal.text)));
-    for (const literal of this.scanned.of(index, text)) {
-      const origin = origins.of(literal.text) ?? index;
-      if (origin >= index && !kept.has(literal.text) && !REF.test(literal.text)) yield literal;
-    }
+    const kept = new Set<string>();
+    for (const part of rest) eachLiteral(part, (literal) => kept.add(literal.text));
+    this.scanned.each(index, text, (literal) => {
+      const origin = origins.of(literal) ?? index;
+      if (origin >= index && !kept.has(literal.text) && !REF.test(literal.text)) take(literal);
+    });
   }
 
   /** The first message with each literal of those before one, and perhaps of later ones. */
@@ -52,7 +54,9 @@ export class EarlierLiterals {
     const from = origins.read;
     while (origins.read < index) {
       const { read } = origins;
-      origins.readNext(() => textsOf(elementAt(messages, read)).map((text) => scanned.of(read, text)));
+      origins.readNext((take) => {
+        for (const text of textsOf(elementAt(messages, read))) scanned.each(read, text, take);
+      });
     }
     if (origins.read > from) keepOrigins(messages, from, origins);
     return origins;

@@ -3,13 +3,17 @@
  *
  * A text of 16 MB holds millions of literals, so all functions here keep a bounded number.
  */
+import { type Hashed, hashOf } from '../../lib/hash-table.ts';
 import { type LiteralRules, scanLiterals } from './literal-scanner.ts';
 
-export interface Literal {
+export interface Literal extends Hashed {
   readonly text: string;
   /** How distinctive its form is: 0–1. */
   readonly weight: number;
 }
+
+/** Takes one literal. */
+export type Take = (literal: Literal) => void;
 
 /** Identifies one thing, and can't be found elsewhere. */
 const NAME = 1;
@@ -22,12 +26,12 @@ const SYMBOL = 0.01;
  * The first matching form counts. After a repeated part comes something that can't begin it, so
  * that no form backtracks far.
  */
-const FORMS: readonly (readonly [weight: number, form: RegExp])[] = [
-  [NAME, /^[a-z][a-z\d+.-]{1,15}:\/\/\/?[^/]/i], // URLs
-  [COMMON, /^\d{1,4}\/\d{1,4}(?:\/\d{1,4})?$/], // shares and dates, which are no paths
-  [COMMON, /^[A-Za-z]*\/[A-Za-z]+\/?$/], // and/or, /word: seldom paths
-  [NAME, /^[\w@.~+:-]*(?:\/[\w@.+-]+)+\/?(?:[:#][\w.-]+)*$/], // paths, with a line or a tag behind them
-  [NAME, /^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$/], // e-mail addresses
+const FORMS: LiteralRules<number>['forms'] = [
+  [NAME, /^[a-z][a-z\d+.-]{1,15}:\/\/\/?[^/]/i, '/'], // URLs
+  [COMMON, /^\d{1,4}\/\d{1,4}(?:\/\d{1,4})?$/, '/'], // shares and dates, which are no paths
+  [COMMON, /^[A-Za-z]*\/[A-Za-z]+\/?$/, '/'], // and/or, /word: seldom paths
+  [NAME, /^[\w@.~+:-]*(?:\/[\w@.+-]+)+\/?(?:[:#][\w.-]+)*$/, '/'], // paths, with a line or a tag behind them
+  [NAME, /^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$/, '@'], // e-mail addresses
   [NAME, /^\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?$/], // IP addresses
   [COMMON, /^\d{4}-\d\d-\d\d(?:[T_]\d\d[\d:.]*(?:Z|[+-]\d\d:?\d\d)?)?$/], // dates and times
   [COMMON, /^[$€£¥]?\d{1,3}(?:,\d{2,3})+(?:\.\d+)?%?$|^[$€£¥]\d+(?:\.\d+)?$|^\d+(?:\.\d+)+%?$/], // amounts, versions
@@ -53,12 +57,12 @@ const PREVIEW_LITERALS: LiteralRules<number> = {
   forms: FORMS,
 };
 
-/**
- * The literals of a text, in order. A repeated literal may come again, after many thousand other
- * words. Linear in the text's length.
- */
-export function* literalsIn(text: string): Generator<Literal> {
-  for (const { value, form } of scanLiterals(text, PREVIEW_LITERALS)) yield { text: value, weight: form };
+/** Hands over the literals of a text (see `scanLiterals`). */
+export function eachLiteral(text: string, take: Take): void {
+  scanLiterals(text, PREVIEW_LITERALS, (value, weight) => {
+    const { low, high } = hashOf(value);
+    take({ text: value, weight, low, high });
+  });
 }
 
 /** In literals. An array of 1 MB has about 30 000. */
@@ -75,18 +79,19 @@ export class ScannedLiterals {
   >();
   private room = MOST_SCANNED;
 
-  /** The literals of a text of a message, in order. */
-  of(message: number, text: string): Iterable<Literal> {
+  /** Hands over the literals of a text of a message, in order. */
+  each(message: number, text: string, take: Take): void {
     const known = this.known.get(message);
-    return known?.text === text ? known.literals : this.scan(message, text);
+    if (known?.text === text) known.literals.forEach(take);
+    else this.scan(message, text, take);
   }
 
-  private *scan(message: number, text: string): Generator<Literal> {
+  private scan(message: number, text: string, take: Take): void {
     const literals: Literal[] = [];
-    for (const literal of literalsIn(text)) {
+    eachLiteral(text, (literal) => {
       if (literals.length <= this.room) literals.push(literal);
-      yield literal;
-    }
+      take(literal);
+    });
     if (literals.length > this.room || this.known.has(message)) return;
     this.room -= literals.length;
     this.known.set(message, { text, literals });
@@ -96,15 +101,16 @@ export class ScannedLiterals {
 /**
  * The most distinctive literals for their tokens; ties keep the order of the text.
  *
+ * @param each hands over the literals
  * @param tokensOf tokens of a literal in a preview
  * @param most how many to count and return, chosen by characters, since counting is expensive
  */
 export function byDistinction(
-  literals: Iterable<Literal>,
+  each: (take: Take) => void,
   tokensOf: (text: string) => number,
   most: number,
 ): Literal[] {
-  return bestFor(literals, most)
+  return bestFor(each, most)
     .map((literal) => ({ literal, score: literal.weight / tokensOf(literal.text) }))
     .sort(higherFirst)
     .map(({ literal }) => literal);
@@ -122,7 +128,7 @@ const higherFirst = (a: Scored, b: Scored): number => b.score - a.score;
  * The best literals for their characters, without duplicates, in the order of the text. Holds at
  * most twice as many.
  */
-function bestFor(literals: Iterable<Literal>, most: number): Literal[] {
+function bestFor(each: (take: Take) => void, most: number): Literal[] {
   let byText = new Map<string, Scored>();
   // Literals that score no higher than a dropped one are ignored.
   let least = 0;
@@ -132,12 +138,12 @@ function bestFor(literals: Iterable<Literal>, most: number): Literal[] {
     const kept = new Set(scored.slice(0, most));
     byText = new Map([...byText].filter(([, one]) => kept.has(one)));
   };
-  for (const literal of literals) {
+  each((literal) => {
     const score = literal.weight / (literal.text.length + 1);
-    if (score <= least || byText.has(literal.text)) continue;
+    if (score <= least || byText.has(literal.text)) return;
     byText.set(literal.text, { literal, score });
     if (byText.size > 2 * most) prune();
-  }
+  });
   if (byText.size > most) prune();
   return [...byText.values()].map(({ literal }) => literal);
 }

@@ -16,7 +16,7 @@ import { linkAfter, type Message } from '../conversation/message.ts';
 import { mostFitting } from '../tokens/fitting.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import { EarlierLiterals, type Part, REF } from './earlier-literals.ts';
-import { byDistinction } from './literals.ts';
+import { byDistinction, type Take } from './literals.ts';
 import type { Digest } from './placeholder.ts';
 
 /** Separates the shape from the literals. */
@@ -83,7 +83,8 @@ export function createPreviewWriter(
     const counted = Math.max(LEAST_COUNTED, Math.floor(most));
     const chosen: string[] = [];
     let room = left - counter.marker(HELD);
-    for (const literal of byDistinction(earlier.freshIn(index, text, removed), tokensOf, counted)) {
+    const fresh = (take: Take): void => earlier.eachFresh(index, text, removed, take);
+    for (const literal of byDistinction(fresh, tokensOf, counted)) {
       if (room < SMALLEST_LITERAL) break;
       const tokens = tokensOf(literal.text);
       if (tokens > room) continue;

@@ -9,7 +9,7 @@
  */
 
 import type { Entry } from '../../memory/conversation/passage.ts';
-import { type LiteralRules, type ScannedLiteral, scanLiterals } from '../../memory/edits/literal-scanner.ts';
+import { type LiteralRules, scanLiterals } from '../../memory/edits/literal-scanner.ts';
 import { mostFitting } from '../../memory/tokens/fitting.ts';
 import type { TokenCounter } from '../../memory/tokens/tokens.ts';
 import { LEDGER_HEADING, neutralize } from './headings.ts';
@@ -168,22 +168,21 @@ function collectCandidates(entries: readonly Entry[], priorLines: readonly strin
   return [...candidates.values()];
 }
 
-type Word = ScannedLiteral<Form>;
+interface Word {
+  readonly value: string;
+  readonly form: Form;
+}
 
 /** The distinct literals of a text; of too many, the first. */
 function wordsOf(text: string): Word[] {
   const found = new Map<string, Word>();
-  for (const word of allWordsOf(text)) {
-    if (found.size >= MOST_CANDIDATES) break;
-    if (!found.has(word.value)) found.set(word.value, word);
-  }
-  return [...found.values()];
-}
-
-function* allWordsOf(text: string): Generator<Word> {
-  yield* scanLiterals(text, LEDGER_LITERALS);
+  const add = (value: string, form: Form): void => {
+    if (found.size < MOST_CANDIDATES && !found.has(value)) found.set(value, { value, form });
+  };
+  scanLiterals(text, LEDGER_LITERALS, add);
   for (const [, name = '', digits = ''] of text.matchAll(NAMED))
-    yield { value: `${name}=${digits.replace(/[.,]+$/, '')}`, form: 'named' };
+    add(`${name}=${digits.replace(/[.,]+$/, '')}`, 'named');
+  return [...found.values()];
 }
 
 /**

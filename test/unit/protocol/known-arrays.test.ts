@@ -242,8 +242,11 @@ describe('the literals of an array', () => {
       return read.value.messages;
     };
     const order = 'ORD-2041-77318';
-    const literals = (earlier: EarlierLiterals, index: number, text: string) =>
-      [...earlier.freshIn(index, text, undefined)].map((literal) => literal.text);
+    const literals = (earlier: EarlierLiterals, index: number, text: string): string[] => {
+      const fresh: string[] = [];
+      earlier.eachFresh(index, text, undefined, (literal) => fresh.push(literal.text));
+      return fresh;
+    };
     readNext([...begin, { role: 'user', content: 'Go on.' }]);
     const one = new EarlierLiterals(
       readNext([...begin, ...step('call_2', 'none'), ...step('call_3', order)]),

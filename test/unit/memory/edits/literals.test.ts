@@ -1,14 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { byDistinction, type Literal, literalsIn } from '../../../../src/memory/edits/literals.ts';
+import { byDistinction, eachLiteral, type Literal } from '../../../../src/memory/edits/literals.ts';
 import { anyUrl } from '../../../support/conversations/urls.ts';
 import { counter } from '../../../support/laws/view-of.ts';
 
-const literalsOf = (text: string): Literal[] => [...literalsIn(text)];
+const literalsOf = (given: string): Pick<Literal, 'text' | 'weight'>[] => {
+  const literals: Pick<Literal, 'text' | 'weight'>[] = [];
+  eachLiteral(given, ({ text, weight }) => literals.push({ text, weight }));
+  return literals;
+};
 const found = (text: string): string[] => literalsOf(text).map((literal) => literal.text);
 const tokensOf = (text: string): number => counter.marker(` ${text}`);
 const ordered = (text: string, most = 200): string[] =>
-  byDistinction(literalsOf(text), tokensOf, most).map((literal) => literal.text);
+  byDistinction((take) => eachLiteral(text, take), tokensOf, most).map((literal) => literal.text);
 
 describe('the literals of a text', () => {
   it('are ids, paths, URLs, hashes, amounts and names of symbols', () => {
@@ -228,10 +232,14 @@ describe('the most distinctive literals', () => {
   });
 
   it('are counted only as far as they can be of use', () => {
-    const literals = literalsOf(Array.from({ length: 30_000 }, (_, index) => `ORD-${index}`).join(' '));
+    const orders = Array.from({ length: 30_000 }, (_, index) => `ORD-${index}`).join(' ');
     let counted = 0;
-    const best = byDistinction(literals, (text) => text.length + ++counted * 0, 200);
-    expect(literals).toHaveLength(30_000);
+    const best = byDistinction(
+      (take) => eachLiteral(orders, take),
+      (text) => text.length + ++counted * 0,
+      200,
+    );
+    expect(literalsOf(orders)).toHaveLength(30_000);
     expect(best).toHaveLength(200);
     expect(counted).toBe(200);
     expect(best[0]?.text).toBe('ORD-0');
@@ -247,7 +255,7 @@ describe('the most distinctive literals', () => {
         const weights = new Map(
           given.map(({ text, weight }) => [text, weight]).reverse() as [string, number][],
         );
-        const literals = given.map(({ text }) => ({ text, weight: weights.get(text) ?? 0 }));
+        const literals = given.map(({ text }) => ({ text, weight: weights.get(text) ?? 0, low: 0, high: 0 }));
         const distinct = [...new Map(literals.map((one) => [one.text, one])).values()];
         const firsts = distinct.sort((a, b) => indexOf(a.text) - indexOf(b.text));
         function indexOf(text: string): number {
@@ -258,7 +266,13 @@ describe('the most distinctive literals', () => {
         const expected = firsts
           .filter((one) => best.has(one))
           .sort((a, b) => b.weight / b.text.length - a.weight / a.text.length);
-        expect(byDistinction(literals, (text) => text.length, most)).toEqual(expected);
+        expect(
+          byDistinction(
+            (take) => literals.forEach(take),
+            (text) => text.length,
+            most,
+          ),
+        ).toEqual(expected);
       }),
     );
   });

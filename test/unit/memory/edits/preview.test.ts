@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Lru } from '../../../../src/lib/lru.ts';
-import { type Literal, literalsIn } from '../../../../src/memory/edits/literals.ts';
+import { eachLiteral, type Literal } from '../../../../src/memory/edits/literals.ts';
 import { createPreviewWriter, PREVIEWS } from '../../../../src/memory/edits/preview.ts';
 import { createTokenCounter } from '../../../../src/memory/tokens/tokens.ts';
 import { sha256Hex } from '../../../../src/tenant/identity.ts';
@@ -20,7 +20,11 @@ function preview(tokens: number, ...outputs: string[]): string {
   return String(sent.at(-2)?.content).split('\n').slice(1).join('\n');
 }
 
-const literalsOf = (text: string): Literal[] => [...literalsIn(text)];
+const literalsOf = (text: string): Literal[] => {
+  const literals: Literal[] = [];
+  eachLiteral(text, (literal) => literals.push(literal));
+  return literals;
+};
 
 /** A writer for an output, message 2, after a user's words. */
 function writerOf(words: string, output: string, countedBy = counter) {
