@@ -65,7 +65,10 @@ function answerLimit(base: URL, tokens: number): { max_completion_tokens: number
 /** Other servers than OpenAI's leave out fields that the types require. */
 function readAnswer(completion: Partial<OpenAI.ChatCompletion>): SummarizerAnswer {
   const choice = completion.choices?.[0];
-  const { prompt_tokens = 0, completion_tokens = 0, prompt_tokens_details } = completion.usage ?? {};
+  const { usage } = completion;
+  const { prompt_tokens = 0, total_tokens = 0, prompt_tokens_details } = usage ?? {};
+  // Some servers have reasoning in the total alone (`protocol/answers/usage-tail.ts`).
+  const completion_tokens = Math.max(usage?.completion_tokens ?? 0, total_tokens - prompt_tokens);
   const { cached_tokens = 0, cache_write_tokens = 0 } = prompt_tokens_details ?? {};
   const content: unknown = choice?.message?.content;
   return {

@@ -57,9 +57,19 @@ export class UsageTail {
       input,
       cached: lastCount(text, 'cached_tokens') ?? null,
       cache_writes: lastCount(text, 'cache_write_tokens') ?? null,
-      output: lastCount(text, 'completion_tokens') ?? lastCount(text, 'output_tokens') ?? null,
+      output: outputOf(text, input),
     };
   }
+}
+
+/**
+ * All output that is billed. xAI and Google have reasoning in the total alone
+ * (https://docs.x.ai/docs/key-information/consumption-and-rate-limits).
+ */
+function outputOf(text: string, input: number): number | null {
+  const output = lastCount(text, 'completion_tokens') ?? lastCount(text, 'output_tokens');
+  if (output === undefined) return null;
+  return Math.max(output, (lastCount(text, 'total_tokens') ?? 0) - input);
 }
 
 /** The value of the last member of this name that is a count. */

@@ -36,6 +36,18 @@ describe('the usage of an answer, as its upstream says it', () => {
     expect(usageOf({ input_tokens: 100 })).toEqual({ input: 100, ...silent });
     expect(usageOf({})).toBeUndefined();
   });
+
+  it('counts reasoning as output where only the total has it', () => {
+    const reasoning = { completion_tokens_details: { reasoning_tokens: 94 } };
+    const xai = { prompt_tokens: 32, completion_tokens: 9, total_tokens: 135, ...reasoning };
+    expect(usageOf(xai)).toMatchObject({ input: 32, output: 103 });
+    const openai = { prompt_tokens: 32, completion_tokens: 103, total_tokens: 135, ...reasoning };
+    expect(usageOf(openai)).toMatchObject({ input: 32, output: 103 });
+    expect(usageOf({ prompt_tokens: 32, completion_tokens: 9, total_tokens: 0 })).toMatchObject({
+      output: 9,
+    });
+    expect(usageOf({ prompt_tokens: 32, total_tokens: 135 })).toMatchObject({ output: null });
+  });
 });
 
 describe('the usage at the end of an answer', () => {

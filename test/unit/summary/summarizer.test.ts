@@ -23,6 +23,16 @@ it('keeps the name of the error by which a call has failed, and its code', async
   expect(refused).toEqual({ ok: false, reason: { code: 'refused', again: false, cause: 'Error' } });
 });
 
+it('counts reasoning as output where only the total has it', async () => {
+  const answered = {
+    choices: [{ message: { content: 'Summed up.' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 32, completion_tokens: 9, total_tokens: 135 },
+  };
+  vi.spyOn(globalThis, 'fetch').mockImplementation(async () => Response.json(answered));
+  const answer = await askSummarizer(target, { system: 'Sum up.', user: 'All of it.' }, 100);
+  expect(answer).toMatchObject({ value: { usage: { completion_tokens: 103, total_tokens: 135 } } });
+});
+
 it.each([200, 400, 500])(
   'F29: reads no more of an answer than a summary may have, with %i',
   async (status) => {
