@@ -1,16 +1,14 @@
 /** What the bill of a request is made from (docs/money.md). The conversation's object makes it. */
-import { summarizerAmount } from '../memory/money/amounts.ts';
+import { costOf } from '../memory/money/amounts.ts';
 import type { PotentialBill } from '../memory/money/bill-schema.ts';
 import { potentialBill } from '../memory/money/potential-bill.ts';
 import type { BillOrder } from '../memory/money/running-bill.ts';
-import type { Potential, Report, TokenUsage } from '../memory/plan/report.ts';
+import type { Potential, Report } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
 import type { Schedule } from '../memory/prices/schedule.ts';
-import { summarizes } from '../memory/strategy/strategy.ts';
 import type { UsageTail } from '../protocol/answers/usage-tail.ts';
 import { scheduleOfRequest } from '../request/billing.ts';
 import type { Call } from '../request/call.ts';
-import { summarizerTarget } from '../request/summarizer-target.ts';
 import type { MadeView } from '../view/made-view.ts';
 
 /** Bytes of our tools' definitions per token. They are English and JSON. */
@@ -42,7 +40,7 @@ export function billOrderOf(
     tools: ownTools,
     view: tokens && repeated !== undefined ? { before: tokens.before, after: tokens.after, repeated } : null,
     moved: report.frontier.moved,
-    summarizer: summarizerCost(report, call),
+    summarizer: summarizerCost(report),
   };
 }
 
@@ -90,17 +88,11 @@ function tokensOfTools(tools: BilledView['tools']): number {
 }
 
 /** What the summarizer's work for this request has cost. Null if its price is not known. */
-function summarizerCost({ summary, applied_edits }: Report, { request, chosen, scope }: Call): number | null {
+function summarizerCost({ summary, applied_edits }: Report): number | null {
   const usages = [
     summary?.usage,
     ...applied_edits.map((edit) => (edit.type === 'offload' ? edit.usage : undefined)),
   ];
-  const spent = usages.filter((usage): usage is TokenUsage => usage !== undefined && usage.total_tokens > 0);
-  const { strategy } = chosen;
-  if (spent.length === 0) return 0;
-  const schedule = summarizes(strategy) ? summarizerTarget(strategy, request, scope).schedule : undefined;
-  return spent.reduce<number | null>((sum, usage) => {
-    const amount = summarizerAmount(usage, schedule);
-    return sum === null || amount === null ? null : sum + amount;
-  }, 0);
+  const cost = costOf(usages.filter((usage) => usage !== undefined));
+  return cost === undefined ? 0 : cost;
 }

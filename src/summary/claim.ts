@@ -4,7 +4,6 @@
  * it, or hands it over to the object.
  */
 import { within } from '../lib/time-limit.ts';
-import { summarizerAmount } from '../memory/money/amounts.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { ConversationMemoryStub } from '../storage/conversation/key.ts';
@@ -156,18 +155,18 @@ export async function writeClaimed(
   ]);
   const ms = Date.now() - start;
   const { usage } = written.ok ? written.value : written.reason;
-  const cost = summarizerAmount(usage, target.schedule);
+  const spent = usage.cost === undefined ? {} : { cost: usage.cost };
   work.spent?.(usage);
   if (!written.ok) {
     const text = work.digest?.() ?? '';
     const digest = text === '' ? {} : { digest: { text, tokens: counter.text(text), ms, ...transcript } };
     const { error, cause } = written.reason;
-    const failure = { error, cost, ...(cause === undefined ? {} : { cause }), ...digest };
+    const failure = { error, ...spent, ...(cause === undefined ? {} : { cause }), ...digest };
     const memory = await reach((chain) => chain.fail(memoryId, lease, failure));
     return { memory, isWritten: false, usage };
   }
   const { text, tokens } = written.value;
-  const made = { text, tokens, model, ms, cost, ...transcript };
+  const made = { text, tokens, model, ms, ...spent, ...transcript };
   const memory = await reach((chain) => chain.complete(memoryId, lease, made));
   // Another writer publishes its own text, and a deleted conversation publishes none.
   if (memory && (memory.memory_id === memoryId || memory.model === DIGEST_MODEL)) await work.publish?.(text);

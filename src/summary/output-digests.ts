@@ -8,7 +8,6 @@ import { AT_ONCE, fewAtOnce } from '../lib/slots.ts';
 import { within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { DIGEST_TOKENS } from '../memory/edits/output-digest.ts';
-import { summarizerAmount } from '../memory/money/amounts.ts';
 import type { TokenUsage, Warning } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { DigestClaim, DigestVerdict } from '../storage/conversation/output-digests.ts';
@@ -226,13 +225,13 @@ class Serving implements ServedDigests {
       usage = sumOf(usage, more);
       this.usage = sumOf(this.usage ?? NO_USAGE, more);
     });
-    const cost = summarizerAmount(usage, this.ports.target.schedule);
+    const spent = usage.cost === undefined ? {} : { cost: usage.cost };
     const text = written.ok ? written.value : null;
     if (!written.ok) this.fail(written.reason);
     const restMs = !written.ok && OUTAGES.has(written.reason.error) ? REST_MS : 0;
     try {
       const [verdict] = await ask(this.conversation, (stub) =>
-        stub.settleDigests([{ key, text, cost }], restMs),
+        stub.settleDigests([{ key, text, ...spent }], restMs),
       );
       this.settle(key, verdict?.text ?? null);
     } catch (error) {

@@ -3,6 +3,7 @@
  */
 import type OpenAI from 'openai';
 import type { Result } from '../lib/result.ts';
+import { summarizerAmount } from '../memory/money/amounts.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
 import type { Schedule } from '../memory/prices/schedule.ts';
 import { askModel, type ModelFault, type ModelServer } from '../upstream/model-client.ts';
@@ -53,7 +54,8 @@ export function askSummarizer(
       { role: 'system' as const, content: prompt.system },
       { role: 'user' as const, content: prompt.user },
     ];
-    return readAnswer(await client.chat.completions.create({ model, messages, ...limit }, { signal }));
+    const answer = await client.chat.completions.create({ model, messages, ...limit }, { signal });
+    return readAnswer(answer, target.schedule);
   });
 }
 
@@ -63,13 +65,17 @@ function answerLimit(base: URL, tokens: number): { max_completion_tokens: number
 }
 
 /** Other servers than OpenAI's leave out fields that the types require. */
-function readAnswer(completion: Partial<OpenAI.ChatCompletion>): SummarizerAnswer {
+function readAnswer(
+  completion: Partial<OpenAI.ChatCompletion>,
+  schedule: Schedule | undefined,
+): SummarizerAnswer {
   const choice = completion.choices?.[0];
   const { usage } = completion;
   const { prompt_tokens = 0, total_tokens = 0, prompt_tokens_details } = usage ?? {};
   // Some servers have reasoning in the total alone (`protocol/answers/usage-tail.ts`).
   const completion_tokens = Math.max(usage?.completion_tokens ?? 0, total_tokens - prompt_tokens);
   const { cached_tokens = 0, cache_write_tokens = 0 } = prompt_tokens_details ?? {};
+  const counted = { prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens };
   const content: unknown = choice?.message?.content;
   return {
     text: typeof content === 'string' ? content : null,
@@ -81,6 +87,7 @@ function readAnswer(completion: Partial<OpenAI.ChatCompletion>): SummarizerAnswe
       total_tokens: prompt_tokens + completion_tokens,
       ...(cached_tokens > 0 ? { cached_tokens } : {}),
       ...(cache_write_tokens > 0 ? { cache_write_tokens } : {}),
+      cost: summarizerAmount(counted, schedule),
     },
   };
 }

@@ -66,6 +66,18 @@ function picoOf(rate: number): number {
   return Math.round(rate * PICO_PER_RATE);
 }
 
+/**
+ * The price of several calls together: undefined without a call, null if one of them has none that
+ * is known.
+ */
+export function costOf(
+  usages: readonly { readonly cost?: Nanodollars | null }[],
+): Nanodollars | null | undefined {
+  const costs = usages.flatMap(({ cost }) => (cost === undefined ? [] : [cost]));
+  if (costs.length === 0) return undefined;
+  return costs.reduce((sum, cost) => (sum === null || cost === null ? null : sum + cost));
+}
+
 /** The part of a summarizer's usage that is billed, in tokens. */
 interface SummarizerUsage {
   readonly prompt_tokens: number;
@@ -76,13 +88,12 @@ interface SummarizerUsage {
 }
 
 /**
- * The price of a summarizer's work; null if its schedule is not known. Input of which the
- * summarizer does not say that it was cached is priced as fresh.
+ * The price of one call of the summarizer; null if its schedule is not known, or if it reports no
+ * usage. Input of which it does not say that it was cached is priced as fresh.
  */
 export function summarizerAmount(usage: SummarizerUsage, schedule: Schedule | undefined): Nanodollars | null {
   const { prompt_tokens: input, completion_tokens: output } = usage;
-  if (input === 0 && output === 0) return 0;
-  if (!schedule) return null;
+  if (!schedule || input === 0) return null;
   const cached = Math.min(usage.cached_tokens ?? 0, input);
   const written = Math.min(usage.cache_write_tokens ?? 0, input - cached);
   return amountOf({ fresh: input - cached - written, cached, written, output }, schedule);

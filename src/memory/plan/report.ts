@@ -98,6 +98,11 @@ export interface TokenUsage {
   readonly cached_tokens?: number;
   /** Input that the upstream wrote to it. Absent if it reports none. */
   readonly cache_write_tokens?: number;
+  /**
+   * The summarizer's price in nanodollars, of each call by itself; null if it is not known. Absent
+   * for other models, and if there was no call.
+   */
+  readonly cost?: number | null;
 }
 
 /** The contents that the model has fetched for its answer. */

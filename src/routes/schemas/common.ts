@@ -44,5 +44,9 @@ export const tokenUsage = z.strictObject({
   total_tokens: count,
   cached_tokens: count.exactOptional().describe('Of the prompt; absent if the model does not say.'),
   cache_write_tokens: count.exactOptional().describe('Of the prompt; absent if the model does not say.'),
+  cost: count
+    .nullable()
+    .exactOptional()
+    .describe('Of the summarizer, in nanodollars; null if that is not known, absent without a call.'),
 });
 name(tokenUsage, 'TokenUsage');

@@ -52,7 +52,7 @@ const LINE =
 /** The usage that a summarizer has stated, as reports have it. */
 function usageOf(reading: Reading | undefined): object {
   const { prompt_tokens, completion_tokens, total_tokens } = reading?.usage ?? {};
-  return { prompt_tokens, completion_tokens, total_tokens };
+  return { prompt_tokens, completion_tokens, total_tokens, cost: expect.any(Number) };
 }
 
 /** Head, marker, preview and tail. */

@@ -1,5 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { askSummarizer, LONGEST_ANSWER } from '../../../src/summary/summarizer.ts';
+import { sumOf } from '../../../src/summary/attempts.ts';
+import { askSummarizer, LONGEST_ANSWER, NO_USAGE } from '../../../src/summary/summarizer.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -31,6 +32,30 @@ it('counts reasoning as output where only the total has it', async () => {
   vi.spyOn(globalThis, 'fetch').mockImplementation(async () => Response.json(answered));
   const answer = await askSummarizer(target, { system: 'Sum up.', user: 'All of it.' }, 100);
   expect(answer).toMatchObject({ value: { usage: { completion_tokens: 103, total_tokens: 135 } } });
+});
+
+it('prices each call by itself, and knows no price where no usage is reported', async () => {
+  const schedule = {
+    family: 'a-model',
+    fresh: 1,
+    cached: 1,
+    written: 1,
+    output: 2,
+    step: { above: 200_000, input: 2, output: 2 },
+    hits: 'prefix-128' as const,
+    lifetimeMs: 1,
+  };
+  const call = async (usage: object | undefined) => {
+    const choices = [{ message: { content: 'Summed up.' }, finish_reason: 'stop' }];
+    vi.spyOn(globalThis, 'fetch').mockImplementation(async () => Response.json({ choices, usage }));
+    const answer = await askSummarizer({ ...target, schedule }, { system: 'Sum up.', user: 'All.' }, 100);
+    return answer.ok ? answer.value.usage : undefined;
+  };
+  const long = await call({ prompt_tokens: 150_000, completion_tokens: 1_000, total_tokens: 151_000 });
+  if (!long) throw new Error('the summarizer has not answered');
+  expect(long.cost).toBe(152_000_000);
+  expect(sumOf(sumOf(NO_USAGE, long), long)).toMatchObject({ prompt_tokens: 300_000, cost: 304_000_000 });
+  expect(await call(undefined)).toMatchObject({ cost: null });
 });
 
 it.each([200, 400, 500])(

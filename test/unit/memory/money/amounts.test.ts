@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { summarizerAmount } from '../../../../src/memory/money/amounts.ts';
+import { costOf, summarizerAmount } from '../../../../src/memory/money/amounts.ts';
 import { scheduleOf } from '../../../../src/memory/prices/schedules.ts';
 
 const schedule = scheduleOf('gpt-4.1-mini', '2026-10-10');
@@ -24,8 +24,15 @@ describe('the price of a summarizer’s work', () => {
     expect(summarizerAmount({ ...usage, cache_write_tokens: 9_000 }, writes)).toBe(1_000 * 2_500 + 1_000_000);
   });
 
-  it('is not known without a price, unless the summarizer was not called', () => {
+  it('is not known without a price, and if the summarizer reports no usage', () => {
     expect(summarizerAmount(usage, undefined)).toBeNull();
-    expect(summarizerAmount({ prompt_tokens: 0, completion_tokens: 0 }, undefined)).toBe(0);
+    expect(summarizerAmount({ prompt_tokens: 0, completion_tokens: 0 }, schedule)).toBeNull();
+  });
+
+  it('is that of each call, and is known if that of all calls is', () => {
+    expect(costOf([])).toBeUndefined();
+    expect(costOf([{}])).toBeUndefined();
+    expect(costOf([{ cost: 3 }, {}, { cost: 4 }])).toBe(7);
+    expect(costOf([{ cost: 3 }, { cost: null }])).toBeNull();
   });
 });
