@@ -19,9 +19,11 @@ function fail(message) {
   process.exit(2);
 }
 
+/** The text of a file, and its value. */
 function read(file) {
   try {
-    return JSON.parse(readFileSync(file, 'utf8'));
+    const text = readFileSync(file, 'utf8').replace(/^\ufeff/, '');
+    return { text, value: JSON.parse(text) };
   } catch (error) {
     return fail(`${file}: ${error instanceof SyntaxError ? 'not JSON' : error.code}`);
   }
@@ -32,10 +34,18 @@ function receiptIn(value) {
   return value?.memory?.receipt ?? value?.receipt ?? value;
 }
 
-/** The body of the request. @param value a body, or its array alone */
-function bodyOf(value, receipt) {
-  if (!Array.isArray(value)) return value;
-  return { [receipt?.protocol === 'responses' ? 'input' : 'messages']: value };
+/**
+ * The body of the request with its receipt. Its text stays, since tokens are counted from it.
+ *
+ * @param text a body, or its array alone
+ */
+function bodyOf({ text, value }, receipt) {
+  const given = JSON.stringify(receipt);
+  if (Array.isArray(value))
+    return `{"receipt":${given},"${receipt?.protocol === 'responses' ? 'input' : 'messages'}":${text}}`;
+  if (typeof value !== 'object' || value === null) return fail('A request is a JSON object or an array.');
+  const members = text.trim().slice(1);
+  return `{"receipt":${given}${Object.keys(value).length > 0 ? ',' : ''}${members}`;
 }
 
 function arguments_() {
@@ -49,13 +59,12 @@ function arguments_() {
   }
 }
 
-async function verify(url, key, receipt, body) {
-  const { stream: _, ...request } = body;
+async function verify(url, key, body) {
   try {
     const response = await fetch(`${url.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1/verify`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ ...request, receipt }),
+      body,
     });
     const answer = await response.json();
     if (!response.ok) return fail(`${response.status} ${answer.error?.message ?? ''}`);
@@ -74,8 +83,8 @@ else {
   const key = process.env.OPENAI_API_KEY;
   if (!url) fail(`No deployment is named.\n\n${USAGE}`);
   if (!key) fail(`OPENAI_API_KEY is not set.\n\n${USAGE}`);
-  const receipt = receiptIn(read(receiptFile));
-  const { valid, checks } = await verify(url, key, receipt, bodyOf(read(requestFile), receipt));
+  const receipt = receiptIn(read(receiptFile).value);
+  const { valid, checks } = await verify(url, key, bodyOf(read(requestFile), receipt));
   for (const { name, ok, reason = '' } of checks)
     console.log(`${ok === null ? '?' : ok ? '✓' : '✗'} ${name.padEnd(10)}${reason}`.trimEnd());
   console.log(valid ? 'valid' : 'not valid');

@@ -5,6 +5,7 @@ import { type ReceiptFacts, receiptHashes, signedText } from '../memory/plan/rec
 import type { Receipt, ReceiptHashes } from '../memory/plan/receipt-schema.ts';
 import { termsOf } from '../memory/strategy/model-terms.ts';
 import { tokenMeasure } from '../memory/strategy/strategy.ts';
+import { textOf } from '../protocol/json/spans.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
 import { selvesOf, sha256Hex, type Tenant } from '../tenant/identity.ts';
@@ -59,6 +60,7 @@ export function hashesOf({ request, chosen, scope }: Call, made: MadeView): Rece
   const array = conversationIn(request.bytes, request);
   const facts: ReceiptFacts = {
     array,
+    text: { array: textOfArray(request), tools: request.tools?.text() },
     sent: view ? conversationIn(request.write(view), request) : array,
     model,
     tools: request.field('tools'),
@@ -71,6 +73,10 @@ export function hashesOf({ request, chosen, scope }: Call, made: MadeView): Rece
     view,
   };
   return receiptHashes(facts, sha256Hex);
+}
+
+function textOfArray({ array }: ModelRequest): string | undefined {
+  return array && textOf(array.bytes, array.list);
 }
 
 function limitIn({ limit }: MadeView): Receipt['limit'] {

@@ -6,6 +6,8 @@ const hash = z.string().regex(/^[0-9a-f]{64}$/);
 export const receiptHashesSchema = z.strictObject({
   /** The conversation as the caller sent it. */
   array: hash,
+  /** The same and the tools in their own characters, from which tokens are counted. */
+  text: hash,
   /** Model, tools and limit of the answer. */
   request: hash,
   strategy: hash,

@@ -21,6 +21,8 @@ export interface ReceiptFacts {
   /** The conversation's field as the caller sent it, and as it went up. Decoded JSON. */
   readonly array: unknown;
   readonly sent: unknown;
+  /** Array and tools as they are written. Both are absent if nothing was read. */
+  readonly text: { readonly array?: string | undefined; readonly tools?: string | undefined };
   readonly model: string | undefined;
   /** The caller's tools. Decoded JSON. */
   readonly tools: unknown;
@@ -38,6 +40,7 @@ export function receiptHashes(facts: ReceiptFacts, digest: Digest): ReceiptHashe
   const { model = null, tools = null, answerTokens, terms, measure, limit, report } = facts;
   return {
     array: of(facts.array),
+    text: of([facts.text.array ?? null, facts.text.tools ?? null]),
     request: of([model, tools, answerTokens]),
     strategy: of(sorted(facts.strategy)),
     prices: of([sorted(terms), measure, limit]),

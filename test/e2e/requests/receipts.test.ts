@@ -31,7 +31,18 @@ const STRATEGIES = {
   observed: { mode: 'auto', token_budget: 20_000, observe: true },
 } as const;
 
-const ALL = ['signature', 'version', 'array', 'request', 'strategy', 'prices', 'plan', 'view', 'words'];
+const ALL = [
+  'signature',
+  'version',
+  'array',
+  'request',
+  'strategy',
+  'prices',
+  'text',
+  'plan',
+  'view',
+  'words',
+];
 
 describe.each(PROTOCOLS)('a receipt, over $name', (protocol) => {
   deployment.over(protocol);
@@ -225,12 +236,28 @@ describe('precis verify', () => {
     const { text } = await deployment.ask({ ...BODY, memory_strategy: STRATEGIES.compact });
     const answer = file('answer.json', text);
     const right = await run('verify', answer, file('request.json', BODY));
-    expect(right).toEqual({ code: 0, said: expect.stringMatching(/^✓ signature\n(✓ \w+\n){8}valid\n$/) });
+    expect(right).toEqual({ code: 0, said: expect.stringMatching(/^✓ signature\n(✓ \w+\n){9}valid\n$/) });
 
     const wrong = await run('verify', answer, file('array.json', BODY.messages.slice(1)));
     expect(wrong.code).toBe(1);
     expect(wrong.said).toMatch(/✗ array +These are other messages\./);
     expect(right.said + wrong.said).not.toContain(KEY);
+  });
+
+  it('verifies a body that is not written as a client would write it', async () => {
+    const text = JSON.stringify(
+      { ...BODY, memory_strategy: STRATEGIES.compact, memory_report: true },
+      null,
+      2,
+    );
+    const answered = await (await deployment.wire(text)).text();
+    const whole = await run('verify', file('answer.json', answered), file('request.json', text));
+    expect(whole).toEqual({ code: 0, said: expect.stringMatching(/^(✓ \w+\n){10}valid\n$/) });
+
+    const anew = await run('verify', file('answer.json', answered), file('b.json', JSON.parse(text)));
+    expect(anew.code).toBe(0);
+    expect(anew.said).toMatch(/\? text +White space or escapes differ/);
+    expect(anew.said).toMatch(/\? plan +It may follow from white space/);
   });
 
   it('says what it lacks', async () => {

@@ -6,6 +6,7 @@ import { isSigned, signatureOf } from '../../../src/view/receipt.ts';
 const HASH = 'a'.repeat(64);
 const hashes = {
   array: HASH,
+  text: HASH,
   request: HASH,
   strategy: HASH,
   prices: HASH,

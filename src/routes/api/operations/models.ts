@@ -46,6 +46,7 @@ const receipt = {
   limit: null,
   hashes: {
     array: sha256,
+    text: sha256,
     request: sha256,
     strategy: sha256,
     prices: sha256,

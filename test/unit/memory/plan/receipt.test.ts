@@ -7,6 +7,7 @@ import { sha256Hex } from '../../../../src/tenant/identity.ts';
 const FACTS: ReceiptFacts = {
   array: [{ role: 'user', content: 'Hi' }],
   sent: [{ role: 'user', content: 'H' }],
+  text: { array: '[{"role":"user","content":"Hi"}]' },
   model: 'gpt-4.1',
   tools: [{ type: 'function' }],
   answerTokens: 0,
@@ -27,6 +28,8 @@ describe('the hashes of a receipt', () => {
   it.each<[string, Partial<ReceiptFacts>, string[]]>([
     ['array', { array: [] }, ['array']],
     ['view', { sent: [] }, ['view']],
+    ['text', { text: { array: '[ {"role":"user","content":"Hi"}]' } }, ['text']],
+    ['text of the tools', { text: { ...FACTS.text, tools: '[]' } }, ['text']],
     ['model', { model: 'gpt-4' }, ['request']],
     ['tools', { tools: undefined }, ['request']],
     ['limit of the answer', { answerTokens: 1 }, ['request']],
