@@ -37,9 +37,11 @@ export async function verify(c: Context<AppEnv>): Promise<Response> {
   const receipt = receiptIn(request);
   const call = await readWholeCall(request, c.get('agent'), scope);
   const checks = [...signatureChecks(receipt, call), ...(await planChecks(receipt, call))];
+  const hasSignature = checks.some(({ name, ok }) => name === 'signature' && ok);
   return c.json({
     object: 'memory.verification',
-    valid: checks.every(({ ok }) => ok !== false),
+    // Anybody can write a receipt that nobody has signed.
+    valid: hasSignature && checks.every(({ ok }) => ok !== false),
     complete: checks.every(({ ok }) => ok === true),
     checks,
   });

@@ -162,6 +162,22 @@ describe.each(PROTOCOLS)('a receipt, over $name', (protocol) => {
     expect(failing(answer)).toContain('signature');
   });
 
+  it('is not valid without a key, whose tenant alone can have signed it', async () => {
+    const receipt = await receiptOf({ ...BODY, memory_strategy: STRATEGIES.none });
+    const response = await fetch(`${deployment.url}/v1/verify`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        ...protocol.body(BODY as Record<string, unknown>),
+        receipt: { ...receipt, issued_at: 1 },
+      }),
+    });
+    expect(response.status).toBe(200);
+    const answer = (await response.json()) as Verification;
+    expect(answer.checks).toContainEqual(expect.objectContaining({ name: 'signature', ok: null }));
+    expect(answer).toMatchObject({ valid: false, complete: false });
+  });
+
   it("knows a summary's words while they are stored, and leaves them open then", async () => {
     const memory_strategy = {
       mode: 'summarize',
