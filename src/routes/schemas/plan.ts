@@ -93,7 +93,7 @@ name(explanation, 'Explanation');
 
 export const verification = z.strictObject({
   object: z.literal('memory.verification'),
-  valid: z.boolean().describe('No check has failed.'),
+  valid: z.boolean().describe('No check has failed, and the signature is right.'),
   complete: z.boolean().describe('All checks are true.'),
   checks: z.array(
     z.strictObject({

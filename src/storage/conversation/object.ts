@@ -286,7 +286,7 @@ export abstract class ConversationMemoryObject<Material>
     const packs = this.archive.leave();
     this.chain.strip(settings);
     this.digests.strip();
-    this.runs.strip();
+    this.runs.strip(this.now());
     this.spent.clear();
     this.waiters.wakeAll();
     if (packs.length === 0 && !settings) await this.clear();
@@ -350,8 +350,8 @@ export abstract class ConversationMemoryObject<Material>
       await this.clearMemory();
   }
 
-  keepRun(key: string, run: NewRun): Promise<readonly string[]> {
-    return this.uses.writing(() => this.runs.add(key, run));
+  async keepRun(key: string, run: NewRun): Promise<readonly string[]> {
+    return this.runs.late(key, run) ?? this.uses.writing(() => this.runs.add(key, run));
   }
 
   listRuns(before: number | null, most: number): readonly ListedRun[] | null {

@@ -59,6 +59,8 @@ export class RunEvents {
   private readonly sql: SqlStorage;
   private readonly bills: Pick<BillLedger, 'add'>;
   private known: boolean | undefined;
+  /** When all were deleted, in milliseconds since 1970. */
+  private strippedAt = 0;
 
   constructor(sql: SqlStorage, bills: Pick<BillLedger, 'add'>) {
     this.sql = sql;
@@ -73,14 +75,27 @@ export class RunEvents {
   }
 
   /**
+   * The answer of `add` to an event whose request came before all were deleted. Its answer has
+   * lasted longer, and its event would bring the conversation back. Undefined for any other event.
+   * Known while the object lives.
+   */
+  late(key: string, { created_at, captured }: Pick<NewRun, 'created_at' | 'captured'>): string[] | undefined {
+    if (created_at > this.strippedAt) return undefined;
+    return captured ? [key] : [];
+  }
+
+  /**
    * Keeps an event with its bill, and deletes those that are too old, with the lists that no other
    * event names.
    *
    * @param key names the request, and its capture. A call is repeated if its answer was lost, and
    *   changes nothing then
-   * @returns the keys of the events that were deleted and had captures
+   * @returns the keys of the events that were deleted, or not kept, and had captures
    */
   add(key: string, { edits, left_out, billing, potential_bill = null, ...event }: NewRun): string[] {
+    // A deletion may have come while the conversation was reported.
+    const late = this.late(key, event);
+    if (late) return late;
     if (!this.any()) {
       this.sql.exec(SCHEMA);
       this.known = true;
@@ -151,8 +166,9 @@ export class RunEvents {
     return row?.run_key ?? null;
   }
 
-  /** Deletes all. */
-  strip(): void {
+  /** Deletes all. @param now in milliseconds since 1970 */
+  strip(now: number): void {
+    this.strippedAt = now;
     this.sql.exec('DROP TABLE IF EXISTS run_events; DROP TABLE IF EXISTS run_parts');
     this.known = false;
   }

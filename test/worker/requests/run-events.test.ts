@@ -354,6 +354,25 @@ describe('events in the object', () => {
     expect(await rows('run_events')).toMatchObject([{ n: 1 }, { n: 2 }]);
   });
 
+  it('are not kept of requests that came before their conversation was deleted', async () => {
+    const { app, stub, list, read } = caller();
+    const came = Date.now();
+    await stub.keepRun('one', newRun({ created_at: came }));
+    expect((await list()).data).toHaveLength(1);
+    const gone = await app.request('/v1/conversations/c/memory', { method: 'DELETE' });
+    expect(gone.status).toBe(200);
+
+    // Its answer was still streaming.
+    expect(await stub.keepRun('two', newRun({ created_at: came }))).toEqual([]);
+    expect(await stub.keepRun('two', newRun({ created_at: came, captured: true }))).toEqual(['two']);
+    expect((await read('/v1/conversations/c/requests')).status).toBe(404);
+    const listed: Page = (await read('/v1/conversations')).body;
+    expect(listed.data).toEqual([]);
+
+    await stub.keepRun('three', newRun({ created_at: Date.now() + 1_000 }));
+    expect((await list()).data).toMatchObject([{ n: 1 }]);
+  });
+
   it('write a row for the event and one for its list, and delete one', async () => {
     const { stub } = caller();
     const written = await runInDurableObject(stub, (_, { storage: { sql } }) => {
