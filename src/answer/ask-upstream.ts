@@ -68,14 +68,18 @@ function counted(
     tail.push(chunk);
     model?.push(chunk);
   };
+  let hasEnded = false;
   const end = (): void => {
+    if (hasEnded) return;
+    hasEnded = true;
     modelCall?.answered(tail.usage(), model?.read());
     if (!metrics.isOn) return;
     for (const [state, tokens] of Object.entries(tail.read() ?? {}))
       metrics.count('precis_upstream_tokens_total', { state }, tokens);
     metrics.sendLater(waitUntil);
   };
-  const cut = (): void => modelCall?.end(BROKEN_OFF);
+  // A stream that calls a tool of ours is not read beyond its last event.
+  const cut = (): void => (tail.isOver() ? end() : modelCall?.end(BROKEN_OFF));
   const abort = (): void => {
     cut();
     answer.abort();

@@ -49,22 +49,26 @@ async function trace(
 function watched(response: Response, body: ReadableStream<Uint8Array>, own: RequestTrace): Response {
   const reader = body.getReader();
   const { status, statusText, headers } = response;
-  const stream = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        const { done, value } = await reader.read();
-        if (!done) return controller.enqueue(value);
-        own.end(status, 'complete');
-        controller.close();
-      } catch (error) {
-        own.end(status, 'error');
-        controller.error(error);
-      }
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read();
+          if (!done) return controller.enqueue(value);
+          own.end(status, 'complete');
+          controller.close();
+        } catch (error) {
+          own.end(status, 'error');
+          controller.error(error);
+        }
+      },
+      cancel(reason) {
+        own.end(status, 'caller_left');
+        return reader.cancel(reason);
+      },
     },
-    cancel(reason) {
-      own.end(status, 'caller_left');
-      return reader.cancel(reason);
-    },
-  });
+    // Never ahead of the caller, as the stream itself.
+    { highWaterMark: 0 },
+  );
   return new Response(stream, { status, statusText, headers });
 }

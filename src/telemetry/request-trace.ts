@@ -134,10 +134,13 @@ export class RequestTrace {
     if (this.hasEnded) return;
     this.hasEnded = true;
     const { exporter } = this.options;
+    // A stream whose upstream breaks off has an end like any other.
+    const broken = ending === 'complete' && status < 400 ? this.calls.at(-1)?.error : undefined;
+    const how = broken === undefined ? ending : 'error';
     // What is open now was not read to its end.
     for (const call of this.calls) call.end(ending === 'complete' ? undefined : BROKEN_OFF);
-    if (this.isRecorded) exporter.add(this.spans(status, ending, error));
-    this.count(status, ending);
+    if (this.isRecorded) exporter.add(this.spans(status, how, error ?? broken));
+    this.count(status, how);
     this.ended.resolve();
   }
 

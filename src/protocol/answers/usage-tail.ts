@@ -42,6 +42,13 @@ export class UsageTail {
     return { cached, fresh: usage.input - cached, output: usage.output ?? 0 };
   }
 
+  /** Whether a stream has come to its last event. What follows does not matter. */
+  isOver(): boolean {
+    const text = decoder.decode(concat(this.chunks));
+    // Of a response only the last event has counts.
+    return /^data: ?\[DONE\]\s*$/m.test(text) || lastCount(text, 'input_tokens') !== undefined;
+  }
+
   /** The tier that the upstream says it has served, if it says one. */
   tier(): string | undefined {
     const text = decoder.decode(concat(this.chunks));

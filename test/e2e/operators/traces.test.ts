@@ -1,5 +1,7 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { recording } from '../../../fixtures/recording.ts';
+import { behave } from '../../../tools/upstream/behaviours.ts';
+import { refsIn } from '../../support/clients/agent-caller.ts';
 import { type CollectedSpan, startCollector } from '../../support/deployment/collector.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
@@ -140,6 +142,32 @@ describe.each(PROTOCOLS)('a trace, over $name', (protocol) => {
     expect(collector.spans).toEqual([]);
   });
 
+  it('has the usage of each round of retrieval, which are all answered, in a stream too', async () => {
+    deployment.upstream.next(
+      (request, response, recorded) => {
+        const [ref = ''] = refsIn(deployment.protocol.seen(recorded).body.messages);
+        const call = { id: 'call_fetch', name: 'retrieve_ref', arguments: JSON.stringify({ ref }) };
+        void behave({ type: 'answer', toolCalls: [call] }, request, response, recorded);
+      },
+      { type: 'answer', content: 'That is all.' },
+    );
+    await send({
+      messages: recording.messages.slice(0, 43),
+      tools: recording.tools,
+      memory_strategy: { mode: 'compact', token_budget: 20_000, compact_retrieval: 'tool' },
+      stream: true,
+      ...(protocol.name === 'chat' ? { stream_options: { include_usage: true } } : {}),
+    });
+
+    await spans();
+    expect(ofKind(SERVER)[0]).toMatchObject({ status: {}, attributes: { 'precis.calls': 2 } });
+    const usage = { 'gen_ai.usage.input_tokens': expect.any(Number) };
+    expect(ofKind(CLIENT)).toMatchObject([
+      { status: {}, attributes: usage },
+      { status: {}, attributes: usage },
+    ]);
+  });
+
   it('tells of an upstream that refuses, breaks off, or is not there', async () => {
     deployment.upstream.next({ type: 'error', status: 503 });
     await send(HI);
@@ -155,6 +183,10 @@ describe.each(PROTOCOLS)('a trace, over $name', (protocol) => {
     await send({ ...HI, stream: true });
     await spans();
     expect(ofKind(CLIENT)[0]?.attributes).toMatchObject({ 'error.type': 'broken_off' });
+    expect(ofKind(SERVER)[0]).toMatchObject({
+      status: { code: 2 },
+      attributes: { 'precis.ended': 'error', 'error.type': 'broken_off' },
+    });
 
     collector.reset();
     await deployment.withoutUpstream(() => send(HI));
