@@ -37,7 +37,10 @@ export async function askUpstream(
   const headers = requestHeaders(c.req.raw.headers, caller.account, body !== null);
   if (!asItCame) headers.delete('content-encoding');
   const modelCall = scope.trace?.calling(url);
-  if (modelCall?.traceparent) headers.set('traceparent', modelCall.traceparent);
+  if (modelCall?.traceparent) {
+    headers.set('traceparent', modelCall.traceparent);
+    if (scope.trace?.isFirst) headers.delete('tracestate');
+  }
   const { signal } = c.req.raw;
   const gone = left ? AbortSignal.any([signal, left]) : signal;
   try {

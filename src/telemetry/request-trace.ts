@@ -101,6 +101,11 @@ export class RequestTrace {
     this.done = this.ended.promise;
   }
 
+  /** Whether the trace begins here. A `tracestate` belongs to no trace then (section 4.3). */
+  get isFirst(): boolean {
+    return this.parent === undefined;
+  }
+
   /** Notes what the body asks for. */
   asks(asked: Asked): void {
     this.asked = asked;

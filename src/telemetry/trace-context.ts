@@ -12,6 +12,8 @@ export interface TraceContext {
 
 const TRACEPARENT = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)?$/;
 const SAMPLED = 1;
+/** The id of the trace is random (Level 2 of the specification). */
+const RANDOM = 2;
 
 /** Undefined if the header is absent, or not valid: then a new trace begins (section 4.3). */
 export function readTraceparent(header: string | null): TraceContext | undefined {
@@ -24,7 +26,8 @@ export function readTraceparent(header: string | null): TraceContext | undefined
 
 /** The header in version 00. Of the flags it keeps those that this version knows. */
 export function writeTraceparent({ traceId, spanId, flags }: TraceContext): string {
-  return `00-${traceId}-${spanId}-${flags}`;
+  const known = Number.parseInt(flags, 16) & (SAMPLED | RANDOM);
+  return `00-${traceId}-${spanId}-${known.toString(16).padStart(2, '0')}`;
 }
 
 /** Whether the caller records the trace. */

@@ -124,12 +124,14 @@ describe.each(PROTOCOLS)('a trace, over $name', (protocol) => {
   it.each(['00-xyz', `00-${'0'.repeat(32)}-${PARENT}-01`, `ff-${TRACE}-${PARENT}-01`])(
     'begins anew where the header is %s',
     async (broken) => {
-      await send(HI, { traceparent: broken });
+      await send(HI, { traceparent: broken, tracestate: 'vendor=1' });
 
       await spans();
       const [own] = ofKind(SERVER);
       expect(own?.traceId).not.toBe(TRACE);
-      expect(deployment.lastChat().headers.traceparent).toContain(own?.traceId);
+      const { headers } = deployment.lastChat();
+      expect(headers.traceparent).toContain(own?.traceId);
+      expect(headers.tracestate).toBeUndefined();
     },
   );
 

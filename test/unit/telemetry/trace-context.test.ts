@@ -13,7 +13,7 @@ const digits = (length: number) =>
     .array(fc.constantFrom(...'0123456789abcdef'), { minLength: length, maxLength: length })
     .map((all) => all.join(''));
 const context = fc
-  .record({ traceId: digits(32), spanId: digits(16), flags: digits(2) })
+  .record({ traceId: digits(32), spanId: digits(16), flags: fc.constantFrom('00', '01', '02', '03') })
   .filter(({ traceId, spanId }) => !/^0+$/.test(traceId) && !/^0+$/.test(spanId));
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -26,6 +26,11 @@ describe('traceparent', () => {
         expect(readTraceparent(writeTraceparent(one))).toEqual(one);
       }),
     );
+  });
+
+  it('goes on without flags that its version does not know', () => {
+    const one = readTraceparent(`cc-${'a'.repeat(32)}-${'b'.repeat(16)}-fd`);
+    expect(one && writeTraceparent(one)).toBe(`00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`);
   });
 
   it('is not read where one character differs in kind', () => {
