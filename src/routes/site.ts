@@ -49,9 +49,12 @@ export function getReference(c: Context<AppEnv>): Promise<Response> {
 /** `GET /docs/{page}`: a page of the documentation. */
 export async function getPage(c: Context<AppEnv>): Promise<Response> {
   const { PAGES } = await reference();
-  const page = PAGES.get(c.req.param('page') ?? '');
+  const name = c.req.param('page') ?? '';
+  const page = PAGES.get(name);
   if (!page) return c.notFound();
-  return answer(c, 'text/markdown; charset=utf-8', async () => (await page.load()).default);
+  const load = async () => (await page.load()).default;
+  // A path can be escaped in thousands of ways, and each would be kept.
+  return answer(c, 'text/markdown; charset=utf-8', load, `/docs/${name}`);
 }
 
 /** `GET /llms.txt`. */
@@ -76,17 +79,21 @@ async function documentOf(): Promise<ApiDocument> {
   });
 }
 
-async function answer(c: Context<AppEnv>, type: string, make: () => Promise<string>): Promise<Response> {
-  const { text, etag, headers } = await makeOnce(c, type, make);
+async function answer(
+  c: Context<AppEnv>,
+  type: string,
+  make: () => Promise<string>,
+  path = c.req.path,
+): Promise<Response> {
+  const { text, etag, headers } = await makeOnce(c, path, async () => madeOf(await make(), type));
   if (isKnown(c.req.header('if-none-match'), etag))
     return new Response(null, { status: 304, headers: { ...SAFE, etag } });
   return new Response(text, { headers: { ...SAFE, ...headers, etag } });
 }
 
 /** @throws ApiError `internal_error`, logged, if it can't be made; the next request tries again */
-async function makeOnce(c: Context<AppEnv>, type: string, make: () => Promise<string>): Promise<Made> {
-  const { path } = c.req;
-  const making = made.get(path) ?? make().then((text) => madeOf(text, type));
+async function makeOnce(c: Context<AppEnv>, path: string, make: () => Promise<Made>): Promise<Made> {
+  const making = made.get(path) ?? make();
   made.set(path, making);
   try {
     return await making;

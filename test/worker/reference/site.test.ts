@@ -49,6 +49,16 @@ it('a part that can’t be loaded is logged, and loaded by the next request', as
   expect(next.status).toBe(200);
 });
 
+it('a page is made once, however its path is written', async () => {
+  const page = PAGES.get('money.md');
+  if (!page) throw new Error('there is no such page');
+  const load = vi.spyOn(page, 'load');
+  const { get } = strangers();
+  for (const path of ['/docs/money.md', '/docs/%6doney.md', '/docs/m%6Fney.md', '/docs/m%6fney.md'])
+    expect((await get(path)).status).toBe(200);
+  expect(load).toHaveBeenCalledOnce();
+});
+
 describe.each(FILES)('%s', (path) => {
   it('is answered to anybody, the same everywhere, with no secret', async () => {
     const open = await strangers().get(path);
