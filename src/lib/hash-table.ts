@@ -11,8 +11,8 @@ const LEAST_SLOTS = 64;
 const MOST_TAKEN = 0.6;
 
 /**
- * Numbers by the hashes of texts. It holds no object per entry, and no text. Two texts with the same
- * hash share an entry; of 150 000 texts two do so with a probability of about one in a hundred
+ * Numbers by the hashes of texts. It holds no object per entry, and no text. Two texts with the
+ * same hash share an entry; of 150 000 texts two do so with a probability of about one in a hundred
  * million.
  */
 export class HashTable {

@@ -100,8 +100,10 @@ function eachPart<Form>(
   const rest = isPlaced ? word.replace(NUMBER_BEFORE, '') : word;
   const whole = trimmed(rest, punctuation);
   const file = isPlaced ? FILE_BEFORE.exec(whole.slice(0, longest)) : null;
-  if (file) return match(file[1] ?? file[2] ?? '', word);
-  if (!whole.includes(',') || withComma.test(rest)) return match(whole, word);
+  if (file || !whole.includes(',') || withComma.test(rest)) {
+    match(file?.[1] ?? file?.[2] ?? whole, word);
+    return;
+  }
   // A loop, since a table without white space is a single word.
   for (let from = 0; from <= whole.length; ) {
     const comma = whole.indexOf(',', from);

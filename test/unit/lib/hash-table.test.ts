@@ -1,0 +1,49 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { HashTable, hashOf } from '../../../src/lib/hash-table.ts';
+
+describe('a hash table', () => {
+  it('is a map that keeps the first number of each text', () => {
+    const entry = fc.tuple(fc.string({ maxLength: 3 }), fc.nat(2 ** 31 - 2));
+    fc.assert(
+      fc.property(fc.array(entry, { maxLength: 500 }), (entries) => {
+        const table = new HashTable();
+        const map = new Map<string, number>();
+        for (const [text, value] of entries) {
+          table.add(hashOf(text), value);
+          if (!map.has(text)) map.set(text, value);
+        }
+        expect(table.size).toBe(map.size);
+        for (const [text] of entries) expect(table.get(hashOf(text))).toBe(map.get(text));
+        expect(table.get(hashOf('none of them'))).toBeUndefined();
+      }),
+    );
+  });
+
+  it('tells texts apart whose hashes differ in one half', () => {
+    const table = new HashTable();
+    table.add({ low: 1, high: 1 }, 0);
+    table.add({ low: 1, high: 2 }, 1);
+    table.add({ low: 0, high: 0 }, 2);
+    expect([1, 2, 3].map((high) => table.get({ low: 1, high }))).toEqual([0, 1, undefined]);
+    expect(table.get({ low: 0, high: 0 })).toBe(2);
+  });
+
+  it('grows with its entries', () => {
+    const table = new HashTable();
+    for (let at = 0; at < 100_000; at++) table.add(hashOf(`ORD-${at}`), at);
+    expect(table.size).toBe(100_000);
+    expect(table.bytes).toBeLessThan(40 * 100_000);
+    for (let at = 0; at < 100_000; at++)
+      if (table.get(hashOf(`ORD-${at}`)) !== at) throw new Error(`ORD-${at} is lost`);
+  });
+
+  it('has hashes of 30 bits in each half', () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        const { low, high } = hashOf(text);
+        for (const half of [low, high]) expect(half >= 0 && half < 2 ** 30).toBe(true);
+      }),
+    );
+  });
+});
