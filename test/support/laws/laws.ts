@@ -83,8 +83,10 @@ export function stayingFirst({ plan }: Pick<Viewed, 'plan'>): number | undefined
   return counter.message(message) > Math.min(hard, window) / 2 ? undefined : first;
 }
 
-function firstTokens(viewed: Viewed): number {
-  const message = viewed.request.messages[stayingFirst(viewed) ?? -1];
+/** Tokens of the first request, if it stays and stands before a message. */
+function firstTokensBefore(viewed: Viewed, end: number): number {
+  const first = stayingFirst(viewed);
+  const message = first !== undefined && first < end ? viewed.request.messages[first] : undefined;
   return message ? counter.message(message) : 0;
 }
 
@@ -310,7 +312,7 @@ function brokenSummary(viewed: Viewed): string[] {
   );
   return [
     ...(shown.length === 1 ? [] : [`the summary stands in ${shown.length} messages`]),
-    ...(summary.tokens < prefix.covered - firstTokens(viewed)
+    ...(summary.tokens < prefix.covered - firstTokensBefore(viewed, prefix.end)
       ? []
       : ['the summary is not shorter than what it stands for']),
     ...(request === undefined || turnOf(history, stays ?? -1) === request
