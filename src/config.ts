@@ -106,8 +106,6 @@ export interface Config extends ModelTables {
   readonly retentionDays: number | undefined;
   /** Whether every request is only observed. */
   readonly observe: boolean;
-  /** Whether the upstream may be sent the fields of OpenAI's prompt cache. */
-  readonly promptCache: boolean;
   /** Whether requests may have their views captured. */
   readonly captures: boolean;
   /** The share of conversations that are only observed, from 0 to 1. */

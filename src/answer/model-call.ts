@@ -34,6 +34,7 @@ import { askUpstream } from './ask-upstream.ts';
 import { askWithin } from './ask-within.ts';
 import { withCaptureWarning } from './capture.ts';
 import { inTime } from './late-stream.ts';
+import { markWish } from './mark-wish.ts';
 import { noteVerdict } from './note-verdict.ts';
 import { answerObserved, type ReadCall } from './observe.ts';
 import { passRead, passUnread } from './pass-unread.ts';
@@ -95,10 +96,12 @@ async function answerRead(
   const [first, frozen] = await Promise.all([make(options), injectionFor(call)]);
   let beside = await besideView(call, first, frozen);
   const wish = reasoningWish(request, first.tools !== undefined, scope);
+  const marks = markWish(request, scope);
   const bodyOf = ({ view, tools }: MadeView) =>
     request.write(view, {
       injected: beside.messages,
       tools: tools?.definitions,
+      marks: marks.most(view),
       shared: sharedAccount(scope),
       reasoning: wish.isAsked,
       compaction: compactionOf(chosen.strategy, request, scope.services.config),
@@ -118,14 +121,15 @@ async function answerRead(
       run?.startOver();
       beside = await besideView(call, view, frozen);
     }
-    return wish.ask(() => {
+    const sendOnce = () => {
       sent = bodyOf(view);
       run?.sends(sent);
       const isSame = sent.buffer === came.bytes.buffer && sent.length === came.bytes.length;
       // With the deployer's key, bodies go up unencoded.
       const encoded = isSame && passesThrough(chosen.strategy) && !access ? came.encoded : undefined;
       return encoded ? go(encoded, undefined, true) : send(sent);
-    });
+    };
+    return wish.ask(() => marks.ask(sendOnce));
   };
   const asking = { request, answers: api.answers, options, beside: beside.tokens, make, ask };
   const { made, answer } = await askWithin(first, asking, scope);

@@ -3,10 +3,11 @@
  * part.
  */
 
+import { bufferOf } from '../lib/bytes.ts';
 import type { Removal } from '../memory/edits/removal.ts';
 import type { View } from '../memory/plan/view.ts';
 import { type JsonSpan, levels } from './json/outline.ts';
-import { fieldOf, type Splice, textOf, within } from './json/spans.ts';
+import { fieldOf, jsonOf, type Splice, textOf, within } from './json/spans.ts';
 import { BREAKPOINTS, type TextType } from './parts.ts';
 
 /** A message as far as edits need it. */
@@ -40,13 +41,64 @@ export function outputSplice(
   content: JsonSpan | undefined,
   removal: Removal,
   type: TextType,
+  isMarked = false,
 ): Splice {
   if (!content) throw new Error(`message ${removal.message} has no content to remove`);
   const text = JSON.stringify(removal.replacement);
-  if (content.kind !== 'array') return { start: content.start, end: content.end, with: text };
-  const kept = breakpoints(bytes, within(bytes, content, levels(2)).items ?? []);
-  const part = `{"type":"${type}","text":${text}${kept}}`;
+  const isText = content.kind !== 'array';
+  if (isText && !isMarked) return { start: content.start, end: content.end, with: text };
+  const kept = isText ? '' : breakpoints(bytes, within(bytes, content, levels(2)).items ?? []);
+  const mark = isMarked && !kept.includes(`"${OPENAI_MARK}"`) ? MARK : '';
+  const part = `{"type":"${type}","text":${text}${kept}${mark}}`;
   return { start: content.start, end: content.end, with: `[${part}]` };
+}
+
+const OPENAI_MARK = 'prompt_cache_breakpoint';
+/** The member of a part behind which the upstream's cache is to be read and written. */
+const MARK = `,"${OPENAI_MARK}":{"mode":"explicit"}`;
+
+/** Parts that may have a mark (https://developers.openai.com/api/docs/guides/prompt-caching). */
+const MARKABLE = new Set([
+  ...['text', 'image_url', 'input_audio', 'file'],
+  ...['input_text', 'input_image', 'input_file'],
+]);
+
+/** The latest marks of a view. @param most 0: none */
+export function latestMarks(view: View | undefined, most: number): readonly number[] {
+  return most > 0 ? (view?.marks ?? []).slice(-most) : [];
+}
+
+/** Puts a mark behind a content; nothing if it can't have one, or has one. */
+export function markSplices(bytes: Uint8Array, content: JsonSpan | undefined, type: TextType): Splice[] {
+  if (content?.kind === 'string') {
+    const { start, end } = content;
+    // An upstream refuses an empty part.
+    if (end - start <= EMPTY_STRING) return [];
+    return [
+      { start, end: start, with: `[{"type":"${type}","text":` },
+      { start: end, end, with: `${MARK}}]` },
+    ];
+  }
+  if (content?.kind !== 'array') return [];
+  const last = within(bytes, content, levels(2)).items?.at(-1);
+  const kind = last?.kind === 'object' ? fieldOf(last, 'type')?.value : undefined;
+  if (!last || !kind || fieldOf(last, OPENAI_MARK) || !MARKABLE.has(String(jsonOf(bytes, kind)))) return [];
+  const end = last.end - 1;
+  return [{ start: end, end, with: MARK }];
+}
+
+/** The length of `""`. */
+const EMPTY_STRING = 2;
+
+/** How many marks a body has, or texts that look like one. It counts no further than `most`. */
+export function marksIn(bytes: Uint8Array, most: number): number {
+  const body = bufferOf(bytes);
+  let found = 0;
+  for (let at = 0; found < most; found++) {
+    at = body.indexOf(`"${OPENAI_MARK}"`, at) + 1;
+    if (at === 0) break;
+  }
+  return found;
 }
 
 /** Replaces parts of a content by text, each in its place. */

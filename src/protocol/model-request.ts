@@ -36,6 +36,8 @@ export interface SharedAccount {
 export interface Beside {
   /** After the preamble, in this order. */
   readonly injected?: readonly InjectedMessage[];
+  /** The most of the view's marks to write, the latest ones. */
+  readonly marks?: number;
   /** Tools of ours, each as its JSON. */
   readonly tools?: readonly string[] | undefined;
   /** Set if callers share the upstream's account: the upstream must store nothing then. */

@@ -34,6 +34,7 @@ import { type Tenant, Tenants } from '../tenant/identity.ts';
 import { AcceptedKeys } from '../upstream/acceptance.ts';
 import { LearnedLimits } from '../upstream/learned-limits.ts';
 import { LostReasoning } from '../upstream/lost-reasoning.ts';
+import { ModelFacts } from '../upstream/model-facts.ts';
 import { type Webhooks, webhooksOf } from '../webhooks.ts';
 import { type Learned, TenantsLearned } from './learned.ts';
 
@@ -69,6 +70,8 @@ export interface Services {
   readonly accepted: AcceptedKeys;
   readonly limits: LearnedLimits;
   readonly reasoning: LostReasoning;
+  /** Models whose upstream refuses marks of its prompt cache. */
+  readonly refusedMarks: ModelFacts<boolean>;
   readonly agents: ReadonlyMap<string, Agent>;
   /** The deployer's instructions for summaries, by name. */
   readonly prompts: ReadonlyMap<string, string>;
@@ -128,6 +131,7 @@ function createServices(env: Env): Services {
     accepted: new AcceptedKeys(),
     limits: new LearnedLimits(),
     reasoning: new LostReasoning(),
+    refusedMarks: new ModelFacts(Date.now),
     agents: new Map(agents.map((spec) => [spec.key, readAgent(spec)])),
     prompts: new Map(Object.entries(prompts)),
     conversation: (name) => conversationMemory(env, name, log),

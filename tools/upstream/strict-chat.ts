@@ -24,7 +24,7 @@ const BODY_FIELDS = new Set(
   [
     'model messages tools tool_choice parallel_tool_calls functions function_call stream stream_options temperature',
     'top_p n stop max_tokens max_completion_tokens presence_penalty frequency_penalty logit_bias logprobs',
-    'top_logprobs user safety_identifier prompt_cache_key prompt_cache_retention metadata store seed service_tier',
+    'top_logprobs user safety_identifier prompt_cache_key prompt_cache_retention prompt_cache_options metadata store seed service_tier',
     'response_format reasoning_effort verbosity modalities audio prediction web_search_options',
   ]
     .join(' ')
@@ -43,7 +43,10 @@ const ROLES = new Map<unknown, { fields: Set<string>; parts: Set<string> }>([
   ['function', role(['content', 'name'], [])],
 ]);
 
-/** All parts may also have `cache_control`, which gateways to other models read. */
+/**
+ * All parts may also have `cache_control`, which gateways to other models read, and those of
+ * prompts `prompt_cache_breakpoint`.
+ */
 const PARTS: Record<string, (part: Fields) => boolean> = {
   text: (part) => typeof part.text === 'string',
   refusal: (part) => typeof part.refusal === 'string',
@@ -155,7 +158,8 @@ function checkContent(message: Fields, path: string, parts: Set<string>, report:
       report(`${path}.content[${at}]: a ${kind} part without its required fields`);
     } else {
       for (const field of Object.keys(part)) {
-        if (field !== 'type' && field !== kind && field !== 'cache_control') {
+        const mayMark = field === 'prompt_cache_breakpoint' && message.role !== 'assistant';
+        if (field !== 'type' && field !== kind && field !== 'cache_control' && !mayMark) {
           report(`${path}.content[${at}].${field}: unknown field of a ${kind} part`);
         }
       }

@@ -131,6 +131,12 @@ export interface Message {
   opening(): string;
   /** Texts beside the content that the model reads: names, calls, reasoning. */
   beside(): readonly string[];
+  /**
+   * Whether a mark of a prompt cache can be put behind the content.
+   *
+   * @param isReplaced whether a text of ours stands in its place
+   */
+  bearsMark(isReplaced: boolean): boolean;
 }
 
 const utf8 = new TextEncoder();

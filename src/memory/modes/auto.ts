@@ -141,6 +141,7 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
     echo: countedEcho(history, context.counter),
     refills: refillsOf(strategy, history, rule, context, strategy.offload_min_tokens),
     first,
+    boundaries: terms.prices.boundaries && (terms.marks ? ('marked' as const) : ('unmarked' as const)),
     unsure: strategy.offload_digest === 'model' ? edits.unsure() : undefined,
   };
   const mover = new PhaseMover(history, sent, settings, new Floor(terms.prices, sums.before(0)), edits);

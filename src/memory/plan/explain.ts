@@ -162,7 +162,7 @@ function editOf({ message, kind, reason, tool, callId, ref, tokens, freed }: Rem
   };
 }
 
-function moveOf({ cuts, ...move }: Move, { messages, units }: History): ExplainedMove {
+function moveOf({ cuts, settled: _, ...move }: Move, { messages, units }: History): ExplainedMove {
   return { ...move, frontier: units[frontierUnit(cuts)]?.first ?? messages.length };
 }
 

@@ -27,6 +27,8 @@ export interface Plan extends Planned {
   readonly actsOnSoft: boolean;
   /** Tokens of the array up to its previous request, with the tools; 0 for the first one. */
   readonly repeated: number;
+  /** Whether its view gets marks. */
+  readonly marks: boolean;
 }
 
 /**
@@ -79,7 +81,7 @@ export function plan(strategy: EditingStrategy, request: PlanRequest, context: P
   if (recalled) {
     const budgets = budgetsFor(strategy, request);
     const planned = recalled.plan(strategy, { ...request, budgets, sums }, context);
-    return { strategy, history, actsOnSoft: false, repeated, ...planned };
+    return { strategy, history, actsOnSoft: false, repeated, marks: false, ...planned };
   }
   if (!replayed) throw new InvariantError(`mode ${strategy.mode} has no plan`);
   const budgets = budgetsWithin(strategy, request);
@@ -88,7 +90,7 @@ export function plan(strategy: EditingStrategy, request: PlanRequest, context: P
   const soft = actsOnSoft ? budgets.soft : undefined;
   const rule = ruleOf(strategy, replayed, { ...budgets, soft }, request);
   const planned = replayed.plan(strategy, { ...request, rule, sums }, context);
-  return { strategy, history, budgets, actsOnSoft, repeated, ...planned };
+  return { strategy, history, budgets, actsOnSoft, repeated, marks: request.terms.marks, ...planned };
 }
 
 /** The strategy's budgets, within the known limit of the upstream. */

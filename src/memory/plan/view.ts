@@ -5,6 +5,7 @@ import { shownWith } from '../edits/output-digest.ts';
 import type { Removal } from '../edits/removal.ts';
 import { replacedTokens, reservedFor } from '../edits/summarize.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
+import { marksOf } from './marks.ts';
 import type { Plan } from './plan.ts';
 import { showOutputs } from './shown-outputs.ts';
 import { type ShownSummary, type SummaryWords, showSummary } from './shown-summary.ts';
@@ -24,6 +25,10 @@ export interface View {
   readonly tokens: number;
   /** Whether contents stay in full because they are not known to be stored. */
   readonly incomplete: boolean;
+  /**
+   * The messages behind which the upstream's prompt cache gets a mark, ascending. Absent: none.
+   */
+  readonly marks?: readonly number[];
 }
 
 /** An answer of ours to the first request, ready to be written. */
@@ -92,6 +97,7 @@ export function render(plan: Plan, words: ViewWords, counter: TokenCounter): Vie
     else removals.set(removal.message, [shown]);
   }
   if (stays) return { removals, dropped, tokens: replay.before - made, incomplete };
+  const marks = plan.marks ? marksOf(plan, removals, dropped, { summary, trim }) : [];
   const longer = summary && prefix ? summary.tokens - reservedFor(prefix) : 0;
   const recap = recapOf(summary, trim);
   return {
@@ -100,6 +106,7 @@ export function render(plan: Plan, words: ViewWords, counter: TokenCounter): Vie
     ...(summary ? { summary } : {}),
     ...(trim ? { trim } : {}),
     ...(recap ? { recap } : {}),
+    ...(marks.length > 0 ? { marks } : {}),
     tokens: replay.after + missing + longer + untrimmed + (trim?.tokens ?? 0) - unused,
     incomplete: incomplete || untrimmed > 0 || isUnnamed(summary, plan),
   };

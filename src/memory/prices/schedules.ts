@@ -51,6 +51,8 @@ export interface InputPrices {
   readonly cached: number;
   /** That of input that is written to the cache, at least `cached`: `w` in the floor. */
   readonly written: number;
+  /** Whether the cache is only read at boundaries: the end of the preamble, and at marks. */
+  readonly boundaries?: true;
   /** Absent: the price does not depend on the prompt's length. */
   readonly step?: Pick<PriceStep, 'above' | 'input'> | undefined;
 }
@@ -70,9 +72,14 @@ export function inputPricesOf(model: string | undefined, prices: readonly Deploy
   const name = spelling(bareName(model));
   const price = longestFamily(name, prices) ?? longestFamily(name, PUBLISHED_PRICES);
   if (price === undefined) return UNKNOWN_PRICES;
-  const { fresh, written = fresh, step } = price;
+  const { fresh, written = fresh, step, hits } = price;
   const cached = Math.max(SMALLEST_SHARE, price.cached / fresh);
-  return { cached, written: Math.max(cached, written / fresh), ...(step ? { step: stepOf(step) } : {}) };
+  return {
+    cached,
+    written: Math.max(cached, written / fresh),
+    ...(hits === 'breakpoints-20' ? { boundaries: true } : {}),
+    ...(step ? { step: stepOf(step) } : {}),
+  };
 }
 
 /** Only facts of the input: a receipt has a hash of them. */

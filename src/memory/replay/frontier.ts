@@ -67,6 +67,8 @@ export interface Mover {
   readonly turnsLeftOut: number;
   /** The units before these cuts have left the view. */
   readonly leftCuts: Cuts;
+  /** See `Move.settled`. */
+  readonly settledUnit: number;
   /** Whether a move changes bytes even if it frees nothing. */
   readonly rewrites: boolean;
   /**
@@ -124,6 +126,8 @@ export interface Move {
   /** Tokens of that array and of its view. */
   readonly before: number;
   readonly after: number;
+  /** The units before this one are not edited by a later move, unless they leave the view. */
+  readonly settled: number;
 }
 
 /** Share of the budget from which the next move is prepared, without a watermark. */
@@ -161,7 +165,8 @@ export function replay(history: History, rule: ReplayRule, sums: TokenSums, move
     if (!isMove) continue;
     trigger = (due ?? counted ?? dueForAnswer)?.trigger ?? trigger;
     const { cuts, freed: gone } = mover.position;
-    moves.push({ cuts, trigger, messages: point.messages, before, after: before - gone });
+    const { settledUnit: settled } = mover;
+    moves.push({ cuts, trigger, messages: point.messages, before, after: before - gone, settled });
   }
   // A move for the answer's room of the previous request is not kept, and a summary that it showed
   // would disappear.
@@ -311,6 +316,10 @@ export class CursorMover implements Mover {
 
   get leftCuts(): Cuts {
     return this.cursor.position.cuts;
+  }
+
+  get settledUnit(): number {
+    return frontierUnit(this.cursor.position.cuts);
   }
 
   get rewrites(): boolean {

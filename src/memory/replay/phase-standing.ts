@@ -21,6 +21,11 @@ export interface PhaseSettings {
   readonly first: FirstRequest | undefined;
   /** Absent if no outputs stand behind a summary. */
   readonly refills?: Refills | undefined;
+  /**
+   * Whether the cache is only read at boundaries, and whether the view has marks there. Absent: it
+   * is read up to the first byte that changes.
+   */
+  readonly boundaries?: 'marked' | 'unmarked' | undefined;
   /** Per unit, the tokens counted for digests that may not come. Absent if there are none. */
   readonly unsure?: PrefixSums | undefined;
 }

@@ -87,6 +87,15 @@ export class PhaseMover implements Mover {
     return { turn: unit, step: unit };
   }
 
+  get settledUnit(): number {
+    const { frontier, passed } = this.standing;
+    if (this.settings.boundaries !== 'marked') return frontier;
+    // The media of a request that is still being answered leave later.
+    for (let unit = passed.media; unit < frontier; unit++)
+      if (this.history.units[unit]?.kind === 'user' && this.edits.media(unit).length > 0) return unit;
+    return frontier;
+  }
+
   get position(): PhaseStanding {
     return this.standing;
   }
@@ -154,7 +163,7 @@ export class PhaseMover implements Mover {
     if (this.settings.shrinks && due.shrinkOver !== undefined) limits.push(Math.max(tail.turn, tail.step));
 
     const pass = new Pass(this.journal, start.passed, (first) =>
-      this.worth.goal(this.viewBefore(first), due, stakes),
+      this.worth.goal(this.reread(this.viewBefore(first)), due, stakes),
     );
     for (const [index, limit] of limits.entries()) {
       pass.run('light', limit, (unit) => {
@@ -168,7 +177,7 @@ export class PhaseMover implements Mover {
     }
     const reversible: PhaseStanding = {
       ...this.standingOf(start, pass.passed, start),
-      kept: pass.first === undefined ? stakes.view : this.viewBefore(pass.first),
+      kept: pass.first === undefined ? stakes.view : this.reread(this.viewBefore(pass.first)),
       spent: 0,
     };
     const viewOf = (standing: PhaseStanding): number => stakes.array - standing.freed;
@@ -347,7 +356,19 @@ export class PhaseMover implements Mover {
   private untouched(unit: number): number {
     const first = this.requests.firstBefore(unit)?.message;
     const begins = first !== undefined && first === this.history.units[0]?.first;
-    return begins ? this.sums.before(first + 1) : this.viewBefore(0);
+    return this.reread(begins ? this.sums.before(first + 1) : this.viewBefore(0));
+  }
+
+  /**
+   * The part of a view that is read from the cache, of the part before the first byte that changes.
+   * The marks are those of the moves before (see `marksOf`).
+   */
+  private reread(kept: number): number {
+    const { boundaries } = this.settings;
+    const { moves, frontier } = this.settled;
+    if (!boundaries) return kept;
+    const isMarked = boundaries === 'marked' && moves.length > 0;
+    return Math.min(kept, this.viewBefore(isMarked ? frontier : 0));
   }
 
   /** Tokens of the view before a unit after the summary; for the first unit, of the preamble. */

@@ -9,6 +9,8 @@ export interface ModelTerms {
   /** The longest answer in tokens; undefined if it is not known. */
   readonly answer: number | undefined;
   readonly prices: InputPrices;
+  /** Whether views get marks, where the prompt cache is read at boundaries alone. */
+  readonly marks: boolean;
 }
 
 /** Of a model that nobody knows. */
@@ -16,24 +18,29 @@ export const UNKNOWN_TERMS: ModelTerms = {
   window: DEFAULT_WINDOW,
   answer: undefined,
   prices: UNKNOWN_PRICES,
+  marks: false,
 };
 
 /** A deployer's knowledge of models; it comes before the built-in tables. */
 export interface ModelTables {
   readonly modelPrices: readonly DeployerPrice[];
   readonly modelWindows: readonly ModelWindow[];
+  /** Whether the upstream may be sent the fields of OpenAI's prompt cache. */
+  readonly promptCache: boolean;
 }
 
-const NO_TABLES: ModelTables = { modelPrices: [], modelWindows: [] };
+const NO_TABLES: ModelTables = { modelPrices: [], modelWindows: [], promptCache: true };
 
 /** The terms of a model by its name. */
 export function termsOf(
   model: string | undefined,
-  { modelPrices, modelWindows }: ModelTables = NO_TABLES,
+  { modelPrices, modelWindows, promptCache }: ModelTables = NO_TABLES,
 ): ModelTerms {
+  const prices = inputPricesOf(model, modelPrices);
   return {
     window: windowOf(model, modelWindows),
     answer: longestAnswerOf(model, modelWindows),
-    prices: inputPricesOf(model, modelPrices),
+    prices,
+    marks: promptCache && prices.boundaries === true,
   };
 }

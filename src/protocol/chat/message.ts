@@ -12,6 +12,7 @@ import {
   type Role,
   type ToolCall,
 } from '../../memory/conversation/message.ts';
+import { markSplices } from '../edits.ts';
 import type { JsonSpan } from '../json/outline.ts';
 import { fieldOf, jsonOf, textOf } from '../json/spans.ts';
 import { KeptContents } from '../kept-contents.ts';
@@ -141,6 +142,12 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
 
   opening(): string {
     return openingIn(this.body, this.contentSpan(), PARTS);
+  }
+
+  bearsMark(isReplaced: boolean): boolean {
+    // A legacy result is no list of parts.
+    if (this.wireRole === 'function') return false;
+    return isReplaced || markSplices(this.body, this.contentSpan(), 'text').length > 0;
   }
 
   beside(): readonly string[] {

@@ -9,20 +9,13 @@ import type { Result } from '../../lib/result.ts';
 import type { Removal } from '../../memory/edits/removal.ts';
 import type { View } from '../../memory/plan/view.ts';
 import { type BodyFault, isOwnField, scanBody } from '../body.ts';
-import { openingOf, openingSplice, outputSplice, partSplices } from '../edits.ts';
+import { latestMarks, markSplices, openingOf, openingSplice, outputSplice, partSplices } from '../edits.ts';
 import { type JsonSpan, levels, type Outline } from '../json/outline.ts';
 import { cutMembers, fieldOf, memberSplices, type Splice, splice, textOf, within } from '../json/spans.ts';
 import { KeptContents } from '../kept-contents.ts';
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
 import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
-import {
-  type Beside,
-  type InjectedMessage,
-  type ModelRequest,
-  type SharedAccount,
-  splitPreamble,
-  type ViewParts,
-} from '../model-request.ts';
+import { type Beside, type ModelRequest, splitPreamble, type ViewParts } from '../model-request.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
 import { type ChatFacts, ChatMessage, COMPACTED_MARK, READ_FIELDS } from './message.ts';
 import { injectionSplice, recapSplice, replacedBySummary, summaryMessages } from './summary.ts';
@@ -104,8 +97,8 @@ export class ChatRequest extends ModelBody implements ModelRequest {
     return JSON.stringify(tool);
   }
 
-  write(view: View | undefined, { injected, tools, shared }: Beside = {}): Uint8Array {
-    return writeChatRequest(this, view, injected, tools, shared);
+  write(view: View | undefined, beside: Beside = {}): Uint8Array {
+    return writeChatRequest(this, view, beside);
   }
 }
 
@@ -128,15 +121,11 @@ export function readChatRequest(bytes: Uint8Array, shared?: SharedArray): Result
 
 /**
  * The body for the upstream: own fields and marks cut out, and the view in place of the messages.
- *
- * @param tools of ours, each as its JSON
  */
 export function writeChatRequest(
   request: ChatRequest,
   view: View | undefined,
-  injected: readonly InjectedMessage[] = [],
-  tools: readonly string[] = [],
-  shared?: SharedAccount,
+  { injected = [], tools = [], shared, marks = 0 }: Beside = {},
 ): Uint8Array {
   const added = addTools(request.root, tools);
   const members = [...added.members, ...request.cacheKey(shared)];
@@ -144,7 +133,7 @@ export function writeChatRequest(
     ...(injected.length > 0 ? [injectionSplice(request.messages, injected)] : []),
     ...added.splices,
     ...memberSplices(request.root, isOwnField, members),
-    ...viewSplices(request, view, (message) => cutMark(request, message), {}),
+    ...viewSplices(request, view, (message) => cutMark(request, message), {}, latestMarks(view, marks)),
   ]);
 }
 
@@ -186,8 +175,9 @@ function isChanged(view: View | undefined, index: number): boolean {
 function viewSplices(
   request: ChatRequest,
   view: View | undefined,
-  marks: (message: ChatMessage, index: number) => Splice[],
+  ownMarks: (message: ChatMessage, index: number) => Splice[],
   newFields: object,
+  cacheMarks: readonly number[] = [],
 ): Splice[] {
   const dropped = view?.dropped ?? new Set<number>();
   const { summary, recap } = view ?? {};
@@ -205,7 +195,8 @@ function viewSplices(
       splices.push({ start, end, with: summaryMessages(summary, newFields) });
     }
     if (dropped.has(index)) continue;
-    splices.push(...marks(message, index));
+    splices.push(...ownMarks(message, index));
+    const isMarked = cacheMarks.includes(index);
     const opened = openingOf(view, index);
     if (opened) splices.push(openingSplice(request.bytes, message, opened.text, opened.taken, 'text'));
     const removals = view?.removals.get(index) ?? [];
@@ -213,8 +204,12 @@ function viewSplices(
     const outputs = removals.filter((removal) => removal.kind === 'output');
     splices.push(...inputSplices(request, message, inputs));
     splices.push(
-      ...outputs.map((removal) => outputSplice(request.bytes, message.contentSpan(), removal, 'text')),
+      ...outputs.map((removal) =>
+        outputSplice(request.bytes, message.contentSpan(), removal, 'text', isMarked),
+      ),
     );
+    if (isMarked && outputs.length === 0)
+      splices.push(...markSplices(request.bytes, message.contentSpan(), 'text'));
     const parts = removals.filter((removal) => removal.kind === 'part');
     splices.push(...partSplices(request.bytes, message.contentSpan(), parts, 'text'));
   }

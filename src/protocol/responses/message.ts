@@ -13,6 +13,7 @@ import type {
   Role,
   ToolCall,
 } from '../../memory/conversation/message.ts';
+import { markSplices } from '../edits.ts';
 import type { JsonSpan } from '../json/outline.ts';
 import { fieldOf, jsonOf } from '../json/spans.ts';
 import { KeptContents } from '../kept-contents.ts';
@@ -21,6 +22,9 @@ import { NamedMessage } from '../message-names.ts';
 import type { WireMessage } from '../model-request.ts';
 import { plain } from '../parts.ts';
 import { Item, type ItemFacts } from './item.ts';
+
+/** Items whose content may be a list of parts. */
+const MARKABLE: ReadonlySet<string> = new Set(['message', 'function_call_output', 'custom_tool_call_output']);
 
 /** A message: a single item, or all items of one turn of the model. */
 export class ItemGroup extends NamedMessage implements WireMessage {
@@ -105,6 +109,12 @@ export class ItemGroup extends NamedMessage implements WireMessage {
 
   opening(): string {
     return this.spoken?.opening() ?? '';
+  }
+
+  bearsMark(isReplaced: boolean): boolean {
+    const { spoken } = this;
+    if (!spoken || !MARKABLE.has(spoken.type)) return false;
+    return isReplaced || markSplices(this.body, spoken.contentSpan(), 'input_text').length > 0;
   }
 
   beside(): readonly string[] {

@@ -13,7 +13,7 @@ import type { Removal } from '../../memory/edits/removal.ts';
 import type { View } from '../../memory/plan/view.ts';
 import { type BodyFault, isOwnField, scanBody } from '../body.ts';
 import { recapSplice, replacedBySummary, summaryMessages } from '../chat/summary.ts';
-import { openingOf, openingSplice, outputSplice, partSplices } from '../edits.ts';
+import { latestMarks, markSplices, openingOf, openingSplice, outputSplice, partSplices } from '../edits.ts';
 import type { JsonSpan, Outline } from '../json/outline.ts';
 import {
   cutMembers,
@@ -180,7 +180,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
 
   write(
     view: View | undefined,
-    { injected = [], tools = [], shared, reasoning = false, compaction }: Beside = {},
+    { injected = [], tools = [], shared, reasoning = false, compaction, marks = 0 }: Beside = {},
   ): Uint8Array {
     const isCut = compaction === 'cut' && this.others.length === 0;
     const added = addTools(this.root, tools);
@@ -198,7 +198,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
       ...injection.splices,
       ...added.splices,
       ...memberSplices(this.root, (key) => isOwnField(key) || (isCut && key === MANAGEMENT), members),
-      ...(view ? this.viewSplices(view) : []),
+      ...(view ? this.viewSplices(view, latestMarks(view, marks)) : []),
     ]);
   }
 
@@ -252,7 +252,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     return spliced({ start: end, end, with: `${input.items?.length ? ',' : ''}${json}` });
   }
 
-  private viewSplices(view: View): Splice[] {
+  private viewSplices(view: View, marks: readonly number[] = []): Splice[] {
     const { dropped, summary, recap } = view;
     const replaced = replacedBySummary(view);
     const items = this.messages.flatMap((message, index) =>
@@ -275,12 +275,12 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
       const [first] = message.items;
       if (summary && index === replaced && first)
         splices.push({ start: first.span.start, end: first.span.end, with: summaryMessages(summary, {}) });
-      if (!dropped.has(index)) splices.push(...this.editSplices(view, message, index));
+      if (!dropped.has(index)) splices.push(...this.editSplices(view, message, index, marks.includes(index)));
     }
     return splices;
   }
 
-  private editSplices(view: View, message: ItemGroup, index: number): Splice[] {
+  private editSplices(view: View, message: ItemGroup, index: number, isMarked: boolean): Splice[] {
     const opened = openingOf(view, index);
     const { spoken } = message;
     const removals = view.removals.get(index) ?? [];
@@ -289,10 +289,11 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
       ...(opened && spoken ? [openingSplice(this.bytes, spoken, opened.text, opened.taken, TEXT)] : []),
       ...removals.flatMap((removal) => {
         if (removal.kind === 'output')
-          return [outputSplice(this.bytes, spoken?.contentSpan(), removal, TEXT)];
+          return [outputSplice(this.bytes, spoken?.contentSpan(), removal, TEXT, isMarked)];
         return removal.kind === 'input' ? [inputSplice(message, removal)] : [];
       }),
       ...partSplices(this.bytes, spoken?.contentSpan(), parts, TEXT),
+      ...(isMarked && removals.length === 0 ? markSplices(this.bytes, spoken?.contentSpan(), TEXT) : []),
     ];
   }
 }
@@ -385,6 +386,10 @@ class Text extends NamedMessage implements WireMessage {
 
   opening(): string {
     return jsonOf(this.body, this.span) as string;
+  }
+
+  bearsMark(): boolean {
+    return false;
   }
 
   beside(): [] {

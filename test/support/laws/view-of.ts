@@ -82,6 +82,8 @@ export interface ViewOptions {
   readonly retrieval?: boolean;
   /** The price of cached input relative to fresh; by default that of an unknown model. */
   readonly prices?: InputPrices;
+  /** Whether the view has marks for a cache that is read at boundaries. */
+  readonly marks?: boolean;
   /** The limit that the upstream stated, in tokens. */
   readonly limit?: number | undefined;
   /** The rolling memory in use. */
@@ -139,7 +141,11 @@ export function viewOfRequest<Request extends ModelRequest>(
     force: options.force ?? false,
     limit: options.limit,
     retrieval: options.retrieval ?? false,
-    terms: { ...termsOf(request.model), prices: options.prices ?? UNKNOWN_PRICES },
+    terms: {
+      ...termsOf(request.model),
+      prices: options.prices ?? UNKNOWN_PRICES,
+      marks: options.marks ?? false,
+    },
     memory: options.memory,
   });
   const isolate = { ...counting, refs: owner?.refs, digest: sha256Hex };

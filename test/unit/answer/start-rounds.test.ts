@@ -28,7 +28,7 @@ async function silentAnswerer(log: Log) {
   const scope = {
     services: {
       log,
-      config: { tokenFactors: [], modelPrices: [], modelWindows: [] },
+      config: { tokenFactors: [], modelPrices: [], modelWindows: [], promptCache: true },
       limits: { of: () => undefined },
       conversation: () => never,
       remembered: new RememberedConversations(),

@@ -240,6 +240,26 @@ describe('the step of a price', () => {
   });
 });
 
+describe('a cache that is read at boundaries', () => {
+  const steps = Array.from({ length: 6 }, (_, index) =>
+    step(`call_${index}`, 'search', lines(60, `row ${index}`)),
+  ).flat();
+  const leastOf = (options: ViewOptions): number => {
+    const input = { mode: 'auto', token_soft_budget: 4_000 } as const;
+    const { refused } = viewOf(body([user(lines(150, 'a long request')), ...steps]), input, options).plan
+      .replay;
+    return refused.find(({ phase }) => phase === 'reversible')?.least ?? Number.NaN;
+  };
+
+  it('makes a move dearer: without a mark before it, all behind the preamble is written again', () => {
+    const prefix = { cached: 0.1, written: 1 };
+    const ofPrefix = leastOf({ prices: prefix });
+    for (const marks of [true, false])
+      expect(leastOf({ prices: { ...prefix, boundaries: true }, marks })).toBeGreaterThan(ofPrefix);
+    expect(leastOf({ prices: { ...prefix, written: 1.25 } })).toBeGreaterThan(ofPrefix);
+  });
+});
+
 describe('min_reclaim_tokens', () => {
   const steps = (n: number) => [
     user('go'),

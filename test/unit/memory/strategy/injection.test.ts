@@ -170,7 +170,9 @@ describe('an injected message', () => {
   ): Record<string, unknown> & { messages: object[] } => {
     const request = readChatRequest(encode({ model: 'm', ...more, messages }));
     if (!request.ok) throw new Error(request.reason.message);
-    return JSON.parse(new TextDecoder().decode(writeChatRequest(request.value, undefined, [injected])));
+    return JSON.parse(
+      new TextDecoder().decode(writeChatRequest(request.value, undefined, { injected: [injected] })),
+    );
   };
 
   it('stands behind the leading preamble, before whatever is not preamble', () => {
@@ -209,7 +211,7 @@ describe('an injected message', () => {
     }[form as 'pair'];
     const { request, view } = viewOf(body([system('s'), ...messages]), strategy);
     expect(view.summary?.form).toBe(form);
-    const bytes = writeChatRequest(request, view, [injected]);
+    const bytes = writeChatRequest(request, view, { injected: [injected] });
     const sent: { role: string; content: string }[] = JSON.parse(new TextDecoder().decode(bytes)).messages;
     const plain: { role: string }[] = JSON.parse(
       new TextDecoder().decode(writeChatRequest(request, view)),
@@ -224,7 +226,7 @@ describe('an injected message', () => {
     const request = readChatRequest(new TextEncoder().encode(text));
     if (!request.ok) throw new Error(request.reason.message);
     const sent = new TextDecoder().decode(
-      writeChatRequest(request.value, undefined, [{ role: 'user', content: 'x' }]),
+      writeChatRequest(request.value, undefined, { injected: [{ role: 'user', content: 'x' }] }),
     );
     expect(sent).toBe(text.replace('{"content"', '{"role":"user","content":"x"},{"content"'));
   });

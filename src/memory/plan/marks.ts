@@ -1,0 +1,59 @@
+/**
+ * Marks for prompt caches that are read at boundaries alone (docs/design.md#marks). A cache entry
+ * is written at each mark of a request, and read by a later one that has the mark in the same
+ * place. So the places are those that a move leaves as they are: behind the first request, if it
+ * stays, and where the moves before have ended.
+ */
+import { firstRequest } from '../edits/first-request.ts';
+import type { Removal } from '../edits/removal.ts';
+import type { Plan } from './plan.ts';
+
+/**
+ * The most marks of ours. OpenAI writes the latest three of a request
+ * (https://developers.openai.com/api/docs/guides/prompt-caching).
+ */
+export const MOST_MARKS = 3;
+
+/** Texts of ours, which may stand in a message of the caller's. */
+interface ShownTexts {
+  readonly summary: InMessage | undefined;
+  readonly trim: InMessage | undefined;
+}
+
+interface InMessage {
+  readonly request?: { readonly message: number };
+}
+
+/** Messages of the caller's array, ascending. */
+export function marksOf(
+  { history, replay, prefix }: Pick<Plan, 'history' | 'replay' | 'prefix'>,
+  removals: ReadonlyMap<number, readonly Removal[]>,
+  dropped: ReadonlySet<number>,
+  { summary, trim }: ShownTexts,
+): readonly number[] {
+  const { messages, units } = history;
+  const canBear = (index: number): boolean => {
+    const message = messages[index];
+    if (message?.role !== 'user' && message?.role !== 'tool') return false;
+    // Not a message that opens with a text of ours, or of which parts are replaced.
+    if (dropped.has(index) || index === summary?.request?.message || index === trim?.request?.message)
+      return false;
+    const edits = removals.get(index) ?? [];
+    return edits.every(({ kind }) => kind === 'output') && message.bearsMark(edits.length > 0);
+  };
+  if (replay.moves.length === 0) return [];
+  const first = firstRequest(history);
+  const marks = new Set(first !== undefined && canBear(first) ? [first] : []);
+  // A summary has changed all before its end.
+  const begin = summary && prefix ? prefix.end : 0;
+  let end = messages.length + 1;
+  for (const { settled } of replay.moves.toReversed()) {
+    const from = units[settled]?.first ?? messages.length;
+    if (marks.size >= MOST_MARKS || from <= begin) break;
+    if (from >= end) continue;
+    end = from;
+    while (end > begin && !canBear(end - 1)) end--;
+    if (end > begin) marks.add(end - 1);
+  }
+  return [...marks].sort((a, b) => a - b);
+}
