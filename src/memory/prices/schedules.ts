@@ -2,7 +2,7 @@
 import { bareName } from '../strategy/models.ts';
 import { longestFamily, spelling } from './families.ts';
 import { PUBLISHED_PRICES } from './published.ts';
-import type { DeployerPrice, PriceStep, Schedule } from './schedule.ts';
+import type { DeployerPrice, HitRule, PriceStep, Schedule } from './schedule.ts';
 
 /** Of a deployer's price: the cache that most servers have. */
 const DEPLOYER_HITS = 'prefix-128';
@@ -51,8 +51,11 @@ export interface InputPrices {
   readonly cached: number;
   /** That of input that is written to the cache, at least `cached`: `w` in the floor. */
   readonly written: number;
-  /** Whether the cache is only read at boundaries: the end of the preamble, and at marks. */
-  readonly boundaries?: true;
+  /**
+   * Whether the cache is only read at boundaries: the end of the preamble, and at marks. These may
+   * be `ours` too, or the `callers` alone. Absent: it is read as far as prefixes are equal.
+   */
+  readonly boundaries?: 'ours' | 'callers';
   /** Absent: the price does not depend on the prompt's length. */
   readonly step?: Pick<PriceStep, 'above' | 'input'> | undefined;
 }
@@ -77,9 +80,14 @@ export function inputPricesOf(model: string | undefined, prices: readonly Deploy
   return {
     cached,
     written: Math.max(cached, written / fresh),
-    ...(hits === 'breakpoints-20' ? { boundaries: true } : {}),
+    ...boundariesOf(hits),
     ...(step ? { step: stepOf(step) } : {}),
   };
+}
+
+function boundariesOf(hits: HitRule | undefined): Pick<InputPrices, 'boundaries'> {
+  if (hits === 'breakpoints-20') return { boundaries: 'ours' };
+  return hits === 'marks' ? { boundaries: 'callers' } : {};
 }
 
 /** Only facts of the input: a receipt has a hash of them. */

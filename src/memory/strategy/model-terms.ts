@@ -41,6 +41,6 @@ export function termsOf(
     window: windowOf(model, modelWindows),
     answer: longestAnswerOf(model, modelWindows),
     prices,
-    marks: promptCache && prices.boundaries === true,
+    marks: promptCache && prices.boundaries === 'ours',
   };
 }

@@ -11,7 +11,7 @@ import { type Viewed, viewOf, viewsOf } from '../../support/laws/view-of.ts';
 type Json = Record<string, unknown>;
 
 const MARK = { mode: 'explicit' };
-const PRICES = { cached: 0.1, written: 1.25, boundaries: true } as const;
+const PRICES = { cached: 0.1, written: 1.25, boundaries: 'ours' } as const;
 const MOST = 3;
 
 interface Written {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { PUBLISHED_PRICES } from '../../../../src/memory/prices/published.ts';
 import type { DeployerPrice } from '../../../../src/memory/prices/schedule.ts';
 import { inputPricesOf } from '../../../../src/memory/prices/schedules.ts';
+import { termsOf } from '../../../../src/memory/strategy/model-terms.ts';
 
 function cachedShare(model: string | undefined, prices?: readonly DeployerPrice[]): number {
   return inputPricesOf(model, prices).cached;
@@ -100,6 +101,41 @@ describe('the share of cached input', () => {
   it('is never 0', () => {
     expect(cachedShare('free', [{ family: 'free', fresh: 2, cached: 0 }])).toBe(0.01);
     expect(cachedShare('whole', [{ family: 'whole', fresh: 2, cached: 2 }])).toBe(1);
+  });
+});
+
+describe('the prices of input, for a plan', () => {
+  it.each([
+    ['gpt-6.1-sol', { cached: 0.05, written: 1.25, boundaries: 'ours', step: { above: 272_000, input: 2 } }],
+    ['gpt-5.5', { cached: 0.1, written: 1, step: { above: 272_000, input: 2 } }],
+    ['gpt-4.1', { cached: 0.25, written: 1 }],
+    ['anthropic/claude-opus-5', { cached: 0.1, written: 1.25, boundaries: 'callers' }],
+    ['unheard-of', { cached: 0.1, written: 1 }],
+  ])('of %s', (model, prices) => {
+    expect(inputPricesOf(model)).toEqual(prices);
+  });
+
+  it('are those that a deployer says', () => {
+    const step = { above: 9_000, input: 3, output: 1 };
+    const own = { family: 'mine', fresh: 2, cached: 1, written: 3, step, hits: 'breakpoints-20' as const };
+    expect(inputPricesOf('mine-2', [own])).toEqual({
+      cached: 0.5,
+      written: 1.5,
+      boundaries: 'ours',
+      step: { above: 9_000, input: 3 },
+    });
+  });
+
+  it('give marks to models that take them, unless the upstream does not', () => {
+    const marks = (model: string, promptCache = true): boolean =>
+      termsOf(model, { modelPrices: [], modelWindows: [], promptCache }).marks;
+    expect(['gpt-5.6-sol', 'gpt-5.5', 'claude-opus-5', 'unheard-of'].map((model) => marks(model))).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ]);
+    expect(marks('gpt-5.6-sol', false)).toBe(false);
   });
 });
 

@@ -255,7 +255,7 @@ describe('a cache that is read at boundaries', () => {
     const prefix = { cached: 0.1, written: 1 };
     const ofPrefix = leastOf({ prices: prefix });
     for (const marks of [true, false])
-      expect(leastOf({ prices: { ...prefix, boundaries: true }, marks })).toBeGreaterThan(ofPrefix);
+      expect(leastOf({ prices: { ...prefix, boundaries: 'ours' }, marks })).toBeGreaterThan(ofPrefix);
     expect(leastOf({ prices: { ...prefix, written: 1.25 } })).toBeGreaterThan(ofPrefix);
   });
 });
