@@ -61,7 +61,7 @@ describe.each(PROTOCOLS)('POST /v1/conversations/{id}/end, over $name', (protoco
         status: 'completed',
         memory_id: 1,
         base_memory_id: null,
-        usage: { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 },
+        usage: { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120, cost: 18_000 },
       },
       published: true,
       warnings: [],

@@ -50,6 +50,8 @@ describe.each(PROTOCOLS)('the report of a summary, over $name', (protocol) => {
         prompt_tokens: usage.prompt_tokens,
         completion_tokens: usage.completion_tokens,
         total_tokens: usage.total_tokens,
+        // Nanodollars, at the prices of gpt-4.1-nano.
+        cost: 100 * usage.prompt_tokens + 400 * usage.completion_tokens,
       },
     });
     const { tokens } = memory;

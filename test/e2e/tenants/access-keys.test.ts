@@ -203,6 +203,7 @@ describe.each(PROTOCOLS)('responses of a shared account, over $name', (protocol)
         model: 'gpt-4.1',
         input: 'Hello',
         store: false,
+        prompt_cache_key: expect.stringMatching(/^[0-9a-f]{40}$/),
       });
     },
   );
