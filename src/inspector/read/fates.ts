@@ -4,7 +4,14 @@ import type { Explanation, RunEvent } from '../api/answers.ts';
 type ExplainedMessage = Explanation['messages'][number];
 export type Fate = ExplainedMessage['fate'];
 
-export const FATES: readonly Fate[] = ['kept', 'placeholder', 'offloaded', 'summarized', 'trimmed'];
+export const FATES: readonly Fate[] = [
+  'kept',
+  'condensed',
+  'placeholder',
+  'offloaded',
+  'summarized',
+  'trimmed',
+];
 
 /** A placeholder in a message. */
 export interface RowEdit {
@@ -34,6 +41,7 @@ export interface Row {
 /** The column head and the badge of a fate. */
 export const FATE_WORDS: Readonly<Record<Fate, string>> = {
   kept: 'kept',
+  condensed: 'condensed',
   placeholder: 'placeholder',
   offloaded: 'offloaded',
   summarized: 'summarised',
@@ -42,6 +50,7 @@ export const FATE_WORDS: Readonly<Record<Fate, string>> = {
 
 const FATE_REASONS: Readonly<Record<Fate, string>> = {
   kept: 'It was sent as it came.',
+  condensed: 'The same JSON value is shown in fewer tokens.',
   placeholder: 'A placeholder stands for a part of it.',
   offloaded: 'It is large: beginning and end stay, and the rest is behind a ref.',
   summarized: 'The summary stands for it.',
@@ -61,6 +70,7 @@ const KEPT_BECAUSE: Readonly<Record<NonNullable<ExplainedMessage['because']>, st
 const EDIT_REASONS: Readonly<Record<string, string>> = {
   context_compaction: 'old',
   offloaded: 'large',
+  condensed: 'the same value in fewer tokens',
   duplicate: 'identical to a later one',
   superseded: 'replaced by a later result of the same call',
 };
@@ -95,14 +105,18 @@ export function rowsOfEvent({ messages, edits, left_out: leftOut }: RunEvent): R
   return Array.from({ length: messages }, (_, index) => {
     const gone = left.get(index);
     const own = gone ? [] : (byMessage.get(index) ?? []);
-    const isCut = own.some(({ reason }) => reason === 'offloaded');
-    const fate = gone?.fate ?? (own.length === 0 ? 'kept' : isCut ? 'offloaded' : 'placeholder');
+    const fate = gone?.fate ?? (own.length === 0 ? 'kept' : fateOf(own));
     const rowEdits = own.map(({ kind, reason, tool, ref, tokens, freed }) => {
       return { kind, reason, tool, ref: ref ?? undefined, tokens, freed };
     });
     const tokens = { role: undefined, before: undefined, after: undefined };
     return { index, fate, ...tokens, why: FATE_REASONS[fate], ref: gone?.ref ?? undefined, edits: rowEdits };
   });
+}
+
+function fateOf(edits: RunEvent['edits']): Fate {
+  if (edits.some(({ reason }) => reason === 'offloaded')) return 'offloaded';
+  return edits.every(({ reason }) => reason === 'condensed') ? 'condensed' : 'placeholder';
 }
 
 /** How many rows have each fate. */

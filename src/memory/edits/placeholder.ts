@@ -18,11 +18,11 @@ export const NO_CALL = 'none';
 
 /**
  * Why content was removed: it was old, large, identical to a later one, or replaced by a later
- * result of the same call.
+ * result of the same call; or the same value is shown in fewer tokens.
  */
 export type MarkerReason = (typeof REASONS)[number];
 
-const REASONS = ['context_compaction', 'offloaded', 'duplicate', 'superseded'] as const;
+const REASONS = ['context_compaction', 'offloaded', 'duplicate', 'superseded', 'condensed'] as const;
 
 export interface Marker {
   readonly kind: MarkerKind;
@@ -106,6 +106,20 @@ export function writeMarker(marker: Marker): string {
   const where = `${MARKER_START}${what}; reason=${reason}`;
   if (ref === undefined) return `${where}⟧`;
   return tokens === undefined ? `${where}; ref=${ref}⟧` : `${where}; ref=${ref}; tokens=${tokens}⟧`;
+}
+
+/**
+ * The line above a condensed output, which explains the forms in it.
+ *
+ * @param forms the forms that stand in the output
+ */
+export function writeCondensedLine(
+  ref: string,
+  forms: { readonly hasTables: boolean; readonly hasTexts: boolean },
+): string {
+  const tables = forms.hasTables ? '; @table: a list of objects' : '';
+  const texts = forms.hasTexts ? '; @text: a string that holds the JSON after it' : '';
+  return `⟦condensed JSON; ref=${ref}${tables}${texts}⟧`;
 }
 
 const TRIM_LINE =

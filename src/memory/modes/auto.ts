@@ -9,6 +9,7 @@ import { PrefixSums } from '../../lib/prefix-sums.ts';
 import type { History, Output, Unit } from '../conversation/history.ts';
 import type { ToolCall } from '../conversation/message.ts';
 import { type CompactContext, clearedInputs, compactInputs, compactOutput } from '../edits/compact.ts';
+import { condensedOutputs, freedOver, mayCondense } from '../edits/condense/condense.ts';
 import { stayingRequest } from '../edits/first-request.ts';
 import { removeMedia } from '../edits/media.ts';
 import { offloadOutput } from '../edits/offload.ts';
@@ -75,6 +76,7 @@ const schema = z.strictObject({
   text_observation_prefixes: names.default(['Observation:']),
   compact_clear_tool_inputs: z.boolean().default(true),
   compact_purge: z.boolean().default(true),
+  condense: z.boolean().default(false),
   compact_min_tokens: count.default(MIN_TOKENS),
   compact_preview_tokens: count.max(LONGEST_PREVIEW).default(PREVIEW_TOKENS),
   /** Absent: `tool` for requests with tools. */
@@ -105,8 +107,9 @@ export const auto = {
     turnsLossy: ({ context_limit }: AutoStrategy) => context_limit,
     tail: (strategy: AutoStrategy) => unitTail(keptTurns(strategy), strategy),
     isReversible: ({ compact_offload }: AutoStrategy) => compact_offload,
-    mayActEarly: ({ offload_min_tokens }: AutoStrategy, { history, retrieval }: PlanRequest) =>
-      retrieval === true && history.messages.some(({ bytes }) => bytes > offload_min_tokens),
+    mayActEarly: ({ offload_min_tokens, condense }: AutoStrategy, { history, retrieval }: PlanRequest) =>
+      (retrieval === true && history.messages.some(({ bytes }) => bytes > offload_min_tokens)) ||
+      (condense && mayCondense(history)),
     plan: planAuto,
   },
 } as const satisfies MemoryMode<AutoStrategy>;
@@ -157,10 +160,11 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
     const next = left + growth > Math.min(rule.hard ?? rule.window, rule.window) ? mover.next() : undefined;
     return { upcoming, ...(next ? { next } : {}) };
   };
-  const removed = mover.removed();
+  const removed = mover.removed().map((segment) => segment.map(edits.whole));
+  const atSight = edits.stillAtSight(removed);
   return {
     replay: { ...result, before: sums.total },
-    segments: [...removed, ...(edits.atSight.length > 0 ? [edits.atSight] : [])],
+    segments: [...removed, ...(atSight.length > 0 ? [atSight] : [])],
     ...(strategy.offload_digest === 'model'
       ? { newlyOffloaded: newlyOffloaded(history, edits.atSight, result.moved ? (removed.at(-1) ?? []) : []) }
       : {}),
@@ -194,6 +198,8 @@ class AutoEdits implements PhaseEdits {
   private readonly context: CompactContext;
   private readonly first: number | undefined;
   private readonly offloaded: ReadonlyMap<number, Removal>;
+  private readonly offloadsAtSight: boolean;
+  private readonly condensed: ReadonlyMap<number, Removal>;
   private readonly compacted: (readonly Removal[])[] = [];
   private readonly repeated = new Map<number, Removal | undefined>();
   private repeats: ReadonlyMap<number, Repeat> | undefined;
@@ -215,7 +221,28 @@ class AutoEdits implements PhaseEdits {
       .flatMap(({ outputs }) => outputs)
       .flatMap((output) => offloadOutput(history, output, strategy, context) ?? []);
     this.offloaded = new Map(large.map((removal) => [removal.message, removal]));
-    this.atSight = retrieval ? large : [];
+    this.offloadsAtSight = retrieval;
+    const atSight = retrieval ? this.offloaded : undefined;
+    const condensed = strategy.condense ? condensedOutputs(history, strategy, context, atSight) : [];
+    this.condensed = new Map(condensed.map((removal) => [removal.message, removal]));
+    this.atSight = [...(retrieval ? large : []), ...condensed];
+  }
+
+  /** A removal of `light` or `heavy` with all that it frees of the caller's array. */
+  readonly whole = (removal: Removal): Removal => {
+    const condensed = removal.kind === 'output' ? this.condensed.get(removal.message) : undefined;
+    return condensed ? { ...removal, freed: removal.freed + condensed.freed } : removal;
+  };
+
+  /** What is removed at sight, without the condensed outputs that are removed by now. */
+  stillAtSight(removed: readonly (readonly Removal[])[]): readonly Removal[] {
+    if (this.condensed.size === 0) return this.atSight;
+    const gone = new Set(
+      removed.flatMap((segment) =>
+        segment.flatMap(({ kind, message }) => (kind === 'output' ? [message] : [])),
+      ),
+    );
+    return this.atSight.filter(({ message }) => !gone.has(message));
   }
 
   readonly light = (index: number, until: number): readonly Removal[] => {
@@ -223,10 +250,11 @@ class AutoEdits implements PhaseEdits {
     if (!unit) return [];
     const outputs = unit.outputs.flatMap((output) => {
       const offloaded = this.offloaded.get(output.message);
-      if (offloaded) return this.atSight.length > 0 ? [] : [offloaded];
+      if (offloaded) return this.offloadsAtSight ? [] : (this.over(offloaded) ?? []);
       const repeat = this.repeatOf(output.message);
       if (!repeat || repeat.by >= until) return [];
-      return this.repeatedOutput(output, repeat) ?? [];
+      const repeated = this.repeatedOutput(output, repeat);
+      return (repeated && this.over(repeated)) ?? [];
     });
     return [...this.purged(unit, until), ...outputs];
   };
@@ -270,7 +298,10 @@ class AutoEdits implements PhaseEdits {
     if (!unit) return [];
     const outputs = unit.outputs
       .filter(({ message }) => !this.offloaded.has(message))
-      .flatMap((output) => compactOutput(history, output, strategy, context) ?? []);
+      .flatMap((output) => {
+        const compacted = compactOutput(history, output, strategy, context);
+        return (compacted && this.over(compacted)) ?? [];
+      });
     return [...compactInputs(history, unit, strategy, context, LARGE_INPUT + 1), ...outputs];
   }
 
@@ -284,6 +315,10 @@ class AutoEdits implements PhaseEdits {
     const purged = calls.map((call) => (purges.get(call) ?? until) < until);
     if (!purged.includes(true)) return [];
     return clearedInputs(history, unit, strategy, context, LEAST_PURGED).filter(({ call }) => purged[call]);
+  }
+
+  private over(removal: Removal): Removal | undefined {
+    return freedOver(removal, this.condensed.get(removal.message));
   }
 
   private repeatedOutput(output: Output, { reason }: Repeat): Removal | undefined {

@@ -22,7 +22,7 @@ import type { View } from './view.ts';
  * - summarized: a summary stands for it.
  * - trimmed: it has left the view.
  */
-export type Fate = 'kept' | 'placeholder' | 'offloaded' | 'summarized' | 'trimmed';
+export type Fate = 'kept' | 'condensed' | 'placeholder' | 'offloaded' | 'summarized' | 'trimmed';
 
 /**
  * Why a message is kept.
@@ -143,10 +143,15 @@ function explainMessages(plan: Plan, view: View, counter: TokenCounter): readonl
     const removals = view.removals.get(index) ?? [];
     if (removals.length === 0)
       return { index, role, before, after: before, fate: 'kept', because: because(index, role) };
-    const fate = removals.some(({ reason }) => reason === 'offloaded') ? 'offloaded' : 'placeholder';
+    const fate = fateOf(removals);
     const edits = removals.map(editOf).map(({ message: _, ...edit }) => edit);
     return { index, role, before, after: before - freedBy(removals), fate, edits };
   });
+}
+
+function fateOf(edits: readonly Removal[]): Fate {
+  if (edits.some(({ reason }) => reason === 'offloaded')) return 'offloaded';
+  return edits.every(({ reason }) => reason === 'condensed') ? 'condensed' : 'placeholder';
 }
 
 function editOf({ message, kind, reason, tool, callId, ref, tokens, freed }: Removal): ExplainedEdit {

@@ -35,6 +35,14 @@ export type Warning =
 
 export type AppliedEdit =
   | {
+      readonly type: 'condense';
+      readonly condensed_tool_results: number;
+      /** Of these results, as they came and in the view. */
+      readonly tokens_before: number;
+      readonly tokens_after: number;
+      readonly cleared_tokens: number;
+    }
+  | {
       readonly type: 'offload';
       readonly cleared_tool_results: number;
       readonly cleared_tokens: number;
@@ -258,6 +266,7 @@ interface MadeWords {
 function appliedEdits(plan: Plan, view: View, { summary, digestUsage }: MadeWords): AppliedEdit[] {
   const removals = [...view.removals.values()].flat();
   const edits = [
+    ...condensed(removals.filter(({ reason }) => reason === 'condensed')),
     ...offloads(removals, digestUsage),
     ...dropIns('dedupe', removals, ['duplicate', 'superseded']),
     ...compaction(removals.filter(({ reason }) => reason === 'context_compaction')),
@@ -265,6 +274,21 @@ function appliedEdits(plan: Plan, view: View, { summary, digestUsage }: MadeWord
   if (view.dropped.size === 0) return edits;
   const cleared_tokens = plan.replay.before - view.tokens - freedBy(removals);
   return [...edits, ...leftOut(view, cleared_tokens, summary)];
+}
+
+function condensed(removals: readonly Removal[]): AppliedEdit[] {
+  if (removals.length === 0) return [];
+  const tokens_before = removals.reduce((sum, { tokens }) => sum + tokens, 0);
+  const cleared_tokens = freedBy(removals);
+  return [
+    {
+      type: 'condense',
+      condensed_tool_results: removals.length,
+      tokens_before,
+      tokens_after: tokens_before - cleared_tokens,
+      cleared_tokens,
+    },
+  ];
 }
 
 function offloads(all: readonly Removal[], usage: TokenUsage | undefined): AppliedEdit[] {

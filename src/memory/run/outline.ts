@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { type RunEvent, runEditSchema } from './event.ts';
 
 /** See `Fate` in `memory/plan/explain.ts`. */
-const fateSchema = z.enum(['kept', 'placeholder', 'offloaded', 'summarized', 'trimmed']);
+const fateSchema = z.enum(['kept', 'condensed', 'placeholder', 'offloaded', 'summarized', 'trimmed']);
 
 export const outlinedMessageSchema = z.strictObject({
   /** Index in the caller's array. */
@@ -36,7 +36,12 @@ export function outlineOfRun({
     const edited = outline[message];
     if (!edited) continue;
     edited.edits.push(edit);
-    if (edited.fate !== 'offloaded') edited.fate = edit.reason === 'offloaded' ? 'offloaded' : 'placeholder';
+    edited.fate = fateOf(edited.edits);
   }
   return outline;
+}
+
+function fateOf(edits: OutlinedMessage['edits']): OutlinedMessage['fate'] {
+  if (edits.some(({ reason }) => reason === 'offloaded')) return 'offloaded';
+  return edits.every(({ reason }) => reason === 'condensed') ? 'condensed' : 'placeholder';
 }

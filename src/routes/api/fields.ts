@@ -52,6 +52,7 @@ export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, st
   compact_offload: '`false` stores nothing: placeholders have no ref.',
   compact_retrieval:
     '`tool`: the model may fetch removed content. In `auto` that is the default for requests with tools.',
+  condense: 'Shows JSON outputs as the same value in fewer tokens, with the original under a ref.',
   compact_purge: 'Clears arguments of calls that failed or were replaced.',
   retrieval_max_rounds: 'The most retrieval rounds of a request; 0: the model gets no tool.',
   context_limit: 'Act from this number of turns.',

@@ -41,7 +41,7 @@ export const compaction = z.union([compactedMessages, conversationTurns]);
 
 const editShape = {
   kind: z.enum(['output', 'input', 'part']),
-  reason: z.enum(['context_compaction', 'offloaded', 'duplicate', 'superseded']),
+  reason: z.enum(['context_compaction', 'offloaded', 'duplicate', 'superseded', 'condensed']),
   tool_name: z.string(),
   tool_call_id: z.string(),
   ref: refName.exactOptional(),
@@ -54,7 +54,7 @@ export const explainedMessage = z.strictObject({
   role: z.enum(['preamble', 'user', 'assistant', 'tool']),
   before: tokens.describe('Tokens as it came.'),
   after: tokens.describe('Tokens in the view.'),
-  fate: z.enum(['kept', 'placeholder', 'offloaded', 'summarized', 'trimmed']),
+  fate: z.enum(['kept', 'condensed', 'placeholder', 'offloaded', 'summarized', 'trimmed']),
   because: z
     .enum(['preamble', 'fresh', 'tail', 'request', 'first_request', 'held', 'unedited'])
     .exactOptional()

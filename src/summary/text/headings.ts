@@ -28,7 +28,7 @@ export const LEDGER_HEADING = '## Ledger';
 const LEDGER_LINE = /^## Ledger[ \t]*$/m;
 
 /** Text that looks like the tags of a summary in a view, or like a marker. */
-const FORGED = /<(?=[\s/]{0,8}(?:session_summary|rehydrated_output))|⟦(?=removed:)/gi;
+const FORGED = /<(?=[\s/]{0,8}(?:session_summary|rehydrated_output))|⟦(?=removed:|condensed JSON)/gi;
 
 /**
  * Splits a summary into its body and its ledger.

@@ -203,9 +203,19 @@ export const richConversation = conversationOf({
     { weight: 2, arbitrary: largeText },
     { weight: 3, arbitrary: repeatedText },
     { weight: 2, arbitrary: fc.nat(9).map((of) => lines(30, `found ${of}`)) },
+    { weight: 2, arbitrary: fc.nat(9).map((of) => recordsText(of)) },
     { weight: 2, arbitrary: outputText },
   ),
 });
+
+/** JSON that is condensed: indented, a list of equal records, or in a string. */
+function recordsText(of: number): string {
+  const records = Array.from({ length: 10 + of }, (_, at) => ({ id: `r${of}_${at}`, size: at, ok: true }));
+  const form = of % 3;
+  if (form === 0) return JSON.stringify(records, null, 2);
+  if (form === 1) return JSON.stringify(records);
+  return JSON.stringify({ found: of, text: JSON.stringify({ records }, null, 2) });
+}
 
 const withHoles = (conversation: fc.Arbitrary<ConversationBody>): fc.Arbitrary<ConversationBody> =>
   fc.tuple(conversation, fc.array(fc.nat(), { minLength: 1, maxLength: 5 })).map(([body, holes]) => {
@@ -384,6 +394,7 @@ export const autoStrategy: fc.Arbitrary<AutoRequest> = fc
     compact_keep_steps: often(fc.integer({ min: 0, max: 3 })),
     compact_clear_tool_inputs: seldom(fc.constant(false)),
     compact_purge: seldom(fc.constant(false)),
+    condense: often(fc.boolean()),
     compact_exclude_tools: seldom(fc.subarray(['search', 'run'])),
     compact_include_tools: seldom(fc.constant(['search', 'read_file'])),
     compact_min_tokens: often(fc.constantFrom(0, 50, 200)),

@@ -3,6 +3,7 @@
  * conversations.
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import { heldMessages } from '../../../src/memory/conversation/bonds.ts';
 import { type History, messagesOf as unitMessages } from '../../../src/memory/conversation/history.ts';
 import { rehydratedAt } from '../../../src/memory/conversation/rehydrated-outputs.ts';
@@ -15,6 +16,7 @@ import { readChatRequest } from '../../../src/protocol/chat/request.ts';
 import { levels } from '../../../src/protocol/json/outline.ts';
 import { textOf, within } from '../../../src/protocol/json/spans.ts';
 import { violations } from '../../../tools/upstream/strict-chat.ts';
+import { expandJson } from '../conversations/expand-json.ts';
 import { counter, messagesOf, type Viewed } from './view-of.ts';
 
 /** All laws of a single view. Empty if it keeps every law. */
@@ -133,7 +135,10 @@ function lostContents(viewed: Viewed): string[] {
     return removals.flatMap((removal) => {
       if (removal.content().text !== originalOf(viewed, removal))
         return [`message ${index}: the kept content is not what was sent`];
-      if (!removal.replacement.includes(MARKER_START)) return [`message ${index}: no marker`];
+      if (removal.reason === 'condensed' && !isSameValue(removal))
+        return [`message ${index}: what is condensed is not the value that was sent`];
+      if (removal.reason !== 'condensed' && !removal.replacement.includes(MARKER_START))
+        return [`message ${index}: no marker`];
       if (removal.isDigested && !removal.replacement.startsWith(`${removal.digest?.line}\ndigest: `))
         return [`message ${index}: its digest does not stand below its marker`];
       if (removal.reason === 'offloaded' && !removal.isDigested && !showsBothEnds(viewed, removal))
@@ -143,6 +148,13 @@ function lostContents(viewed: Viewed): string[] {
         : [`message ${index}: its ref is not shown`];
     });
   });
+}
+
+/** Whether a condensed output can be undone to the JSON that the caller sent. */
+function isSameValue({ replacement, content }: Removal): boolean {
+  const [, json = ''] = /^⟦condensed JSON; ref=ref_[a-z2-7]{26}[^⟧]*⟧\n([\s\S]*)$/.exec(replacement) ?? [];
+  const [text = ''] = content().weight.texts;
+  return isDeepStrictEqual(JSON.parse(expandJson(json)), JSON.parse(text));
 }
 
 /** The caller's original of a removal. */
@@ -368,10 +380,10 @@ function turnOf(history: History, unit: number): number | undefined {
  */
 function editedWhatIsProtected({ plan, view, request, options }: Viewed): string[] {
   const { history } = plan;
-  const offloadedAtSight = (removal: Removal): boolean =>
-    options.retrieval === true && removal.reason === 'offloaded';
+  const madeAtSight = ({ reason }: Removal): boolean =>
+    reason === 'condensed' || (options.retrieval === true && reason === 'offloaded');
   const edited = new Set(view.dropped);
-  for (const [index, removals] of view.removals) if (!removals.every(offloadedAtSight)) edited.add(index);
+  for (const [index, removals] of view.removals) if (!removals.every(madeAtSight)) edited.add(index);
   for (const opened of [view.summary?.request?.message, view.trim?.request?.message])
     if (opened !== undefined && request.messages[opened]?.role !== 'user')
       return ['a summary opens a message that is no user message'];
