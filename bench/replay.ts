@@ -1,9 +1,12 @@
 /**
  * The costs and benefits of policies (`npm run bench:replay -- [--json] [--svg FILE]
- * [--strategy JSON]… [--transcripts FILE]…`).
+ * [--schedule NAME] [--strategy JSON]… [--transcripts FILE]…`).
  * Conversations are replayed request by request under Precis' strategies and under the policies of
  * other tools. For each: how much is sent, what it costs with an upstream that caches prompts, and
  * whether a value that the agent needs again much later is still in its view, or can be fetched.
+ *
+ * `--schedule` is how a vendor bills its cache: `prefix-128` (OpenAI before GPT-5.6), `gpt-5.6` or
+ * `anthropic-5m`. Plans are made for it, too.
  *
  * The conversations are those in the transcripts (see `tracesIn`), else those under TRACES_DIR, or
  * generated ones without it. No replay can know what a model would fetch by a ref, so that is not
@@ -20,6 +23,7 @@ import { replayUnder } from './replay/measure.ts';
 import { drawPicture } from './replay/picture.ts';
 import { policiesOf } from './replay/policies.ts';
 import { type DataSet, figuresOf, together } from './replay/results.ts';
+import { termsOfSchedule } from './replay/schedules.ts';
 import { printFigures, printLegend } from './replay/table.ts';
 import { type ReuseTrace, readTraces, tracesIn } from './reuse.ts';
 
@@ -27,12 +31,14 @@ const { values: options } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
     svg: { type: 'string' },
+    schedule: { type: 'string', default: 'prefix-128' },
     strategy: { type: 'string', multiple: true, default: [] },
     transcripts: { type: 'string', multiple: true, default: [] },
   },
 });
 const isolate = createIsolate(await loadTokenize('o200k_base'));
-const { none, others, skipped } = policiesOf(isolate, options.strategy);
+const terms = termsOfSchedule(options.schedule);
+const { none, others, skipped } = policiesOf(isolate, terms, options.strategy);
 
 const own = options.transcripts.flatMap(tracesIn).map(withReuse);
 const recorded = own.length > 0 ? own : readTraces();
@@ -47,9 +53,10 @@ const figures = dataSets.map(figuresOf);
 const total = figuresOf(together(dataSets));
 
 for (const sentence of skipped) console.error(sentence);
-if (options.json) console.log(JSON.stringify({ source, dataSets: figures, total }, null, 2));
+if (options.json)
+  console.log(JSON.stringify({ source, schedule: options.schedule, dataSets: figures, total }, null, 2));
 else {
-  console.log(`The conversations are ${source}.\n`);
+  console.log(`The conversations are ${source}, and billed by ${options.schedule}.\n`);
   for (const set of [...figures, total]) printFigures(set);
   printLegend();
 }
@@ -65,7 +72,7 @@ function replay(name: string, traces: readonly ReuseTrace[]): DataSet {
   // Conversation by conversation, so that all policies share the cached counts.
   const outcomes = traces.map((trace) => {
     const conversation = new Conversation(trace, isolate.counter);
-    return policies.map((policy) => replayUnder(policy, conversation));
+    return policies.map((policy) => replayUnder(policy, conversation, terms.prices));
   });
   const [first, ...rest] = policies.map(({ name, maker }, index) => ({
     name,

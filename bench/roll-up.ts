@@ -28,6 +28,7 @@ export interface RollUp {
  * Plans a request that ends before a message, without a limit of the answer.
  *
  * @param retrieval whether the model can fetch refs
+ * @param terms of the model that bills
  */
 export function planOf(
   strategy: EditingStrategy,
@@ -35,10 +36,11 @@ export function planOf(
   end: number,
   isolate: Isolate,
   retrieval = true,
+  terms = UNKNOWN_TERMS,
 ): Plan {
   const { refs } = isolate.tenant;
   const request = { messages: messages.slice(0, end), model, answerTokens: 0 };
-  const outline = outlineOf(strategy, request, refs, { retrieval, terms: UNKNOWN_TERMS });
+  const outline = outlineOf(strategy, request, refs, { retrieval, terms });
   return planView(strategy, outline, tools, { ...isolate, refs, digest: sha256Hex });
 }
 

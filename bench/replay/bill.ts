@@ -1,9 +1,11 @@
 /**
  * The cost of a conversation's requests, in tokens of fresh input. An upstream that caches prompts
- * charges little for the beginning that a request shares with the previous one. So it matters not
+ * charges little for the beginning that a request shares with an earlier one. So it matters not
  * only how much is sent, but also how much of it stays the same
- * (https://platform.openai.com/docs/guides/prompt-caching).
+ * (https://developers.openai.com/api/docs/guides/prompt-caching).
  */
+import { type InputPrices, UNKNOWN_PRICES } from '../../src/memory/prices/schedules.ts';
+import { BoundaryCache } from './boundary-cache.ts';
 
 /** A message as it is sent. */
 export interface PricedMessage {
@@ -17,6 +19,8 @@ export interface PricedRequest {
   /** Tokens before the messages: tools, and the overhead of every request. */
   readonly overhead: number;
   readonly messages: readonly PricedMessage[];
+  /** Indices of the messages behind which a cache gets a mark. */
+  readonly marks?: readonly number[] | undefined;
   /** Cost of summaries made for this request, in tokens of fresh input. */
   readonly summaries: number;
 }
@@ -37,14 +41,13 @@ export interface Bill {
   readonly broken: number;
 }
 
-/** The price of cached input relative to fresh. */
-export const CACHED_PRICE = 0.1;
 /** The fewest tokens that are cached, and the step above that (same source). */
 const LEAST_CACHED = 1_024;
 const CACHE_STEP = 128;
 
 /** The bill of a conversation's requests, in order. Nothing is cached for the first one. */
-export function billOf(requests: Iterable<PricedRequest>): Bill {
+export function billOf(requests: Iterable<PricedRequest>, prices: InputPrices = UNKNOWN_PRICES): Bill {
+  const boundaries = prices.boundaries && new BoundaryCache();
   let bill: Bill = { requests: 0, tokens: 0, cached: 0, paid: 0, summaries: 0, peak: 0, broken: 0 };
   let before: PricedRequest | undefined;
   for (const request of requests) {
@@ -52,12 +55,15 @@ export function billOf(requests: Iterable<PricedRequest>): Bill {
     const tokens = messages.reduce((sum, message) => sum + message.tokens, overhead);
     const same = before ? commonMessages(before, request) : 0;
     const prefix = messages.slice(0, same).reduce((sum, message) => sum + message.tokens, overhead);
-    const cached = before ? cachedOf(prefix) : 0;
+    const ofPrefix = before ? cachedOf(prefix) : 0;
+    const cached = boundaries ? boundaries.read(request, LEAST_CACHED) : ofPrefix;
+    const { step } = prices;
+    const factor = step && tokens > step.above ? step.input : 1;
     bill = {
       requests: bill.requests + 1,
       tokens: bill.tokens + tokens,
       cached: bill.cached + cached,
-      paid: bill.paid + tokens - (1 - CACHED_PRICE) * cached + summaries,
+      paid: bill.paid + factor * (prices.written * (tokens - cached) + prices.cached * cached) + summaries,
       summaries: bill.summaries + summaries,
       peak: Math.max(bill.peak, tokens),
       broken: bill.broken + (before && same < before.messages.length ? 1 : 0),

@@ -1,4 +1,5 @@
 /** Replays conversations under policies, request by request. */
+import type { InputPrices } from '../../src/memory/prices/schedules.ts';
 import { holds } from '../reuse.ts';
 import { type Bill, billOf } from './bill.ts';
 import type { Conversation } from './conversation.ts';
@@ -18,12 +19,15 @@ export interface ValueOutcome {
   readonly reachable: boolean;
 }
 
-export function replayUnder(policy: Policy, conversation: Conversation): Outcome {
+export function replayUnder(policy: Policy, conversation: Conversation, prices: InputPrices): Outcome {
   const { points, overhead, trace } = conversation;
   const replay = policy.start(conversation);
   const views = points.map((count) => replay.view(count));
   return {
-    bill: billOf(views.map((view) => ({ ...view, overhead }))),
+    bill: billOf(
+      views.map((view) => ({ ...view, overhead })),
+      prices,
+    ),
     values: trace.reuse.flatMap(({ value, used }) => {
       const view = views[points.findLastIndex((count) => count <= used)];
       return view ? [lookFor(value, view, replay)] : [];

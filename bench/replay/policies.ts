@@ -1,4 +1,5 @@
 /** The policies to compare. */
+import type { ModelTerms } from '../../src/memory/strategy/model-terms.ts';
 import { edits, parseStrategy, recalls } from '../../src/memory/strategy/strategy.ts';
 import type { Isolate } from '../pipeline.ts';
 import { clearToolUses } from './peers/clear-tool-uses.ts';
@@ -52,10 +53,17 @@ export interface Policies {
   readonly skipped: readonly string[];
 }
 
-/** @param strategies of the caller, as JSON; they are compared in place of the usual settings */
-export function policiesOf(isolate: Isolate, strategies: readonly string[] = []): Policies {
+/**
+ * @param terms of the model that bills
+ * @param strategies of the caller, as JSON; they are compared in place of the usual settings
+ */
+export function policiesOf(
+  isolate: Isolate,
+  terms: ModelTerms,
+  strategies: readonly string[] = [],
+): Policies {
   const asked = strategies.flatMap((json) => settingsIn(json));
-  const read = (asked.length > 0 ? asked : SETTINGS).map((setting) => readSetting(setting, isolate));
+  const read = (asked.length > 0 ? asked : SETTINGS).map((setting) => readSetting(setting, isolate, terms));
   const own = read.flatMap((policy) => (typeof policy === 'string' ? [] : [policy]));
   return {
     none: rewriting('none', 'none', (messages) => messages),
@@ -82,11 +90,15 @@ function settingsIn(json: string): Setting[] {
 }
 
 /** The policy, or why there is none. */
-function readSetting({ name, strategy, retrieval }: Setting, isolate: Isolate): Policy | string {
+function readSetting(
+  { name, strategy, retrieval }: Setting,
+  isolate: Isolate,
+  terms: ModelTerms,
+): Policy | string {
   const parsed = parseStrategy(strategy);
   if (!parsed.ok) return `'${name}' is left out: ${parsed.reason.message}`;
   const { value } = parsed;
   if (!edits(value) || recalls(value))
     return `'${name}' is left out: mode ${value.mode} is not found by replaying an array.`;
-  return precis(name, value, retrieval, isolate);
+  return precis(name, value, retrieval, isolate, terms);
 }

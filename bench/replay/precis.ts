@@ -6,6 +6,7 @@ import type { Removal } from '../../src/memory/edits/removal.ts';
 import type { EditingStrategy } from '../../src/memory/modes/table.ts';
 import type { Plan } from '../../src/memory/plan/plan.ts';
 import { type View as RenderedView, render } from '../../src/memory/plan/view.ts';
+import type { ModelTerms } from '../../src/memory/strategy/model-terms.ts';
 import { writeChatRequest } from '../../src/protocol/chat/request.ts';
 import { recapMessages, replacedBySummary, summaryMessages } from '../../src/protocol/chat/summary.ts';
 import { trimmedTranscript } from '../../src/summary/text/trimmed-transcript.ts';
@@ -33,11 +34,12 @@ export function precis(
   strategy: EditingStrategy,
   retrieval: boolean,
   isolate: Isolate,
+  terms: ModelTerms,
 ): Policy {
   return {
     name,
     maker: 'precis',
-    start: (conversation) => new PrecisReplay(conversation, strategy, retrieval, isolate),
+    start: (conversation) => new PrecisReplay(conversation, strategy, retrieval, isolate, terms),
   };
 }
 
@@ -46,6 +48,7 @@ class PrecisReplay implements Replay {
   private readonly strategy: EditingStrategy;
   private readonly retrieval: boolean;
   private readonly isolate: Isolate;
+  private readonly terms: ModelTerms;
   private readonly removed = new Map<string, Removal>();
   private readonly fetched = new Map<string, string>();
   private readonly transcripts = new Map<string, string>();
@@ -57,17 +60,24 @@ class PrecisReplay implements Replay {
   private removals: RenderedView['removals'] = new Map();
   private compared = false;
 
-  constructor(conversation: Conversation, strategy: EditingStrategy, retrieval: boolean, isolate: Isolate) {
+  constructor(
+    conversation: Conversation,
+    strategy: EditingStrategy,
+    retrieval: boolean,
+    isolate: Isolate,
+    terms: ModelTerms,
+  ) {
     this.conversation = conversation;
     this.strategy = strategy;
     this.retrieval = retrieval && conversation.request.tools !== undefined;
     this.isolate = isolate;
+    this.terms = terms;
   }
 
   view(count: number): View {
     const { strategy, retrieval, isolate, conversation } = this;
     const { request, points } = conversation;
-    const planned = planOf(strategy, request, count, isolate, retrieval);
+    const planned = planOf(strategy, request, count, isolate, retrieval, this.terms);
     const { history } = planned;
     const summaries = this.summarize(planned) + this.digest(planned);
     const trimmed =
@@ -77,7 +87,7 @@ class PrecisReplay implements Replay {
     const digestOf = ({ message }: Removal): string | undefined => this.digests.get(message);
     const words = { isWritten: () => true, digestOf, summary: this.rolled, line: trimmed?.shown };
     const rendered = render(planned, words, isolate.counter);
-    const messages = this.messagesOf(rendered, count);
+    const { messages, marks } = this.messagesOf(rendered, count);
     // Check that splicing message by message gives the real body: at the first edit and at the last
     // request.
     const edits = rendered.removals.size > 0 || rendered.dropped.size > 0;
@@ -86,7 +96,7 @@ class PrecisReplay implements Replay {
     this.removals = rendered.removals;
     for (const removal of [...rendered.removals.values()].flat())
       if (removal.ref !== undefined) this.removed.set(removal.ref, removal);
-    return { messages, summaries };
+    return { messages, marks, summaries };
   }
 
   fetch(ref: string): readonly string[] {
@@ -131,9 +141,13 @@ class PrecisReplay implements Replay {
     return cost;
   }
 
-  private messagesOf(view: RenderedView, count: number): SentMessage[] {
+  private messagesOf(
+    view: RenderedView,
+    count: number,
+  ): { messages: readonly SentMessage[]; marks: readonly number[] } {
     const { removals, dropped, summary, trim, recap } = view;
     const messages: SentMessage[] = [];
+    const marks: number[] = [];
     const replaced = replacedBySummary(view);
     const add = (json: string): void => {
       for (const message of JSON.parse(`[${json}]`))
@@ -151,9 +165,10 @@ class PrecisReplay implements Replay {
           : {}),
       };
       messages.push(this.edit(index, removals.get(index) ?? [], opening));
+      if (view.marks?.includes(index)) marks.push(messages.length - 1);
       if (recap && index === recap.after) add(recapMessages(recap, {}));
     }
-    return messages;
+    return { messages, marks };
   }
 
   /**

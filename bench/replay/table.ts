@@ -1,6 +1,5 @@
 /** Prints the figures: a table per data set, and a legend of its columns. */
 import { percent, printTable, thousands } from '../figures.ts';
-import { CACHED_PRICE } from './bill.ts';
 import { type DataSetFigures, DEARER, type PolicyFigures } from './results.ts';
 
 const HEAD = ['sent', 'bill', 'cached', 'peak view', 'broken', 'dearer', 'visible', 'view or ref'];
@@ -17,7 +16,7 @@ export function printFigures({ name, conversations, requests, values, policies }
 
 export function printLegend(): void {
   console.log(`sent         tokens sent, relative to none
-bill         what is paid for, relative to none: fresh input 1, cached input ${CACHED_PRICE}, and what summaries have cost;
+bill         what is paid for, relative to none: fresh input 1, cached and written input by the schedule, and what summaries have cost;
              what a model would fetch by refs is not in it
 cached       tokens that the upstream has in its cache, of those sent
 peak view    tokens of the largest request

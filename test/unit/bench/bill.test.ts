@@ -64,3 +64,50 @@ describe('the bill of a conversation', () => {
     });
   });
 });
+
+describe('the bill of a cache that is read at boundaries', () => {
+  const prices = { cached: 0.1, written: 1.25, boundaries: 'ours' } as const;
+  const said = (name: string, tokens = 1_000): PricedRequest['messages'][number] => ({ bytes: name, tokens });
+  const system = said('{"role":"system","content":"s"}', 2_000);
+  const asks = (...messages: PricedRequest['messages'][number][]): PricedRequest => ({
+    overhead: 0,
+    messages,
+    summaries: 0,
+  });
+
+  it('writes what it does not read, at the price of a write', () => {
+    expect(billOf([asks(system, said('a'))], prices).paid).toBe(1.25 * 3_000);
+    const grown = billOf([asks(system, said('a')), asks(system, said('a'), said('b'))], prices);
+    expect(grown.cached).toBe(3_000);
+    expect(grown.paid).toBeCloseTo(1.25 * 3_000 + 0.1 * 3_000 + 1.25 * 1_000, 6);
+  });
+
+  it('reads no further than the developer messages when the past is edited, unless there was a mark', () => {
+    const before = asks(system, said('a'), said('b'), said('c'));
+    const after = asks(system, said('a'), said('B'), said('c'));
+    expect(billOf([before, after], prices).cached).toBe(2_000);
+    const marks = [1];
+    expect(
+      billOf(
+        [
+          { ...before, marks },
+          { ...after, marks },
+        ],
+        prices,
+      ).cached,
+    ).toBe(3_000);
+    expect(billOf([before, { ...after, marks }], prices).cached).toBe(2_000);
+  });
+
+  it('looks back at twenty message ends', () => {
+    const all = Array.from({ length: 40 }, (_, n) => said(`m${n}`));
+    const first = asks(system, ...all.slice(0, 10));
+    expect(billOf([first, asks(system, ...all.slice(0, 30))], prices).cached).toBe(12_000);
+    expect(billOf([first, asks(system, ...all.slice(0, 31))], prices).cached).toBe(2_000);
+  });
+
+  it('costs a multiple over the step', () => {
+    const stepped = { ...prices, step: { above: 2_500, input: 2 } };
+    expect(billOf([asks(system, said('a'))], stepped).paid).toBe(2 * 1.25 * 3_000);
+  });
+});
