@@ -8,18 +8,19 @@
  * cached and of written input relative to fresh. M minimises the sum of both costs per request:
  * (w − a)·P·g/M for the jumps, and a·M/2 for the tokens carried until the next one.
  *
- * The *regret*: five requests after a jump, the conversation may have cost at most 3 % more than
+ * The *regret*: 5/w requests after a jump, the conversation may have cost at most (3/w) % more than
  * without any edit. The floor is right on average; the regret protects a single conversation, whose
  * end is unknown. Measured right at the jump, conversations of 50 000 tokens could hardly ever
- * make one; measured much later, too many would end before the jump has paid off.
+ * make one; measured much later, too many would end before the jump has paid off. Where writes cost
+ * more, a conversation that ends too soon loses more, so both limits shrink.
  */
 
 import type { InputPrices } from '../prices/schedules.ts';
 
-/** Extra cost that a conversation may have over one without edits, as a share. */
+/** Extra cost that a conversation may have over one without edits, as a share, times w. */
 const REGRET = 0.03;
 
-/** When the regret is measured: so many requests of mean growth after a jump. */
+/** When the regret is measured: so many requests of mean growth after a jump, times w. */
 const REQUESTS_AHEAD = 5;
 
 /**
@@ -94,12 +95,13 @@ export class Floor {
   private freedWithoutRegret({ array, view, kept, spent }: Stakes): number {
     const { cached, written } = this.prices;
     const growth = this.growth(array);
-    const later = (tokens: number): number => REQUESTS_AHEAD * this.cost(tokens + growth, tokens);
+    const requests = REQUESTS_AHEAD / written;
+    const later = (tokens: number): number => requests * this.cost(tokens + growth, tokens);
     const unedited = this.billedUnedited + this.cost(array, this.lastArray) + later(array);
     const edited = this.billed + spent + this.cost(view, this.reused(kept)) + later(view);
     // A freed token saves the price of writing it now, and that of reading it later.
-    const saved = this.factor(view) * written + this.factor(view + growth) * REQUESTS_AHEAD * cached;
-    return (edited - (1 + REGRET) * unedited) / saved;
+    const saved = this.factor(view) * written + this.factor(view + growth) * requests * cached;
+    return (edited - (1 + REGRET / written) * unedited) / saved;
   }
 
   /** The price of a prompt, in tokens of fresh input. @param reused cached tokens */
