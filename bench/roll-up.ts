@@ -11,6 +11,7 @@ import { transcriptOf } from '../src/summary/kept-transcript.ts';
 import { writeDigest } from '../src/summary/text/digest.ts';
 import { entriesOf } from '../src/summary/text/entries.ts';
 import { collectLedger } from '../src/summary/text/ledger.ts';
+import { withProven } from '../src/summary/text/proven.ts';
 import { sha256Hex } from '../src/tenant/identity.ts';
 import type { Isolate } from './pipeline.ts';
 
@@ -18,6 +19,9 @@ import type { Isolate } from './pipeline.ts';
 export interface RollUp {
   /** The messages before this index are covered. */
   readonly end: number;
+  /** As the summarizer has written it. */
+  readonly written: string;
+  /** The same with the facts that the turns after it have used, as a view shows it. */
   readonly text: string;
   /** The ref of its transcript. */
   readonly ref: string;
@@ -53,16 +57,23 @@ export function rollUp(
   if (!prefix) throw new Error('nothing is to be summarised');
   const { end } = prefix;
   const from = before?.end ?? 0;
-  const text = writeDigest({
-    ...(before ? { priorText: before.text } : {}),
+  const written = writeDigest({
+    ...(before ? { priorText: before.written } : {}),
     entries: entriesOf(history, from, end, 'readable'),
     facts: collectLedger(entriesOf(history, 0, end, 'readable')),
     maxTokens: prefix.limit,
     counter,
     includeTrajectory: true,
   });
+  const text = withProven({
+    text: written,
+    covered: entriesOf(history, 0, end, 'readable'),
+    later: entriesOf(history, end, prefix.since ?? end, 'readable'),
+    maxTokens: prefix.limit,
+    counter,
+  });
   const content = transcriptOf({ history, from, end, earlier: before?.ref }, tenant, undefined, counter);
-  return { end, text, ref: content.ref, transcript: content.text() };
+  return { end, written, text, ref: content.ref, transcript: content.text() };
 }
 
 /**

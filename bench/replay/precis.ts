@@ -116,11 +116,11 @@ class PrecisReplay implements Replay {
     const rolled = rollUp(planned, before, this.isolate);
     this.rolled = rolled;
     this.transcripts.set(rolled.ref, rolled.transcript);
-    let read = PROMPT_TOKENS + (before ? counter.text(before.text) : 0);
+    let read = PROMPT_TOKENS + (before ? counter.text(before.written) : 0);
     for (let index = before?.end ?? 0; index < rolled.end; index++)
       if (planned.history.messages[index]?.role !== 'preamble')
         read += this.edit(index, this.removals.get(index) ?? []).tokens;
-    return read + OUTPUT_PRICE * counter.text(rolled.text);
+    return read + OUTPUT_PRICE * counter.text(rolled.written);
   }
 
   /**

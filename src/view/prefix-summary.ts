@@ -9,6 +9,7 @@ import type { Warning } from '../memory/plan/report.ts';
 import { frontierUnit } from '../memory/replay/rule.ts';
 import { prepareSummary, serveSummary } from '../summary/foreground.ts';
 import { type PrefixNeed, WAIT_MS, WHOLE_WAIT_MS } from '../summary/prefix.ts';
+import { provenText } from '../summary/proven.ts';
 import type { ViewCall } from './made-view.ts';
 import type { NamedSummary, RequestSummaries } from './summaries.ts';
 
@@ -60,11 +61,14 @@ export class PrefixSummary {
       // A deployment's own summarizer works for its callers, not for a request without a key.
       const once = options.expressly && !options.dryRun && !tenant && !scope.services.config.summarizer;
       const how = once ? 'once' : accepted || !tenant ? 'make' : 'find';
-      const { summary, warnings } = await serveSummary(this.need(prefix, late, how), this.summaries.ports);
+      const need = this.need(prefix, late, how);
+      const { summary, warnings } = await serveSummary(need, this.summaries.ports);
       this.warnings.push(...warnings);
       const refused = tenant !== undefined && !accepted && !options.dryRun && summary?.status === 'pending';
       if (refused) this.warnings.push('store_failed');
-      return summary && { ...summary, prefixHash: this.summaries.boundaries.at(prefix.end).prefixHash };
+      if (!summary) return undefined;
+      const text = await provenText(summary.text, need, this.summaries.ports);
+      return { ...summary, text, prefixHash: this.summaries.boundaries.at(prefix.end).prefixHash };
     });
   }
 

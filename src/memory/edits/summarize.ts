@@ -23,6 +23,11 @@ export interface SummarizedPrefix {
   readonly unit: number;
   /** The messages before this index are covered, except the preamble. */
   readonly end: number;
+  /**
+   * The first request that showed its summary had the messages before this index. Absent: that is
+   * not known.
+   */
+  readonly since?: number | undefined;
   /** The covered user message that stays, because its turn is still in progress. */
   readonly request: number | undefined;
   /** The first request, if it is covered and stays all the same. */

@@ -46,6 +46,6 @@ function planSummarize(
   const result = replay(history, rule, sums, new CursorMover(rule, cursor, 'summarize'));
   const planned = { replay: result, segments: [] };
   if (frontierUnit(result.cuts) === 0) return { ...planned, dropped: [] };
-  const { prefix } = cursor;
+  const prefix = { ...cursor.prefix, since: result.moves.at(-1)?.messages };
   return { ...planned, prefix, dropped: coveredMessages(history, prefix) };
 }

@@ -219,7 +219,7 @@ export class PhaseMover implements Mover {
     if (viewOf(reversible) <= due.lossyOver) return [];
     const { heavy } = reversible.passed;
     // Summarise up to the frontier of the previous move; at the first move, up to the new one.
-    const summarized = this.summarized(start, reversible, start.frontier > 0 ? start.frontier : heavy);
+    const summarized = this.summarized(start, reversible, start.frontier > 0 ? start.frontier : heavy, point);
     // If there is nothing more to summarise, the outputs behind the summary leave first.
     const bare = withRehydrated(reversible, undefined);
     const whole = summarized ?? bare;
@@ -230,7 +230,7 @@ export class PhaseMover implements Mover {
     const trimmed = shorter && (due.unconditional || viewOf(shorter) <= due.trimOver) ? shorter : undefined;
     this.futile = trimmed ? undefined : shorter;
     // If that is not enough and trimming does not help, summarise up to the new frontier.
-    const further = trimmed ? undefined : this.summarized(start, reversible, heavy);
+    const further = trimmed ? undefined : this.summarized(start, reversible, heavy, point);
     const refilled = (standing: PhaseStanding | undefined): (PhaseStanding | undefined)[] => [
       standing && this.refilled(standing, viewOf(standing), due, point),
       standing,
@@ -264,9 +264,11 @@ export class PhaseMover implements Mover {
     start: PhaseStanding,
     reversible: PhaseStanding,
     unit: number,
+    { messages: since }: RequestPoint,
   ): PhaseStanding | undefined {
-    const prefix = this.prefixBefore(unit, start.prefix);
-    if (!prefix) return undefined;
+    const covering = this.prefixBefore(unit, start.prefix);
+    if (!covering) return undefined;
+    const prefix = { ...covering, since };
     const before = start.prefix ? this.coveredView(start.prefix.unit) : 0;
     const read = prefix.covered - before + (start.prefix?.limit ?? 0);
     const spent = summarizerCost(read, prefix.limit);

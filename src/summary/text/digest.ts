@@ -16,7 +16,7 @@ import { elementAt } from '../../lib/elements.ts';
 import type { Entry } from '../../memory/conversation/passage.ts';
 import { longestFitting } from '../../memory/tokens/fitting.ts';
 import type { TokenCounter } from '../../memory/tokens/tokens.ts';
-import { SENTENCE_END, userWordsIn } from './constraints.ts';
+import { constraintsOf, userWordsIn } from './constraints.ts';
 import { HEADINGS, type Heading, neutralize, readSections, writeSections } from './headings.ts';
 import { type LedgerFacts, writeLedger } from './ledger.ts';
 import { UserOrders } from './orders.ts';
@@ -261,39 +261,6 @@ function endsOf(lines: readonly string[]): readonly string[] {
 /** The lines of a carried-over section, without bullets. */
 function linesOf(section: string): string[] {
   return section.split('\n').flatMap((line) => line.trim().replace(/^[-*•]\s+/, '') || []);
-}
-
-const LONGEST_SENTENCE = 500;
-/** The part of a message that is searched for sentences, in characters. */
-const MOST_OF_TEXT = 200_000;
-
-/** Words of obligation, in widely used languages. */
-const BINDING = new RegExp(
-  [
-    "\\b(?:must|never|don['’]?t|do not|does not|mustn['’]?t|can(?:no|['’])t|only|always|without|avoid|forbidden|not allowed|should not|shouldn['’]t|under no circumstances|make sure|ensure|at (?:most|least)|no more than|prefer|instead of|required?)\\b",
-    '\\b(?:muss|müssen|darf|dürfen|nie|niemals|nicht|nur|immer|ohne|vermeide|kein(?:e[nrms]?)?)\\b',
-    '\\b(?:jamais|toujours|seulement|uniquement|sans|évite[zr]?|doit|doivent|devez|interdit|ne (?:pas|\\p{L}+ (?:pas|jamais|plus|que)))(?!\\p{L})',
-    '\\b(?:nunca|siempre|sólo|solamente|únicamente|sin|evita[r]?|evite|debe[ns]?|prohibido|jamás)(?!\\p{L})',
-    '\\b(?:sempre|não|apenas|somente|sem|deve[m]?|proibido|mai|soltanto|senza|evitare|devono|vietato)(?!\\p{L})',
-    '(?<!\\p{L})(?:никогда|всегда|только|нельзя|должн[аоы]?|должен|обязательно|избегай(?:те)?|запрещено|без|не)(?!\\p{L})',
-    '必须|必須|不要|不能|不得|不可|禁止|只能|仅限|总是|務必|务必|避免|切勿|千万别|绝不',
-    '必ず|しないで|しないこと|してはいけない|のみ|だけに|常に|決して|避けて',
-    '반드시|절대|하지\\s?마|항상|금지|없이',
-    '(?<!\\p{L})(?:يجب|لا|فقط|أبدا|أبدًا|دائما|دائمًا|بدون|ممنوع)(?!\\p{L})',
-    'हमेशा|कभी\\s(?:नहीं|भी)|केवल|(?<!\\p{L})मत(?!\\p{L})|बिना',
-  ].join('|'),
-  'iu',
-);
-
-/** The user's sentences that state an obligation, verbatim. */
-function constraintsOf(text: string): string[] {
-  return text
-    .slice(0, MOST_OF_TEXT)
-    .split(SENTENCE_END)
-    .map((sentence) => sentence.trim().replace(/^(?:[-*•]|\d+[.)])\s+/, ''))
-    .filter(
-      (sentence) => sentence.length >= 4 && sentence.length <= LONGEST_SENTENCE && BINDING.test(sentence),
-    );
 }
 
 const SHOWN_OF_INPUT = 140;

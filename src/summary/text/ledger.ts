@@ -61,7 +61,7 @@ export function collectLedger(entries: readonly Entry[], priorLedger = ''): Ledg
 /* ---------------------------------------------------------------- literals */
 
 /** The form of a literal. */
-type Form =
+export type Form =
   | 'url'
   | 'uuid'
   | 'email'
@@ -148,7 +148,7 @@ function collectCandidates(entries: readonly Entry[], priorLines: readonly strin
     return fresh;
   };
   const read = (text: string, at: number, mark?: 'user' | 'called'): void => {
-    const words = wordsOf(text);
+    const words = literalsOf(text);
     const crowds = new Map<Form, number>();
     for (const { form } of words) crowds.set(form, (crowds.get(form) ?? 0) + 1);
     for (const [index, word] of words.entries()) {
@@ -160,7 +160,7 @@ function collectCandidates(entries: readonly Entry[], priorLines: readonly strin
     }
   };
   let place = 0;
-  for (const word of priorLines.flatMap(wordsOf)) candidateOf(word, 0).prior ||= ++place;
+  for (const word of priorLines.flatMap(literalsOf)) candidateOf(word, 0).prior ||= ++place;
   for (const [at, { role, text, calls }] of entries.entries()) {
     read(text, at, role === 'user' ? 'user' : undefined);
     for (const { input } of calls) read(input, at, 'called');
@@ -168,13 +168,14 @@ function collectCandidates(entries: readonly Entry[], priorLines: readonly strin
   return [...candidates.values()];
 }
 
+/** A literal with its form. */
 interface Word {
   readonly value: string;
   readonly form: Form;
 }
 
-/** The distinct literals of a text; of too many, the first. */
-function wordsOf(text: string): Word[] {
+/** The distinct literals of a text, in order; of too many, the first. */
+export function literalsOf(text: string): Word[] {
   const found = new Map<string, Word>();
   const add = (value: string, form: Form): void => {
     if (found.size < MOST_CANDIDATES && !found.has(value)) found.set(value, { value, form });
