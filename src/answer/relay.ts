@@ -1,6 +1,7 @@
 /** Relays the upstream's answer to the caller, with the report and the retrieval rounds. */
 import { errorName } from '../log.ts';
 import type { Report } from '../memory/plan/report.ts';
+import { fetchedMisses } from '../memory/plan/reported-misses.ts';
 import {
   type AnswerFault,
   type AnswerFormat,
@@ -280,8 +281,10 @@ function reportWith(report: Report, rounds: Rounds | undefined, counted: JoinedA
   const { usage, lastId } = counted ?? {};
   const { memory_blocks = { tokens: 0, blocks: [] } } = report;
   const { written } = rounds;
+  const misses = [...(report.misses ?? []), ...fetchedMisses(rounds.refs, report.refs)];
   return {
     ...report,
+    ...(misses.length > 0 ? { misses } : {}),
     ...(written.length > 0 ? { memory_blocks: { ...memory_blocks, written } } : {}),
     retrieval: {
       rounds: rounds.count,

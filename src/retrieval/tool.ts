@@ -4,13 +4,12 @@
  */
 import { z } from 'zod';
 import type { Result } from '../lib/result.ts';
+import type { FETCH_NAMES } from '../memory/edits/repeats.ts';
 import type { FunctionTool } from '../protocol/tools.ts';
 import { optionalText, parseArguments } from './arguments.ts';
 
 /** The tool's names. The second is for callers with a tool of the first name. */
-export const RETRIEVE_NAMES = ['retrieve_ref', 'precis_retrieve_ref'] as const;
-
-type ToolName = (typeof RETRIEVE_NAMES)[number];
+type ToolName = (typeof FETCH_NAMES)[number];
 
 /** Tokens of a result: the default and the maximum. */
 const DEFAULT_TOKENS = 4_000;

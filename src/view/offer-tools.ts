@@ -2,6 +2,7 @@
  * Which of our tools a request gets: those that fetch and list removed contents, the one that
  * searches the archive (docs/design.md#the-strategy), and those that write memory blocks.
  */
+import { FETCH_NAMES } from '../memory/edits/repeats.ts';
 import type { ActingStrategy, RetrievingStrategy } from '../memory/modes/table.ts';
 import type { BlocksWish } from '../memory/strategy/memory-blocks.ts';
 import { hidesRefs, retrieves } from '../memory/strategy/strategy.ts';
@@ -9,7 +10,7 @@ import type { ModelRequest } from '../protocol/model-request.ts';
 import type { FunctionTool } from '../protocol/tools.ts';
 import { LIST_NAMES, listDefinitionOf } from '../retrieval/list-refs.ts';
 import { SEARCH_NAMES, type SearchKind, searchDefinitionOf } from '../retrieval/search-memory.ts';
-import { definitionOf, freeName, RETRIEVE_NAMES } from '../retrieval/tool.ts';
+import { definitionOf, freeName } from '../retrieval/tool.ts';
 import {
   APPEND_NAMES,
   appendDefinitionOf,
@@ -106,7 +107,7 @@ function retrievalTools(
   taken: ReadonlySet<string>,
   searches: SearchKind,
 ): RetrievalTools | undefined {
-  const retrieve = freeName(RETRIEVE_NAMES, taken);
+  const retrieve = freeName(FETCH_NAMES, taken);
   const search = strategy.archive ? freeName(SEARCH_NAMES, taken) : undefined;
   const list = hidesRefs(strategy) ? freeName(LIST_NAMES, taken) : undefined;
   if (!retrieve) return undefined;

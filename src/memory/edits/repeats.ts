@@ -1,11 +1,14 @@
 /**
- * Dedupe: finds tool outputs that are repeated later, literally or by a later call with the same
- * arguments.
+ * Which tool outputs occur again later: literally, or by a later call with the same arguments. And
+ * which bring a content back that the view may lack by then.
  */
 import { elementAt } from '../../lib/elements.ts';
-import type { History } from '../conversation/history.ts';
-import { type CompactContext, contentName } from './compact.ts';
-import type { MarkerReason } from './placeholder.ts';
+import type { History, Output } from '../conversation/history.ts';
+import { type CompactContext, contentName, outputRef } from './compact.ts';
+import { type MarkerReason, parseMarker } from './placeholder.ts';
+
+/** The names of the tool with which a model fetches removed contents. */
+export const FETCH_NAMES = ['retrieve_ref', 'precis_retrieve_ref'] as const;
 
 /** A later repetition of an output. */
 export interface Repeat {
@@ -14,23 +17,82 @@ export interface Repeat {
   readonly by: number;
 }
 
-/** The repeated outputs, by message. Linear in their number. */
-export function repeatsIn(history: History, context: CompactContext): ReadonlyMap<number, Repeat> {
-  const repeats = new Map<number, Repeat>();
-  const contents = new Map<string, number>();
-  const calls = new Map<string, number>();
-  for (const unit of history.units.toReversed())
-    for (const { message, call } of unit.outputs.toReversed()) {
-      const name = contentName(elementAt(history.messages, message), context);
-      const asked = call && JSON.stringify([call.name, call.input]);
-      const same = contents.get(name);
-      const newer = asked === undefined ? undefined : calls.get(asked);
-      // The nearer repetition decides, so that a longer array never changes the reason.
-      if (same !== undefined && same <= (newer ?? same))
-        repeats.set(message, { reason: 'duplicate', by: same });
-      else if (newer !== undefined) repeats.set(message, { reason: 'superseded', by: newer });
-      contents.set(name, message);
-      if (asked !== undefined) calls.set(asked, message);
+/** Why an output has a content again. */
+export type Recall =
+  /** A call was repeated, and has given the same. */
+  | {
+      readonly how: 'repeated';
+      /** The earlier output, and whether that came as a placeholder of ours. */
+      readonly of: number;
+      readonly isMarked: boolean;
+      /** The message with the later call. */
+      readonly asked: number;
     }
-  return repeats;
+  /** The model has fetched what a ref names, through a tool that the caller runs. */
+  | { readonly how: 'fetched'; readonly ref: string };
+
+/** Outputs by message. A longer array adds entries, and changes none. */
+export interface Repeats {
+  readonly repeats: ReadonlyMap<number, Repeat>;
+  readonly recalls: ReadonlyMap<number, Recall>;
+}
+
+/** Linear in the number of outputs. */
+export function repeatsIn(history: History, context: CompactContext): Repeats {
+  const repeats = new Map<number, Repeat>();
+  const recalls = new Map<number, Recall>();
+  const contents = new Map<string, number>();
+  const calls = new Map<string, Later>();
+  for (const unit of history.units.toReversed())
+    for (const output of unit.outputs.toReversed()) {
+      const { message, call } = output;
+      const name = contentName(elementAt(history.messages, message), context);
+      const key = call && JSON.stringify([call.name, call.input]);
+      const same = contents.get(name);
+      const newer = key === undefined ? undefined : calls.get(key);
+      // The nearer repetition decides, so that a longer array never changes the reason.
+      if (same !== undefined && same <= (newer?.message ?? same))
+        repeats.set(message, { reason: 'duplicate', by: same });
+      else if (newer) repeats.set(message, { reason: 'superseded', by: newer.message });
+      const recalled = newer && recallOf(message, name, newer, history, context);
+      if (recalled) recalls.set(newer.message, recalled);
+      const ref = fetchedRef(output, context);
+      if (ref !== undefined) recalls.set(message, { how: 'fetched', ref });
+      contents.set(name, message);
+      if (key !== undefined) calls.set(key, { message, name, asked: unit.first });
+    }
+  return { repeats, recalls };
+}
+
+/** A later output of the same call. */
+interface Later {
+  readonly message: number;
+  readonly name: string;
+  readonly asked: number;
+}
+
+/** What the later output brings back; undefined if that is another content. */
+function recallOf(
+  of: number,
+  name: string,
+  newer: Later,
+  { messages }: History,
+  context: CompactContext,
+): Recall | undefined {
+  const recall = { how: 'repeated', of, isMarked: false, asked: newer.asked } as const;
+  if (newer.name === name) return recall;
+  const marker = parseMarker(elementAt(messages, of).content().text);
+  const { refs } = context;
+  if (!marker?.ref || !refs?.owns(marker.ref)) return undefined;
+  const isOf = outputRef(elementAt(messages, newer.message), refs) === marker.ref;
+  return isOf ? { ...recall, isMarked: true } : undefined;
+}
+
+const REF_ARGUMENT = /"ref"\s*:\s*"(ref_[a-z2-7]{26})"/;
+
+/** The ref of the tenant's that a call has fetched. */
+function fetchedRef({ call }: Output, { refs }: CompactContext): string | undefined {
+  if (!call || !FETCH_NAMES.some((name) => name === call.name)) return undefined;
+  const ref = REF_ARGUMENT.exec(call.input)?.[1];
+  return ref !== undefined && refs?.owns(ref) ? ref : undefined;
 }

@@ -16,12 +16,12 @@ import { offloadOutput } from '../edits/offload.ts';
 import { longestUnused } from '../edits/output-digest.ts';
 import { LEAST_PURGED, purgesIn } from '../edits/purge.ts';
 import type { Removal } from '../edits/removal.ts';
-import { type Repeat, repeatsIn } from '../edits/repeats.ts';
+import { type Recall, type Repeat, type Repeats, repeatsIn } from '../edits/repeats.ts';
 import { countedEcho, coveredMessages } from '../edits/summarize.ts';
 import type { NextNeeds, PlanContext, Planned, PlanRequest } from '../plan/planned.ts';
 import { Floor } from '../replay/floor.ts';
 import { replay } from '../replay/frontier.ts';
-import type { PhaseEdits } from '../replay/phase-standing.ts';
+import type { Recalling } from '../replay/misses.ts';
 import { PhaseMover } from '../replay/phases.ts';
 import { frontierUnit } from '../replay/rule.ts';
 import {
@@ -153,7 +153,8 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
   const trimmed = mover.trimmedSpan();
   const ahead = (): NextNeeds => {
     const near = result.next !== result.cuts;
-    const upcoming = near ? edits.between(mover.position.passed.heavy, frontierUnit(result.next)) : [];
+    const { heavy } = mover.position.passed;
+    const upcoming = near ? mover.edits.without(edits.between(heavy, frontierUnit(result.next))) : [];
     // Prepare a summary if placeholders alone won't bring the next views under the budget.
     const growth = (REQUESTS_AHEAD * (result.before - sent.before(0))) / history.requestPoints.length;
     const left = upcoming.reduce((sum, { freed }) => sum - freed, result.after);
@@ -162,6 +163,7 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
   };
   const removed = mover.removed().map((segment) => segment.map(edits.whole));
   const atSight = edits.stillAtSight(removed);
+  const misses = mover.edits.list();
   return {
     replay: { ...result, before: sums.total },
     segments: [...removed, ...(atSight.length > 0 ? [atSight] : [])],
@@ -172,6 +174,7 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
     dropped: prefix ? coveredMessages(history, prefix) : [],
     ...(prefix ? { prefix } : {}),
     ...(trimmed ? { trimmed } : {}),
+    ...(misses.length > 0 ? { misses } : {}),
   };
 }
 
@@ -190,7 +193,7 @@ function newlyOffloaded(
 }
 
 /** The possible removals of each unit, computed on demand. */
-class AutoEdits implements PhaseEdits {
+class AutoEdits implements Recalling {
   /** Removed wherever the frontier is. */
   readonly atSight: readonly Removal[];
   private readonly history: History;
@@ -201,8 +204,8 @@ class AutoEdits implements PhaseEdits {
   private readonly offloadsAtSight: boolean;
   private readonly condensed: ReadonlyMap<number, Removal>;
   private readonly compacted: (readonly Removal[])[] = [];
-  private readonly repeated = new Map<number, Removal | undefined>();
-  private repeats: ReadonlyMap<number, Repeat> | undefined;
+  private readonly replaced = new Map<number, Removal | undefined>();
+  private repeats: Repeats | undefined;
   private purges: ReadonlyMap<ToolCall, number> | undefined;
 
   /** @param first the first request, if it stays as it came */
@@ -322,15 +325,23 @@ class AutoEdits implements PhaseEdits {
   }
 
   private repeatedOutput(output: Output, { reason }: Repeat): Removal | undefined {
-    const { history, strategy, context, repeated } = this;
-    if (!repeated.has(output.message))
-      repeated.set(output.message, compactOutput(history, output, strategy, context, reason, 0));
-    return repeated.get(output.message);
+    const { history, strategy, context, replaced } = this;
+    if (!replaced.has(output.message))
+      replaced.set(output.message, compactOutput(history, output, strategy, context, reason, 0));
+    return replaced.get(output.message);
+  }
+
+  recalls(): ReadonlyMap<number, Recall> {
+    return this.repeated().recalls;
   }
 
   private repeatOf(message: number): Repeat | undefined {
+    return this.repeated().repeats.get(message);
+  }
+
+  private repeated(): Repeats {
     this.repeats ??= repeatsIn(this.history, this.context);
-    return this.repeats.get(message);
+    return this.repeats;
   }
 }
 

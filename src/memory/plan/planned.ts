@@ -7,6 +7,7 @@ import type { Removal } from '../edits/removal.ts';
 import type { SummarizedPrefix } from '../edits/summarize.ts';
 import type { TrimmedSpan } from '../edits/trim.ts';
 import type { Replay } from '../replay/frontier.ts';
+import type { Miss } from '../replay/misses.ts';
 import type { ModelTerms } from '../strategy/model-terms.ts';
 import type { TokenMeasure } from '../strategy/models.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
@@ -75,6 +76,8 @@ export interface Planned extends ViewNeeds {
   readonly replay: Replay;
   /** Messages that leave the view, ascending. */
   readonly dropped: readonly number[];
+  /** Contents that were asked for again after they had left the view. Absent if there are none. */
+  readonly misses?: readonly Miss[];
   /** The summary of the prefix, if its text was known before the plan. */
   readonly shown?: ShownSummary | undefined;
   /** Present if the view exceeds its budget and the strategy asks for an error. */

@@ -7,6 +7,7 @@ import type { PotentialBill } from '../money/bill-schema.ts';
 import { frontierUnit, type Trigger } from '../replay/rule.ts';
 import type { Plan } from './plan.ts';
 import type { Receipt } from './receipt-schema.ts';
+import { type ReportedMiss, reportedMisses } from './reported-misses.ts';
 import type { ShownOutput } from './shown-outputs.ts';
 import type { View } from './view.ts';
 
@@ -195,6 +196,8 @@ export interface Report {
   readonly summary?: ReportedSummary;
   /** Absent if nothing was fetched. */
   readonly retrieval?: ReportedRetrieval;
+  /** The newest, oldest first. Absent if there are none. */
+  readonly misses?: readonly ReportedMiss[];
   /** The injected block of cross-session memory. */
   readonly injection?: { readonly tokens: number; readonly text: string };
   /** The memory blocks in the view. */
@@ -245,6 +248,7 @@ export function reportOf(
     applied_edits: appliedEdits(plan, view, made),
     refs: refsOf(view),
     ...(summary ? { summary } : {}),
+    ...(plan.misses ? { misses: reportedMisses(plan.history, plan.misses) } : {}),
     warnings: [
       ...new Set([
         ...warnings,

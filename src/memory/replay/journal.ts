@@ -7,11 +7,17 @@ interface JournalEntry {
   readonly unit: number;
   readonly removals: readonly Removal[];
   readonly freed: number;
+  /** The array of the move that has made it ended before this message. */
+  readonly at: number;
 }
 
 /** Adding, undoing and summing take logarithmic time in the number of units. */
 export class Journal {
+  /** The array of the current move ends before this message. */
+  at = 0;
   private readonly list: JournalEntry[] = [];
+  /** The entries of removed outputs, by message. */
+  private readonly outputs = new Map<number, JournalEntry>();
   private readonly sums: ChangingSums;
   private readonly freesOf: (unit: number, tokens: number) => void;
   private sum = 0;
@@ -40,7 +46,9 @@ export class Journal {
   add(unit: number, removals: readonly Removal[]): void {
     if (removals.length === 0) return;
     const freed = freedBy(removals);
-    this.list.push({ unit, removals, freed });
+    const entry = { unit, removals, freed, at: this.at };
+    this.list.push(entry);
+    for (const { kind, message } of removals) if (kind === 'output') this.outputs.set(message, entry);
     this.count(unit, freed);
   }
 
@@ -48,8 +56,17 @@ export class Journal {
   truncate(length: number): void {
     while (this.list.length > length) {
       const entry = this.list.pop();
-      if (entry) this.count(entry.unit, -entry.freed);
+      if (!entry) return;
+      for (const { kind, message } of entry.removals) if (kind === 'output') this.outputs.delete(message);
+      this.count(entry.unit, -entry.freed);
     }
+  }
+
+  /** The removal of an output, and the end of the array at whose move it was made. */
+  removalOf(message: number): { readonly removal: Removal; readonly at: number } | undefined {
+    const entry = this.outputs.get(message);
+    const removal = entry?.removals.find((one) => one.kind === 'output' && one.message === message);
+    return entry && removal && { removal, at: entry.at };
   }
 
   entries(from: number, to: number): readonly JournalEntry[] {

@@ -26,11 +26,11 @@ import type { Floor } from './floor.ts';
 import type { Mover } from './frontier.ts';
 import { Journal } from './journal.ts';
 import { KeptRequests } from './kept-requests.ts';
+import { Misses, type Recalling } from './misses.ts';
 import { Pass, type Passed } from './phase-pass.ts';
 import { refusalsOf } from './phase-refusals.ts';
 import {
   NOWHERE,
-  type PhaseEdits,
   type PhaseSettings,
   type PhaseStanding,
   summarizerCost,
@@ -48,7 +48,7 @@ export class PhaseMover implements Mover {
   private readonly settings: PhaseSettings;
   private readonly floor: Floor;
   private readonly worth: PhaseWorth;
-  private readonly edits: PhaseEdits;
+  readonly edits: Misses;
   private readonly journal: Journal;
   /** Tokens of held units. */
   private readonly held: HeldTokens;
@@ -62,18 +62,18 @@ export class PhaseMover implements Mover {
   private futile: PhaseStanding | undefined;
   refused: readonly Refusal[] = [];
 
-  constructor(history: History, sums: TokenSums, settings: PhaseSettings, floor: Floor, edits: PhaseEdits) {
+  constructor(history: History, sums: TokenSums, settings: PhaseSettings, floor: Floor, edits: Recalling) {
     this.history = history;
     this.sums = sums;
     this.settings = settings;
     this.floor = floor;
     this.worth = new PhaseWorth(floor, settings.minReclaim);
-    this.edits = edits;
     this.requests = new KeptRequests(history, settings.first);
     const units = unitSums(history, sums);
     this.units = units;
     this.held = new HeldTokens(history, (unit) => units.at(unit));
     this.journal = new Journal(history.units.length, (unit, freed) => this.held.weigh(unit, -freed));
+    this.edits = new Misses(history, edits, this.journal);
   }
 
   get turnsLeftOut(): number {
@@ -159,6 +159,7 @@ export class PhaseMover implements Mover {
     const start = this.standing;
     const stakes = { array: arrayTokens, view: arrayTokens - start.freed };
     if (!this.worth.isTried(point.units, due)) return;
+    this.journal.at = point.messages;
     const limits = [tail.turn];
     if (this.settings.shrinks && due.shrinkOver !== undefined) limits.push(Math.max(tail.turn, tail.step));
 

@@ -166,6 +166,20 @@ export const report = z.strictObject({
     })
     .exactOptional()
     .describe('What the model has fetched for its answer.'),
+  misses: z
+    .array(
+      z.strictObject({
+        how: z.enum(['fetched', 'repeated']),
+        message: count
+          .exactOptional()
+          .describe("Index in the caller's array. Absent: it was fetched for this answer."),
+        tool_name: z.string(),
+        tool_call_id: z.string(),
+        ref: refName.exactOptional(),
+      }),
+    )
+    .exactOptional()
+    .describe('Contents that were asked for again after they had left the view; the newest 50.'),
   injection: z
     .strictObject({ tokens, text: z.string() })
     .exactOptional()

@@ -165,6 +165,9 @@ describe.each(FORMS)('in $form, over $over, what the model fetches', ({ ask, pro
       expect.stringContaining('Let me look. '),
     ]);
     expect(memory?.retrieval).toMatchObject({ rounds: 1, refs: [refsIn(first ?? [])[0]] });
+    expect(memory?.misses).toEqual([
+      expect.objectContaining({ how: 'fetched', ref: refsIn(first ?? [])[0] }),
+    ]);
   });
 
   it('leaves the bytes that were sent before as they are, so that the cache holds', async () => {

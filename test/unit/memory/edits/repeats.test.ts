@@ -31,7 +31,7 @@ function repeats(messages: readonly Message[]): Record<number, string> {
 
 function repeatsOf(messages: readonly Message[]): ReadonlyMap<number, Repeat> {
   const history = readHistory(read(messages), OBSERVATION);
-  return repeatsIn(history, contextOf(history.messages));
+  return repeatsIn(history, contextOf(history.messages)).repeats;
 }
 
 const asked = (id: string, name: string, input: string, output: unknown): Message[] => [

@@ -40,7 +40,7 @@ describe('the journal', () => {
             expect(journal.freedBefore(unit)).toBe(freedBy(kept.filter((entry) => entry.unit < unit)));
         }
         expect(journal.entries(0, journal.length)).toEqual(
-          kept.map(({ unit, removals }) => ({ unit, removals, freed: freedBy([{ unit, removals }]) })),
+          kept.map(({ unit, removals }) => ({ unit, removals, freed: freedBy([{ unit, removals }]), at: 0 })),
         );
       }),
       { numRuns: 100, endOnFailure: true },
@@ -55,6 +55,27 @@ describe('the journal', () => {
     expect([journal.length, journal.freed, journal.freedBefore(1), journal.freedBefore(2)]).toEqual([
       1, 5, 0, 5,
     ]);
+  });
+
+  it('knows at which move an output has left the view, unless that is taken back', () => {
+    const journal = new Journal(9);
+    journal.at = 4;
+    journal.add(1, [removalOf(1, 5), { ...removalOf(2, 5), reason: 'duplicate' }]);
+    journal.at = 8;
+    journal.add(3, [removalOf(6, 5)]);
+    const known = () =>
+      [1, 2, 3, 6].map((message) => {
+        const gone = journal.removalOf(message);
+        return gone && [gone.at, gone.removal.reason];
+      });
+    expect(known()).toEqual([
+      [4, 'context_compaction'],
+      [4, 'duplicate'],
+      undefined,
+      [8, 'context_compaction'],
+    ]);
+    journal.truncate(1);
+    expect(known()).toEqual([[4, 'context_compaction'], [4, 'duplicate'], undefined, undefined]);
   });
 
   it('notes nothing of a unit that nothing is removed of', () => {

@@ -61,6 +61,7 @@ describe('the phases of auto', () => {
       light: (unit: number) => frees(unit, light),
       heavy: (unit: number, gone: readonly unknown[]) => frees(unit, gone.length > 0 ? 0 : heavy),
       media: (unit: number) => frees(unit, 0),
+      recalls: () => new Map(),
     };
     const full = { ...RULE, ...rule };
     const settings = { shrinks: true, minReclaim, summaryTokens: 2_048, echo: undefined, first: undefined };
