@@ -25,7 +25,7 @@ import {
   viewOf,
 } from '../../../support/laws/view-of.ts';
 
-const RUNS = { numRuns: 150, endOnFailure: true };
+const RUNS = { numRuns: 100, endOnFailure: true };
 
 /** The input of a view. */
 type Case = [body: ConversationBody, input: MemoryStrategyRequest, options: ViewOptions];

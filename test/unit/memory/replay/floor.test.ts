@@ -196,7 +196,7 @@ describe('a conversation under the default floor', () => {
           }
         },
       ),
-      { numRuns: 150, endOnFailure: true },
+      { numRuns: 80, endOnFailure: true },
     );
     expect(moves).toBeGreaterThan(20);
   });
