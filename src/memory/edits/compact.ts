@@ -202,9 +202,19 @@ export function outputLine({ call }: Output, marker: MarkerStart, { tokens }: Pi
 }
 
 /** A name of the output's content: equal contents have equal names. */
-export function contentName(message: Message, { counter, digest, facts }: CompactContext): string {
+export function contentName(message: Message, context: CompactContext): string {
+  return outputFacts(message, context).name;
+}
+
+/** The ref in the marker at an output's beginning, if it is of this tenant. */
+export function ownMarkerRef(message: Message, context: CompactContext): string | undefined {
+  const ref = outputFacts(message, context).marker?.ref;
+  return ref !== undefined && context.refs?.owns(ref) ? ref : undefined;
+}
+
+function outputFacts(message: Message, { counter, digest, facts }: CompactContext): Facts {
   const read = () => readFacts(message.content(), counter.content(message), digest);
-  return facts.remember(outputKey(message), read).name;
+  return facts.remember(outputKey(message), read);
 }
 
 /** The ref of a tool output's content. Equal contents have equal refs. */

@@ -4,8 +4,8 @@
  */
 import { elementAt } from '../../lib/elements.ts';
 import type { History, Output } from '../conversation/history.ts';
-import { type CompactContext, contentName, outputRef } from './compact.ts';
-import { type MarkerReason, parseMarker } from './placeholder.ts';
+import { type CompactContext, contentName, outputRef, ownMarkerRef } from './compact.ts';
+import type { MarkerReason } from './placeholder.ts';
 
 /** The names of the tool with which a model fetches removed contents. */
 export const FETCH_NAMES = ['retrieve_ref', 'precis_retrieve_ref'] as const;
@@ -81,10 +81,10 @@ function recallOf(
 ): Recall | undefined {
   const recall = { how: 'repeated', of, isMarked: false, asked: newer.asked } as const;
   if (newer.name === name) return recall;
-  const marker = parseMarker(elementAt(messages, of).content().text);
   const { refs } = context;
-  if (!marker?.ref || !refs?.owns(marker.ref)) return undefined;
-  const isOf = outputRef(elementAt(messages, newer.message), refs) === marker.ref;
+  const ref = ownMarkerRef(elementAt(messages, of), context);
+  if (ref === undefined || !refs) return undefined;
+  const isOf = outputRef(elementAt(messages, newer.message), refs) === ref;
   return isOf ? { ...recall, isMarked: true } : undefined;
 }
 

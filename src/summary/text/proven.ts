@@ -34,6 +34,9 @@ const SHARE = 1 / 8;
 /** More than any ledger has room for. */
 const MOST_LITERALS = 200;
 const MOST_CONSTRAINTS = 20;
+/** Constraints and later sentences that are compared: each with each. */
+const MOST_STATED = 200;
+const MOST_SAID = 2_000;
 
 /** Symbols of programs can be found again in their files, and amounts by name recur by chance. */
 const LEFT_OUT: ReadonlySet<Form> = new Set(['snake', 'camel', 'dotted', 'named']);
@@ -76,8 +79,11 @@ function provenConstraints(covered: readonly Entry[], used: readonly Entry[], te
   const stated = covered.filter(({ role }) => role === 'user').flatMap((entry) => constraintsOf(entry.text));
   const lacking = [...new Set(stated.map(neutralize))].filter((sentence) => !text.includes(sentence));
   if (lacking.length === 0) return [];
-  const said = sentencesOf(used.map((entry) => entry.text));
-  return lacking.filter((sentence) => isSaid(sentence, said)).slice(0, MOST_CONSTRAINTS);
+  const said = sentencesOf(used.map((entry) => entry.text)).slice(0, MOST_SAID);
+  return lacking
+    .slice(0, MOST_STATED)
+    .filter((sentence) => isSaid(sentence, said))
+    .slice(0, MOST_CONSTRAINTS);
 }
 
 function textsOf({ text, calls }: Entry): string[] {

@@ -91,6 +91,20 @@ describe('a call that is repeated soon after its output has left the view', () =
   });
 });
 
+describe('a view that comes back as the array', () => {
+  it('still has the output stay', () => {
+    const reads = [of('a'), ...others(0, 12), of('a'), ...others(12, 16)];
+    const viewed = viewAfter(stepsOf(reads));
+    const longer = [
+      ...messagesOf(viewed),
+      ...stepsOf([...reads, ...others(16, 40)]).slice(1 + 2 * reads.length),
+    ];
+    const again = viewAfter(longer as Message[]);
+    expect(inFull(again, 2 * 14)).toBe(true);
+    expect(again.report.misses).toMatchObject([{ how: 'repeated', message: 2 * 14 }]);
+  });
+});
+
 describe('no miss is', () => {
   const missesOf = (reads: readonly Read[]) => viewAfter(stepsOf(reads)).report.misses;
 

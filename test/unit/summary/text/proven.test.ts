@@ -78,11 +78,11 @@ describe('the facts that later turns have used', () => {
 
   it('have limits, keep all that was there, and are added once', () => {
     const value = fc.integer({ min: 100, max: 160 }).map((n) => `ord-${n}`);
-    const values = fc.array(value, { maxLength: 40 }).map((all) => all.join(' '));
+    const values = fc.array(value, { minLength: 5, maxLength: 40 }).map((all) => all.join(' '));
     const own = counter.text(TEXT);
     let added = 0;
     fc.assert(
-      fc.property(values, values, fc.integer({ min: own, max: own + 400 }), (before, after, maxTokens) => {
+      fc.property(values, values, fc.integer({ min: own, max: own + 1_000 }), (before, after, maxTokens) => {
         const order = { covered: [shown(before)], later: [user(after)], maxTokens };
         const text = proven(order);
         expect(counter.text(text)).toBeLessThanOrEqual(Math.min(maxTokens, own + maxTokens / 8));
