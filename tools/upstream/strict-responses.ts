@@ -7,6 +7,11 @@ import type { StrictOptions } from './strict-chat.ts';
 export interface StrictResponsesOptions extends StrictOptions {
   /** Items stored by the upstream, by id, which `item_reference` items refer to. */
   readonly stored?: ReadonlyMap<string, object>;
+  /**
+   * The id of the reasoning that led to an item, by the item's id and by its `call_id`. An item
+   * with such an id needs that reasoning in every turn; a call needs it in the current one.
+   */
+  readonly reasoned?: ReadonlyMap<string, string>;
 }
 
 type Fields = Record<string, unknown>;
@@ -113,7 +118,7 @@ export function responsesViolations(body: unknown, options: StrictResponsesOptio
   if (typeof input === 'string') return found;
   if ((input ?? null) === null && rest.prompt !== undefined) return found;
   if (!Array.isArray(input) || input.length === 0) return [...found, 'input: missing'];
-  const { stored } = options;
+  const { stored, reasoned = new Map() } = options;
   const resolved = input.map((item: Fields) =>
     item.type === 'item_reference' ? { ...(stored?.get(String(item.id)) ?? item) } : item,
   );
@@ -123,6 +128,7 @@ export function responsesViolations(body: unknown, options: StrictResponsesOptio
     ...pairViolations(resolved),
     ...(rest.store === false ? unstoredViolations(resolved) : []),
     ...idViolations(input),
+    ...reasoningViolations(resolved, reasoned),
   ];
 }
 
@@ -219,6 +225,21 @@ function unstoredViolations(input: readonly Fields[]): string[] {
       ? [`input[${index}]: item not found; items are not persisted when store is set to false`]
       : [],
   );
+}
+
+/** No item stands without the reasoning that led to it, where the upstream knows of that. */
+function reasoningViolations(input: readonly Fields[], reasoned: ReadonlyMap<string, string>): string[] {
+  const present = new Set(input.flatMap(({ type, id }) => (type === 'reasoning' ? [id] : [])));
+  const current = input.findLastIndex(({ role }) => role === 'user');
+  return input.flatMap(({ type = 'message', id, call_id }, index) => {
+    const needed = [id, index > current ? call_id : undefined].flatMap(
+      (name) => reasoned.get(String(name)) ?? [],
+    );
+    if (String(type).endsWith('_output') || needed.every((one) => present.has(one))) return [];
+    return [
+      `input[${index}]: item of type ${type} was provided without its required reasoning item: ${needed}`,
+    ];
+  });
 }
 
 function idViolations(input: readonly Fields[]): string[] {

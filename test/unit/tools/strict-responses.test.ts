@@ -81,4 +81,26 @@ describe('the strict upstream of the Responses API', () => {
       'input[2]: no tool call found for function call output with call_id a',
     ]);
   });
+
+  describe('that knows which reasoning led to an item', () => {
+    const reasoned = new Map([
+      ['fc_1', 'rs_1'],
+      ['a', 'rs_1'],
+    ]);
+    const found = (input: object[]) => responsesViolations({ model: 'gpt-5', input }, { reasoned });
+    const { id: _, ...unnamed } = called;
+    const missing = 'item of type function_call was provided without its required reasoning item: rs_1';
+
+    it('takes the item with it, and an old one without it and without an id', () => {
+      expect(found([user, reasoning, called, output])).toEqual([]);
+      expect(found([user, unnamed, output, user])).toEqual([]);
+    });
+
+    it.each([
+      ['with its id', [user, called, output, user]],
+      ['of the current turn', [user, unnamed, output]],
+    ])('refuses a call %s and without it', (_, input) => {
+      expect(found(input)).toEqual([`input[1]: ${missing}`]);
+    });
+  });
 });
