@@ -9,22 +9,11 @@
 import { asObject } from '../../lib/json.ts';
 import type { Result } from '../../lib/result.ts';
 import type { Content, MessageFacts } from '../../memory/conversation/message.ts';
-import type { Removal } from '../../memory/edits/removal.ts';
 import type { View } from '../../memory/plan/view.ts';
 import { type BodyFault, isOwnField, scanBody } from '../body.ts';
-import { recapSplice, replacedBySummary, summaryMessages } from '../chat/summary.ts';
-import { latestMarks, markSplices, openingOf, openingSplice, outputSplice, partSplices } from '../edits.ts';
+import { latestMarks } from '../edits.ts';
 import type { JsonSpan, Outline } from '../json/outline.ts';
-import {
-  cutMembers,
-  fieldOf,
-  jsonOf,
-  type Member,
-  memberSplices,
-  type Splice,
-  splice,
-  textOf,
-} from '../json/spans.ts';
+import { fieldOf, jsonOf, type Member, memberSplices, type Splice, splice, textOf } from '../json/spans.ts';
 import { KnownMessages, type ReadArray, type SharedArray } from '../known-array.ts';
 import { NamedMessage } from '../message-names.ts';
 import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
@@ -34,6 +23,7 @@ import { addTools, type FunctionTool } from '../tools.ts';
 import { type ItemFacts, READ_FIELDS } from './item.ts';
 import { groupItems, ItemGroup } from './message.ts';
 import { includeWith } from './reasoning.ts';
+import { viewSplices } from './view-splices.ts';
 
 const OUTLINE: ReadonlyMap<string, Outline> = new Map([
   [
@@ -198,7 +188,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
       ...injection.splices,
       ...added.splices,
       ...memberSplices(this.root, (key) => isOwnField(key) || (isCut && key === MANAGEMENT), members),
-      ...(view ? this.viewSplices(view, latestMarks(view, marks)) : []),
+      ...(view ? viewSplices(this.bytes, this.messages, view, latestMarks(view, marks)) : []),
     ]);
   }
 
@@ -251,51 +241,6 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     const end = input.end - 1;
     return spliced({ start: end, end, with: `${input.items?.length ? ',' : ''}${json}` });
   }
-
-  private viewSplices(view: View, marks: readonly number[] = []): Splice[] {
-    const { dropped, summary, recap } = view;
-    const replaced = replacedBySummary(view);
-    const items = this.messages.flatMap((message, index) =>
-      message instanceof ItemGroup ? message.items.map((item, at) => ({ item, index, at })) : [],
-    );
-    const recapped = recap && items.findLast(({ index }) => index === recap.after)?.item.span;
-    const cuts = cutMembers(
-      items.map(({ item }) => item.span),
-      (index) => {
-        const place = items[index];
-        return (
-          place !== undefined && dropped.has(place.index) && !(place.index === replaced && place.at === 0)
-        );
-      },
-    );
-    // A cut at the end of the array may begin where the recap is put.
-    const splices = recap && recapped ? [recapSplice(recap, recapped.end, {}), ...cuts] : cuts;
-    for (const [index, message] of this.messages.entries()) {
-      if (!(message instanceof ItemGroup)) continue;
-      const [first] = message.items;
-      if (summary && index === replaced && first)
-        splices.push({ start: first.span.start, end: first.span.end, with: summaryMessages(summary, {}) });
-      if (!dropped.has(index)) splices.push(...this.editSplices(view, message, index, marks.includes(index)));
-    }
-    return splices;
-  }
-
-  private editSplices(view: View, message: ItemGroup, index: number, isMarked: boolean): Splice[] {
-    const opened = openingOf(view, index);
-    const { spoken } = message;
-    const removals = view.removals.get(index) ?? [];
-    const parts = removals.filter(({ kind }) => kind === 'part');
-    return [
-      ...(opened && spoken ? [openingSplice(this.bytes, spoken, opened.text, opened.taken, TEXT)] : []),
-      ...removals.flatMap((removal) => {
-        if (removal.kind === 'output')
-          return [outputSplice(this.bytes, spoken?.contentSpan(), removal, TEXT, isMarked)];
-        return removal.kind === 'input' ? [inputSplice(message, removal)] : [];
-      }),
-      ...partSplices(this.bytes, spoken?.contentSpan(), parts, TEXT),
-      ...(isMarked && removals.length === 0 ? markSplices(this.bytes, spoken?.contentSpan(), TEXT) : []),
-    ];
-  }
 }
 
 /**
@@ -328,14 +273,6 @@ export function readResponsesRequest(
 interface AddedMessages {
   readonly splices: readonly Splice[];
   readonly members: readonly Member[];
-}
-
-const TEXT = 'input_text';
-
-function inputSplice(message: ItemGroup, removal: Removal): Splice {
-  const input = message.callItems[removal.call]?.inputSpan();
-  if (!input) throw new Error(`call ${removal.call} of message ${removal.message} has no arguments to clear`);
-  return { start: input.start, end: input.end, with: JSON.stringify(removal.replacement) };
 }
 
 /** @param tools a list of tools; anything else has no names */

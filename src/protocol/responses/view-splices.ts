@@ -1,0 +1,75 @@
+/** The edits of a view in the caller's items. */
+import type { Removal } from '../../memory/edits/removal.ts';
+import type { View } from '../../memory/plan/view.ts';
+import { recapSplice, replacedBySummary, summaryMessages } from '../chat/summary.ts';
+import { markSplices, openingOf, openingSplice, outputSplice, partSplices } from '../edits.ts';
+import { cutMembers, type Splice } from '../json/spans.ts';
+import type { WireMessage } from '../model-request.ts';
+import { ItemGroup } from './message.ts';
+
+const TEXT = 'input_text';
+
+/**
+ * The splices that make the view of a body's items.
+ *
+ * @param marks the messages that get a mark of the prompt cache
+ */
+export function viewSplices(
+  bytes: Uint8Array,
+  messages: readonly WireMessage[],
+  view: View,
+  marks: readonly number[],
+): Splice[] {
+  const { dropped, summary, recap } = view;
+  const replaced = replacedBySummary(view);
+  const items = messages.flatMap((message, index) =>
+    message instanceof ItemGroup ? message.items.map((item, at) => ({ item, index, at })) : [],
+  );
+  const recapped = recap && items.findLast(({ index }) => index === recap.after)?.item.span;
+  const cuts = cutMembers(
+    items.map(({ item }) => item.span),
+    (place) => {
+      const { index = -1, at } = items[place] ?? {};
+      return dropped.has(index) && !(index === replaced && at === 0);
+    },
+  );
+  // A cut at the end of the array may begin where the recap is put.
+  const splices = recap && recapped ? [recapSplice(recap, recapped.end, {}), ...cuts] : cuts;
+  for (const [index, message] of messages.entries()) {
+    if (!(message instanceof ItemGroup)) continue;
+    const [first] = message.items;
+    if (summary && index === replaced && first)
+      splices.push({ start: first.span.start, end: first.span.end, with: summaryMessages(summary, {}) });
+    if (!dropped.has(index)) splices.push(...editSplices(bytes, view, message, index, marks.includes(index)));
+  }
+  return splices;
+}
+
+function editSplices(
+  bytes: Uint8Array,
+  view: View,
+  message: ItemGroup,
+  index: number,
+  isMarked: boolean,
+): Splice[] {
+  const opened = openingOf(view, index);
+  const { spoken } = message;
+  const removals = view.removals.get(index) ?? [];
+  const parts = removals.filter(({ kind }) => kind === 'part');
+  return [
+    ...(opened && spoken ? [openingSplice(bytes, spoken, opened.text, opened.taken, TEXT)] : []),
+    ...removals.flatMap((removal) => {
+      if (removal.kind === 'output')
+        return [outputSplice(bytes, spoken?.contentSpan(), removal, TEXT, isMarked)];
+      return removal.kind === 'input' ? [inputSplice(message, removal)] : [];
+    }),
+    ...partSplices(bytes, spoken?.contentSpan(), parts, TEXT),
+    ...(isMarked && removals.length === 0 ? markSplices(bytes, spoken?.contentSpan(), TEXT) : []),
+  ];
+}
+
+function inputSplice(message: ItemGroup, removal: Removal): Splice {
+  const input = message.callItems[removal.call]?.inputSpan();
+  if (!input) throw new Error(`call ${removal.call} of message ${removal.message} has no arguments to clear`);
+  return { start: input.start, end: input.end, with: JSON.stringify(removal.replacement) };
+}
