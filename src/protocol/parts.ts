@@ -19,6 +19,9 @@ const IMAGE_LOW_DETAIL = 85;
 export const AUDIO = 765;
 export const FILE = 1500;
 
+/** Characters of encrypted content per token. A guess, since nobody can count it. */
+export const ENCRYPTED_CHARACTERS = 4;
+
 /** @param detail as the caller has asked for it */
 export function imagePrice(detail: unknown): number {
   return detail === 'low' ? IMAGE_LOW_DETAIL : IMAGE;

@@ -56,7 +56,7 @@ export function itemsOf(messages: readonly Json[]): Json[] {
 
 /** @param custom ids of custom tool calls so far; their results have another item type */
 function itemsOfOne(message: Json, custom: Set<string>): Json[] {
-  const { role, content, tool_calls, tool_call_id, ...more } = message;
+  const { role, content, tool_calls, tool_call_id, reasoning_content: thought, ...more } = message;
   if (role === 'tool') {
     const type = custom.has(String(tool_call_id)) ? 'custom_tool_call_output' : 'function_call_output';
     return [{ ...more, type, call_id: tool_call_id, output: partsOf(content, 'input_text') }];
@@ -66,6 +66,7 @@ function itemsOfOne(message: Json, custom: Set<string>): Json[] {
   const said = content === null || content === undefined || content === '' ? [] : [content];
   for (const { id, type } of calls) if (type === 'custom') custom.add(id);
   return [
+    ...(typeof thought === 'string' ? [thoughtOf(thought)] : []),
     ...said.map((words) => ({ ...more, type: 'message', role, content: partsOf(words, 'output_text') })),
     ...calls.map(({ id, function: called, custom: input }) =>
       input
@@ -73,6 +74,11 @@ function itemsOfOne(message: Json, custom: Set<string>): Json[] {
         : { type: 'function_call', call_id: id, ...called },
     ),
   ];
+}
+
+/** Reasoning that is not encrypted, as open models have it. */
+function thoughtOf(text: string): Json {
+  return { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text }] };
 }
 
 function partsOf(content: unknown, type: string): unknown {
@@ -95,11 +101,20 @@ export function messagesOf(items: readonly Json[]): Json[] {
   const messages: Json[] = [];
   /** The current assistant message: its text, and the calls after it. */
   let said: (Json & { tool_calls?: Json[] }) | undefined;
+  /** The reasoning before the next message or call. */
+  let thought: Json = {};
   for (const { type = 'message', call_id, output, role, content, ...more } of items) {
+    const text = type === 'reasoning' ? thoughtIn(content) : undefined;
+    if (text !== undefined) {
+      thought = { reasoning_content: text };
+      said = undefined;
+      continue;
+    }
     if (type === 'function_call' || type === 'custom_tool_call') {
       const kind = type === 'function_call' ? 'function' : 'custom';
       if (!said) {
-        said = { role: 'assistant', content: null };
+        said = { role: 'assistant', content: null, ...thought };
+        thought = {};
         messages.push(said);
       }
       said.tool_calls ??= [];
@@ -111,11 +126,18 @@ export function messagesOf(items: readonly Json[]): Json[] {
       said = undefined;
       continue;
     }
-    const message = { ...more, role, content: chatParts(content) };
+    const message = { ...more, role, content: chatParts(content), ...thought };
+    thought = {};
     messages.push(message);
     said = role === 'assistant' ? message : undefined;
   }
   return messages;
+}
+
+/** The text of `thoughtOf`. */
+function thoughtIn(content: unknown): string | undefined {
+  const [part] = Array.isArray(content) ? (content as Json[]) : [];
+  return typeof part?.text === 'string' ? part.text : undefined;
 }
 
 function chatParts(content: unknown): unknown {

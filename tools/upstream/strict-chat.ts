@@ -32,7 +32,9 @@ const BODY_FIELDS = new Set(
 );
 
 const ASSISTANT_FIELDS =
-  'content name refusal audio tool_calls function_call annotations reasoning_content reasoning'.split(' ');
+  'content name refusal audio tool_calls function_call annotations reasoning_content reasoning reasoning_details'.split(
+    ' ',
+  );
 
 const ROLES = new Map<unknown, { fields: Set<string>; parts: Set<string> }>([
   ['system', role(['content', 'name'], ['text'])],

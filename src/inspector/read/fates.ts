@@ -9,11 +9,12 @@ export const FATES: readonly Fate[] = [
   'condensed',
   'placeholder',
   'offloaded',
+  'cleared',
   'summarized',
   'trimmed',
 ];
 
-/** A placeholder in a message. */
+/** A placeholder in a message, or its reasoning that has left. */
 export interface RowEdit {
   readonly kind: string;
   readonly reason: string;
@@ -44,6 +45,7 @@ export const FATE_WORDS: Readonly<Record<Fate, string>> = {
   condensed: 'condensed',
   placeholder: 'placeholder',
   offloaded: 'offloaded',
+  cleared: 'reasoning cleared',
   summarized: 'summarised',
   trimmed: 'dropped',
 };
@@ -53,6 +55,7 @@ const FATE_REASONS: Readonly<Record<Fate, string>> = {
   condensed: 'The same JSON value is shown in fewer tokens.',
   placeholder: 'A placeholder stands for a part of it.',
   offloaded: 'It is large: beginning and end stay, and the rest is behind a ref.',
+  cleared: 'Its reasoning is of an old turn and has left the view; all else stays.',
   summarized: 'The summary stands for it.',
   trimmed: 'It has left the view: it is older than the strategy keeps.',
 };
@@ -71,6 +74,7 @@ const EDIT_REASONS: Readonly<Record<string, string>> = {
   context_compaction: 'old',
   offloaded: 'large',
   condensed: 'the same value in fewer tokens',
+  old_reasoning: 'of an old turn',
   duplicate: 'identical to a later one',
   superseded: 'replaced by a later result of the same call',
 };
@@ -116,6 +120,7 @@ export function rowsOfEvent({ messages, edits, left_out: leftOut }: RunEvent): R
 
 function fateOf(edits: RunEvent['edits']): Fate {
   if (edits.some(({ reason }) => reason === 'offloaded')) return 'offloaded';
+  if (edits.every(({ kind }) => kind === 'reasoning')) return 'cleared';
   return edits.every(({ reason }) => reason === 'condensed') ? 'condensed' : 'placeholder';
 }
 

@@ -50,6 +50,17 @@ export interface Content {
   room(): number;
 }
 
+/** How a message carries its reasoning: as items of the array, or in fields of its own. */
+export type ReasoningForm = 'items' | 'fields';
+
+/** The reasoning of an answer, as far as the answer can do without it. */
+export interface Reasoning {
+  readonly form: ReasoningForm;
+  readonly weight: Weight;
+  /** Of its JSON. */
+  readonly bytes: number;
+}
+
 /** An image or file that is inline in a content part. */
 export interface InlineMedia {
   readonly kind: 'image' | 'file';
@@ -131,6 +142,11 @@ export interface Message {
   opening(): string;
   /** Texts beside the content that the model reads: names, calls, reasoning. */
   beside(): readonly string[];
+  /**
+   * The reasoning that can leave the message as a whole; undefined if there is none, or if the rest
+   * would not stand without it. Decoded on each call.
+   */
+  reasoning(): Reasoning | undefined;
   /**
    * Whether a mark of a prompt cache can be put behind the content.
    *

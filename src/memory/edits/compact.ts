@@ -98,8 +98,9 @@ export function compactUnit(
 }
 
 /** Something that may be removed, and its possible replacements. */
-export interface RemovalCandidate
-  extends Pick<Removal, 'kind' | 'reason' | 'message' | 'call' | 'tool' | 'callId' | 'content'> {
+export interface RemovalCandidate extends Pick<Removal, 'message' | 'call' | 'tool' | 'callId' | 'content'> {
+  readonly kind: Exclude<Removal['kind'], 'reasoning'>;
+  readonly reason: MarkerReason;
   /** Identifies the content. */
   readonly key: string;
   /** Contents with fewer tokens stay. */

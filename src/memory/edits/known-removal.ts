@@ -10,11 +10,17 @@ export interface DigestPlace {
   readonly room: number;
 }
 
+/** Why a content is removed: the reason in its marker, or that of what leaves without one. */
+export type RemovalReason = MarkerReason | 'old_reasoning';
+
 /** A removal without the removed content. */
 export interface RemovalFacts {
-  /** `part`: an image or file in a part of a message's content. */
-  readonly kind: 'output' | 'input' | 'part';
-  readonly reason: MarkerReason;
+  /**
+   * `part`: an image or file in a part of a message's content. `reasoning`: what the model thought
+   * before it answered.
+   */
+  readonly kind: 'output' | 'input' | 'part' | 'reasoning';
+  readonly reason: RemovalReason;
   /** Index of the edited message. */
   readonly message: number;
   /** Index of the call for an input, or of the part for a part; otherwise -1. */
@@ -27,7 +33,7 @@ export interface RemovalFacts {
   /** Size of the removed content. */
   readonly tokens: number;
   readonly bytes: number;
-  /** The text of a tool output or a part, or the arguments of a call. */
+  /** The text of a tool output or a part, or the arguments of a call. Empty for reasoning. */
   readonly replacement: string;
   /**
    * Tokens that the replacement saves; more than 0. With a place for a digest, what the longest of

@@ -13,6 +13,7 @@ import { condensedOutputs, freedOver, mayCondense } from '../edits/condense/cond
 import { stayingRequest } from '../edits/first-request.ts';
 import { removeMedia } from '../edits/media.ts';
 import { offloadOutput } from '../edits/offload.ts';
+import { type OldReasoning, oldReasoning } from '../edits/old-reasoning.ts';
 import { longestUnused } from '../edits/output-digest.ts';
 import { LEAST_PURGED, purgesIn } from '../edits/purge.ts';
 import type { Removal } from '../edits/removal.ts';
@@ -65,6 +66,9 @@ const OFFLOAD_TOKENS = 8_000;
 /** An offloaded output still has a few hundred tokens, so smaller ones would save little. */
 const SMALLEST_OFFLOAD = 1_000;
 
+/** Turns whose reasoning stays: as many as are in the tail. */
+const KEEP_REASONING = 2;
+
 const schema = z.strictObject({
   mode: z.literal('auto'),
   ...editing,
@@ -77,6 +81,9 @@ const schema = z.strictObject({
   compact_clear_tool_inputs: z.boolean().default(true),
   compact_purge: z.boolean().default(true),
   condense: z.boolean().default(false),
+  /** Absent: where the API is known to bill old reasoning, and to do without it. */
+  clear_reasoning: z.boolean().optional(),
+  keep_reasoning_turns: z.int().min(1).default(KEEP_REASONING),
   compact_min_tokens: count.default(MIN_TOKENS),
   compact_preview_tokens: count.max(LONGEST_PREVIEW).default(PREVIEW_TOKENS),
   /** Absent: `tool` for requests with tools. */
@@ -135,7 +142,8 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
   const { history, rule, sums, retrieval = false, terms } = request;
   const first = stayingRequest(strategy, history, rule, sums);
   const contents = compactContext(strategy, history, context);
-  const edits = new AutoEdits(history, strategy, contents, retrieval, first?.message);
+  const old = oldReasoning(history, strategy, terms.reasoning, contents);
+  const edits = new AutoEdits(history, strategy, contents, retrieval, first?.message, old);
   const sent = sumsWithout(sums, edits.atSight);
   const settings = {
     shrinks: rule.keepSteps !== undefined,
@@ -153,8 +161,11 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
   const trimmed = mover.trimmedSpan();
   const ahead = (): NextNeeds => {
     const near = result.next !== result.cuts;
-    const { heavy } = mover.position.passed;
-    const upcoming = near ? mover.edits.without(edits.between(heavy, frontierUnit(result.next))) : [];
+    const { heavy, reasoning } = mover.position.passed;
+    const until = frontierUnit(result.next);
+    const upcoming = near
+      ? [...mover.edits.without(edits.between(heavy, until)), ...edits.reasoningBetween(reasoning, until)]
+      : [];
     // Prepare a summary if placeholders alone won't bring the next views under the budget.
     const growth = (REQUESTS_AHEAD * (result.before - sent.before(0))) / history.requestPoints.length;
     const left = upcoming.reduce((sum, { freed }) => sum - freed, result.after);
@@ -202,24 +213,30 @@ class AutoEdits implements Recalling {
   private readonly first: number | undefined;
   private readonly offloaded: ReadonlyMap<number, Removal>;
   private readonly offloadsAtSight: boolean;
+  readonly old: OldReasoning | undefined;
   private readonly condensed: ReadonlyMap<number, Removal>;
   private readonly compacted: (readonly Removal[])[] = [];
   private readonly replaced = new Map<number, Removal | undefined>();
   private repeats: Repeats | undefined;
   private purges: ReadonlyMap<ToolCall, number> | undefined;
 
-  /** @param first the first request, if it stays as it came */
+  /**
+   * @param first the first request, if it stays as it came
+   * @param old absent if all reasoning stays
+   */
   constructor(
     history: History,
     strategy: AutoStrategy,
     context: CompactContext,
     retrieval: boolean,
     first: number | undefined,
+    old: OldReasoning | undefined,
   ) {
     this.history = history;
     this.strategy = strategy;
     this.context = context;
     this.first = first;
+    this.old = old;
     const large = history.units
       .flatMap(({ outputs }) => outputs)
       .flatMap((output) => offloadOutput(history, output, strategy, context) ?? []);
@@ -293,6 +310,13 @@ class AutoEdits implements Recalling {
       const light = this.light(unit, this.history.messages.length);
       return [...light, ...this.heavy(unit, light)];
     });
+  }
+
+  /** Of these units, the reasoning that is old by now. */
+  reasoningBetween(from: number, to: number): Removal[] {
+    const { history, old } = this;
+    if (!old) return [];
+    return range(from, Math.min(to, old.staysFrom(history.turns.length))).flatMap((unit) => old.in(unit));
   }
 
   private compact(index: number): readonly Removal[] {

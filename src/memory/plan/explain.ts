@@ -5,7 +5,7 @@
 import { heldMessages } from '../conversation/bonds.ts';
 import type { History } from '../conversation/history.ts';
 import type { Message } from '../conversation/message.ts';
-import type { MarkerReason } from '../edits/placeholder.ts';
+import type { RemovalReason } from '../edits/known-removal.ts';
 import { freedBy, type Removal } from '../edits/removal.ts';
 import type { Move } from '../replay/frontier.ts';
 import { frontierUnit, type Trigger } from '../replay/rule.ts';
@@ -19,10 +19,11 @@ import type { View } from './view.ts';
  * - kept: it is sent as it came.
  * - placeholder: a part of it is replaced by a placeholder.
  * - offloaded: head and tail of its content stay.
+ * - cleared: its reasoning has left; all else stays.
  * - summarized: a summary stands for it.
  * - trimmed: it has left the view.
  */
-export type Fate = 'kept' | 'condensed' | 'placeholder' | 'offloaded' | 'summarized' | 'trimmed';
+export type Fate = 'kept' | 'condensed' | 'placeholder' | 'offloaded' | 'cleared' | 'summarized' | 'trimmed';
 
 /**
  * Why a message is kept.
@@ -41,7 +42,7 @@ export type KeptBecause = 'preamble' | 'fresh' | 'tail' | 'request' | 'first_req
 export interface ExplainedEdit {
   readonly message: number;
   readonly kind: Removal['kind'];
-  readonly reason: MarkerReason;
+  readonly reason: RemovalReason;
   readonly tool_name: string;
   readonly tool_call_id: string;
   /** Absent if nothing is stored. */
@@ -151,6 +152,7 @@ function explainMessages(plan: Plan, view: View, counter: TokenCounter): readonl
 
 function fateOf(edits: readonly Removal[]): Fate {
   if (edits.some(({ reason }) => reason === 'offloaded')) return 'offloaded';
+  if (edits.every(({ kind }) => kind === 'reasoning')) return 'cleared';
   return edits.every(({ reason }) => reason === 'condensed') ? 'condensed' : 'placeholder';
 }
 

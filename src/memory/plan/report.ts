@@ -1,6 +1,7 @@
 /** The report to the caller about its request (docs/design.md#4-what-the-caller-gets). */
 
-import { type MarkerReason, NO_CALL, TEXT_OBSERVATION } from '../edits/placeholder.ts';
+import type { RemovalReason } from '../edits/known-removal.ts';
+import { NO_CALL, TEXT_OBSERVATION } from '../edits/placeholder.ts';
 import { freedBy, type Removal } from '../edits/removal.ts';
 import type { Mode } from '../modes/table.ts';
 import type { PotentialBill } from '../money/bill-schema.ts';
@@ -55,6 +56,12 @@ export type AppliedEdit =
   | {
       readonly type: 'dedupe';
       readonly cleared_tool_results: number;
+      readonly cleared_tokens: number;
+    }
+  | {
+      readonly type: 'clear_reasoning';
+      /** Messages whose reasoning has left the view. */
+      readonly messages: number;
       readonly cleared_tokens: number;
     }
   | {
@@ -273,6 +280,7 @@ function appliedEdits(plan: Plan, view: View, { summary, digestUsage }: MadeWord
     ...condensed(removals.filter(({ reason }) => reason === 'condensed')),
     ...offloads(removals, digestUsage),
     ...dropIns('dedupe', removals, ['duplicate', 'superseded']),
+    ...clearedReasoning(removals.filter(({ kind }) => kind === 'reasoning')),
     ...compaction(removals.filter(({ reason }) => reason === 'context_compaction')),
   ];
   if (view.dropped.size === 0) return edits;
@@ -304,7 +312,7 @@ function offloads(all: readonly Removal[], usage: TokenUsage | undefined): Appli
 function dropIns<Type extends 'offload' | 'dedupe'>(
   type: Type,
   all: readonly Removal[],
-  reasons: readonly MarkerReason[],
+  reasons: readonly RemovalReason[],
 ): {
   readonly type: Type;
   readonly cleared_tool_results: number;
@@ -313,6 +321,11 @@ function dropIns<Type extends 'offload' | 'dedupe'>(
   const removals = all.filter(({ reason }) => reasons.includes(reason));
   if (removals.length === 0) return [];
   return [{ type, cleared_tool_results: removals.length, cleared_tokens: freedBy(removals) }];
+}
+
+function clearedReasoning(removals: readonly Removal[]): AppliedEdit[] {
+  if (removals.length === 0) return [];
+  return [{ type: 'clear_reasoning', messages: removals.length, cleared_tokens: freedBy(removals) }];
 }
 
 function compaction(removals: readonly Removal[]): AppliedEdit[] {

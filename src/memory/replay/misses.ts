@@ -36,6 +36,7 @@ export interface Recalling extends PhaseEdits {
 export class Misses implements PhaseEdits {
   readonly light: PhaseEdits['light'];
   readonly media: PhaseEdits['media'];
+  readonly old: PhaseEdits['old'];
   private readonly history: History;
   private readonly edits: Recalling;
   private readonly journal: Journal;
@@ -46,6 +47,7 @@ export class Misses implements PhaseEdits {
     this.journal = journal;
     this.light = edits.light;
     this.media = edits.media;
+    this.old = edits.old;
   }
 
   /** The same as without misses, but for the outputs that stay. */

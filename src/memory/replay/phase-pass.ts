@@ -7,6 +7,13 @@ export interface Passed {
   readonly light: number;
   readonly heavy: number;
   readonly media: number;
+  readonly reasoning: number;
+}
+
+/** The same, where no phase passes the units before one any more that may still hold these. */
+export function passedBefore(unit: number, passed: Passed): Passed {
+  const { media, reasoning } = passed;
+  return { ...passed, media: Math.max(unit, media), reasoning: Math.max(unit, reasoning) };
 }
 
 /** One pass of the phases over the units, until it has freed enough. */

@@ -2,6 +2,7 @@
 import type { PrefixSums } from '../../lib/prefix-sums.ts';
 import type { CountedEcho } from '../conversation/session-summary.ts';
 import type { FirstRequest } from '../edits/first-request.ts';
+import type { OldReasoning } from '../edits/old-reasoning.ts';
 import { type Rehydrated, tokensOf } from '../edits/rehydrate.ts';
 import type { Removal } from '../edits/removal.ts';
 import { type Refills, rehydratedWith, type SummarizedPrefix } from '../edits/summarize.ts';
@@ -38,6 +39,8 @@ export interface PhaseEdits {
   heavy(unit: number, light: readonly Removal[]): readonly Removal[];
   /** Of a user message that stays as long as its turn does. */
   media(unit: number): readonly Removal[];
+  /** Absent if all reasoning stays. */
+  readonly old?: OldReasoning | undefined;
 }
 
 /** The position of all phases. */
@@ -65,7 +68,7 @@ export interface PhaseStanding extends Standing {
 export const NOWHERE: PhaseStanding = {
   cuts: { turn: 0, step: 0 },
   freed: 0,
-  passed: { light: 0, heavy: 0, media: 0 },
+  passed: { light: 0, heavy: 0, media: 0, reasoning: 0 },
   frontier: 0,
   prefix: undefined,
   trims: [],
@@ -74,6 +77,20 @@ export const NOWHERE: PhaseStanding = {
   kept: 0,
   spent: 0,
 };
+
+/**
+ * The unit before which no later move changes anything. The media of a request that is still being
+ * answered leave later, and so does reasoning of turns that are not old.
+ */
+export function settledBefore({ frontier, passed }: PhaseStanding, edits: PhaseEdits): number {
+  const { old } = edits;
+  const from = Math.min(passed.media, old ? passed.reasoning : frontier);
+  for (let unit = from; unit < frontier; unit++) {
+    if (unit >= passed.media && edits.media(unit).length > 0) return unit;
+    if (old && unit >= passed.reasoning && old.in(unit).length > 0) return unit;
+  }
+  return frontier;
+}
 
 /** A position with other outputs behind its summary; the same one without a summary. */
 export function withRehydrated(standing: PhaseStanding, rehydrated: Rehydrated | undefined): PhaseStanding {

@@ -27,12 +27,13 @@ import type { Mover } from './frontier.ts';
 import { Journal } from './journal.ts';
 import { KeptRequests } from './kept-requests.ts';
 import { Misses, type Recalling } from './misses.ts';
-import { Pass, type Passed } from './phase-pass.ts';
+import { Pass, type Passed, passedBefore } from './phase-pass.ts';
 import { refusalsOf } from './phase-refusals.ts';
 import {
   NOWHERE,
   type PhaseSettings,
   type PhaseStanding,
+  settledBefore,
   summarizerCost,
   withRehydrated,
 } from './phase-standing.ts';
@@ -88,12 +89,8 @@ export class PhaseMover implements Mover {
   }
 
   get settledUnit(): number {
-    const { frontier, passed } = this.standing;
-    if (this.settings.boundaries !== 'marked') return frontier;
-    // The media of a request that is still being answered leave later.
-    for (let unit = passed.media; unit < frontier; unit++)
-      if (this.history.units[unit]?.kind === 'user' && this.edits.media(unit).length > 0) return unit;
-    return frontier;
+    const isMarked = this.settings.boundaries === 'marked';
+    return isMarked ? settledBefore(this.standing, this.edits) : this.standing.frontier;
   }
 
   get position(): PhaseStanding {
@@ -171,6 +168,8 @@ export class PhaseMover implements Mover {
         this.lightOf[unit] = this.edits.light(unit, point.messages);
         return this.lightOf[unit];
       });
+      const { old } = this.edits;
+      if (old) pass.run('reasoning', Math.min(limit, old.staysFrom(point.turns)), (unit) => old.in(unit));
       // The current request keeps its images.
       const asking = this.history.turns[point.turns - 1] ?? 0;
       if (index === 0) pass.run('media', Math.min(limit, asking), (unit) => this.edits.media(unit));
@@ -273,9 +272,8 @@ export class PhaseMover implements Mover {
     const before = start.prefix ? this.coveredView(start.prefix.unit) : 0;
     const read = prefix.covered - before + (start.prefix?.limit ?? 0);
     const spent = summarizerCost(read, prefix.limit);
-    const media = Math.max(unit, reversible.passed.media);
     const left = { prefix, trims: [], leftOut: prefix.freed };
-    const standing = this.standingOf(start, { ...reversible.passed, media }, left);
+    const standing = this.standingOf(start, passedBefore(unit, reversible.passed), left);
     if (standing.freed <= this.journal.freed + (start.prefix?.freed ?? 0)) return undefined;
     return { ...standing, kept: this.untouched(unit), spent };
   }
@@ -305,8 +303,7 @@ export class PhaseMover implements Mover {
       ('opens' in place && place.opens >= later)
     )
       return undefined;
-    const media = Math.max(unit, passed.media);
-    const trim = { leftOut, freed, trims: [...trims, unit], passed: { ...passed, media } };
+    const trim = { leftOut, freed, trims: [...trims, unit], passed: passedBefore(unit, passed) };
     return { ...standing, ...trim, kept: this.untouched(unit) };
   }
 

@@ -9,11 +9,11 @@ import { billSchema, potentialBillSchema } from '../money/bill-schema.ts';
 const count = z.int().nonnegative();
 const index = z.int().nonnegative();
 
-/** A content that stands under a placeholder in the view. */
+/** A content that stands under a placeholder in the view, or reasoning that has left it. */
 export const runEditSchema = z.strictObject({
   /** Index in the caller's array. */
   message: index,
-  kind: z.enum(['output', 'input', 'part']),
+  kind: z.enum(['output', 'input', 'part', 'reasoning']),
   /** Index of the call for an input, or of the part for a part; otherwise -1. */
   call: z.int().min(-1),
   reason: z.string(),

@@ -6,7 +6,15 @@ import { z } from 'zod';
 import { type RunEvent, runEditSchema } from './event.ts';
 
 /** See `Fate` in `memory/plan/explain.ts`. */
-const fateSchema = z.enum(['kept', 'condensed', 'placeholder', 'offloaded', 'summarized', 'trimmed']);
+const fateSchema = z.enum([
+  'kept',
+  'condensed',
+  'placeholder',
+  'offloaded',
+  'cleared',
+  'summarized',
+  'trimmed',
+]);
 
 export const outlinedMessageSchema = z.strictObject({
   /** Index in the caller's array. */
@@ -14,7 +22,7 @@ export const outlinedMessageSchema = z.strictObject({
   fate: fateSchema,
   /** Where a message that has left the view can be fetched; null if nothing is stored of it. */
   ref: z.string().nullable(),
-  /** The contents of the message that a placeholder replaces. */
+  /** The contents of the message that a placeholder replaces, and those that have left. */
   edits: z.array(runEditSchema.omit({ message: true })),
 });
 
@@ -43,5 +51,6 @@ export function outlineOfRun({
 
 function fateOf(edits: OutlinedMessage['edits']): OutlinedMessage['fate'] {
   if (edits.some(({ reason }) => reason === 'offloaded')) return 'offloaded';
+  if (edits.every(({ kind }) => kind === 'reasoning')) return 'cleared';
   return edits.every(({ reason }) => reason === 'condensed') ? 'condensed' : 'placeholder';
 }

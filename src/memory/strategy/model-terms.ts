@@ -2,6 +2,7 @@
 import type { DeployerPrice } from '../prices/schedule.ts';
 import { type InputPrices, inputPricesOf, UNKNOWN_PRICES } from '../prices/schedules.ts';
 import { DEFAULT_WINDOW, longestAnswerOf, type ModelWindow, windowOf } from './models.ts';
+import { type ReasoningTerms, reasoningTermsOf, UNKNOWN_REASONING } from './past-reasoning.ts';
 
 export interface ModelTerms {
   /** In tokens. */
@@ -11,6 +12,8 @@ export interface ModelTerms {
   readonly prices: InputPrices;
   /** Whether views get marks, where the prompt cache is read at boundaries alone. */
   readonly marks: boolean;
+  /** What the API does with the reasoning of earlier turns. */
+  readonly reasoning: ReasoningTerms;
 }
 
 /** Of a model that nobody knows. */
@@ -19,6 +22,7 @@ export const UNKNOWN_TERMS: ModelTerms = {
   answer: undefined,
   prices: UNKNOWN_PRICES,
   marks: false,
+  reasoning: UNKNOWN_REASONING,
 };
 
 /** A deployer's knowledge of models; it comes before the built-in tables. */
@@ -42,5 +46,6 @@ export function termsOf(
     answer: longestAnswerOf(model, modelWindows),
     prices,
     marks: promptCache && prices.boundaries === 'ours',
+    reasoning: reasoningTermsOf(model),
   };
 }

@@ -9,8 +9,10 @@ import {
   type InlineMedia,
   jsonBytes,
   type MessageFacts,
+  type Reasoning,
   type Role,
   type ToolCall,
+  type Weight,
 } from '../../memory/conversation/message.ts';
 import { markSplices } from '../edits.ts';
 import type { JsonSpan } from '../json/outline.ts';
@@ -28,6 +30,7 @@ import {
   type PartFormat,
   plain,
 } from '../parts.ts';
+import { REASONING_DETAILS, REASONING_TEXTS, weightOfDetails } from './reasoning.ts';
 
 const ROLES: ReadonlyMap<string, Role> = new Map([
   ['user', 'user'],
@@ -36,8 +39,8 @@ const ROLES: ReadonlyMap<string, Role> = new Map([
   ['function', 'tool'],
 ]);
 
-/** Text fields of a message that the model reads, beside `content`. */
-const TEXT_FIELDS = ['name', 'refusal', 'reasoning_content', 'reasoning'];
+/** Text fields of a message that the model reads, beside `content` and its reasoning. */
+const TEXT_FIELDS = ['name', 'refusal'];
 
 /** Marks messages that `/v1/compact` changed (docs/design.md#4-what-the-caller-gets). */
 export const COMPACTED_MARK = 'compacted';
@@ -51,6 +54,8 @@ export const READ_FIELDS: readonly string[] = [
   'tool_call_id',
   COMPACTED_MARK,
   ...TEXT_FIELDS,
+  ...REASONING_TEXTS,
+  REASONING_DETAILS,
 ];
 
 const PARTS: PartFormat = {
@@ -124,13 +129,14 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
   }
 
   get flatTokens(): number {
-    this.facts.flatTokens ??= this.contentSpan()?.kind === 'array' ? this.content().weight.flat : 0;
+    const mayHaveAny = this.contentSpan()?.kind === 'array' || fieldOf(this.span, REASONING_DETAILS);
+    this.facts.flatTokens ??= mayHaveAny ? this.content().weight.flat : 0;
     return this.facts.flatTokens;
   }
 
   content(): Content {
     if (this.decoded) return this.decoded;
-    const content = this.readContent();
+    const content = withEncrypted(this.readContent(), this.details());
     if (this.kept.take(content)) this.decoded = content;
     return content;
   }
@@ -152,7 +158,20 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
 
   beside(): readonly string[] {
     const fields = TEXT_FIELDS.flatMap((field) => this.stringField(field) ?? []);
-    return [...fields, ...this.calls.flatMap(({ name, input }) => [name, input])];
+    return [...fields, ...this.thoughts(), ...this.calls.flatMap(({ name, input }) => [name, input])];
+  }
+
+  /** Undefined where nothing else would be left of the message. */
+  reasoning(): Reasoning | undefined {
+    if (this.role !== 'assistant') return undefined;
+    const spans = [...REASONING_TEXTS, REASONING_DETAILS].flatMap(
+      (field) => fieldOf(this.span, field)?.value ?? [],
+    );
+    if (spans.length === 0) return undefined;
+    if (this.calls.length === 0 && this.content().text === '') return undefined;
+    const { flat = 0, encrypted = 0 } = this.details() ?? {};
+    const bytes = spans.reduce((sum, { start, end }) => sum + end - start, 0);
+    return { form: 'fields', weight: { texts: this.thoughts(), flat, encrypted }, bytes };
   }
 
   /** The span of `content`, if the message has one. */
@@ -186,6 +205,17 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
     };
   }
 
+  /** The texts of its reasoning. A list of details comes before a text, which repeats it. */
+  private thoughts(): readonly string[] {
+    const { texts = [] } = this.details() ?? {};
+    return texts.length > 0 ? texts : REASONING_TEXTS.flatMap((field) => this.stringField(field) ?? []);
+  }
+
+  private details(): Weight | undefined {
+    const span = this.role === 'assistant' ? fieldOf(this.span, REASONING_DETAILS)?.value : undefined;
+    return span?.kind === 'array' ? weightOfDetails(jsonOf(this.body, span)) : undefined;
+  }
+
   private readCalls(): ToolCall[] {
     const span = fieldOf(this.span, 'tool_calls')?.value;
     const calls = span?.kind === 'array' ? (jsonOf(this.body, span) as unknown[]) : [];
@@ -200,6 +230,13 @@ export class ChatMessage extends NamedMessage<ChatFacts> implements WireMessage 
     const value = fieldOf(this.span, key)?.value;
     return value?.kind === 'string' ? (jsonOf(this.body, value) as string) : undefined;
   }
+}
+
+function withEncrypted(content: Content, details: Weight | undefined): Content {
+  if (!details || details.flat === 0) return content;
+  const { weight } = content;
+  const { flat, encrypted = 0 } = details;
+  return { ...content, weight: { ...weight, flat: weight.flat + flat, encrypted } };
 }
 
 function readCall(call: unknown): ToolCall {

@@ -18,6 +18,7 @@ import { MOST_MESSAGES, ModelBody } from '../model-body.ts';
 import { type Beside, type ModelRequest, splitPreamble, type ViewParts } from '../model-request.ts';
 import { addTools, type FunctionTool } from '../tools.ts';
 import { type ChatFacts, ChatMessage, COMPACTED_MARK, READ_FIELDS } from './message.ts';
+import { isReasoning } from './reasoning.ts';
 import { injectionSplice, recapSplice, replacedBySummary, summaryMessages } from './summary.ts';
 
 /** What to keep of a body: its messages with their fields, and the number of tools. */
@@ -133,7 +134,7 @@ export function writeChatRequest(
     ...(injected.length > 0 ? [injectionSplice(request.messages, injected)] : []),
     ...added.splices,
     ...memberSplices(request.root, isOwnField, members),
-    ...viewSplices(request, view, (message) => cutMark(request, message), {}, latestMarks(view, marks)),
+    ...viewSplices(request, view, (message) => hasMark(request, message), {}, latestMarks(view, marks)),
   ]);
 }
 
@@ -144,16 +145,10 @@ export function writeChatRequest(
 export function writeCompactedMessages(request: ChatRequest, view: View | undefined): Uint8Array {
   const messages = fieldOf(request.root, 'messages')?.value;
   if (!messages) throw new Error('a chat request without messages was read');
-  return splice(
-    request.bytes,
-    messages,
-    viewSplices(
-      request,
-      view,
-      (message, index) => (isChanged(view, index) && !hasMark(request, message) ? addMark(message) : []),
-      { [COMPACTED_MARK]: true },
-    ),
-  );
+  return splice(request.bytes, messages, [
+    ...viewSplices(request, view, () => false, { [COMPACTED_MARK]: true }),
+    ...newMarks(request, view),
+  ]);
 }
 
 /**
@@ -167,15 +162,23 @@ export function compactedParts(request: ChatRequest, view: View | undefined): Vi
   return splitPreamble(read.value.messages);
 }
 
+/** Marks on the messages of the view that are changed and have none. */
+function newMarks(request: ChatRequest, view: View | undefined): Splice[] {
+  return request.messages.flatMap((message, index) =>
+    isChanged(view, index) && !view?.dropped.has(index) && !hasMark(request, message) ? addMark(message) : [],
+  );
+}
+
 function isChanged(view: View | undefined, index: number): boolean {
   if (!view) return false;
   return view.removals.has(index) || openingOf(view, index) !== undefined;
 }
 
+/** @param losesMark whether a mark of ours is cut from a message */
 function viewSplices(
   request: ChatRequest,
   view: View | undefined,
-  ownMarks: (message: ChatMessage, index: number) => Splice[],
+  losesMark: (message: ChatMessage) => boolean,
   newFields: object,
   cacheMarks: readonly number[] = [],
 ): Splice[] {
@@ -195,11 +198,12 @@ function viewSplices(
       splices.push({ start, end, with: summaryMessages(summary, newFields) });
     }
     if (dropped.has(index)) continue;
-    splices.push(...ownMarks(message, index));
+    const removals = view?.removals.get(index) ?? [];
+    const isCleared = removals.some(({ kind }) => kind === 'reasoning');
+    splices.push(...cutFields(request, message, losesMark(message), isCleared));
     const isMarked = cacheMarks.includes(index);
     const opened = openingOf(view, index);
     if (opened) splices.push(openingSplice(request.bytes, message, opened.text, opened.taken, 'text'));
-    const removals = view?.removals.get(index) ?? [];
     const inputs = removals.filter((removal) => removal.kind === 'input');
     const outputs = removals.filter((removal) => removal.kind === 'output');
     splices.push(...inputSplices(request, message, inputs));
@@ -249,10 +253,19 @@ function stringField(object: JsonSpan | undefined, key: string): JsonSpan | unde
   return value?.kind === 'string' ? value : undefined;
 }
 
-function cutMark(request: ChatRequest, message: ChatMessage): Splice[] {
-  if (!hasMark(request, message)) return [];
+/** Cuts the mark of a message, its reasoning, or both. */
+function cutFields(
+  request: ChatRequest,
+  message: ChatMessage,
+  losesMark: boolean,
+  isCleared: boolean,
+): Splice[] {
+  if (!losesMark && !isCleared) return [];
   const fields = within(request.bytes, message.span, levels(1)).fields ?? [];
-  return cutMembers(fields, (index) => isMark(request.bytes, fields[index]));
+  return cutMembers(fields, (index) => {
+    const field = fields[index];
+    return (losesMark && isMark(request.bytes, field)) || (isCleared && isReasoning(field?.key ?? ''));
+  });
 }
 
 function hasMark(request: ChatRequest, message: ChatMessage): boolean {

@@ -7,6 +7,7 @@ import { fieldOf, jsonOf, textOf } from '../json/spans.ts';
 import {
   AUDIO,
   contentOfParts,
+  ENCRYPTED_CHARACTERS,
   FILE,
   IMAGE,
   imagePrice,
@@ -18,9 +19,6 @@ import {
   weightOfJson,
 } from '../parts.ts';
 import { COMPACTIONS } from '../sealed.ts';
-
-/** Characters of encrypted content per token. A guess, since nobody can count it. */
-const ENCRYPTED_CHARACTERS = 4;
 
 /** The fields of an item that are ever read. All others are passed through. */
 export const READ_FIELDS: readonly string[] = [

@@ -10,6 +10,7 @@ import type {
   Content,
   InlineMedia,
   MessageFacts,
+  Reasoning,
   Role,
   ToolCall,
 } from '../../memory/conversation/message.ts';
@@ -22,6 +23,7 @@ import { NamedMessage } from '../message-names.ts';
 import type { WireMessage } from '../model-request.ts';
 import { plain } from '../parts.ts';
 import { Item, type ItemFacts } from './item.ts';
+import { reasoningIn } from './past-reasoning.ts';
 
 /** Items whose content may be a list of parts. */
 const MARKABLE: ReadonlySet<string> = new Set(['message', 'function_call_output', 'custom_tool_call_output']);
@@ -119,6 +121,10 @@ export class ItemGroup extends NamedMessage implements WireMessage {
 
   beside(): readonly string[] {
     return this.others.flatMap((item) => item.weight().texts);
+  }
+
+  reasoning(): Reasoning | undefined {
+    return this.role === 'assistant' ? reasoningIn(this.items) : undefined;
   }
 
   private get first(): Item {

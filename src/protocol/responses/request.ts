@@ -332,4 +332,8 @@ class Text extends NamedMessage implements WireMessage {
   beside(): [] {
     return [];
   }
+
+  reasoning(): undefined {
+    return undefined;
+  }
 }

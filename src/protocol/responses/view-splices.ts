@@ -6,6 +6,7 @@ import { markSplices, openingOf, openingSplice, outputSplice, partSplices } from
 import { cutMembers, type Splice } from '../json/spans.ts';
 import type { WireMessage } from '../model-request.ts';
 import { ItemGroup } from './message.ts';
+import { withoutId } from './past-reasoning.ts';
 
 const TEXT = 'input_text';
 
@@ -29,8 +30,9 @@ export function viewSplices(
   const cuts = cutMembers(
     items.map(({ item }) => item.span),
     (place) => {
-      const { index = -1, at } = items[place] ?? {};
-      return dropped.has(index) && !(index === replaced && at === 0);
+      const { item, index = -1, at } = items[place] ?? {};
+      if (dropped.has(index)) return !(index === replaced && at === 0);
+      return item?.type === 'reasoning' && isCleared(view, index);
     },
   );
   // A cut at the end of the array may begin where the recap is put.
@@ -43,6 +45,10 @@ export function viewSplices(
     if (!dropped.has(index)) splices.push(...editSplices(bytes, view, message, index, marks.includes(index)));
   }
   return splices;
+}
+
+function isCleared(view: View, index: number): boolean {
+  return view.removals.get(index)?.some(({ kind }) => kind === 'reasoning') ?? false;
 }
 
 function editSplices(
@@ -64,6 +70,7 @@ function editSplices(
       return removal.kind === 'input' ? [inputSplice(message, removal)] : [];
     }),
     ...partSplices(bytes, spoken?.contentSpan(), parts, TEXT),
+    ...(isCleared(view, index) ? message.items.flatMap((item) => withoutId(bytes, item)) : []),
     ...(isMarked && removals.length === 0 ? markSplices(bytes, spoken?.contentSpan(), TEXT) : []),
   ];
 }

@@ -53,6 +53,9 @@ export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, st
   compact_retrieval:
     '`tool`: the model may fetch removed content. In `auto` that is the default for requests with tools.',
   condense: 'Shows JSON outputs as the same value in fewer tokens, with the original under a ref.',
+  clear_reasoning:
+    'Clears the reasoning of old turns. By default where the API is known to bill it, and to do without it.',
+  keep_reasoning_turns: 'The newest turns whose reasoning stays, with the current one.',
   compact_purge: 'Clears arguments of calls that failed or were replaced.',
   retrieval_max_rounds: 'The most retrieval rounds of a request; 0: the model gets no tool.',
   context_limit: 'Act from this number of turns.',

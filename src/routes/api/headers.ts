@@ -59,7 +59,7 @@ export const RESPONSE_HEADERS = {
   },
   'x-memory-applied': {
     description:
-      'The kinds of edits in this view, of `offload`, `dedupe`, `compact`, `summarize` and `trim`, with commas between them; or `none`.',
+      'The kinds of edits in this view, of `condense`, `offload`, `dedupe`, `clear_reasoning`, `compact`, `summarize` and `trim`, with commas between them; or `none`.',
     schema: text,
   },
   'x-memory-trigger': {

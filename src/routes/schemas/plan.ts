@@ -40,8 +40,15 @@ export const conversationTurns = z.strictObject({
 export const compaction = z.union([compactedMessages, conversationTurns]);
 
 const editShape = {
-  kind: z.enum(['output', 'input', 'part']),
-  reason: z.enum(['context_compaction', 'offloaded', 'duplicate', 'superseded', 'condensed']),
+  kind: z.enum(['output', 'input', 'part', 'reasoning']),
+  reason: z.enum([
+    'context_compaction',
+    'offloaded',
+    'duplicate',
+    'superseded',
+    'condensed',
+    'old_reasoning',
+  ]),
   tool_name: z.string(),
   tool_call_id: z.string(),
   ref: refName.exactOptional(),
@@ -54,7 +61,7 @@ export const explainedMessage = z.strictObject({
   role: z.enum(['preamble', 'user', 'assistant', 'tool']),
   before: tokens.describe('Tokens as it came.'),
   after: tokens.describe('Tokens in the view.'),
-  fate: z.enum(['kept', 'condensed', 'placeholder', 'offloaded', 'summarized', 'trimmed']),
+  fate: z.enum(['kept', 'condensed', 'placeholder', 'offloaded', 'cleared', 'summarized', 'trimmed']),
   because: z
     .enum(['preamble', 'fresh', 'tail', 'request', 'first_request', 'held', 'unedited'])
     .exactOptional()

@@ -74,6 +74,11 @@ export const appliedEdit = z.discriminatedUnion('type', [
   }),
   z.strictObject({ type: z.literal('dedupe'), cleared_tool_results, cleared_tokens }),
   z.strictObject({
+    type: z.literal('clear_reasoning'),
+    messages: count.describe('Messages whose reasoning has left the view.'),
+    cleared_tokens,
+  }),
+  z.strictObject({
     type: z.literal('compact'),
     cleared_tool_results,
     cleared_tool_inputs: count,

@@ -76,14 +76,17 @@ const answer: fc.Arbitrary<Message> = fc.record(
 /** The generators that conversations are made from. */
 interface Ingredients {
   readonly user: fc.Arbitrary<Message>;
+  /** The fields of a step's reasoning. */
+  readonly thought: fc.Arbitrary<Message>;
   readonly input: fc.Arbitrary<string>;
   readonly output: fc.Arbitrary<string>;
 }
 
-const stepOf = ({ input, output }: Ingredients): fc.Arbitrary<Message[]> =>
+const stepOf = ({ thought, input, output }: Ingredients): fc.Arbitrary<Message[]> =>
   fc
     .record({
       content: fc.oneof(fc.constant(null), fc.string({ maxLength: 30 })),
+      thought,
       calls: fc.uniqueArray(fc.record({ id: callId, name: toolName, input, output: contentOf(output) }), {
         minLength: 1,
         maxLength: 3,
@@ -91,7 +94,7 @@ const stepOf = ({ input, output }: Ingredients): fc.Arbitrary<Message[]> =>
       }),
       reversed: fc.boolean(),
     })
-    .map(({ content, calls, reversed }) => {
+    .map(({ content, thought, calls, reversed }) => {
       const results = calls.map(
         ({ id, output }): Message => ({ role: 'tool', tool_call_id: id, content: output }),
       );
@@ -99,6 +102,7 @@ const stepOf = ({ input, output }: Ingredients): fc.Arbitrary<Message[]> =>
         {
           role: 'assistant',
           content,
+          ...thought,
           tool_calls: calls.map(({ id, name, input }) => ({
             id,
             type: 'function',
@@ -147,7 +151,12 @@ const conversationOf = (ingredients: Ingredients): fc.Arbitrary<ConversationBody
     });
 
 /** A conversation that every upstream accepts. */
-export const conversation = conversationOf({ user: asked, input: argumentsText, output: outputText });
+export const conversation = conversationOf({
+  user: asked,
+  thought: fc.constant({}),
+  input: argumentsText,
+  output: outputText,
+});
 
 /** More than 1 000 tokens: many lines, one line, or text that no tokenizer shortens. */
 const largeText = fc.oneof(
@@ -180,9 +189,29 @@ const otherPart = fc.constantFrom<object>(
   { type: 'text', text: 'and this', cache_control: { type: 'ephemeral' } },
 );
 
+/** The reasoning before a step, in the fields that servers have for it. */
+const thought: fc.Arbitrary<Message> = fc.oneof(
+  { weight: 2, arbitrary: fc.constant({}) },
+  {
+    weight: 3,
+    arbitrary: fc.integer({ min: 1, max: 40 }).map((size) => ({ reasoning_content: lines(size, 'maybe') })),
+  },
+  fc.nat(9).map((of) => ({ reasoning: lines(9, `thought ${of}`), reasoning_content: 'Well.' })),
+  fc.nat(9).map((of) => {
+    const text = lines(9, `thought ${of}`);
+    const data = 'gAAAAABo'.repeat(20 + of);
+    const details = [
+      { type: 'reasoning.text', text, signature: 'c2ln' },
+      { type: 'reasoning.encrypted', data },
+    ];
+    return { reasoning: text, reasoning_details: details };
+  }),
+  fc.constantFrom<Message>({ reasoning_content: '' }, { reasoning: null, reasoning_details: [] }),
+);
+
 /**
  * A conversation with everything that `auto` edits: large outputs, repeated ones, large arguments,
- * inline images and files.
+ * reasoning, inline images and files.
  */
 export const richConversation = conversationOf({
   user: fc.oneof(
@@ -194,6 +223,7 @@ export const richConversation = conversationOf({
       )
       .map(([text, parts]): Message => ({ role: 'user', content: [textPart(text), ...parts] })),
   ),
+  thought,
   input: fc.oneof(
     fc.constantFrom('{}', '{"path":"a.ts"}', '{"path":"b.ts"}'),
     fc.nat(3).map((of) => JSON.stringify({ path: `${of}.ts`, text: lines(50, `code ${of}`) })),
@@ -395,6 +425,8 @@ export const autoStrategy: fc.Arbitrary<AutoRequest> = fc
     compact_clear_tool_inputs: seldom(fc.constant(false)),
     compact_purge: seldom(fc.constant(false)),
     condense: often(fc.boolean()),
+    clear_reasoning: often(fc.constantFrom(true, true, true, false)),
+    keep_reasoning_turns: often(fc.constantFrom(1, 1, 2, 3)),
     compact_exclude_tools: seldom(fc.subarray(['search', 'run'])),
     compact_include_tools: seldom(fc.constant(['search', 'read_file'])),
     compact_min_tokens: often(fc.constantFrom(0, 50, 200)),
@@ -418,6 +450,14 @@ export const autoStrategy: fc.Arbitrary<AutoRequest> = fc
       keep_last_n_turns: keep && Math.min(keep, given.context_limit ?? keep),
     };
     return JSON.parse(JSON.stringify(input)) as AutoRequest;
+  });
+
+/** The same, with little room and reasoning that leaves with its turn. */
+export const clearingStrategy: fc.Arbitrary<AutoRequest> = fc
+  .tuple(autoStrategy, fc.integer({ min: 300, max: 3_000 }))
+  .map(([input, token_budget]) => {
+    const { token_soft_budget: _, context_window_tokens: __, ...given } = input;
+    return { ...given, token_budget, clear_reasoning: true, keep_reasoning_turns: 1 };
   });
 
 /** Of caches that charge for writing or do not, with a step for long prompts or without. */

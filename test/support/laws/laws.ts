@@ -39,7 +39,44 @@ export function brokenLaws(viewed: Viewed): string[] {
     ...brokenSummary(viewed),
     ...brokenRehydration(viewed),
     ...brokenFirstRequest(viewed),
+    ...brokenReasoning(viewed),
   ];
+}
+
+const REASONING = ['reasoning_content', 'reasoning', 'reasoning_details'];
+
+/**
+ * Reasoning leaves a message as a whole, and only where the strategy clears it, in turns that are
+ * older than those which keep it. All other fields stay.
+ */
+function brokenReasoning(viewed: Viewed): string[] {
+  const { request, plan, view } = viewed;
+  const { history, strategy } = plan;
+  const sent = messagesOf(viewed);
+  const kept = keptIndices(viewed);
+  const turns = strategy.mode === 'auto' ? strategy.keep_reasoning_turns : 0;
+  const newest = history.units[history.turns.at(-turns) ?? -1]?.first ?? -1;
+  return [...view.removals].flatMap(([index, removals]) => {
+    const cleared = removals.filter(({ kind }) => kind === 'reasoning');
+    const came = JSON.parse(new TextDecoder().decode(request.messages[index]?.json));
+    const goes = sent[kept.indexOf(index)] ?? {};
+    const fields = Object.keys(came).filter((field) => REASONING.includes(field));
+    const left = fields.filter((field) => field in goes);
+    if (came.role === 'assistant' && left.length !== (cleared.length > 0 ? 0 : fields.length))
+      return [`message ${index}: a part of its reasoning is missing`];
+    if (cleared.length === 0) return [];
+    const lost = Object.keys(came).filter((field) => !(field in goes) && !fields.includes(field));
+    return [
+      ...(strategy.mode === 'auto' && strategy.clear_reasoning === true
+        ? []
+        : [`message ${index}: its reasoning is cleared, and nobody has asked for that`]),
+      ...(index < newest && history.turns.length >= turns
+        ? []
+        : [`message ${index}: its reasoning is not old`]),
+      ...(lost.length > 0 ? [`message ${index}: ${lost} left with its reasoning`] : []),
+      ...(cleared.length > 1 ? [`message ${index}: its reasoning is cleared twice`] : []),
+    ];
+  });
 }
 
 /** The first request stays as it came, and what stands for messages that left stands behind it. */
@@ -133,6 +170,11 @@ function lostContents(viewed: Viewed): string[] {
     const stated = new Set(removals.map(({ kind, call }) => `${kind} ${call}`));
     if (stated.size < removals.length) return [`message ${index}: something is removed twice`];
     return removals.flatMap((removal) => {
+      // Nothing stands for reasoning, and it has no ref.
+      if (removal.kind === 'reasoning')
+        return removal.ref === undefined && removal.replacement === ''
+          ? []
+          : [`message ${index}: something stands for its reasoning`];
       if (removal.content().text !== originalOf(viewed, removal))
         return [`message ${index}: the kept content is not what was sent`];
       if (removal.reason === 'condensed' && !isSameValue(removal))
@@ -197,7 +239,7 @@ function longerReplacements({ view }: Viewed): string[] {
     const shown = counter.text(replacement);
     if (freed < 1 || shown >= tokens) return [`message ${message}: what stands there has ${shown} tokens`];
     if (freed !== tokens - shown) return [`message ${message}: ${freed} tokens are said to be freed`];
-    return replacement.length < removal.content().text.length
+    return replacement.length < removal.content().text.length || removal.kind === 'reasoning'
       ? []
       : [`message ${message}: what stands there has more characters`];
   });

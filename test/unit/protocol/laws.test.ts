@@ -8,6 +8,7 @@ import {
   autoOptions,
   autoStrategy,
   type ConversationBody,
+  clearingStrategy,
   conversation,
   richConversation,
 } from '../../support/conversations/arbitrary-conversation.ts';
@@ -31,7 +32,8 @@ const asSaid = (messages: readonly Json[]): Json[] => messagesOf(itemsOf(message
  */
 function spokenApart(body: ConversationBody): ConversationBody {
   const messages: Json[] = [];
-  for (const { role, content, tool_calls, tool_call_id } of body.messages as readonly Json[]) {
+  for (const message of body.messages as readonly Json[]) {
+    const { role, content, tool_calls, tool_call_id, reasoning_content } = message;
     const follows = role === 'assistant' && messages.at(-1)?.role === 'assistant';
     const says = (content ?? '') !== '' || tool_calls !== undefined;
     if (follows || !says) continue;
@@ -40,6 +42,7 @@ function spokenApart(body: ConversationBody): ConversationBody {
       content,
       ...(tool_calls === undefined ? {} : { tool_calls }),
       ...(tool_call_id === undefined ? {} : { tool_call_id }),
+      ...(typeof reasoning_content === 'string' && reasoning_content !== '' ? { reasoning_content } : {}),
     });
   }
   return { ...body, messages };
@@ -57,6 +60,7 @@ const words: SummaryWriter = (_, limit) => 'word '.repeat(Math.min(limit, 20)).t
 describe.each([
   ['every mode but auto', fc.tuple(conversation, anyStrategy, fc.constant({}))],
   ['auto', fc.tuple(richConversation, autoStrategy, autoOptions(false))],
+  ['auto that clears reasoning', fc.tuple(richConversation, clearingStrategy, autoOptions(false))],
 ] as const)('any conversation as items, %s', (_, planned) => {
   it('has the view that it has as messages', () => {
     fc.assert(

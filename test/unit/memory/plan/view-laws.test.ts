@@ -9,6 +9,7 @@ import {
   brokenConversation,
   brokenRichConversation,
   type ConversationBody,
+  clearingStrategy,
   conversation,
   richConversation,
   strategy,
@@ -47,6 +48,11 @@ const CASES: [modes: string, views: fc.Arbitrary<Case>, broken: fc.Arbitrary<Cas
     fc.tuple(anyConversation, autoStrategy, autoOptions(retrieval)),
     fc.tuple(brokenRichConversation, autoStrategy, autoOptions(retrieval)),
   ]),
+  [
+    'auto that clears reasoning',
+    fc.tuple(richConversation, clearingStrategy, autoOptions(false)),
+    fc.tuple(brokenRichConversation, clearingStrategy, autoOptions(true)),
+  ],
 ];
 
 /** The refs in a text. */

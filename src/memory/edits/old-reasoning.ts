@@ -1,0 +1,110 @@
+/**
+ * Clears the reasoning of old turns: whole items or whole fields, with the calls and texts that it
+ * led to untouched. Nothing stands in its place, and nothing is stored: what is encrypted can't be
+ * read by anyone, and no placeholder could name a ref.
+ */
+import { elementAt } from '../../lib/elements.ts';
+import type { History } from '../conversation/history.ts';
+import type { Content, Message, Reasoning, ReasoningForm } from '../conversation/message.ts';
+import type { ReasoningTerms } from '../strategy/past-reasoning.ts';
+import { type CompactContext, remembered } from './compact.ts';
+import { NO_CALL } from './placeholder.ts';
+import type { Removal } from './removal.ts';
+
+/** The name in the place of a tool's. */
+const NO_TOOL = 'reasoning';
+
+/** The settings of `auto` for reasoning. */
+interface ReasoningSettings {
+  /** Absent: where the API is known to bill reasoning, and to accept a history without it. */
+  readonly clear_reasoning?: boolean | undefined;
+  /** The newest turns whose reasoning stays, with the current one. At least 1. */
+  readonly keep_reasoning_turns: number;
+}
+
+/** The removals of old reasoning; undefined if it stays in every form. */
+export function oldReasoning(
+  history: History,
+  { clear_reasoning: wish, keep_reasoning_turns: kept }: ReasoningSettings,
+  terms: ReasoningTerms,
+  context: CompactContext,
+): OldReasoning | undefined {
+  if (wish === false) return undefined;
+  const forms = (['items', 'fields'] as const).filter(
+    (form) => terms[form] === 'billed' || (wish === true && terms[form] === undefined),
+  );
+  return forms.length > 0 ? new OldReasoning(history, kept, forms, context) : undefined;
+}
+
+/** The removals of old reasoning in the units of a history. */
+export class OldReasoning {
+  private readonly history: History;
+  private readonly kept: number;
+  private readonly forms: readonly ReasoningForm[];
+  private readonly context: CompactContext;
+
+  /**
+   * @param kept the newest turns whose reasoning stays
+   * @param forms that are cleared
+   */
+  constructor(history: History, kept: number, forms: readonly ReasoningForm[], context: CompactContext) {
+    this.history = history;
+    this.kept = kept;
+    this.forms = forms;
+    this.context = context;
+  }
+
+  /** The first unit whose reasoning stays in a request with so many turns. */
+  staysFrom(turns: number): number {
+    return this.history.turns[turns - this.kept] ?? 0;
+  }
+
+  /** The removal of a unit's reasoning: at most one. */
+  in(index: number): readonly Removal[] {
+    const unit = this.history.units[index];
+    const removal = unit?.kind === 'assistant' ? this.of(unit.first) : undefined;
+    return removal && !this.goesOn(removal.message) ? [removal] : [];
+  }
+
+  private of(index: number): Removal | undefined {
+    const message = elementAt(this.history.messages, index);
+    const content = (): Content => contentOf(message.reasoning());
+    const make = (): Removal | undefined => this.make(index, message);
+    return remembered(`reasoning ${this.forms}`, message, content, this.context, make);
+  }
+
+  private make(index: number, message: Message): Removal | undefined {
+    const reasoning = message.reasoning();
+    if (!reasoning || !this.forms.includes(reasoning.form)) return undefined;
+    const { weight, bytes } = reasoning;
+    const tokens = this.context.counter.weight(`reasoning:${message.digest}`, () => weight);
+    // The size of reasoning that is only referred to is not known.
+    if (tokens === 0) return undefined;
+    return {
+      kind: 'reasoning',
+      reason: 'old_reasoning',
+      message: index,
+      call: -1,
+      tool: NO_TOOL,
+      callId: NO_CALL,
+      content: () => contentOf(reasoning),
+      tokens,
+      bytes,
+      replacement: '',
+      freed: tokens,
+    };
+  }
+
+  /**
+   * Whether the next message continues the answer without reasoning of its own. Its ids would refer
+   * to this one's.
+   */
+  private goesOn(index: number): boolean {
+    return this.history.messages[index + 1]?.role === 'assistant' && this.of(index + 1) === undefined;
+  }
+}
+
+function contentOf(reasoning: Reasoning | undefined): Content {
+  const { weight, bytes } = reasoning ?? { weight: { texts: [], flat: 0 }, bytes: 0 };
+  return { text: weight.texts.join('\n'), type: 'text/plain; charset=utf-8', weight, room: () => bytes };
+}
