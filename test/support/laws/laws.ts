@@ -85,14 +85,18 @@ function brokenFirstRequest(viewed: Viewed): string[] {
   const first = stayingFirst(viewed);
   if (first === undefined) return [];
   if (view.dropped.has(first)) return ['the first request is left out'];
+  const { summary, trim, recap } = view;
+  const isPassed = ((trim && plan.trimmed?.ends.at(-1)) ?? (summary && plan.prefix?.end) ?? 0) > first;
   const at = keptIndices(viewed).indexOf(first);
   const sent = readChatRequest(viewed.bytes);
   const [came, goes] = [request.messages[first], sent.ok ? sent.value.messages[at] : undefined];
-  if (!came || !goes || Buffer.compare(came.json, goes.json) !== 0) return ['the first request has changed'];
-  const { summary, trim, recap } = view;
+  if (!came || !goes) return ['the first request has changed'];
+  // A line for messages before it has no other place than its head.
+  const head = !isPassed && trim?.request?.message === first ? trim.line : undefined;
+  const isOpened = head !== undefined && opensWith(head, came.json, goes.json);
+  if (!isOpened && Buffer.compare(came.json, goes.json) !== 0) return ['the first request has changed'];
   // The request of the tail opens with an earlier summary, and so with the one after it.
   if (summary?.request?.message === plan.history.echo?.message && summary?.request) return [];
-  const isPassed = ((trim && plan.trimmed?.ends.at(-1)) ?? (summary && plan.prefix?.end) ?? 0) > first;
   const [answer, line] = messagesOf(viewed).slice(at + 1);
   // The caller's next message may have these words itself, from a view that is not trusted.
   const next = keptIndices(viewed)[at + (recap?.goesOn ? 3 : 2)] ?? -1;
@@ -120,6 +124,16 @@ export function stayingFirst({ plan }: Pick<Viewed, 'plan'>): number | undefined
   // The model of all generated conversations has a longest answer.
   const { hard = window - Math.min(20_000, Math.floor(window / 5)) } = budgets;
   return counter.message(message) > Math.min(hard, window) / 2 ? undefined : first;
+}
+
+/** Whether a message differs in nothing but a text of ours at its head. */
+function opensWith(head: string, came: Uint8Array, goes: Uint8Array): boolean {
+  const [before, after] = [came, goes].map((json) => JSON.parse(new TextDecoder().decode(json)));
+  const { content } = before;
+  const isSame = Array.isArray(content)
+    ? isDeepStrictEqual(after.content, [{ type: 'text', text: head }, ...content])
+    : after.content.startsWith(head) && after.content.endsWith(content ?? '');
+  return isSame && isDeepStrictEqual({ ...after, content }, before);
 }
 
 /** Tokens of the first request, if it stays and stands before a message. */
