@@ -9,8 +9,9 @@ import { parseObject } from '../../lib/json.ts';
 import type { Bound, Cache } from '../../lib/lru.ts';
 import type { History, Output, Unit } from '../conversation/history.ts';
 import { type Content, jsonBytes, type Message } from '../conversation/message.ts';
-import { type CompactSettings, LONGEST_PREVIEW } from '../strategy/fields.ts';
+import type { CompactSettings } from '../strategy/fields.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
+import { isEcho } from './echo.ts';
 import { isSame, type RemovalFacts, type RemovalSettings } from './known-removal.ts';
 import { longestDigested } from './output-digest.ts';
 import {
@@ -27,7 +28,7 @@ import {
   writeClearedInput,
   writeMarker,
 } from './placeholder.ts';
-import type { PreviewWriter } from './preview.ts';
+import { type PreviewWriter, previewTokens } from './preview.ts';
 import type { Removal } from './removal.ts';
 
 /** Services that compaction needs. */
@@ -130,7 +131,6 @@ export function compactOutput(
 ): Removal | undefined {
   const message = elementAt(history.messages, output.message);
   const content = () => message.content();
-  const previewTokens = strategy.compact_preview_tokens;
   return remembered(`${reason} ${least}`, message, content, context, () =>
     remove(
       {
@@ -139,9 +139,10 @@ export function compactOutput(
         least,
         replacements: (marker, facts) => {
           const line = outputLine(output, marker, facts);
-          if (previewTokens === 0) return [line];
+          const most = previewTokens(strategy.compact_preview_tokens, facts.tokens);
+          if (most === 0) return [line];
           // If the preview makes the placeholder too long, try without it.
-          const preview = context.writer.write(output.message, () => content().text, previewTokens);
+          const preview = context.writer.write(output.message, () => content().text, most);
           return preview === '' ? [line] : [`${line}\n${preview}`, line];
         },
       },
@@ -364,34 +365,6 @@ function ownMarker(marker: Marker | undefined): Marker | undefined {
       ...(marker.ref === undefined ? {} : { ref: copyOf(marker.ref) }),
     }
   );
-}
-
-/** In tokens. A marker with more text after it than twice the longest preview is not ours. */
-const LONGEST_ECHO = 2 * LONGEST_PREVIEW;
-/**
- * The same for an offloaded output, with its head, its tail and a preview of up to four times the
- * length.
- */
-const LONGEST_OFFLOADED = 5 * LONGEST_PREVIEW;
-
-/**
- * Whether the content is one of our placeholders, sent back: for this call, and with a ref of this
- * tenant. If no ref can be checked, because there is no tenant or the strategy writes none, the
- * form and the call are enough.
- */
-function isEcho(
-  facts: Facts,
-  labels: { tool: string; call: string },
-  strategy: CompactSettings,
-  context: CompactContext,
-): boolean {
-  const { marker } = facts;
-  if (!marker || marker.tool !== labels.tool || marker.call !== labels.call) return false;
-  const preview = facts.tokens - context.counter.marker(writeMarker(marker));
-  const longest = marker.reason === 'offloaded' ? LONGEST_OFFLOADED : LONGEST_ECHO;
-  if (marker.ref !== undefined && preview <= longest) return context.refs?.owns(marker.ref) ?? true;
-  const writesRefs = context.keep && context.refs !== undefined;
-  return marker.ref === undefined && !writesRefs && preview <= strategy.compact_preview_tokens;
 }
 
 /** Shorter by every measure: characters, bytes on the wire, tokens. */

@@ -33,6 +33,8 @@ const TAIL_TOKENS = 80;
  * larger.
  */
 const PREVIEW_FACTOR = 4;
+/** Tokens of the preview without a setting. */
+const PREVIEW_TOKENS = 192;
 
 /** Cut at a line break if one is within this share of the head or tail. */
 const LINE_SHARE = 0.5;
@@ -78,7 +80,8 @@ function offload(
         const text = texts.join('\n');
         facts.ends ??= endsOf(text, context.counter);
         const removed = { from: facts.ends.head, to: facts.ends.tail };
-        const most = PREVIEW_FACTOR * strategy.compact_preview_tokens;
+        const setting = strategy.compact_preview_tokens;
+        const most = setting === undefined ? PREVIEW_TOKENS : PREVIEW_FACTOR * setting;
         const preview = most === 0 ? '' : context.writer.write(output.message, () => text, most, removed);
         const parts = [
           text.slice(0, removed.from).trimEnd(),

@@ -42,6 +42,19 @@ const LONGEST_KEY = 32;
  */
 const LARGEST_JSON = 1_000_000;
 
+/**
+ * Without a setting: a token of preview for so many of the output, within bounds. Fitted to the
+ * values that recorded agents wrote again: a longer output holds more of them.
+ */
+const OUTPUT_PER_TOKEN = 30;
+const LEAST_TOKENS = 40;
+export const MOST_TOKENS = 256;
+
+/** Tokens of an output's preview. @param setting the strategy's */
+export function previewTokens(setting: number | undefined, output: number): number {
+  return setting ?? Math.min(MOST_TOKENS, Math.max(LEAST_TOKENS, Math.floor(output / OUTPUT_PER_TOKEN)));
+}
+
 /** Writes previews for the messages of one array. */
 export interface PreviewWriter {
   /**

@@ -56,12 +56,8 @@ const REQUESTS_AHEAD = 2;
 
 /** Where a jump stops, as a share of the budget (docs/design.md#the-strategy). */
 const WATERMARK = 0.6;
-/**
- * Defaults in tokens: the smallest compacted output, the longest preview
- * (docs/design.md#the-strategy).
- */
+/** Tokens of the smallest compacted output (docs/design.md#the-strategy). */
 const MIN_TOKENS = 500;
-const PREVIEW_TOKENS = 48;
 const OFFLOAD_TOKENS = 8_000;
 /** An offloaded output still has a few hundred tokens, so smaller ones would save little. */
 const SMALLEST_OFFLOAD = 1_000;
@@ -85,7 +81,8 @@ const schema = z.strictObject({
   clear_reasoning: z.boolean().optional(),
   keep_reasoning_turns: z.int().min(1).default(KEEP_REASONING),
   compact_min_tokens: count.default(MIN_TOKENS),
-  compact_preview_tokens: count.max(LONGEST_PREVIEW).default(PREVIEW_TOKENS),
+  /** Absent: a share of the output. */
+  compact_preview_tokens: count.max(LONGEST_PREVIEW).optional(),
   /** Absent: `tool` for requests with tools. */
   compact_retrieval: retrieval.optional(),
   offload_min_tokens: z.int().min(SMALLEST_OFFLOAD).default(OFFLOAD_TOKENS),

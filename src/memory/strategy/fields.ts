@@ -101,7 +101,11 @@ export const summarizing = {
 
 type CompactionFields = z.output<z.ZodObject<typeof compaction>>;
 /** The settings of compaction. */
-export type CompactSettings = Omit<CompactionFields, 'compact_retrieval'>;
+export interface CompactSettings
+  extends Omit<CompactionFields, 'compact_retrieval' | 'compact_preview_tokens'> {
+  /** Undefined: a share of the output (see `previewTokens`). */
+  readonly compact_preview_tokens?: number | undefined;
+}
 
 /**
  * Whether the model can fetch what a strategy removes.

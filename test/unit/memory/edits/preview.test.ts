@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Lru } from '../../../../src/lib/lru.ts';
 import { eachLiteral, type Literal } from '../../../../src/memory/edits/literals.ts';
-import { createPreviewWriter, PREVIEWS } from '../../../../src/memory/edits/preview.ts';
+import { createPreviewWriter, PREVIEWS, previewTokens } from '../../../../src/memory/edits/preview.ts';
 import { createTokenCounter } from '../../../../src/memory/tokens/tokens.ts';
 import { sha256Hex } from '../../../../src/tenant/identity.ts';
 import { assistant, body, lines, read, step, user } from '../../../support/conversations/chat.ts';
@@ -219,5 +219,41 @@ describe('previews', () => {
         }),
       );
     });
+  });
+});
+
+describe('without a setting a preview has', () => {
+  it.each([
+    [0, 40],
+    [500, 40],
+    [1_230, 41],
+    [6_000, 200],
+    [100_000, 256],
+  ])('of an output of %i tokens at most %i', (output, most) => {
+    expect(previewTokens(undefined, output)).toBe(most);
+    expect(previewTokens(48, output)).toBe(48);
+    expect(previewTokens(0, output)).toBe(0);
+  });
+
+  it('more of a longer output, and no more than that', () => {
+    const ids = (count: number) => Array.from({ length: count }, (_, at) => `ord-${7_000 + at}`).join('\n');
+    const steps = (count: number) => [
+      ...step('call_1', 'search', ids(count)),
+      ...[2, 3, 4, 5].flatMap((at) => step(`call_${at}`, 'look', 'It is fine.')),
+    ];
+    const shown = (count: number): string => {
+      const input = {
+        mode: 'auto',
+        token_soft_budget: 100,
+        low_watermark_pct: 0,
+        min_reclaim_tokens: 0,
+      } as const;
+      const { view } = viewOf(body([user('go'), ...steps(count)]), input);
+      return view.removals.get(2)?.[0]?.replacement.split('\n').slice(1).join('\n') ?? '';
+    };
+    const [few, many] = [shown(150), shown(1_000)];
+    expect(counter.text(few)).toBeLessThanOrEqual(40);
+    expect(counter.text(many)).toBeGreaterThan(150);
+    expect(counter.text(many)).toBeLessThanOrEqual(256);
   });
 });

@@ -347,7 +347,7 @@ describe('triggers of auto', () => {
 });
 
 describe('the window in auto', () => {
-  const messages = [user('go'), ...steps(12)];
+  const messages = [user('go'), ...steps(11)];
 
   it('overrides the floor, and what the caller asks to reclaim', () => {
     const whole = tokensOf(messages);
