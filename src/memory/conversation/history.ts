@@ -13,7 +13,8 @@ import type { Echo } from './session-summary.ts';
 
 /**
  * The smallest part that is never split: one user message, or one assistant message with the
- * results of its calls. A summary that comes back with its shadow line is a unit too, but no turn.
+ * results of its calls, and with the messages that continue it. A summary that comes back with its
+ * shadow line is a unit too, but no turn.
  * A result that comes after the model was asked again is its own unit (`late`), so that earlier
  * units stay as they were in that request; a bond links it to its call.
  */
@@ -151,8 +152,11 @@ class Reader {
       this.asks.push(index);
       this.closed = index;
     }
+    const before = this.units.at(-1);
     const unit = openUnit('assistant', index, message.calls.length);
     this.units.push(unit);
+    if (message.continues && before?.kind === 'assistant' && this.spoke === 'assistant')
+      closeOver(this.units, before).last = index;
     // Calls of one message are answered in order, so the first one must be popped first.
     for (const call of message.calls.toReversed()) {
       const same = this.waiting.get(call.id);

@@ -129,6 +129,11 @@ export interface Message {
   readonly calls: readonly ToolCall[];
   /** The id of the call that a tool message answers. */
   readonly answers: string | undefined;
+  /**
+   * Whether it continues the answer of the assistant message before it, and upstreams refuse it
+   * without the reasoning there.
+   */
+  readonly continues?: boolean;
   /** An upper bound of the content's flat weight. */
   readonly flatTokens: number;
   /** The content alone, without calls and names. */

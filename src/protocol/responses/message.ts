@@ -32,21 +32,35 @@ const MARKABLE: ReadonlySet<string> = new Set(['message', 'function_call_output'
 export class ItemGroup extends NamedMessage implements WireMessage {
   readonly items: readonly Item[];
   readonly role: Role;
+  readonly continues: boolean;
   private readonly body: Uint8Array;
   private readonly kept: KeptContents;
   private decoded: Content | undefined;
 
   /**
    * @param items at least one
+   * @param before the group before it
    * @param kept shared by all groups of the body
    * @param facts of a group with the same bytes and the same messages before it
    */
-  constructor(body: Uint8Array, items: readonly Item[], kept = new KeptContents(), facts: MessageFacts = {}) {
+  constructor(
+    body: Uint8Array,
+    items: readonly Item[],
+    before?: ItemGroup,
+    kept = new KeptContents(),
+    facts: MessageFacts = {},
+  ) {
     super(facts);
     this.body = body;
     this.kept = kept;
     this.items = items;
     this.role = items[0]?.role ?? 'preamble';
+    this.continues =
+      this.role === 'assistant' && !this.hasReasoning && (before?.hasReasoning || before?.continues || false);
+  }
+
+  private get hasReasoning(): boolean {
+    return this.items.some(({ type }) => type === 'reasoning');
   }
 
   get wireRole(): string | undefined {
@@ -171,10 +185,12 @@ export function groupItems(
   }
   const kept = new KeptContents();
   let first = 0;
+  let before: ItemGroup | undefined;
   return groups.map((items) => {
     const facts = known.at(first, items.length);
     first += items.length;
-    return new ItemGroup(body, items, kept, facts);
+    before = new ItemGroup(body, items, before, kept, facts);
+    return before;
   });
 }
 

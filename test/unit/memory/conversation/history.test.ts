@@ -100,6 +100,31 @@ describe('the units of a history', () => {
     ]);
   });
 
+  it('hold the messages that continue an answer, with the results of their calls', () => {
+    const messages = read([
+      user('a'),
+      assistant('Let me see.'),
+      calls(['1', 'f']),
+      result('1', 'x'),
+      assistant('And now?'),
+      assistant('done'),
+      user('b'),
+    ]);
+    const continuing = new Set([2, 5, 6]);
+    const continued = messages.map((message, index) =>
+      Object.create(message, { continues: { value: continuing.has(index) } }),
+    );
+    const { units, requestPoints, bonds } = readHistory(continued);
+    expect(units.map(({ first, last, step, outputs }) => [first, last, step, outputs.length])).toEqual([
+      [0, 0, false, 0],
+      [1, 3, true, 1],
+      [4, 5, false, 0],
+      [6, 6, false, 0],
+    ]);
+    expect(bonds).toEqual([]);
+    expect(requestPoints.map((point) => point.units)).toEqual([1, 2, 4]);
+  });
+
   it('keep an orphaned result apart', () => {
     expect(ranges([user('a'), result('nobody', 'x'), assistant('b')])).toEqual([
       ['user', 0, 0],

@@ -156,7 +156,8 @@ const conversation: fc.Arbitrary<Item[]> = fc
       fc.record({
         thinks: fc.integer({ min: 0, max: 2 }),
         size: fc.integer({ min: 1, max: 60 }),
-        says: fc.boolean(),
+        /** Beside the last, comments of the model on its work. */
+        says: fc.integer({ min: 0, max: 2 }),
         calls: fc.integer({ min: 0, max: 3 }),
         searches: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.constant(true)),
         told: fc.integer({ min: 1, max: 60 }),
@@ -176,7 +177,9 @@ const conversation: fc.Arbitrary<Item[]> = fc
         const ids = Array.from({ length: calls }, next);
         const items = [
           ...(searches ? [{ type: 'web_search_call', id: `ws_${next()}`, status: 'completed' }] : []),
-          ...(speaks || (calls === 0 && !searches) ? [says(next(), lines(2))] : []),
+          ...Array.from({ length: speaks || (calls === 0 && !searches ? 1 : 0) }, () =>
+            says(next(), lines(2)),
+          ),
           ...ids.map((id) => asksTool(id)),
         ];
         const thoughts = Array.from({ length: thinks }, () =>
