@@ -9,22 +9,23 @@
  * `anthropic-5m`. Plans are made for it, too.
  *
  * The conversations are those in the transcripts (see `tracesIn`), else those under TRACES_DIR, or
- * generated ones without it. No replay can know what a model would fetch by a ref, so that is not
- * in the bill.
+ * generated ones without it. A value that the agent needs again and that only a ref leads to is
+ * billed as one more round (see `replay/fetches.ts`).
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { loadTokenize } from '../src/memory/tokens/tokens.ts';
 import { createIsolate } from './pipeline.ts';
-import { type ChatJson, Conversation } from './replay/conversation.ts';
+import { compare } from './replay/compare.ts';
+import type { ChatJson } from './replay/conversation.ts';
 import { findReuse } from './replay/find-reuse.ts';
 import { makeTraces } from './replay/generator.ts';
-import { replayUnder } from './replay/measure.ts';
+import { byLength } from './replay/lengths.ts';
 import { drawPicture } from './replay/picture.ts';
 import { policiesOf } from './replay/policies.ts';
 import { type DataSet, figuresOf, together } from './replay/results.ts';
 import { termsOfSchedule } from './replay/schedules.ts';
-import { printFigures, printLegend } from './replay/table.ts';
+import { printFigures, printLegend, printLengths } from './replay/table.ts';
 import { type ReuseTrace, readTraces, tracesIn } from './reuse.ts';
 
 const { values: options } = parseArgs({
@@ -38,7 +39,7 @@ const { values: options } = parseArgs({
 });
 const isolate = createIsolate(await loadTokenize('o200k_base'));
 const terms = termsOfSchedule(options.schedule);
-const { none, others, skipped } = policiesOf(isolate, terms, options.strategy);
+const policies = policiesOf(isolate, terms, options.strategy);
 
 const own = options.transcripts.flatMap(tracesIn).map(withReuse);
 const recorded = own.length > 0 ? own : readTraces();
@@ -48,16 +49,23 @@ if (!recorded && process.env.TRACES_DIR !== undefined) {
 }
 const source = recorded ? 'recorded' : 'generated';
 const files = Map.groupBy(recorded ?? makeTraces(), ({ file }) => file);
-const dataSets = [...files].map(([name, traces]) => replay(name, traces));
+const dataSets: DataSet[] = [];
+for (const [name, traces] of files)
+  dataSets.push(await compare(name, traces, policies, terms.prices, isolate.counter));
 const figures = dataSets.map(figuresOf);
-const total = figuresOf(together(dataSets));
+const all = together(dataSets);
+const total = figuresOf(all);
+const lengths = byLength(all).map(figuresOf);
 
-for (const sentence of skipped) console.error(sentence);
+for (const sentence of policies.skipped) console.error(sentence);
 if (options.json)
-  console.log(JSON.stringify({ source, schedule: options.schedule, dataSets: figures, total }, null, 2));
+  console.log(
+    JSON.stringify({ source, schedule: options.schedule, dataSets: figures, lengths, total }, null, 2),
+  );
 else {
   console.log(`The conversations are ${source}, and billed by ${options.schedule}.\n`);
   for (const set of [...figures, total]) printFigures(set);
+  printLengths(lengths);
   printLegend();
 }
 if (options.svg !== undefined) writeFileSync(options.svg, drawPicture(total));
@@ -65,20 +73,4 @@ if (options.svg !== undefined) writeFileSync(options.svg, drawPicture(total));
 /** A transcript with the values that its agent needed again: those it lists, or the ones found. */
 function withReuse(trace: ReuseTrace): ReuseTrace {
   return trace.reuse.length > 0 ? trace : { ...trace, reuse: findReuse(trace.messages as ChatJson[]) };
-}
-
-function replay(name: string, traces: readonly ReuseTrace[]): DataSet {
-  const policies = [none, ...others];
-  // Conversation by conversation, so that all policies share the cached counts.
-  const outcomes = traces.map((trace) => {
-    const conversation = new Conversation(trace, isolate.counter);
-    return policies.map((policy) => replayUnder(policy, conversation, terms.prices));
-  });
-  const [first, ...rest] = policies.map(({ name, maker }, index) => ({
-    name,
-    maker,
-    outcomes: outcomes.flatMap((of) => of[index] ?? []),
-  }));
-  if (!first) throw new Error('there is no policy');
-  return { name, none: first, others: rest };
 }

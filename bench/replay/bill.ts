@@ -4,8 +4,9 @@
  * only how much is sent, but also how much of it stays the same
  * (https://developers.openai.com/api/docs/guides/prompt-caching).
  */
-import { type InputPrices, UNKNOWN_PRICES } from '../../src/memory/prices/schedules.ts';
 import { BoundaryCache } from './boundary-cache.ts';
+import { costOfRounds } from './fetches.ts';
+import type { ReplayPrices } from './prices.ts';
 
 /** A message as it is sent. */
 export interface PricedMessage {
@@ -23,6 +24,8 @@ export interface PricedRequest {
   readonly marks?: readonly number[] | undefined;
   /** Cost of summaries made for this request, in tokens of fresh input. */
   readonly summaries: number;
+  /** Rounds that fetch refs before the answer: the number of refs of each. */
+  readonly rounds?: readonly number[] | undefined;
 }
 
 export interface Bill {
@@ -35,6 +38,9 @@ export interface Bill {
   readonly paid: number;
   /** The part of the cost from summaries. */
   readonly summaries: number;
+  /** Rounds that fetch refs, and the part of the cost from them. */
+  readonly fetchRounds: number;
+  readonly fetches: number;
   /** Tokens of the largest request. */
   readonly peak: number;
   /** Requests that don't continue the messages of the previous request. */
@@ -46,12 +52,12 @@ const LEAST_CACHED = 1_024;
 const CACHE_STEP = 128;
 
 /** The bill of a conversation's requests, in order. Nothing is cached for the first one. */
-export function billOf(requests: Iterable<PricedRequest>, prices: InputPrices = UNKNOWN_PRICES): Bill {
+export function billOf(requests: Iterable<PricedRequest>, prices: ReplayPrices): Bill {
   const boundaries = prices.boundaries && new BoundaryCache();
-  let bill: Bill = { requests: 0, tokens: 0, cached: 0, paid: 0, summaries: 0, peak: 0, broken: 0 };
+  let bill = sumOfBills([]);
   let before: PricedRequest | undefined;
   for (const request of requests) {
-    const { overhead, messages, summaries } = request;
+    const { overhead, messages, summaries, rounds = [] } = request;
     const tokens = messages.reduce((sum, message) => sum + message.tokens, overhead);
     const same = before ? commonMessages(before, request) : 0;
     const prefix = messages.slice(0, same).reduce((sum, message) => sum + message.tokens, overhead);
@@ -59,12 +65,16 @@ export function billOf(requests: Iterable<PricedRequest>, prices: InputPrices = 
     const cached = boundaries ? boundaries.read(request, LEAST_CACHED) : ofPrefix;
     const { step } = prices;
     const factor = step && tokens > step.above ? step.input : 1;
+    const fetches = costOfRounds(rounds, tokens, factor, prices);
+    const input = factor * (prices.written * (tokens - cached) + prices.cached * cached);
     bill = {
       requests: bill.requests + 1,
       tokens: bill.tokens + tokens,
       cached: bill.cached + cached,
-      paid: bill.paid + factor * (prices.written * (tokens - cached) + prices.cached * cached) + summaries,
+      paid: bill.paid + input + summaries + fetches,
       summaries: bill.summaries + summaries,
+      fetchRounds: bill.fetchRounds + rounds.length,
+      fetches: bill.fetches + fetches,
       peak: Math.max(bill.peak, tokens),
       broken: bill.broken + (before && same < before.messages.length ? 1 : 0),
     };
@@ -82,6 +92,8 @@ export function sumOfBills(bills: readonly Bill[]): Bill {
     cached: sum(({ cached }) => cached),
     paid: sum(({ paid }) => paid),
     summaries: sum(({ summaries }) => summaries),
+    fetchRounds: sum(({ fetchRounds }) => fetchRounds),
+    fetches: sum(({ fetches }) => fetches),
     peak: bills.reduce((most, { peak }) => Math.max(most, peak), 0),
     broken: sum(({ broken }) => broken),
   };

@@ -1,14 +1,22 @@
 /** Replays conversations under policies, request by request. */
-import type { InputPrices } from '../../src/memory/prices/schedules.ts';
 import { holds } from '../reuse.ts';
-import { type Bill, billOf } from './bill.ts';
+import { type Bill, billOf, type PricedRequest } from './bill.ts';
 import type { Conversation } from './conversation.ts';
+import { roundsOf } from './fetches.ts';
 import type { Policy, Replay, View } from './policy.ts';
+import type { ReplayPrices } from './prices.ts';
+import { type Savings, savingsOf } from './savings.ts';
+
+/** A conversation as it is sent under a policy, not yet billed. */
+export interface Replayed {
+  readonly requests: readonly PricedRequest[];
+  readonly values: readonly ValueOutcome[];
+  readonly savings: Savings;
+}
 
 /** The result of one conversation under one policy. */
-export interface Outcome {
+export interface Outcome extends Omit<Replayed, 'requests'> {
   readonly bill: Bill;
-  readonly values: readonly ValueOutcome[];
 }
 
 /** Where a value was when the agent needed it again. */
@@ -19,30 +27,57 @@ export interface ValueOutcome {
   readonly reachable: boolean;
 }
 
-export function replayUnder(policy: Policy, conversation: Conversation, prices: InputPrices): Outcome {
-  const { points, overhead, trace } = conversation;
+/** A ref that leads to a value. */
+interface Way {
+  readonly ref: string;
+  /** How many texts have to be fetched, one after the other. */
+  readonly depth: number;
+}
+
+export async function replay(policy: Policy, conversation: Conversation): Promise<Replayed> {
+  const { points, overhead } = conversation;
   const replay = policy.start(conversation);
-  const views = points.map((count) => replay.view(count));
-  return {
-    bill: billOf(
-      views.map((view) => ({ ...view, overhead })),
-      prices,
-    ),
-    values: trace.reuse.flatMap(({ value, used }) => {
-      const view = views[points.findLastIndex((count) => count <= used)];
-      return view ? [lookFor(value, view, replay)] : [];
-    }),
-  };
+  const views: View[] = [];
+  for (const count of points) views.push(await replay.view(count));
+  const depths = views.map(() => new Map<string, number>());
+  const values = conversation.trace.reuse.flatMap(({ value, used }) => {
+    const at = points.findLastIndex((count) => count <= used);
+    const [view, fetched] = [views[at], depths[at]];
+    return view && fetched ? [lookFor(value, view, replay, fetched)] : [];
+  });
+  const requests = views.map((view, at) => ({
+    ...view,
+    overhead,
+    rounds: roundsOf(depths[at] ?? new Map()),
+  }));
+  return { requests, values, savings: savingsOf(conversation, requests) };
 }
 
-function lookFor(value: string, { messages }: View, replay: Replay): ValueOutcome {
-  const visible = messages.some(({ text }) => holds(text, value));
-  const reachable = visible || canBeFetched(value, messages, replay);
-  return { visible, reachable };
+export function outcomeOf({ requests, ...rest }: Replayed, prices: ReplayPrices): Outcome {
+  return { ...rest, bill: billOf(requests, prices) };
 }
 
-function canBeFetched(value: string, messages: View['messages'], replay: Replay): boolean {
-  const refs = new Set(messages.flatMap(({ refs }) => refs));
-  for (const ref of refs) if (replay.fetch(ref).some((text) => holds(text, value))) return true;
-  return false;
+/** @param fetched depths of the refs that are fetched for this view; gets those for the value */
+function lookFor(
+  value: string,
+  { messages }: View,
+  replay: Replay,
+  fetched: Map<string, number>,
+): ValueOutcome {
+  if (messages.some(({ text }) => holds(text, value))) return { visible: true, reachable: true };
+  // A ref that is fetched anyway comes first.
+  const refs = new Set([...fetched.keys(), ...messages.flatMap(({ refs }) => refs)]);
+  const way = wayTo(value, refs, replay);
+  if (way) fetched.set(way.ref, Math.max(way.depth, fetched.get(way.ref) ?? 0));
+  return { visible: false, reachable: way !== undefined };
+}
+
+function wayTo(value: string, refs: Iterable<string>, replay: Replay): Way | undefined {
+  let shortest: Way | undefined;
+  for (const ref of refs) {
+    const depth = replay.fetch(ref).findIndex((text) => holds(text, value)) + 1;
+    if (depth > 0 && depth < (shortest?.depth ?? Number.POSITIVE_INFINITY)) shortest = { ref, depth };
+    if (depth === 1) break;
+  }
+  return shortest;
 }

@@ -1,5 +1,4 @@
 /** The policies to compare. */
-import type { ModelTerms } from '../../src/memory/strategy/model-terms.ts';
 import { edits, parseStrategy, recalls } from '../../src/memory/strategy/strategy.ts';
 import type { Isolate } from '../pipeline.ts';
 import { clearToolUses } from './peers/clear-tool-uses.ts';
@@ -8,6 +7,7 @@ import { opencodePrune } from './peers/opencode.ts';
 import { pruneMessages } from './peers/prune-messages.ts';
 import { type Policy, rewriting } from './policy.ts';
 import { precis } from './precis.ts';
+import type { ReplayTerms } from './schedules.ts';
 
 /** A strategy of Precis, as a caller writes it. */
 interface Setting {
@@ -59,7 +59,7 @@ export interface Policies {
  */
 export function policiesOf(
   isolate: Isolate,
-  terms: ModelTerms,
+  terms: ReplayTerms,
   strategies: readonly string[] = [],
 ): Policies {
   const asked = strategies.flatMap((json) => settingsIn(json));
@@ -93,7 +93,7 @@ function settingsIn(json: string): Setting[] {
 function readSetting(
   { name, strategy, retrieval }: Setting,
   isolate: Isolate,
-  terms: ModelTerms,
+  terms: ReplayTerms,
 ): Policy | string {
   const parsed = parseStrategy(strategy);
   if (!parsed.ok) return `'${name}' is left out: ${parsed.reason.message}`;

@@ -14,8 +14,11 @@ export interface Policy {
 /** The replay of a conversation under a policy. */
 export interface Replay {
   /** What is sent for the first `count` messages. Called in the order of the requests. */
-  view(count: number): View;
-  /** The texts that a ref in a view can fetch; empty without refs. */
+  view(count: number): View | Promise<View>;
+  /**
+   * The texts that a ref in a view can fetch; empty without refs. Each links to the next one, which
+   * has to be fetched after it.
+   */
   fetch(ref: string): readonly string[];
 }
 

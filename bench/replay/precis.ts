@@ -6,7 +6,6 @@ import type { Removal } from '../../src/memory/edits/removal.ts';
 import type { EditingStrategy } from '../../src/memory/modes/table.ts';
 import type { Plan } from '../../src/memory/plan/plan.ts';
 import { type View as RenderedView, render } from '../../src/memory/plan/view.ts';
-import type { ModelTerms } from '../../src/memory/strategy/model-terms.ts';
 import { writeChatRequest } from '../../src/protocol/chat/request.ts';
 import { recapMessages, replacedBySummary, summaryMessages } from '../../src/protocol/chat/summary.ts';
 import { trimmedTranscript } from '../../src/summary/text/trimmed-transcript.ts';
@@ -16,17 +15,13 @@ import { requestOf, textsOf } from '../reuse.ts';
 import { planOf, type RollUp, rollUp, textsUnder } from '../roll-up.ts';
 import { type Conversation, requestOfOne, type SentMessage } from './conversation.ts';
 import type { Policy, Replay, View } from './policy.ts';
+import type { ReplayTerms } from './schedules.ts';
 
 /** Tokens of a digest, less those of its label. */
 const STAND_IN_TOKENS = DIGEST_TOKENS - 10;
 
 /** Tokens of a summarizer's instructions. */
 const PROMPT_TOKENS = 600;
-/**
- * The price of output relative to fresh input: $8 to $2 for gpt-4.1
- * (https://platform.openai.com/docs/pricing).
- */
-const OUTPUT_PRICE = 4;
 
 /** @param retrieval whether a model with tools can fetch refs */
 export function precis(
@@ -34,7 +29,7 @@ export function precis(
   strategy: EditingStrategy,
   retrieval: boolean,
   isolate: Isolate,
-  terms: ModelTerms,
+  terms: ReplayTerms,
 ): Policy {
   return {
     name,
@@ -48,7 +43,7 @@ class PrecisReplay implements Replay {
   private readonly strategy: EditingStrategy;
   private readonly retrieval: boolean;
   private readonly isolate: Isolate;
-  private readonly terms: ModelTerms;
+  private readonly terms: ReplayTerms;
   private readonly removed = new Map<string, Removal>();
   private readonly fetched = new Map<string, string>();
   private readonly transcripts = new Map<string, string>();
@@ -65,7 +60,7 @@ class PrecisReplay implements Replay {
     strategy: EditingStrategy,
     retrieval: boolean,
     isolate: Isolate,
-    terms: ModelTerms,
+    terms: ReplayTerms,
   ) {
     this.conversation = conversation;
     this.strategy = strategy;
@@ -120,7 +115,7 @@ class PrecisReplay implements Replay {
     for (let index = before?.end ?? 0; index < rolled.end; index++)
       if (planned.history.messages[index]?.role !== 'preamble')
         read += this.edit(index, this.removals.get(index) ?? []).tokens;
-    return read + OUTPUT_PRICE * counter.text(rolled.written);
+    return read + this.terms.prices.output * counter.text(rolled.written);
   }
 
   /**
@@ -136,7 +131,7 @@ class PrecisReplay implements Replay {
       if (!digest || !newlyOffloaded.has(message) || this.digests.has(message)) continue;
       const words = writer.write(message, () => content().text, STAND_IN_TOKENS).replaceAll('\n', ' ');
       this.digests.set(message, words);
-      cost += PROMPT_TOKENS + tokens + OUTPUT_PRICE * counter.text(words);
+      cost += PROMPT_TOKENS + tokens + this.terms.prices.output * counter.text(words);
     }
     return cost;
   }

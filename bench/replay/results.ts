@@ -1,10 +1,11 @@
 /** The figures of each policy over the conversations of a data set. */
 import { type Bill, sumOfBills } from './bill.ts';
+import { type Interval, intervalOf, type Part } from './bootstrap.ts';
 import type { Outcome } from './measure.ts';
 import type { Maker } from './policy.ts';
 
 /** A conversation is dearer if it costs more than this, relative to none. */
-export const DEARER = 1.05;
+export const DEARER = 1.03;
 
 /** A policy's outcomes, one per conversation, in the same order for all policies. */
 export interface PolicyOutcomes {
@@ -25,13 +26,24 @@ export interface PolicyFigures extends Bill {
   /** Tokens sent, and total cost, relative to none. */
   readonly tokensToNone: number;
   readonly paidToNone: number;
+  /** Of `paidToNone`, over the conversations; undefined for a single one. */
+  readonly paidInterval: Interval | undefined;
+  /** The total cost without that of fetches, relative to none. */
+  readonly paidWithoutFetches: number;
+  /** In tokens (see `savings.ts`). */
+  readonly savedGross: number;
+  readonly savedUnique: number;
   /** Cached tokens as a share of those sent. */
   readonly hitRate: number;
   /** Conversations that cost more than `DEARER` times their cost without a policy. */
   readonly dearer: number;
+  /** The highest cost of a conversation relative to its cost without a policy. */
+  readonly worst: number;
   /** How many values were in the view, and in the view or available by a ref in it. */
   readonly visible: number;
   readonly reachable: number;
+  /** Of the share of visible values, over the conversations. */
+  readonly visibleInterval: Interval | undefined;
 }
 
 export interface DataSetFigures {
@@ -73,19 +85,34 @@ function policyFigures(policy: PolicyOutcomes, none: PolicyOutcomes): PolicyFigu
   const bill = sumOfBills(policy.outcomes.map(({ bill }) => bill));
   const base = sumOfBills(none.outcomes.map(({ bill }) => bill));
   const values = valuesOf(policy);
-  const costs = (of: Outcome | undefined): number => of?.bill.paid ?? Number.NaN;
+  const costs = policy.outcomes.map((outcome, index) => ({
+    part: outcome.bill.paid,
+    whole: none.outcomes[index]?.bill.paid ?? Number.NaN,
+  }));
+  const ratios = costs.map(({ part, whole }) => part / whole);
+  const saved = (pick: (savings: Outcome['savings']) => number): number =>
+    policy.outcomes.reduce((sum, { savings }) => sum + pick(savings), 0);
   return {
     name: policy.name,
     maker: policy.maker,
     ...bill,
     tokensToNone: bill.tokens / base.tokens,
     paidToNone: bill.paid / base.paid,
+    paidInterval: intervalOf(costs),
+    paidWithoutFetches: (bill.paid - bill.fetches) / base.paid,
+    savedGross: saved(({ gross }) => gross),
+    savedUnique: saved(({ unique }) => unique),
     hitRate: bill.cached / bill.tokens,
-    dearer: policy.outcomes.filter((outcome, index) => costs(outcome) > DEARER * costs(none.outcomes[index]))
-      .length,
+    dearer: ratios.filter((ratio) => ratio > DEARER).length,
+    worst: ratios.reduce((most, ratio) => Math.max(most, ratio), 0),
     visible: values.filter(({ visible }) => visible).length,
+    visibleInterval: intervalOf(policy.outcomes.map(({ values }) => visibleOf(values))),
     reachable: values.filter(({ reachable }) => reachable).length,
   };
+}
+
+function visibleOf(values: Outcome['values']): Part {
+  return { part: values.filter(({ visible }) => visible).length, whole: values.length };
 }
 
 function valuesOf({ outcomes }: PolicyOutcomes): Outcome['values'] {

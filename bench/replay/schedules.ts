@@ -1,18 +1,47 @@
 /** How vendors bill their prompt caches, for plans and bills of a replay. */
-import { inputPricesOf } from '../../src/memory/prices/schedules.ts';
+import { inputPricesOf, scheduleOf } from '../../src/memory/prices/schedules.ts';
 import { type ModelTerms, UNKNOWN_TERMS } from '../../src/memory/strategy/model-terms.ts';
+import type { ReplayPrices } from './prices.ts';
 
 /** A model of each schedule. Its window is not used, so that budgets are comparable. */
-const MODELS: Readonly<Record<string, string | undefined>> = {
+const MODELS = {
   'prefix-128': undefined,
   'gpt-5.6': 'gpt-5.6-sol',
   'anthropic-5m': 'claude-opus-5',
-};
+} as const;
+
+export type ScheduleName = keyof typeof MODELS;
+
+export const SCHEDULES = Object.keys(MODELS) as ScheduleName[];
+
+/** The day whose published prices are used, so that figures don't change with the calendar. */
+const PRICED_ON = '2026-11-20';
+
+/**
+ * The price of output relative to fresh input where no model is named: $8 to $2 for gpt-4.1
+ * (https://platform.openai.com/docs/pricing).
+ */
+const OUTPUT_PRICE = 4;
+
+/** A model's terms, with the price of its output. */
+export interface ReplayTerms extends ModelTerms {
+  readonly prices: ReplayPrices;
+}
 
 /** @throws if there is no such schedule */
-export function termsOfSchedule(name: string): ModelTerms {
-  if (!Object.hasOwn(MODELS, name))
-    throw new Error(`--schedule must be one of ${Object.keys(MODELS).join(', ')}`);
-  const prices = inputPricesOf(MODELS[name]);
+export function termsOfSchedule(name: string): ReplayTerms {
+  const found = SCHEDULES.find((schedule) => schedule === name);
+  if (found === undefined) throw new Error(`--schedule must be one of ${SCHEDULES.join(', ')}`);
+  const prices = { ...inputPricesOf(MODELS[found]), output: outputPriceOf(MODELS[found]) };
+  return termsWith(prices);
+}
+
+/** The terms of a model with these prices. */
+export function termsWith(prices: ReplayPrices): ReplayTerms {
   return { ...UNKNOWN_TERMS, prices, marks: prices.boundaries === 'ours' };
+}
+
+function outputPriceOf(model: string | undefined): number {
+  const schedule = scheduleOf(model, PRICED_ON);
+  return schedule ? schedule.output / schedule.fresh : OUTPUT_PRICE;
 }

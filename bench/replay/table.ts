@@ -1,8 +1,12 @@
 /** Prints the figures: a table per data set, and a legend of its columns. */
 import { percent, printTable, thousands } from '../figures.ts';
+import type { Interval } from './bootstrap.ts';
 import { type DataSetFigures, DEARER, type PolicyFigures } from './results.ts';
 
-const HEAD = ['sent', 'bill', 'cached', 'peak view', 'broken', 'dearer', 'visible', 'view or ref'];
+const HEAD = [
+  ...['sent', 'bill', '95 %', 'no fetches', 'fetches', 'cached', 'peak view', 'broken', 'dearer', 'worst'],
+  ...['visible', '95 %', 'view or ref', 'saved', 'once'],
+];
 
 export function printFigures({ name, conversations, requests, values, policies }: DataSetFigures): void {
   const asked = values === 0 ? 'no values' : `${thousands(values)} values`;
@@ -14,16 +18,40 @@ export function printFigures({ name, conversations, requests, values, policies }
   console.log();
 }
 
+/** Bill and visible values of each policy by the length of the conversations. */
+export function printLengths(classes: readonly DataSetFigures[]): void {
+  const policies = classes[0]?.policies ?? [];
+  const heads = classes.map(({ name, conversations }) => `${name} (${conversations})`);
+  console.log('bill, and visible, by the length of conversations in tokens (number of conversations)\n');
+  printTable(
+    ['', ...heads],
+    policies.map(({ name }, index) => [
+      name,
+      ...classes.map(({ policies, values }) => {
+        const figures = policies[index];
+        return figures ? `${figures.paidToNone.toFixed(3)}  ${percent(figures.visible, values)}` : '–';
+      }),
+    ]),
+  );
+  console.log();
+}
+
 export function printLegend(): void {
   console.log(`sent         tokens sent, relative to none
-bill         what is paid for, relative to none: fresh input 1, cached and written input by the schedule, and what summaries have cost;
-             what a model would fetch by refs is not in it
+bill         what is paid for, relative to none: fresh input 1, cached and written input by the schedule, and what summaries have cost,
+             and fetches
+95 %         the interval of the figure before it over the conversations, by the bootstrap
+no fetches   the bill without fetches
+fetches      rounds that fetch the values that the view does not show and a ref leads to
 cached       tokens that the upstream has in its cache, of those sent
 peak view    tokens of the largest request
 broken       requests that do not begin with all that the request before them held
 dearer       conversations that cost more than ${DEARER} times what they cost with none
+worst        the highest cost of a conversation relative to its cost with none
 visible      of the values that an agent needed again after a long while: those that stood in the view
-view or ref  those that stood in the view, or could be fetched by a ref that the view names`);
+view or ref  those that stood in the view, or could be fetched by a ref that the view names
+saved        thousands of tokens removed, net of what stands in their place, summed over the requests
+once         the same with each removed token counted once`);
 }
 
 function rowOf(figures: PolicyFigures, values: number): string[] {
@@ -33,11 +61,22 @@ function rowOf(figures: PolicyFigures, values: number): string[] {
     name,
     tokensToNone.toFixed(3),
     paidToNone.toFixed(3),
+    range(figures.paidInterval, 1, 3),
+    figures.paidWithoutFetches.toFixed(3),
+    thousands(figures.fetchRounds),
     percent(cached, tokens),
     thousands(peak),
     thousands(broken),
     `${dearer}`,
+    figures.worst.toFixed(2),
     percent(visible, values),
+    range(figures.visibleInterval, 100, 1),
     percent(reachable, values),
+    thousands(Math.round(figures.savedGross / 1_000)),
+    thousands(Math.round(figures.savedUnique / 1_000)),
   ];
+}
+
+function range(interval: Interval | undefined, times: number, digits: number): string {
+  return interval ? interval.map((bound) => (times * bound).toFixed(digits)).join('–') : '–';
 }
