@@ -25,7 +25,7 @@ import { drawPicture } from './replay/picture.ts';
 import { policiesOf } from './replay/policies.ts';
 import { type DataSet, figuresOf, together } from './replay/results.ts';
 import { termsOfSchedule } from './replay/schedules.ts';
-import { printFigures, printLegend, printLengths } from './replay/table.ts';
+import { printConstraints, printFigures, printLegend, printLengths } from './replay/table.ts';
 import { type ReuseTrace, readTraces, tracesIn } from './reuse.ts';
 
 const { values: options } = parseArgs({
@@ -66,6 +66,7 @@ else {
   console.log(`The conversations are ${source}, and billed by ${options.schedule}.\n`);
   for (const set of [...figures, total]) printFigures(set);
   printLengths(lengths);
+  printConstraints(total);
   printLegend();
 }
 if (options.svg !== undefined) writeFileSync(options.svg, drawPicture(total));

@@ -1,6 +1,7 @@
 /** Replays conversations under policies, request by request. */
 import { holds } from '../reuse.ts';
 import { type Bill, billOf, type PricedRequest } from './bill.ts';
+import { constraintsIn, type Survival, survivalIn } from './constraints.ts';
 import type { Conversation } from './conversation.ts';
 import { roundsOf } from './fetches.ts';
 import type { Policy, Replay, View } from './policy.ts';
@@ -12,6 +13,7 @@ export interface Replayed {
   readonly requests: readonly PricedRequest[];
   readonly values: readonly ValueOutcome[];
   readonly savings: Savings;
+  readonly constraints: readonly Survival[];
 }
 
 /** The result of one conversation under one policy. */
@@ -35,12 +37,12 @@ interface Way {
 }
 
 export async function replay(policy: Policy, conversation: Conversation): Promise<Replayed> {
-  const { points, overhead } = conversation;
+  const { points, overhead, trace } = conversation;
   const replay = policy.start(conversation);
   const views: View[] = [];
   for (const count of points) views.push(await replay.view(count));
   const depths = views.map(() => new Map<string, number>());
-  const values = conversation.trace.reuse.flatMap(({ value, used }) => {
+  const values = trace.reuse.flatMap(({ value, used }) => {
     const at = points.findLastIndex((count) => count <= used);
     const [view, fetched] = [views[at], depths[at]];
     return view && fetched ? [lookFor(value, view, replay, fetched)] : [];
@@ -50,7 +52,13 @@ export async function replay(policy: Policy, conversation: Conversation): Promis
     overhead,
     rounds: roundsOf(depths[at] ?? new Map()),
   }));
-  return { requests, values, savings: savingsOf(conversation, requests) };
+  const checked = views.map(({ messages, rollUps = 0 }, at) => ({
+    messages,
+    rollUps,
+    count: points[at] ?? 0,
+  }));
+  const constraints = survivalIn(constraintsIn(trace.messages), checked);
+  return { requests, values, savings: savingsOf(conversation, requests), constraints };
 }
 
 export function outcomeOf({ requests, ...rest }: Replayed, prices: ReplayPrices): Outcome {

@@ -28,18 +28,26 @@ export interface View {
   readonly marks?: readonly number[];
   /** Cost of summaries made for this view, in tokens of fresh input. */
   readonly summaries: number;
+  /** How many summaries were made up to here, one on top of the other. */
+  readonly rollUps?: number;
 }
 
 /** The token count of a request's array. */
 export interface Weighed {
   /** Tokens of all messages, with tools. */
   readonly tokens: number;
+  /** Tokens of a message, of the caller's or another. */
+  count(message: ChatJson): number;
 }
 
 /**
- * Maps the caller's messages to those that are sent. Unchanged messages must stay the same objects.
+ * Maps the caller's messages to those that are sent. Unchanged messages should stay the same
+ * objects: they are known then.
  */
-export type Rewrite = (messages: readonly ChatJson[], weighed: Weighed) => readonly ChatJson[];
+export type Rewrite = (
+  messages: readonly ChatJson[],
+  weighed: Weighed,
+) => readonly ChatJson[] | Promise<readonly ChatJson[]>;
 
 /** A policy that is a function of the array alone. */
 export function rewriting(name: string, maker: Maker, rewrite: Rewrite): Policy {
@@ -49,10 +57,11 @@ export function rewriting(name: string, maker: Maker, rewrite: Rewrite): Policy 
     start(conversation) {
       const { trace, overhead } = conversation;
       return {
-        view(count) {
+        async view(count) {
           const own = conversation.messages.slice(0, count);
           const tokens = own.reduce((sum, message) => sum + message.tokens, overhead);
-          const rewritten = rewrite(trace.messages.slice(0, count), { tokens });
+          const tokensOf = (message: ChatJson): number => conversation.sent(message).tokens;
+          const rewritten = await rewrite(trace.messages.slice(0, count), { tokens, count: tokensOf });
           return { messages: rewritten.map((message) => conversation.sent(message)), summaries: 0 };
         },
         fetch: () => [],

@@ -52,6 +52,7 @@ class PrecisReplay implements Replay {
   /** The digests of large outputs, by message. */
   private readonly digests = new Map<number, string>();
   private rolled: RollUp | undefined;
+  private rollUps = 0;
   private removals: RenderedView['removals'] = new Map();
   private compared = false;
 
@@ -91,7 +92,7 @@ class PrecisReplay implements Replay {
     this.removals = rendered.removals;
     for (const removal of [...rendered.removals.values()].flat())
       if (removal.ref !== undefined) this.removed.set(removal.ref, removal);
-    return { messages, marks, summaries };
+    return { messages, marks, summaries, rollUps: this.rollUps };
   }
 
   fetch(ref: string): readonly string[] {
@@ -110,6 +111,7 @@ class PrecisReplay implements Replay {
     const { counter } = this.isolate;
     const rolled = rollUp(planned, before, this.isolate);
     this.rolled = rolled;
+    this.rollUps++;
     this.transcripts.set(rolled.ref, rolled.transcript);
     let read = PROMPT_TOKENS + (before ? counter.text(before.written) : 0);
     for (let index = before?.end ?? 0; index < rolled.end; index++)

@@ -1,6 +1,7 @@
 /** The figures of each policy over the conversations of a data set. */
 import { type Bill, sumOfBills } from './bill.ts';
 import { type Interval, intervalOf, type Part } from './bootstrap.ts';
+import { MOST_ROLL_UPS } from './constraints.ts';
 import type { Outcome } from './measure.ts';
 import type { Maker } from './policy.ts';
 
@@ -44,6 +45,16 @@ export interface PolicyFigures extends Bill {
   readonly reachable: number;
   /** Of the share of visible values, over the conversations. */
   readonly visibleInterval: Interval | undefined;
+  /** By the number of roll-ups. Empty without constraints. */
+  readonly constraints: readonly ConstraintFigures[];
+}
+
+/** What is left of the constraints after a number of roll-ups (see `constraints.ts`). */
+export interface ConstraintFigures {
+  readonly rollUps: number;
+  readonly conversations: number;
+  readonly given: number;
+  readonly kept: number;
 }
 
 export interface DataSetFigures {
@@ -107,8 +118,22 @@ function policyFigures(policy: PolicyOutcomes, none: PolicyOutcomes): PolicyFigu
     worst: ratios.reduce((most, ratio) => Math.max(most, ratio), 0),
     visible: values.filter(({ visible }) => visible).length,
     visibleInterval: intervalOf(policy.outcomes.map(({ values }) => visibleOf(values))),
+    constraints: constraintFigures(policy.outcomes),
     reachable: values.filter(({ reachable }) => reachable).length,
   };
+}
+
+function constraintFigures(outcomes: readonly Outcome[]): ConstraintFigures[] {
+  const all = outcomes.flatMap(({ constraints }) => constraints);
+  return Array.from({ length: MOST_ROLL_UPS + 1 }, (_, rollUps) => {
+    const those = all.filter((one) => one.rollUps === rollUps);
+    return {
+      rollUps,
+      conversations: those.length,
+      given: those.reduce((sum, { given }) => sum + given, 0),
+      kept: those.reduce((sum, { kept }) => sum + kept, 0),
+    };
+  }).filter(({ conversations }) => conversations > 0);
 }
 
 function visibleOf(values: Outcome['values']): Part {

@@ -1,6 +1,7 @@
 /** Prints the figures: a table per data set, and a legend of its columns. */
 import { percent, printTable, thousands } from '../figures.ts';
 import type { Interval } from './bootstrap.ts';
+import { MOST_ROLL_UPS } from './constraints.ts';
 import { type DataSetFigures, DEARER, type PolicyFigures } from './results.ts';
 
 const HEAD = [
@@ -30,6 +31,26 @@ export function printLengths(classes: readonly DataSetFigures[]): void {
       ...classes.map(({ policies, values }) => {
         const figures = policies[index];
         return figures ? `${figures.paidToNone.toFixed(3)}  ${percent(figures.visible, values)}` : '–';
+      }),
+    ]),
+  );
+  console.log();
+}
+
+/** What each policy leaves of the user's constraints after 0, 1, 2, 3 and more roll-ups. */
+export function printConstraints({ policies }: DataSetFigures): void {
+  const counts = Array.from({ length: MOST_ROLL_UPS + 1 }, (_, rollUps) => rollUps);
+  console.log(
+    "sentences of the user with always, never, must or don't that stand verbatim in the view, of those given",
+  );
+  console.log('(conversations), by the number of roll-ups\n');
+  printTable(
+    ['', ...counts.map((rollUps) => (rollUps < MOST_ROLL_UPS ? `${rollUps}` : `${rollUps} and more`))],
+    policies.map(({ name, constraints }) => [
+      name,
+      ...counts.map((rollUps) => {
+        const found = constraints.find((one) => one.rollUps === rollUps);
+        return found ? `${percent(found.kept, found.given)} of ${found.given} (${found.conversations})` : '–';
       }),
     ]),
   );

@@ -10,6 +10,7 @@ const outcome = (paid: number, fields: Partial<Outcome['bill']> = {}, visible: b
   bill: { ...sumOfBills([]), requests: 1, tokens: 100, paid, ...fields },
   values: visible.map((visible) => ({ visible, reachable: true })),
   savings: { gross: 30, unique: 10 },
+  constraints: [],
 });
 
 const set = (none: readonly Outcome[], other: readonly Outcome[]): DataSet => ({
