@@ -11,9 +11,9 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ms, percent, printTable, thousands } from './figures.ts';
+import { BENCH_CACHE } from './install.ts';
 import { peakOf } from './process.ts';
 import { agent } from './proxy/client.ts';
 import { LONG_STREAM, MODES, type Mode, SITUATIONS, type Situation } from './proxy/loads.ts';
@@ -38,7 +38,6 @@ const LONG_STREAM_BODY = 10_000;
 const PROFILED = 15;
 
 const MEGABYTE = 1024 * 1024;
-const CACHE = join(import.meta.dirname, '../node_modules/.cache/precis-bench');
 
 const { values: options } = parseArgs({
   options: {
@@ -71,7 +70,7 @@ try {
     await startPrecis(upstream.url, options.events, options.profile),
   );
   if (options.portkey)
-    await startPortkey(upstream.url, CACHE).then(
+    await startPortkey(upstream.url, BENCH_CACHE).then(
       (portkey) => subjects.push(portkey),
       (error: Error) => console.error(`Without Portkey: ${error.message}.`),
     );

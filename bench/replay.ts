@@ -1,12 +1,15 @@
 /**
  * The costs and benefits of policies (`npm run bench:replay -- [--json] [--svg FILE]
- * [--schedule NAME] [--strategy JSON]… [--transcripts FILE]…`).
+ * [--results FOLDER] [--schedule NAME] [--sensitivity] [--peers] [--policy FILE]…
+ * [--strategy JSON]… [--transcripts FILE]…`; docs/benchmark.md).
  * Conversations are replayed request by request under Precis' strategies and under the policies of
  * other tools. For each: how much is sent, what it costs with an upstream that caches prompts, and
  * whether a value that the agent needs again much later is still in its view, or can be fetched.
  *
  * `--schedule` is how a vendor bills its cache: `prefix-128` (OpenAI before GPT-5.6), `gpt-5.6` or
- * `anthropic-5m`. Plans are made for it, too.
+ * `anthropic-5m`. Plans are made for it, too. `--sensitivity` varies its prices. `--peers` adds the
+ * published code of other tools, which npm installs in a folder of its own; `--policy` adds yours.
+ * `--results` writes the figures into files.
  *
  * The conversations are those in the transcripts (see `tracesIn`), else those under TRACES_DIR, or
  * generated ones without it. A value that the agent needs again and that only a ref leads to is
@@ -21,10 +24,15 @@ import type { ChatJson } from './replay/conversation.ts';
 import { findReuse } from './replay/find-reuse.ts';
 import { makeTraces } from './replay/generator.ts';
 import { byLength } from './replay/lengths.ts';
+import { loadPolicy } from './replay/load-policy.ts';
+import { PEER_PACKAGES, publishedPeers } from './replay/peers/published/packages.ts';
 import { drawPicture } from './replay/picture.ts';
-import { policiesOf } from './replay/policies.ts';
+import { type Policies, policiesOf } from './replay/policies.ts';
+import type { Policy } from './replay/policy.ts';
 import { type DataSet, figuresOf, together } from './replay/results.ts';
-import { termsOfSchedule } from './replay/schedules.ts';
+import { type Run, writeResults, writeSensitivity } from './replay/results-file.ts';
+import { type ReplayTerms, readSchedule, termsOfSchedule, termsWith } from './replay/schedules.ts';
+import { printSensitivity, sensitivityOf } from './replay/sensitivity.ts';
 import { printConstraints, printFigures, printLegend, printLengths } from './replay/table.ts';
 import { type ReuseTrace, readTraces, tracesIn } from './reuse.ts';
 
@@ -32,14 +40,20 @@ const { values: options } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
     svg: { type: 'string' },
+    results: { type: 'string' },
     schedule: { type: 'string', default: 'prefix-128' },
+    sensitivity: { type: 'boolean', default: false },
+    peers: { type: 'boolean', default: false },
+    policy: { type: 'string', multiple: true, default: [] },
     strategy: { type: 'string', multiple: true, default: [] },
     transcripts: { type: 'string', multiple: true, default: [] },
   },
 });
+const schedule = readSchedule(options.schedule);
 const isolate = createIsolate(await loadTokenize('o200k_base'));
-const terms = termsOfSchedule(options.schedule);
-const policies = policiesOf(isolate, terms, options.strategy);
+const { prices } = termsOfSchedule(schedule);
+const published = options.peers ? await peers() : [];
+const more = [...published, ...(await Promise.all(options.policy.map(loadPolicy)))];
 
 const own = options.transcripts.flatMap(tracesIn).map(withReuse);
 const recorded = own.length > 0 ? own : readTraces();
@@ -47,29 +61,56 @@ if (!recorded && process.env.TRACES_DIR !== undefined) {
   console.error('TRACES_DIR is not a directory of recorded conversations.');
   process.exit(1);
 }
+const all = recorded ?? makeTraces();
 const source = recorded ? 'recorded' : 'generated';
-const files = Map.groupBy(recorded ?? makeTraces(), ({ file }) => file);
-const dataSets: DataSet[] = [];
-for (const [name, traces] of files)
-  dataSets.push(await compare(name, traces, policies, terms.prices, isolate.counter));
-const figures = dataSets.map(figuresOf);
-const all = together(dataSets);
-const total = figuresOf(all);
-const lengths = byLength(all).map(figuresOf);
+const run: Run = {
+  source,
+  schedule,
+  prices,
+  packages: published.length > 0 ? PEER_PACKAGES : {},
+  traces: Map.groupBy(all, ({ file }) => file),
+};
 
-for (const sentence of policies.skipped) console.error(sentence);
-if (options.json)
-  console.log(
-    JSON.stringify({ source, schedule: options.schedule, dataSets: figures, lengths, total }, null, 2),
-  );
-else {
-  console.log(`The conversations are ${source}, and billed by ${options.schedule}.\n`);
-  for (const set of [...figures, total]) printFigures(set);
-  printLengths(lengths);
-  printConstraints(total);
-  printLegend();
+for (const sentence of policies().skipped) console.error(sentence);
+if (!options.json) console.log(`The conversations are ${source}, and billed by ${schedule}.\n`);
+await (options.sensitivity ? showSensitivity() : showFigures());
+
+async function showFigures(): Promise<void> {
+  const sets: DataSet[] = [];
+  for (const [name, traces] of run.traces)
+    sets.push(await compare(name, traces, policies(), prices, isolate.counter));
+  const figures = sets.map(figuresOf);
+  const lengths = byLength(together(sets)).map(figuresOf);
+  const total = figuresOf(together(sets));
+  if (options.json)
+    console.log(JSON.stringify({ source, schedule, dataSets: figures, lengths, total }, null, 2));
+  else {
+    for (const set of [...figures, total]) printFigures(set);
+    printLengths(lengths);
+    printConstraints(total);
+    printLegend();
+  }
+  if (options.svg !== undefined) writeFileSync(options.svg, drawPicture(total));
+  if (options.results !== undefined) writeResults(options.results, run, figures, lengths, total);
 }
-if (options.svg !== undefined) writeFileSync(options.svg, drawPicture(total));
+
+async function showSensitivity(): Promise<void> {
+  const rows = await sensitivityOf(all, prices, (priced) => policies(termsWith(priced)), isolate.counter);
+  if (options.json) console.log(JSON.stringify({ source, schedule, policies: rows }, null, 2));
+  else printSensitivity(rows);
+  if (options.results !== undefined) writeSensitivity(options.results, run, rows);
+}
+
+function policies(terms: ReplayTerms = termsOfSchedule(schedule)): Policies {
+  return policiesOf(isolate, terms, options.strategy, more);
+}
+
+async function peers(): Promise<Policy[]> {
+  return publishedPeers().catch((error: Error) => {
+    console.error(`Without the published code of other tools: ${error.message}`);
+    return [];
+  });
+}
 
 /** A transcript with the values that its agent needed again: those it lists, or the ones found. */
 function withReuse(trace: ReuseTrace): ReuseTrace {

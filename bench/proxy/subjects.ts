@@ -1,12 +1,11 @@
 /** The measured proxies, each in its own process. */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
+import { install } from '../install.ts';
 import { type Runtime, startRuntime } from '../runtime.ts';
 import { DELTAS_HEADER, SUMMARIZER_PATH } from './upstream.ts';
 
@@ -63,7 +62,6 @@ const PORTKEY_VERSION = '1.15.2';
  * gateway answers streams with an error (https://github.com/Portkey-AI/gateway/issues/1389).
  */
 const PORTKEY_PACKAGE = {
-  private: true,
   dependencies: { [PORTKEY]: PORTKEY_VERSION },
   overrides: { '@hono/node-server': '1.13.7' },
 };
@@ -79,7 +77,7 @@ const START_LIMIT_MS = 30_000;
 export async function startPortkey(upstream: string, cache: string): Promise<Subject> {
   const folder = join(cache, `portkey-${PORTKEY_VERSION}`);
   const server = join(folder, 'node_modules', PORTKEY, 'build/start-server.js');
-  if (!existsSync(server)) await install(folder);
+  if (!existsSync(server)) await install(folder, PORTKEY_PACKAGE);
   const port = await freePort();
   const child = spawn(process.execPath, [server, `--port=${port}`, '--headless'], {
     stdio: 'ignore',
@@ -98,15 +96,6 @@ export async function startPortkey(upstream: string, cache: string): Promise<Sub
     pid: child.pid,
     close: async () => void child.kill(),
   };
-}
-
-async function install(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, 'package.json'), JSON.stringify(PORTKEY_PACKAGE));
-  const options = ['--prefix', folder, '--no-audit', '--no-fund'];
-  await promisify(execFile)('npm', ['install', ...options]).catch(({ code }) => {
-    throw new Error(`npm can't install ${PORTKEY} (${code})`);
-  });
 }
 
 /** A port that nothing listens on. */

@@ -56,11 +56,13 @@ export interface Policies {
 /**
  * @param terms of the model that bills
  * @param strategies of the caller, as JSON; they are compared in place of the usual settings
+ * @param more policies, which come last
  */
 export function policiesOf(
   isolate: Isolate,
   terms: ReplayTerms,
   strategies: readonly string[] = [],
+  more: readonly Policy[] = [],
 ): Policies {
   const asked = strategies.flatMap((json) => settingsIn(json));
   const read = (asked.length > 0 ? asked : SETTINGS).map((setting) => readSetting(setting, isolate, terms));
@@ -75,6 +77,7 @@ export function policiesOf(
       clearToolUses(32_000, 3),
       opencodePrune(),
       pruneMessages(),
+      ...more,
     ],
     skipped: read.flatMap((policy) => (typeof policy === 'string' ? [policy] : [])),
   };

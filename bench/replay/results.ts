@@ -38,7 +38,8 @@ export interface PolicyFigures extends Bill {
   readonly hitRate: number;
   /** Conversations that cost more than `DEARER` times their cost without a policy. */
   readonly dearer: number;
-  /** The highest cost of a conversation relative to its cost without a policy. */
+  /** The cost of each conversation relative to its cost without a policy, and the highest one. */
+  readonly ratios: readonly number[];
   readonly worst: number;
   /** How many values were in the view, and in the view or available by a ref in it. */
   readonly visible: number;
@@ -114,6 +115,7 @@ function policyFigures(policy: PolicyOutcomes, none: PolicyOutcomes): PolicyFigu
     savedGross: saved(({ gross }) => gross),
     savedUnique: saved(({ unique }) => unique),
     hitRate: bill.cached / bill.tokens,
+    ratios,
     dearer: ratios.filter((ratio) => ratio > DEARER).length,
     worst: ratios.reduce((most, ratio) => Math.max(most, ratio), 0),
     visible: values.filter(({ visible }) => visible).length,

@@ -29,11 +29,15 @@ export interface ReplayTerms extends ModelTerms {
 }
 
 /** @throws if there is no such schedule */
-export function termsOfSchedule(name: string): ReplayTerms {
+export function readSchedule(name: string): ScheduleName {
   const found = SCHEDULES.find((schedule) => schedule === name);
   if (found === undefined) throw new Error(`--schedule must be one of ${SCHEDULES.join(', ')}`);
-  const prices = { ...inputPricesOf(MODELS[found]), output: outputPriceOf(MODELS[found]) };
-  return termsWith(prices);
+  return found;
+}
+
+export function termsOfSchedule(name: ScheduleName): ReplayTerms {
+  const model = MODELS[name];
+  return termsWith({ ...inputPricesOf(model), output: outputPriceOf(model) });
 }
 
 /** The terms of a model with these prices. */
