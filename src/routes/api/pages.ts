@@ -108,6 +108,15 @@ export const PAGES: ReadonlyMap<string, Page> = new Map<string, Page>([
     },
   ],
   [
+    'benchmark.md',
+    {
+      title: 'The benchmark',
+      note: 'policies compared on whole conversations, and how to add yours',
+      isOptional: true,
+      load: () => import('../../../docs/benchmark.md'),
+    },
+  ],
+  [
     'design.md',
     {
       title: 'Design',
