@@ -90,7 +90,8 @@ class PrecisReplay implements Replay {
     if ((edits && !this.compared) || count === points.at(-1)) this.compare(messages, rendered, count);
     this.compared ||= edits;
     this.removals = rendered.removals;
-    for (const removal of [...rendered.removals.values()].flat())
+    // A rehydrated output has a ref, too, though its message may never have been seen edited.
+    for (const removal of planned.segments.flat())
       if (removal.ref !== undefined) this.removed.set(removal.ref, removal);
     return { messages, marks, summaries, rollUps: this.rollUps };
   }
