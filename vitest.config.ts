@@ -8,6 +8,7 @@ export default defineConfig({
   test: {
     include: ['test/unit/**/*.test.ts'],
     globalSetup: ['tools/token-tables.ts'],
+    setupFiles: ['test/support/laws/seed.ts'],
     // End-to-end tests may run at the same time.
     testTimeout: 180_000,
     hookTimeout: 180_000,
