@@ -1,6 +1,6 @@
 /**
- * The seed of the property tests (a setup file of vitest). CI sets `PROPERTY_SEED`, so that a commit
- * gets the same answer each time. Without it, each run tries new cases.
+ * The seed of the property tests (a setup file of vitest). CI sets `PROPERTY_SEED`, so that a
+ * commit gets the same answer each time. Without it, each run tries new cases.
  */
 import fc from 'fast-check';
 
