@@ -26,7 +26,7 @@ import {
   viewOf,
 } from '../../../support/laws/view-of.ts';
 
-const RUNS = { numRuns: 100, endOnFailure: true };
+const RUNS = { numRuns: 60, endOnFailure: true };
 
 /** The input of a view. */
 type Case = [body: ConversationBody, input: MemoryStrategyRequest, options: ViewOptions];

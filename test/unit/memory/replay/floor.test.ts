@@ -196,7 +196,7 @@ describe('a conversation under the default floor', () => {
           }
         },
       ),
-      { numRuns: 80, endOnFailure: true },
+      { numRuns: 50, endOnFailure: true },
     );
     expect(moves).toBeGreaterThan(20);
   });

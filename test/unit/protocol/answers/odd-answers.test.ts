@@ -183,7 +183,7 @@ describe.each(FORMATS)('answers of $name with anything in them', ({ format, even
           answers.map((answer) => [...(Array.isArray(answer) ? answer : [answer]), ...end]),
         );
       }),
-      { numRuns: 3_000 },
+      { numRuns: 2_000 },
     );
   });
 
@@ -196,7 +196,7 @@ describe.each(FORMATS)('answers of $name with anything in them', ({ format, even
           called.map((name) => mutated<unknown>(body(mark, name), changes)),
         );
       }),
-      { numRuns: 3_000 },
+      { numRuns: 2_000 },
     );
   });
 
@@ -206,7 +206,7 @@ describe.each(FORMATS)('answers of $name with anything in them', ({ format, even
         const sent = mutated<unknown>(body(marker(), 'search'), changes);
         expect(whole(format, [sent])).toBe(JSON.stringify(sent));
       }),
-      { numRuns: 3_000 },
+      { numRuns: 2_000 },
     );
   });
 });
@@ -259,7 +259,7 @@ describe('a stream of chat with anything in it', () => {
         const shown = streamed(chatFormat, [[...list, '[DONE]']]);
         for (const mark of marksIn(list)) expect(shown).toContain(mark);
       }),
-      { numRuns: 3_000 },
+      { numRuns: 2_000 },
     );
   });
 });
