@@ -331,7 +331,7 @@ describe('summarize', () => {
 });
 
 describe('every summarised conversation', () => {
-  const RUNS = { numRuns: 100, endOnFailure: true };
+  const RUNS = { numRuns: 60, endOnFailure: true };
   const words = fc.constantFrom<ViewOptions>({ words: asLongAsAllowed }, { words: short });
 
   /** The array at each request point. */

@@ -44,7 +44,7 @@ import {
   viewsOf,
 } from '../../../support/laws/view-of.ts';
 
-const RUNS = { numRuns: 80, endOnFailure: true };
+const RUNS = { numRuns: 60, endOnFailure: true };
 
 type Case = [body: ConversationBody, input: MemoryStrategyRequest, options: ViewOptions];
 
