@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash, createHmac } from 'node:crypto';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
@@ -19,44 +20,53 @@ interface Work {
   characters: number;
 }
 
-/** Counts the work of an isolate. */
-function watchWork(): Work {
-  const work = { ...NOTHING };
+const NOTHING: Work = { scanned: 0, hashes: 0, counted: 0, characters: 0 };
+
+/**
+ * Counts the work that a call causes, behind its answer too. Tests share an isolate, and what those
+ * before have left running is not the call's.
+ */
+function watchWork(): <Result>(call: () => Promise<Result>) => Promise<Work> {
+  const current = new AsyncLocalStorage<Work>();
   const watch = (
     owner: object,
     name: string,
-    seen: (self: never, args: never[], run: () => unknown) => unknown,
+    note: (work: Work, self: never, args: readonly unknown[], run: () => unknown) => unknown,
   ) => {
-    const methods = owner as Record<string, (...args: never[]) => unknown>;
+    const methods = owner as Record<string, (...args: unknown[]) => unknown>;
     const real = methods[name];
     if (!real) throw new Error(`there is no method ${name} to watch`);
-    vi.spyOn(methods, name).mockImplementation(function (this: never, ...args: never[]) {
-      return seen(this, args, () => real.apply(this, args));
+    vi.spyOn(methods, name).mockImplementation(function (this: unknown, ...args) {
+      const work = current.getStore();
+      const run = () => real.apply(this, args);
+      return work ? note(work, this as never, args, run) : run();
     });
   };
-  watch(Scanner.prototype, 'skipString', (self: Scanner, _, run) => {
+  watch(Scanner.prototype, 'skipString', (work, self: Scanner, _, run) => {
     const from = self.position;
     run();
     work.scanned += self.position - from;
   });
   for (const hash of [createHash('sha256'), createHmac('sha256', 'a key')])
-    watch(Object.getPrototypeOf(hash), 'digest', (_, __, run) => {
+    watch(Object.getPrototypeOf(hash), 'digest', (work, _, __, run) => {
       work.hashes++;
       return run();
     });
-  watch(Encoding.prototype, 'count', (_, [text]: string[], run) => {
+  watch(Encoding.prototype, 'count', (work, _, [text], run) => {
     work.counted++;
-    work.characters += text?.length ?? 0;
+    work.characters += String(text).length;
     return run();
   });
-  return work;
+  return async (call) => {
+    const work = { ...NOTHING };
+    await current.run(work, call);
+    return work;
+  };
 }
 
-const NOTHING: Work = { scanned: 0, hashes: 0, counted: 0, characters: 0 };
-
-/** What a request costs beside new messages: its other fields, its tenant, its refs. */
+/** A request beside its new messages: its other fields, its tenant and the name of its manifest. */
 const FIELDS_BYTES = 100;
-const OWN_HASHES = 4;
+const OWN_HASHES = 2;
 
 /** A step is two messages: names, the links of two chains, the name of a content and its ref. */
 const STEP_HASHES = 14;
@@ -82,22 +92,24 @@ describe.each<MemoryStrategyRequest>([
     while (frontier !== 'moved' && steps < 120) frontier = (await next()).headers.get('x-memory-frontier');
     expect(frontier).toBe('moved');
     await next();
-    const work = watchWork();
+    const workOf = watchWork();
+    const kept = async (response: Promise<Response>) =>
+      expect((await response).headers.get('x-memory-frontier')).toBe('kept');
 
-    expect((await app.chat(talk(steps))).headers.get('x-memory-frontier')).toBe('kept');
-    expect(work).toMatchObject({ counted: 0, characters: 0 });
-    expect(work.scanned).toBeLessThan(FIELDS_BYTES);
-    expect(work.hashes).toBeLessThanOrEqual(OWN_HASHES);
+    const again = await workOf(() => kept(app.chat(talk(steps))));
+    expect(again).toMatchObject({ counted: 0, characters: 0 });
+    expect(again.scanned).toBeLessThan(FIELDS_BYTES);
+    expect(again.hashes).toBeLessThanOrEqual(OWN_HASHES);
 
-    Object.assign(work, NOTHING);
     const before = JSON.stringify(talk(steps)).length;
-    expect((await next()).headers.get('x-memory-frontier')).toBe('kept');
+    const grown = await workOf(() => kept(next()));
     const added = JSON.stringify(talk(steps)).length - before;
     expect(added).toBeLessThan(before / 30);
-    expect(work.scanned).toBeLessThan(added + FIELDS_BYTES);
-    expect(work.characters).toBeLessThan(added);
-    expect(work.counted).toBeGreaterThan(0);
-    expect(work.counted).toBeLessThanOrEqual(STEP_TEXTS);
-    expect(work.hashes).toBeLessThanOrEqual(OWN_HASHES + STEP_HASHES);
+    expect(grown.scanned).toBeLessThan(added + FIELDS_BYTES);
+    expect(grown.characters).toBeLessThan(added);
+    expect(grown.counted).toBeGreaterThan(0);
+    expect(grown.counted).toBeLessThanOrEqual(STEP_TEXTS);
+    expect(grown.hashes).toBeGreaterThan(0);
+    expect(grown.hashes).toBeLessThanOrEqual(OWN_HASHES + STEP_HASHES);
   });
 });
