@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { matchingFirst } from './tools/file-order.ts';
 
 /** The inspector in a real browser, before the built Worker. Needs a Chromium (tools/chromium.ts). */
 export default defineConfig({
@@ -8,8 +9,9 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 15_000 } },
-    // A browser takes a core of its own.
-    maxWorkers: 1,
+    maxWorkers: 2,
     isolate: false,
+    // The longest file first.
+    sequence: { sequencer: matchingFirst(/conversations/) },
   },
 });

@@ -12,10 +12,7 @@ type Lane = readonly string[];
 
 const STAGES: readonly (readonly Lane[])[] = [
   [['lint'], ['types']],
-  [
-    ['test:unit', 'test:worker'],
-    ['test:e2e', ...(hasBrowser() ? ['test:browser'] : [])],
-  ],
+  [['test:unit', 'test:worker', ...(hasBrowser() ? ['test:browser'] : [])], ['test:e2e']],
 ];
 
 /**

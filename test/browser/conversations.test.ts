@@ -6,9 +6,8 @@ import { sampleTraces } from '../support/conversations/traces.ts';
 import { deploy, KEY } from '../support/deployment/deployment.ts';
 
 const OTHER_KEY = 'sk-the-key-of-another-caller-0001';
-const METRICS_TOKEN = 'the-token-of-the-operator';
 
-const precis = deploy({ vars: { METRICS_TOKEN, CAPTURE: 'true' }, summarizer: true });
+const precis = deploy({ vars: { CAPTURE: 'true' }, summarizer: true });
 const { open } = inspect(precis);
 
 const COMPACT = { mode: 'compact', token_budget: 8_000, low_watermark_pct: 0.6, archive: true };
@@ -171,66 +170,20 @@ describe('conversations that were made through the Worker', () => {
   });
 });
 
-describe('the key', () => {
-  it('is refused in words if the upstream refuses it', async () => {
-    const page = await open({ key: 'sk-invalid-0123456789abcdef', expected: [401] });
-    await expect.poll(() => page.getByRole('alert').innerText()).toContain('does not accept this API key');
-    await expectShownWell(page, 'wrong-key');
-    await page.getByLabel('API key').fill('short');
-    await page.getByRole('button', { name: 'Open' }).click();
+it('keeps the key in the memory of the tab alone', async () => {
+  const page = await open({ key: KEY });
+  await expect.poll(() => page.locator('.card').count()).toBeGreaterThan(0);
+  const kept =
+    'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, history.state])';
+  expect(await page.evaluate(kept)).not.toContain(KEY);
+  expect(await page.content()).not.toContain(KEY);
+  expect(await page.context().storageState()).toEqual({ cookies: [], origins: [] });
 
-    await expect.poll(() => page.getByRole('alert').innerText()).toContain('of at least');
-  });
-
-  it('is in the memory of the tab alone', async () => {
-    const page = await open({ key: KEY });
-    await expect.poll(() => page.locator('.card').count()).toBeGreaterThan(0);
-    const kept =
-      'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, history.state])';
-    expect(await page.evaluate(kept)).not.toContain(KEY);
-    expect(await page.content()).not.toContain(KEY);
-    expect(await page.context().storageState()).toEqual({ cookies: [], origins: [] });
-
-    await page.reload();
-    await expect.poll(() => page.getByLabel('API key').inputValue()).toBe('');
-    await enterKey(page, KEY);
-    await expect.poll(() => page.locator('.card').count()).toBeGreaterThan(0);
-    await page.getByRole('button', { name: 'Forget the key' }).click();
-    await expect.poll(() => page.getByLabel('API key').count()).toBe(1);
-    expect(await page.locator('.card').count()).toBe(0);
-  });
-
-  it('is not needed before the first paint: the page is three files', async () => {
-    const page = await open();
-    await expect.poll(() => page.getByLabel('API key').count()).toBe(1);
-    const loaded =
-      'performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname).sort()';
-
-    expect(await page.evaluate(loaded)).toEqual(['/inspect/inspector.css', '/inspect/inspector.js']);
-  });
-});
-
-describe('this deployment', () => {
-  it('is shown without secrets, and with its metrics for the operator', async () => {
-    const page = await open({ key: KEY, at: '#/deployment', expected: [401] });
-    await expect.poll(() => page.locator('.status').innerText()).toContain('ok');
-    await page.getByLabel('METRICS_TOKEN').fill('a-wrong-token-of-an-operator');
-    await page.getByRole('button', { name: 'Show the metrics' }).click();
-    await expect.poll(() => page.getByRole('alert').innerText()).toContain('METRICS_TOKEN');
-    await page.getByLabel('METRICS_TOKEN').fill(METRICS_TOKEN);
-    await page.keyboard.press('Enter');
-    await expect.poll(() => page.getByRole('region', { name: 'Metrics' }).innerText()).toContain('precis_');
-    await expectShownWell(page, 'deployment');
-
-    expect(await page.locator('body').innerText()).not.toContain('secret-of-the');
-  });
-});
-
-it('the front page leads to the inspector', async () => {
-  const page = await open();
-  await page.goto(precis.url);
-  await expectShownWell(page, 'front');
-  await page.getByRole('link', { name: 'Open the inspector' }).click();
-
+  await page.reload();
+  await expect.poll(() => page.getByLabel('API key').inputValue()).toBe('');
+  await enterKey(page, KEY);
+  await expect.poll(() => page.locator('.card').count()).toBeGreaterThan(0);
+  await page.getByRole('button', { name: 'Forget the key' }).click();
   await expect.poll(() => page.getByLabel('API key').count()).toBe(1);
+  expect(await page.locator('.card').count()).toBe(0);
 });

@@ -339,7 +339,7 @@ describe('the outputs behind a summary of auto', () => {
 });
 
 describe('every view with outputs behind its summary', () => {
-  const RUNS = { numRuns: 150, endOnFailure: true };
+  const RUNS = { numRuns: 80, endOnFailure: true };
   const rehydrate = fc.record({
     items: fc.integer({ min: 1, max: 4 }),
     max_tokens: fc.constantFrom(300, 1_500, 8_000),

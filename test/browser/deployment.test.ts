@@ -1,0 +1,55 @@
+/** The screens that need no conversation. */
+import { describe, expect, it } from 'vitest';
+import { expectShownWell, inspect } from '../support/browser/browser.ts';
+import { deploy, KEY } from '../support/deployment/deployment.ts';
+
+const METRICS_TOKEN = 'the-token-of-the-operator';
+
+const precis = deploy({ vars: { METRICS_TOKEN } });
+const { open } = inspect(precis);
+
+describe('the key', () => {
+  it('is refused in words if the upstream refuses it', async () => {
+    const page = await open({ key: 'sk-invalid-0123456789abcdef', expected: [401] });
+    await expect.poll(() => page.getByRole('alert').innerText()).toContain('does not accept this API key');
+    await expectShownWell(page, 'wrong-key');
+    await page.getByLabel('API key').fill('short');
+    await page.getByRole('button', { name: 'Open' }).click();
+
+    await expect.poll(() => page.getByRole('alert').innerText()).toContain('of at least');
+  });
+
+  it('is not needed before the first paint: the page is three files', async () => {
+    const page = await open();
+    await expect.poll(() => page.getByLabel('API key').count()).toBe(1);
+    const loaded =
+      'performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname).sort()';
+
+    expect(await page.evaluate(loaded)).toEqual(['/inspect/inspector.css', '/inspect/inspector.js']);
+  });
+});
+
+describe('this deployment', () => {
+  it('is shown without secrets, and with its metrics for the operator', async () => {
+    const page = await open({ key: KEY, at: '#/deployment', expected: [401] });
+    await expect.poll(() => page.locator('.status').innerText()).toContain('ok');
+    await page.getByLabel('METRICS_TOKEN').fill('a-wrong-token-of-an-operator');
+    await page.getByRole('button', { name: 'Show the metrics' }).click();
+    await expect.poll(() => page.getByRole('alert').innerText()).toContain('METRICS_TOKEN');
+    await page.getByLabel('METRICS_TOKEN').fill(METRICS_TOKEN);
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.getByRole('region', { name: 'Metrics' }).innerText()).toContain('precis_');
+    await expectShownWell(page, 'deployment');
+
+    expect(await page.locator('body').innerText()).not.toContain('secret-of-the');
+  });
+});
+
+it('the front page leads to the inspector', async () => {
+  const page = await open();
+  await page.goto(precis.url);
+  await expectShownWell(page, 'front');
+  await page.getByRole('link', { name: 'Open the inspector' }).click();
+
+  await expect.poll(() => page.getByLabel('API key').count()).toBe(1);
+});
