@@ -224,13 +224,12 @@ function dueAt(
     const limit = Math.min(budget, rule.soft ?? budget);
     const target = slides ? 0 : limit * rule.watermark;
     const lossyOver = over || !overSoft ? budget : Number.POSITIVE_INFINITY;
-    const overStep = Math.max(0, tokens - (rule.step ?? tokens));
     return {
       trigger: triggerOf(rule, over, overSoft),
       lossyOver,
-      trimOver: overStep > 0 ? Math.max(lossyOver, tokens - overStep) : lossyOver,
+      trimOver: lossyOver,
       unconditional,
-      overStep,
+      step: rule.step !== undefined && tokens > rule.step ? rule.step : undefined,
       target,
       shrinkOver: target > 0 ? target : limit,
     };

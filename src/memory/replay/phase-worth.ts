@@ -27,21 +27,21 @@ export class PhaseWorth {
   }
 
   /** Whether to try a move. @param units up to this request point */
-  isTried(units: number, { unconditional, overStep = 0 }: Due): boolean {
-    return unconditional || units >= this.retryFrom || (overStep > 0 && !this.triedOverStep);
+  isTried(units: number, { unconditional, step }: Due): boolean {
+    return unconditional || units >= this.retryFrom || (step !== undefined && !this.triedOverStep);
   }
 
   /** @param tried units that the move has passed */
-  note(made: boolean, units: number, tried: number, { unconditional, overStep = 0 }: Due): void {
+  note(made: boolean, units: number, tried: number, { unconditional, step }: Due): void {
     if (unconditional) return;
     this.retryFrom = made ? 0 : units + tried / TRIED_PER_UNIT;
-    this.triedOverStep = !made && overStep > 0;
+    this.triedOverStep = !made && step !== undefined;
   }
 
   /** The least that a move must free. */
   least(
     { kept, spent }: Pick<Stakes, 'kept' | 'spent'>,
-    { unconditional, overStep = 0 }: Due,
+    { unconditional, step }: Due,
     before: Before,
   ): Least {
     if (unconditional) return { least: 1 };
@@ -49,7 +49,7 @@ export class PhaseWorth {
     const stakes = { ...before, kept, spent };
     const least = Math.max(1, this.floor.least(stakes));
     const floor = { of: this.floor, stakes };
-    return { least: overStep > 0 ? Math.min(least, overStep) : least, floor };
+    return { least: step === undefined ? least : Math.min(least, before.view - step), floor };
   }
 
   /** How much a move frees, if it can. @param kept of the view before the first changed byte */

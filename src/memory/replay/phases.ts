@@ -225,9 +225,11 @@ export class PhaseMover implements Mover {
     const whole = summarized ?? bare;
     const shorter =
       viewOf(whole) > due.trimOver ? this.trimmed(whole, arrayTokens - due.target, point) : undefined;
-    // If trimming would still leave the view over its budget, it is not worth the loss, unless the
-    // window demands it.
-    const trimmed = shorter && (due.unconditional || viewOf(shorter) <= due.trimOver) ? shorter : undefined;
+    // If trimming would bring the view neither below its budget nor below the step of the price, it
+    // is not worth the loss, unless the window demands it.
+    const brings = (limit: number) => shorter && viewOf(whole) > limit && viewOf(shorter) <= limit;
+    const isWorth = due.unconditional || brings(due.trimOver) || brings(due.step ?? due.trimOver);
+    const trimmed = isWorth ? shorter : undefined;
     this.futile = trimmed ? undefined : shorter;
     // If that is not enough and trimming does not help, summarise up to the new frontier.
     const further = trimmed ? undefined : this.summarized(start, reversible, heavy, point);

@@ -69,8 +69,8 @@ export interface Due {
   readonly trimOver: number;
   /** Whether to move however little it frees. */
   readonly unconditional: boolean;
-  /** Tokens by which the view exceeds the step of the price; to free them always pays. */
-  readonly overStep?: number;
+  /** The step of the price, in tokens, if the view exceeds it; to get below it always pays. */
+  readonly step?: number | undefined;
   /** Tokens at which the move stops; 0 means at the tail. */
   readonly target: number;
   /** Tokens over which the tail shrinks to steps; undefined if it must not. */

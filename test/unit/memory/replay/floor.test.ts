@@ -8,7 +8,7 @@ import {
   richConversation,
 } from '../../../support/conversations/arbitrary-conversation.ts';
 import { billsOf, costOf } from '../../../support/conversations/bill.ts';
-import { body, lines, step, user } from '../../../support/conversations/chat.ts';
+import { assistant, body, lines, step, user } from '../../../support/conversations/chat.ts';
 import { type ViewOptions, viewOf, viewsOf } from '../../../support/laws/view-of.ts';
 
 /**
@@ -241,6 +241,17 @@ describe('the step of a price', () => {
       viewOf(conversation, { mode: 'auto' }, { prices: { ...UNKNOWN_PRICES, step: { above, input: 2 } } });
     expect(at(after - 1).plan.replay.after).toBeLessThan(after);
     expect(at(after).report.applied_edits).toEqual([]);
+  });
+
+  it('lets no view stay over its budget that fits it without the step', () => {
+    const talk = Array.from({ length: 60 }, (_, index) => [user(lines(8, `${index}`)), assistant('done')]);
+    const conversation = body([...talk.flat(), user('and now?')]);
+    const input = { mode: 'auto', frontier: 'slide', context_window_tokens: 4_000 } as const;
+    const fits = viewOf(conversation, input, { prices: UNKNOWN_PRICES }).plan.replay;
+    expect(fits.before).toBeGreaterThan(4_500);
+    expect(fits.after).toBeLessThan(3_200);
+    const prices = { ...UNKNOWN_PRICES, step: { above: 4_500, input: 2 } };
+    expect(viewOf(conversation, input, { prices }).plan.replay.after).toBe(fits.after);
   });
 
   it('is not looked at where the caller says a budget of its own', () => {
