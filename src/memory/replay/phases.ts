@@ -143,12 +143,13 @@ export class PhaseMover implements Mover {
         { ...prefix, covered: prefix.covered - ofPrefix, freed: prefix.freed - ofPrefix },
         rehydrated,
       );
-    // If the replacements are longer than what they still replace, restore the messages.
+    // If the summary or all replacements are longer than what they still replace, restore it.
     const { journal } = this;
-    this.standing =
-      rest.leftOut > this.unsureBefore(gone)
-        ? { ...this.standing, ...rest, prefix: changed }
-        : { ...this.standing, freed: journal.freed, leftOut: 0, prefix: undefined, trims: [] };
+    const isShorter =
+      rest.leftOut > this.unsureBefore(gone) && (!changed || changed.freed > this.unsureBefore(covered));
+    this.standing = isShorter
+      ? { ...this.standing, ...rest, prefix: changed }
+      : { ...this.standing, freed: journal.freed, leftOut: 0, prefix: undefined, trims: [] };
     return true;
   }
 

@@ -339,7 +339,6 @@ describe('the outputs behind a summary of auto', () => {
 });
 
 describe('every view with outputs behind its summary', () => {
-  const RUNS = { numRuns: 80, endOnFailure: true };
   const rehydrate = fc.record({
     items: fc.integer({ min: 1, max: 4 }),
     max_tokens: fc.constantFrom(300, 1_500, 8_000),
@@ -377,9 +376,9 @@ describe('every view with outputs behind its summary', () => {
           }
         },
       ),
-      RUNS,
+      { numRuns: 150, endOnFailure: true },
     );
-    expect(filled).toBeGreaterThan(10);
+    expect(filled).toBeGreaterThan(5);
   });
 
   it('is recognised with them when it comes back', () => {
@@ -397,7 +396,7 @@ describe('every view with outputs behind its summary', () => {
         const opened = String(again.request.messages[echo?.message ?? -1]?.opening());
         expect(opened.slice(0, echo?.length).trimEnd()).toBe(summary?.block);
       }),
-      RUNS,
+      { numRuns: 50, endOnFailure: true },
     );
     expect(filled).toBeGreaterThan(10);
   });

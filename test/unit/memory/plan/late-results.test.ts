@@ -198,6 +198,24 @@ describe('a call that waits for its result', () => {
     expect(sent[2]).toEqual(calls(['slow', 'search']));
   });
 
+  it('F25: leaves no summary that is longer than the rest of what it covers, beside trimmed messages', () => {
+    const outputs = { slow: 100, one: 3, two: 200, three: 3, four: 3 };
+    const steps = Object.entries(outputs).flatMap(([id, n]) => step(id, 'search', lines(n, id)));
+    const messages = [user('begin'), ...steps, result('slow', 'again'), ...step('five', 'search', 'yes')];
+    const input: MemoryStrategyRequest = {
+      mode: 'auto',
+      token_budget: 1_500,
+      compact_keep_steps: 1,
+      compact_include_tools: ['none'],
+      low_watermark_pct: 0,
+      min_reclaim_tokens: 1,
+    };
+    const views = viewsOf(body(messages), input, {});
+
+    expect(views.some(({ view }) => view.summary && view.trim)).toBe(true);
+    expect(views.flatMap(brokenLaws)).toEqual([]);
+  });
+
   it.each(['trim', 'summarize', 'auto'] as const)(
     'F25: keeps the replay of %s nearly linear in the units, however many wait',
     (mode) => {
