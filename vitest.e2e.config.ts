@@ -22,7 +22,7 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     // Many files wait more than they work.
-    maxWorkers: 6,
+    maxWorkers: 4,
     // Files share clients, the runtime's code and, without variables, a Worker.
     isolate: false,
     sequence: { sequencer: matchingFirst(LONG) },

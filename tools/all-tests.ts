@@ -12,7 +12,10 @@ type Lane = readonly string[];
 
 const STAGES: readonly (readonly Lane[])[] = [
   [['lint'], ['types']],
-  [['test:unit', 'test:worker', ...(hasBrowser() ? ['test:browser'] : [])], ['test:e2e']],
+  [
+    ['test:unit', 'test:worker'],
+    ['test:e2e', ...(hasBrowser() ? ['test:browser'] : [])],
+  ],
 ];
 
 /**

@@ -110,8 +110,8 @@ export async function axeViolations(page: Page): Promise<string[]> {
 }
 
 /**
- * Shows a page in all widths and themes: without violations, nothing wider than the window, and
- * with a screenshot of each.
+ * Shows a page in all widths and themes: nothing wider than the window, with a screenshot of each,
+ * and without violations once in each width and each theme.
  */
 export async function expectShownWell(page: Page, name: string): Promise<void> {
   mkdirSync(SHOTS, { recursive: true });
@@ -122,7 +122,8 @@ export async function expectShownWell(page: Page, name: string): Promise<void> {
       // Two frames: the plot is drawn again when its size or theme changes.
       await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
       await page.screenshot({ path: join(SHOTS, `${name}-${width}-${theme}.png`) });
-      expect(await axeViolations(page), `${name} at ${width}, ${theme}`).toEqual([]);
+      if ((width === 360) === (theme === 'light'))
+        expect(await axeViolations(page), `${name} at ${width}, ${theme}`).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth'), `${name} at ${width}`).toBe(width);
     }
 }
