@@ -18,9 +18,12 @@ export type Take = (literal: Literal) => void;
 /** Identifies one thing, and can't be found elsewhere. */
 const NAME = 1;
 /** Occurs in many texts: quantities, years, line numbers. */
-const COMMON = 0.3;
+const COMMON = 0.1;
 /** Part of a program, which is also in its file; ranks last. */
 const SYMBOL = 0.01;
+
+/** A quantity with its unit: `1.25s`, `190kB`. */
+export const MEASURE = /^\d+(?:\.\d+)?(?:[mnu]?s|[mhdx]|px|r?em|[kmgt]i?b?|b|th|st|nd|rd)$/i;
 
 /**
  * The first matching form counts. After a repeated part comes something that can't begin it, so
@@ -35,7 +38,7 @@ const FORMS: LiteralRules<number>['forms'] = [
   [NAME, /^\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?$/], // IP addresses
   [COMMON, /^\d{4}-\d\d-\d\d(?:[T_]\d\d[\d:.]*(?:Z|[+-]\d\d:?\d\d)?)?$/], // dates and times
   [COMMON, /^[$€£¥]?\d{1,3}(?:,\d{2,3})+(?:\.\d+)?%?$|^[$€£¥]\d+(?:\.\d+)?$|^\d+(?:\.\d+)+%?$/], // amounts, versions
-  [COMMON, /^\d+(?:\.\d+)?(?:[mnu]?s|[mhdx]|px|r?em|[kmgt]i?b?|b|th|st|nd|rd)$/i], // measures
+  [COMMON, MEASURE],
   [COMMON, /^\d{1,4}(?:-[A-Za-z]+)+$/], // 24-bit
   [COMMON, /^\d{4,6}$/], // years, numbers of lines
   [NAME, /^(?=(?:-?\d){7})\d+(?:-\d+)*$/], // longer numbers

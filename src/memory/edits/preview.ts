@@ -47,7 +47,7 @@ const LARGEST_JSON = 1_000_000;
  * values that recorded agents wrote again: a longer output holds more of them.
  */
 const OUTPUT_PER_TOKEN = 30;
-const LEAST_TOKENS = 40;
+const LEAST_TOKENS = 24;
 export const MOST_TOKENS = 256;
 
 /** Tokens of an output's preview. @param setting the strategy's */

@@ -10,6 +10,7 @@
 
 import type { Entry } from '../../memory/conversation/passage.ts';
 import { type LiteralRules, scanLiterals } from '../../memory/edits/literal-scanner.ts';
+import { MEASURE } from '../../memory/edits/literals.ts';
 import { mostFitting } from '../../memory/tokens/fitting.ts';
 import type { TokenCounter } from '../../memory/tokens/tokens.ts';
 import { LEDGER_HEADING, neutralize } from './headings.ts';
@@ -69,6 +70,7 @@ export type Form =
   | 'amount'
   | 'path'
   | 'number'
+  | 'measure'
   | 'id'
   | 'constant'
   | 'snake'
@@ -85,6 +87,7 @@ const FORMS: readonly (readonly [Form, RegExp])[] = [
   ['amount', /^[$€£¥]\d[\d,]*(?:\.\d+)?$|^\d[\d,]*\.\d+$|^\d{1,3}(?:,\d{3})+$/],
   ['path', /^[\w@.~+:-]*(?:\/[\w@.+-]+)+\/?(?::\d+)*(?::[\w.-]+)?$/],
   ['number', /^\d{4,}$/],
+  ['measure', MEASURE],
   ['id', /^(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])[#@]?[A-Za-z\d]+(?:[_:#.+~-]+[A-Za-z\d]+)*$/],
   ['constant', /^[A-Z][A-Z\d]*(?:_[A-Z\d]+)+$/],
   ['snake', /^[A-Za-z\d]+(?:_+[A-Za-z\d]+)+$/],
@@ -118,6 +121,8 @@ interface LiteralCandidate {
   texts: number;
   user: boolean;
   called: boolean;
+  /** Whether it was a whole argument of a call: an agent looks that up again. */
+  argument: boolean;
   /** The fewest literals of its form in a text with it, including itself. */
   crowd: number;
   /** The smallest share of a text's literals before it: 0–1. */
@@ -139,6 +144,7 @@ function collectCandidates(entries: readonly Entry[], priorLines: readonly strin
       texts: 0,
       user: false,
       called: false,
+      argument: false,
       crowd: Infinity,
       depth: 1,
       first,
@@ -149,12 +155,14 @@ function collectCandidates(entries: readonly Entry[], priorLines: readonly strin
   };
   const read = (text: string, at: number, mark?: 'user' | 'called'): void => {
     const words = literalsOf(text);
+    const wholes = mark === 'called' ? stringsIn(text) : undefined;
     const crowds = new Map<Form, number>();
     for (const { form } of words) crowds.set(form, (crowds.get(form) ?? 0) + 1);
     for (const [index, word] of words.entries()) {
       const candidate = candidateOf(word, at);
       candidate.texts++;
       if (mark) candidate[mark] = true;
+      if (wholes?.has(word.value)) candidate.argument = true;
       candidate.crowd = Math.min(candidate.crowd, crowds.get(word.form) ?? 1);
       candidate.depth = Math.min(candidate.depth, index / words.length);
     }
@@ -186,6 +194,32 @@ export function literalsOf(text: string): Word[] {
   return [...found.values()];
 }
 
+/** The strings of a call's JSON that can be literals. Other inputs may have none. */
+function stringsIn(input: string): ReadonlySet<string> {
+  const strings = new Set<string>();
+  let start = input.indexOf('"') + 1;
+  while (start > 0 && strings.size < MOST_CANDIDATES) {
+    const end = closingQuote(input, start);
+    if (end < 0) break;
+    if (end - start <= LEDGER_LITERALS.longest) strings.add(input.slice(start, end));
+    start = input.indexOf('"', end + 1) + 1;
+  }
+  return strings;
+}
+
+/** The quote that ends a string in JSON; -1 if none does. @param start after its first quote */
+function closingQuote(json: string, start: number): number {
+  let at = json.indexOf('"', start);
+  while (at >= 0 && isEscaped(json, at)) at = json.indexOf('"', at + 1);
+  return at;
+}
+
+function isEscaped(json: string, at: number): boolean {
+  let first = at;
+  while (json[first - 1] === '\\') first--;
+  return (at - first) % 2 === 1;
+}
+
 /**
  * How likely the work needs a literal of a form again, as log-odds, all else being equal. Names of
  * things come before symbols of programs, which can be found again in their files. The weights were
@@ -200,6 +234,7 @@ const FORM_WEIGHTS: Readonly<Record<Form, number>> = {
   url: 1,
   hash: 0.5,
   number: 0,
+  measure: 0,
   constant: 0,
   amount: -0.5,
   named: -1,
@@ -209,6 +244,7 @@ const FORM_WEIGHTS: Readonly<Record<Form, number>> = {
 };
 const USER_WEIGHT = 1;
 const CALLED_WEIGHT = 0.2;
+const ARGUMENT_WEIGHT = 1;
 /** For each doubling of the texts with it. */
 const TEXTS_WEIGHT = 0.4;
 /** For each doubling of `crowd`, up to a limit. */
@@ -236,13 +272,14 @@ function ranked(candidates: readonly LiteralCandidate[], entries: number): strin
 }
 
 function scoreOf(candidate: LiteralCandidate, entries: number): number {
-  const { value, form, texts, user, called, crowd, depth, first, prior } = candidate;
+  const { value, form, texts, user, called, argument, crowd, depth, first, prior } = candidate;
   // Without an occurrence in these entries, assume the best: alone, and at the beginning.
   const seen = texts > 0;
   return (
     FORM_WEIGHTS[form] +
     (user ? USER_WEIGHT : 0) +
     (called ? CALLED_WEIGHT : 0) +
+    (argument ? ARGUMENT_WEIGHT : 0) +
     TEXTS_WEIGHT * Math.log2(Math.max(1, texts)) +
     CROWD_WEIGHT * (seen ? Math.log2(Math.min(crowd, LARGEST_CROWD)) : 0) +
     DEPTH_WEIGHT * (seen ? depth : 0) +

@@ -224,8 +224,8 @@ describe('previews', () => {
 
 describe('without a setting a preview has', () => {
   it.each([
-    [0, 40],
-    [500, 40],
+    [0, 24],
+    [720, 24],
     [1_230, 41],
     [6_000, 200],
     [100_000, 256],

@@ -102,6 +102,20 @@ describe('a ledger', () => {
       expect(kept('row-7150', [...before, said(3, '', call('get', '{"id":"row-7150"}'))])).toBe(true);
     });
 
+    it('a whole argument over a part of one', () => {
+      const calling = (at: number, input: object) => said(at, '', call('get', JSON.stringify(input)));
+      const parts = Array.from({ length: 60 }, (_, at) => calling(at, { note: `see row-${7_000 + at}` }));
+      expect(kept('row-7150', [...parts, calling(99, { note: 'see row-7150' })])).toBe(false);
+      expect(kept('row-7150', [...parts, calling(99, { id: 'row-7150' })])).toBe(true);
+      const quoted = { note: 'a "quoted" word', ids: ['row-7150'] };
+      expect(kept('row-7150', [...parts, calling(99, quoted)])).toBe(true);
+    });
+
+    it('the names of things over times and sizes', () => {
+      const measures = Array.from({ length: 60 }, (_, at) => shown(at, `${at + 1}.25s ${at + 100}ms`));
+      expect(kept('row-7150', [...measures, shown(99, 'made row-7150')])).toBe(true);
+    });
+
     it('what stands alone in an output over a row of hundreds', () => {
       expect(kept('row-9999', [...before, shown(3, 'created "row-9999"')])).toBe(true);
     });
@@ -182,6 +196,14 @@ describe('a ledger', () => {
     'is collected in one pass over a long run of %j',
     (unit) => {
       expect(collectLedger([shown(0, `ORD-4711 ${unit.repeat(200_000)}`)]).literals).toContain('ORD-4711');
+    },
+  );
+
+  it.each(['\\"', '\\\\', '\\n', '"', '",', 'a'])(
+    'finds the arguments of a call in one pass over a long run of %j',
+    (unit) => {
+      const entries = [said(0, '', call('get', `{"id":"ORD-4711","note":"${unit.repeat(1_000_000)}`))];
+      expect(collectLedger(entries).literals).toContain('ORD-4711');
     },
   );
 
