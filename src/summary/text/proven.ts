@@ -11,7 +11,7 @@ import { mostFitting } from '../../memory/tokens/fitting.ts';
 import type { TokenCounter } from '../../memory/tokens/tokens.ts';
 import { constraintsOf, isSaid, sentencesOf } from './constraints.ts';
 import { LEDGER_HEADING, neutralize, splitLedger } from './headings.ts';
-import { type Form, literalsOf } from './ledger.ts';
+import { type Form, literalsOf } from './ledger-literals.ts';
 
 /** A text, and the messages that prove what it lacks. */
 export interface ProvenOrder {
