@@ -1,4 +1,5 @@
 /** The literals of a ledger: their forms, and how they are found in texts and in calls. */
+import { stringEnd } from '../../lib/json-strings.ts';
 import { type LiteralRules, scanLiterals } from '../../memory/edits/literal-scanner.ts';
 import { MEASURE } from '../../memory/edits/literals.ts';
 
@@ -75,28 +76,14 @@ export function literalsOf(text: string): Word[] {
   return [...found.values()];
 }
 
-/** The strings of a call's JSON that can be literals. Other inputs may have none. */
+/** The strings in the JSON of a call that may be literals. Other inputs may have none. */
 export function stringsIn(input: string): ReadonlySet<string> {
   const strings = new Set<string>();
-  let start = input.indexOf('"') + 1;
-  while (start > 0 && strings.size < MOST_LITERALS_READ) {
-    const end = closingQuote(input, start);
-    if (end < 0) break;
-    if (end - start <= LEDGER_LITERALS.longest) strings.add(input.slice(start, end));
-    start = input.indexOf('"', end + 1) + 1;
+  for (let at = input.indexOf('"'); at >= 0 && strings.size < MOST_LITERALS_READ; ) {
+    const end = stringEnd(input, at);
+    if (end === undefined) break;
+    if (end - at <= LEDGER_LITERALS.longest) strings.add(input.slice(at + 1, end - 1));
+    at = input.indexOf('"', end);
   }
   return strings;
-}
-
-/** The quote that ends a string in JSON; -1 if none does. @param start after its first quote */
-function closingQuote(json: string, start: number): number {
-  let at = json.indexOf('"', start);
-  while (at >= 0 && isEscaped(json, at)) at = json.indexOf('"', at + 1);
-  return at;
-}
-
-function isEscaped(json: string, at: number): boolean {
-  let first = at;
-  while (json[first - 1] === '\\') first--;
-  return (at - first) % 2 === 1;
 }

@@ -1,5 +1,5 @@
 /** Undoes what `condenseJson` does: the JSON source without its white space. */
-import { stringEnd } from '../../../src/memory/edits/condense/strings.ts';
+import { stringEnd } from '../../../src/lib/json-strings.ts';
 import { STYLES, styled } from '../../../src/memory/edits/condense/styles.ts';
 
 export function expandJson(condensed: string): string {

@@ -11,7 +11,7 @@
  * has a space after each comma and colon. No JSON text has an `@` outside of its strings, so both
  * can be undone: the result is the source without its white space, character by character.
  */
-import { stringEnd } from './strings.ts';
+import { stringEnd } from '../../../lib/json-strings.ts';
 import { styleOf } from './styles.ts';
 
 /** A condensed text, and which of the forms it uses. */

@@ -2,7 +2,7 @@
  * How programs space the JSON that they write. JSON in a string is part of a value, so its white
  * space is named where it can't be shown.
  */
-import { stringEnd } from './strings.ts';
+import { stringEnd } from '../../../lib/json-strings.ts';
 
 /** `0`: none. `,`: a space after each comma and colon. Otherwise the spaces of one level. */
 export type Style = (typeof STYLES)[number];
