@@ -26,10 +26,11 @@ const HELD = '\nheld:';
 const SMALLEST_LITERAL = 2;
 
 /**
- * Literals that are counted at least. A longer preview counts one per token, which is more than it
- * can name.
+ * Literals that are counted for a preview: one for so many of its tokens, and some at least. On
+ * average it names one for six tokens.
  */
-const LEAST_COUNTED = 200;
+const TOKENS_PER_COUNTED = 3;
+const LEAST_COUNTED = 48;
 
 /** Share of a preview for JSON keys, before the literals. The keys also get what these leave. */
 const KEYS_SHARE = 1 / 8;
@@ -93,7 +94,7 @@ export function createPreviewWriter(
     if (left < 0) return '';
 
     const tokensOf = (literal: string): number => counter.marker(` ${literal}`);
-    const counted = Math.max(LEAST_COUNTED, Math.floor(most));
+    const counted = Math.max(LEAST_COUNTED, Math.floor(most / TOKENS_PER_COUNTED));
     const chosen: string[] = [];
     let room = left - counter.marker(HELD);
     const fresh = (take: Take): void => earlier.eachFresh(index, text, removed, take);
