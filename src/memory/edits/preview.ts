@@ -26,10 +26,9 @@ const HELD = '\nheld:';
 const SMALLEST_LITERAL = 2;
 
 /**
- * Literals that are counted for a preview: one for so many of its tokens, and some at least. On
- * average it names one for six tokens.
+ * Literals that are counted at least. A longer preview counts as many as it could name if all were
+ * of the smallest size.
  */
-const TOKENS_PER_COUNTED = 3;
 const LEAST_COUNTED = 48;
 
 /** Share of a preview for JSON keys, before the literals. The keys also get what these leave. */
@@ -94,7 +93,7 @@ export function createPreviewWriter(
     if (left < 0) return '';
 
     const tokensOf = (literal: string): number => counter.marker(` ${literal}`);
-    const counted = Math.max(LEAST_COUNTED, Math.floor(most / TOKENS_PER_COUNTED));
+    const counted = Math.max(LEAST_COUNTED, Math.floor(most / SMALLEST_LITERAL));
     const chosen: string[] = [];
     let room = left - counter.marker(HELD);
     const fresh = (take: Take): void => earlier.eachFresh(index, text, removed, take);
