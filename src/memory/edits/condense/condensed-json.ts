@@ -134,7 +134,8 @@ class Reader {
   private textForm(raw: string, depth: number): string | undefined {
     if (raw[1] !== '{' && raw[1] !== '[') return undefined;
     const text: string = JSON.parse(raw);
-    if (JSON.stringify(text) !== raw) return undefined;
+    // An escaped half of a character would have to be written without its escape.
+    if (!text.isWellFormed() || JSON.stringify(text) !== raw) return undefined;
     const reader = new Reader(text, depth);
     const value = reader.whole();
     if (!value) return undefined;

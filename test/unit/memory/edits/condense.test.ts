@@ -72,6 +72,13 @@ describe('JSON in fewer characters', () => {
     expect(condenseJson('{ "text": "{\\"a\\":\\"\\u0062\\"}" }')?.text).not.toContain('@text');
   });
 
+  it('leaves a string alone with half of a character, which no body can hold', () => {
+    const inner = '{"a": "\ud83d", "b": "long enough"}';
+    expect(condenseJson(`{ "text": ${JSON.stringify(inner)} }`)?.text).toBe(
+      `{"text":${JSON.stringify(inner)}}`,
+    );
+  });
+
   it('leaves records with other keys, or in another order, as they are', () => {
     for (const json of [
       '[{"aaaa": 1}, {"bbbb": 1}]',
