@@ -1,4 +1,20 @@
-/** Families of models: how their names begin. */
+/** Names of models, and families: how they begin. */
+
+/** A model's name without what a router puts before it: `gpt-4o` of `openai/gpt-4o`. */
+export function bareName(model: string): string {
+  return model.slice(model.lastIndexOf('/') + 1);
+}
+
+/**
+ * The model that a name is a variant of: `gpt-4o` of the fine-tuned `ft:gpt-4o:acme::id`
+ * (https://docs.litellm.ai/docs/tutorials/finetuned_chat_gpt, read 2026-11) and of a router's
+ * `openai/gpt-4o:nitro` (https://openrouter.ai/docs/guides/routing/model-variants/overview, read
+ * 2026-11). Its tokens and window are the model's; its prices may be others.
+ */
+export function baseName(model: string): string {
+  const [first = '', second = ''] = bareName(model).split(':');
+  return first === 'ft' ? second : first;
+}
 
 /** The row with the longest family of a name (see `spelling`). */
 export function longestFamily<Row extends { readonly family: string }>(

@@ -1,6 +1,5 @@
 /** Finds the prices of a model, for its bill and for the plan of its views. */
-import { bareName } from '../strategy/models.ts';
-import { longestFamily, spelling } from './families.ts';
+import { bareName, baseName, longestFamily, spelling } from './families.ts';
 import { PUBLISHED_PRICES } from './published.ts';
 import type { DeployerPrice, HitRule, PriceStep, Schedule } from './schedule.ts';
 
@@ -73,7 +72,9 @@ const SMALLEST_SHARE = 0.01;
 export function inputPricesOf(model: string | undefined, prices: readonly DeployerPrice[] = []): InputPrices {
   if (model === undefined) return UNKNOWN_PRICES;
   const name = spelling(bareName(model));
-  const price = longestFamily(name, prices) ?? longestFamily(name, PUBLISHED_PRICES);
+  const base = spelling(baseName(model));
+  const price =
+    longestFamily(name, prices) ?? longestFamily(base, prices) ?? longestFamily(base, PUBLISHED_PRICES);
   if (price === undefined) return UNKNOWN_PRICES;
   const { fresh, written = fresh, step, hits } = price;
   const cached = Math.max(SMALLEST_SHARE, price.cached / fresh);

@@ -1,7 +1,7 @@
 /** Facts about models by name: context window, longest answer, and how their tokens are counted. */
 import * as specs from 'gpt-tokenizer/models';
 import { asObject } from '../../lib/json.ts';
-import { spelling } from '../prices/families.ts';
+import { bareName, baseName, spelling } from '../prices/families.ts';
 
 /**
  * Base of the percentages for an unknown model (docs/design.md#the-strategy,
@@ -134,20 +134,19 @@ export function partsOf(measure: TokenMeasure): { readonly encoding: EncodingNam
   return { encoding: encoding as EncodingName, factor: Number(factor) };
 }
 
-/** The deployer's row with the longest family of a model. */
+/** The deployer's row with the longest family of a model, or of the one that it is a variant of. */
 function longestFit<Row extends { readonly family: string }>(
   model: string | undefined,
   rows: readonly Row[],
 ): Row | undefined {
   if (model === undefined) return undefined;
-  const name = bareName(model).toLowerCase();
+  const names = [bareName(model), baseName(model)].map((name) => name.toLowerCase());
   let longest: Row | undefined;
-  for (const candidate of rows)
-    if (
-      candidate.family.length > (longest?.family.length ?? 0) &&
-      name.startsWith(candidate.family.toLowerCase())
-    )
+  for (const candidate of rows) {
+    const family = candidate.family.toLowerCase();
+    if (family.length > (longest?.family.length ?? 0) && names.some((name) => name.startsWith(family)))
       longest = candidate;
+  }
   return longest;
 }
 
@@ -183,26 +182,22 @@ export function longestAnswerOf(
   return own ?? factOf(model, 'max_output_tokens') ?? familyOf(model)?.output;
 }
 
-/** A positive number in gpt-tokenizer's table. A vendor's prefix (`openai/`) is ignored. */
+/** A positive number in gpt-tokenizer's table. */
 function factOf(model: string | undefined, fact: 'context_window' | 'max_output_tokens'): number | undefined {
   if (model === undefined) return undefined;
-  const value = asObject((specs as Record<string, unknown>)[bareName(model)])[fact];
+  const value = asObject((specs as Record<string, unknown>)[baseName(model).toLowerCase()])[fact];
   return typeof value === 'number' && value > 0 ? value : undefined;
 }
 
 function familyOf(model: string | undefined): ModelFacts | undefined {
   if (model === undefined) return undefined;
-  const name = spelling(bareName(model));
+  const name = spelling(baseName(model));
   return OTHER_FAMILIES.find(([prefix]) => name.startsWith(prefix))?.[1];
 }
 
 /** GPT-4 and GPT-3.5 use cl100k; later and unknown models use o200k (tiktoken's model.py). */
 function encodingOf(model: string | undefined): 'o200k_base' | 'cl100k_base' {
-  return model !== undefined && /^(gpt-4(?![.o\d])|gpt-3\.5)/.test(bareName(model))
+  return model !== undefined && /^(gpt-4(?![.o\d])|gpt-3\.5)/i.test(baseName(model))
     ? 'cl100k_base'
     : 'o200k_base';
-}
-
-export function bareName(model: string): string {
-  return model.slice(model.lastIndexOf('/') + 1);
 }

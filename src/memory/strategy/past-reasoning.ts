@@ -4,8 +4,7 @@
  * accepted.
  */
 import type { ReasoningForm } from '../conversation/message.ts';
-import { longestFamily, spelling } from '../prices/families.ts';
-import { bareName } from './models.ts';
+import { baseName, longestFamily, spelling } from '../prices/families.ts';
 
 /**
  * - billed: the model reads it again, and a history without it is accepted.
@@ -63,5 +62,5 @@ export const UNKNOWN_REASONING: ReasoningTerms = {};
 /** The terms of a model by its name. */
 export function reasoningTermsOf(model: string | undefined): ReasoningTerms {
   if (model === undefined) return UNKNOWN_REASONING;
-  return longestFamily(spelling(bareName(model)), ROWS)?.terms ?? UNKNOWN_REASONING;
+  return longestFamily(spelling(baseName(model)), ROWS)?.terms ?? UNKNOWN_REASONING;
 }

@@ -67,6 +67,7 @@ describe('the share of cached input', () => {
   it.each([
     ['openai/gpt-4.1', 'gpt-4.1'],
     ['openrouter/openai/gpt-4.1:nitro', 'gpt-4.1'],
+    ['ft:gpt-4.1-mini-2025-04-14:acme::id', 'gpt-4.1-mini'],
     ['anthropic/claude-opus-5.5', 'claude-opus-5-5'],
     ['zai-org/GLM-5.3', 'glm-5.3'],
     ['x-ai/grok-4.1-fast', 'grok-4-1-fast-reasoning'],

@@ -124,6 +124,12 @@ describe('the encoding of a model', () => {
   it.each([
     ['gpt-4o', 128_000],
     ['openai/gpt-4o', 128_000],
+    ['GPT-4o', 128_000],
+    ['openai/gpt-4o:nitro', 128_000],
+    ['ft:gpt-4o-2024-08-06:acme::id', 128_000],
+    ['openai/ft:GPT-4.1-mini-2025-04-14:acme:name:id', 1_047_576],
+    ['ft:', 400_000],
+    [':free', 400_000],
     ['gpt-4.1-mini', 1_047_576],
     ['anthropic/claude-sonnet-4-5', 200_000],
     ['openai/gpt-6.2-sol', 1_050_000],
@@ -155,12 +161,18 @@ describe('the encoding of a model', () => {
     expect(windowOf('gpt-4o-mini', windows)).toBe(64_000);
     expect(longestAnswerOf('gpt-4o-mini', windows)).toBe(16_384);
     expect(windowOf('gpt-4.1', windows)).toBe(1_047_576);
+    expect(windowOf('ft:gpt-4o:acme::id', windows)).toBe(64_000);
+    expect(windowOf('ft:gpt-4o:acme::id', [...windows, { family: 'ft:gpt-4o', window: 48_000 }])).toBe(
+      48_000,
+    );
   });
 
   it.each([
     ['gpt-4', 'cl100k_base'],
     ['gpt-4-turbo', 'cl100k_base'],
     ['gpt-3.5-turbo', 'cl100k_base'],
+    ['ft:gpt-3.5-turbo-0125:acme::id', 'cl100k_base'],
+    ['GPT-4', 'cl100k_base'],
     ['gpt-4o-mini', 'o200k_base'],
     ['gpt-4.1', 'o200k_base'],
     ['gpt-5', 'o200k_base'],
