@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { matchingFirst } from './tools/file-order.ts';
+import { skippedTests } from './tools/skipped-tests.ts';
 
 /**
  * Long files, and those that mostly wait for time limits. At the end they would be waited for
@@ -18,6 +19,7 @@ const LONG = new RegExp(
 export default defineConfig({
   test: {
     include: ['test/e2e/**/*.test.ts'],
+    reporters: ['default', skippedTests],
     globalSetup: ['tools/token-tables.ts', 'tools/inspector.ts', 'tools/worker-build.ts'],
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -1,5 +1,6 @@
 import { cloudflareTest } from '@cloudflare/vitest-pool-workers';
 import { defineConfig } from 'vitest/config';
+import { skippedTests } from './tools/skipped-tests.ts';
 
 /** Collects what nobody uses in the whole bucket: this file has its own Worker and storage. */
 const ALONE = ['test/worker/tenants/retention.test.ts'];
@@ -26,6 +27,7 @@ const cloudflare = (variables: Record<string, string> = {}) =>
 
 export default defineConfig({
   test: {
+    reporters: ['default', skippedTests],
     globalSetup: ['tools/token-tables.ts', 'tools/inspector.ts'],
     maxWorkers: 2,
     projects: [

@@ -1,7 +1,7 @@
 /** The OpenAI Agents SDK: the strategy is a header of the client. */
 import { Agent, OpenAIProvider, Runner, setTracingDisabled, tool } from '@openai/agents';
 import OpenAI from 'openai';
-import { apiKey, baseURL, model, READ_ORDER, readOrder, strategy, TASK } from './orders.ts';
+import { apiKey, baseURL, model, printingFetch, READ_ORDER, readOrder, strategy, TASK } from './orders.ts';
 
 // Traces go to OpenAI, not to the base URL.
 setTracingDisabled(true);
@@ -9,6 +9,7 @@ setTracingDisabled(true);
 const client = new OpenAI({
   baseURL,
   apiKey,
+  fetch: printingFetch,
   defaultHeaders: { 'x-memory-strategy': JSON.stringify(strategy) },
 });
 

@@ -1,7 +1,7 @@
 /** Vercel's AI SDK: the strategy is a header of the provider. */
 import { createOpenAI } from '@ai-sdk/openai';
 import { generateText, jsonSchema, stepCountIs, tool } from 'ai';
-import { apiKey, baseURL, model, READ_ORDER, readOrder, strategy, TASK } from './orders.ts';
+import { apiKey, baseURL, model, printEdits, READ_ORDER, readOrder, strategy, TASK } from './orders.ts';
 
 const openai = createOpenAI({
   baseURL,
@@ -24,5 +24,5 @@ const { text, steps } = await generateText({
   },
 });
 
-for (const { response } of steps) console.log(`edits: ${response.headers?.['x-memory-applied']}`);
+for (const { response } of steps) printEdits(response.headers);
 console.log(text);

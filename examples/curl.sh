@@ -7,9 +7,9 @@ url="${PRECIS_URL:-http://127.0.0.1:8787}"
 curl --silent --show-error --fail-with-body --include "$url/v1/chat/completions" \
   --header "authorization: Bearer $OPENAI_API_KEY" \
   --header 'content-type: application/json' \
-  --header 'x-memory-strategy: {"mode": "compact", "token_budget": 10000}' \
+  --header 'x-memory-strategy: {"mode": "auto", "token_budget": 20000}' \
   --data '{
     "model": "gpt-4.1-mini",
-    "messages": [{"role": "user", "content": "Which of the orders 1 to 8 is late?"}],
+    "messages": [{"role": "user", "content": "Which of the orders 1 to 12 is late?"}],
     "memory_report": true
   }'

@@ -1,12 +1,16 @@
 /** LangChain: the strategy is a header of the client's configuration. */
 import { type BaseMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { ChatOpenAI } from '@langchain/openai';
-import { apiKey, baseURL, model, READ_ORDER, readOrder, strategy, TASK } from './orders.ts';
+import { apiKey, baseURL, model, printingFetch, READ_ORDER, readOrder, strategy, TASK } from './orders.ts';
 
 const chat = new ChatOpenAI({
   model,
   apiKey,
-  configuration: { baseURL, defaultHeaders: { 'x-memory-strategy': JSON.stringify(strategy) } },
+  configuration: {
+    baseURL,
+    fetch: printingFetch,
+    defaultHeaders: { 'x-memory-strategy': JSON.stringify(strategy) },
+  },
 }).bindTools([{ type: 'function', function: READ_ORDER }]);
 
 const messages: BaseMessage[] = [new HumanMessage(TASK)];

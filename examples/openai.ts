@@ -1,6 +1,6 @@
 /** The `openai` client: `memory_strategy` is one more field of the body. */
 import OpenAI from 'openai';
-import { apiKey, baseURL, model, READ_ORDER, readOrder, strategy, TASK } from './orders.ts';
+import { apiKey, baseURL, model, printEdits, READ_ORDER, readOrder, strategy, TASK } from './orders.ts';
 
 const client = new OpenAI({ baseURL, apiKey });
 const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: TASK }];
@@ -16,7 +16,7 @@ for (;;) {
     .withResponse();
   const message = data.choices[0]?.message;
   if (!message) throw new Error('There is no answer.');
-  console.log(`${messages.length} messages, edits: ${response.headers.get('x-memory-applied')}`);
+  printEdits(response.headers);
   messages.push(message);
   if (!message.tool_calls?.length) {
     console.log(message.content);

@@ -1,6 +1,6 @@
 /** The tool of the examples: it prints far more than the model needs to remember. */
 
-export const TASK = 'Look at the orders 1 to 8, one after the other. Which one is late?';
+export const TASK = 'Look at the orders 1 to 12, one after the other. Which one is late?';
 
 export const READ_ORDER = {
   name: 'read_order',
@@ -27,5 +27,23 @@ export const baseURL = `${process.env.PRECIS_URL ?? 'http://127.0.0.1:8787'}/v1`
 export const apiKey = process.env.OPENAI_API_KEY ?? '';
 export const model = process.env.OPENAI_MODEL ?? 'gpt-4.1-mini';
 
-/** Old outputs become placeholders over 10 000 tokens. `auto` decides by itself when that pays off. */
-export const strategy = { mode: 'compact', token_budget: 10_000 };
+/**
+ * `auto` puts placeholders in the place of old outputs once the conversation is over 20 000 tokens
+ * and the saving pays for the cached prefix that ends. So the frontier moves once in twelve orders.
+ */
+export const strategy = { mode: 'auto', token_budget: 20_000 };
+
+/** Prints what Precis did to a request. */
+export function printEdits(headers: Headers | Record<string, string> | undefined): void {
+  const { 'x-memory-applied': edits, 'x-memory-frontier': frontier } = Object.fromEntries(
+    headers instanceof Headers ? headers : Object.entries(headers ?? {}),
+  );
+  console.log(`edits: ${edits}; frontier: ${frontier}`);
+}
+
+/** For clients that keep the headers of an answer to themselves. */
+export const printingFetch: typeof fetch = async (input, init) => {
+  const response = await fetch(input, init);
+  printEdits(response.headers);
+  return response;
+};

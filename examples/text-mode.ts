@@ -4,7 +4,7 @@
  * fetches it from Precis and gives it as the next observation.
  */
 import OpenAI from 'openai';
-import { apiKey, baseURL, model, readOrder, TASK } from './orders.ts';
+import { apiKey, baseURL, model, printEdits, readOrder, strategy, TASK } from './orders.ts';
 
 const PREFIX = 'Observation:';
 const INSTRUCTIONS = [
@@ -24,11 +24,12 @@ for (;;) {
     .create({
       model,
       messages,
-      memory_strategy: { mode: 'compact', token_budget: 10_000, text_observation_prefixes: [PREFIX] },
+      memory_strategy: { ...strategy, text_observation_prefixes: [PREFIX] },
     } as OpenAI.ChatCompletionCreateParamsNonStreaming)
     .withResponse();
   const text = data.choices[0]?.message.content ?? '';
-  console.log(`edits: ${response.headers.get('x-memory-applied')}; the model: ${text}`);
+  printEdits(response.headers);
+  console.log(`the model: ${text}`);
   messages.push({ role: 'assistant', content: text });
   const observation = await observe(text);
   if (observation === undefined) break;

@@ -1,5 +1,6 @@
-/** The examples, run as they are against a stub: a model that looks at eight orders. */
+/** The examples, run as they are against a stub: a model that looks at twelve orders. */
 import { execFile, execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -9,7 +10,7 @@ import { type Behaviour, behave } from '../../../tools/upstream/behaviours.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 
 const EXAMPLES = join(import.meta.dirname, '../../../examples');
-const ORDERS = 8;
+const ORDERS = 12;
 const ANSWER = 'Order 5 is late.';
 
 type Json = Record<string, unknown>;
@@ -44,9 +45,12 @@ function textFor(messages: readonly Json[], seen: number): string {
 const deployment = deploy({ upstream: { strict: { jsonArguments: true }, chat: clerk } });
 const execute = promisify(execFile);
 
+/** The stand-in for Python's package `openai`, which npm does not install. */
+const PYTHON_STAND_IN = join(import.meta.dirname, '../../support/clients/python');
+
 /** Runs an example until it ends, and returns its output. */
-async function run(command: string, file: string): Promise<string> {
-  const env = { ...process.env, PRECIS_URL: deployment.url, OPENAI_API_KEY: KEY };
+async function run(command: string, file: string, more: NodeJS.ProcessEnv = {}): Promise<string> {
+  const env = { ...process.env, ...more, PRECIS_URL: deployment.url, OPENAI_API_KEY: KEY };
   const { stdout } = await execute(command, [join(EXAMPLES, file)], { env });
   return stdout;
 }
@@ -56,34 +60,56 @@ const views = (): string[] =>
     .filter(({ method }) => method === 'POST')
     .map(({ rawBody }) => rawBody.toString());
 
-/** Whether Python can run its example here. The package is not installed by npm. */
-function hasPython(): boolean {
+/** Whether the machine has a Python, and with a package where one is named. */
+function hasPython(statement = ''): boolean {
   try {
-    execFileSync('python3', ['-c', 'import openai'], { stdio: 'ignore' });
+    execFileSync('python3', ['-c', statement], { stdio: 'ignore' });
     return true;
   } catch {
     return false;
   }
 }
 
-describe('an example', () => {
-  it.each([
-    ...['openai.ts', 'ai-sdk.ts', 'agents-sdk.ts', 'langchain.ts'].map((file) => [file, process.execPath]),
-    ...(hasPython() ? [['openai.py', 'python3']] : []),
-  ])('sends placeholders in the place of old outputs, and gets its answer: %s', async (file, command) => {
-    const output = await run(command ?? '', file ?? '');
+/** What an example with the tool has printed and sent, of twelve orders with one move. */
+function expectOneMove(output: string): void {
+  expect(output).toContain(ANSWER);
+  expect(views()).toHaveLength(ORDERS + 1);
+  expect(views().at(-1)).toContain('⟦removed: tool output for read_order');
+  expect(views().at(-1)).not.toContain('event 7 of order 1:');
+  expect(views().at(-1)).not.toContain('memory_strategy');
+  const frontiers = frontiersIn(output);
+  expect(frontiers).toHaveLength(ORDERS + 1);
+  expect(frontiers.filter((each) => each === 'moved')).toHaveLength(1);
+  expect(frontiers.at(-1)).toBe('kept');
+}
 
-    expect(output).toContain(ANSWER);
-    expect(views()).toHaveLength(ORDERS + 1);
-    expect(views().at(-1)).toContain('⟦removed: tool output for read_order');
-    expect(views().at(-1)).not.toContain('event 7 of order 1:');
-    expect(views().at(-1)).not.toContain('memory_strategy');
+function frontiersIn(output: string): (string | undefined)[] {
+  return [...output.matchAll(/; frontier: (\w+)$/gm)].map(([, frontier]) => frontier);
+}
+
+describe('an example', () => {
+  it.each(['openai.ts', 'ai-sdk.ts', 'agents-sdk.ts', 'langchain.ts'])(
+    'sends placeholders in the place of old outputs, moves the frontier once, and gets its answer: %s',
+    async (file) => expectOneMove(await run(process.execPath, file)),
+  );
+
+  it.skipIf(!hasPython())('in Python does the same, with a stand-in for its package', async () => {
+    expectOneMove(await run('python3', 'openai-python.py', { PYTHONPATH: PYTHON_STAND_IN }));
+  });
+
+  it.skipIf(!hasPython('import openai'))('in Python does the same, with its package', async () => {
+    expectOneMove(await run('python3', 'openai-python.py'));
+  });
+
+  it('has no name that Python would import in the place of a package', () => {
+    const names = readdirSync(EXAMPLES).map((file) => file.replace(/\.py$/, ''));
+    expect(names).not.toContain('openai');
   });
 
   it('without tools fetches a removed observation that the model asks for in text', async () => {
     const output = await run(process.execPath, 'text-mode.ts');
 
-    expect(output).toMatch(/the model: ⟦fetch ref=ref_[a-z2-7]{26}⟧\n.*the model: Order 5 is late\./);
+    expect(output).toMatch(/the model: ⟦fetch ref=ref_[a-z2-7]{26}⟧\n.*\nthe model: Order 5 is late\./);
     const [before, after] = views().slice(-2);
     expect(before).not.toContain('event 7 of order 1:');
     expect(before).toContain('⟦removed: observation; reason=context_compaction; ref=');
@@ -94,7 +120,7 @@ describe('an example', () => {
     deployment.upstream.next({ type: 'answer', content: ANSWER });
     const output = await run('sh', 'curl.sh');
 
-    expect(output).toMatch(/^x-memory-mode: compact\r?$/m);
-    expect(output).toContain('"memory":{"mode":"compact"');
+    expect(output).toMatch(/^x-memory-mode: auto\r?$/m);
+    expect(output).toContain('"memory":{"mode":"auto"');
   });
 });

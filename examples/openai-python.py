@@ -27,15 +27,16 @@ def read_order(number):
     return "\n".join([f"order {number}: {'late' if number == 5 else 'delivered'}", *events])
 
 
-messages = [{"role": "user", "content": "Look at the orders 1 to 8, one after the other. Which one is late?"}]
+messages = [{"role": "user", "content": "Look at the orders 1 to 12, one after the other. Which one is late?"}]
 while True:
     answer = client.chat.completions.with_raw_response.create(
         model=os.environ.get("OPENAI_MODEL", "gpt-4.1-mini"),
         messages=messages,  # the whole list, every time
         tools=tools,
-        extra_body={"memory_strategy": {"mode": "compact", "token_budget": 10_000}},
+        extra_body={"memory_strategy": {"mode": "auto", "token_budget": 20_000}},
     )
-    print(f"{len(messages)} messages, edits: {answer.headers['x-memory-applied']}")
+    headers = answer.headers
+    print(f"edits: {headers['x-memory-applied']}; frontier: {headers['x-memory-frontier']}")
     message = answer.parse().choices[0].message
     messages.append(message.model_dump(exclude_none=True))
     if not message.tool_calls:
