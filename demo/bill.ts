@@ -21,9 +21,9 @@ export class Bill {
 
   /** @returns tokens of the prompt */
   add(parts: readonly PromptPart[]): number {
-    const tokens = sum(parts);
+    const tokens = sumOf(parts);
     this.tokens += tokens;
-    this.cached += Math.max(0, ...this.recent.map((earlier) => sum(shared(earlier, parts))));
+    this.cached += Math.max(0, ...this.recent.map((earlier) => sumOf(shared(earlier, parts))));
     this.recent.push(parts);
     if (this.recent.length > CACHED_REQUESTS) this.recent.shift();
     return tokens;
@@ -40,6 +40,7 @@ function shared(earlier: readonly PromptPart[], parts: readonly PromptPart[]): r
   return end < 0 ? parts : parts.slice(0, end);
 }
 
-function sum(parts: readonly PromptPart[]): number {
+/** Tokens of a prompt. */
+export function sumOf(parts: readonly PromptPart[]): number {
   return parts.reduce((total, { tokens }) => total + tokens, 0);
 }

@@ -4,11 +4,12 @@
 
 import type OpenAI from 'openai';
 import type { ChatCompletionChunk } from 'openai/resources/chat/completions';
-import { type Call, type Message, recording } from '../fixtures/recording.ts';
+import type { Call, Message } from '../fixtures/recording.ts';
 
 export interface Agent {
   client: OpenAI;
   model: string;
+  tools: readonly object[];
   /** Sent as `memory_strategy` in the body. */
   strategy: object;
   maxCompletionTokens?: number;
@@ -50,7 +51,7 @@ interface WithMemory {
 export async function ask(agent: Agent, messages: Message[], stream: boolean): Promise<Reply> {
   const params = {
     model: agent.model,
-    tools: recording.tools,
+    tools: agent.tools as OpenAI.ChatCompletionTool[],
     messages,
     ...(agent.maxCompletionTokens && { max_completion_tokens: agent.maxCompletionTokens }),
     memory_strategy: agent.strategy,

@@ -15,11 +15,12 @@
  */
 
 import OpenAI from 'openai';
-import { askedLiteral, type Message, outputOf, recording } from '../fixtures/recording.ts';
+import { askedLiteral, type Call, type Message, outputOf, recording } from '../fixtures/recording.ts';
 import { startWorker } from '../tools/worker-server.ts';
-import { Bill } from './bill.ts';
+import { Bill, sumOf } from './bill.ts';
 import { type Agent, ask, type Reply } from './client.ts';
-import { modeIn, STRATEGIES } from './strategies.ts';
+import { FETCH_TOOL, fetchPart } from './fetch-tool.ts';
+import { FETCHING_AGENTS, modeIn, STRATEGIES } from './strategies.ts';
 import { printBlock, printHead, printHeader, printRow, printTotals, thousands } from './table.ts';
 import { askedOrder, promptOf, startDemoUpstream } from './upstream.ts';
 
@@ -29,7 +30,8 @@ if (!mode) {
   console.error(`--mode takes ${Object.keys(STRATEGIES).join(', ')}.`);
   process.exit(2);
 }
-const liveKey = process.env.OPENAI_API_KEY;
+// An empty variable is no key.
+const liveKey = process.env.OPENAI_API_KEY?.trim() || undefined;
 const apiKey = liveKey ?? (inspects ? 'demo' : 'sk-demo-0123456789abcdefghij');
 const CONVERSATION = 'demo';
 
@@ -49,16 +51,17 @@ try {
     const agent: Agent = {
       client: new OpenAI({ baseURL: `${worker.url}/v1`, apiKey }),
       model: liveKey ? (process.env.OPENAI_MODEL ?? 'gpt-4.1-mini') : recording.model,
+      tools: FETCHING_AGENTS.has(mode) ? [...recording.tools, FETCH_TOOL] : recording.tools,
       // The archive has the messages that the inspector shows.
       strategy: inspects && mode !== 'none' ? { ...STRATEGIES[mode], archive: true } : STRATEGIES[mode],
-      ...(inspects && { conversation: CONVERSATION }),
+      ...((inspects || mode === 'rolling_summary') && { conversation: CONVERSATION }),
       ...(liveKey && { maxCompletionTokens: 300 }),
     };
     console.log(`Worker   ${worker.url}\nUpstream ${upstream?.url ?? 'OpenAI'}, model ${agent.model}`);
     console.log(`Strategy ${JSON.stringify(agent.strategy)}\n`);
 
     const unedited = new Bill();
-    const replies = await play(agent, unedited);
+    const replies = await play(agent, worker.url, unedited);
     printTotals(replies, agent.model, unedited, upstream);
     process.exitCode = (await fetchBack(worker.url, replies.at(-1))) ? 0 : 1;
     if (inspects) await untilInterrupted(worker.url);
@@ -82,26 +85,46 @@ function untilInterrupted(workerUrl: string): Promise<never> {
  *
  * @param unedited takes the requests as they would be without Precis
  */
-async function play(agent: Agent, unedited: Bill): Promise<Reply[]> {
+async function play(agent: Agent, workerUrl: string, unedited: Bill): Promise<Reply[]> {
   const replies: Reply[] = [];
   const history: Message[] = recording.messages.slice(0, 1);
   printHeader();
   for (const user of recording.messages.filter((message) => message.role === 'user')) {
     history.push(user);
+    const fetched = new Set<string>();
     for (let open = true; open; ) {
       const reply = await ask(agent, history, replies.length % 2 === 1);
-      const sent = unedited.add(promptOf({ messages: history, tools: recording.tools }));
-      replies.push(reply);
+      const prompt = promptOf({ messages: history, tools: agent.tools });
+      // Without Precis nothing has to be fetched.
+      const sent = fetched.size > 0 ? sumOf(prompt) : unedited.add(prompt);
+      replies.push({ ...reply, fetched: [...fetched, ...reply.fetched] });
       printRow(replies.length, history.length, reply, sent);
       // A live model may answer differently; the conversation continues as recorded.
       const message = liveKey ? recordedAssistant(history.length) : reply.message;
       history.push(message);
       const calls = message.tool_calls ?? [];
-      for (const { id } of calls) history.push({ role: 'tool', tool_call_id: id, content: outputOf(id) });
+      for (const call of calls) history.push(await outputFor(call, workerUrl, fetched));
       open = calls.length > 0;
     }
+    if (mode === 'rolling_summary') await read(workerUrl);
   }
   return replies;
+}
+
+/** The recorded output of a call, or what the agent's own tool has fetched. */
+async function outputFor(call: Call, workerUrl: string, fetched: Set<string>): Promise<Message> {
+  const fetches = call.function.name === FETCH_TOOL.function.name;
+  if (!fetches) return { role: 'tool', tool_call_id: call.id, content: outputOf(call.id) };
+  const { ref, content } = await fetchPart(workerUrl, apiKey, call.function.arguments);
+  fetched.add(ref);
+  return { role: 'tool', tool_call_id: call.id, content };
+}
+
+/** A person reads the answer. Meanwhile the conversation's object writes the memory. */
+async function read(workerUrl: string): Promise<void> {
+  const url = `${workerUrl}/v1/conversations/${CONVERSATION}/memory/flush`;
+  const headers = { authorization: `Bearer ${apiKey}` };
+  await (await fetch(url, { method: 'POST', headers })).body?.cancel();
 }
 
 function recordedAssistant(at: number): Message & { role: 'assistant' } {

@@ -5,10 +5,12 @@ export const STRATEGIES = {
   auto: { mode: 'auto', token_budget: 12_000 },
   compact: { mode: 'compact', token_budget: 20_000, low_watermark_pct: 0.5, compact_retrieval: 'tool' },
   summarize: { mode: 'summarize', token_budget: 20_000, low_watermark_pct: 0.5, summary_max_tokens: 800 },
+  // Each round is in the memory as soon as it is closed.
   rolling_summary: {
     mode: 'rolling_summary',
-    full_zone_turns: 1,
+    full_zone_turns: 0,
     summarize_after_seq: 1,
+    summary_max_tokens: 2_000,
     total_max_tokens: 60_000,
   },
   trim: { mode: 'trim', token_budget: 20_000, low_watermark_pct: 0.5 },
@@ -16,6 +18,9 @@ export const STRATEGIES = {
 } as const;
 
 export type DemoMode = keyof typeof STRATEGIES;
+
+/** Modes in which the model gets no tool from Precis, so that the agent brings one that fetches. */
+export const FETCHING_AGENTS: ReadonlySet<DemoMode> = new Set(['summarize', 'rolling_summary']);
 
 /** The mode in the arguments of the command; undefined if there is no such mode. */
 export function modeIn(args: readonly string[]): DemoMode | undefined {

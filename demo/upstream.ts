@@ -26,7 +26,7 @@ export interface DemoUpstream {
 interface ChatBody {
   model: string;
   messages: Message[];
-  tools?: object[];
+  tools?: readonly object[];
   stream?: boolean;
 }
 
@@ -83,7 +83,7 @@ const FETCH = 'call_fetch_';
 const REF = 'ref_[a-z2-7]{26}';
 
 /** The answer to the last question, or calls that fetch what it takes. */
-function answerFromView(messages: Message[], tools: object[]): Answer {
+function answerFromView(messages: Message[], tools: readonly object[]): Answer {
   const { literal, callId, toolName } = askedLiteral();
   const texts = messages.map(textOf);
   if (texts.some((text) => text.includes(literal)))
