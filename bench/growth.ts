@@ -6,7 +6,7 @@
  * - a hundred conversations of 1 MB that take turns: the live heap of the isolate after each round,
  *   and after small requests of others when they have ended
  */
-import { parseArgs } from 'node:util';
+import { readCommandLine } from './command-line.ts';
 import { bodyOf, makeConversation, nextStep } from './conversation.ts';
 import { ms, printTable, quantile, thousands } from './figures.ts';
 import { agent, ask } from './proxy/client.ts';
@@ -25,7 +25,9 @@ const MEGABYTE = 1024 * 1024;
 const PATH = '/v1/chat/completions';
 const HEADERS = { authorization: 'Bearer sk-the-key-of-a-benchmark-0001' };
 
-const { values: options } = parseArgs({ options: { json: { type: 'boolean', default: false } } });
+const { values: options } = readCommandLine('npm run bench:growth -- [--json]', {
+  json: { type: 'boolean', default: false },
+});
 
 const upstream = await startUpstream();
 const precis = await startPrecis(upstream.url);

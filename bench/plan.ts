@@ -15,11 +15,11 @@
 import { spawnSync } from 'node:child_process';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { loadTokenize } from '../src/memory/tokens/tokens.ts';
 import { levels } from '../src/protocol/json/outline.ts';
 import { scanJson } from '../src/protocol/json/spans.ts';
 import type { ColdCase, ColdTimes } from './cold-start.ts';
+import { readCommandLine, readPositive } from './command-line.ts';
 import { bodyOf, DEFAULT_BYTES, makeConversation, nextStep } from './conversation.ts';
 import { ms, printTable, quantile, summarize, thousands, times } from './figures.ts';
 import { createIsolate, strategyOf, viewBytes } from './pipeline.ts';
@@ -44,12 +44,13 @@ interface Case {
   prepare(run: number): () => unknown;
 }
 
-const { values: options, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { json: { type: 'boolean', default: false }, runs: { type: 'string', default: '60' } },
-});
-const bytes = Number(positionals[0] ?? DEFAULT_BYTES);
-const runs = Number(options.runs);
+const { values: options, positionals } = readCommandLine(
+  'npm run bench:plan -- [bytes] [--runs N] [--json]',
+  { json: { type: 'boolean', default: false }, runs: { type: 'string', default: '60' } },
+  true,
+);
+const bytes = readPositive('bytes', positionals[0] ?? `${DEFAULT_BYTES}`);
+const runs = readPositive('--runs', options.runs);
 
 const tokenize = await loadTokenize('o200k_base');
 const conversation = makeConversation(bytes);

@@ -1,22 +1,18 @@
 /**
  * The cost of Precis compared with a bare Worker that only forwards (`npm run bench:proxy --
- * [--rounds N] [--bytes N,…] [--deltas N,…] [--modes M,…] [--situations S,…] [--events on|off]
- * [--portkey] [--profile] [--json] [--page FILE]`).
+ * --help`).
  *
  * Each proxy runs in its own process and is reached by a socket straight into it. They take turns
- * with the same bodies; a ratio is the median of all rounds. `--portkey` also measures a gateway in
- * Node, which forwards the same bodies; it is installed when it is not there. `--profile` shows in
- * which functions Precis spends its time, over one connection. `--page` writes the tables into
- * docs/measurements.md, or another page with the same comments.
+ * with the same bodies; a ratio is the median of all rounds.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
-import { parseArgs } from 'node:util';
+import { orRefuse, readCommandLine, readNames, readNumbers, readPositive } from './command-line.ts';
 import { ms, percent, printTable, thousands } from './figures.ts';
 import { BENCH_CACHE } from './install.ts';
 import { peakOf } from './process.ts';
 import { agent } from './proxy/client.ts';
-import { LONG_STREAM, MODES, type Mode, SITUATIONS, type Situation } from './proxy/loads.ts';
+import { LONG_STREAM, MODES, SITUATIONS } from './proxy/loads.ts';
 import { type Case, type Cell, EDITED_FROM, measure } from './proxy/measure.ts';
 import { withTables } from './proxy/page.ts';
 import { type Subject, startBare, startFloor, startPortkey, startPrecis } from './proxy/subjects.ts';
@@ -39,8 +35,20 @@ const PROFILED = 15;
 
 const MEGABYTE = 1024 * 1024;
 
-const { values: options } = parseArgs({
-  options: {
+const { values: options } = readCommandLine(
+  `npm run bench:proxy -- [option]…
+
+  --rounds N        rounds of each case, ${MOST_ROUNDS} at most (the default)
+  --bytes N,…       lengths of bodies (1000,118000,1000000)
+  --deltas N,…      deltas of streamed answers; 0 is a JSON answer (${DELTAS.join(',')})
+  --modes M,…       ${MODES.join(', ')} (all)
+  --situations S,…  ${SITUATIONS.join(', ')} (all)
+  --events on|off   whether Precis keeps an event of each request (on)
+  --portkey         also measures a gateway in Node that forwards the same bodies, installed on demand
+  --profile         shows in which functions Precis spends its time, over one connection
+  --json            prints JSON
+  --page FILE       writes the tables into docs/measurements.md, or a page with the same comments`,
+  {
     json: { type: 'boolean', default: false },
     portkey: { type: 'boolean', default: false },
     profile: { type: 'boolean', default: false },
@@ -52,14 +60,17 @@ const { values: options } = parseArgs({
     modes: { type: 'string', default: MODES.join(',') },
     situations: { type: 'string', default: SITUATIONS.join(',') },
   },
-});
-const rounds = Math.min(Number(options.rounds), MOST_ROUNDS);
-if (!(rounds > 0)) throw new Error('--rounds must be a number over 0');
-
-const answerLengths = options.deltas.split(',').map(Number);
+);
+const rounds = Math.min(readPositive('--rounds', options.rounds), MOST_ROUNDS);
+const answerLengths = readNumbers('--deltas', options.deltas);
+const sizes = readNumbers('--bytes', options.bytes);
+const modes = readNames('--modes', options.modes, MODES);
+const situations = readNames('--situations', options.situations, SITUATIONS);
+const [events = 'on'] = readNames('--events', options.events, ['on', 'off']);
 
 // A page without a place for the tables is noticed before they are measured.
-if (options.page !== undefined) withTables(readFileSync(options.page, 'utf8'), []);
+const { page } = options;
+if (page !== undefined) await orRefuse(() => withTables(readFileSync(page, 'utf8'), []));
 
 const upstream = await startUpstream();
 const subjects: Subject[] = [];
@@ -67,7 +78,7 @@ try {
   subjects.push(
     await startBare(upstream.url),
     await startFloor(upstream.url),
-    await startPrecis(upstream.url, options.events, options.profile),
+    await startPrecis(upstream.url, events, options.profile),
   );
   if (options.portkey)
     await startPortkey(upstream.url, BENCH_CACHE).then(
@@ -84,8 +95,7 @@ try {
   const about = { node: process.version, cpu: cpus()[0]?.model ?? 'unknown' };
   if (options.json) console.log(JSON.stringify({ ...about, cells, peaks }, null, 2));
   else print(about, cells, peaks);
-  if (options.page !== undefined)
-    writeFileSync(options.page, withTables(readFileSync(options.page, 'utf8'), cells));
+  if (page !== undefined) writeFileSync(page, withTables(readFileSync(page, 'utf8'), cells));
 } finally {
   agent.destroy();
   for (const { close } of subjects) await close();
@@ -93,9 +103,6 @@ try {
 }
 
 function cases(): Case[] {
-  const sizes = options.bytes.split(',').map(Number);
-  const modes = chosen(options.modes, MODES);
-  const situations = chosen(options.situations, SITUATIONS);
   const product = sizes.flatMap((bytes) =>
     modes.flatMap((mode) =>
       situations.flatMap((situation) =>
@@ -119,14 +126,6 @@ function isWorthwhile({ bytes, mode, situation, deltas, connections }: Case): bo
   if (bytes < EDITED_FROM && (mode !== 'none' || situation === 'growing')) return false;
   if (deltas > 0 && (deltas >= LONG_STREAM || situation !== 'again')) return false;
   return situation !== 'unseen' || connections === 1 || bytes < ONE_BY_ONE_FROM;
-}
-
-function chosen<Name extends Mode | Situation>(list: string, names: readonly Name[]): Name[] {
-  return list.split(',').map((item) => {
-    const name = names.find((known) => known === item);
-    if (name === undefined) throw new Error(`'${item}' is none of ${names.join(', ')}`);
-    return name;
-  });
 }
 
 /** The floor and the gateway only forward, so they are only compared in mode `none`. */

@@ -1,23 +1,16 @@
 /**
- * The costs and benefits of policies (`npm run bench:replay -- [--json] [--svg FILE]
- * [--results FOLDER] [--schedule NAME] [--sensitivity] [--peers] [--policy FILE]…
- * [--strategy JSON]… [--transcripts FILE]…`; docs/benchmark.md).
+ * The costs and benefits of policies (`npm run bench:replay -- --help`; docs/benchmark.md).
  * Conversations are replayed request by request under Precis' strategies and under the policies of
  * other tools. For each: how much is sent, what it costs with an upstream that caches prompts, and
  * whether a value that the agent needs again much later is still in its view, or can be fetched.
- *
- * `--schedule` is how a vendor bills its cache: `prefix-128` (OpenAI before GPT-5.6), `gpt-5.6` or
- * `anthropic-5m`. Plans are made for it, too. `--sensitivity` varies its prices. `--peers` adds the
- * published code of other tools, which npm installs in a folder of its own; `--policy` adds yours.
- * `--results` writes the figures into files.
  *
  * The conversations are those in the transcripts (see `tracesIn`), else those under TRACES_DIR, or
  * generated ones without it. A value that the agent needs again and that only a ref leads to is
  * billed as one more round (see `replay/fetches.ts`).
  */
 import { writeFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { loadTokenize } from '../src/memory/tokens/tokens.ts';
+import { orRefuse, readCommandLine } from './command-line.ts';
 import { createIsolate } from './pipeline.ts';
 import { compare } from './replay/compare.ts';
 import type { ChatJson } from './replay/conversation.ts';
@@ -31,13 +24,28 @@ import { type Policies, policiesOf } from './replay/policies.ts';
 import type { Policy } from './replay/policy.ts';
 import { type DataSet, figuresOf, together } from './replay/results.ts';
 import { type Run, writeResults, writeSensitivity } from './replay/results-file.ts';
-import { type ReplayTerms, readSchedule, termsOfSchedule, termsWith } from './replay/schedules.ts';
+import { type ReplayTerms, readSchedule, SCHEDULES, termsOfSchedule, termsWith } from './replay/schedules.ts';
 import { printSensitivity, sensitivityOf } from './replay/sensitivity.ts';
 import { printConstraints, printFigures, printLegend, printLengths } from './replay/table.ts';
 import { type ReuseTrace, readTraces, tracesIn } from './reuse.ts';
 
-const { values: options } = parseArgs({
-  options: {
+const { values: options } = readCommandLine(
+  `npm run bench:replay -- [option]…
+
+  --transcripts FILE  conversations of yours: JSON Lines, each an object with messages in the format
+                      of chat completions, and optional tools and reuse; may be compressed (.gz)
+  --strategy JSON     a strategy, or the name of a mode, in place of the usual settings
+  --policy FILE       a module whose default export is a policy (docs/benchmark.md)
+  --peers             adds the published code of other tools, which npm installs on demand
+  --schedule NAME     how the cache is billed: ${SCHEDULES.join(', ')} (the first)
+  --sensitivity       varies the prices of the schedule
+  --json              prints JSON
+  --svg FILE          draws a picture
+  --results FOLDER    writes the figures into files
+
+--transcripts, --strategy and --policy may be repeated. Without --transcripts the conversations are
+those in the folder that TRACES_DIR names, or else generated ones.`,
+  {
     json: { type: 'boolean', default: false },
     svg: { type: 'string' },
     results: { type: 'string' },
@@ -48,18 +56,18 @@ const { values: options } = parseArgs({
     strategy: { type: 'string', multiple: true, default: [] },
     transcripts: { type: 'string', multiple: true, default: [] },
   },
-});
-const schedule = readSchedule(options.schedule);
+);
+const schedule = await orRefuse(() => readSchedule(options.schedule));
 const isolate = createIsolate(await loadTokenize('o200k_base'));
 const { prices } = termsOfSchedule(schedule);
 const published = options.peers ? await peers() : [];
-const more = [...published, ...(await Promise.all(options.policy.map(loadPolicy)))];
+const more = [...published, ...(await orRefuse(() => Promise.all(options.policy.map(loadPolicy))))];
 
-const own = options.transcripts.flatMap(tracesIn).map(withReuse);
+const own = (await orRefuse(() => options.transcripts.flatMap(tracesIn))).map(withReuse);
 const recorded = own.length > 0 ? own : readTraces();
 if (!recorded && process.env.TRACES_DIR !== undefined) {
   console.error('TRACES_DIR is not a directory of recorded conversations.');
-  process.exit(1);
+  process.exit(2);
 }
 const all = recorded ?? makeTraces();
 const source = recorded ? 'recorded' : 'generated';
@@ -71,7 +79,8 @@ const run: Run = {
   traces: Map.groupBy(all, ({ file }) => file),
 };
 
-for (const sentence of policies().skipped) console.error(sentence);
+const { skipped } = await orRefuse(() => policies());
+for (const sentence of skipped) console.error(sentence);
 if (!options.json) console.log(`The conversations are ${source}, and billed by ${schedule}.\n`);
 await (options.sensitivity ? showSensitivity() : showFigures());
 

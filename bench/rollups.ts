@@ -7,7 +7,6 @@
  * extractive digests, each on top of the previous one, as in a deployment without any model.
  */
 
-import { parseArgs } from 'node:util';
 import { readHistory } from '../src/memory/conversation/history.ts';
 import type { SummarizeStrategy } from '../src/memory/modes/summarize.ts';
 import type { Plan } from '../src/memory/plan/plan.ts';
@@ -15,6 +14,7 @@ import { render } from '../src/memory/plan/view.ts';
 import { tokenSums } from '../src/memory/tokens/sums.ts';
 import { loadTokenize, toolTokens } from '../src/memory/tokens/tokens.ts';
 import { type ChatRequest, writeChatRequest } from '../src/protocol/chat/request.ts';
+import { readCommandLine } from './command-line.ts';
 import { percent, printTable, thousands } from './figures.ts';
 import { createIsolate, strategyOf } from './pipeline.ts';
 import { holds, type ReuseTrace, readReuse, requestOf, textsOf } from './reuse.ts';
@@ -41,7 +41,9 @@ interface ValueOutcome {
   readonly inRef: boolean;
 }
 
-const { values: options } = parseArgs({ options: { json: { type: 'boolean', default: false } } });
+const { values: options } = readCommandLine('npm run bench:rollups -- [--json]', {
+  json: { type: 'boolean', default: false },
+});
 const traces = readReuse();
 if (!traces) {
   console.error(

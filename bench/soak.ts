@@ -10,7 +10,7 @@
  */
 import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
+import { readCommandLine, readPositive } from './command-line.ts';
 import { printTable, thousands } from './figures.ts';
 import { type Memory, type Runtime, startRuntime } from './runtime.ts';
 import { soakClient, soakedTraces, type Tally } from './soak/clients.ts';
@@ -29,11 +29,11 @@ const MOST_SHOWN = 10;
 
 const MEGABYTE = 1024 * 1024;
 
-const { values: options } = parseArgs({
-  options: { json: { type: 'boolean', default: false }, minutes: { type: 'string', default: '10' } },
+const { values: options } = readCommandLine('npm run bench:soak -- [--minutes N] [--json]', {
+  json: { type: 'boolean', default: false },
+  minutes: { type: 'string', default: '10' },
 });
-const minutes = Math.min(Number(options.minutes), MOST_MINUTES);
-if (!(minutes > 0)) throw new Error('--minutes must be a number over 0');
+const minutes = Math.min(readPositive('--minutes', options.minutes), MOST_MINUTES);
 
 const { source, traces } = soakedTraces();
 const upstream = await startSoakUpstream();

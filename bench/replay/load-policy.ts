@@ -1,4 +1,5 @@
 /** Policies of others: modules that export a function of the array (docs/benchmark.md). */
+import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { ChatJson } from './conversation.ts';
@@ -11,7 +12,9 @@ import { type Policy, type Rewrite, rewriting } from './policy.ts';
  * @throws Error that says what is wrong with the module, or later with what the policy returns
  */
 export async function loadPolicy(path: string): Promise<Policy> {
-  const module: { readonly default?: unknown } = await import(pathToFileURL(resolve(path)).href);
+  const file = resolve(path);
+  if (!existsSync(file)) throw new Error(`--policy ${path}: there is no such file.`);
+  const module: { readonly default?: unknown } = await import(pathToFileURL(file).href);
   const { name, rewrite } = exportedBy(module.default, path);
   return rewriting(name, 'peer', async (messages, weighed) => {
     const sent: unknown = await rewrite(messages, weighed);

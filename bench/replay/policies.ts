@@ -57,6 +57,7 @@ export interface Policies {
  * @param terms of the model that bills
  * @param strategies of the caller, as JSON; they are compared in place of the usual settings
  * @param more policies, which come last
+ * @throws Error if a strategy is not valid
  */
 export function policiesOf(
   isolate: Isolate,
@@ -83,23 +84,31 @@ export function policiesOf(
   };
 }
 
-/** A strategy with and without retrieval, unless it says which. @throws if it is not JSON */
+/** A strategy with and without retrieval, unless it says which. @throws Error if it is not JSON */
 function settingsIn(json: string): Setting[] {
-  const strategy: unknown = json.trim().startsWith('{') ? JSON.parse(json) : { mode: json };
+  const strategy: unknown = json.trim().startsWith('{') ? readJson(json) : { mode: json };
   const setting = { name: json, strategy: strategy as object, retrieval: true };
   if ('compact_retrieval' in setting.strategy)
     return [{ ...setting, retrieval: setting.strategy.compact_retrieval === 'tool' }];
   return [setting, { ...setting, name: `${json}, retrieval off`, retrieval: false }];
 }
 
-/** The policy, or why there is none. */
+function readJson(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch (error) {
+    throw new Error(`--strategy ${json} is not JSON: ${(error as Error).message}.`);
+  }
+}
+
+/** The policy, or why there is none. @throws Error if the strategy is not valid */
 function readSetting(
   { name, strategy, retrieval }: Setting,
   isolate: Isolate,
   terms: ReplayTerms,
 ): Policy | string {
   const parsed = parseStrategy(strategy);
-  if (!parsed.ok) return `'${name}' is left out: ${parsed.reason.message}`;
+  if (!parsed.ok) throw new Error(`--strategy ${name}: ${parsed.reason.message}`);
   const { value } = parsed;
   if (!edits(value) || recalls(value))
     return `'${name}' is left out: mode ${value.mode} is not found by replaying an array.`;

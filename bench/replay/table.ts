@@ -10,7 +10,10 @@ const HEAD = [
 ];
 
 export function printFigures({ name, conversations, requests, values, policies }: DataSetFigures): void {
-  const asked = values === 0 ? 'no values' : `${thousands(values)} values`;
+  const asked =
+    values === 0
+      ? 'and no value that an agent needed again after a long while: nothing is known of what stays visible'
+      : `${thousands(values)} values`;
   console.log(`${name}: ${conversations} conversations, ${thousands(requests)} requests, ${asked}\n`);
   printTable(
     ['', ...HEAD],

@@ -33,9 +33,24 @@ describe('a file of transcripts', () => {
     expect(tracesIn(written('runs.jsonl.gz', gzipSync(text)))).toEqual(traces);
   });
 
-  it('is refused with the number of the line that has no messages', () => {
-    const path = written('bad.jsonl', `${JSON.stringify({ messages })}\n{"input":[]}\n`);
+  const user = { role: 'user', content: 'Go' };
+  const toolUse = { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'read', input: {} }] };
+  const one = JSON.stringify({ messages });
 
-    expect(() => tracesIn(path)).toThrow('bad.jsonl, line 2');
+  it.each([
+    ['bad.jsonl', `${one}\n{"input":[]}\n`, /line 2: there are no messages/],
+    ['array.jsonl', `[${one}]`, /line 1: this is a JSON array; each line is an object/],
+    ['pretty.jsonl', `[\n  ${one}\n]`, /line 1: this is a JSON array over several lines/],
+    ['text.jsonl', `${one}\nhello\n`, /line 2: this is not JSON/],
+    ['null.jsonl', 'null', /line 1: there are no messages/],
+    ['empty.jsonl', '\n', /has no conversations/],
+    ['anthropic.jsonl', JSON.stringify({ messages: [user, toolUse] }), /messages\[1\] is in Anthropic's/],
+    ['strings.jsonl', '{"messages":["Hello"]}', /line 1: .*messages\[0\]/],
+    ['plain.jsonl.gz', one, /can't be read: incorrect header check/],
+  ])('is refused with its name, the line, and what is wrong: %s', (name, text, sentence) => {
+    const path = written(name, text);
+
+    expect(() => tracesIn(path)).toThrow(path);
+    expect(() => tracesIn(path)).toThrow(sentence);
   });
 });
