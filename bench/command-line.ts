@@ -30,7 +30,10 @@ export function readCommandLine<const Options extends NonNullable<ParseArgsConfi
   }
 }
 
-/** The result of reading what the command line names. An error is printed and ends the process with 2. */
+/**
+ * The result of reading what the command line names. An error is printed, and ends the process with
+ * 2.
+ */
 export async function orRefuse<Value>(read: () => Value | Promise<Value>): Promise<Value> {
   try {
     return await read();

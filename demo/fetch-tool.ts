@@ -1,4 +1,4 @@
-/** A tool of the agent's own that fetches by ref, for modes in which Precis gives the model none. */
+/** The agent's own tool that fetches by ref, for modes in which Precis gives the model none. */
 import { definitionOf } from '../src/retrieval/tool.ts';
 
 export const FETCH_TOOL = definitionOf('retrieve_ref');
