@@ -10,7 +10,7 @@ const MOST_ORIGINS = 150_000;
 
 /**
  * The first message with each literal. Of two literals with the same hash, one would be missing
- * from a preview.
+ * from a preview. A literal that the table has no room for is unknown, and may be repeated.
  */
 export class Origins {
   /** The number of messages that have been read. */
@@ -32,7 +32,7 @@ export class Origins {
     this.read++;
   }
 
-  /** The first message that holds a literal; undefined if none that was read does. */
+  /** The first message that holds a literal; undefined if none does, or if that is unknown. */
   of(literal: Hashed): number | undefined {
     return this.first.get(literal);
   }

@@ -38,6 +38,48 @@ describe('a hash table', () => {
       if (table.get(hashOf(`ORD-${at}`)) !== at) throw new Error(`ORD-${at} is lost`);
   });
 
+  it('gives at most 64 texts of one bucket an entry, and does not grow for the others', () => {
+    const table = new HashTable();
+    for (let high = 0; high < 50_000; high++) table.add({ low: 77, high }, high);
+    expect(table.size).toBe(64);
+    expect(table.bytes).toBeLessThan(4_000);
+    expect([0, 63, 64, 49_999].map((high) => table.get({ low: 77, high }))).toEqual([
+      0,
+      63,
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it('keeps what it has when it grows, also where a bucket was full', () => {
+    const table = new HashTable();
+    for (let high = 0; high < 200; high++) table.add({ low: 0, high }, high);
+    for (let at = 0; at < 20_000; at++) table.add(hashOf(`ORD-${at}`), at);
+    for (let high = 0; high < 200; high++)
+      expect(table.get({ low: 0, high })).toBe(high < 64 ? high : undefined);
+  });
+
+  it('knows of some texts the same, whatever is added after them', () => {
+    // Few values of `low`, in its high and its low bits, so that buckets are full.
+    const low = fc.tuple(fc.nat(2), fc.nat(3)).map(([top, bottom]) => top * 2 ** 28 + bottom);
+    const text = fc.record({ low, high: fc.nat(150) });
+    const texts = fc.array(text, { minLength: 200, maxLength: 1_500, size: 'max' });
+    fc.assert(
+      fc.property(texts, texts, (some, later) => {
+        const table = new HashTable();
+        for (const [at, one] of some.entries()) table.add(one, at);
+        const known = some.map((one) => table.get(one));
+        expect(new Set(known.filter((number) => number !== undefined)).size).toBe(table.size);
+        for (const [at, one] of later.entries()) table.add(one, some.length + at);
+        for (const [at, one] of some.entries()) {
+          const now = table.get(one);
+          expect(now === known[at] || (known[at] === undefined && (now ?? 0) >= some.length)).toBe(true);
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+
   it('has hashes of 30 bits in each half', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {

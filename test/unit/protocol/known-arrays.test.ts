@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { hashOf } from '../../../src/lib/hash-table.ts';
 import { prefixHashes } from '../../../src/memory/conversation/prefix-hash.ts';
 import { EarlierLiterals } from '../../../src/memory/edits/earlier-literals.ts';
 import type { MemoryStrategyRequest } from '../../../src/memory/modes/table.ts';
@@ -285,7 +286,42 @@ describe('the literals of an array', () => {
     expect(fork.shared?.items).toHaveLength(begin.length);
     expect(fork.sent).toContain(`held: ${order}`);
   });
+
+  it('are the same in a known array where hashes were chosen to collide, and none is lost', () => {
+    const { known, unknown } = collidingIds();
+    const messages = [
+      { role: 'user', content: `Begin. ${known.join(' ')} ${unknown}` },
+      ...step('call_1', `${lines('some')} ${known[0]}`),
+      ...end,
+      { role: 'user', content: 'Go on.' },
+      ...step('call_2', `${lines('other')} ${unknown}`),
+      ...end,
+    ];
+    const sent = (array: readonly Json[], arrays = new KnownArrays(1e6, 0).of('a tenant')) => {
+      const bytes = encoder.encode(JSON.stringify({ model: 'gpt-4.1', messages: array }));
+      const shared = arrays.find(bytes, 'messages');
+      const read = readChatRequest(bytes, shared);
+      if (!read.ok || !read.value.array) throw new Error('no array was read');
+      const view = viewOfRequest(read.value, strategy, { force: true });
+      arrays.keep(read.value.array, shared);
+      return new TextDecoder().decode(view.bytes);
+    };
+    const arrays = new KnownArrays(1e6, 0).of('a tenant');
+    for (let length = 1; length <= messages.length; length++)
+      expect(sent(messages.slice(0, length), arrays)).toBe(sent(messages.slice(0, length)));
+    const outputs = sent(messages).split('"role":"tool"').slice(1);
+    expect(outputs.join('')).toContain(`held: ${unknown}`);
+    expect(outputs.join('')).not.toContain(known[0]);
+  });
 });
+
+/** Ids whose hashes choose one bucket: all that it takes, and one for which it has no room. */
+function collidingIds(): { known: string[]; unknown: string } {
+  const ids: string[] = [];
+  for (let number = 0; ids.length < 65; number++)
+    if (hashOf(`ORD-${number}-77318`).low % 64 === 0) ids.push(`ORD-${number}-77318`);
+  return { known: ids.slice(0, -1), unknown: ids.at(-1) ?? '' };
+}
 
 describe('the arrays of an isolate', () => {
   const body = (text: string) => encoder.encode(`{"messages":[{"role":"user","content":"${text}"}]}`);
