@@ -1,6 +1,6 @@
 /** Excerpts of messages in search results: the text around the words. Pure. */
 import { cutAfter, cutBefore } from '../../lib/characters.ts';
-import { MARK, readable } from './text.ts';
+import { readable } from './text.ts';
 
 /** In characters. */
 const LONGEST_EXCERPT = 1_200;
@@ -15,13 +15,12 @@ const SLACK = 100;
  * A short text as it is, or an excerpt of a long one, cut at white space if possible.
  *
  * @param text see `searchable`
- * @param found a part of the text, with `MARK` before each matching word
+ * @param at where the first of the words to show begins
  */
-export function excerptOf(text: string, found: string): string {
+export function excerptOf(text: string, at: number): string {
   const full = readable(text);
   if (full.length <= LONGEST_EXCERPT) return full;
-  const [before = '', ...words] = readable(found).split(MARK);
-  const word = full.indexOf(before + words.join('')) + before.length;
+  const word = readable(text.slice(0, at)).length;
   const from = Math.max(0, Math.min(word - LEAD, full.length - LONGEST_EXCERPT));
   const start = startNear(full, from);
   const end = endNear(full, from + LONGEST_EXCERPT);

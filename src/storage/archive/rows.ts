@@ -304,7 +304,7 @@ export class ArchiveRows {
 }
 
 /** The rows that fit a page. */
-export function cut(found: readonly Row[], limits: PageLimits): readonly Row[] {
+function cut(found: readonly Row[], limits: PageLimits): readonly Row[] {
   let bytes = 0;
   const rows: Row[] = [];
   for (const row of found.slice(0, limits.rows)) {

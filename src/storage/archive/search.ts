@@ -3,20 +3,20 @@
  * the messages, best first, then what is shown of some of them.
  */
 
-import { shortened } from '../../lib/characters.ts';
+import { shortened, withoutHalfAtEnd } from '../../lib/characters.ts';
 import type { Near } from './embedding.ts';
 import { excerptOf } from './excerpt.ts';
 import { fuseRanks } from './fusion.ts';
+import { passageOf } from './passage.ts';
 import {
   type ArchivedRow,
   type ArchivePage,
   type ArchiveRows,
   COLUMNS,
-  cut,
   type PageLimits,
   type Row,
 } from './rows.ts';
-import { MARK, matchAll, readable } from './text.ts';
+import { matchAll, readable, wordsOf } from './text.ts';
 import { AMONG_KEYS, type SearchScope } from './vector-rows.ts';
 
 /** Where a page of search results begins. */
@@ -48,17 +48,18 @@ export interface ArchiveHits {
   readonly meaning: Near['meaning'];
 }
 
-/**
- * Tokens of a snippet (FTS5 allows 64), and its characters, since a token may be a page of base64.
- */
+/** Tokens of a snippet, and its characters, since a token may be a page of base64. */
 const SNIPPET_TOKENS = 32;
 const LONGEST_SNIPPET = 1_000;
 
 /** Characters of the beginning that is shown of a message without the words. */
 const LONGEST_BEGINNING = 200;
 
-/** Tokens of the passage that an excerpt is made around: the maximum of FTS5. */
+/** Tokens of the passage that an excerpt is made around. */
 const FOUND_TOKENS = 64;
+
+/** Characters of all texts of a page: ten of the longest. A page has at least one message. */
+const MOST_READ = 2_000_000;
 
 /** How many messages of a similar meaning are joined to those with the words. */
 const MOST_SIMILAR = 50;
@@ -96,12 +97,11 @@ export class ArchiveSearch {
       after: 0,
       byMeaning: meaning === 'used',
     };
-    const match = matchOf(words);
     const range = { from: after, limit: limits.rows + 1 };
-    const found = this.rows(this.ranked(match, near, { upTo, keys: null }, range), match);
-    const rows = cut(found, limits);
-    const next = { upTo, after: after + rows.length, byMeaning };
-    return { rows, next: rows.length < found.length ? next : null, meaning };
+    const ids = this.ranked(words, near, { upTo, keys: null }, range);
+    const { rows, taken } = this.rows(ids, words, limits);
+    const next = { upTo, after: after + taken, byMeaning };
+    return { rows, next: taken < ids.length ? next : null, meaning };
   }
 
   /**
@@ -112,29 +112,37 @@ export class ArchiveSearch {
   hits(words: string, near: Near, limit: number, keys: readonly string[] | null): ArchiveHits {
     const { meaning } = near;
     if (!this.archive.exists()) return { hits: [], meaning };
-    const match = matchOf(words);
-    const ids = this.ranked(match, near, { upTo: this.newest(), keys }, { from: 0, limit });
-    // Texts may be long, so only those of the best matches are read.
-    const hits = this.shown<{ position: number; role: string; text: string; found: string }>(ids, match, {
-      columns: 'm.position, m.role, archive_text.text',
-      ofWords: `snippet(archive_text, 0, char(${MARK.charCodeAt(0)}), '', '', ${FOUND_TOKENS}) AS found`,
-      ofOthers: "'' AS found",
-    }).map(({ position, role, text, found }) => ({ position, role, excerpt: excerptOf(text, found) }));
+    const ids = this.ranked(words, near, { upTo: this.newest(), keys }, { from: 0, limit });
+    const wanted = wordsOf(words);
+    const hits: ArchiveHit[] = [];
+    for (const { row, text } of this.shown<{ position: number; role: string }>(ids, 'm.position, m.role'))
+      hits.push({ ...row, excerpt: excerptOf(text, passageOf(text, wanted, FOUND_TOKENS)?.word ?? 0) });
     return { hits, meaning };
   }
 
-  private rows(ids: readonly number[], match: string): ArchivedRow[] {
-    return this.shown<Row & { beginning: string }>(ids, match, {
-      columns: `${COLUMNS}, substr(archive_text.text, 1, ${2 * LONGEST_BEGINNING}) AS beginning`,
-      ofWords: `substr(snippet(archive_text, 0, '', '', '…', ${SNIPPET_TOKENS}), 1, ${LONGEST_SNIPPET}) AS snippet`,
-      ofOthers: 'NULL AS snippet',
-    }).map(({ beginning, ...row }) => ({
-      ...row,
-      snippet: row.snippet ?? shortened(readable(beginning), LONGEST_BEGINNING),
-    }));
+  /** A page of these messages. @returns also how many of the ids it takes */
+  private rows(
+    ids: readonly number[],
+    words: string,
+    limits: PageLimits,
+  ): { rows: readonly ArchivedRow[]; taken: number } {
+    const wanted = wordsOf(words);
+    const rows: ArchivedRow[] = [];
+    let bytes = 0;
+    let read = 0;
+    for (const { row, text, index } of this.shown<Row>(ids, `${COLUMNS}, NULL AS snippet`)) {
+      bytes += row.bytes;
+      read += text.length;
+      const isFull = rows.length >= limits.rows || bytes > limits.bytes || read > MOST_READ;
+      if (isFull && rows.length > 0) return { rows, taken: index };
+      rows.push({ ...row, snippet: snippetOf(text, wanted) });
+    }
+    return { rows, taken: ids.length };
   }
 
-  private ranked(match: string, near: Near, scope: SearchScope, range: Range): number[] {
+  private ranked(words: string, near: Near, scope: SearchScope, range: Range): number[] {
+    // Without any word, an empty phrase, which matches nothing.
+    const match = matchAll(words) ?? '""';
     if (near.meaning !== 'used') return this.withWords(match, scope, range);
     const { from, limit } = range;
     // All of them, or the order would depend on the page.
@@ -160,34 +168,26 @@ export class ArchiveSearch {
   }
 
   /**
-   * Columns of some messages, in the order of their ids.
+   * Some messages with their texts, one by one, in the order of their ids.
    *
-   * @param columns beside that, one of those with the words, and one of the others
+   * @param columns of `archive_messages m`
    */
-  private shown<Columns extends Record<string, SqlStorageValue>>(
+  private *shown<Columns extends Record<string, SqlStorageValue>>(
     ids: readonly number[],
-    match: string,
-    { columns, ofWords, ofOthers }: { columns: string; ofWords: string; ofOthers: string },
-  ): Columns[] {
-    type Found = Columns & { shown_id: number };
-    const read = (wanted: readonly number[], column: string, condition: string, ...words: string[]) =>
-      this.sql
-        .exec<Found>(
-          `SELECT m.archived_id AS shown_id, ${columns}, ${column}
-           FROM json_each(?) k CROSS JOIN archive_messages m ON m.archived_id = k.value
-           CROSS JOIN archive_text ON archive_text.rowid = m.archived_id ${condition}`,
-          JSON.stringify(wanted),
-          ...words,
+    columns: string,
+  ): Generator<{ row: Columns; text: string; index: number }> {
+    for (const [index, id] of ids.entries()) {
+      const [found] = this.sql
+        .exec<Columns & { text: string }>(
+          `SELECT ${columns}, archive_text.text FROM archive_messages m
+           CROSS JOIN archive_text ON archive_text.rowid = m.archived_id WHERE m.archived_id = ?`,
+          id,
         )
         .toArray();
-    const found = read(ids, ofWords, 'WHERE archive_text MATCH ?', match);
-    const byId = new Map(found.map((row) => [row.shown_id, row]));
-    const others = ids.filter((id) => !byId.has(id));
-    if (others.length > 0) for (const row of read(others, ofOthers, '')) byId.set(row.shown_id, row);
-    return ids.flatMap((id) => {
-      const { shown_id, ...row } = byId.get(id) ?? {};
-      return shown_id === undefined ? [] : [row as unknown as Columns];
-    });
+      if (!found) continue;
+      const { text, ...row } = found;
+      yield { row: row as unknown as Columns, text, index };
+    }
   }
 
   private newest(): number {
@@ -197,7 +197,11 @@ export class ArchiveSearch {
   }
 }
 
-/** Without any word, an empty phrase, which matches nothing. */
-function matchOf(words: string): string {
-  return matchAll(words) ?? '""';
+/** What a page shows of a message: the text around the words, or its beginning. */
+function snippetOf(text: string, words: readonly (readonly string[])[]): string {
+  const passage = passageOf(text, words, SNIPPET_TOKENS);
+  if (!passage) return shortened(readable(text.slice(0, 2 * LONGEST_BEGINNING)), LONGEST_BEGINNING);
+  const { start, end } = passage;
+  const snippet = `${start > 0 ? '…' : ''}${text.slice(start, end)}${end < text.length ? '…' : ''}`;
+  return withoutHalfAtEnd(snippet.slice(0, LONGEST_SNIPPET));
 }

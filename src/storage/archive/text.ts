@@ -6,6 +6,7 @@
  * whole sentence, so there each character becomes a token, and a word matches as a sequence of
  * characters.
  */
+import { tokensOf } from './tokens.ts';
 
 /** In characters. */
 export const LONGEST_QUERY = 256;
@@ -19,14 +20,11 @@ const SPACELESS =
 /** Separates tokens invisibly (zero width space). */
 const SEPARATOR = '\u200b';
 
-/** Marks matching words. No searchable text contains it. */
-export const MARK = '\u0002';
-
 /** A message's text for the index, cut to the longest length. */
 export function searchable(texts: readonly string[]): string {
   // Cut before separating too, so that a long text costs little.
   const text = texts.join('\n').slice(0, LONGEST_TEXT);
-  return separated(text).slice(0, LONGEST_TEXT).replaceAll('\0', ' ').replaceAll(MARK, ' ').toWellFormed();
+  return separated(text).slice(0, LONGEST_TEXT).replaceAll('\0', ' ').toWellFormed();
 }
 
 /**
@@ -36,12 +34,48 @@ export function searchable(texts: readonly string[]): string {
  * @returns an expression for MATCH; undefined without any word
  */
 export function matchAll(words: string): string | undefined {
-  // A string of FTS5's query language ends at a NUL.
-  const quoted = separated(words.toWellFormed())
-    .split(/[\s\0]+/)
-    .filter((word) => word !== '')
-    .map((word) => `"${word.replaceAll('"', '""')}"`);
+  const quoted = wordsIn(words).map(({ text }) => `"${text.replaceAll('"', '""')}"`);
   return quoted.length === 0 ? undefined : quoted.join(' ');
+}
+
+/** The tokens of each word of a query, without words of punctuation alone (see `Token.folded`). */
+export function wordsOf(words: string): readonly (readonly string[])[] {
+  return wordsIn(words)
+    .map(({ tokens }) => tokens)
+    .filter((tokens) => tokens.length > 0);
+}
+
+/** A word of a query. */
+interface Word {
+  readonly text: string;
+  /** See `Token.folded`. */
+  readonly tokens: readonly string[];
+}
+
+/**
+ * The words of a query. One that is part of another one (`a.ts` of `src/a.ts`, `One` of `one`) is
+ * left out: where the other one is, it is too. FTS5 lists each place of each word to rank a
+ * message, and fails for want of memory where many words have the same places.
+ */
+function wordsIn(words: string): readonly Word[] {
+  // A string of FTS5's query language ends at a NUL.
+  const all = separated(words.toWellFormed())
+    .split(/[\s\0]+/)
+    .filter((text) => text !== '')
+    .map((text) => ({ text, tokens: Array.from(tokensOf(text), ({ folded }) => folded) }));
+  return all.filter(
+    (word, index) =>
+      !all.some((other, at) => {
+        const isLonger = other.tokens.length > word.tokens.length;
+        return (isLonger || at < index) && isPart(word.tokens, other.tokens);
+      }),
+  );
+}
+
+/** Whether a word's tokens are part of another one's. Nothing is part of nothing alone. */
+function isPart(tokens: readonly string[], others: readonly string[]): boolean {
+  if (tokens.length === 0) return others.length === 0;
+  return others.some((_, at) => tokens.every((token, index) => others[at + index] === token));
 }
 
 /** A piece of searchable text for display. */

@@ -100,6 +100,36 @@ describe.each([false, true])('a conversation with an archive, streamed: %s', (st
   });
 });
 
+describe('a search for a word that a message repeats', () => {
+  const words = `needle ${'z '.repeat(120_000)}`;
+
+  it.each([
+    ['once', 'z'],
+    ['120 times', 'z '.repeat(120).trim()],
+    ['in longer and longer runs', Array.from({ length: 14 }, (_, at) => `z${'/Z'.repeat(at)}`).join(' ')],
+  ])('finds it, where the query has it %s', async (_, q) => {
+    const { id, ask, archived, page } = conversation();
+    await ask([user(words), user('Another message')], false);
+    await archived(3);
+
+    expect(await page({ q })).toMatchObject({
+      data: [{ position: 0, message: user(words), snippet: `needle ${'z '.repeat(30)}z…` }],
+      has_more: false,
+    });
+    const response = await deployment.fetch('/mcp', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'search_memory', arguments: { query: q, conversation_id: id } },
+      }),
+    });
+    expect(await response.text()).toContain('[0 user] needle z z z');
+  });
+});
+
 describe('the turns of an archived conversation', () => {
   it.each(['messages', 'input'])('have the times of their questions, in %s', async (field) => {
     const { ask, fields, archived, page } = conversation();

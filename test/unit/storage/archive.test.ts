@@ -4,7 +4,8 @@ import { archiveKeys } from '../../../src/memory/conversation/archive-keys.ts';
 import { prefixHashes } from '../../../src/memory/conversation/prefix-hash.ts';
 import { excerptOf } from '../../../src/storage/archive/excerpt.ts';
 import { LARGEST_PACK, packBytes, packMessages } from '../../../src/storage/archive/packing.ts';
-import { MARK, matchAll, readable, searchable } from '../../../src/storage/archive/text.ts';
+import { bestStart, passageOf } from '../../../src/storage/archive/passage.ts';
+import { matchAll, readable, searchable, wordsOf } from '../../../src/storage/archive/text.ts';
 import { sha256Hex } from '../../../src/tenant/identity.ts';
 import { conversation } from '../../support/conversations/arbitrary-conversation.ts';
 import { assistant, read, system, user } from '../../support/conversations/chat.ts';
@@ -77,6 +78,41 @@ describe('the query of a search', () => {
     expect(matchAll(words)).toBe(match);
   });
 
+  it.each([
+    [`z Z z. "z" ${'z '.repeat(100)}`, '"z"'],
+    ['z z.z z-z-z z/z', '"z-z-z"'],
+    ['a.ts src/a.ts src lib/a', '"src/a.ts" "lib/a"'],
+    ['café CAFE\u0301 cafe', '"café"'],
+    ['ς Σ σ', '"ς"'],
+    ['* blue ** (', '"*" "blue"'],
+    ['果 苹果 梨', '"\u200b苹\u200b果\u200b" "\u200b梨\u200b"'],
+    ['й и', '"й" "и"'],
+    ['straße strasse', '"straße" "strasse"'],
+  ])('has each word of %j once, and no word that is part of another one', (words, match) => {
+    expect(matchAll(words)).toBe(match);
+  });
+
+  it('has no two words that can begin at the same place', () => {
+    const word = fc.array(fc.constantFrom('z', 'Z', 'ź', 'a', 'á'), { minLength: 1, maxLength: 4 });
+    fc.assert(
+      fc.property(fc.array(word, { maxLength: 40 }), (words) => {
+        const needed = wordsOf(words.map((parts) => parts.join('.')).join(' '));
+        const begins = needed.filter((one) =>
+          needed.some((other) => other !== one && one.every((part, index) => other[index] === part)),
+        );
+        expect(begins).toEqual([]);
+        const all = needed.map((parts) => ` ${parts.join(' ')} `);
+        for (const parts of words) {
+          const plain = ` ${parts.join(' ')} `
+            .toLowerCase()
+            .normalize('NFD')
+            .replace(/\u0301/g, '');
+          expect(all.some((other) => other.includes(plain))).toBe(true);
+        }
+      }),
+    );
+  });
+
   it('holds no quote that is not doubled, whatever it is made of', () => {
     fc.assert(
       fc.property(
@@ -99,7 +135,6 @@ describe('the searchable text of a message', () => {
 
   it('is well-formed, holds no NUL, and is cut', () => {
     expect(searchable(['a\0b\ud800'])).toBe('a b\ufffd');
-    expect(searchable([`a${MARK}b`])).toBe('a b');
     for (const text of ['x'.repeat(300_000), '字'.repeat(300_000), '\u{1f600}'.repeat(150_001)]) {
       const cut = searchable([text]);
       expect(cut).toHaveLength(200_000);
@@ -110,19 +145,12 @@ describe('the searchable text of a message', () => {
 
 describe('the excerpt of a hit', () => {
   const words = Array.from({ length: 1_000 }, (_, n) => `word${n}`);
-  const around = (n: number) =>
-    excerptOf(
-      words.join(' '),
-      words
-        .slice(n, n + 3)
-        .map((word) => MARK + word)
-        .join(' '),
-    );
+  const around = (n: number) => excerptOf(words.join(' '), words.slice(0, n).join(' ').length + Math.sign(n));
 
   it('is the whole of a text that is short', () => {
     const text = searchable(['Python入門の本 '.repeat(80)]);
     expect(text.length).toBeGreaterThan(1_200);
-    expect(excerptOf(text, `${MARK}Python`)).toBe('Python入門の本 '.repeat(80));
+    expect(excerptOf(text, 5)).toBe('Python入門の本 '.repeat(80));
   });
 
   it.each([0, 1, 30, 500, 970, 997])('holds the words that were found, wherever they are: %d', (n) => {
@@ -150,7 +178,7 @@ describe('the excerpt of a hit', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 40 }), fc.array(piece, { maxLength: 40 }), (before, after) => {
         const text = searchable([`${before.join('')} needle ${after.join('')}`]);
-        const excerpt = excerptOf(text, `${MARK}needle`);
+        const excerpt = excerptOf(text, text.indexOf('needle'));
         expect(excerpt).toContain('needle');
         expect(excerpt.isWellFormed()).toBe(true);
         expect(excerpt.length).toBeLessThanOrEqual(1_204);
@@ -159,8 +187,58 @@ describe('the excerpt of a hit', () => {
     );
   });
 
-  it('begins at the beginning where the part is not found', () => {
-    expect(excerptOf('x'.repeat(2_000), 'another text')).toBe(`${'x'.repeat(1_200)} …`);
+  it('begins at the beginning where nothing is found', () => {
+    expect(excerptOf('x'.repeat(2_000), 0)).toBe(`${'x'.repeat(1_200)} …`);
+  });
+});
+
+describe('the passage of a text', () => {
+  const shown = (text: string, words: string, size = 4): string | undefined => {
+    const passage = passageOf(text, wordsOf(words), size);
+    return passage && `${text.slice(passage.start, passage.end)} @${text.slice(passage.word).split(' ')[0]}`;
+  };
+  const letters = 'a b c d e f g h i j k l m n';
+
+  it.each([
+    ['the words in its middle', letters, 'g', 'f g h i @g'],
+    ['the beginning, with what is before it', `"${letters}`, 'a', '"a b c d @a'],
+    ['the end, with what is behind it', `${letters}!`, 'n', 'k l m n! @n!'],
+    ['a short text', 'One, two.', 'two', 'One, two. @two.'],
+    ['most of the words', 'a x b c d e f g x y h i j', 'x y', 'g x y h @x'],
+    ['the first of equal ones', 'a x b c d e f g x h i j', 'x', 'a x b c @x'],
+    ['the beginning of a sentence', 'a b c d e. f x g h i j k', 'x', 'f x g h @x'],
+    ['words that stand together', 'a-b c d e f g h b-a c d', 'b-a', 'h b-a c @b-a'],
+    ['words in another form', 'a b c d e f CAFÉ g h', 'café', 'f CAFÉ g h @CAFÉ'],
+  ])('shows %s', (_, text, words, passage) => {
+    expect(shown(text, words)).toBe(passage);
+  });
+
+  it('is none where a word is missing, and where there is no word', () => {
+    expect(shown(letters, 'a z')).toBeUndefined();
+    expect(shown(letters, 'b-a')).toBeUndefined();
+    expect(shown(letters, '* "')).toBeUndefined();
+    expect(shown('', 'a')).toBeUndefined();
+  });
+
+  it.each([1, 2, 64])('is found in one pass over the places of the words, %d for each token', (words) => {
+    const tokens = Math.ceil(10_000 / words);
+    const places = Array.from({ length: tokens * words }, (_, at) => ({
+      token: Math.floor(at / words),
+      length: 1,
+      word: at % words,
+    }));
+    let reads = 0;
+    const counted = new Proxy(places, {
+      get(target, key) {
+        if (typeof key === 'string' && /^\d+$/.test(key)) reads++;
+        return Reflect.get(target, key) as unknown;
+      },
+    });
+    const starts = Array.from({ length: tokens }, (_, at) => 2 * at);
+    const sentences = starts.filter((token) => token % 3 === 0 && token < tokens);
+    bestStart({ starts, ends: starts, sentences, places: counted }, 32, words);
+    expect(reads).toBeGreaterThan(places.length);
+    expect(reads).toBeLessThan(20 * places.length);
   });
 });
 
