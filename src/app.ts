@@ -5,7 +5,7 @@ import { accessKeysIn } from './access-keys.ts';
 import type { Env } from './config.ts';
 import { ConfigError } from './config-error.ts';
 import { urlOf } from './lib/request-url.ts';
-import { createObjectLog } from './log.ts';
+import { createObjectLog, errorFields } from './log.ts';
 import { accessKeyIn, callerOf } from './request/caller.ts';
 import { knownAgent } from './request/choose-strategy.ts';
 import { ApiError, internalError } from './request/errors.ts';
@@ -117,7 +117,7 @@ export function createApp(): Hono<AppEnv> {
       return refusal;
     }
     if (error instanceof ConfigError) return misconfigured(error, c.req.raw.headers, c.env).toResponse();
-    services?.log('error', 'a request has failed', { code: 'internal_error', error: error.name });
+    services?.log('error', 'a request has failed', { code: 'internal_error', ...errorFields(error) });
     return internalError().toResponse();
   });
 
@@ -181,7 +181,7 @@ function addMemoryRoutes(app: Hono<AppEnv>): void {
  * with a valid one do.
  */
 function misconfigured(error: ConfigError, headers: Headers, env: Env): ApiError {
-  createObjectLog(env)('error', error.message, { code: 'misconfigured', error: error.name });
+  createObjectLog(env)('error', error.message, { code: 'misconfigured', ...errorFields(error) });
   try {
     const keys = accessKeysIn(env);
     if (keys) accessKeyIn(headers, keys);

@@ -1,6 +1,7 @@
 /** Structured logs: one JSON object per line, with codes, ids and times. Never content or keys. */
 import { type Env, LOG_LEVELS, type LogLevel } from './config.ts';
 import { StoreError } from './lib/store-error.ts';
+import { thrownAt } from './lib/thrown-at.ts';
 
 export type LogFields = Readonly<Record<string, string | number | boolean>>;
 
@@ -42,9 +43,10 @@ const FAULTS = new Set([
 ]);
 
 /**
- * Logs a caught error by its code and name, those of the cause of a `StoreError`. Its message is
- * left out, since it may hold content. An `ApiError` has its own code, a failure of storage is
- * `store_failed`, and anything else, such as a bug in our code, is `internal_error`.
+ * Logs a caught error by its code, its name and where it was thrown, those of the cause of a
+ * `StoreError`. Its message is left out, since it may hold content. An `ApiError` has its own code,
+ * a failure of storage is `store_failed`, and anything else, such as a bug in our code, is
+ * `internal_error`.
  *
  * @returns the code
  */
@@ -55,8 +57,18 @@ export function logCaught(log: Log, level: LogLevel, message: string, error: unk
   const { code: own } = Object(thrown) as { code?: unknown };
   const isForCaller = name === 'ApiError' && typeof own === 'string';
   const code = isForCaller ? own : isOfStorage && !isFault(thrown) ? 'store_failed' : 'internal_error';
-  log(level, message, { code, error: name });
+  log(level, message, { code, ...errorFields(thrown, error) });
   return code;
+}
+
+/**
+ * The fields of a log line that say which error was caught: its name, and where it was thrown.
+ *
+ * @param outer the error that it is the cause of; it says where, if the cause has no frame of ours
+ */
+export function errorFields(error: unknown, outer?: unknown): { error: string; at?: string } {
+  const at = thrownAt(error) ?? thrownAt(outer);
+  return { error: errorName(error), ...(at === undefined ? {} : { at }) };
 }
 
 /** Whether an error is a bug in our code. */

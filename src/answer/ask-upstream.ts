@@ -1,7 +1,7 @@
 /** Sends requests upstream: key, address, time limits. */
 import type { Context } from 'hono';
 import { urlOf } from '../lib/request-url.ts';
-import { errorName, type Log } from '../log.ts';
+import { errorFields, type Log } from '../log.ts';
 import { ModelHead } from '../protocol/answers/model-head.ts';
 import { UsageTail } from '../protocol/answers/usage-tail.ts';
 import type { Caller } from '../request/caller.ts';
@@ -51,7 +51,7 @@ export async function askUpstream(
   } catch (error) {
     modelCall?.end(error instanceof UpstreamError ? error.fault : 'internal_error');
     if (!(error instanceof UpstreamError)) throw error;
-    log('warn', 'no answer from the upstream', { code: error.fault, error: errorName(error.cause) });
+    log('warn', 'no answer from the upstream', { code: error.fault, ...errorFields(error.cause, error) });
     throw upstreamError(error.fault);
   }
 }

@@ -1,5 +1,5 @@
 /** Relays the upstream's answer to the caller, with the report and the retrieval rounds. */
-import { errorName } from '../log.ts';
+import { errorFields } from '../log.ts';
 import type { Report } from '../memory/plan/report.ts';
 import { fetchedMisses } from '../memory/plan/reported-misses.ts';
 import {
@@ -168,7 +168,7 @@ function guarded({ skip, push, complete }: AnswerListener, { services }: Request
       listen();
     } catch (error) {
       hasFailed = true;
-      const fields = { code: 'internal_error', error: errorName(error) };
+      const fields = { code: 'internal_error', ...errorFields(error) };
       services.log('error', 'the text of an answer could not be gathered', fields);
     }
   };
@@ -328,7 +328,7 @@ async function readWhole(answer: UpstreamAnswer, scope: RequestScope): Promise<U
 /** The error that the caller gets for a failure after the first byte. Logs internal errors. */
 export function callerError(error: unknown, { services }: RequestScope): ApiError {
   if (error instanceof ApiError) return error;
-  const fields = { code: 'internal_error', error: errorName(error) };
+  const fields = { code: 'internal_error', ...errorFields(error) };
   services.log('error', 'an answer has failed behind its first byte', fields);
   return internalError();
 }

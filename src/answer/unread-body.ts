@@ -1,6 +1,6 @@
 /** Upstream bodies that are passed on unread. */
 
-import { errorName } from '../log.ts';
+import { errorFields } from '../log.ts';
 import { upstreamError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { Services } from '../request/services.ts';
@@ -18,7 +18,7 @@ export function bodyRelay(
     idleMs: config.idleTimeoutMs,
     broken: (code) => log('warn', 'an answer has broken off', { code }),
     died: (error) => {
-      const fields = { code: 'upstream_unreachable', error: errorName(error) };
+      const fields = { code: 'upstream_unreachable', ...errorFields(error) };
       log('warn', 'the connection to the upstream broke off', fields);
     },
   };

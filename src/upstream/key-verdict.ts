@@ -1,6 +1,6 @@
 /** Asks the upstream whether it accepts a caller's key. */
 import type { Config } from '../config.ts';
-import { errorName, type Log } from '../log.ts';
+import { errorFields, type Log } from '../log.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import type { AcceptedKeys, Verdict } from './acceptance.ts';
 import { fetchUpstream } from './fetch.ts';
@@ -35,7 +35,7 @@ export async function verdictOn(
   };
   return accepted.verdictOn(tenant.id, () =>
     ask().catch((error: unknown) => {
-      const fields = { code: 'unverified_key', error: errorName(error) };
+      const fields = { code: 'unverified_key', ...errorFields(error) };
       log('warn', UNASKED, fields);
       throw error;
     }),

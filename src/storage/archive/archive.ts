@@ -11,7 +11,7 @@
 import { createHash } from 'node:crypto';
 import { elementAt } from '../../lib/elements.ts';
 import { AT_ONCE, fewAtOnce } from '../../lib/slots.ts';
-import type { Log } from '../../log.ts';
+import { errorFields, type Log } from '../../log.ts';
 import type { Tenant } from '../../tenant/identity.ts';
 import type { ConversationMemoryStub, ObjectCaller } from '../conversation/key.ts';
 import type { RememberedConversation } from '../conversation/remembered.ts';
@@ -247,7 +247,7 @@ export class Archive {
       if (plain instanceof Error)
         this.log('error', 'a pack of an archive can not be read', {
           code: 'damaged_pack',
-          error: plain.name,
+          ...errorFields(plain),
         });
       else if (plain)
         // A copy, since a slice would keep the whole pack in memory.

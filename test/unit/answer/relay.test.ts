@@ -79,6 +79,7 @@ describe('a stream whose model can’t be asked again', () => {
     expect(log).toHaveBeenCalledWith('error', expect.any(String), {
       code: 'internal_error',
       error: 'TypeError',
+      at: expect.any(String),
     });
     expect(JSON.stringify([error, log.mock.calls])).not.toContain('secret');
   });
@@ -160,7 +161,11 @@ describe('a stream whose connection breaks off', () => {
     const { text, log } = await relayed({ response, abort: () => undefined }, never, true);
     expect(await text).toContain('"code":"upstream_unreachable"');
     expect(log.mock.calls).toEqual([
-      ['warn', expect.any(String), { code: 'upstream_unreachable', error: 'RangeError' }],
+      [
+        'warn',
+        expect.any(String),
+        { code: 'upstream_unreachable', error: 'RangeError', at: expect.any(String) },
+      ],
       ['warn', expect.any(String), { code: 'upstream_unreachable' }],
     ]);
   });

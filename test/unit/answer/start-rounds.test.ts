@@ -62,6 +62,10 @@ describe('a model that waits for storage', () => {
     const result = answerer.answer({ id: 'a', name, arguments: JSON.stringify(args) });
     await vi.advanceTimersByTimeAsync(ms);
     expect(await result).toContain(words);
-    expect(log).toHaveBeenCalledWith('warn', expect.any(String), { code: 'store_failed', error: 'Error' });
+    expect(log).toHaveBeenCalledWith('warn', expect.any(String), {
+      code: 'store_failed',
+      error: 'Error',
+      at: expect.any(String),
+    });
   });
 });

@@ -89,7 +89,11 @@ describe('upkeep behind an answer', () => {
     const { request, logged } = keeping();
     expect(await request({ fact: 2 }, 'one', 'fact')).toEqual(['fact']);
     expect(logged).toEqual([
-      ['warn', 'what is stored could not be confirmed', { code: 'store_failed', error: 'Error' }],
+      [
+        'warn',
+        'what is stored could not be confirmed',
+        { code: 'store_failed', error: 'Error', at: expect.any(String) },
+      ],
     ]);
   });
 });

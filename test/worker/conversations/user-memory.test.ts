@@ -196,7 +196,7 @@ describe('calling an object', () => {
     const { opened, answer, logged } = calls(retryable);
     expect(await answer).toBe('answer');
     expect(opened).toHaveLength(2);
-    expect(logged).toEqual([{ code: 'store_failed', error: 'Error' }]);
+    expect(logged).toEqual([{ code: 'store_failed', error: 'Error', at: expect.any(String) }]);
   });
 
   it('is not tried a third time', async () => {

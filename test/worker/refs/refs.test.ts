@@ -180,7 +180,7 @@ describe('a kept content', () => {
       logged.push(fields),
     );
     expect(wasThere).toBe(true);
-    expect(logged).toEqual([{ code: 'store_failed', error: 'Error' }]);
+    expect(logged).toEqual([{ code: 'store_failed', error: 'Error', at: expect.any(String) }]);
   });
 
   it('takes the manifests with it when it is deleted, since one of them may vouch for it', async () => {

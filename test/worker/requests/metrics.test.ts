@@ -87,7 +87,11 @@ describe('the counts of an isolate', () => {
 
     expect(new Set(sent.map(({ id }) => id)).size).toBe(2);
     expect(await total()).toBe(before + 12);
-    expect(log).toHaveBeenCalledWith('warn', expect.any(String), { code: 'internal_error', error: 'Error' });
+    expect(log).toHaveBeenCalledWith('warn', expect.any(String), {
+      code: 'internal_error',
+      error: 'Error',
+      at: expect.any(String),
+    });
   });
 
   it('are given up long before the object forgets their batch', async () => {

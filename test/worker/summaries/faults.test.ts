@@ -155,6 +155,7 @@ describe('an object that throws', () => {
       message: 'a digest could not be pinned',
       code: 'store_failed',
       error: 'Error',
+      at: expect.any(String),
     });
   });
 

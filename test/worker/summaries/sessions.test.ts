@@ -141,6 +141,7 @@ describe('a session that is published behind each round', () => {
       message: 'a session could not be remembered',
       code: 'store_failed',
       error: 'Error',
+      at: expect.any(String),
     });
     objects.failing.clear();
     await publish(2, 2);

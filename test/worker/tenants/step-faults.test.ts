@@ -7,8 +7,11 @@ import type { Log } from '../../../src/log.ts';
 
 describe('a step that fails in a tenant’s object', () => {
   const failures = [
-    [new Error('database or disk is full: SQLITE_FULL'), { code: 'store_failed', error: 'Error' }],
-    [new TypeError('x is undefined'), { code: 'internal_error', error: 'TypeError' }],
+    [
+      new Error('database or disk is full: SQLITE_FULL'),
+      { code: 'store_failed', error: 'Error', at: expect.any(String) },
+    ],
+    [new TypeError('x is undefined'), { code: 'internal_error', error: 'TypeError', at: expect.any(String) }],
   ] as const;
 
   it.each(failures)('is logged as what it is: %s', async (error, fields) => {
