@@ -7,8 +7,7 @@ import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import { modelIn } from '../protocol/model-name.ts';
 import { type ReadBody, refused, type UnreadBody } from '../request/body.ts';
-import { chosenByHeaders } from '../request/choose-strategy.ts';
-import { reportInHeader } from '../request/report-wish.ts';
+import { type ChosenByHeaders, chosenByHeaders } from '../request/choose-strategy.ts';
 import type { RequestScope } from '../request/scope.ts';
 import type { AppEnv } from '../request/services.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
@@ -74,7 +73,7 @@ export async function passUnread(
 }
 
 /** The strategy of a body that is not parsed. Undefined if it edits or the body may choose one. */
-function chosenUnread(c: Context<AppEnv>, scope: RequestScope): ReturnType<typeof chosenByHeaders> {
+function chosenUnread(c: Context<AppEnv>, scope: RequestScope): ChosenByHeaders | undefined {
   // Bodies for a shared account are always read.
   if (scope.services.config.access) return undefined;
   const chosen = chosenByHeaders(scope.headers, c.get('agent'), scope);
@@ -84,7 +83,7 @@ function chosenUnread(c: Context<AppEnv>, scope: RequestScope): ReturnType<typeo
 function relayed(
   answer: UpstreamAnswer,
   { answers }: Api,
-  { mode, source }: NonNullable<ReturnType<typeof chosenByHeaders>>,
+  { mode, source, report: inBody }: ChosenByHeaders,
   scope: RequestScope,
 ): Promise<Response> {
   // Only a refused key is worth the tenant.
@@ -92,7 +91,7 @@ function relayed(
   const made = { view: undefined, report: idleReport(mode, source, []) };
   const options = {
     format: answers,
-    inBody: reportInHeader(scope.headers),
+    inBody,
     streams: false,
     retrieval: undefined,
     archive: undefined,

@@ -15,6 +15,7 @@ import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Settings } from '../storage/conversation/memories.ts';
 import type { Caller } from './caller.ts';
 import { ApiError } from './errors.ts';
+import { type Flags, flagOf, flagsIn } from './flag-headers.ts';
 import { type ReportWish, reportWish } from './report-wish.ts';
 import type { RequestScope } from './scope.ts';
 import type { Agent, Services } from './services.ts';
@@ -146,10 +147,10 @@ function injectionIn(request: ModelRequest, headers: Headers): Injection | 'off'
 }
 
 function injectionInHeader(headers: Headers): Injection | 'off' | undefined {
-  const header = headers.get('x-memory-injection')?.trim().toLowerCase();
+  const name = 'x-memory-injection';
+  const header = headers.get(name)?.trim().toLowerCase();
   if (!header) return undefined;
-  const word = ['true', 'on'].includes(header) ? true : ['false', 'off'].includes(header) ? false : undefined;
-  return parsedInjection(word ?? jsonOrWord(header, 'x-memory-injection'));
+  return parsedInjection(flagOf(header) ?? parseJson(header) ?? header, name);
 }
 
 function blocksIn(request: ModelRequest, headers: Headers): BlocksWish | 'off' | undefined {
@@ -174,10 +175,10 @@ function parsedBlocks(input: unknown, param: string): BlocksWish | 'off' {
 }
 
 /** @throws ApiError `invalid_memory_strategy` */
-export function parsedInjection(input: unknown): Injection | 'off' {
-  const injection = parseInjection(input);
+export function parsedInjection(input: unknown, param = 'memory_injection'): Injection | 'off' {
+  const injection = parseInjection(input, param);
   if (injection.ok) return injection.value;
-  throw new ApiError('invalid_memory_strategy', injection.reason.message, 'memory_injection');
+  throw new ApiError('invalid_memory_strategy', injection.reason.message, param);
 }
 
 function jsonOrWord(header: string, name: string): unknown {
@@ -191,6 +192,11 @@ function jsonOrWord(header: string, name: string): unknown {
   );
 }
 
+export interface ChosenByHeaders extends Pick<Flags, 'report'> {
+  readonly mode: MemoryStrategy['mode'];
+  readonly source: StrategySource;
+}
+
 /**
  * The strategy of a request whose body is not read, from its headers alone. Undefined if it can't
  * be known: the conversation may have its own settings, and injection and memory blocks need the
@@ -202,19 +208,20 @@ export function chosenByHeaders(
   headers: Headers,
   agentInPath: Agent | undefined,
   { caller, services }: Pick<RequestScope, 'caller' | 'services'>,
-): { readonly mode: MemoryStrategy['mode']; readonly source: StrategySource } | undefined {
+): ChosenByHeaders | undefined {
+  const { report } = flagsIn(headers);
   const key = headers.get('x-agent-type');
   const agent = key === null ? agentInPath : knownAgent(key, 'x-agent-type', caller, services);
   const injection = injectionInHeader(headers) ?? agent?.injection ?? 'off';
   const blocks = blocksInHeader(headers) ?? agent?.blocks ?? 'off';
   if (injection !== 'off' || blocks !== 'off') return undefined;
   const strategy = strategyInHeader(headers);
-  if (strategy) return { mode: strategy.mode, source: 'request' };
+  if (strategy) return { mode: strategy.mode, source: 'request', report };
   if (headers.has('x-conversation-id')) return undefined;
   const { session_key, require_explicit_key } = agent?.isolation ?? services.config.isolation;
   if (session_key !== undefined || require_explicit_key) return undefined;
-  if (agent) return { mode: agent.strategy.mode, source: 'agent' };
-  return { mode: services.config.defaultStrategy.mode, source: 'default' };
+  if (agent) return { mode: agent.strategy.mode, source: 'agent', report };
+  return { mode: services.config.defaultStrategy.mode, source: 'default', report };
 }
 
 /**
@@ -238,6 +245,7 @@ export function agentOf(
 /**
  * The error lists the known agents only to callers with an accepted key.
  *
+ * @param param where the key stands; null: in the base URL
  * @throws ApiError `unknown_agent`
  */
 export function knownAgent(
@@ -251,5 +259,6 @@ export function knownAgent(
   const isKnown =
     config.access !== undefined || (tenant !== undefined && accepted.known(tenant.id) === 'accepted');
   const names = isKnown ? `; known ones: ${[...agents.keys()].join(', ')}` : '';
-  throw new ApiError('unknown_agent', `There is no agent ${quote(key)}${names}.`, param);
+  const where = param === null ? " An agent's base URL is https://HOST/agents/{key}/v1." : '';
+  throw new ApiError('unknown_agent', `There is no agent ${quote(key)}${names}.${where}`, param);
 }

@@ -4,7 +4,7 @@
  */
 import { sha256Hex } from '../tenant/identity.ts';
 import type { Call } from './call.ts';
-import { ApiError } from './errors.ts';
+import { flagsIn } from './flag-headers.ts';
 
 /** @throws ApiError for an invalid header */
 export function isObserved(call: Call): boolean {
@@ -12,15 +12,7 @@ export function isObserved(call: Call): boolean {
   const { strategy } = chosen;
   const { observe, observeShare } = scope.services.config;
   const isAsked = 'observe' in strategy && strategy.observe;
-  return observeInHeader(scope.headers) || isAsked || observe || isControl(call, observeShare);
-}
-
-const HEADER = 'x-memory-observe';
-
-function observeInHeader(headers: Headers): boolean {
-  const value = headers.get(HEADER)?.trim().toLowerCase() ?? 'false';
-  if (value === 'true' || value === 'false') return value === 'true';
-  throw new ApiError('invalid_memory_strategy', `The header ${HEADER} must be true or false.`, HEADER);
+  return flagsIn(scope.headers).observe || isAsked || observe || isControl(call, observeShare);
 }
 
 /**

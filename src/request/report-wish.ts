@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { ApiError } from './errors.ts';
+import { flagsIn } from './flag-headers.ts';
 
 export interface ReportWish {
   /** Whether the caller asked for the report in the body. */
@@ -15,7 +16,9 @@ const reportSchema = z.strictObject({ capture: z.boolean().optional() });
 /** In the body's field, else in the header. @throws ApiError `invalid_memory_strategy` */
 export function reportWish(request: ModelRequest, headers: Headers): ReportWish {
   const inBody = request.own('memory_report');
-  if (inBody === undefined) return { report: reportInHeader(headers), capture: false };
+  // A header with a fault is an error also where the body wins over it.
+  const { report } = flagsIn(headers);
+  if (inBody === undefined) return { report, capture: false };
   if (typeof inBody === 'boolean') return { report: inBody, capture: false };
   const { success, data } = reportSchema.safeParse(inBody);
   if (success) return { report: true, capture: data.capture === true };
@@ -24,9 +27,4 @@ export function reportWish(request: ModelRequest, headers: Headers): ReportWish 
     'memory_report must be true, false or an object of capture (true or false).',
     'memory_report',
   );
-}
-
-/** Whether the headers ask for the report in the body. */
-export function reportInHeader(headers: Headers): boolean {
-  return headers.get('x-memory-report')?.trim().toLowerCase() === 'true';
 }

@@ -3,53 +3,154 @@
  * at the end of the path, and anything before them is dropped (docs/design.md#5-routes).
  */
 
-interface Route {
+/** The path of a route, and how it is matched. */
+export interface RoutePath {
+  /** As in Hono: segments with a colon are parameters. Below `/v1`, or a page of the site. */
+  readonly path: string;
+  /** Whether no other API has paths that end like this, so that it matches anywhere. */
+  readonly isUnmistakable?: true;
+  /**
+   * Whether it is about all data of a caller. One such route deletes everything, and a forgotten id
+   * must not lead there (`/conversations//memory`), nor the version of another API (`/v2/memory`).
+   * So it matches after no prefix that has a route's name or a version in it.
+   */
+  readonly isOfAll?: true;
+}
+
+/** What a path means. */
+interface Matched {
   /** The path as the app's routes are written. */
   readonly path: string;
   /** The agent in the base URL. */
   readonly agent?: string;
 }
 
-/** No other API has paths that end like this, so it matches anywhere. */
-const UNMISTAKABLE = /\/(chat\/completions)\/?$/;
+const VERSION = '/v1';
 
-/**
- * Routes that also match without `/v1`. After `/v1` they match only directly: `/v1/files/refs` is a
- * file.
- */
-const UNVERSIONED =
-  /\/(responses(?:\/(?:compact|input_tokens))?|compact|explain|mcp|refs(?:\/[^/]+)?|blocks(?:\/[^/]+)?|conversations\/[^/]+\/(?:memory(?:\/flush)?|messages|requests(?:\/[^/]+(?:\/view)?)?|end)|users\/[^/]+\/memory(?:\/[^/]+)?|embeddings|models(?:\/[^/]+)?)\/?$/;
-const VERSIONED = new RegExp(`^/v1${UNVERSIONED.source}`);
-
-/** Routes about all data of a caller match only the exact path, since one deletes everything. */
-const OF_ALL = /^(?:\/v1)?\/(memory|conversations|stats)\/?$/;
+/** A segment that names a version of an API. */
+const ANY_VERSION = /^v\d/i;
 
 /** Documents about the site. Their paths may end in the name of a route (RFC 8615, RFC 9728). */
 const ABOUT_THE_SITE = '/.well-known/';
 
-/**
- * An agent comes before the version, or before a route without one. `/v1/agents/…` is the
- * upstream's.
- */
-const AGENT = /^(?:(?!\/v1\/).)*?\/agents\/([^/]+)(\/.*)$/;
+/** An agent before the version, or before a route without one. */
+const AGENT = /^(?:(?!\/v1\/).)*?\/agents\/([^/]*)(\/.*)$/;
 
-/** The canonical route of a URL's path. */
-export function routeOf(pathname: string): Route {
-  const [, key, rest] = AGENT.exec(pathname) ?? [];
-  if (key === undefined || rest === undefined) return { path: canonical(pathname) };
-  return { path: canonical(rest), agent: decode(key) };
+/**
+ * An agent after the version. `/v1/agents/…` may also be the upstream's, so this holds for routes
+ * of ours and for agents of the deployment.
+ */
+const AGENT_AFTER_VERSION = /^(?:(?!\/v1\/).)*\/v1\/agents\/([^/]*)(\/.*)$/;
+
+/** An agent anywhere before a route. */
+const AGENT_ANYWHERE = /\/agents\/([^/]*)(\/.*)$/;
+
+/**
+ * Finds the canonical route of a URL's path.
+ *
+ * @param routes all of them
+ * @param agents the keys of the deployment's agents
+ */
+export function createRouter(
+  routes: readonly RoutePath[],
+  agents: ReadonlySet<string>,
+): (pathname: string) => Matched {
+  const matcher = new Matcher(routes);
+  return (pathname) => {
+    const before = AGENT.exec(pathname);
+    if (before) return ofAgent(before, (rest) => matcher.canonical(rest));
+    const after = AGENT_AFTER_VERSION.exec(pathname);
+    if (after && isOurs(after, matcher, agents))
+      return ofAgent(after, (rest) => matcher.canonical(withVersion(rest)));
+    const path = matcher.canonical(pathname);
+    const anywhere = matcher.isUnmistakable(pathname) ? AGENT_ANYWHERE.exec(pathname) : null;
+    return anywhere && matcher.isUnmistakable(anywhere[2] ?? '') ? ofAgent(anywhere, () => path) : { path };
+  };
 }
 
-function canonical(pathname: string): string {
-  if (pathname.startsWith(ABOUT_THE_SITE)) return pathname;
-  const sure = UNMISTAKABLE.exec(pathname);
-  if (sure) return `/v1/${sure[1]}`;
-  const version = pathname.indexOf('/v1/');
-  const path = version < 0 ? pathname : pathname.slice(version);
-  const ofAll = OF_ALL.exec(path);
-  if (ofAll) return `/v1/${ofAll[1]}`;
-  const known = (version < 0 ? UNVERSIONED : VERSIONED).exec(path);
-  return known ? `/v1/${known[1]}` : path;
+function ofAgent([, key = '', rest = '']: RegExpExecArray, pathOf: (rest: string) => string): Matched {
+  return { path: pathOf(rest), agent: decode(key) };
+}
+
+/** Whether a path with an agent after the version is not the upstream's. */
+function isOurs(
+  [, key = '', rest = '']: RegExpExecArray,
+  matcher: Matcher,
+  agents: ReadonlySet<string>,
+): boolean {
+  return rest.startsWith(`${VERSION}/`) || agents.has(decode(key)) || matcher.isKnown(withVersion(rest));
+}
+
+function withVersion(path: string): string {
+  return path.startsWith(`${VERSION}/`) ? path : VERSION + path;
+}
+
+/** The patterns of all routes. */
+class Matcher {
+  private readonly unmistakable: RegExp;
+  /** Directly after the version: `/v1/files/refs` is a file. */
+  private readonly versioned: RegExp;
+  /** At the end of a path without a version: a route below it, or a page of the site. */
+  private readonly unversioned: RegExp;
+  private readonly ofAll: RegExp;
+  /** The names with which paths of routes begin. */
+  private readonly names: ReadonlySet<string>;
+
+  constructor(routes: readonly RoutePath[]) {
+    // The front page has no name that could stand after a prefix.
+    const named = routes.filter(({ path }) => path !== '/');
+    const below = named.filter(isVersioned);
+    const pages = named.filter((route) => !isVersioned(route));
+    const ofAll = below.filter(({ isOfAll }) => isOfAll);
+    const others = below.filter(({ isOfAll }) => !isOfAll);
+    this.unmistakable = new RegExp(`${groupOf(below.filter(({ isUnmistakable }) => isUnmistakable))}/?$`);
+    this.versioned = new RegExp(`^${VERSION}${groupOf(below)}/?$`);
+    this.unversioned = new RegExp(`${groupOf(others)}/?$|${groupOf(pages)}$`);
+    this.ofAll = new RegExp(`${groupOf(ofAll)}/?$`);
+    this.names = new Set(named.map((route) => withoutVersion(route).split('/')[1] ?? ''));
+  }
+
+  isUnmistakable(pathname: string): boolean {
+    return this.unmistakable.test(pathname);
+  }
+
+  /** Whether a path with a version is one of a route. */
+  isKnown(pathname: string): boolean {
+    return this.isUnmistakable(pathname) || this.versioned.test(pathname);
+  }
+
+  canonical(pathname: string): string {
+    if (pathname.startsWith(ABOUT_THE_SITE)) return pathname;
+    const [, sure] = this.unmistakable.exec(pathname) ?? [];
+    if (sure !== undefined) return VERSION + sure;
+    const version = pathname.indexOf(`${VERSION}/`);
+    const path = version < 0 ? pathname : pathname.slice(version);
+    const [, route, page] =
+      (version < 0 ? (this.unversioned.exec(path) ?? this.ofAllIn(path)) : this.versioned.exec(path)) ?? [];
+    return route === undefined ? (page ?? path) : VERSION + route;
+  }
+
+  private ofAllIn(pathname: string): RegExpExecArray | null {
+    const found = this.ofAll.exec(pathname);
+    const prefix = pathname.slice(0, found?.index ?? 0).split('/');
+    return prefix.some((name) => this.names.has(name) || ANY_VERSION.test(name)) ? null : found;
+  }
+}
+
+function isVersioned({ path }: RoutePath): boolean {
+  return path.startsWith(`${VERSION}/`);
+}
+
+function withoutVersion({ path }: RoutePath): string {
+  return isVersioned({ path }) ? path.slice(VERSION.length) : path;
+}
+
+/** A group of a regular expression that matches the paths of routes. */
+function groupOf(routes: readonly RoutePath[]): string {
+  const sources = routes.map((route) =>
+    withoutVersion(route).replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+'),
+  );
+  return `(${sources.join('|')})`;
 }
 
 function decode(segment: string): string {

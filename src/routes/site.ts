@@ -46,10 +46,11 @@ export function getReference(c: Context<AppEnv>): Promise<Response> {
   });
 }
 
-/** `GET /docs/{page}`: a page of the documentation. */
+/** `GET /docs/{page}`: a page of the documentation, also without `.md`. */
 export async function getPage(c: Context<AppEnv>): Promise<Response> {
   const { PAGES } = await reference();
-  const name = c.req.param('page') ?? '';
+  const asked = c.req.param('page') ?? '';
+  const name = PAGES.has(asked) ? asked : `${asked}.md`;
   const page = PAGES.get(name);
   if (!page) return c.notFound();
   const load = async () => (await page.load()).default;

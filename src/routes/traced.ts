@@ -4,11 +4,9 @@
  */
 import type { Context, Handler } from 'hono';
 import { isEventStream } from '../answer/unread-body.ts';
-import { urlOf } from '../lib/request-url.ts';
 import { ApiError, internalError } from '../request/errors.ts';
 import type { AppEnv } from '../request/services.ts';
 import { RequestTrace } from '../telemetry/request-trace.ts';
-import { routeOf } from './routing.ts';
 
 type ModelHandler = (c: Context<AppEnv>) => Response | Promise<Response>;
 
@@ -27,8 +25,7 @@ async function trace(
   share: number,
 ): Promise<Response> {
   const { method, headers } = c.req.raw;
-  const route = routeOf(urlOf(c.req.raw).pathname).path;
-  const own = new RequestTrace(headers, { exporter, share, method, route });
+  const own = new RequestTrace(headers, { exporter, share, method, route: c.req.path });
   c.set('trace', own);
   const waitUntil = (work: Promise<unknown>) => c.executionCtx.waitUntil(work);
   // Asked for now, because after the caller leaves it would be too late.

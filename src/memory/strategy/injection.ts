@@ -49,8 +49,15 @@ export const DEFAULT_INJECTION: Injection = settings.parse({});
 /** An injection as callers write it. `false` overrides a lower level of the precedence. */
 export type MemoryInjectionRequest = z.input<typeof injectionSchema>;
 
-/** Reads an injection. `off` is a value too, and takes precedence over lower levels. */
-export function parseInjection(input: unknown): Result<Injection | 'off', StrategyFault> {
+/**
+ * Reads an injection. `off` is a value too, and takes precedence over lower levels.
+ *
+ * @param name of the field or header that it stands in
+ */
+export function parseInjection(
+  input: unknown,
+  name = 'memory_injection',
+): Result<Injection | 'off', StrategyFault> {
   const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
   const parsed = injectionSchema.safeParse(
     isObject ? withoutNulls(input, Object.keys(settings.shape)) : input,
@@ -60,7 +67,7 @@ export function parseInjection(input: unknown): Result<Injection | 'off', Strate
       ok: false,
       reason: {
         field: '',
-        message: `memory_injection must be true, false, or an object of role ('system' or 'user'), max_tokens (1 to ${MOST_TOKENS}), publish ('on_end', 'on_move' or 'each_round') and refresh (true or false), and nothing else; this one is ${quote(input)}.`,
+        message: `${name} must be true, false, or an object of role ('system' or 'user'), max_tokens (1 to ${MOST_TOKENS}), publish ('on_end', 'on_move' or 'each_round') and refresh (true or false), and nothing else; this one is ${quote(input)}.`,
       },
     };
   if (parsed.data === false) return { ok: true, value: 'off' };

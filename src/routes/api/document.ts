@@ -72,7 +72,7 @@ export interface ApiDocument {
 
 const ABOUT = `Precis stands between an OpenAI client and an OpenAI-compatible API, and forwards a shorter view of long conversations.
 
-Known routes are matched at the end of a path, with or without \`/v1\`, and also below \`/agents/{agent}\`, with that agent's defaults. \`HEAD\` works on each route with \`GET\`. A wrong method on a route of Precis is a 405. Other paths below \`/v1\` are forwarded as they are; see OpenAI's own document. Errors have OpenAI's shape.`;
+Routes are matched at the end of a path, those below \`/v1\` also without it, and all of them below \`/agents/{agent}\`, with that agent's defaults. \`HEAD\` works on each route with \`GET\`. A wrong method on a route of Precis is a 405. Other paths below \`/v1\` are forwarded as they are; see OpenAI's own document. Errors have OpenAI's shape.`;
 
 const GROUPS: Readonly<Record<Operation['group'], string>> = {
   Models: "OpenAI's routes, with the fields of Precis beside OpenAI's own.",

@@ -9,7 +9,7 @@ interface Header {
 
 const text: JsonSchema = { type: 'string' };
 const id: JsonSchema = { type: 'string', minLength: 1, maxLength: 256 };
-const flag: JsonSchema = { type: 'string', enum: ['true', 'false'] };
+const flag: JsonSchema = { type: 'string', enum: ['true', 'on', 'false', 'off'] };
 const number: JsonSchema = { type: 'string', pattern: '^\\d+$' };
 
 export const REQUEST_HEADERS = {

@@ -69,6 +69,54 @@ describe.each(PROTOCOLS)('the report in a JSON answer, over $name', (protocol) =
     expect(silent.headers.get('x-memory-tokens-after')).toBe(asked.headers.get('x-memory-tokens-after'));
   });
 
+  it.each([
+    ['true', true],
+    [' True ', true],
+    ['ON', true],
+    ['false', false],
+    ['off', false],
+    ['', false],
+  ])('is asked for by a word for yes in the header: %j', async (word, isAsked) => {
+    const { memory_report, ...unasked } = request;
+
+    const response = await deployment.chat(unasked, { 'x-memory-report': word });
+
+    expect(memory_report).toBe(true);
+    expect('memory' in ((await response.json()) as object)).toBe(isAsked);
+  });
+
+  it.each(['x-memory-report', 'x-memory-observe', 'x-memory-injection'])(
+    'is refused where %s says neither yes nor no, with what would be right',
+    async (name) => {
+      const { messages, model, memory_strategy } = request;
+      const unread = { model, messages };
+      const ask = (path: string, body: object, headers: Record<string, string>) =>
+        deployment.fetch(path, { method: 'POST', body: JSON.stringify(body), headers });
+      for (const word of ['yes', '1', 'no', '0', 'maybe', 'true, true']) {
+        const headers = { [name]: word };
+        const answers = [
+          await deployment.chat(request, headers),
+          await deployment.chat({ ...request, stream: true }, headers),
+          await deployment.chat(unread, headers),
+          await ask('/v1/compact', { model, messages, memory_strategy }, headers),
+          await ask('/v1/explain', { model, messages, memory_strategy }, headers),
+        ];
+        for (const answer of answers) {
+          expect(answer.status, word).toBe(400);
+          expect(await answer.json()).toEqual({
+            error: {
+              message: expect.stringMatching(new RegExp(`${name} .*true`)),
+              type: 'invalid_request_error',
+              param: name,
+              code: 'invalid_memory_strategy',
+            },
+          });
+        }
+      }
+      expect(deployment.upstream.requests).toEqual([]);
+    },
+  );
+
   it('is given in mode none too, without tokens', async () => {
     const response = await deployment.chat({ ...request, memory_strategy: 'none' });
 

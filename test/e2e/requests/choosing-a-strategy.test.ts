@@ -129,6 +129,8 @@ describe.each(PROTOCOLS)('an agent that nobody knows, over $name', (protocol) =>
   deployment.over(protocol);
   it.each<[string, Said, string | null]>([
     ['the base URL', { path: '/agents/nobody/v1' }, null],
+    ['the base URL after the version', { path: '/v1/agents/nobody' }, null],
+    ['the base URL after and before a version', { path: '/prefix/v1/agents/nobody/v1' }, null],
     ['the body', { body: { agent_type: 'nobody' } }, 'agent_type'],
     ['a header', { headers: { 'x-agent-type': 'nobody' } }, 'x-agent-type'],
     [
@@ -151,6 +153,18 @@ describe.each(PROTOCOLS)('an agent that nobody knows, over $name', (protocol) =>
     expect(deployment.upstream.requests).toEqual([]);
   });
 
+  it('is not found without a key in the base URL, which is named as it should be', async () => {
+    for (const path of ['/agents//v1', '/v1/agents/', '/v1/agents//v1']) {
+      const response = await ask({ path });
+
+      expect(response.status, path).toBe(404);
+      expect(await response.json()).toMatchObject({
+        error: { message: expect.stringContaining('/agents/{key}/v1'), code: 'unknown_agent' },
+      });
+    }
+    expect(deployment.upstream.requests).toEqual([]);
+  });
+
   it('is not found on the other routes either', async () => {
     const models = await deployment.fetch('/agents/nobody/v1/models');
     const refs = await deployment.fetch('/agents/nobody/v1/refs');
@@ -170,12 +184,43 @@ describe.each(PROTOCOLS)('the base URL, over $name', (protocol) => {
     '/openai/v1beta',
     '/some/prefix/agents/coding/v1',
     '/agents/coding',
+    '/v1/agents/coding',
+    '/some/prefix/v1/agents/coding/v1',
   ])('may be %j: the upstream gets its own path', async (path) => {
     const response = await ask({ path, body: { memory_strategy: COMPACT_OLD_TURNS } });
 
     expect(chosenIn(response)).toEqual(['compact', 'request']);
     expect(deployment.lastChat().path).toBe(`/v1${protocol.path}`);
     expect(deployment.lastChat().body.messages[3].content).toMatch(/^⟦removed: /);
+  });
+
+  it.each(['/v1/agents/coding', '/v1/agents/coding/v1', '/prefix/v1/agents/coding'])(
+    'may name its agent after the version, as %s does',
+    async (path) => {
+      const answers = [await ask({ path }), await ask({ path, body: { stream: true } })];
+
+      for (const response of answers) {
+        await response.text();
+        expect(chosenIn(response)).toEqual(['auto', 'agent']);
+        expect(deployment.lastChat().path).toBe(`/v1${protocol.path}`);
+      }
+    },
+  );
+
+  it('with an agent after the version leads to all other routes of the upstream and of Precis', async () => {
+    const at = (path: string) => deployment.fetch(`/v1/agents/coding${path}`);
+
+    const refs = await at('/refs');
+    await at('/models');
+    await at('/files/file_1');
+    await deployment.fetch('/v1/agents/abc/versions');
+
+    expect(await refs.json()).toMatchObject({ object: 'list' });
+    expect(deployment.upstream.requests.map(({ path }) => path)).toEqual([
+      '/v1/models',
+      '/v1/files/file_1',
+      '/v1/agents/abc/versions',
+    ]);
   });
 
   it('may be without /v1 for the client, and lead to every known route', async () => {

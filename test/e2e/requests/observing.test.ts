@@ -211,13 +211,18 @@ describe.each(PROTOCOLS)('a request that is observed, over $name', (protocol) =>
     expect(await isObserved({}, more)).toBe(first);
   });
 
-  it('is refused with a header that is neither true nor false', async () => {
-    const response = await deployment.chat(
-      { model, messages: [{ role: 'user', content: 'hi' }], memory_strategy: 'compact' },
-      { 'x-memory-observe': 'maybe' },
-    );
+  it.each([
+    ['true', true],
+    ['ON', true],
+    ['false', false],
+    ['Off', false],
+    ['', false],
+  ])('is asked for by a word for yes: %j', async (word, isAsked) => {
+    const messages = conversationOf([linesAbout('a word')]);
+    const body = { model, messages, memory_strategy: COMPACT_OLD_TURNS };
 
-    expect(response.status).toBe(400);
-    expect(await response.json()).toMatchObject({ error: { param: 'x-memory-observe' } });
+    const { memory } = await deployment.ask(body, { 'x-memory-observe': word });
+
+    expect(memory.potential !== undefined).toBe(isAsked);
   });
 });

@@ -170,6 +170,59 @@ describe('any other route of the API', () => {
   });
 });
 
+describe('a route of ours', () => {
+  it.each([
+    ['POST', '/verify', 400],
+    ['GET', '/deployment', 200],
+    ['GET', '/stats', 200],
+    ['GET', '/conversations', 200],
+    ['GET', '/conversations/c/requests/x', 400],
+    ['GET', '/users/ann/memory', 200],
+    ['GET', '/refs', 200],
+    ['GET', '/blocks', 200],
+    ['PATCH', '/memory', 405],
+    ['POST', '/explain', 400],
+  ])('matches without /v1 and after any prefix: %s %s', async (method, path, status) => {
+    for (const own of [`/v1${path}`, path, `/any/prefix${path}`, `/any/prefix/v1${path}`]) {
+      const response = await deployment.fetch(own, { method, ...(method === 'POST' ? { body: '{}' } : {}) });
+
+      expect(response.status, own).toBe(status);
+    }
+    expect(deployment.upstream.requests.filter(({ path: seen }) => seen.includes('prefix'))).toEqual([]);
+  });
+
+  it.each(['/conversations//memory', '/conversations/memory', '/x/users//memory', '/memory/memory'])(
+    'deletes nothing where an id was forgotten: DELETE %s',
+    async (path) => {
+      const response = await deployment.fetch(path, { method: 'DELETE' });
+
+      expect(response.status).toBe(404);
+      expect(await response.json()).toMatchObject({ error: { code: 'not_forwarded' } });
+    },
+  );
+
+  it.each(['/healthz', '/inspect', '/docs/modes.md', '/docs/modes', '/docs/conversations', '/llms.txt'])(
+    'about the site matches after any prefix: %s',
+    async (path) => {
+      const plain = await fetch(`${deployment.url}${path}`);
+      const prefixed = await fetch(`${deployment.url}/any/prefix${path}`);
+
+      expect([plain.status, prefixed.status]).toEqual([200, 200]);
+      expect(await prefixed.text()).toBe(await plain.text());
+    },
+  );
+
+  it.each(['/healthz', '/docs', '/inspect', '/openapi.json', '/v1/responses/compact'])(
+    'says which methods it takes: %s',
+    async (path) => {
+      const response = await deployment.fetch(path, { method: 'PUT' });
+
+      expect(response.status).toBe(405);
+      expect(response.headers.get('allow')).toBe(path.startsWith('/v1') ? 'POST' : 'GET, HEAD');
+    },
+  );
+});
+
 describe('what is no route of the API', () => {
   it.each(['/v1/responses', '/v1/realtime?model=x'])(
     'is answered with 426 when it asks for a WebSocket: %s',

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { knownFields, MODES, parseStrategy } from '../../../src/memory/strategy/strategy.ts';
+import { ROUTES } from '../../../src/routes/table.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -57,8 +58,8 @@ function warnings(): string[] {
 }
 
 function routes(): string[] {
-  return [...read('src/app.ts').matchAll(/app\.(get|post|put|patch|delete)\('([^']+)'/g)].map(
-    ([, method = '', path = '']) => `${method.toUpperCase()} ${path.replace(/:(\w+)/g, '{$1}')}`,
+  return ROUTES.flatMap(({ path, handlers }) =>
+    Object.keys(handlers).map((method) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`),
   );
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { climbs, routeOf } from '../../../src/routes/routing.ts';
+import { climbs } from '../../../src/routes/routing.ts';
+import { ROUTES, routeOf } from '../../../src/routes/table.ts';
 
 describe('the route of a path', () => {
   it.each([
@@ -35,8 +36,79 @@ describe('the route of a path', () => {
     ['/v1/files/mcp', '/v1/files/mcp', undefined],
     ['/.well-known/oauth-protected-resource/mcp', '/.well-known/oauth-protected-resource/mcp', undefined],
     ['/healthz', '/healthz', undefined],
+    ['/docs/conversations', '/docs/conversations', undefined],
+    ['/docs/explain', '/docs/explain', undefined],
+    ['/inspect/', '/inspect/', undefined],
+    ['/v1/healthz', '/v1/healthz', undefined],
+    ['/v1/docs/modes.md', '/v1/docs/modes.md', undefined],
+    ['/v1/x/stats', '/v1/x/stats', undefined],
   ])('%s is %s', (pathname, path, agent) => {
     expect(routeOf(pathname)).toEqual(agent === undefined ? { path } : { path, agent });
+  });
+
+  const paths = ROUTES.map(({ path }) => path.replace(/:\w+/g, 'a%2Fb'));
+
+  it.each(paths.filter((path) => path.startsWith('/v1/')))(
+    'matches without /v1 and after any prefix: %s',
+    (path) => {
+      const below = path.slice('/v1'.length);
+      for (const own of [path, `/some/prefix${path}`, below, `/some/prefix${below}`, `/x${below}/`])
+        expect(routeOf(own), own).toEqual({ path });
+      for (const own of [`/agents/coding${path}`, `/x/agents/coding${below}`])
+        expect(routeOf(own), own).toEqual({ path, agent: 'coding' });
+    },
+  );
+
+  it.each(paths.filter((path) => !path.startsWith('/v1/') && path !== '/'))(
+    'matches after any prefix: %s',
+    (path) => {
+      for (const own of [path, `/some/prefix${path}`]) expect(routeOf(own), own).toEqual({ path });
+    },
+  );
+
+  it.each([
+    '/conversations//memory',
+    '/conversations/memory',
+    '/x/users//memory',
+    '/users/ann/stats',
+    '/docs/memory/memory',
+    '/inspect/x/memory',
+    '/memory/memory',
+    '/v2/memory',
+    '/x/v1beta/memory',
+  ])('with a forgotten id is not one about all data of a caller: %s', (pathname) => {
+    expect(routeOf(pathname)).toEqual({ path: pathname });
+  });
+});
+
+describe('an agent after the version', () => {
+  it.each([
+    ['/v1/agents/coding/chat/completions', '/v1/chat/completions', 'coding'],
+    ['/v1/agents/coding/v1/chat/completions', '/v1/chat/completions', 'coding'],
+    ['/some/prefix/v1/agents/coding/responses', '/v1/responses', 'coding'],
+    ['/v1/agents/coding/conversations/c/memory', '/v1/conversations/c/memory', 'coding'],
+    ['/v1/agents/coding/files/file_1', '/v1/files/file_1', 'coding'],
+    ['/v1/agents/coding/v1/files', '/v1/files', 'coding'],
+    ['/v1/agents/nobody/chat/completions', '/v1/chat/completions', 'nobody'],
+    ['/v1/agents/nobody/responses', '/v1/responses', 'nobody'],
+    ['/v1/agents/nobody/v1/anything', '/v1/anything', 'nobody'],
+    ['/v1/openai/agents/coding/chat/completions', '/v1/chat/completions', 'coding'],
+    ['/v1/agents//chat/completions', '/v1/chat/completions', ''],
+    ['/agents//v1/responses', '/v1/responses', ''],
+    ['/agents//memory', '/v1/memory', ''],
+  ])('is the one of %s', (pathname, path, agent) => {
+    expect(routeOf(pathname)).toEqual({ path, agent });
+  });
+
+  it.each([
+    '/v1/agents',
+    '/v1/agents/completions',
+    '/v1/agents/abc',
+    '/v1/agents/abc/versions',
+    '/v1/agents/abc/refs/a/b',
+    '/v1/threads/agents/coding/responses',
+  ])("is the upstream's in %s", (pathname) => {
+    expect(routeOf(pathname)).toEqual({ path: pathname });
   });
 });
 

@@ -343,8 +343,8 @@ const DEPLOYMENT: readonly Operation[] = [
       {
         name: 'page',
         in: 'path',
-        description: "The page's file, as `/llms.txt` lists it.",
-        schema: { type: 'string', pattern: '^[a-z-]+\\.md$' },
+        description: "The page's file, as `/llms.txt` lists it, also without `.md`.",
+        schema: { type: 'string', pattern: '^[a-z-]+(\\.md)?$' },
         example: 'modes.md',
       },
     ],

@@ -1,0 +1,43 @@
+/** Headers that say yes or no, for all of which one rule holds. */
+import { quote } from '../memory/strategy/strategy.ts';
+import { ApiError } from './errors.ts';
+
+const WORDS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['on', true],
+  ['false', false],
+  ['off', false],
+]);
+
+/** The headers that ask for something. Each is false if it is absent. */
+export interface Flags {
+  /** `x-memory-report`: the report in the body. */
+  readonly report: boolean;
+  /** `x-memory-observe`: the request goes up as it came. */
+  readonly observe: boolean;
+}
+
+/** @throws ApiError `invalid_memory_strategy` for a header with any other word */
+export function flagsIn(headers: Headers): Flags {
+  return { report: flagIn(headers, 'x-memory-report'), observe: flagIn(headers, 'x-memory-observe') };
+}
+
+/**
+ * The value of a word; undefined if it is none for yes or no. White space and case don't matter.
+ */
+export function flagOf(word: string): boolean | undefined {
+  return WORDS.get(word.trim().toLowerCase());
+}
+
+function flagIn(headers: Headers, name: string): boolean {
+  const value = headers.get(name)?.trim() ?? '';
+  // A client that sends a variable which is not set sends an empty header.
+  if (value === '') return false;
+  const flag = flagOf(value);
+  if (flag !== undefined) return flag;
+  throw new ApiError(
+    'invalid_memory_strategy',
+    `The header ${name} must be true or false (or on or off); this one is ${quote(value)}.`,
+    name,
+  );
+}

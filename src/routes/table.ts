@@ -1,0 +1,109 @@
+/**
+ * The routes: their paths, methods and handlers (docs/deploying.md#routes). The app, its 405s, its
+ * 404s below a route of ours and the matching of other spellings of a path follow from this table.
+ */
+import type { Handler } from 'hono';
+import { agents } from '../agents.ts';
+import type { AppEnv } from '../request/services.ts';
+import { deleteBlock, getBlock, listBlocks, putBlock } from './blocks.ts';
+import { chatCompletions } from './chat.ts';
+import { compact } from './compact.ts';
+import { endConversation } from './conversations/end.ts';
+import { listConversations } from './conversations/list.ts';
+import { deleteMemory, flushMemory, getMemory, patchMemory } from './conversations/memory.ts';
+import { listMessages } from './conversations/messages.ts';
+import { getRequest, getRequestView, listRequests } from './conversations/requests.ts';
+import { putMemory } from './conversations/restore.ts';
+import { getStats } from './conversations/stats.ts';
+import { getDeployment } from './deployment.ts';
+import { explain } from './explain.ts';
+import { getFrontPage, getInspector, getInspectorFile } from './inspector/route.ts';
+import { mcp } from './mcp/route.ts';
+import { getMetrics } from './metrics.ts';
+import { deleteRef, getRef, getRefTool, listRefs } from './refs.ts';
+import { compactResponses, countResponsesInput, responses } from './responses.ts';
+import { createRouter, type RoutePath } from './routing.ts';
+import { getLlmsText, getOpenApi, getPage, getReference } from './site.ts';
+import { deleteTenantData } from './tenant-data.ts';
+import { traced } from './traced.ts';
+import { deleteUserEntry, deleteUserMemory, getUserMemory } from './users.ts';
+import { verify } from './verify.ts';
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+export interface Route extends RoutePath {
+  /** `GET` also answers `HEAD`. Empty: the upstream's alone. */
+  readonly handlers: Readonly<Partial<Record<Method, Handler<AppEnv>>>>;
+  /**
+   * Whether the upstream has routes of this path, too: other methods and paths below are forwarded.
+   */
+  readonly shared?: true;
+}
+
+/** A path comes before those that match it by a parameter. */
+export const ROUTES: readonly Route[] = [
+  { path: '/', handlers: { GET: getFrontPage } },
+  { path: '/healthz', handlers: { GET: (c) => c.json({ status: 'ok' }) } },
+  { path: '/metrics', handlers: { GET: getMetrics } },
+  { path: '/openapi.json', handlers: { GET: getOpenApi } },
+  { path: '/docs', handlers: { GET: getReference } },
+  { path: '/docs/:page', handlers: { GET: getPage } },
+  { path: '/llms.txt', handlers: { GET: getLlmsText } },
+  { path: '/inspect', handlers: { GET: getInspector } },
+  { path: '/inspect/:file', handlers: { GET: getInspectorFile } },
+
+  // No other API has paths that end like this.
+  {
+    path: '/v1/chat/completions',
+    handlers: { POST: traced(chatCompletions) },
+    shared: true,
+    isUnmistakable: true,
+  },
+  { path: '/v1/responses', handlers: { POST: traced(responses) }, shared: true },
+  { path: '/v1/responses/compact', handlers: { POST: compactResponses } },
+  { path: '/v1/responses/input_tokens', handlers: { POST: countResponsesInput } },
+  { path: '/v1/embeddings', handlers: {}, shared: true },
+  { path: '/v1/models', handlers: {}, shared: true },
+  { path: '/v1/models/:model', handlers: {}, shared: true },
+  { path: '/v1/compact', handlers: { POST: compact } },
+  { path: '/v1/explain', handlers: { POST: explain } },
+  { path: '/v1/verify', handlers: { POST: verify } },
+  { path: '/v1/deployment', handlers: { GET: getDeployment } },
+  { path: '/v1/mcp', handlers: { POST: mcp } },
+
+  { path: '/v1/refs', handlers: { GET: listRefs } },
+  { path: '/v1/refs/tool', handlers: { GET: getRefTool } },
+  { path: '/v1/refs/:ref', handlers: { GET: getRef, DELETE: deleteRef } },
+
+  // `/v1/conversations/{id}` is OpenAI's own.
+  { path: '/v1/conversations', handlers: { GET: listConversations }, shared: true, isOfAll: true },
+  {
+    path: '/v1/conversations/:id/memory',
+    handlers: { GET: getMemory, PUT: putMemory, PATCH: patchMemory, DELETE: deleteMemory },
+  },
+  { path: '/v1/conversations/:id/memory/flush', handlers: { POST: flushMemory } },
+  { path: '/v1/conversations/:id/messages', handlers: { GET: listMessages } },
+  { path: '/v1/conversations/:id/requests', handlers: { GET: listRequests } },
+  { path: '/v1/conversations/:id/requests/:n', handlers: { GET: getRequest } },
+  { path: '/v1/conversations/:id/requests/:n/view', handlers: { GET: getRequestView } },
+  { path: '/v1/conversations/:id/end', handlers: { POST: endConversation } },
+
+  { path: '/v1/users/:user/memory', handlers: { GET: getUserMemory, DELETE: deleteUserMemory } },
+  { path: '/v1/users/:user/memory/:conversation', handlers: { DELETE: deleteUserEntry } },
+
+  { path: '/v1/blocks', handlers: { GET: listBlocks } },
+  { path: '/v1/blocks/:label', handlers: { GET: getBlock, PUT: putBlock, DELETE: deleteBlock } },
+
+  { path: '/v1/stats', handlers: { GET: getStats }, isOfAll: true },
+  { path: '/v1/memory', handlers: { DELETE: deleteTenantData }, isOfAll: true },
+];
+
+/** The canonical route of a URL's path. */
+export const routeOf = createRouter(ROUTES, new Set(agents.map(({ key }) => key)));
+
+/** The methods of a route, as in the header `allow`. */
+export function methodsOf({ handlers }: Pick<Route, 'handlers'>): string {
+  return Object.keys(handlers)
+    .flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+    .join(', ');
+}
