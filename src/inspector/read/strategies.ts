@@ -40,7 +40,8 @@ export const KNOBS = {
     watermark(0.6),
     turns('compact_keep', 'Turns in the tail', 2),
     tokens('compact_min_tokens', 'Smaller outputs stay, in tokens', 0, 5_000, 500),
-    tokens('offload_min_tokens', 'Larger outputs are cut, in tokens', 1_000, 30_000, 8_000),
+    tokens('offload_min_tokens', 'Larger outputs that were seen are cut, in tokens', 1_000, 30_000, 8_000),
+    tokens('offload_fresh_tokens', 'Larger new outputs are cut, in tokens', 1_000, 60_000, 20_000),
   ],
   compact: [
     budget,

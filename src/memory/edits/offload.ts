@@ -18,8 +18,6 @@ import type { Removal } from './removal.ts';
 
 /** The settings of offloading. */
 interface OffloadSettings extends CompactSettings {
-  /** Outputs of up to this many tokens stay. */
-  readonly offload_min_tokens: number;
   /** Whether a model's words stand in the place of preview, head and tail. */
   readonly offload_digest: 'preview' | 'model';
 }
@@ -39,24 +37,29 @@ const PREVIEW_TOKENS = 192;
 /** Cut at a line break if one is within this share of the head or tail. */
 const LINE_SHARE = 0.5;
 
-/** The offloading of a tool output; undefined if it is too small, or if nothing can store it. */
+/**
+ * The offloading of a tool output; undefined if it is too small, or if nothing can store it.
+ *
+ * @param most tokens of the largest output that stays
+ */
 export function offloadOutput(
   history: History,
   output: Output,
   strategy: OffloadSettings,
   context: CompactContext,
+  most: number,
 ): Removal | undefined {
   // The model may not have seen it yet, so it must be possible to fetch it.
   if (!context.keep || !context.refs) return undefined;
   const message = elementAt(history.messages, output.message);
   // Tokens are never more than bytes.
-  if (message.bytes <= strategy.offload_min_tokens) return undefined;
+  if (message.bytes <= most) return undefined;
   return remembered(
-    'offloaded',
+    `offloaded ${most}`,
     message,
     () => message.content(),
     context,
-    () => offload(output, message, strategy, context),
+    () => offload(output, message, strategy, context, most),
   );
 }
 
@@ -65,6 +68,7 @@ function offload(
   message: Message,
   strategy: OffloadSettings,
   context: CompactContext,
+  most: number,
 ): Removal | undefined {
   const { texts, flat } = message.content().weight;
   if (flat > 0) return undefined;
@@ -74,15 +78,16 @@ function offload(
     {
       ...candidateOf(output, message, context),
       reason: 'offloaded',
-      least: strategy.offload_min_tokens + 1,
+      least: most + 1,
       digestLine: strategy.offload_digest === 'model' ? line : undefined,
       replacements: (marker, facts) => {
         const text = texts.join('\n');
         facts.ends ??= endsOf(text, context.counter);
         const removed = { from: facts.ends.head, to: facts.ends.tail };
         const setting = strategy.compact_preview_tokens;
-        const most = setting === undefined ? PREVIEW_TOKENS : PREVIEW_FACTOR * setting;
-        const preview = most === 0 ? '' : context.writer.write(output.message, () => text, most, removed);
+        const longest = setting === undefined ? PREVIEW_TOKENS : PREVIEW_FACTOR * setting;
+        const preview =
+          longest === 0 ? '' : context.writer.write(output.message, () => text, longest, removed);
         const parts = [
           text.slice(0, removed.from).trimEnd(),
           line(marker, facts),

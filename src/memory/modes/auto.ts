@@ -59,6 +59,10 @@ const WATERMARK = 0.6;
 /** Tokens of the smallest compacted output (docs/design.md#the-strategy). */
 const MIN_TOKENS = 500;
 const OFFLOAD_TOKENS = 8_000;
+/** Claude Code cuts a tool output at 25 000 tokens, deepagents at 20 000. */
+const OFFLOAD_FRESH_TOKENS = 20_000;
+/** The largest share of the window that a single output takes when the model first sees it. */
+const FRESH_SHARE = 0.5;
 /** An offloaded output still has a few hundred tokens, so smaller ones would save little. */
 const SMALLEST_OFFLOAD = 1_000;
 
@@ -86,6 +90,8 @@ const schema = z.strictObject({
   /** Absent: `tool` for requests with tools. */
   compact_retrieval: retrieval.optional(),
   offload_min_tokens: z.int().min(SMALLEST_OFFLOAD).default(OFFLOAD_TOKENS),
+  /** Absent: `OFFLOAD_FRESH_TOKENS`, or `offload_min_tokens` if that is more. */
+  offload_fresh_tokens: z.int().min(SMALLEST_OFFLOAD).optional(),
   offload_digest: z.enum(['preview', 'model']).default('preview'),
 });
 
@@ -111,12 +117,24 @@ export const auto = {
     turnsLossy: ({ context_limit }: AutoStrategy) => context_limit,
     tail: (strategy: AutoStrategy) => unitTail(keptTurns(strategy), strategy),
     isReversible: ({ compact_offload }: AutoStrategy) => compact_offload,
-    mayActEarly: ({ offload_min_tokens, condense }: AutoStrategy, { history, retrieval }: PlanRequest) =>
-      (retrieval === true && history.messages.some(({ bytes }) => bytes > offload_min_tokens)) ||
-      (condense && mayCondense(history)),
+    mayActEarly: (strategy: AutoStrategy, { history, retrieval }: PlanRequest, window: number) => {
+      const most = mostAtSight(strategy, window);
+      const isLarge = retrieval === true && history.messages.some(({ bytes }) => bytes > most);
+      return isLarge || (strategy.condense && mayCondense(history));
+    },
     plan: planAuto,
   },
 } as const satisfies MemoryMode<AutoStrategy>;
+
+/**
+ * Tokens up to which an output is whole when the model first sees it. What the model has seen whole
+ * stays so until the frontier passes it.
+ */
+function mostAtSight({ offload_fresh_tokens, offload_min_tokens }: AutoStrategy, window: number): number {
+  const share = Math.floor(window * FRESH_SHARE);
+  if (offload_fresh_tokens !== undefined) return Math.min(offload_fresh_tokens, share);
+  return Math.max(offload_min_tokens, Math.min(OFFLOAD_FRESH_TOKENS, share));
+}
 
 /** Digests of outputs that are not offloaded. */
 function digestFault({ offload_digest, compact_offload }: AutoStrategy): StrategyFault | undefined {
@@ -135,19 +153,26 @@ function keptTurns({ keep_last_n_turns, compact_keep }: AutoStrategy): number | 
 }
 
 function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanContext): Planned {
-  // If the model can fetch removed content, large outputs are offloaded before it first sees them.
   const { history, rule, sums, retrieval = false, terms } = request;
   const first = stayingRequest(strategy, history, rule, sums);
   const contents = compactContext(strategy, history, context);
   const old = oldReasoning(history, strategy, terms.reasoning, contents);
-  const edits = new AutoEdits(history, strategy, contents, retrieval, first?.message, old);
+  // If the model can fetch the rest, the largest outputs are offloaded before it first sees them.
+  const most = retrieval ? mostAtSight(strategy, rule.window) : undefined;
+  const edits = new AutoEdits(history, strategy, contents, most, first?.message, old);
   const sent = sumsWithout(sums, edits.atSight);
   const settings = {
     shrinks: rule.keepSteps !== undefined,
     minReclaim: strategy.min_reclaim_tokens,
     summaryTokens: strategy.summary_max_tokens,
     echo: countedEcho(history, context.counter),
-    refills: refillsOf(strategy, history, rule, context, strategy.offload_min_tokens),
+    refills: refillsOf(
+      strategy,
+      history,
+      rule,
+      context,
+      Math.min(strategy.offload_min_tokens, most ?? Infinity),
+    ),
     first,
     boundaries: terms.prices.boundaries && (terms.marks ? ('marked' as const) : ('unmarked' as const)),
     unsure: strategy.offload_digest === 'model' ? edits.unsure() : undefined,
@@ -187,8 +212,8 @@ function planAuto(strategy: AutoStrategy, request: ReplayRequest, context: PlanC
 }
 
 /**
- * The offloaded outputs that no earlier request can have offloaded: those after the last answer, or
- * without retrieval those of the move.
+ * The offloaded outputs that no earlier request can have offloaded: those after the last answer,
+ * and those of the move.
  */
 function newlyOffloaded(
   { requestPoints }: History,
@@ -209,7 +234,7 @@ class AutoEdits implements Recalling {
   private readonly context: CompactContext;
   private readonly first: number | undefined;
   private readonly offloaded: ReadonlyMap<number, Removal>;
-  private readonly offloadsAtSight: boolean;
+  private readonly offloadedAtSight: ReadonlySet<number>;
   readonly old: OldReasoning | undefined;
   private readonly condensed: ReadonlyMap<number, Removal>;
   private readonly compacted: (readonly Removal[])[] = [];
@@ -218,6 +243,8 @@ class AutoEdits implements Recalling {
   private purges: ReadonlyMap<ToolCall, number> | undefined;
 
   /**
+   * @param mostAtSight tokens of the largest output that the model first sees whole; absent if it
+   *   sees all of them so
    * @param first the first request, if it stays as it came
    * @param old absent if all reasoning stays
    */
@@ -225,7 +252,7 @@ class AutoEdits implements Recalling {
     history: History,
     strategy: AutoStrategy,
     context: CompactContext,
-    retrieval: boolean,
+    mostAtSight: number | undefined,
     first: number | undefined,
     old: OldReasoning | undefined,
   ) {
@@ -234,15 +261,19 @@ class AutoEdits implements Recalling {
     this.context = context;
     this.first = first;
     this.old = old;
-    const large = history.units
-      .flatMap(({ outputs }) => outputs)
-      .flatMap((output) => offloadOutput(history, output, strategy, context) ?? []);
+    const outputs = history.units.flatMap((unit) => unit.outputs);
+    const over = (most: number, some: readonly Output[]) =>
+      some.flatMap((output) => offloadOutput(history, output, strategy, context, most) ?? []);
+    const tooLarge = mostAtSight === undefined ? [] : over(mostAtSight, outputs);
+    this.offloadedAtSight = new Set(tooLarge.map(({ message }) => message));
+    const others = outputs.filter(({ message }) => !this.offloadedAtSight.has(message));
+    const large = [...tooLarge, ...over(strategy.offload_min_tokens, others)];
     this.offloaded = new Map(large.map((removal) => [removal.message, removal]));
-    this.offloadsAtSight = retrieval;
-    const atSight = retrieval ? this.offloaded : undefined;
-    const condensed = strategy.condense ? condensedOutputs(history, strategy, context, atSight) : [];
+    const condensed = strategy.condense
+      ? condensedOutputs(history, strategy, context, this.offloadedAtSight)
+      : [];
     this.condensed = new Map(condensed.map((removal) => [removal.message, removal]));
-    this.atSight = [...(retrieval ? large : []), ...condensed];
+    this.atSight = [...tooLarge, ...condensed];
   }
 
   /** A removal of `light` or `heavy` with all that it frees of the caller's array. */
@@ -267,7 +298,8 @@ class AutoEdits implements Recalling {
     if (!unit) return [];
     const outputs = unit.outputs.flatMap((output) => {
       const offloaded = this.offloaded.get(output.message);
-      if (offloaded) return this.offloadsAtSight ? [] : (this.over(offloaded) ?? []);
+      if (this.offloadedAtSight.has(output.message)) return [];
+      if (offloaded) return this.over(offloaded) ?? [];
       const repeat = this.repeatOf(output.message);
       if (!repeat || repeat.by >= until) return [];
       const repeated = this.repeatedOutput(output, repeat);

@@ -61,7 +61,7 @@ export interface ReplayedMode<Strategy> {
    */
   isReversible?(strategy: Strategy): boolean;
   /** Whether it may remove something before a trigger is met. Must not count tokens. */
-  mayActEarly?(strategy: Strategy, request: PlanRequest): boolean;
+  mayActEarly?(strategy: Strategy, request: PlanRequest, window: number): boolean;
   plan(strategy: Strategy, request: ReplayRequest, context: PlanContext): Planned;
 }
 

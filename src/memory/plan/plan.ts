@@ -43,8 +43,8 @@ export function mayAct(strategy: EditingStrategy, request: PlanRequest, toolByte
   if (!replayed) return request.memory !== undefined || request.limit !== undefined;
   if (request.force) return true;
   if (isCountDue(strategy, replayed, request.history)) return true;
-  if (replayed.mayActEarly?.(strategy, request)) return true;
   const { hard, soft, window } = budgetsWithin(strategy, request);
+  if (replayed.mayActEarly?.(strategy, request, window)) return true;
   const limit = Math.min(hard ?? window, soft ?? window, window - answerRoom(request.answerTokens, window));
   const factor = Math.max(1, request.measure ? partsOf(request.measure).factor : 1);
   const most = request.history.messages.reduce(

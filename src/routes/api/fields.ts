@@ -67,7 +67,9 @@ export const STRATEGY_FIELDS: Readonly<Record<FieldOf<MemoryStrategyRequest>, st
   summarizer_model: 'The model that writes the summary.',
   incremental: '`false` makes each summary from all messages again.',
   rehydrate: 'Outputs that were used last stand behind the summary again; `true`: with the defaults.',
-  offload_min_tokens: 'A larger output is cut to its beginning and end.',
+  offload_min_tokens: 'A larger output that the model has seen is cut to its beginning and end.',
+  offload_fresh_tokens:
+    'A larger output is cut so before the model first sees it, if the model can fetch the rest.',
   offload_digest: 'What stands for such an output: its beginning, preview and end, or a digest by a model.',
   rolling_window_size: 'Sequence numbers that the memory covers, two per round.',
   summarize_after_seq: 'The first memory is made after the answer with this sequence number.',

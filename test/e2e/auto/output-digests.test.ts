@@ -23,7 +23,12 @@ const LOGS = {
   type: 'function',
   function: { name: 'logs', parameters: { type: 'object', properties: { of: { type: 'string' } } } },
 };
-const strategy = { mode: 'auto', offload_min_tokens: 1_000, offload_digest: 'model' };
+const strategy = {
+  mode: 'auto',
+  offload_min_tokens: 1_000,
+  offload_fresh_tokens: 1_000,
+  offload_digest: 'model',
+};
 const fields = { model: 'gpt-4.1', tools: [LOGS], memory_strategy: strategy };
 
 const outputOf = (topic: string, count = 200): string => lines(count, `The ${topic}`);

@@ -433,6 +433,7 @@ export const autoStrategy: fc.Arbitrary<AutoRequest> = fc
     compact_preview_tokens: often(fc.constantFrom(0, 16, 100)),
     compact_offload: seldom(fc.constant(false)),
     offload_min_tokens: often(fc.constantFrom(1_000, 1_300)),
+    offload_fresh_tokens: often(fc.constantFrom(1_000, 1_200, 1_600)),
     offload_digest: often(fc.constant('model' as const)),
     summary_max_tokens: often(fc.constantFrom(64, 100, 300)),
     rehydrate: often(rehydrate),

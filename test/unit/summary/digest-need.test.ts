@@ -12,7 +12,12 @@ import {
 } from '../../support/conversations/chat.ts';
 import { counter, strategyOf, viewOf } from '../../support/laws/view-of.ts';
 
-const DIGESTED = { mode: 'auto', offload_min_tokens: 1_000, offload_digest: 'model' } as const;
+const DIGESTED = {
+  mode: 'auto',
+  offload_min_tokens: 1_000,
+  offload_fresh_tokens: 1_000,
+  offload_digest: 'model',
+} as const;
 const TARGET = { baseUrl: 'http://s.test/v1', headers: {}, model: 'a-model', window: 128_000, timeoutMs: 1 };
 
 interface Given {

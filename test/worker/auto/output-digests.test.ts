@@ -14,7 +14,12 @@ afterEach(() => {
 });
 
 const LOGS = { type: 'function', function: { name: 'logs', parameters: { type: 'object' } } };
-const memory_strategy = { mode: 'auto', offload_min_tokens: 1_000, offload_digest: 'model' };
+const memory_strategy = {
+  mode: 'auto',
+  offload_min_tokens: 1_000,
+  offload_fresh_tokens: 1_000,
+  offload_digest: 'model',
+};
 
 let made = 0;
 

@@ -152,7 +152,7 @@ const ROLLING: Mode = {
 
 /** With tools, and outputs that are offloaded at sight. */
 const DIGESTS: Mode = {
-  strategy: { mode: 'auto', offload_min_tokens: 1_000, offload_digest: 'model' },
+  strategy: { mode: 'auto', offload_min_tokens: 1_000, offload_fresh_tokens: 1_000, offload_digest: 'model' },
   applied: 'offload',
   steps: 2,
   lines: 200,

@@ -27,17 +27,17 @@ export function mayCondense({ units, messages }: History): boolean {
 /**
  * The condensed outputs of a history.
  *
- * @param others the outputs that are edited otherwise, by message
+ * @param others messages of the outputs that are edited otherwise
  */
 export function condensedOutputs(
   history: History,
   strategy: CompactSettings,
   context: CompactContext,
-  others?: ReadonlyMap<number, Removal>,
+  others: ReadonlySet<number>,
 ): Removal[] {
   return history.units
     .flatMap(({ outputs }) => outputs)
-    .filter(({ message }) => !others?.has(message))
+    .filter(({ message }) => !others.has(message))
     .flatMap((output) => condenseOutput(history, output, strategy, context) ?? []);
 }
 

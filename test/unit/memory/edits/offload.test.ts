@@ -90,7 +90,7 @@ describe('head and tail', () => {
   });
 });
 
-const INPUT = { mode: 'auto', offload_min_tokens: 1_000 } as const;
+const INPUT = { mode: 'auto', offload_min_tokens: 1_000, offload_fresh_tokens: 1_000 } as const;
 const RETRIEVAL = { retrieval: true } as const;
 const LARGE = lines(200);
 
@@ -169,10 +169,10 @@ describe('what is offloaded', () => {
       content.includes('reason=offloaded'),
     );
 
-  it('is larger than offload_min_tokens', () => {
+  it('is larger than offload_fresh_tokens, if no answer has followed it', () => {
     const tokens = counter.text(LARGE);
-    expect(isOffloaded(LARGE, { offload_min_tokens: tokens })).toBe(false);
-    expect(isOffloaded(LARGE, { offload_min_tokens: tokens - 1 })).toBe(true);
+    expect(isOffloaded(LARGE, { offload_fresh_tokens: tokens })).toBe(false);
+    expect(isOffloaded(LARGE, { offload_fresh_tokens: tokens - 1 })).toBe(true);
   });
 
   it('is nothing without a tenant, nor where nothing is to be kept', () => {
@@ -236,6 +236,80 @@ describe('offloading with retrieval', () => {
     expect(bytes).toEqual(request.bytes);
     expect(report.warnings).toContain('store_failed');
     expect(report.tokens?.after).toBe(report.tokens?.before);
+  });
+});
+
+describe('a large output that the model first sees', () => {
+  const FRESH = { offload_fresh_tokens: counter.text(LARGE) } as const;
+  const before = [user('go'), ...step('1', 'f', LARGE)];
+  const later = [...before, ...step('2', 'f', 'ok'), ...step('3', 'f', 'ok'), ...step('4', 'f', 'ok')];
+
+  it('is whole up to offload_fresh_tokens, also in the requests after it', () => {
+    for (const messages of [before, later]) {
+      expect(sent(messages, FRESH)).toEqual(messages);
+      expect(viewOf(body(messages), { ...INPUT, ...FRESH }, RETRIEVAL).report).toMatchObject({
+        frontier: { unit: 0, moved: false },
+        applied_edits: [],
+      });
+    }
+  });
+
+  it('is whole at any fill of the budget', () => {
+    expect(sent(before, { ...FRESH, token_budget: 100, min_reclaim_tokens: 0 })).toEqual(before);
+  });
+
+  it('is cut over offload_fresh_tokens, and stays so', () => {
+    const more = { offload_fresh_tokens: counter.text(LARGE) - 1 };
+    const [, , first] = contentsOf(sent(before, more));
+    expect(first).toContain('reason=offloaded');
+    expect(contentsOf(sent(later, more))[2]).toBe(first);
+  });
+
+  it('is cut as one that was seen when the frontier passes it', () => {
+    const more = {
+      ...FRESH,
+      token_budget: 600,
+      compact_keep: 0,
+      compact_keep_steps: 1,
+      min_reclaim_tokens: 0,
+    };
+    expect(contentsOf(sent(later, more))[2]).toContain('reason=offloaded');
+    expect(sent(before, more)).toEqual(before);
+  });
+
+  it('is cut over offload_fresh_tokens alone, if that is less than offload_min_tokens', () => {
+    const less = { offload_min_tokens: 50_000, offload_fresh_tokens: counter.text(LARGE) - 1 };
+    const [, , first] = contentsOf(sent(before, less));
+    expect(first).toContain('reason=offloaded');
+    expect(contentsOf(sent(later, less))[2]).toBe(first);
+  });
+
+  it('is whole up to offload_min_tokens, if that is more and offload_fresh_tokens is absent', () => {
+    const text = lines(4_000);
+    const messages = [user('go'), ...step('1', 'f', text)];
+    const of = (offload_min_tokens: number) =>
+      contentsOf(messagesOf(viewOf(body(messages), { mode: 'auto', offload_min_tokens }, RETRIEVAL)))[2];
+    expect(of(counter.text(text))).toBe(text);
+    expect(of(counter.text(text) - 1)).toContain('reason=offloaded');
+  });
+
+  it('is whole up to 20 000 tokens by default', () => {
+    const text = lines(1_700);
+    expect(counter.text(text)).toBeGreaterThan(10_000);
+    expect(counter.text(text)).toBeLessThan(20_000);
+    const shown = (content: string): string =>
+      contentsOf(
+        messagesOf(viewOf(body([user('go'), ...step('1', 'f', content)]), { mode: 'auto' }, RETRIEVAL)),
+      )[2] ?? '';
+    expect(shown(text)).toBe(text);
+    expect(shown(lines(4_000))).toContain('reason=offloaded');
+  });
+
+  it('is whole up to half of the window', () => {
+    const window = { ...FRESH, context_window_tokens: 2 * counter.text(LARGE) };
+    const small = { ...FRESH, context_window_tokens: 2 * counter.text(LARGE) - 1 };
+    expect(sent(before, window)).toEqual(before);
+    expect(contentsOf(sent(before, small))[2]).toContain('reason=offloaded');
   });
 });
 

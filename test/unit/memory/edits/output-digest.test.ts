@@ -25,6 +25,7 @@ const OUTPUT = lines(200);
 const DIGESTED = {
   mode: 'auto',
   offload_min_tokens: 1_000,
+  offload_fresh_tokens: 1_000,
   compact_preview_tokens: 0,
   offload_digest: 'model',
 } as const;
