@@ -30,6 +30,40 @@ export class Slots {
   }
 }
 
+/** So many bytes of memory. What needs more than is left waits, first come, first served. */
+export class Room {
+  private readonly size: number;
+  private left: number;
+  private readonly waiting: { readonly bytes: number; readonly enter: () => void }[] = [];
+
+  constructor(bytes: number) {
+    this.size = bytes;
+    this.left = bytes;
+  }
+
+  /**
+   * Waits for a part of it; what is larger than all of it waits until it is empty.
+   *
+   * @returns gives the part back. To be called once
+   */
+  async take(bytes: number): Promise<() => void> {
+    const taken = Math.min(bytes, this.size);
+    if (this.waiting.length > 0 || taken > this.left)
+      await new Promise<void>((enter) => this.waiting.push({ bytes: taken, enter }));
+    else this.left -= taken;
+    return () => this.free(taken);
+  }
+
+  private free(bytes: number): void {
+    this.left += bytes;
+    for (let [next] = this.waiting; next && next.bytes <= this.left; [next] = this.waiting) {
+      this.waiting.shift();
+      this.left -= next.bytes;
+      next.enter();
+    }
+  }
+}
+
 /**
  * Maps the items with at most `most` calls running at a time. Results keep the items' order.
  *

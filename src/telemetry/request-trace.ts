@@ -2,6 +2,7 @@
  * The trace of one request to a model: a span of ours, below it one for each model call and for
  * each part that took time (docs/deploying.md#traces).
  */
+import { copyOf } from '../lib/copy.ts';
 import type { Report } from '../memory/plan/report.ts';
 import type { RunUsage } from '../memory/run/event.ts';
 import type { Exporter } from './exporter.ts';
@@ -108,7 +109,7 @@ export class RequestTrace {
 
   /** Notes what the body asks for. */
   asks(asked: Asked): void {
-    this.asked = asked;
+    this.asked = { ...asked, model: shortName(asked.model) };
   }
 
   /** Notes the report of the answer. */
@@ -220,7 +221,7 @@ export class RequestTrace {
     return {
       'gen_ai.operation.name': OPERATION,
       'gen_ai.provider.name': providerOf(hostname),
-      'gen_ai.request.model': this.asked?.model?.slice(0, LONGEST_MODEL),
+      'gen_ai.request.model': this.asked?.model,
       'server.address': hostname,
       'server.port': Number(port) || (protocol === 'http:' ? 80 : 443),
       'error.type': error,
@@ -301,7 +302,7 @@ export class ModelCall {
   /** The answer is there. @param model the one that has answered, if the answer says so */
   answered(usage: RunUsage | undefined, model: string | undefined): void {
     this.counted = usage;
-    this.model = model;
+    this.model = shortName(model);
     this.end();
   }
 
@@ -331,6 +332,11 @@ export class ModelCall {
       hasFailed: this.error !== undefined,
     };
   }
+}
+
+/** The name of a model, not longer than such names are. It keeps no body alive until it is sent. */
+function shortName(model: string | undefined): string | undefined {
+  return model === undefined ? undefined : copyOf(model.slice(0, LONGEST_MODEL));
 }
 
 /** What the upstream does not say is left out. */

@@ -6,7 +6,6 @@
 import type { Context } from 'hono';
 import { shelfOf } from '../../answer/shelf.ts';
 import type { Result } from '../../lib/result.ts';
-import { AT_ONCE, fewAtOnce } from '../../lib/slots.ts';
 import { logCaught } from '../../log.ts';
 import { measureOf } from '../../memory/strategy/models.ts';
 import { storedConversation } from '../../request/conversation.ts';
@@ -15,9 +14,7 @@ import { checked } from '../../request/owner.ts';
 import type { AppEnv } from '../../request/services.ts';
 import {
   describeRefs,
-  isWanted,
   type Listable,
-  type ListWish,
   listConversationDefinition,
   MOST_LISTED,
   readList,
@@ -37,6 +34,7 @@ import { RefStore } from '../../storage/refs/store.ts';
 import { fromEither, type Tenant } from '../../tenant/identity.ts';
 import { notFound } from '../conversations/memory.ts';
 import { stored } from '../stored.ts';
+import { MOST_OPENED, openedRefs } from './opened-refs.ts';
 import type { ServedTool } from './server.ts';
 
 export function mcpTools(c: Context<AppEnv>, tenant: Tenant): ServedTool[] {
@@ -81,24 +79,6 @@ async function list(c: Context<AppEnv>, tenant: Tenant, args: string): Promise<R
   const { counter } = await services.learned(tenant).counting(measureOf(undefined));
   return { ok: true, value: describeRefs(listed.slice(0, MOST_LISTED), counter) };
 }
-
-/** How many contents are opened for one list. */
-const MOST_OPENED = 200;
-
-/** The contents that a call asks for, the latest first. */
-async function openedRefs(refs: readonly string[], store: RefStore, wish: ListWish): Promise<Listable[]> {
-  const opened = await fewAtOnce(AT_ONCE, refs, async (ref) => {
-    const { metadata, content } = (await store.get(ref)) ?? {};
-    if (!metadata || !content) return [];
-    const { tool_name: tool, tool_call_id: callId, tokens, created } = metadata;
-    const listable = { ref, tool, callId, tokens, created, text: new TextDecoder().decode(content) };
-    return isWanted(listable, wish) ? [{ ...listable, text: listable.text.slice(0, BEGINNING) }] : [];
-  });
-  return opened.flat().sort((one, other) => other.created - one.created);
-}
-
-/** Characters of a content that are kept for its line. */
-const BEGINNING = 1_000;
 
 async function search(c: Context<AppEnv>, tenant: Tenant, args: string): Promise<Result<string, string>> {
   const read = readSearch(args);

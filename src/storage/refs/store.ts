@@ -90,10 +90,11 @@ export class RefStore {
   /**
    * The content and its upload time; undefined if it does not exist.
    *
+   * @param admit called with the number of its bytes before they are read
    * @throws StoreError if it is damaged
    */
-  async get(ref: string): Promise<Fetched | undefined> {
-    const object = await this.bucket.get(ref);
+  async get(ref: string, admit?: (bytes: number) => Promise<void>): Promise<Fetched | undefined> {
+    const object = await this.bucket.get(ref, admit);
     if (!object) return undefined;
     const opened = await storing(() => openEnvelope(this.tenant, ref, object.bytes));
     return { ...opened, uploaded: object.uploaded };

@@ -78,11 +78,20 @@ export class TenantBucket {
     return head ? { uploaded: head.uploaded.getTime(), metadata: head.customMetadata ?? {} } : undefined;
   }
 
-  /** An object's bytes and upload time; undefined if it does not exist. */
-  async get(name: string): Promise<{ bytes: ArrayBuffer; uploaded: number } | undefined> {
+  /**
+   * An object's bytes and upload time; undefined if it does not exist.
+   *
+   * @param admit called with the number of its bytes before they are read
+   */
+  async get(
+    name: string,
+    admit?: (bytes: number) => Promise<void>,
+  ): Promise<{ bytes: ArrayBuffer; uploaded: number } | undefined> {
     return storing(async () => {
       const object = await this.bucket.get(this.key(name));
-      return object ? { bytes: await object.arrayBuffer(), uploaded: object.uploaded.getTime() } : undefined;
+      if (!object) return undefined;
+      await admit?.(object.size);
+      return { bytes: await object.arrayBuffer(), uploaded: object.uploaded.getTime() };
     });
   }
 

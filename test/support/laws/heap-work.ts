@@ -4,7 +4,11 @@
  */
 import { createTokenCounter, loadTokenize } from '../../../src/memory/tokens/tokens.ts';
 import { readChatRequest } from '../../../src/protocol/chat/request.ts';
+import { MOST_OPENED, openedRefs } from '../../../src/routes/mcp/opened-refs.ts';
+import type { RefStore } from '../../../src/storage/refs/store.ts';
 import { collectLedger } from '../../../src/summary/text/ledger.ts';
+import { Exporter } from '../../../src/telemetry/exporter.ts';
+import { RequestTrace } from '../../../src/telemetry/request-trace.ts';
 import { assistant, body, calls, result, step, user } from '../conversations/chat.ts';
 import { rememberNoText, viewOf } from './view-of.ts';
 
@@ -94,6 +98,47 @@ const works: Record<string, () => Promise<void> | void> = {
     const strategy = { ...OLD, compact_clear_tool_inputs: true };
     const { report } = viewOf(body([...messages, user('on')]), strategy);
     if (report.applied_edits.length > 0) throw new Error('the arguments were cleared');
+  },
+  'lists 200 contents of half a megabyte': async () => {
+    const metadata = {
+      tool_name: 'f',
+      tool_call_id: 'call_1',
+      content_type: 'text/plain',
+      tokens: 9,
+      bytes: 9,
+      created: 1,
+    };
+    const store: Pick<RefStore, 'get'> = {
+      get: async (ref, admit) => {
+        const content = Uint8Array.from(encoder.encode(`${ref}: ${'a line of a log\n'.repeat(31_250)}`));
+        await admit?.(content.length);
+        return { metadata, content, uploaded: 0 };
+      },
+    };
+    const refs = Array.from({ length: MOST_OPENED }, (_, index) => `ref_${index}`);
+    const listed = await openedRefs(refs, store, {
+      query: undefined,
+      tool: undefined,
+      conversation: undefined,
+      user: undefined,
+    });
+    if (listed.length !== MOST_OPENED || !listed[7]?.text.startsWith('ref_7: a line'))
+      throw new Error('not all are listed');
+  },
+  'traces 200 requests with a model name of half a megabyte': () => {
+    const exporter = new Exporter({
+      endpoint: 'https://collector.example',
+      headers: {},
+      log: () => {},
+      lost: () => {},
+    });
+    for (let n = 0; n < 200; n++) {
+      const trace = new RequestTrace(new Headers(), { exporter, share: 1, method: 'POST', route: '/' });
+      const name = encoder.encode(`model-${n} ${'x'.repeat(500_000)}`);
+      trace.asks({ model: new TextDecoder().decode(name) });
+      trace.calling('https://upstream.example').answered(undefined, new TextDecoder().decode(name));
+      trace.end(200, 'complete');
+    }
   },
   'reads many outputs that begin like a marker': () => {
     for (const letter of TIMES) {

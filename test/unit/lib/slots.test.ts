@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AT_ONCE, fewAtOnce, Slots } from '../../../src/lib/slots.ts';
+import { AT_ONCE, fewAtOnce, Room, Slots } from '../../../src/lib/slots.ts';
 
 describe('work in slots', () => {
   it('is as many as are allowed, with the results in order', async () => {
@@ -52,5 +52,34 @@ describe('a slot', () => {
       ),
     );
     expect(begun).toEqual([0, 1, 2, 3, 4]);
+  });
+});
+
+describe('a room', () => {
+  it('has at most so many bytes taken, and lets those that wait in by their turn', async () => {
+    const room = new Room(10);
+    const entered: string[] = [];
+    const enter = async (name: string, bytes: number) => {
+      const leave = await room.take(bytes);
+      entered.push(name);
+      return leave;
+    };
+    const [a, b] = await Promise.all([enter('a', 6), enter('b', 4)]);
+    const c = enter('c', 7);
+    const d = enter('d', 1);
+    const e = enter('e', 99);
+    b();
+    await Promise.resolve();
+    expect(entered).toEqual(['a', 'b']);
+    a();
+    const leaveC = await c;
+    const leaveD = await d;
+    expect(entered).toEqual(['a', 'b', 'c', 'd']);
+    leaveC();
+    await Promise.resolve();
+    expect(entered).toEqual(['a', 'b', 'c', 'd']);
+    leaveD();
+    (await e)();
+    expect(await Promise.all([enter('f', 5), enter('g', 5)])).toHaveLength(2);
   });
 });

@@ -18,6 +18,13 @@ describe.concurrent('a small heap', { timeout: 300_000 }, () => {
     expect(await underHeap(64, 'counts many texts')).toEqual(TO_THE_END);
   });
 
+  it.each([
+    'lists 200 contents of half a megabyte',
+    'traces 200 requests with a model name of half a megabyte',
+  ])('F3: %s, and holds none of them', async (work) => {
+    expect(await underHeap(64, work)).toEqual(TO_THE_END);
+  });
+
   it('F3: holds no output that begins like a marker', async () => {
     expect(await underHeap(64, 'reads many outputs that begin like a marker')).toEqual(TO_THE_END);
   });
