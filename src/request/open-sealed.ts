@@ -11,13 +11,16 @@ import type { Tenant } from '../tenant/identity.ts';
 import { type ItemOwner, isSealed, openCompaction, SEALED_PREFIX } from '../tenant/sealed-item.ts';
 import { ApiError } from './errors.ts';
 
+/** Compaction items in a body. Each stands for a conversation's past, so clients send one or two. */
+const MOST_ITEMS = 64;
+
 /**
  * The body with its compaction items replaced by their contents and its marked reasoning removed;
  * undefined if it has neither.
  *
  * @param owner the request's owner; called only if there is a compaction item
  * @param from where to begin; no item before it is ours
- * @throws ApiError `invalid_encrypted_content` for an item that can't be opened
+ * @throws ApiError `invalid_encrypted_content` for an item that can't be opened, or for too many
  */
 export async function openSealed(
   { bytes, conversationField }: ModelRequest,
@@ -29,12 +32,24 @@ export async function openSealed(
   const own = ownItemsIn(bytes, conversationField, ours, MOST_MESSAGES, from);
   const { sealed, cuts } = own;
   if (sealed.length === 0) return cuts.length === 0 ? undefined : openedBody(bytes, own, []);
+  const tooMany = sealed[MOST_ITEMS];
+  if (tooMany) throw tooManyItems(tooMany.param);
   const of = owner();
-  const contents = await Promise.all(sealed.map((item) => opened(item, tenant, of)));
+  const contents: string[] = [];
+  // Anyone can send forged items, so the first that does not open is the last that is tried.
+  for (const item of sealed) contents.push(await opened(item, tenant, of));
   for (const [index, { param }] of sealed.entries())
     if (isOfOtherProtocol(elementAt(contents, index), conversationField))
       throw otherProtocol(param, conversationField);
   return openedBody(bytes, own, contents);
+}
+
+function tooManyItems(param: string): ApiError {
+  return new ApiError(
+    'invalid_encrypted_content',
+    `A body can hold at most ${MOST_ITEMS} compaction items; the one in ${param} is one too many. Have the conversation compacted again: the new item takes the place of all before it.`,
+    param,
+  );
 }
 
 function otherProtocol(param: string, field: ModelRequest['conversationField']): ApiError {

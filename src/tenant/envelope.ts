@@ -114,6 +114,17 @@ export function isEnvelope(bytes: Uint8Array): boolean {
   return isKnown && bytes.length >= head + NONCE_BYTES + TAG_BYTES;
 }
 
+/** Whether a tenant's secret may have sealed an envelope. Derives no key. */
+export function isUnderSecretOf({ keyId }: Tenant, envelope: Uint8Array): boolean {
+  if (envelope[0] === FIRST_VERSION) return true;
+  return Buffer.from(envelope.subarray(1, 1 + KEY_ID_BYTES)).toString('hex') === keyId;
+}
+
+/** Whether an envelope is one of Precis up to 0.5.0. */
+export function isFirstVersion(envelope: Uint8Array): boolean {
+  return envelope[0] === FIRST_VERSION;
+}
+
 /**
  * Decrypts an object.
  *
@@ -130,8 +141,7 @@ export async function openBytes(
   if (version !== VERSION && version !== FIRST_VERSION)
     throw new Error(`stored object of unknown version ${version}`);
   const head = version === VERSION ? 1 + KEY_ID_BYTES : 1;
-  if (version === VERSION && Buffer.from(bytes.subarray(1, head)).toString('hex') !== tenant.keyId)
-    throw new Error('stored object of another secret');
+  if (!isUnderSecretOf(tenant, bytes)) throw new Error('stored object of another secret');
   const nonce = bytes.slice(head, head + NONCE_BYTES);
   const key = await tenant.key(keyOf(purpose));
   const additional = `${version === VERSION ? 'precis2' : 'precis'}:${purpose}:${tenant.id}:${name}`;

@@ -9,8 +9,8 @@
  */
 import { Buffer } from 'node:buffer';
 import { isFault } from '../log.ts';
-import { isEnvelope, openBytes, sealBytes } from './envelope.ts';
-import type { Tenant } from './identity.ts';
+import { isEnvelope, isFirstVersion, isUnderSecretOf, openBytes, sealBytes } from './envelope.ts';
+import { selvesOf, type Tenant } from './identity.ts';
 
 /** The prefix of our items. The upstream's own begin differently. */
 export const SEALED_PREFIX = 'precis1_';
@@ -50,11 +50,15 @@ export async function openCompaction(
 ): Promise<string | undefined> {
   const envelope = envelopeOf(sealed);
   if (!isEnvelope(envelope)) return undefined;
-  for (const name of namesFor(owner)) {
-    const content = await openAs(tenant, name, envelope);
-    if (content !== undefined) return content;
+  const names = isFirstVersion(envelope) ? [FIRST_NAME] : namesFor(owner);
+  for (const self of selvesOf(tenant)) {
+    if (!isUnderSecretOf(self, envelope)) continue;
+    for (const name of names) {
+      const content = await openAs(self, name, envelope);
+      if (content !== undefined) return content;
+    }
   }
-  return tenant.previous && openCompaction(tenant.previous, owner, sealed);
+  return undefined;
 }
 
 /**
