@@ -422,15 +422,15 @@ describe('the tool', () => {
   });
 
   it('lets auto offload what is large before the model has seen it', async () => {
-    const large = rows('a large one', 800);
+    const large = rows('a large one', 2_500);
     const fresh = [...messages.slice(0, 2), ...weighing('call_large', 'all', large)];
-    deployment.upstream.next(says((ref) => ({ toolCalls: [retrieve({ ref, grep: 'row 799 ' })] })));
+    deployment.upstream.next(says((ref) => ({ toolCalls: [retrieve({ ref, grep: 'row 2499 ' })] })));
 
     const { memory } = await askWhole({ messages: fresh, memory_strategy: 'auto' });
 
     expect(memory?.applied_edits).toMatchObject([{ type: 'offload' }]);
     expect(markersIn(sentMessages()[0] ?? [])).toHaveLength(1);
-    expect(results()[0]).toContain('row 799 of a large one');
+    expect(results()[0]).toContain('row 2499 of a large one');
   });
 });
 
