@@ -9,6 +9,7 @@ import { createObjectLog, errorFields } from './log.ts';
 import { accessKeyIn, callerOf } from './request/caller.ts';
 import { knownAgent } from './request/choose-strategy.ts';
 import { ApiError, internalError } from './request/errors.ts';
+import { checkLocal } from './request/local-requests.ts';
 import { type AppEnv, servicesOf } from './request/services.ts';
 import { passthrough } from './routes/passthrough.ts';
 import { methodsOf, ROUTES, routeOf } from './routes/table.ts';
@@ -24,10 +25,11 @@ export function createApp(): Hono<AppEnv> {
     c.set('services', services);
     // Callers without a valid access key get no other information about the deployment.
     if (services.config.access) accessKeyIn(c.req.raw.headers, services.config.access.keys);
-    const { hostname, pathname } = urlOf(c.req.raw);
-    const { secret, previousSecret } = services.config;
-    checkSecrets(previousSecret === undefined ? [secret] : [secret, previousSecret], hostname);
-    const { agent } = routeOf(pathname);
+    const url = urlOf(c.req.raw);
+    const { secret, previousSecret, localTenant } = services.config;
+    if (localTenant) checkLocal(c.req.raw.headers, url, localTenant.hosts);
+    checkSecrets(previousSecret === undefined ? [secret] : [secret, previousSecret], url.hostname);
+    const { agent } = routeOf(url.pathname);
     if (agent !== undefined)
       c.set('agent', knownAgent(agent, null, callerOf(c.req.raw.headers, services), services));
     return next();

@@ -67,6 +67,13 @@ export interface Isolation {
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
+/** The tenant of callers without a key. */
+export interface LocalTenant {
+  readonly name: string;
+  /** The deployment's host names beside those of the machine, in lower case, without ports. */
+  readonly hosts: readonly string[];
+}
+
 export interface Config extends ModelTables {
   readonly secret: string;
   /** The secret before this one, under which stored data can still be read and deleted. */
@@ -82,10 +89,10 @@ export interface Config extends ModelTables {
   /** Whether stored data can be read with a key while the upstream can't be asked about it. */
   readonly unverifiedReads: boolean;
   /**
-   * The name of the tenant of all callers without a key that identifies one. Set in deployments
+   * The tenant of all callers without a key that identifies one. Set in deployments
    * that only their owner reaches.
    */
-  readonly localTenant: string | undefined;
+  readonly localTenant: LocalTenant | undefined;
   readonly defaultStrategy: MemoryStrategy;
   readonly isolation: Isolation;
   /** Unset: the request's own upstream makes summaries, with the request's key. */
@@ -160,6 +167,7 @@ const variables = z.object({
   VERIFY_KEYS: z.enum(['true', 'false']).default('true'),
   UNVERIFIED_READS: z.enum(['allow', 'deny']).default('deny'),
   LOCAL_TENANT: z.string().min(1).max(64).optional(),
+  LOCAL_HOSTS: z.string().default(''),
   DEFAULT_MEMORY_STRATEGY: z.string().default('none'),
   ISOLATION: z.string().default('{}'),
   SUMMARIZER_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
@@ -262,12 +270,17 @@ function readPreviousSecret(vars: z.output<typeof variables>): string | undefine
   return previous;
 }
 
-/** @throws ConfigError with access keys, which every caller must present */
-function readLocalTenant(vars: z.output<typeof variables>): string | undefined {
-  const { LOCAL_TENANT: name, ACCESS_KEYS: keys } = vars;
+/**
+ * @throws ConfigError with access keys, which every caller must present; for hosts without a tenant
+ */
+function readLocalTenant(vars: z.output<typeof variables>): LocalTenant | undefined {
+  const { LOCAL_TENANT: name, LOCAL_HOSTS: list, ACCESS_KEYS: keys } = vars;
+  const hosts = wordsOf(list).map((host) => host.toLowerCase());
+  if (name === undefined && hosts.length > 0)
+    throw new ConfigError('LOCAL_HOSTS is set without LOCAL_TENANT.');
   if (name !== undefined && keys !== undefined)
     throw new ConfigError('LOCAL_TENANT and ACCESS_KEYS exclude each other: access keys name the tenants.');
-  return name;
+  return name === undefined ? undefined : { name, hosts };
 }
 
 function readSummarizer(vars: z.output<typeof variables>): Summarizer | undefined {

@@ -1,4 +1,4 @@
-/** The URLs of requests. */
+/** The URLs of requests, and their hosts. */
 
 const parsed = new WeakMap<Request, URL>();
 
@@ -9,4 +9,12 @@ export function urlOf(request: Request): Readonly<URL> {
   const url = new URL(request.url);
   parsed.set(request, url);
   return url;
+}
+
+/** This machine, and names that public DNS never resolves (RFC 6761). */
+const LOCAL_HOST = /^(?:localhost|(?:.+\.)?(?:localhost|test)|127(?:\.\d+){3}|\[::1\])$/;
+
+/** Whether a URL's host name stands for this machine. */
+export function isLocalHost(hostname: string): boolean {
+  return LOCAL_HOST.test(hostname);
 }

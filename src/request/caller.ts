@@ -35,11 +35,11 @@ export function callerOf(headers: Headers, { config, tenants }: Services): Calle
 /** How to derive a caller's tenant; undefined if nothing identifies the caller. */
 function identity(
   token: string | undefined,
-  localTenant: string | undefined,
+  localTenant: Services['config']['localTenant'],
   tenants: Tenants,
 ): (() => Tenant) | undefined {
   if (token !== undefined && token.length >= SHORTEST_TOKEN) return () => tenants.ofToken(token);
-  return localTenant === undefined ? undefined : () => tenants.ofLocal(localTenant);
+  return localTenant === undefined ? undefined : () => tenants.ofLocal(localTenant.name);
 }
 
 /** The caller's access key. @throws ApiError `invalid_api_key` */

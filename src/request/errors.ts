@@ -16,6 +16,7 @@ export type ErrorCode =
   | 'ref_not_found'
   | 'unknown_agent'
   | 'invalid_api_key'
+  | 'forbidden_origin'
   | 'memory_budget_exceeded'
   | 'invalid_encrypted_content'
   | 'conversation_not_found'
@@ -47,6 +48,7 @@ export const WIRE: Readonly<Record<ErrorCode, readonly [status: number, type: st
   ref_not_found: [404, 'invalid_request_error'],
   unknown_agent: [404, 'invalid_request_error'],
   invalid_api_key: [401, 'authentication_error'],
+  forbidden_origin: [403, 'permission_error'],
   memory_budget_exceeded: [400, 'invalid_request_error'],
   invalid_encrypted_content: [400, 'invalid_request_error'],
   conversation_not_found: [404, 'invalid_request_error'],

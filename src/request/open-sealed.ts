@@ -11,7 +11,7 @@ import type { Tenant } from '../tenant/identity.ts';
 import { type ItemOwner, isSealed, openCompaction, SEALED_PREFIX } from '../tenant/sealed-item.ts';
 import { ApiError } from './errors.ts';
 
-/** Compaction items in a body. Each stands for a conversation's past, so clients send one or two. */
+/** Compaction items in a body. One stands for all of a past, so clients send one or two. */
 const MOST_ITEMS = 64;
 
 /**

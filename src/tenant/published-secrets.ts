@@ -3,6 +3,7 @@
  * sealed items.
  */
 import { ConfigError } from '../config-error.ts';
+import { isLocalHost } from '../lib/request-url.ts';
 
 /** Those of `npm start`, the demo, the benchmarks and the tests. */
 const PUBLISHED = new Set([
@@ -13,9 +14,6 @@ const PUBLISHED = new Set([
   'a-secret-for-tests-only',
 ]);
 
-/** This machine, and names that public DNS never resolves (RFC 6761). */
-const DEVELOPMENT_HOST = /^(?:localhost|(?:.+\.)?(?:localhost|test)|127(?:\.\d+){3}|\[::1\])$/;
-
 /**
  * Refuses a published secret outside of development. The request's host decides, since a variable
  * could be set by mistake or left behind. A deployment with such a secret answers no request.
@@ -24,7 +22,7 @@ const DEVELOPMENT_HOST = /^(?:localhost|(?:.+\.)?(?:localhost|test)|127(?:\.\d+)
  * @throws ConfigError
  */
 export function checkSecrets(secrets: readonly string[], hostname: string): void {
-  if (DEVELOPMENT_HOST.test(hostname) || !secrets.some((secret) => PUBLISHED.has(secret.trim()))) return;
+  if (isLocalHost(hostname) || !secrets.some((secret) => PUBLISHED.has(secret.trim()))) return;
   throw new ConfigError(
     'PRECIS_SECRET, or PRECIS_SECRET_PREVIOUS, is one for development, which everybody knows: it is taken on this machine alone. Set one of your own (wrangler secret put PRECIS_SECRET).',
   );

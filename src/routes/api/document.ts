@@ -86,7 +86,7 @@ const GROUPS: Readonly<Record<Operation['group'], string>> = {
 
 /** Errors of all routes with an access. */
 const COMMON: Readonly<Record<Operation['access'], readonly ErrorCode[]>> = {
-  caller: ['invalid_api_key', 'unknown_agent', 'misconfigured', 'internal_error'],
+  caller: ['invalid_api_key', 'forbidden_origin', 'unknown_agent', 'misconfigured', 'internal_error'],
   operator: ['invalid_api_key', 'misconfigured', 'internal_error'],
   none: [],
 };

@@ -16,6 +16,8 @@ export const ERRORS: Readonly<Record<ErrorCode, string>> = {
   ref_not_found: 'Nothing is stored under this ref and this key.',
   unknown_agent: 'There is no agent of this name.',
   invalid_api_key: 'No key, or one that is not accepted or too short for the request.',
+  forbidden_origin:
+    'With `LOCAL_TENANT`: a request to a host that is not local, or of a page of another origin.',
   memory_budget_exceeded:
     'With `overflow_policy: "error"`: memory and verbatim messages exceed their budget.',
   invalid_encrypted_content: "A compaction item is damaged, another caller's, or was made by the other API.",
