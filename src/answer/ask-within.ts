@@ -27,6 +27,7 @@ import {
   type TooLong,
 } from '../upstream/too-long.ts';
 import type { MadeView, MakeViewOptions } from '../view/made-view.ts';
+import type { Attempt } from './attempt.ts';
 import { isEventStream } from './unread-body.ts';
 
 /** How long an error's body is read before it is passed on unread, in milliseconds. */
@@ -43,31 +44,23 @@ interface Asking {
   readonly request: ModelRequest;
   readonly answers: Pick<AnswerFormat, 'begin'>;
   readonly options: MakeViewOptions;
-  /** Tokens sent outside of the view. */
-  readonly beside: number;
   make(options: MakeViewOptions): Promise<MadeView>;
   /** @throws ApiError */
-  ask(made: MadeView): Promise<UpstreamAnswer>;
+  ask(made: MadeView): Promise<Attempt>;
 }
 
-/** An answer, and the view that was sent for it. */
-interface Asked {
-  readonly made: MadeView;
-  readonly answer: UpstreamAnswer;
-}
-
-/** @throws ApiError when there is no answer */
-export async function askWithin(made: MadeView, asking: Asking, scope: RequestScope): Promise<Asked> {
+/** The attempt to relay, its answer still unread. @throws ApiError when there is no answer */
+export async function askWithin(made: MadeView, asking: Asking, scope: RequestScope): Promise<Attempt> {
   const first = await asking.ask(made);
-  if (passesThrough(made.report)) return { made, answer: first };
+  if (passesThrough(made.report)) return first;
 
-  const heard = await hear(first, asking, scope);
+  const heard = await hear(first.answer, asking, scope);
   const { refusal } = heard;
-  const fallback = { made, answer: heard.answer };
+  const fallback = { ...first, answer: heard.answer };
   // A token count from the upstream proves that it accepted the key, so nothing else waits for
   // that.
   const judged = { ...asking, options: { ...asking.options, isAnswered: true } };
-  const refused = refusal && (await countRefused(made, judged));
+  const refused = refusal && (await countRefused(first, judged));
   if (!refused) return fallback;
   remember(limitTold(refusal, refused), asking, scope);
   const limit = limitOfRetry(refusal, refused);
@@ -75,14 +68,14 @@ export async function askWithin(made: MadeView, asking: Asking, scope: RequestSc
 
   // If the mode refuses, or the upstream is gone, the upstream's first error is more helpful.
   const smaller = await unlessRefused(smallerView(refused, limit, judged));
-  const answer = smaller && (await unlessRefused(asking.ask(smaller.made)));
-  if (!smaller || !answer) return fallback;
+  const again = smaller && (await unlessRefused(asking.ask(smaller.made)));
+  if (!smaller || !again) return fallback;
   fallback.answer.abort();
-  if (refusal.limit !== undefined) return { made: smaller.made, answer };
-  const second = await hear(answer, asking, scope);
+  if (refusal.limit !== undefined) return again;
+  const second = await hear(again.answer, asking, scope);
   // Only an accepted retry proves that the length was the fault.
   if (second.isAnswer) remember(limitBetween(smaller.tokens, refused), asking, scope);
-  return { made: smaller.made, answer: second.answer };
+  return { ...again, answer: second.answer };
 }
 
 /** An answer, read as far as it takes to classify it. */
@@ -123,12 +116,13 @@ async function hear(
  * the array went up unchanged.
  */
 async function countRefused(
-  made: MadeView,
-  { request, options, beside, make }: Asking,
+  { made, beside }: Attempt,
+  { request, options, make }: Asking,
 ): Promise<Refused | undefined> {
   const counted =
     made.report.tokens?.after ?? (await make({ ...options, count: true })).report.tokens?.before;
-  return counted === undefined ? undefined : { tokens: counted, beside, answerTokens: request.answerTokens };
+  if (counted === undefined) return undefined;
+  return { tokens: counted, beside: beside.tokens, answerTokens: request.answerTokens };
 }
 
 /**
@@ -147,7 +141,7 @@ async function smallerView(
   // The view that was refused was planned without this limit.
   const frontier = { ...report.frontier, moved: true };
   return {
-    made: { ...made, report: { ...report, trigger: 'upstream_limit', frontier } },
+    made: { ...made, report: { ...report, trigger: 'upstream_limit', frontier }, planned: report },
     tokens: report.tokens.after,
   };
 }

@@ -7,10 +7,12 @@ import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { Call } from '../request/call.ts';
 import { isObserved } from '../request/observation.ts';
 import type { AppEnv } from '../request/services.ts';
+import { sharedAccount } from '../request/shared-account.ts';
 import { besideView } from '../view/beside-view.ts';
 import { injectionFor } from '../view/inject.ts';
 import { makeView } from '../view/make-view.ts';
 import { askUpstream } from './ask-upstream.ts';
+import { writeBody } from './attempt.ts';
 import { noteVerdict } from './note-verdict.ts';
 import { tellReport } from './tell-report.ts';
 import { unread } from './unread-body.ts';
@@ -23,19 +25,16 @@ export async function countInput(
   call: Call,
 ): Promise<Response> {
   const { request, scope } = call;
+  const shared = sharedAccount(scope, true);
   if (isObserved(call)) {
-    const asked = await askUpstream(c, scope, path, request.write(undefined));
+    const asked = await askUpstream(c, scope, path, request.write(undefined, { shared }));
     noteVerdict(asked.response, scope);
     return await unread(asked, scope);
   }
   const options = { force: false, dryRun: true, count: call.chosen.report, expressly: false };
   const [made, frozen] = await Promise.all([makeView(call, options), injectionFor(call)]);
   const beside = await besideView(call, made, frozen);
-  const body = request.write(made.view, {
-    injected: beside.messages,
-    tools: made.tools?.definitions,
-  });
-  const answer = await askUpstream(c, scope, path, body);
+  const answer = await askUpstream(c, scope, path, writeBody(call, made, beside, { shared }));
   noteVerdict(answer.response, scope);
   const response = await unread(answer, scope);
   tellReport(response, beside.told(made.report), answers, scope);

@@ -2,8 +2,6 @@
 
 import type { Context } from 'hono';
 import type { Result } from '../lib/result.ts';
-import type { Receipt } from '../memory/plan/receipt-schema.ts';
-import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { BodyFault } from '../protocol/body.ts';
 import type { SharedArray } from '../protocol/known-array.ts';
@@ -13,15 +11,13 @@ import type { Call } from '../request/call.ts';
 import { agentOf, chooseStrategy } from '../request/choose-strategy.ts';
 import { settingsOf } from '../request/conversation.ts';
 import { ApiError } from '../request/errors.ts';
-import { compactionOf, upstreamCompacts, withCompaction } from '../request/native-compaction.ts';
+import { upstreamCompacts, withCompaction } from '../request/native-compaction.ts';
 import { isObserved } from '../request/observation.ts';
 import { openSealed } from '../request/open-sealed.ts';
 import { type Owner, ownerOf, withNames } from '../request/owner.ts';
 import { type RequestScope, scopeOf } from '../request/scope.ts';
 import type { Agent, AppEnv } from '../request/services.ts';
-import { sharedAccount } from '../request/shared-account.ts';
 import { Rounds } from '../retrieval/rounds.ts';
-import { besideView } from '../view/beside-view.ts';
 import { type Compaction, compactConversation } from '../view/compaction.ts';
 import { injectionFor } from '../view/inject.ts';
 import type { MadeView, MakeViewOptions } from '../view/made-view.ts';
@@ -29,16 +25,13 @@ import { makeView } from '../view/make-view.ts';
 import type { OfferedTools } from '../view/offer-tools.ts';
 import { withSession } from '../view/session-memory.ts';
 import { archiverOf } from './archive.ts';
-import { reasoningWish } from './ask-reasoning.ts';
-import { askUpstream } from './ask-upstream.ts';
 import { askWithin } from './ask-within.ts';
+import { Attempts } from './attempt.ts';
 import { withCaptureWarning } from './capture.ts';
 import { inTime } from './late-stream.ts';
-import { markWish } from './mark-wish.ts';
 import { noteVerdict } from './note-verdict.ts';
 import { answerObserved, type ReadCall } from './observe.ts';
 import { passRead, passUnread } from './pass-unread.ts';
-import { receiptLater, withReceipt } from './receipt-later.ts';
 import { callerError, KEEPALIVE_MS, relay } from './relay.ts';
 import { hasEvent, type Run, recorded, startRun } from './run.ts';
 import { startRounds } from './start-rounds.ts';
@@ -94,65 +87,28 @@ async function answerRead(
   const options = { force: false, dryRun: false, count: chosen.report, expressly: false };
   const make = (viewOptions: MakeViewOptions) => makeView(call, viewOptions);
   const [first, frozen] = await Promise.all([make(options), injectionFor(call)]);
-  let beside = await besideView(call, first, frozen);
-  const wish = reasoningWish(request, first.tools !== undefined, scope);
-  const marks = markWish(request, scope);
-  const bodyOf = ({ view, tools }: MadeView) =>
-    request.write(view, {
-      injected: beside.messages,
-      tools: tools?.definitions,
-      marks: marks.most(view),
-      shared: sharedAccount(scope),
-      reasoning: wish.isAsked,
-      compaction: compactionOf(chosen.strategy, request, scope.services.config),
-    });
-  const { access } = scope.services.config;
-  const go = async (body: Uint8Array | ReadableStream, left?: AbortSignal, asItCame?: true) => {
-    const answer = await askUpstream(c, scope, api.path, body, left, asItCame);
-    return run?.hear(answer) ?? answer;
-  };
-  const send = (body: Uint8Array, left?: AbortSignal) => go(body, left);
-  let sent: Uint8Array | undefined;
-  let receipt: Promise<Receipt | undefined> | undefined;
-  const ask = async (view: MadeView) => {
-    if (chosen.report) receipt = receiptLater(call, view);
-    // A smaller view has moved the frontier, and with it what stands beside it.
-    if (view !== first) {
-      run?.startOver();
-      beside = await besideView(call, view, frozen);
-    }
-    const sendOnce = () => {
-      sent = bodyOf(view);
-      run?.sends(sent);
-      const isSame = sent.buffer === came.bytes.buffer && sent.length === came.bytes.length;
-      // With the deployer's key, bodies go up unencoded.
-      const encoded = isSame && passesThrough(chosen.strategy) && !access ? came.encoded : undefined;
-      return encoded ? go(encoded, undefined, true) : send(sent);
-    };
-    return wish.ask(() => marks.ask(sendOnce));
-  };
-  const asking = { request, answers: api.answers, options, beside: beside.tokens, make, ask };
-  const { made, answer } = await askWithin(first, asking, scope);
-  const report = withReceipt(beside.told(made.report), await receipt);
+  const { path, answers } = api;
+  const attempts = new Attempts({ c, path, call, came, run, frozen }, first.tools !== undefined);
+  // A smaller view has moved the frontier, and with it what stands beside it.
+  const ask = async (view: MadeView) => attempts.make(view, await attempts.beside(view));
+  const attempt = await askWithin(first, { request, answers, options, make, ask }, scope);
+  const { made, answer, beside } = attempt;
+  const report = await attempt.report();
+  run?.settles(attempt);
   noteVerdict(answer.response, scope);
   if (answer.response.ok) {
     // A body with items of ours was opened, and is not kept (see `readRequest`).
     const keep = () => request.bytes === came.bytes && keepArray(call, shared);
-    workBehind({ ...made, report }, sent, call, keep);
+    workBehind({ ...made, report }, attempt.sent, call, keep);
   }
-  // A stream can last for minutes; don't keep a second copy of the body for it.
-  sent = undefined;
   const { tools } = made;
   const count = async () => (await make({ ...options, count: true })).report;
-  const start = (offered: OfferedTools) =>
-    startRounds(
-      { body: bodyOf(made), report: made.report, beside: beside.tokens, count },
-      offered,
-      made,
-      call,
-    );
-  const rounds = tools && new Rounds(tools.rounds, api.answers.goOn, () => start(tools), send);
-  const retrieval = tools && rounds && { tools, wish, rounds };
+  const start = (offered: OfferedTools) => {
+    const body = attempts.bodyOf({ made, beside });
+    return startRounds({ body, report: made.report, beside: beside.tokens, count }, offered, made, call);
+  };
+  const rounds = tools && new Rounds(tools.rounds, api.answers.goOn, () => start(tools), attempts.send);
+  const retrieval = tools && rounds && { tools, wish: attempts.wish, rounds };
   run?.planned({ report, view: made.view, refused: made.refused ?? [] }, { ...made, report }, rounds);
   const archive = archiverOf(call);
   const streams = request.field('stream') === true;

@@ -65,13 +65,16 @@ export async function recorded<Result>(run: Run | undefined, work: () => Promise
   }
 }
 
+/** The usage of the answers to one attempt. */
+export type AttemptTails = UsageTail[];
+
 export class Run {
   private readonly call: Call;
   private readonly form: RunForm;
   private readonly tenant: Tenant;
   private readonly signal: AbortSignal;
   private readonly kept = Promise.withResolvers<void>();
-  private tails: UsageTail[] = [];
+  private tails: AttemptTails = [];
   private plan: RunPlan | undefined;
   /** The view that went up. */
   private made: BilledView | undefined;
@@ -111,9 +114,16 @@ export class Run {
     return heard(answer, { push: (chunk) => tail.push(chunk), end: () => undefined });
   }
 
-  /** The answers until now don't count: the upstream is asked again for the caller's answer. */
-  startOver(): void {
+  /** The upstream is asked for the caller's answer: from now on, usage is of this attempt. */
+  attempts(): AttemptTails {
     this.tails = [];
+    return this.tails;
+  }
+
+  /** The attempt whose answer the caller gets, which need not be the last. */
+  settles({ sent, tails }: { readonly sent: Uint8Array; readonly tails: AttemptTails | undefined }): void {
+    this.capture?.sends(sent);
+    if (tails) this.tails = tails;
   }
 
   /**

@@ -23,6 +23,8 @@ export interface InjectedMessage {
 
 /** Keeps callers of a shared account apart. */
 export interface SharedAccount {
+  /** Whether the upstream may store what the body asks for, unless the body says otherwise. */
+  readonly stores: boolean;
   /**
    * A prompt cache key that no other caller has.
    *

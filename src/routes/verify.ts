@@ -123,16 +123,18 @@ function madeChecks(
   isRecalled: boolean,
 ): Check[] {
   const unknown = (name: Check['name'], reason: string): Check => ({ name, ok: null, reason });
+  const ofMemory = 'It follows from a memory, which is not read here.';
   const words =
-    told.words === hashes.words || told.words === null
+    told.words === hashes.words || (told.words === null && !isRecalled)
       ? checked('words', told.words === hashes.words, 'The view had no summary.')
-      : unknown('words', 'The summary is not stored here any more, and a model would write another one.');
-  if (!isSame) {
-    const reason = 'It follows from what differs.';
-    return [unknown('plan', reason), unknown('view', reason), words];
-  }
-  if (isRecalled) {
-    const reason = 'It follows from a memory, which is not read here.';
+      : unknown(
+          'words',
+          isRecalled
+            ? ofMemory
+            : 'The summary is not stored here any more, and a model would write another one.',
+        );
+  if (!isSame || isRecalled) {
+    const reason = isSame ? ofMemory : 'It follows from what differs.';
     return [unknown('plan', reason), unknown('view', reason), words];
   }
   const follows = (name: 'plan' | 'view'): Check =>

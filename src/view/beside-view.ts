@@ -6,7 +6,7 @@ import { type Injected, injectedWith, withInjection } from './inject.ts';
 import type { MadeView } from './made-view.ts';
 import { blocksFor, withBlocks } from './memory-blocks.ts';
 
-interface BesideView {
+export interface BesideView {
   /** After the preamble, in this order. */
   readonly messages: readonly InjectedMessage[];
   readonly tokens: number;

@@ -22,6 +22,8 @@ export interface MadeView {
   /** The shape of the caller's array, as far as it was read. */
   readonly history?: History;
   readonly report: Report;
+  /** Trigger and frontier of the plan alone. Absent if the report has the same. */
+  readonly planned?: Pick<Report, 'trigger' | 'frontier'>;
   /** The limit of the upstream that the view was planned within. */
   readonly limit?: LearnedLimit | undefined;
   /** The phases that were due and not taken. Absent if nothing was planned. */

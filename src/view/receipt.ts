@@ -56,7 +56,7 @@ export function hashesOf({ request, chosen, scope }: Call, made: MadeView): Rece
   const { strategy } = chosen;
   const { model, answerTokens } = request;
   const { config } = scope.services;
-  const { report, view } = made;
+  const { report, planned, view } = made;
   const array = conversationIn(request.bytes, request);
   const facts: ReceiptFacts = {
     array,
@@ -69,7 +69,8 @@ export function hashesOf({ request, chosen, scope }: Call, made: MadeView): Rece
     terms: termsOf(model, config),
     measure: tokenMeasure(strategy, model, config.tokenFactors),
     limit: limitIn(made),
-    report,
+    // Who has the array alone can't know what the upstream has refused before.
+    report: { ...report, ...(planned && { trigger: planned.trigger, frontier: planned.frontier }) },
     view,
   };
   return receiptHashes(facts, sha256Hex);

@@ -177,7 +177,7 @@ export class ResponsesRequest extends ModelBody implements ModelRequest {
     const injection =
       injected.length > 0 ? this.injection(injectedJson(injected)) : { splices: [], members: [] };
     const members = [
-      ...(shared ? [{ key: 'store', json: 'false' }] : []),
+      ...(shared?.stores ? [{ key: 'store', json: 'false' }] : []),
       ...this.cacheKey(shared),
       ...injection.members,
       ...added.members,

@@ -24,7 +24,7 @@ beforeEach(() => {
 });
 
 const deployment = deploy({
-  vars: summarizer.vars,
+  vars: { ...summarizer.vars, CAPTURE: 'true' },
   upstream: { chat: (...args) => void behave(upstream, ...args) },
 });
 
@@ -143,7 +143,7 @@ const MODES: [name: string, strategy: object][] = [
 
 describe.each(PROTOCOLS)('an upstream that says the context is too long, over $name', (protocol) => {
   deployment.over(protocol);
-  describe.each(MODES)('in mode %s', (_, strategy) => {
+  describe.each(MODES)('in mode %s', (mode, strategy) => {
     it.each([false, true])('gets one smaller view, once, streamed: %s', async (stream) => {
       const { memory, headers, asked, view } = await send(newKey(), strategy, talk(8), { stream });
 
@@ -167,6 +167,27 @@ describe.each(PROTOCOLS)('an upstream that says the context is too long, over $n
       expect(headers.get('x-memory-trigger')).toBe('upstream_limit');
       expect(headers.get('x-memory-warning')).toContain('limit_learned');
       expect(headers.get('x-memory-frontier')).toBe('moved');
+    });
+
+    it.each([false, true])('has a receipt of the smaller view, streamed: %s', async (stream) => {
+      const apiKey = newKey();
+      const { memory } = await send(apiKey, strategy, talk(8), { stream });
+      const { receipt, trigger } = memory;
+
+      const response = await deployment.fetch('/v1/verify', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ ...protocol.body({ model, tools, messages: talk(8) }), receipt }),
+      });
+
+      expect(trigger).toBe('upstream_limit');
+      const { valid, checks } = (await response.json()) as {
+        valid: boolean;
+        checks: { name: string; ok: boolean | null }[];
+      };
+      expect(checks.filter(({ ok }) => ok === false)).toEqual([]);
+      if (!mode.startsWith('rolling')) expect(checks.find(({ name }) => name === 'plan')?.ok).toBe(true);
+      expect(valid).toBe(true);
     });
 
     it('is asked at once with a smaller view next time, and each view begins with the one before', async () => {
@@ -396,6 +417,28 @@ describe.each(PROTOCOLS)("the upstream's own error, over $name", (protocol) => {
       expect(response.headers.get('retry-after')).toBe('3');
       expect(response.headers.get('content-type')).toBe('application/json');
       expect(response.headers.get('x-memory-applied')).toBe('none');
+    },
+  );
+
+  it.each([false, true])(
+    'has an event and a capture of the view that it refused, if the second ask gets no answer, streamed: %s',
+    async (stream) => {
+      const key = newKey();
+      const headers = { authorization: `Bearer ${key}` };
+      const conversation = `refused over ${protocol.name} ${stream}`;
+      const asked = { conversation_id: conversation, memory_report: { capture: true } };
+      await send(key, 'none', [{ role: 'user', content: 'Hello' }], asked);
+      deployment.upstream.next(refusing('first'), { type: 'drop' });
+      await sendRaw(key, 'compact', talk(8), { stream, ...asked });
+
+      const path = `/v1/conversations/${encodeURIComponent(conversation)}/requests/2`;
+      await until('the event is kept', async () => (await deployment.fetch(path, { headers })).ok);
+      const event = await (await deployment.fetch(path, { headers })).json();
+
+      expect(event).toMatchObject({ trigger: 'none', frontier: { moved: false }, edits: [], status: 400 });
+      const view = await (await deployment.fetch(`${path}/view`, { headers })).json();
+      const { [protocol.field]: expected } = protocol.body({ messages: talk(8) });
+      expect(view).toMatchObject({ [protocol.field]: expected });
     },
   );
 

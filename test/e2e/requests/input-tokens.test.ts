@@ -49,6 +49,27 @@ describe('a count of input tokens', () => {
     },
   );
 
+  it.each([
+    ['in no mode', undefined],
+    ...Object.entries({ ...STRATEGIES, native: { mode: 'native' } }),
+  ] as const)('asks for a compaction as the request does that is counted: %s', async (_, memory_strategy) => {
+    const fields = {
+      model,
+      input,
+      context_management: [{ type: 'compaction', compact_threshold: 1_000_000 }],
+      ...(memory_strategy && { memory_strategy }),
+    };
+    for (const route of ['/v1/responses/input_tokens', '/v1/responses'])
+      await deployment.fetch(route, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(fields),
+      });
+
+    const [counted, answered] = deployment.upstream.requests.slice(-2).map(({ body }) => body);
+    expect(counted).toEqual(answered);
+  });
+
   it('has the headers of the view, and stores nothing', async () => {
     const request = { model, input, tools: functions, memory_strategy: STRATEGIES.compact };
     const asText = JSON.stringify(request).replaceAll('apples', 'pears of a count');
@@ -97,5 +118,28 @@ describe('a count of input tokens', () => {
     expect((await ask({})).status).toBe(200);
     expect(shared.upstream.requests.at(-1)?.body).toEqual({ model, input: 'Hello' });
     expect((await ask({ previous_response_id: 'resp_1' })).status).toBe(404);
+
+    const named = { input: 'Hello', prompt_cache_key: 'of-alice' };
+    for (const more of [
+      {},
+      { memory_strategy: STRATEGIES.compact },
+      { memory_strategy: { ...STRATEGIES.compact, observe: true } },
+    ]) {
+      expect((await ask({ ...named, ...more })).status).toBe(200);
+      const counted = shared.upstream.requests.at(-1)?.body;
+      const headers = {
+        authorization: `Bearer ${'a-key-of-alice-'.repeat(3)}`,
+        'content-type': 'application/json',
+      };
+      await shared.fetch('/v1/responses', {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ model, ...named, ...more }),
+      });
+      const { store, ...answered } = shared.upstream.requests.at(-1)?.body ?? {};
+      expect(store).toBe(false);
+      expect(counted).toEqual(answered);
+      expect(JSON.stringify(counted)).not.toContain('of-alice');
+    }
   });
 });

@@ -36,7 +36,7 @@ const OWN: [string, string][] = [
 
 const beside: fc.Arbitrary<Beside> = fc.record({
   tools: fc.constantFrom([], ['{"type":"function","name":"a"}'], ['{"name":"a"}', '{"name":"b"}']),
-  shared: fc.constantFrom(undefined, { cacheKey: (key = 'of its own') => `tenant ${key}` }),
+  shared: fc.constantFrom(undefined, { stores: true, cacheKey: (key = 'of its own') => `tenant ${key}` }),
   injected: fc.constantFrom([], [{ role: 'user' as const, content: 'Remember' }]),
   compaction: fc.constantFrom(undefined, 'cut' as const, { threshold: undefined }, { threshold: 9 }),
 });
@@ -57,7 +57,7 @@ describe('the members of a forwarded body', () => {
   it('F15: are JSON where all that the caller sent was ours', () => {
     const read = readResponsesRequest(encoder.encode('{"memory_strategy":"none"}'));
     if (!read.ok) throw new Error(read.reason.message);
-    const shared = { cacheKey: () => undefined };
+    const shared = { stores: true, cacheKey: () => undefined };
     expect(decoder.decode(read.value.write(undefined, { shared }))).toBe('{"store":false}');
   });
 

@@ -57,7 +57,11 @@ describe('a body that is not read', () => {
   it('must be read if it is shown memory blocks', () => {
     expect(chosen({ 'x-memory-blocks': 'team' }, undefined)).toBeUndefined();
     expect(chosen({}, OF_AGENT)).toBeUndefined();
-    expect(chosen({ 'x-memory-blocks': 'off' }, OF_AGENT)).toEqual({ mode: 'none', source: 'agent' });
-    expect(chosen({}, undefined)).toEqual({ mode: 'none', source: 'agent' });
+    expect(chosen({ 'x-memory-blocks': 'off' }, OF_AGENT)).toEqual({
+      mode: 'none',
+      source: 'agent',
+      report: false,
+    });
+    expect(chosen({}, undefined)).toEqual({ mode: 'none', source: 'agent', report: false });
   });
 });
