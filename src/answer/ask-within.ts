@@ -141,7 +141,7 @@ async function smallerView(
   // The view that was refused was planned without this limit.
   const frontier = { ...report.frontier, moved: true };
   return {
-    made: { ...made, report: { ...report, trigger: 'upstream_limit', frontier }, planned: report },
+    made: { ...made, report: { ...report, trigger: 'upstream_limit', frontier } },
     tokens: report.tokens.after,
   };
 }

@@ -19,6 +19,7 @@ import type { MadeView } from '../view/made-view.ts';
 import { type ReasoningWish, reasoningWish } from './ask-reasoning.ts';
 import { askUpstream } from './ask-upstream.ts';
 import { type MarkWish, markWish } from './mark-wish.ts';
+import { sinceBefore } from './moved-since.ts';
 import { receiptLater, withReceipt } from './receipt-later.ts';
 import type { AttemptTails, Run } from './run.ts';
 
@@ -91,8 +92,10 @@ export class Attempts {
       const mayBeEncoded = isSame && passesThrough(chosen.strategy) && !scope.services.config.access;
       return mayBeEncoded && came.encoded ? this.go(came.encoded, undefined, true) : this.send(sent);
     };
-    const answer = await this.wish.ask(() => this.marks.ask(sendOnce));
-    const report = async () => withReceipt(beside.told(made.report), await receipt);
+    const asked = this.wish.ask(() => this.marks.ask(sendOnce));
+    const told = sinceBefore(call, made);
+    const answer = await asked;
+    const report = async () => withReceipt(beside.told(await told), await receipt);
     return { made, beside, sent, answer, tails, report };
   }
 

@@ -17,6 +17,7 @@ import { makeView } from '../view/make-view.ts';
 import { archiverOf } from './archive.ts';
 import { askUpstream } from './ask-upstream.ts';
 import { potentialBillOf } from './bill-order.ts';
+import { sinceBefore } from './moved-since.ts';
 import { noteVerdict } from './note-verdict.ts';
 import { receiptLater, withReceipt } from './receipt-later.ts';
 import { relay } from './relay.ts';
@@ -79,7 +80,9 @@ async function potentialOf(call: Call): Promise<{ potential: Potential; plan?: R
   await pause(0);
   const options = { force: false, dryRun: true, count: true, expressly: false };
   try {
-    const { report, view, refused = [] } = await makeView(call, options);
+    const made = await makeView(call, options);
+    const { view, refused = [] } = made;
+    const report = await sinceBefore(call, made);
     const { trigger, tokens, frontier, applied_edits, refs, warnings } = report;
     const counted = tokens ? { tokens } : {};
     return {

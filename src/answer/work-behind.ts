@@ -10,6 +10,7 @@ import { noteNamed } from '../request/named-refs.ts';
 import { conversationName } from '../storage/conversation/key.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import type { MadeView } from '../view/made-view.ts';
+import { noteSent } from './moved-since.ts';
 
 /** Keeps the array of a request, so that the next one is read from where it differs. */
 export function keepArray({ request, chosen, scope }: Call, shared: SharedArray | undefined): void {
@@ -46,6 +47,7 @@ export function workBehind(made: MadeView, sent: Uint8Array | undefined, call: C
   const { caller, services, waitUntil, upkeep } = call.scope;
   if (sent) countChanges(made, sent, call);
   if (!caller.tenant) return;
+  noteSent(call);
   tellDeployer(made.report, caller.tenant, call);
   if (prepareNext) {
     const prepare = () => {

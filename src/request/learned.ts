@@ -33,12 +33,17 @@ export interface Learned {
   /** See `SummaryPorts`. */
   readonly prepared: Cache<number>;
   readonly arrays: TenantArrays;
+  /** How many messages the newest request of a conversation had, by the conversation's name. */
+  readonly sent: Cache<number>;
 }
 
 /** A digest has a few thousand tokens. */
 const DIGESTS: Bound<string> = { bytes: 2 * 1024 * 1024, sizeOf: textBytes };
 /** About 2 000 entries. */
 const PREPARED: Bound<number> = { bytes: 1024 * 1024 };
+
+/** About 4 000 conversations. */
+const SENT: Bound<number> = { bytes: 1024 * 1024 };
 
 /** The caches of all tenants. One per isolate. */
 export class TenantsLearned {
@@ -49,6 +54,7 @@ export class TenantsLearned {
   private readonly digests = new TenantLru(DIGESTS);
   private readonly prepared = new TenantLru(PREPARED);
   private readonly arrays = new KnownArrays();
+  private readonly sent = new TenantLru(SENT);
 
   /** @param tenant its id */
   of(tenant: string): Learned {
@@ -66,6 +72,7 @@ export class TenantsLearned {
       digests: this.digests.of(tenant),
       prepared: this.prepared.of(tenant),
       arrays: this.arrays.of(tenant),
+      sent: this.sent.of(tenant),
     };
   }
 

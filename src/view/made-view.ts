@@ -22,8 +22,10 @@ export interface MadeView {
   /** The shape of the caller's array, as far as it was read. */
   readonly history?: History;
   readonly report: Report;
-  /** Trigger and frontier of the plan alone. Absent if the report has the same. */
+  /** Trigger and frontier of the plan alone. Absent if nothing was planned. */
   readonly planned?: Pick<Report, 'trigger' | 'frontier'>;
+  /** How many messages the array had when the frontier last moved. Absent if that is not known. */
+  readonly movedAt?: number | undefined;
   /** The limit of the upstream that the view was planned within. */
   readonly limit?: LearnedLimit | undefined;
   /** The phases that were due and not taken. Absent if nothing was planned. */

@@ -8,7 +8,7 @@ import { explain } from '../memory/plan/explain.ts';
 import { mayAct } from '../memory/plan/plan.ts';
 import { outlineOf, planView } from '../memory/plan/plan-view.ts';
 import type { BudgetExceeded, PlanRequest } from '../memory/plan/planned.ts';
-import { idleReport, type Report, reportOf, type Warning } from '../memory/plan/report.ts';
+import { frontierOf, idleReport, type Report, reportOf, type Warning } from '../memory/plan/report.ts';
 import { render } from '../memory/plan/view.ts';
 import { termsOf } from '../memory/strategy/model-terms.ts';
 import {
@@ -94,6 +94,8 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
     ...made,
     view,
     repeated: plan.repeated,
+    planned: { trigger: plan.replay.trigger, frontier: frontierOf(plan) },
+    movedAt: plan.replay.moves.at(-1)?.messages,
     history,
     refused: plan.replay.refused,
     report: { ...withLimit(report, limit), mode: chosen.strategy.mode },

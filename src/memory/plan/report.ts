@@ -245,14 +245,16 @@ export function reportOf(
   const { replay, budgets, strategy } = plan;
   const budget = budgets.hard ?? budgets.soft ?? null;
   const over = view.tokens > (budgets.hard ?? budgets.window);
+  const edits = appliedEdits(plan, view, made);
   const isIdle = !plan.actsOnSoft && replay.before > (budgets.soft ?? Number.POSITIVE_INFINITY);
   return {
     mode: strategy.mode,
     source,
     trigger: replay.trigger,
     tokens: { before: replay.before, after: view.tokens, budget, window: budgets.window },
-    frontier: { unit: frontierUnit(replay.cuts), moved: replay.moved },
-    applied_edits: appliedEdits(plan, view, made),
+    // Where nothing could be stored, nothing is edited, whatever was planned.
+    frontier: edits.length > 0 ? frontierOf(plan) : { unit: 0, moved: false },
+    applied_edits: edits,
     refs: refsOf(view),
     ...(summary ? { summary } : {}),
     ...(plan.misses ? { misses: reportedMisses(plan.history, plan.misses) } : {}),
@@ -375,6 +377,11 @@ export function reportedOutputs(outputs: readonly ShownOutput[]): ReportedOutput
 }
 
 /** Each ref once, in the order of the view. */
+/** The frontier of a plan. */
+export function frontierOf({ replay }: Pick<Plan, 'replay'>): Report['frontier'] {
+  return { unit: frontierUnit(replay.cuts), moved: replay.moved };
+}
+
 function refsOf(view: View): ReportedRef[] {
   const refs = new Map<string, ReportedRef>();
   for (const { removal } of view.summary?.rehydrated ?? [])

@@ -84,6 +84,10 @@ describe('a request whose storage fails', () => {
       const named = await expectFetchable(app);
       expect(response.headers.get('x-memory-warning')).toBe(named === 0 ? 'over_budget,store_failed' : null);
       expect(response.headers.get('x-memory-refs')).toBe(String(named));
+      const state = ['x-memory-applied', 'x-memory-frontier'].map((name) => response.headers.get(name));
+      expect(state).toEqual(
+        named === 0 ? ['none', 'none'] : ['compact', expect.stringMatching(/kept|moved/)],
+      );
     },
   );
 
