@@ -7,7 +7,7 @@
  * `npm run demo -- --mode MODE` shows another mode than `auto` (demo/strategies.ts). Without
  * OPENAI_API_KEY, demo/upstream.ts plays the model, and no key is needed. With it, every prefix of
  * the recording that ends where the agent asked its model is sent to OpenAI (OPENAI_MODEL, default
- * gpt-4.1-mini).
+ * gpt-6-luna).
  *
  * `npm run demo -- --inspect` leaves the Worker running, and prints the address of its inspector
  * with the demo's conversation. No key is needed there: the requests have none, and belong to the
@@ -50,7 +50,7 @@ try {
   try {
     const agent: Agent = {
       client: new OpenAI({ baseURL: `${worker.url}/v1`, apiKey }),
-      model: liveKey ? (process.env.OPENAI_MODEL ?? 'gpt-4.1-mini') : recording.model,
+      model: liveKey ? (process.env.OPENAI_MODEL ?? 'gpt-6-luna') : recording.model,
       tools: FETCHING_AGENTS.has(mode) ? [...recording.tools, FETCH_TOOL] : recording.tools,
       // The archive has the messages that the inspector shows.
       strategy: inspects && mode !== 'none' ? { ...STRATEGIES[mode], archive: true } : STRATEGIES[mode],

@@ -30,7 +30,7 @@ def read_order(number):
 messages = [{"role": "user", "content": "Look at the orders 1 to 12, one after the other. Which one is late?"}]
 while True:
     answer = client.chat.completions.with_raw_response.create(
-        model=os.environ.get("OPENAI_MODEL", "gpt-4.1-mini"),
+        model=os.environ.get("OPENAI_MODEL", "gpt-6-luna"),
         messages=messages,  # the whole list, every time
         tools=tools,
         extra_body={"memory_strategy": {"mode": "auto", "token_budget": 20_000}},

@@ -25,7 +25,7 @@ export function readOrder(number: number): string {
 /** Where Precis is, and the key of the upstream. */
 export const baseURL = `${process.env.PRECIS_URL ?? 'http://127.0.0.1:8787'}/v1`;
 export const apiKey = process.env.OPENAI_API_KEY ?? '';
-export const model = process.env.OPENAI_MODEL ?? 'gpt-4.1-mini';
+export const model = process.env.OPENAI_MODEL ?? 'gpt-6-luna';
 
 /**
  * `auto` puts placeholders in the place of old outputs once the conversation is over 20 000 tokens

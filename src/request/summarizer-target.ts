@@ -14,9 +14,9 @@ import { ApiError } from './errors.ts';
 import type { RequestScope } from './scope.ts';
 import type { Services } from './services.ts';
 
-/** The default on OpenAI's own host: small, fast, and good at following a format. */
+/** The default on OpenAI's own host: the smallest of its newest generation. */
 const OPENAI_HOST = 'api.openai.com';
-const OPENAI_MODEL = 'gpt-4.1-mini';
+const OPENAI_MODEL = 'gpt-6-luna';
 
 /** Headers beside the key that name the account. */
 const ACCOUNT_HEADERS = ['openai-organization', 'openai-project', 'api-key', 'x-api-key'];

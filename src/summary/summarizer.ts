@@ -2,11 +2,13 @@
  * One call of the summarizer: any OpenAI-compatible chat model, asked with the `openai` package.
  */
 import type OpenAI from 'openai';
+import { APIError } from 'openai';
 import type { Result } from '../lib/result.ts';
 import { summarizerAmount } from '../memory/money/amounts.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
 import type { Schedule } from '../memory/prices/schedule.ts';
 import { askModel, type ModelFault, type ModelServer } from '../upstream/model-client.ts';
+import { reasoningOf } from './reasoning-effort.ts';
 import type { Prompt } from './text/prompt.ts';
 
 /** The model, its URL and its key. Never stored or logged. */
@@ -35,6 +37,11 @@ export const NO_USAGE: TokenUsage = { prompt_tokens: 0, completion_tokens: 0, to
  */
 const ROOM = 4;
 const LEAST_ROOM = 4_096;
+/**
+ * The least for OpenAI's models that reason
+ * (https://developers.openai.com/api/docs/guides/reasoning, "Allocating space for reasoning").
+ */
+const REASONING_ROOM = 25_000;
 
 /**
  * The longest answer in bytes. A summary has a few thousand tokens, and reasoning may come with it.
@@ -48,20 +55,37 @@ export function askSummarizer(
   maxTokens: number,
 ): Promise<Result<SummarizerAnswer, ModelFault>> {
   const { model, timeoutMs } = target;
-  const limit = answerLimit(new URL(target.baseUrl), Math.max(LEAST_ROOM, ROOM * maxTokens));
+  const { effort, limit } = settingsOf(target, maxTokens);
   return askModel(target, { timeoutMs, longestAnswer: LONGEST_ANSWER }, async (client, signal) => {
     const messages = [
       { role: 'system' as const, content: prompt.system },
       { role: 'user' as const, content: prompt.user },
     ];
-    const answer = await client.chat.completions.create({ model, messages, ...limit }, { signal });
+    const ask = (more: object) =>
+      client.chat.completions.create({ model, messages, ...limit, ...more }, { signal });
+    const answer = await ask(effort).catch((error: unknown) => {
+      // A model of a known family may be newer than our table.
+      if (!('reasoning_effort' in effort) || !refusesEffort(error)) throw error;
+      return ask({});
+    });
     return readAnswer(answer, target.schedule);
   });
 }
 
-/** OpenAI's newer models accept only the first name, and most other servers only the second. */
-function answerLimit(base: URL, tokens: number): { max_completion_tokens: number } | { max_tokens: number } {
-  return base.hostname.endsWith('.openai.com') ? { max_completion_tokens: tokens } : { max_tokens: tokens };
+/** The fields beside model and messages, which differ by server and model. */
+function settingsOf({ baseUrl, model }: SummarizerTarget, maxTokens: number) {
+  const tokens = Math.max(LEAST_ROOM, ROOM * maxTokens);
+  // OpenAI's newer models accept only this name, and most other servers only the other.
+  if (!new URL(baseUrl).hostname.endsWith('.openai.com'))
+    return { effort: {}, limit: { max_tokens: tokens } };
+  const { reasons, stops } = reasoningOf(model);
+  const limit = { max_completion_tokens: reasons ? Math.max(REASONING_ROOM, tokens) : tokens };
+  return { effort: stops ? { reasoning_effort: 'none' as const } : {}, limit };
+}
+
+/** Whether an error is about the effort. */
+function refusesEffort(error: unknown): boolean {
+  return error instanceof APIError && error.status === 400 && /reasoning_effort/.test(error.message);
 }
 
 /** Other servers than OpenAI's leave out fields that the types require. */

@@ -79,3 +79,63 @@ it.each([200, 400, 500])(
     expect(sent).toBeLessThanOrEqual(LONGEST_ANSWER + 8 * chunk.length);
   },
 );
+
+const OPENAI = { ...target, baseUrl: 'https://api.openai.com/v1' };
+const answered = {
+  choices: [{ message: { content: 'Summed up.' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+};
+
+/** The bodies of the calls for one summary. @param refused answers the calls until none is left */
+async function bodiesOf(to: typeof target, maxTokens: number, ...refused: Response[]) {
+  const bodies: Record<string, unknown>[] = [];
+  vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
+    bodies.push(await new Request(input, init).json());
+    return refused.shift() ?? Response.json(answered);
+  });
+  const answer = await askSummarizer(to, { system: 'Sum up.', user: 'All of it.' }, maxTokens);
+  return { answer, bodies: bodies.map(({ messages: _, model: __, ...rest }) => rest) };
+}
+
+it.each([
+  ['gpt-6-luna', 'none', 25_000],
+  ['gpt-6-sol', 'none', 25_000],
+  ['gpt-5.6-luna', 'none', 25_000],
+  ['gpt-5.1', 'none', 25_000],
+  ['ft:gpt-6-luna:acme::id', 'none', 25_000],
+  ['gpt-6.2-sol', undefined, 25_000],
+  ['gpt-5.1-codex-max', undefined, 25_000],
+  ['gpt-5.4-pro', undefined, 25_000],
+  ['gpt-5-mini', undefined, 25_000],
+  ['o4-mini', undefined, 25_000],
+  ['gpt-4.1-mini', undefined, 8_000],
+  ['a-model', undefined, 8_000],
+])('asks %s on the host of OpenAI with the effort %s and %i tokens', async (model, effort, tokens) => {
+  const { bodies } = await bodiesOf({ ...OPENAI, model }, 2_000);
+  const asked = effort === undefined ? {} : { reasoning_effort: effort };
+  expect(bodies).toEqual([{ max_completion_tokens: tokens, ...asked }]);
+});
+
+it('asks other servers with no effort, whatever the model', async () => {
+  const { bodies } = await bodiesOf({ ...target, model: 'openai/gpt-6-luna' }, 2_000);
+  expect(bodies).toEqual([{ max_tokens: 8_000 }]);
+});
+
+it('asks once more without the effort if that is refused, and only then', async () => {
+  const refusal = (message: string) => Response.json({ error: { message } }, { status: 400 });
+  const to = { ...OPENAI, model: 'gpt-6-luna' };
+  const words = "Unsupported value: 'reasoning_effort' does not support 'none' with this model.";
+  const again = await bodiesOf(to, 10_000, refusal(words));
+  expect(again.bodies).toEqual([
+    { max_completion_tokens: 40_000, reasoning_effort: 'none' },
+    { max_completion_tokens: 40_000 },
+  ]);
+  expect(again.answer.ok).toBe(true);
+
+  const twice = await bodiesOf(to, 100, refusal(words), refusal(words));
+  expect(twice.bodies).toHaveLength(2);
+  expect(twice.answer).toMatchObject({ ok: false, reason: { code: 'refused' } });
+  const other = await bodiesOf(to, 100, refusal('Too long.'));
+  expect(other.bodies).toHaveLength(1);
+  expect(other.answer.ok).toBe(false);
+});

@@ -221,7 +221,7 @@ export const CONVERSATIONS: readonly Operation[] = [
     body: {
       content: { 'application/json': WHOLE },
       example: {
-        model: 'gpt-4.1-mini',
+        model: 'gpt-6-luna',
         messages: [
           { role: 'user', content: 'My order has not come.' },
           { role: 'assistant', content: 'It was sent on Monday.' },
