@@ -10,6 +10,6 @@ curl --silent --show-error --fail-with-body --include "$url/v1/chat/completions"
   --header 'x-memory-strategy: {"mode": "auto", "token_budget": 20000}' \
   --data '{
     "model": "gpt-6-luna",
-    "messages": [{"role": "user", "content": "Which of the orders 1 to 12 is late?"}],
+    "messages": [{"role": "user", "content": "Which of the orders 1 to 16 is late?"}],
     "memory_report": true
   }'

@@ -27,7 +27,7 @@ def read_order(number):
     return "\n".join([f"order {number}: {'late' if number == 5 else 'delivered'}", *events])
 
 
-messages = [{"role": "user", "content": "Look at the orders 1 to 12, one after the other. Which one is late?"}]
+messages = [{"role": "user", "content": "Look at the orders 1 to 16, one after the other. Which one is late?"}]
 while True:
     answer = client.chat.completions.with_raw_response.create(
         model=os.environ.get("OPENAI_MODEL", "gpt-6-luna"),

@@ -1,6 +1,6 @@
 /** The tool of the examples: it prints far more than the model needs to remember. */
 
-export const TASK = 'Look at the orders 1 to 12, one after the other. Which one is late?';
+export const TASK = 'Look at the orders 1 to 16, one after the other. Which one is late?';
 
 export const READ_ORDER = {
   name: 'read_order',
@@ -29,7 +29,7 @@ export const model = process.env.OPENAI_MODEL ?? 'gpt-6-luna';
 
 /**
  * `auto` puts placeholders in the place of old outputs once the conversation is over 20 000 tokens
- * and the saving pays for the cached prefix that ends. So the frontier moves once in twelve orders.
+ * and the saving pays for the cached prefix that ends. So the frontier moves once in sixteen orders.
  */
 export const strategy = { mode: 'auto', token_budget: 20_000 };
 

@@ -1,4 +1,4 @@
-/** The examples, run as they are against a stub: a model that looks at twelve orders. */
+/** The examples, run as they are against a stub: a model that looks at sixteen orders. */
 import { execFile, execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { type Behaviour, behave } from '../../../tools/upstream/behaviours.ts';
 import { deploy, KEY } from '../../support/deployment/deployment.ts';
 
 const EXAMPLES = join(import.meta.dirname, '../../../examples');
-const ORDERS = 12;
+const ORDERS = 16;
 const ANSWER = 'Order 5 is late.';
 
 type Json = Record<string, unknown>;
@@ -70,7 +70,7 @@ function hasPython(statement = ''): boolean {
   }
 }
 
-/** What an example with the tool has printed and sent, of twelve orders with one move. */
+/** What an example with the tool has printed and sent, of sixteen orders with one move. */
 function expectOneMove(output: string): void {
   expect(output).toContain(ANSWER);
   expect(views()).toHaveLength(ORDERS + 1);
