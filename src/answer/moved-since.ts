@@ -35,7 +35,8 @@ export async function sinceBefore(call: Call, made: MadeView): Promise<Report> {
 /** Notes that the upstream has accepted a request. */
 export function noteSent(call: Call): void {
   const conversation = namedConversation(call);
-  if (conversation) call.scope.learned.sent.set(conversation.name, call.request.messages.length);
+  if (conversation)
+    call.scope.learned.conversation(conversation.name).sent.set('', call.request.messages.length);
 }
 
 /**
@@ -48,7 +49,7 @@ async function messagesBefore(
   enough: number,
   { scope }: Call,
 ): Promise<number | undefined> {
-  const known = scope.learned.sent.get(conversation.name);
+  const known = scope.learned.conversation(conversation.name).sent.get('');
   if (known !== undefined && known >= enough) return known;
   try {
     const runs = await soon(

@@ -1,5 +1,5 @@
-/** A bounded map whose entries expire. */
-import { type Bound, Lru } from './lru.ts';
+/** Bounded maps of many owners, whose entries expire. */
+import { type Bound, TenantLru } from './lru.ts';
 
 interface Entry<Value> {
   readonly value: Value;
@@ -8,26 +8,27 @@ interface Entry<Value> {
 }
 
 export class ExpiringLru<Value> {
-  private readonly entries: Lru<Entry<Value>>;
+  private readonly entries: TenantLru<Entry<Value>>;
   private readonly now: () => number;
 
   constructor({ bytes, sizeOf = () => 0 }: Bound<Value>, now: () => number) {
-    this.entries = new Lru({ bytes, sizeOf: ({ value }) => ENTRY_BYTES + sizeOf(value) });
+    this.entries = new TenantLru({ bytes, sizeOf: ({ value }) => ENTRY_BYTES + sizeOf(value) });
     this.now = now;
   }
 
-  get(key: string): Value | undefined {
-    const entry = this.entries.get(key);
+  get(owner: string, key: string): Value | undefined {
+    const entry = this.entries.get(owner, key);
     return entry && this.now() < entry.end ? entry.value : undefined;
   }
 
   /** @param holdsMs how long the value holds, in milliseconds */
-  set(key: string, value: Value, holdsMs: number): void {
-    this.entries.set(key, { value, end: this.now() + holdsMs });
+  set(owner: string, key: string, value: Value, holdsMs: number): void {
+    this.entries.set(owner, key, { value, end: this.now() + holdsMs });
   }
 
-  delete(key: string): void {
-    this.entries.delete(key);
+  /** See `TenantLru.forget`. */
+  forget(owner: string): void {
+    this.entries.forget(owner);
   }
 }
 

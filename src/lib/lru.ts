@@ -95,6 +95,16 @@ export class TenantLru<Value> {
     this.old.get(tenant)?.delete(key);
   }
 
+  /** Drops the entries of an owner, and of all whose names begin with its own and a colon. */
+  forget(owner: string): void {
+    for (const generation of [this.young, this.old])
+      for (const [name, entries] of generation) {
+        if (name !== owner && !name.startsWith(`${owner}:`)) continue;
+        generation.delete(name);
+        if (generation === this.young) this.bytes -= this.bytesOfAll(name, entries);
+      }
+  }
+
   clear(): void {
     this.turn();
     this.turn();
@@ -105,7 +115,7 @@ export class TenantLru<Value> {
     if (known) return known;
     const entries: Entries<Value> = new Map();
     this.young.set(copyOf(tenant), entries);
-    this.bytes += MAP_BYTES + textBytes(tenant);
+    this.bytes += this.bytesOfAll(tenant, entries);
     return entries;
   }
 
@@ -113,6 +123,12 @@ export class TenantLru<Value> {
     this.old = this.young;
     this.young = new Map();
     this.bytes = 0;
+  }
+
+  private bytesOfAll(name: string, entries: Entries<Value>): number {
+    let bytes = MAP_BYTES + textBytes(name);
+    for (const [key, value] of entries) bytes += this.bytesOf(key, value);
+    return bytes;
   }
 
   private bytesOf(key: string, value: Value): number {

@@ -70,6 +70,11 @@ export class KnownArrays {
     };
   }
 
+  /** Drops the arrays of a tenant. @param tenant its id */
+  forget(tenant: string): void {
+    for (const kept of this.tenants.get(tenant) ?? []) this.drop(kept);
+  }
+
   private find(tenant: string, bytes: Uint8Array, field: ReadArray['field']): SharedArray | undefined {
     if (bytes.length < this.smallest) return undefined;
     const newest = [...(this.tenants.get(tenant) ?? [])]

@@ -30,10 +30,16 @@ export interface Learned {
   counting(measure: TokenMeasure): Promise<Counting>;
   /** Extractive digests. Making one takes reading everything it covers. */
   readonly digests: Cache<string>;
+  readonly arrays: TenantArrays;
+  /** @param name see `conversationName` */
+  conversation(name: string): LearnedOfConversation;
+}
+
+/** The caches of one conversation. */
+export interface LearnedOfConversation {
   /** See `SummaryPorts`. */
   readonly prepared: Cache<number>;
-  readonly arrays: TenantArrays;
-  /** How many messages the newest request of a conversation had, by the conversation's name. */
+  /** How many messages its newest request had, under an empty key. */
   readonly sent: Cache<number>;
 }
 
@@ -42,7 +48,7 @@ const DIGESTS: Bound<string> = { bytes: 2 * 1024 * 1024, sizeOf: textBytes };
 /** About 2 000 entries. */
 const PREPARED: Bound<number> = { bytes: 1024 * 1024 };
 
-/** About 4 000 conversations. */
+/** About 2 500 conversations. */
 const SENT: Bound<number> = { bytes: 1024 * 1024 };
 
 /** The caches of all tenants. One per isolate. */
@@ -70,10 +76,16 @@ export class TenantsLearned {
     return {
       counting,
       digests: this.digests.of(tenant),
-      prepared: this.prepared.of(tenant),
       arrays: this.arrays.of(tenant),
-      sent: this.sent.of(tenant),
+      conversation: (name) => ({ prepared: this.prepared.of(name), sent: this.sent.of(name) }),
     };
+  }
+
+  /** Forgets all of a tenant, or what is kept by a conversation's name. @param owner id or name */
+  forget(owner: string): void {
+    const { messages, texts, facts, previews, digests, prepared, arrays, sent } = this;
+    for (const each of [messages, texts, facts, previews, digests, prepared, arrays, sent])
+      each.forget(owner);
   }
 
   /** The caches of a request without a tenant. They end with it. */

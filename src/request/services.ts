@@ -80,8 +80,26 @@ export interface Services {
   user(name: string): ObjectCaller<UserMemoryStub>;
   tenant(id: string): ObjectCaller<TenantMemoryStub>;
   readonly metricsObject: ObjectCaller<MetricsStub>;
+  /** All that can know something of a tenant. */
+  readonly caches: readonly Forgetful[];
   /** The caches for a tenant's contents; without a tenant, new ones for a single request. */
   learned(tenant: Tenant | undefined): Learned;
+}
+
+/** A cache of what an isolate knows of tenants and conversations. */
+interface Forgetful {
+  /** @param owner the tenant's id, or `conversationName` */
+  forget(owner: string): void;
+}
+
+/**
+ * Forgets what this isolate knows of a tenant or a conversation that is being deleted, except
+ * whether the upstream accepts the tenant's key.
+ *
+ * @param owner the tenant's id, or `conversationName`
+ */
+export function forget(owner: string, { caches }: Services): void {
+  for (const cache of caches) cache.forget(owner);
 }
 
 /** The type of Hono's context in this app. */
@@ -112,26 +130,30 @@ function createServices(env: Env): Services {
   const learned = new TenantsLearned();
   const log = createLog(config.logLevel);
   const metrics = metricsOf(env, log);
-  return {
-    config,
-    log,
-    explain: createExplainer(log),
-    bucket: env.REFS,
+  const caches = {
     tenants: new Tenants(config.secret, config.previousSecret),
-    retention: new Retention(config.retentionDays),
     known: new KnownRefs(),
     reportedUses: new KnownRefs(),
     remembered: new RememberedConversations(),
     upkeep: new Upkeep(log),
+    limits: new LearnedLimits(),
+    reasoning: new LostReasoning(),
+    refusedMarks: new ModelFacts<boolean>(Date.now),
+  };
+  return {
+    ...caches,
+    caches: [...Object.values(caches), learned],
+    config,
+    log,
+    explain: createExplainer(log),
+    bucket: env.REFS,
+    retention: new Retention(config.retentionDays),
     pending: new PendingWork(),
     metrics,
     keptRuns: new PendingWork(),
     webhooks: webhooksOf(env, log),
     exporter: config.otlp && exporterOf(config.otlp, metrics, log),
     accepted: new AcceptedKeys(),
-    limits: new LearnedLimits(),
-    reasoning: new LostReasoning(),
-    refusedMarks: new ModelFacts(Date.now),
     agents: new Map(agents.map((spec) => [spec.key, readAgent(spec)])),
     prompts: new Map(Object.entries(prompts)),
     conversation: (name) => conversationMemory(env, name, log),

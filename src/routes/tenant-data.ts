@@ -1,7 +1,7 @@
 /** `/v1/memory`: all of a tenant's data (docs/design.md#5-routes). */
 import type { Context } from 'hono';
 import { verifiedTenant } from '../request/known-key.ts';
-import type { AppEnv } from '../request/services.ts';
+import { type AppEnv, forget } from '../request/services.ts';
 import { selvesOf, type Tenant } from '../tenant/identity.ts';
 import { keptRuns } from './kept-runs.ts';
 import { deleted, stored } from './stored.ts';
@@ -17,10 +17,6 @@ export async function deleteTenantData(c: Context<AppEnv>): Promise<Response> {
   await Promise.all(selves.map(({ id }) => keptRuns(id, services)));
   // The object answers in time even if its deletion takes longer.
   const gone = await stored(c, () => Promise.all(selves.map(erase)));
-  for (const { id } of selves) {
-    services.known.forget(id);
-    services.reportedUses.forget(id);
-    services.remembered.forget(id);
-  }
+  for (const { id } of selves) forget(id, services);
   return deleted(c, { object: 'memory.deleted' }, !gone.includes(false));
 }

@@ -50,10 +50,14 @@ export class TrustedLru<Value> {
     this.entries.delete(owner, key);
   }
 
-  /** Forgets all values of an owner; of a tenant, those of its conversations too. */
+  /**
+   * Forgets all values of an owner; of a tenant, those of its conversations too. A value that
+   * storage had before is not taken any more.
+   */
   forget(owner: string): void {
     this.lastForgotten = this.now();
     this.forgotten.set(owner, this.lastForgotten);
+    this.entries.forget(owner);
   }
 
   private forgottenAt(owner: string): number {

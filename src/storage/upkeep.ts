@@ -2,7 +2,7 @@
  * Confirms behind an answer what an isolate relies on (see `TrustedLru`), so that the next request
  * has to ask nobody. A conversation has one turn a minute, in which the oldest facts are confirmed.
  */
-import { Lru } from '../lib/lru.ts';
+import { TenantLru } from '../lib/lru.ts';
 import { type Log, logCaught } from '../log.ts';
 import { TRUST_MS } from './trusted.ts';
 
@@ -12,7 +12,10 @@ const TURN_MS = 60_000;
 /** The turns in which every fact must be confirmed once. */
 const TURNS = TRUST_MS / TURN_MS - 1;
 
-/** About 10 000 conversations. */
+/** The only fact about a conversation. */
+const LAST = '';
+
+/** About 5 000 conversations. */
 const REMEMBERED = { bytes: 4 * 1024 * 1024 };
 
 /** Something that a request relied on, and how to have it confirmed. */
@@ -35,7 +38,8 @@ export interface ConversationUpkeep {
 
 /** The turns of all conversations. One per isolate. */
 export class Upkeep {
-  private readonly turns = new Lru<number>(REMEMBERED);
+  /** When each conversation had its last one, in milliseconds since the epoch. */
+  private readonly turns = new TenantLru<number>(REMEMBERED);
   private readonly log: Log;
   private readonly now: () => number;
 
@@ -51,9 +55,14 @@ export class Upkeep {
   /** Takes a conversation's turn. @returns whether it had none within the last minute */
   takeTurn(conversation: string): boolean {
     const now = this.now();
-    if (now - (this.turns.get(conversation) ?? Number.NEGATIVE_INFINITY) < TURN_MS) return false;
-    this.turns.set(conversation, now);
+    if (now - (this.turns.get(conversation, LAST) ?? Number.NEGATIVE_INFINITY) < TURN_MS) return false;
+    this.turns.set(conversation, LAST, now);
     return true;
+  }
+
+  /** Forgets a conversation's turns, or those of a tenant. @param owner see `TrustedLru` */
+  forget(owner: string): void {
+    this.turns.forget(owner);
   }
 
   /** Confirms the oldest of the facts that are a minute old. Never throws. */

@@ -69,8 +69,13 @@ export interface SummaryPorts {
   readonly waitUntil: WaitUntil;
   /** A cache of digests. */
   readonly digests: Cache<string>;
-  /** When each summary was last handed over ahead of its use, in milliseconds since the epoch. */
-  readonly prepared: Cache<number>;
+  /**
+   * When each summary of a conversation was last handed over ahead of its use, in milliseconds
+   * since the epoch.
+   *
+   * @param name see `conversationName`
+   */
+  prepared(name: string): Cache<number>;
   readonly upkeep: RequestUpkeep;
   /** Loads the tokenizer. A lookup does not need it. */
   counting(): Promise<{ readonly counter: TokenCounter }>;

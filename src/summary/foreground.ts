@@ -71,7 +71,7 @@ export async function serveSummary(need: PrefixNeed, ports: SummaryPorts): Promi
  * @throws if the object does not answer
  */
 export async function prepareSummary(need: PrefixNeed, ports: SummaryPorts): Promise<void> {
-  const { conversation, prepared, target, upkeep } = ports;
+  const { conversation, target, upkeep } = ports;
   if (!conversation) return;
   const order = prefixOrder(need, target.model);
   const { strategyHash, bases } = order.terms;
@@ -79,9 +79,9 @@ export async function prepareSummary(need: PrefixNeed, ports: SummaryPorts): Pro
   const version = hashesKey(strategyHash, boundary.prefixHash);
   if (conversation.remembered.versions.get(version)) return;
   // Every request until the next move asks for the same.
-  const key = `${conversation.name} ${version}`;
-  if (Date.now() - (prepared.get(key) ?? 0) < PREPARED_MS) return;
-  prepared.set(key, Date.now());
+  const prepared = ports.prepared(conversation.name);
+  if (Date.now() - (prepared.get(version) ?? 0) < PREPARED_MS) return;
+  prepared.set(version, Date.now());
   upkeep.of(conversation.name).takeTurn();
   const boundaries = [...bases, boundary];
   const at = Date.now();

@@ -296,8 +296,9 @@ export async function rollMemory(
   if (base?.prefix_hash === due.boundary.prefixHash) return;
   // The same round may be answered again: its material takes time to put together.
   const hash = strategyHash(strategy, ports.target.model);
-  const made = `${conversation.name} ${hashesKey(hash, due.boundary.prefixHash)} made`;
-  if (Date.now() - (ports.prepared.get(made) ?? 0) < MADE_MS) return;
+  const made = `${hashesKey(hash, due.boundary.prefixHash)} made`;
+  const prepared = ports.prepared(conversation.name);
+  if (Date.now() - (prepared.get(made) ?? 0) < MADE_MS) return;
   const { counter } = await ports.counting();
   const closing = due.boundary.end > history.messages.length ? answer : undefined;
   const order = windowOrder(need, due, over, closing, ports.target.model, counter);
@@ -308,7 +309,7 @@ export async function rollMemory(
   const content = transcriptOf(range, conversation.tenant, conversation.label, counter);
   const transcript = refs ? nameOf(content, range, boundaries) : NO_TRANSCRIPT;
   const state = await roll(order, material.task(base), transcript, conversation, ports);
-  if (state === 'ready') ports.prepared.set(made, Date.now());
+  if (state === 'ready') prepared.set(made, Date.now());
   // Written only if the object makes the memory. A view checks the transcript before it names it.
   if (state === 'claimed' && refs) await keepContent(content, refs);
 }

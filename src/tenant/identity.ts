@@ -97,6 +97,13 @@ export class Tenants {
     return this.of(`local:${name}`, true);
   }
 
+  /** Forgets which contents a tenant has named, and which refs. @param id of the tenant */
+  forget(id: string): void {
+    this.names.forget(id);
+    this.checks.forget(id);
+    this.before?.forget(id);
+  }
+
   private of(identity: string, isTrusted: boolean): Tenant {
     const id = hmac(this.secret, `tenant:${identity}`).toString('hex').slice(0, 32);
     return this.tenants.remember(id, () => this.make(id, isTrusted, this.before?.of(identity, isTrusted)));

@@ -130,6 +130,10 @@ export class LearnedLimits {
     if (known && roomIn(known, answerTokens) <= roomIn(limit, answerTokens)) return;
     this.limits.note(tenant, model, limit);
   }
+
+  forget(tenant: string): void {
+    this.limits.forget(tenant);
+  }
 }
 
 function clamp(least: number, value: number, most: number): number {

@@ -20,4 +20,8 @@ export class LostReasoning {
   mayBeLost(tenant: string, model: string | undefined): boolean {
     return this.lost.of(tenant, model) ?? true;
   }
+
+  forget(tenant: string): void {
+    this.lost.forget(tenant);
+  }
 }

@@ -22,10 +22,15 @@ export class ModelFacts<Fact> {
   }
 
   of(tenant: string, model = ''): Fact | undefined {
-    return this.facts.get(`${tenant}\n${model}`);
+    return this.facts.get(tenant, model);
   }
 
   note(tenant: string, model = '', fact: Fact): void {
-    if (model.length <= LONGEST_MODEL) this.facts.set(`${tenant}\n${model}`, fact, HOLDS_MS);
+    if (model.length <= LONGEST_MODEL) this.facts.set(tenant, model, fact, HOLDS_MS);
+  }
+
+  /** Forgets what is known of a tenant's models. */
+  forget(tenant: string): void {
+    this.facts.forget(tenant);
   }
 }

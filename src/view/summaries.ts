@@ -43,7 +43,7 @@ export function summariesOf(strategy: SummarizingStrategy, call: ViewCall): Requ
       encoding: measure,
       waitUntil,
       digests: learned.digests,
-      prepared: learned.prepared,
+      prepared: (name) => learned.conversation(name).prepared,
       upkeep,
       counting: () => learned.counting(measure),
       openUser: services.user,

@@ -5,6 +5,7 @@ import { expect, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import type { Env } from '../../src/config.ts';
 import type { ConversationMemory } from '../../src/index.ts';
+import { servicesOf } from '../../src/request/services.ts';
 import { conversationMemory, conversationName } from '../../src/storage/conversation/key.ts';
 import { writeSections } from '../../src/summary/text/headings.ts';
 import { Tenants } from '../../src/tenant/identity.ts';
@@ -141,7 +142,8 @@ export function startApp(bucket: R2Bucket, variables: Partial<Env> = {}, key = K
   };
   const chat = (body: object): Promise<Response> =>
     request('/v1/chat/completions', { method: 'POST', body: JSON.stringify(body) });
-  return { request, chat, sent, answer };
+  const services = () => servicesOf(bindings);
+  return { request, chat, sent, answer, services };
 }
 
 /** Background work on a bucket that never answers is not awaited. */

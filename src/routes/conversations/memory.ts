@@ -10,7 +10,7 @@ import { storedConversation } from '../../request/conversation.ts';
 import { ApiError } from '../../request/errors.ts';
 import { verifiedTenant } from '../../request/known-key.ts';
 import { checked } from '../../request/owner.ts';
-import type { AppEnv, Services } from '../../request/services.ts';
+import { type AppEnv, forget, type Services } from '../../request/services.ts';
 import { checkSummarizer } from '../../request/summarizer-target.ts';
 import type { Overview, Settings } from '../../storage/conversation/memories.ts';
 import { RefStore } from '../../storage/refs/store.ts';
@@ -97,13 +97,13 @@ export async function deleteMemory(c: Context<AppEnv>): Promise<Response> {
  * @throws if storage fails; the call can then be repeated
  */
 async function deleteConversation(
-  { tenant, name, publishTo, memory, remembered }: StoredConversation,
+  { tenant, name, publishTo, memory }: StoredConversation,
   services: Services,
   begin: () => void,
 ): Promise<boolean> {
   const store = new RefStore(services.bucket, tenant);
   const uses = services.tenant(tenant.id);
-  const forget = async (): Promise<void> => {
+  const unpublish = async (): Promise<void> => {
     if (publishTo) await services.user(publishTo.user)((stub) => stub.forget(publishTo.conversation));
   };
   const found = await uses((stub) => stub.find(name));
@@ -112,15 +112,15 @@ async function deleteConversation(
   begin();
   const refs = found?.sole ?? [];
   // The objects' own records go last, so that a failed call can be repeated.
-  await forget();
-  remembered.forget();
+  await unpublish();
+  forget(name, services);
   for (const ref of refs) services.known.delete(tenant.id, ref);
   await store.delete(refs);
   const left = await clearConversation(new TenantBucket(services.bucket, tenant), name, memory);
   // A request in progress may have published to the user's memory meanwhile.
-  await forget();
+  await unpublish();
   if (found) await uses((stub) => stub.release(found));
-  remembered.forget();
+  forget(name, services);
   for (const ref of refs) services.known.delete(tenant.id, ref);
   return (left.of !== 'all' && left.existed) || found !== null;
 }

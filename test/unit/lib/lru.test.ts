@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Lru, TenantLru } from '../../../src/lib/lru.ts';
 
+const keys = (count: number) => Array.from({ length: count }, (_, index) => `key ${index}`);
+
 describe('a cache under a bound in bytes', () => {
   it('forgets what was not used for long, and holds no more than it may', () => {
     const lru = new Lru<number>({ bytes: 45_000, sizeOf: () => 10_000 });
@@ -14,8 +16,6 @@ describe('a cache under a bound in bytes', () => {
     expect(kept).not.toContain('b');
     expect(kept.length).toBeLessThanOrEqual(4);
   });
-
-  const keys = (count: number) => Array.from({ length: count }, (_, index) => `key ${index}`);
 
   it('F3: holds few large values and many small ones', () => {
     const keptOf = (size: number): number => {
@@ -75,5 +75,27 @@ describe('a cache of many tenants', () => {
     const kept = tenants.filter((tenant) => lru.of(tenant).get('key') !== undefined).length;
     expect(kept).toBeGreaterThan(50);
     expect(kept).toBeLessThan(500);
+  });
+
+  it('forgets an owner with all of its parts, wherever they are, and leaves the others', () => {
+    const lru = new TenantLru<number>({ bytes: 20_000 });
+    lru.set('a', 'old', 1);
+    for (const key of keys(60)) lru.set('b', key, 1);
+    for (const owner of ['a', 'a:ann:c', 'aa', 'b']) lru.set(owner, 'key', 1);
+    expect(lru.get('a', 'old')).toBe(1);
+    lru.forget('a');
+    const owners = ['a', 'a:ann:c', 'aa', 'b'];
+    expect(owners.map((owner) => lru.get(owner, 'key'))).toEqual([undefined, undefined, 1, 1]);
+    expect(lru.get('a', 'old')).toBeUndefined();
+  });
+
+  it('counts what it has forgotten no more', () => {
+    const lru = new TenantLru<string>({ bytes: 40_000, sizeOf: (value) => value.length });
+    lru.set('kept', 'key', 'x');
+    for (const key of keys(100)) {
+      lru.set('gone', key, 'x'.repeat(5_000));
+      lru.forget('gone');
+    }
+    expect(lru.get('kept', 'key')).toBe('x');
   });
 });

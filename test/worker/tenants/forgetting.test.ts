@@ -1,0 +1,136 @@
+/** What the isolate that has served a deletion still knows of what was deleted. */
+import { env } from 'cloudflare:workers';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Env } from '../../../src/config.ts';
+import { Tenants } from '../../../src/tenant/identity.ts';
+import { assistant, body, lines, type Message, step, user } from '../../support/conversations/chat.ts';
+import { ROLLING, SUMMARIZER, startApp, watchedBucket, watchedObjects } from '../support.ts';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+let made = 0;
+
+/** An isolate, and callers of it. */
+function isolate(variables: Partial<Env> = {}) {
+  const objects = watchedObjects(env.CONVERSATION_MEMORY);
+  const app = startApp(watchedBucket().bucket, {
+    CONVERSATION_MEMORY: objects.namespace,
+    ...variables,
+  } as Partial<Env>);
+  app.answer.words = () => 'This is the answer.';
+  const caller = () => {
+    const key = `sk-a-caller-who-is-forgotten-${++made}`;
+    const { id } = new Tenants(env.PRECIS_SECRET).ofToken(key);
+    const headers = { authorization: `Bearer ${key}` };
+    const request = (path: string, init: RequestInit = {}) => app.request(path, { ...init, headers });
+    const chat = (messages: Message[], more: Message = {}) =>
+      request('/v1/chat/completions', { method: 'POST', body: JSON.stringify(body(messages, more)) });
+    return { id, request, chat };
+  };
+  return { app, objects, caller };
+}
+
+/**
+ * Where a value holds one of the words, as keys, as text or as bytes. A promise, a function and
+ * what the runtime hides are not looked into.
+ */
+function placesOf(words: readonly string[], root: object): string[] {
+  const places: string[] = [];
+  const seen = new Set<object>();
+  const holds = (text: string) => words.some((word) => text.includes(word));
+  const look = (value: unknown, path: string): void => {
+    if (typeof value === 'string') {
+      if (holds(value)) places.push(path);
+      return;
+    }
+    if (typeof value !== 'object' || value === null || seen.has(value)) return;
+    seen.add(value);
+    if (value instanceof Uint8Array) {
+      look(new TextDecoder().decode(value), path);
+      return;
+    }
+    if (value instanceof Map || value instanceof Set) {
+      const entries: [unknown, unknown][] = [...value.entries()];
+      for (const [key, held] of entries) {
+        look(key, `${path}.key`);
+        look(held, `${path}.value`);
+      }
+    }
+    for (const key of Reflect.ownKeys(value)) look(Reflect.get(value, key), `${path}.${String(key)}`);
+  };
+  look(root, 'services');
+  return places;
+}
+
+/** That a key is the upstream's is no content; and a deletion is noted under its owner's id. */
+const MAY_STAY = /^services\.(?:tenants\.tenants|accepted)\b|\.forgotten\b/;
+
+const COMPACT = { mode: 'compact', token_budget: 3_000, archive: true };
+const agent = (word: string): Message[] => [
+  user(`go: ${word}`),
+  ...Array.from({ length: 6 }, (_, at) => step(`c${at}`, 'find', `${lines(60)} ${at} ${word}`)).flat(),
+  assistant(`It is ${word}.`),
+  user('and now?'),
+];
+
+describe('DELETE /v1/memory', () => {
+  it('leaves nothing of the tenant in the isolate, and all of another', async () => {
+    const { app, caller } = isolate();
+    const [one, other] = [caller(), caller()];
+    for (const [{ chat }, word] of [
+      [one, 'WORDOFONE'],
+      [other, 'WORDOFOTHER'],
+    ] as const)
+      await chat(agent(word), { memory_strategy: COMPACT, conversation_id: `of ${word}`, user: word });
+    const held = (words: string[]) =>
+      placesOf(words, app.services()).filter((place) => !MAY_STAY.test(place));
+    expect(held([one.id]).length).toBeGreaterThan(5);
+    expect(held(['WORDOFONE']).length).toBeGreaterThan(0);
+    const ofOther = held([other.id, 'WORDOFOTHER']);
+
+    expect((await one.request('/v1/memory', { method: 'DELETE' })).status).toBe(200);
+
+    expect(held([one.id, 'WORDOFONE'])).toEqual([]);
+    expect(held([other.id, 'WORDOFOTHER'])).toEqual(ofOther);
+  });
+
+  it.each(['/v1/memory', '/v1/conversations/c/memory'])('%s forgets the request before', async (path) => {
+    const { objects, caller } = isolate();
+    const { chat, request } = caller();
+    const asked = () => objects.calls.filter((call) => call === 'listRuns').length;
+    const send = () =>
+      chat(agent('before'), {
+        memory_strategy: { ...COMPACT, low_watermark_pct: 0.5, min_reclaim_tokens: 0 },
+        conversation_id: 'c',
+      });
+    await send();
+    const before = asked();
+    await send();
+    expect(asked()).toBe(before);
+    await request(path, { method: 'DELETE' });
+    await send();
+    expect(asked()).toBe(before + 1);
+  });
+});
+
+describe('DELETE of a conversation', () => {
+  it('leaves nothing in the isolate that is kept by its name', async () => {
+    const { app, caller } = isolate(SUMMARIZER);
+    const { id, chat, request } = caller();
+    const held = (name: string) =>
+      placesOf([`${id}::${name}`], app.services()).filter((place) => !MAY_STAY.test(place));
+    for (const name of ['gone', 'kept']) {
+      await chat(agent(name), { memory_strategy: COMPACT, conversation_id: name });
+      await chat(agent(name), { memory_strategy: ROLLING, conversation_id: name });
+      expect(held(name).length).toBeGreaterThan(2);
+    }
+    const kept = held('kept');
+
+    expect((await request('/v1/conversations/gone/memory', { method: 'DELETE' })).status).toBe(200);
+
+    expect(held('gone')).toEqual([]);
+    expect(held('kept')).toEqual(kept);
+  });
+});
