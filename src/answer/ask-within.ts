@@ -1,6 +1,7 @@
 /**
- * Asks again with a smaller view when the upstream says that the context is too long
- * (docs/design.md#10-upstream-and-access). This happens once, by the same phases. The refusal may
+ * Asks again with a smaller view when the upstream says that the context is too long, and without
+ * the thinking of earlier answers when it refuses that (docs/design.md#10-upstream-and-access).
+ * Each happens once; the smaller view is made by the same phases. The refusal may
  * be a status or the first event of a stream. If no view is smaller, or the smaller one gets no
  * answer, the first error goes back unchanged.
  */
@@ -9,6 +10,7 @@ import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { ApiError } from '../request/errors.ts';
 import type { RequestScope } from '../request/scope.ts';
+import { refusesThinking } from '../upstream/bound-thinking.ts';
 import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import {
   type LearnedLimit,
@@ -28,6 +30,7 @@ import {
 } from '../upstream/too-long.ts';
 import type { MadeView, MakeViewOptions } from '../view/made-view.ts';
 import type { Attempt } from './attempt.ts';
+import type { ThinkingDrop } from './drop-thinking.ts';
 import { isEventStream } from './unread-body.ts';
 
 /** How long an error's body is read before it is passed on unread, in milliseconds. */
@@ -47,20 +50,18 @@ interface Asking {
   make(options: MakeViewOptions): Promise<MadeView>;
   /** @throws ApiError */
   ask(made: MadeView): Promise<Attempt>;
+  readonly thinking: ThinkingDrop;
 }
 
 /** The attempt to relay, its answer still unread. @throws ApiError when there is no answer */
 export async function askWithin(made: MadeView, asking: Asking, scope: RequestScope): Promise<Attempt> {
-  const first = await asking.ask(made);
-  if (passesThrough(made.report)) return first;
-
-  const heard = await hear(first.answer, asking, scope);
+  if (passesThrough(made.report)) return asking.ask(made);
+  const { attempt: fallback, heard } = await askHeard(made, asking, scope);
   const { refusal } = heard;
-  const fallback = { ...first, answer: heard.answer };
   // A token count from the upstream proves that it accepted the key, so nothing else waits for
   // that.
   const judged = { ...asking, options: { ...asking.options, isAnswered: true } };
-  const refused = refusal && (await countRefused(first, judged));
+  const refused = refusal && (await countRefused(fallback, judged));
   if (!refused) return fallback;
   remember(limitTold(refusal, refused), asking, scope);
   const limit = limitOfRetry(refusal, refused);
@@ -68,14 +69,36 @@ export async function askWithin(made: MadeView, asking: Asking, scope: RequestSc
 
   // If the mode refuses, or the upstream is gone, the upstream's first error is more helpful.
   const smaller = await unlessRefused(smallerView(refused, limit, judged));
-  const again = smaller && (await unlessRefused(asking.ask(smaller.made)));
+  const again = smaller && (await unlessRefused(askHeard(smaller.made, asking, scope)));
   if (!smaller || !again) return fallback;
   fallback.answer.abort();
-  if (refusal.limit !== undefined) return again;
-  const second = await hear(again.answer, asking, scope);
   // Only an accepted retry proves that the length was the fault.
-  if (second.isAnswer) remember(limitBetween(smaller.tokens, refused), asking, scope);
-  return { ...again, answer: second.answer };
+  if (refusal.limit === undefined && again.heard.isAnswer)
+    remember(limitBetween(smaller.tokens, refused), asking, scope);
+  return again.attempt;
+}
+
+/**
+ * An attempt with its answer read so far. If the upstream refuses the thinking of earlier answers,
+ * it is asked once more without.
+ *
+ * @throws ApiError when there is no answer
+ */
+async function askHeard(
+  made: MadeView,
+  asking: Asking,
+  scope: RequestScope,
+): Promise<{ readonly attempt: Attempt; readonly heard: Heard }> {
+  const attempt = await asking.ask(made);
+  const heard = await hear(attempt.answer, asking, scope);
+  const first = { attempt: { ...attempt, answer: heard.answer }, heard };
+  if (!heard.isBound || !asking.thinking.begin(attempt.sent)) return first;
+  const again = await unlessRefused(asking.ask(made));
+  if (!again) return first;
+  heard.answer.abort();
+  const second = await hear(again.answer, asking, scope);
+  if (second.isAnswer) asking.thinking.note();
+  return { attempt: { ...again, answer: second.answer }, heard: second };
 }
 
 /** An answer, read as far as it takes to classify it. */
@@ -86,6 +109,8 @@ interface Heard {
   readonly isAnswer: boolean;
   /** The upstream's complaint about the prompt's length. */
   readonly refusal: TooLong | undefined;
+  /** Whether it refuses thinking for what stands before it. */
+  readonly isBound: boolean;
 }
 
 async function hear(
@@ -102,13 +127,20 @@ async function hear(
     const limitMs = Math.min(BEGINNING_LIMIT_MS, services.config.idleTimeoutMs);
     const opened = await openStream(answer, beginning, limitMs);
     const { error } = beginning;
-    const isError = error !== undefined;
-    return { answer: opened, isAnswer: !isError, refusal: isError ? readTooLongEvent(error) : undefined };
+    if (error === undefined) return { answer: opened, isAnswer: true, refusal: undefined, isBound: false };
+    const refusal = readTooLongEvent(error);
+    return { answer: opened, isAnswer: false, refusal, isBound: refusesThinking(error) };
   }
-  if (!mayBeTooLong(status)) return { answer, isAnswer, refusal: undefined };
+  if (!mayBeTooLong(status)) return { answer, isAnswer, refusal: undefined, isBound: false };
   const opened = await openAnswer(answer, LONGEST_ERROR, ERROR_LIMIT_MS, services.log);
-  const refusal = opened.whole && readTooLong(status, new TextDecoder().decode(opened.whole));
-  return { answer: opened.answer, isAnswer, refusal };
+  const error = opened.whole && new TextDecoder().decode(opened.whole);
+  if (error === undefined) return { answer: opened.answer, isAnswer, refusal: undefined, isBound: false };
+  return {
+    answer: opened.answer,
+    isAnswer,
+    refusal: readTooLong(status, error),
+    isBound: refusesThinking(error),
+  };
 }
 
 /**

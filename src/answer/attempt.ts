@@ -18,6 +18,7 @@ import type { Injected } from '../view/inject.ts';
 import type { MadeView } from '../view/made-view.ts';
 import { type ReasoningWish, reasoningWish } from './ask-reasoning.ts';
 import { askUpstream } from './ask-upstream.ts';
+import { ThinkingDrop } from './drop-thinking.ts';
 import { type MarkWish, markWish } from './mark-wish.ts';
 import { sinceBefore } from './moved-since.ts';
 import { receiptLater, withReceipt } from './receipt-later.ts';
@@ -50,6 +51,7 @@ export interface Asking {
 /** Makes the attempts at one answer. */
 export class Attempts {
   readonly wish: ReasoningWish;
+  readonly thinking: ThinkingDrop;
   private readonly asking: Asking;
   private readonly marks: MarkWish;
 
@@ -59,6 +61,7 @@ export class Attempts {
     this.asking = asking;
     this.wish = reasoningWish(request, offersTools, scope);
     this.marks = markWish(request, scope);
+    this.thinking = new ThinkingDrop(asking.call);
   }
 
   /** The messages beside a view, which may change when the frontier moves. */
@@ -67,10 +70,12 @@ export class Attempts {
     return besideView(call, made, frozen);
   }
 
-  /** The body of a view. */
-  bodyOf({ made, beside }: Pick<Attempt, 'made' | 'beside'>): Uint8Array {
+  /** The body of a view, and whether it has lost thinking. */
+  bodyOf({ made, beside }: Pick<Attempt, 'made' | 'beside'>): { body: Uint8Array; isCut: boolean } {
     const marks = this.marks.most(made.view);
-    return writeBody(this.asking.call, made, beside, { marks, reasoning: this.wish.isAsked });
+    const whole = writeBody(this.asking.call, made, beside, { marks, reasoning: this.wish.isAsked });
+    const cut = this.thinking.bodyOf(whole);
+    return { body: cut ?? whole, isCut: cut !== undefined };
   }
 
   /**
@@ -84,8 +89,9 @@ export class Attempts {
     const receipt = chosen.report ? receiptLater(call, made) : undefined;
     const tails = run?.attempts();
     let sent = came.bytes;
+    let isCut = false;
     const sendOnce = () => {
-      sent = this.bodyOf({ made, beside });
+      ({ body: sent, isCut } = this.bodyOf({ made, beside }));
       run?.sends(sent);
       const isSame = sent.buffer === came.bytes.buffer && sent.length === came.bytes.length;
       // With the deployer's key, bodies go up unencoded.
@@ -95,7 +101,10 @@ export class Attempts {
     const asked = this.wish.ask(() => this.marks.ask(sendOnce));
     const told = sinceBefore(call, made);
     const answer = await asked;
-    const report = async () => withReceipt(beside.told(await told), await receipt);
+    const report = async () => {
+      const whole = withReceipt(beside.told(await told), await receipt);
+      return isCut ? { ...whole, warnings: [...whole.warnings, 'thinking_dropped' as const] } : whole;
+    };
     return { made, beside, sent, answer, tails, report };
   }
 

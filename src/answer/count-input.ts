@@ -13,6 +13,7 @@ import { injectionFor } from '../view/inject.ts';
 import { makeView } from '../view/make-view.ts';
 import { askUpstream } from './ask-upstream.ts';
 import { writeBody } from './attempt.ts';
+import { withoutBoundThinking } from './drop-thinking.ts';
 import { noteVerdict } from './note-verdict.ts';
 import { tellReport } from './tell-report.ts';
 import { unread } from './unread-body.ts';
@@ -34,7 +35,8 @@ export async function countInput(
   const options = { force: false, dryRun: true, count: call.chosen.report, expressly: false };
   const [made, frozen] = await Promise.all([makeView(call, options), injectionFor(call)]);
   const beside = await besideView(call, made, frozen);
-  const answer = await askUpstream(c, scope, path, writeBody(call, made, beside, { shared }));
+  const body = withoutBoundThinking(call, writeBody(call, made, beside, { shared }));
+  const answer = await askUpstream(c, scope, path, body);
   noteVerdict(answer.response, scope);
   const response = await unread(answer, scope);
   tellReport(response, beside.told(made.report), answers, scope);

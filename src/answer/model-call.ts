@@ -89,9 +89,10 @@ async function answerRead(
   const [first, frozen] = await Promise.all([make(options), injectionFor(call)]);
   const { path, answers } = api;
   const attempts = new Attempts({ c, path, call, came, run, frozen }, first.tools !== undefined);
+  const { thinking } = attempts;
   // A smaller view has moved the frontier, and with it what stands beside it.
   const ask = async (view: MadeView) => attempts.make(view, await attempts.beside(view));
-  const attempt = await askWithin(first, { request, answers, options, make, ask }, scope);
+  const attempt = await askWithin(first, { request, answers, options, make, ask, thinking }, scope);
   const { made, answer, beside } = attempt;
   const report = await attempt.report();
   run?.settles(attempt);
@@ -104,7 +105,7 @@ async function answerRead(
   const { tools } = made;
   const count = async () => (await make({ ...options, count: true })).report;
   const start = (offered: OfferedTools) => {
-    const body = attempts.bodyOf({ made, beside });
+    const { body } = attempts.bodyOf({ made, beside });
     return startRounds({ body, report: made.report, beside: beside.tokens, count }, offered, made, call);
   };
   const rounds = tools && new Rounds(tools.rounds, api.answers.goOn, () => start(tools), attempts.send);

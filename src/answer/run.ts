@@ -11,7 +11,7 @@ import type { RunEnd, RunEvent, RunUsage } from '../memory/run/event.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
 import { UsageTail } from '../protocol/answers/usage-tail.ts';
 import type { Call } from '../request/call.ts';
-import { hashSession, storedConversation } from '../request/conversation.ts';
+import { conversationOfCall } from '../request/conversation.ts';
 import { ApiError } from '../request/errors.ts';
 import { isAccepted } from '../request/known-key.ts';
 import type { Rounds } from '../retrieval/rounds.ts';
@@ -95,7 +95,8 @@ export class Run {
     this.tenant = tenant;
     this.signal = signal;
     const { chosen, scope } = call;
-    const conversation = chosen.capture && scope.services.config.captures ? this.conversation() : undefined;
+    const conversation =
+      chosen.capture && scope.services.config.captures ? conversationOfCall(this.call) : undefined;
     this.capture = conversation && new Capture(this.key, conversation, scope);
     // Called now, because after the caller leaves it would be too late.
     call.scope.waitUntil(this.kept.promise);
@@ -183,7 +184,7 @@ export class Run {
     const { services, waitUntil } = this.call.scope;
     if (!this.mayKeep) return;
     try {
-      const conversation = this.conversation();
+      const conversation = conversationOfCall(this.call);
       if (!conversation) return;
       const work = this.store(conversation, how);
       services.keptRuns.track(this.tenant.id, services.keptRuns.track(conversation.name, work));
@@ -217,13 +218,6 @@ export class Run {
     const billing = made ? billOrderOf(made, tails, call) : unchangedOrderOf(tails, call);
     const potential = this.observed ? this.plan?.report : undefined;
     return potential ? { billing, potential_bill: potentialBillOf(potential, first, call) } : { billing };
-  }
-
-  private conversation(): StoredConversation | undefined {
-    const { request, owner, scope } = this.call;
-    const { conversation: id } = owner;
-    const session = id === undefined ? hashSession(request.messages) : { id };
-    return session && storedConversation(owner.user, session, this.tenant, scope.services);
   }
 
   /** @param total milliseconds since the request came */

@@ -16,6 +16,7 @@ import type { StoredConversation } from '../summary/conversation.ts';
 import { neutralize } from '../summary/text/headings.ts';
 import type { KnownSummary } from '../summary/writer.ts';
 import { fromEither, sha256Hex, type Tenant } from '../tenant/identity.ts';
+import type { Call } from './call.ts';
 import { NOTHING_SET } from './choose-strategy.ts';
 import { ApiError } from './errors.ts';
 import { LONGEST_ID, type Owner } from './owner.ts';
@@ -163,4 +164,15 @@ export function heldSummary(
   const boundary = boundaries.ofHash(prefix_hash);
   if (!boundary) return 'stale';
   return { text: neutralize(text), from: Math.min(covers[0], boundary.end - 1), end: boundary.end, ref };
+}
+
+/**
+ * The conversation of a request, by its name or by its opening. Undefined without a tenant, and
+ * before the first answer to a request that names none.
+ */
+export function conversationOfCall({ request, owner, scope }: Call): StoredConversation | undefined {
+  const { tenant } = scope.caller;
+  const { conversation: id, user } = owner;
+  const session = id === undefined ? hashSession(request.messages) : { id };
+  return tenant && session && storedConversation(user, session, tenant, scope.services);
 }

@@ -32,6 +32,7 @@ import { Exporter, type ExporterPorts } from '../telemetry/exporter.ts';
 import type { RequestTrace } from '../telemetry/request-trace.ts';
 import { type Tenant, Tenants } from '../tenant/identity.ts';
 import { AcceptedKeys } from '../upstream/acceptance.ts';
+import { BoundThinking } from '../upstream/bound-thinking.ts';
 import { LearnedLimits } from '../upstream/learned-limits.ts';
 import { LostReasoning } from '../upstream/lost-reasoning.ts';
 import { ModelFacts } from '../upstream/model-facts.ts';
@@ -72,6 +73,8 @@ export interface Services {
   readonly reasoning: LostReasoning;
   /** Models whose upstream refuses marks of its prompt cache. */
   readonly refusedMarks: ModelFacts<boolean>;
+  /** Conversations that go up without the thinking of earlier answers. */
+  readonly boundThinking: BoundThinking;
   readonly agents: ReadonlyMap<string, Agent>;
   /** The deployer's instructions for summaries, by name. */
   readonly prompts: ReadonlyMap<string, string>;
@@ -139,6 +142,7 @@ function createServices(env: Env): Services {
     limits: new LearnedLimits(),
     reasoning: new LostReasoning(),
     refusedMarks: new ModelFacts<boolean>(Date.now),
+    boundThinking: new BoundThinking(),
   };
   return {
     ...caches,

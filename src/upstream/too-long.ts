@@ -224,6 +224,11 @@ export function readTooLongEvent(json: string): TooLong | undefined {
   return readTooLong(typeof status === 'number' ? status : 400, json);
 }
 
+/** The words of an error in JSON, with those of the servers behind a gateway. */
+export function wordsOfError(json: string): string {
+  return statementIn(json)?.echoing ?? '';
+}
+
 /** An error's own words, codes and numbers. */
 interface Statement {
   text: string;
@@ -239,7 +244,7 @@ interface Statement {
 const TELLING = ['error', 'message', 'msg', 'detail', 'metadata', 'raw'];
 
 /** Errors of gateways contain those of the servers behind them. */
-const DEEPEST = 6;
+const DEEPEST = 8;
 const LONGEST_TEXT = 2_000;
 const MOST_ITEMS = 4;
 

@@ -33,6 +33,7 @@ export type Warning =
   | 'capture_off'
   | 'upstream_state'
   | 'limit_learned'
+  | 'thinking_dropped'
   | 'embeddings_failed';
 
 export type AppliedEdit =

@@ -132,5 +132,7 @@ export const WARNINGS: Readonly<Record<Warning, string>> = {
   capture_off: 'The view is not captured: the deployment does not allow it, or the request has no event.',
   upstream_state: 'The upstream stores the history or a part of it: forwarded unchanged.',
   limit_learned: 'The view fits a limit that the upstream has stated within the last hour.',
+  thinking_dropped:
+    'The upstream has refused the thinking of earlier answers, and the request went up without it.',
   embeddings_failed: 'A search went by words alone.',
 };

@@ -44,6 +44,7 @@ export const WARNINGS = [
   'capture_off',
   'upstream_state',
   'limit_learned',
+  'thinking_dropped',
   'embeddings_failed',
 ] as const;
 

@@ -223,6 +223,20 @@ describe('an error that says that the prompt is too long', () => {
       window(200000, 210000),
     ],
     [
+      'a server behind OpenRouter, in whole',
+      JSON.stringify({
+        error: {
+          message: 'Provider returned error',
+          code: 400,
+          metadata: {
+            raw: '{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}',
+            provider_name: 'X',
+          },
+        },
+      }),
+      window(200000, 210000),
+    ],
+    [
       'a server behind LiteLLM',
       openai(
         `litellm.ContextWindowExceededError: AnthropicException - {"type":"error","error":{"message":"prompt is too long: 210000 tokens > 200000 maximum"}}`,

@@ -1,0 +1,144 @@
+/**
+ * A body without the thinking of earlier answers, for upstreams that bind it to everything before
+ * it and refuse it where that has changed
+ * (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking). They accept a history
+ * without any.
+ */
+import { bufferOf } from '../lib/bytes.ts';
+import { isReasoning } from './chat/reasoning.ts';
+import { type JsonSpan, levels } from './json/outline.ts';
+import { cutMembers, fieldOf, jsonOf, type Splice, scanObject, splice, within } from './json/spans.ts';
+import type { ModelRequest } from './model-request.ts';
+
+/** One of these stands in every body with thinking. */
+const SIGNS = ['reasoning', 'thinking'];
+
+/** Anthropic's parts of a content. */
+const PARTS: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking']);
+
+/** Anthropic's blocks, by LiteLLM (https://docs.litellm.ai/docs/reasoning_content). */
+const BLOCKS = 'thinking_blocks';
+/** Where LiteLLM repeats them. */
+const PROVIDER_FIELDS = 'provider_specific_fields';
+
+/** Items that may stand without the reasoning before them, but not with its id. */
+const FREE: ReadonlySet<unknown> = new Set(['message', 'function_call', 'custom_tool_call']);
+
+/**
+ * @param field that holds the conversation
+ * @returns undefined if there is no thinking
+ */
+export function withoutThinking(
+  bytes: Uint8Array,
+  field: ModelRequest['conversationField'],
+): Uint8Array | undefined {
+  const body = bufferOf(bytes);
+  if (!SIGNS.some((sign) => body.includes(sign))) return undefined;
+  const root = scanObject(bytes, { fields: new Map([[field, { items: {} }]]) });
+  const items = root && fieldOf(root, field)?.value.items;
+  if (!items) return undefined;
+  const splices = field === 'messages' ? ofMessages(bytes, items) : ofItems(bytes, items);
+  return splices.length === 0 ? undefined : splice(bytes, { start: 0, end: bytes.length }, splices);
+}
+
+/** A message or item with its own fields. */
+const opened = (bytes: Uint8Array, item: JsonSpan): JsonSpan => within(bytes, item, levels(1));
+
+function stringIn(bytes: Uint8Array, item: JsonSpan, key: string): unknown {
+  const value = fieldOf(item, key)?.value;
+  return value?.kind === 'string' ? jsonOf(bytes, value) : undefined;
+}
+
+function ofMessages(bytes: Uint8Array, items: readonly JsonSpan[]): Splice[] {
+  const empty = new Set<number>();
+  const splices = items.flatMap((item, index) => {
+    const message = opened(bytes, item);
+    if (stringIn(bytes, message, 'role') !== 'assistant') return [];
+    const cuts = inMessage(bytes, message);
+    if (cuts.length > 0 && isEmpty(bytes, message)) {
+      empty.add(index);
+      return [];
+    }
+    return cuts;
+  });
+  return [...splices, ...cutMembers(items, (index) => empty.has(index))];
+}
+
+/** The thinking in an assistant message. */
+function inMessage(bytes: Uint8Array, message: JsonSpan): Splice[] {
+  const fields = message.fields ?? [];
+  return [
+    ...cutMembers(fields, (index) => isThinking(fields[index]?.key ?? '')),
+    ...cutInside(bytes, message, 'content', (part) => PARTS.has(stringIn(bytes, part, 'type'))),
+    ...cutFieldInside(bytes, message, PROVIDER_FIELDS, BLOCKS),
+  ];
+}
+
+function isThinking(key: string): boolean {
+  return isReasoning(key) || key === BLOCKS;
+}
+
+/** Cuts elements of a list in a field. */
+function cutInside(
+  bytes: Uint8Array,
+  message: JsonSpan,
+  key: string,
+  isCut: (element: JsonSpan) => boolean,
+): Splice[] {
+  const list = fieldOf(message, key)?.value;
+  if (list?.kind !== 'array') return [];
+  const elements = within(bytes, list, levels(2)).items ?? [];
+  const cut = new Set(elements.flatMap((element, index) => (isCut(element) ? [index] : [])));
+  // Upstreams refuse an empty list.
+  if (cut.size > 0 && cut.size === elements.length)
+    return [{ start: list.start, end: list.end, with: 'null' }];
+  return cutMembers(elements, (index) => cut.has(index));
+}
+
+/** Cuts a member of an object in a field. */
+function cutFieldInside(bytes: Uint8Array, message: JsonSpan, key: string, member: string): Splice[] {
+  const value = fieldOf(message, key)?.value;
+  if (value?.kind !== 'object') return [];
+  const fields = opened(bytes, value).fields ?? [];
+  return cutMembers(fields, (index) => fields[index]?.key === member);
+}
+
+/** Whether an assistant message says nothing beside its thinking: upstreams refuse that. */
+function isEmpty(bytes: Uint8Array, message: JsonSpan): boolean {
+  const isFilled = (key: string): boolean => {
+    const value = fieldOf(message, key)?.value;
+    if (value?.kind === 'string') return jsonOf(bytes, value) !== '';
+    if (value?.kind === 'object') return true;
+    if (value?.kind !== 'array') return false;
+    const elements = within(bytes, value, levels(2)).items ?? [];
+    return elements.some((element) => !PARTS.has(stringIn(bytes, element, 'type')));
+  };
+  return !['content', 'tool_calls', 'function_call', 'refusal', 'audio'].some(isFilled);
+}
+
+function ofItems(bytes: Uint8Array, items: readonly JsonSpan[]): Splice[] {
+  const thoughts = new Set<number>();
+  const splices: Splice[] = [];
+  let follows = false;
+  for (const [index, span] of items.entries()) {
+    const item = opened(bytes, span);
+    const type = stringIn(bytes, item, 'type') ?? (fieldOf(item, 'role') ? 'message' : undefined);
+    const role = stringIn(bytes, item, 'role');
+    const isAnswers = FREE.has(type) && (role === undefined || role === 'assistant');
+    if (type === 'reasoning') thoughts.add(index);
+    else if (isAnswers) {
+      const fields = item.fields ?? [];
+      // OpenAI refuses an item with its id and without its reasoning
+      // (`responses/past-reasoning.ts`).
+      splices.push(
+        ...cutMembers(fields, (at) => {
+          const key = fields[at]?.key ?? '';
+          return isThinking(key) || (follows && key === 'id');
+        }),
+        ...cutInside(bytes, item, 'content', (part) => PARTS.has(stringIn(bytes, part, 'type'))),
+      );
+    }
+    follows = type === 'reasoning' || (follows && isAnswers);
+  }
+  return [...splices, ...cutMembers(items, (index) => thoughts.has(index))];
+}

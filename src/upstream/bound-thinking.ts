@@ -1,0 +1,45 @@
+/**
+ * Upstreams that refuse thinking behind a changed prefix. Claude's models since Fable 5.1 sign a
+ * thinking block together with everything before it
+ * (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking).
+ */
+import { ExpiringLru } from '../lib/expiring-lru.ts';
+import { wordsOfError } from './too-long.ts';
+
+/** Anthropic's words. OpenRouter has them in `error.metadata.raw`. */
+const WORDS = /invalid\W{1,4}signature\W{1,4}in\W{1,4}(?:redacted_)?thinking\W{1,4}block/i;
+
+/**
+ * Whether an error refuses thinking for what stands before it.
+ *
+ * @param json its body, or an event
+ */
+export function refusesThinking(json: string): boolean {
+  return WORDS.test(wordsOfError(json));
+}
+
+/** In milliseconds. Isolates hardly live longer. */
+const HOLDS_MS = 24 * 60 * 60_000;
+/** About 5 000 conversations. */
+const REMEMBERED = { bytes: 1024 * 1024 };
+
+/** Conversations whose thinking was refused, by `conversationName`. */
+export class BoundThinking {
+  private readonly conversations = new ExpiringLru<true>(REMEMBERED, Date.now);
+
+  /** Whether there may be any. */
+  any = false;
+
+  has(tenant: string, conversation: string): boolean {
+    return this.conversations.get(tenant, conversation) ?? false;
+  }
+
+  note(tenant: string, conversation: string): void {
+    this.any = true;
+    this.conversations.set(tenant, conversation, true, HOLDS_MS);
+  }
+
+  forget(tenant: string): void {
+    this.conversations.forget(tenant);
+  }
+}
