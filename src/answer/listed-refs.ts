@@ -4,6 +4,7 @@ import { within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { readHistory } from '../memory/conversation/history.ts';
 import type { Message } from '../memory/conversation/message.ts';
+import { refOfBlock } from '../memory/conversation/session-summary.ts';
 import { outputRef } from '../memory/edits/compact.ts';
 import { NO_CALL, parseMarker, TEXT_OBSERVATION } from '../memory/edits/placeholder.ts';
 import type { Removal } from '../memory/edits/removal.ts';
@@ -11,17 +12,18 @@ import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { Call } from '../request/call.ts';
 import { describeRefs, isWanted, type Listable, MOST_LISTED, readList } from '../retrieval/list-refs.ts';
 import { STORAGE_FAILED, STORAGE_LIMIT_MS } from '../retrieval/shelf.ts';
-import { storesOf, storesWith } from '../storage/refs/store.ts';
-import type { Tenant } from '../tenant/identity.ts';
+import { RefStore, storesOf, storesWith } from '../storage/refs/store.ts';
+import { fromEither, type Tenant } from '../tenant/identity.ts';
 import type { MadeView } from '../view/made-view.ts';
+import { findInTranscripts } from './in-transcripts.ts';
 
 /** How many refs are looked for in storage before a list is cut. */
 const MOST_LOOKED = 4 * MOST_LISTED;
 
 /**
  * The result of a model's call. Refs follow from the request's own array, so nothing of another
- * conversation can be listed. An output that left with its message is listed if it is stored. Never
- * throws.
+ * conversation can be listed. An output that left with its message is listed if it is stored, by
+ * itself or in a transcript that the view names. Never throws.
  *
  * @param args as the model wrote them
  */
@@ -46,17 +48,37 @@ export async function answerList(
   try {
     const stores = storesOf(scope.services.bucket, tenant);
     const isStored = async (ref: string): Promise<boolean> => (await storesWith(ref, stores)).length > 0;
-    const looked = await within(
-      STORAGE_LIMIT_MS,
-      fewAtOnce(AT_ONCE, hidden, async (listable) =>
-        listable.isShown || (await isStored(listable.ref)) ? [listable] : [],
-      ),
-    );
-    return describeRefs(looked.flat().slice(0, MOST_LISTED), counter);
+    const read = async (ref: string): Promise<string | undefined> => {
+      const fetched = await fromEither(tenant, (self) => new RefStore(scope.services.bucket, self).get(ref));
+      return fetched && new TextDecoder().decode(fetched.content);
+    };
+    const transcripts = transcriptsOf(view, history);
+    const look = async (): Promise<Listable[]> => {
+      const stored = await fewAtOnce(
+        AT_ONCE,
+        hidden,
+        async (one) => one.isShown || (await isStored(one.ref)),
+      );
+      const others = hidden.filter((_, index) => !stored[index]).map(({ text }) => text);
+      const held = await findInTranscripts(others, transcripts, read);
+      return hidden.flatMap((one, index) => {
+        if (stored[index]) return [one];
+        const ref = held.get(one.text);
+        return ref === undefined ? [] : [{ ...one, ref, within: true }];
+      });
+    };
+    const looked = await within(STORAGE_LIMIT_MS, look());
+    return describeRefs(looked.slice(0, MOST_LISTED), counter, transcripts);
   } catch (error) {
     logCaught(scope.services.log, 'warn', 'refs could not be listed for a model', error);
     return STORAGE_FAILED;
   }
+}
+
+/** The transcripts that a view names, newest first. */
+function transcriptsOf(view: MadeView['view'], history: MadeView['history']): string[] {
+  const refs = [view?.trim?.kept?.ref, view?.summary && refOfBlock(view.summary.block), history?.echo?.ref];
+  return [...new Set(refs.filter((ref) => ref !== undefined))];
 }
 
 /** An output that the view does not show. */

@@ -89,6 +89,8 @@ export interface Listable {
   readonly callId: string;
   readonly tokens: number;
   readonly text: string;
+  /** Whether the ref is that of a transcript which holds the content among others. */
+  readonly within?: boolean;
 }
 
 /** Whether a content is one that the call asks for. */
@@ -97,14 +99,31 @@ export function isWanted({ tool, text }: Pick<Listable, 'tool' | 'text'>, wish: 
   return wish.query === undefined || text.toLowerCase().includes(wish.query.toLowerCase());
 }
 
-/** One line for each content: ref, tool, call, tokens, and how it begins. */
-export function describeRefs(listed: readonly Listable[], counter: Pick<TokenCounter, 'text'>): string {
-  if (listed.length === 0) return 'Nothing of the kind was removed. Try another text or tool, or none.';
+/**
+ * One line for each content: ref, tool, call, tokens, and how it begins.
+ *
+ * @param transcripts of messages that are not listed, newest first
+ */
+export function describeRefs(
+  listed: readonly Listable[],
+  counter: Pick<TokenCounter, 'text'>,
+  transcripts: readonly string[] = [],
+): string {
+  if (listed.length === 0) return nothingListed(transcripts);
   const lines = listed.map(
-    ({ ref, tool, callId, tokens, text }) =>
-      `${ref} ${tool} (call_id=${callId}), ${tokens} tokens: ${firstLine(text, LONGEST_LINE)}`,
+    ({ ref, tool, callId, tokens, text, within }) =>
+      `${ref} ${tool} (call_id=${callId}), ${tokens} tokens${within ? WITHIN : ''}: ${firstLine(text, LONGEST_LINE)}`,
   );
   const all = lines.join('\n');
   const { text, isCut } = shorten(all, MOST_TOKENS, counter);
   return isCut ? `${text.trimEnd()}\n[cut here; ask for a text or a tool, so that less is listed]` : all;
+}
+
+/** Behind the tokens of a content that has no ref of its own. */
+const WITHIN = ', inside this transcript (use grep)';
+
+function nothingListed([newest]: readonly string[]): string {
+  const nothing = 'Nothing of the kind was removed';
+  if (newest === undefined) return `${nothing}. Try another text or tool, or none.`;
+  return `${nothing} from the messages of this request. Earlier ones are in the transcript ${newest}: look there with grep, or try another text or tool, or none.`;
 }

@@ -150,6 +150,14 @@ export async function fetchableRef(memory: Memory, place: TranscriptPlace): Prom
   return (await keepContent(content, refs)) ? content.ref : undefined;
 }
 
+const LINK = /^What stood before them is kept under (ref_[a-z2-7]{26})\.$/m;
+
+/** What the lines before a transcript's first message say. */
+export function parseTranscriptHead(text: string): { readonly earlier: string | undefined } {
+  const head = text.slice(0, Math.max(0, text.indexOf('\n\n')));
+  return { earlier: LINK.exec(head)?.[1] };
+}
+
 /** A key for the text that needs no message contents: digests and indices. */
 function keyOf({ history, from, end, earlier = '', answer }: TranscriptRange): string {
   const messages = history.messages

@@ -20,6 +20,13 @@ export const SHADOW_LINE = 'Please recall what has happened in our conversation 
 /** Makes what follows the recap an answer, if the caller has said nothing between. */
 export const CONTINUE_LINE = 'Please continue where this leaves off.';
 
+const REF = /^<session_summary ref="(ref_[a-z2-7]{26})"/;
+
+/** The ref of the transcript that a block names. */
+export function refOfBlock(block: string): string | undefined {
+  return REF.exec(block)?.[1];
+}
+
 const BLOCK =
   /^<session_summary ref="(ref_[a-z2-7]{26})" covers="\d+-\d+">\n([\s\S]*?)\n<\/session_summary>(?:\n\n|$)/;
 
