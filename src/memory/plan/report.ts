@@ -247,14 +247,16 @@ export function reportOf(
   const budget = budgets.hard ?? budgets.soft ?? null;
   const over = view.tokens > (budgets.hard ?? budgets.window);
   const edits = appliedEdits(plan, view, made);
+  // Where nothing could be stored, nothing is edited, whatever was planned. But a late result may
+  // bring back all that earlier requests have removed, and that changes the view too.
+  const isUntouched = edits.length === 0 && (view.incomplete || replay.moves.length === 0);
   const isIdle = !plan.actsOnSoft && replay.before > (budgets.soft ?? Number.POSITIVE_INFINITY);
   return {
     mode: strategy.mode,
     source,
     trigger: replay.trigger,
     tokens: { before: replay.before, after: view.tokens, budget, window: budgets.window },
-    // Where nothing could be stored, nothing is edited, whatever was planned.
-    frontier: edits.length > 0 ? frontierOf(plan) : { unit: 0, moved: false },
+    frontier: isUntouched ? { unit: 0, moved: false } : frontierOf(plan),
     applied_edits: edits,
     refs: refsOf(view),
     ...(summary ? { summary } : {}),

@@ -216,6 +216,35 @@ describe('a call that waits for its result', () => {
     expect(views.flatMap(brokenLaws)).toEqual([]);
   });
 
+  it('F25: moves the frontier where its result brings back all that was summarized', () => {
+    const names = ['one', 'two', 'three'];
+    const messages = [
+      user('begin'),
+      calls(...names.map((id): [string, string] => [id, 'search'])),
+      ...names.map((id) => result(id, lines(30, id))),
+      calls(['four', 'search'], ['five', 'search']),
+      result('four', lines(200, 'four')),
+      assistant('meanwhile'),
+      result('five', lines(200, 'five')),
+      result('one', lines(30, 'again')),
+    ];
+    const input: MemoryStrategyRequest = {
+      mode: 'auto',
+      context_window_tokens: 500,
+      compact_include_tools: ['none'],
+      summary_max_tokens: 64,
+      keep_last_n_turns: 0,
+    };
+    const [earlier, later] = viewsOf(body(messages), input, {}).slice(-2);
+
+    expect(earlier?.report).toMatchObject({
+      frontier: { moved: true },
+      applied_edits: [{ type: 'summarize' }],
+    });
+    expect(later?.report).toMatchObject({ frontier: { moved: true }, applied_edits: [] });
+    expect(later?.report.frontier.unit).toBeGreaterThanOrEqual(earlier?.report.frontier.unit ?? 0);
+  });
+
   it.each(['trim', 'summarize', 'auto'] as const)(
     'F25: keeps the replay of %s nearly linear in the units, however many wait',
     (mode) => {
