@@ -33,7 +33,7 @@ export class ThinkingDrop {
     const { services } = this.call.scope;
     services.log('info', 'the upstream refuses thinking of earlier answers', { code: 'thinking_dropped' });
     const conversation = conversationOfCall(this.call);
-    if (conversation) services.boundThinking.note(conversation.tenant.id, conversation.name);
+    if (conversation) services.boundThinking.note(conversation.name);
   }
 }
 
@@ -42,7 +42,7 @@ function isBound(call: Call): boolean {
   const { boundThinking } = call.scope.services;
   if (!boundThinking.any || passesThrough(call.chosen.strategy)) return false;
   const conversation = conversationOfCall(call);
-  return conversation !== undefined && boundThinking.has(conversation.tenant.id, conversation.name);
+  return conversation !== undefined && boundThinking.has(conversation.name);
 }
 
 /** A body without the thinking that the upstream has refused before, to be counted. */

@@ -1,6 +1,7 @@
 /** `/v1/blocks`: a tenant's memory blocks (docs/memory-blocks.md). */
 import type { Context } from 'hono';
 import { parseObject } from '../lib/json.ts';
+import { secondsOf } from '../lib/seconds.ts';
 import { charactersIn, isLabel, LABEL_FORM, LONGEST_BLOCK } from '../memory/strategy/block-text.ts';
 import { quote } from '../memory/strategy/strategy.ts';
 import { readBody } from '../request/body.ts';
@@ -21,7 +22,7 @@ export async function listBlocks(c: Context<AppEnv>): Promise<Response> {
   const data = listed.map(({ updated_at, ...block }) => ({
     object: 'memory.block',
     ...block,
-    updated_at: seconds(updated_at),
+    updated_at: secondsOf(updated_at),
   }));
   return c.json({ object: 'list', data, has_more: false });
 }
@@ -136,12 +137,8 @@ function versionIn(text: string | undefined, param: string): number | undefined 
 
 function blockAnswer(c: Context<AppEnv>, { updated_at, ...block }: StoredBlock, more: object = {}): Response {
   const characters = charactersIn(block.text);
-  const answer = { object: 'memory.block', ...block, characters, updated_at: seconds(updated_at), ...more };
+  const answer = { object: 'memory.block', ...block, characters, updated_at: secondsOf(updated_at), ...more };
   return c.json(answer, 200, { etag: `"${block.version}"` });
-}
-
-function seconds(milliseconds: number): number {
-  return Math.floor(milliseconds / 1000);
 }
 
 function notFound(label: string, version: number | undefined): ApiError {

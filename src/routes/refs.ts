@@ -1,6 +1,7 @@
 /** `/v1/refs`: reads, lists and deletes removed content (docs/design.md#5-routes). */
 import type { Context } from 'hono';
 import { shelfOf } from '../answer/shelf.ts';
+import { secondsOf } from '../lib/seconds.ts';
 import { REF_PATTERN } from '../memory/edits/placeholder.ts';
 import { ApiError } from '../request/errors.ts';
 import { verifiedTenant } from '../request/known-key.ts';
@@ -70,7 +71,7 @@ export async function listRefs(c: Context<AppEnv>): Promise<Response> {
     data: refs.map(({ ref, storedBytes, uploaded, metadata }) => ({
       id: ref,
       object: 'memory.ref',
-      created_at: metadata?.created ?? Math.floor(uploaded.getTime() / 1000),
+      created_at: metadata?.created ?? secondsOf(uploaded.getTime()),
       stored_bytes: storedBytes,
       ...factsOf(metadata),
     })),

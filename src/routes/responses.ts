@@ -7,6 +7,7 @@ import { type Run, recorded, startRun } from '../answer/run.ts';
 import { tellReport } from '../answer/tell-report.ts';
 import { unread } from '../answer/unread-body.ts';
 import { concat } from '../lib/bytes.ts';
+import { secondsOf } from '../lib/seconds.ts';
 import {
   type CompactionAnswer,
   compactionBody,
@@ -92,6 +93,6 @@ function answerOf({ sealed, usage, report }: Compaction, inBody: boolean): Compa
     usage,
     report: inBody ? report : undefined,
     id: crypto.randomUUID().replaceAll('-', ''),
-    created: Math.floor(Date.now() / 1000),
+    created: secondsOf(Date.now()),
   };
 }

@@ -3,6 +3,7 @@
  * (docs/design.md#5-routes).
  */
 import type { Context } from 'hono';
+import { secondsOf } from '../lib/seconds.ts';
 import { DEFAULT_INJECTION, writeInjection } from '../memory/strategy/injection.ts';
 import { measureOf } from '../memory/strategy/models.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
@@ -32,7 +33,7 @@ export async function getUserMemory(c: Context<AppEnv>): Promise<Response> {
     conversations: entries.map(({ conversation, text, at }) => ({
       id: idOfSession(conversation),
       text,
-      updated_at: Math.floor(at / 1000),
+      updated_at: secondsOf(at),
     })),
   });
 }

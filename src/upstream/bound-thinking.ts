@@ -20,7 +20,10 @@ export function refusesThinking(json: string): boolean {
 
 /** In milliseconds. Isolates hardly live longer. */
 const HOLDS_MS = 24 * 60 * 60_000;
-/** About 5 000 conversations. */
+/** The only fact about a conversation. */
+const REFUSED = '';
+
+/** About 2 500 conversations. */
 const REMEMBERED = { bytes: 1024 * 1024 };
 
 /** Conversations whose thinking was refused, by `conversationName`. */
@@ -30,16 +33,17 @@ export class BoundThinking {
   /** Whether there may be any. */
   any = false;
 
-  has(tenant: string, conversation: string): boolean {
-    return this.conversations.get(tenant, conversation) ?? false;
+  has(conversation: string): boolean {
+    return this.conversations.get(conversation, REFUSED) ?? false;
   }
 
-  note(tenant: string, conversation: string): void {
+  note(conversation: string): void {
     this.any = true;
-    this.conversations.set(tenant, conversation, true, HOLDS_MS);
+    this.conversations.set(conversation, REFUSED, true, HOLDS_MS);
   }
 
-  forget(tenant: string): void {
-    this.conversations.forget(tenant);
+  /** @param owner a conversation's name, or a tenant's id */
+  forget(owner: string): void {
+    this.conversations.forget(owner);
   }
 }

@@ -52,7 +52,7 @@ export interface Version {
   readonly tokens: number | null;
   readonly model: string | null;
   readonly error: string | null;
-  /** In milliseconds. */
+  /** In seconds. */
   readonly created_at: number;
   readonly generation_time_ms: number | null;
 }

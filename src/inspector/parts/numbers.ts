@@ -28,10 +28,10 @@ export function dollars(value: number | null | undefined): string {
   return `${value < 0 ? '−' : ''}$${size.toFixed(digits)}`;
 }
 
-/** @param milliseconds since 1970 */
-export function moment(milliseconds: number | null | undefined): string {
-  if (milliseconds === null || milliseconds === undefined) return UNKNOWN;
-  return new Date(milliseconds).toISOString().slice(0, 19).replace('T', ' ');
+/** @param seconds since 1970 */
+export function moment(seconds: number | null | undefined): string {
+  if (seconds === null || seconds === undefined) return UNKNOWN;
+  return new Date(seconds * 1_000).toISOString().slice(0, 19).replace('T', ' ');
 }
 
 export function duration(milliseconds: number | null | undefined): string {

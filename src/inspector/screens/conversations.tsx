@@ -128,8 +128,7 @@ function Card({ client, conversation }: { client: Client; conversation: Conversa
       <div class="card-state">
         <span class={`status ${status}`}>{status}</span>
         <span class="note">
-          {versions === 0 ? 'no summary' : `summary of ${count(tokens)} tokens`},{' '}
-          {moment(at === null ? null : at * 1000)}
+          {versions === 0 ? 'no summary' : `summary of ${count(tokens)} tokens`}, {moment(at)}
         </span>
       </div>
     </li>

@@ -78,7 +78,7 @@ export const runEventSchema = z.strictObject({
   n: z.int().min(1),
   /** The answer's `x-request-id`. */
   request_id: z.string().nullable(),
-  /** Milliseconds since 1970. */
+  /** Seconds since 1970 on the wire, milliseconds where it is stored. */
   created_at: count,
   protocol: z.enum(['chat', 'responses']),
   /** Whether the model was asked, or the conversation was compacted without it. */

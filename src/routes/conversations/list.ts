@@ -1,5 +1,6 @@
 /** `GET /v1/conversations`: the caller's conversations (docs/design.md#5-routes). */
 import type { Context } from 'hono';
+import { secondsOf } from '../../lib/seconds.ts';
 import { billSumsJson } from '../../memory/money/bill-sums.ts';
 import { ApiError } from '../../request/errors.ts';
 import { verifiedTenant } from '../../request/known-key.ts';
@@ -86,7 +87,7 @@ function conversationJson({ name, lastUsed, standing, status }: Stood): object {
     user: user ?? null,
     status,
     health: standing.health,
-    last_used_at: lastUsed === null ? null : Math.floor(lastUsed / 1000),
+    last_used_at: lastUsed === null ? null : secondsOf(lastUsed),
     tokens: standing.tokens,
     versions: standing.versions,
     bill: billSumsJson(standing.bills),

@@ -4,6 +4,7 @@
  */
 import type { Context } from 'hono';
 import { parseObject } from '../../lib/json.ts';
+import { secondsOf } from '../../lib/seconds.ts';
 import { readBody } from '../../request/body.ts';
 import { parsedInjection, parsedStrategy } from '../../request/choose-strategy.ts';
 import { storedConversation } from '../../request/conversation.ts';
@@ -12,7 +13,7 @@ import { verifiedTenant } from '../../request/known-key.ts';
 import { checked } from '../../request/owner.ts';
 import { type AppEnv, forget, type Services } from '../../request/services.ts';
 import { checkSummarizer } from '../../request/summarizer-target.ts';
-import type { Overview, Settings } from '../../storage/conversation/memories.ts';
+import type { ListedMemory, Overview, Settings } from '../../storage/conversation/memories.ts';
 import { RefStore } from '../../storage/refs/store.ts';
 import { TenantBucket } from '../../storage/tenant/bucket.ts';
 import { clearConversation } from '../../storage/tenant/deletion.ts';
@@ -208,9 +209,19 @@ export function overviewJson(id: string, overview: Overview): object {
     memory_injection: settings.memory_injection,
     health,
     conversation_memory,
-    memories,
+    memories: memories.map(versionJson),
     rounds,
     stats,
     stuck,
+  };
+}
+
+function versionJson({ created_at: created, completed_at: completed, ...version }: ListedMemory): object {
+  return {
+    ...version,
+    created_at: secondsOf(created),
+    completed_at: completed === null ? null : secondsOf(completed),
+    // Of versions of one boundary, the first completed counts.
+    completed_at_ms: completed,
   };
 }

@@ -3,6 +3,7 @@
  * (docs/design.md#run-events).
  */
 import type { Context } from 'hono';
+import { secondsOf } from '../../lib/seconds.ts';
 import { logCaught } from '../../log.ts';
 import { billSumsJson } from '../../memory/money/bill-sums.ts';
 import type { ListedRun, RunEvent } from '../../memory/run/event.ts';
@@ -39,7 +40,7 @@ export async function listRequests(c: Context<AppEnv>): Promise<Response> {
   );
   if (!page) throw notFound(named.id, named.user);
   const { runs, bills } = page;
-  const data: readonly ListedRun[] = runs.slice(0, limit);
+  const data: readonly ListedRun[] = runs.slice(0, limit).map(onWire);
   const isLast = runs.length <= limit;
   const cursor = isLast ? null : String(data.at(-1)?.n);
   return c.json({ object: 'list', data, has_more: !isLast, cursor, bill: billSumsJson(bills) });
@@ -88,7 +89,11 @@ export async function getRequestView(c: Context<AppEnv>): Promise<Response> {
 }
 
 function withOutline(run: RunEvent): object {
-  return { ...run, outline: outlineOfRun(run) };
+  return { ...onWire(run), outline: outlineOfRun(run) };
+}
+
+function onWire<Run extends ListedRun>(run: Run): Run {
+  return { ...run, created_at: secondsOf(run.created_at) };
 }
 
 /** The form of the hash of an opening (see `hashSession`). */

@@ -6,6 +6,7 @@ import { Buffer } from 'node:buffer';
 import { z } from 'zod';
 import type { JsonObject } from '../../lib/json.ts';
 import type { Result } from '../../lib/result.ts';
+import { secondsOf } from '../../lib/seconds.ts';
 import { REF_PATTERN } from '../../memory/edits/placeholder.ts';
 import { LISTED, LONGEST_TEXT_BYTES } from '../../storage/conversation/memories.ts';
 import { neutralize } from '../../summary/text/headings.ts';
@@ -22,13 +23,19 @@ export interface OverviewFault {
 const LARGEST_ID = 2 ** 31 - 1;
 /** The last time of a JavaScript date, in milliseconds. */
 const LAST_TIME = 8_640_000_000_000_000;
+/**
+ * Times from here on are in milliseconds, as versions before 0.7.0 gave them. In seconds it is the
+ * year 5138, in milliseconds 1973.
+ */
+const IN_MILLISECONDS = 100_000_000_000;
 /** In characters. Far more than any model's name has. */
 const LONGEST_MODEL = 1_000;
 /** The most of an unknown member's name in an error, in characters. */
 const LONGEST_NAME = 64;
 
 const count = z.int().nonnegative();
-const time = count.max(LAST_TIME);
+/** In seconds on the wire, in milliseconds inside. */
+const time = count.max(LAST_TIME).overwrite((at) => (at < IN_MILLISECONDS ? at * 1000 : at));
 const sequence = z.int().min(-1);
 const memoryId = z.int().min(1).max(LARGEST_ID);
 const hash = z.string().regex(/^[0-9a-f]{64}$/);
@@ -63,6 +70,7 @@ const memorySchema = z.strictObject({
     .nullable(),
   created_at: time,
   completed_at: time.nullable(),
+  completed_at_ms: count.max(LAST_TIME).nullable().optional(),
   generation_time_ms: count.nullable(),
   transcript_from: z.union([nothing, hash]),
   transcript_earlier: ref.nullable(),
@@ -96,14 +104,16 @@ export const overviewSchema = z.strictObject({
   up_to_date: z.boolean().optional(),
 });
 
-export type SentMemory = z.output<typeof memorySchema>;
-type SentOverview = z.output<typeof overviewSchema>;
+/** A version, with its times in milliseconds. */
+export type SentMemory = Omit<z.output<typeof memorySchema>, 'completed_at_ms'>;
+type ReadOverview = z.output<typeof overviewSchema>;
+type SentOverview = Omit<ReadOverview, 'memories'> & { readonly memories: readonly SentMemory[] };
 
 const HASH = 'a SHA-256 of 64 hexadecimal digits in lower case';
 const ID = `an integer from 1 to ${LARGEST_ID}`;
 const SEQUENCE = 'an integer from -1';
 const COUNT = 'an integer from 0';
-const TIME = 'a time in milliseconds since 1970, an integer from 0';
+const TIME = 'a time in seconds since 1970, an integer from 0';
 const REF = 'ref_ and 26 characters of a to z and 2 to 7';
 
 /** What each member must be. */
@@ -128,6 +138,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   error: 'a code of up to 64 lower-case letters, digits and underscores, or null',
   created_at: TIME,
   completed_at: `${TIME}, or null`,
+  completed_at_ms: 'completed_at in milliseconds, or left out',
   generation_time_ms: `${COUNT}, or null`,
   transcript_from: `${HASH}, or empty`,
   transcript_earlier: `${REF}, or null`,
@@ -166,7 +177,7 @@ export function readOverview(body: JsonObject, id: string): Result<SentOverview,
   const overview = parsed.data;
   if (overview.id !== undefined && overview.id !== id)
     return wrong('id', `must be the conversation of the path, '${id}', or left out`);
-  return faultIn(overview) ?? { ok: true, value: overview };
+  return faultIn(overview) ?? { ok: true, value: { ...overview, memories: overview.memories.map(exact) } };
 }
 
 type Fault = { readonly ok: false; readonly reason: OverviewFault };
@@ -175,8 +186,13 @@ function wrong(param: string, what: string): Fault {
   return { ok: false, reason: { param, message: `${param} ${what}.` } };
 }
 
+/** With the time of completion in milliseconds, where they were sent. */
+function exact({ completed_at_ms: exactly, ...memory }: ReadOverview['memories'][number]): SentMemory {
+  return { ...memory, completed_at: exactly ?? memory.completed_at };
+}
+
 /** Faults that no member has by itself. */
-function faultIn({ memories, rounds }: SentOverview): Fault | undefined {
+function faultIn({ memories, rounds }: ReadOverview): Fault | undefined {
   const byId = new Map(memories.map((memory) => [memory.memory_id, memory]));
   const newest = Math.max(0, ...byId.keys());
   /** Versions that are not listed are older, and gone. */
@@ -202,7 +218,7 @@ function faultIn({ memories, rounds }: SentOverview): Fault | undefined {
 const NAMES_VERSION = 'must name a completed version in memories, one that is older than these, or be null';
 
 function faultInMemory(
-  memory: SentMemory,
+  memory: ReadOverview['memories'][number],
   at: string,
   isVersion: (memoryId: number) => boolean,
 ): Fault | undefined {
@@ -216,6 +232,9 @@ function faultInMemory(
           ? `must be ${EXPECTED[name]?.replace(', or null', '')} in a completed version`
           : MUST_BE_NULL,
       );
+  const { completed_at: completed, completed_at_ms: exactly } = memory;
+  if (exactly != null && (completed === null || secondsOf(exactly) !== secondsOf(completed)))
+    return wrong(`${at}.completed_at_ms`, `must be ${EXPECTED.completed_at_ms}`);
   if (isCompleted && error !== null) return wrong(`${at}.error`, 'must be null in a completed version');
   if (status === 'failed' && error === null)
     return wrong(`${at}.error`, 'must be a code in a failed version');

@@ -12,8 +12,8 @@ export function name(schema: z.ZodType, id: string): void {
 export const count = z.int().nonnegative();
 export const tokens = count;
 export const milliseconds = count.describe('In milliseconds.');
-/** A time. */
-export const seconds = count.describe('Seconds since 1970.');
+/** A time. The limit is in the year 5138, or in 1973 if it were in milliseconds. */
+export const seconds = count.max(99_999_999_999).describe('Seconds since 1970.');
 export const refName = z.string().regex(/^ref_[a-z2-7]{26}$/);
 /** The id of a caller's conversation or user. */
 export const givenId = z.string().min(1).max(256);

@@ -45,8 +45,11 @@ export const memoryVersion = z.strictObject({
   model: z.string().nullable().describe('`digest` if code has written it.'),
   attempts: count,
   error: z.string().nullable().describe('A code.'),
-  created_at: milliseconds.describe('Milliseconds since 1970.'),
-  completed_at: milliseconds.nullable().describe('Milliseconds since 1970.'),
+  created_at: seconds,
+  completed_at: seconds.nullable(),
+  completed_at_ms: milliseconds
+    .nullable()
+    .describe('The same in milliseconds, by which versions are ordered.'),
   generation_time_ms: milliseconds.nullable(),
   transcript_from: z.union([z.literal(''), hash]),
   transcript_earlier: refName.nullable(),

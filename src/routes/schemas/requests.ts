@@ -3,16 +3,19 @@ import { z } from 'zod';
 import { billSchema, toldSumsSchema } from '../../memory/money/bill-schema.ts';
 import { listedRunSchema, runEventSchema } from '../../memory/run/event.ts';
 import { outlinedMessageSchema } from '../../memory/run/outline.ts';
-import { name, page } from './common.ts';
+import { name, page, seconds } from './common.ts';
 
-name(listedRunSchema, 'ListedRequest');
+const times = { created_at: seconds };
+const listedRun = z.strictObject({ ...listedRunSchema.shape, ...times });
+name(listedRun, 'ListedRequest');
 
 name(billSchema, 'Bill');
 
-export const requestPage = z.strictObject({ ...page(listedRunSchema).shape, bill: toldSumsSchema });
+export const requestPage = z.strictObject({ ...page(listedRun).shape, bill: toldSumsSchema });
 
 export const outlinedRun = z.strictObject({
   ...runEventSchema.shape,
+  ...times,
   outline: z.array(outlinedMessageSchema).describe("What became of each message of the caller's array."),
 });
 name(outlinedRun, 'Request');

@@ -35,7 +35,7 @@ interface Recorded {
   readonly item: object[];
   readonly overviews: Record<
     'kept' | 'summed' | 'rolling',
-    { readonly conversation_memory: string; readonly memories: readonly object[] }
+    { readonly conversation_memory: string; readonly memories: readonly { readonly created_at: number }[] }
   >;
 }
 
@@ -67,7 +67,13 @@ describe('what 0.5.0 has stored', () => {
       const { memories } = recorded.overviews[id];
       expect(overview).toEqual({
         ...recorded.overviews[id],
-        memories: memories.map((memory) => ({ ...memory, completed_at: expect.any(Number) })),
+        memories: memories.map((memory) => ({
+          ...memory,
+          // 0.5.0 gave milliseconds.
+          created_at: Math.floor(memory.created_at / 1000),
+          completed_at: expect.any(Number),
+          completed_at_ms: expect.any(Number),
+        })),
         rounds: expect.any(Array),
       });
       const put = await deployment.fetch(`/v1/conversations/${id}/memory${query}`, {

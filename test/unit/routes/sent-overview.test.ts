@@ -21,8 +21,9 @@ const completed = {
   model: 'gpt-4.1-nano',
   attempts: 1,
   error: null,
-  created_at: 1_795_372_800_000,
-  completed_at: 1_795_372_801_000,
+  created_at: 1_795_372_800,
+  completed_at: 1_795_372_801,
+  completed_at_ms: 1_795_372_801_250,
   generation_time_ms: 1_000,
   transcript_from: hash('c'),
   transcript_earlier: null,
@@ -39,6 +40,7 @@ const unfinished = {
   model: null,
   error: 'upstream_error',
   completed_at: null,
+  completed_at_ms: null,
   generation_time_ms: null,
   transcript_from: '',
 };
@@ -59,6 +61,18 @@ const overview = {
   stuck: false,
 };
 
+/** A body with the times of its versions as they are stored. */
+const inMilliseconds = <Body extends { memories: { created_at: number; completed_at_ms: number | null }[] }>(
+  body: Body,
+) => ({
+  ...body,
+  memories: body.memories.map(({ completed_at_ms, ...memory }) => ({
+    ...memory,
+    created_at: memory.created_at * 1000,
+    completed_at: completed_at_ms,
+  })),
+});
+
 const readIt = (body: object) => readOverview(body as Record<string, unknown>, 'case-4711');
 const withMemory = (change: object) => ({ ...overview, memories: [{ ...completed, ...change }, unfinished] });
 const withUnfinished = (change: object) => ({
@@ -71,7 +85,7 @@ const without = (object: object, name: string) =>
 
 describe('the body of PUT', () => {
   it('is what GET answers', () => {
-    expect(readIt(overview)).toEqual({ ok: true, value: overview });
+    expect(readIt(overview)).toEqual({ ok: true, value: inMilliseconds(overview) });
   });
 
   it.each(['id', 'object', 'conversation_memory', 'stats', 'stuck'])('may lack %s', (name) => {
@@ -100,7 +114,18 @@ describe('the body of PUT', () => {
     ['a number before the first round', withMemory({ end_sequence: -1, base_end_seq: -1 })],
     ['no round and no version', { ...overview, memories: [], rounds: [] }],
   ])('may have %s', (_, body) => {
-    expect(readIt(body)).toEqual({ ok: true, value: body });
+    expect(readIt(body)).toEqual({ ok: true, value: inMilliseconds(body) });
+  });
+
+  it('may have times to the second alone, or in milliseconds as versions before 0.7.0 gave them', () => {
+    const times = (memory: object) => {
+      const read = readIt({ ...overview, memories: [memory, unfinished] });
+      return read.ok && [read.value.memories[0]?.created_at, read.value.memories[0]?.completed_at];
+    };
+    const { completed_at_ms: _, ...rest } = completed;
+    expect(times(rest)).toEqual([1_795_372_800_000, 1_795_372_801_000]);
+    const before = { created_at: 1_795_372_800_007, completed_at: 1_795_372_801_009 };
+    expect(times({ ...rest, ...before })).toEqual(Object.values(before));
   });
 
   it('can hold no text that ends its block in a view', () => {
@@ -124,6 +149,7 @@ describe('the body of PUT', () => {
     status: ['done', 'COMPLETED', null, undefined],
     memory_text: ['', null, 7, 'x'.repeat(1_000_001), undefined],
     ref: ['ref_', REF.toUpperCase(), `${REF}a`, 7, undefined],
+    completed_at_ms: [-1, '0', 1_795_372_802_000, 0.5],
     tokens: [-1, null, '12', undefined],
     model: ['', null, 'x'.repeat(1_001), undefined],
     attempts: [0, null, undefined],

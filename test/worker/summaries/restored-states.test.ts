@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ConversationMemory } from '../../../src/index.ts';
 import type { Boundary } from '../../../src/memory/conversation/passage.ts';
+import { overviewJson } from '../../../src/routes/conversations/memory.ts';
 import { readOverview } from '../../../src/routes/conversations/sent-overview.ts';
 import type {
   ClaimRequest,
@@ -185,8 +186,17 @@ function settingsOf({ turns, injection }: Extract<Action, { do: 'configure' }>) 
 }
 
 /** What GET answers, over the wire. */
-const answerOf = ({ exists: _, settings, ...overview }: Overview): Record<string, unknown> =>
-  JSON.parse(JSON.stringify({ id: 'x', object: 'memory.conversation', ...settings, ...overview }));
+const answerOf = (overview: Overview): Record<string, unknown> =>
+  JSON.parse(JSON.stringify(overviewJson('x', overview)));
+
+/** The times when versions were begun are in seconds on the wire. */
+const inSeconds = (overview: Overview): Overview => ({
+  ...overview,
+  memories: overview.memories.map((memory) => ({
+    ...memory,
+    created_at: 1000 * Math.floor(memory.created_at / 1000),
+  })),
+});
 
 function savedOf(overview: Overview): SavedMemory {
   const read = readOverview(answerOf(overview), 'x');
@@ -206,6 +216,11 @@ const withoutWriters = (overview: Overview): Overview => ({
   ),
 });
 
+const foundInSeconds = (found: Found): Found =>
+  found.memory
+    ? { ...found, memory: { ...found.memory, created_at: 1000 * Math.floor(found.memory.created_at / 1000) } }
+    : found;
+
 /** What every request would be given. Rounds are asked in their order, since asking pins them. */
 const answers = (memory: ConversationMemory): Found[] =>
   ARRAYS.flatMap((_, at) =>
@@ -213,7 +228,7 @@ const answers = (memory: ConversationMemory): Found[] =>
       const boundaries = ENDS.map((each) => boundaryOf(at, each));
       const free = boundaries.map((boundary) => memory.find({ strategyHash, boundaries: [boundary] }));
       const inRounds = ROUNDS.map((n) => memory.find({ strategyHash, boundaries, round: roundOf(at, n) }));
-      return [...free, memory.find({ strategyHash, boundaries }), ...inRounds];
+      return [...free, memory.find({ strategyHash, boundaries }), ...inRounds].map(foundInSeconds);
     }),
   );
 
@@ -237,7 +252,7 @@ describe('the state of a conversation’s object', () => {
         seen.digests += memories.filter(({ model }) => model === 'digest').length;
         seen.sick += health === 'healthy' ? 0 : 1;
         const saved = savedOf(state);
-        const expected = withoutWriters(state);
+        const expected = withoutWriters(inSeconds(state));
 
         expect(await there.call((memory) => memory.restore(saved))).toEqual(expected);
         expect(savedOf(await there.overview())).toEqual(savedOf(expected));
@@ -277,7 +292,7 @@ describe('the state of a conversation’s object', () => {
 
     const restored = await there.call((memory) => memory.restore(savedOf(state)));
 
-    expect(restored).toEqual({ ...state, stats: { ...state.stats, total_summaries: 100 } });
+    expect(restored).toEqual({ ...inSeconds(state), stats: { ...state.stats, total_summaries: 100 } });
     expect(restored.memories.map(({ memory_id }) => memory_id)).toEqual(
       Array.from({ length: 100 }, (_, at) => 130 - at),
     );
