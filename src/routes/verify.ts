@@ -101,7 +101,7 @@ async function planChecks(receipt: Receipt, call: Call): Promise<Check[]> {
     checked(
       'prices',
       !isOther('prices'),
-      'The price of cached input, or how tokens are counted, has changed since.',
+      'What is known of the model, how tokens are counted, or the limit of the upstream has changed since.',
     ),
   ];
   const isSame = given.every(({ ok }) => ok);

@@ -24,7 +24,7 @@ interface UpstreamRequest {
 /** An answer with its body still to come. */
 export interface UpstreamAnswer {
   readonly response: Response;
-  /** What is read in place of the response's body, if someone has read its beginning. */
+  /** Read in place of the response's body, where that is read elsewhere first. */
   readonly rest?: Chunks;
   /** Closes the connection. */
   abort(): void;

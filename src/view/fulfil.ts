@@ -1,6 +1,7 @@
 /**
- * All I/O of a view: the memory that a plan may need, the contents and summaries that rendering
- * needs, and the preparation of the next requests.
+ * The I/O for the plan of a view: the memory that it may need, the contents and summaries that
+ * rendering needs, and the preparation of the next requests. The messages beside a view are read in
+ * `inject.ts` and `memory-blocks.ts`.
  */
 import { pause } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';

@@ -17,6 +17,7 @@ import type { View } from './view.ts';
  * What becomes of a message in the view.
  *
  * - kept: it is sent as it came.
+ * - condensed: its content is shown as the same value in fewer tokens.
  * - placeholder: a part of it is replaced by a placeholder.
  * - offloaded: head and tail of its content stay.
  * - cleared: its reasoning has left; all else stays.

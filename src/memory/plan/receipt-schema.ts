@@ -11,7 +11,10 @@ export const receiptHashesSchema = z.strictObject({
   /** Model, tools and limit of the answer. */
   request: hash,
   strategy: hash,
-  /** The price of cached input, how tokens are counted, and the limit that the upstream stated. */
+  /**
+   * What is known of the model (prices, window, longest answer, marks, reasoning), how tokens are
+   * counted, and the limit that the upstream stated.
+   */
   prices: hash,
   /** What is edited, and why. */
   plan: hash,

@@ -109,8 +109,8 @@ export function withRehydrated(standing: PhaseStanding, rehydrated: Rehydrated |
 /** Tokens of a summarizer's prompt, without its input. */
 const PROMPT_TOKENS = 600;
 /**
- * The price of a summarizer's output relative to fresh input: 4 for all of OpenAI's models since
- * GPT-4o.
+ * The price of a summarizer's output relative to fresh input. That of GPT-4o and GPT-4.1; later
+ * families are at 5 to 8 (`prices/published.ts`).
  */
 const OUTPUT_PRICE = 4;
 

@@ -52,9 +52,9 @@ interface ChainPorts extends WriterPorts {
 const MOST_TAKEOVERS = 5;
 
 export class MemoryChain {
-  /** Settings and the frozen injection, which the chain does not use. */
+  /** Settings and the frozen injection. */
   readonly state: ConversationState;
-  /** Memory blocks, which the chain does not use either. */
+  /** Memory blocks that this conversation shows. */
   readonly blocks: FrozenBlocks;
   readonly tables: MemoryTables;
   readonly bills: BillLedger;
