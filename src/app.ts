@@ -5,12 +5,13 @@ import { accessKeysIn } from './access-keys.ts';
 import type { Env } from './config.ts';
 import { ConfigError } from './config-error.ts';
 import { urlOf } from './lib/request-url.ts';
-import { createObjectLog, errorFields } from './log.ts';
+import { errorFields } from './log.ts';
 import { accessKeyIn, callerOf } from './request/caller.ts';
 import { knownAgent } from './request/choose-strategy.ts';
 import { ApiError, internalError } from './request/errors.ts';
 import { checkLocal } from './request/local-requests.ts';
 import { type AppEnv, servicesOf } from './request/services.ts';
+import { logMisconfigured } from './routes/health.ts';
 import { passthrough } from './routes/passthrough.ts';
 import { methodsOf, ROUTES, routeOf } from './routes/table.ts';
 import { checkSecrets } from './tenant/published-secrets.ts';
@@ -26,9 +27,9 @@ export function createApp(): Hono<AppEnv> {
     // Callers without a valid access key get no other information about the deployment.
     if (services.config.access) accessKeyIn(c.req.raw.headers, services.config.access.keys);
     const url = urlOf(c.req.raw);
-    const { secret, previousSecret, localTenant } = services.config;
+    const { localTenant } = services.config;
     if (localTenant) checkLocal(c.req.raw.headers, url, localTenant.hosts);
-    checkSecrets(previousSecret === undefined ? [secret] : [secret, previousSecret], url.hostname);
+    checkSecrets(services.config, url.hostname);
     const { agent } = routeOf(url.pathname);
     if (agent !== undefined)
       c.set('agent', knownAgent(agent, null, callerOf(c.req.raw.headers, services), services));
@@ -74,7 +75,7 @@ function addRoutes(app: Hono<AppEnv>): void {
  * with a valid one do.
  */
 function misconfigured(error: ConfigError, headers: Headers, env: Env): ApiError {
-  createObjectLog(env)('error', error.message, { code: 'misconfigured', ...errorFields(error) });
+  logMisconfigured(error, env);
   try {
     const keys = accessKeysIn(env);
     if (keys) accessKeyIn(headers, keys);

@@ -153,58 +153,80 @@ const WEBHOOK_SECRET = /^(?:whsec_)?(?=.{32,}$)(?:[A-Za-z\d+/]{4})*(?:[A-Za-z\d+
 /** In characters, as for access keys: anyone can guess at it over the network. */
 const SHORTEST_METRICS_TOKEN = 20;
 
-const milliseconds = (otherwise: number) => z.coerce.number().int().positive().default(otherwise);
+/** What a variable must be, in words that end the sentence "NAME is not valid: it must be …". */
+const text = (phrase = 'a string') => z.string(phrase);
+const filledText = (phrase = 'a string of at least one character') => z.string(phrase).min(1, phrase);
+const URL_PHRASE = 'a URL that begins with http:// or https://';
+const url = () => z.url({ protocol: /^https?$/, error: URL_PHRASE });
+const oneOf = <const Words extends readonly string[]>(...words: Words) =>
+  z.enum(words, `one of the strings ${words.map((word) => `"${word}"`).join(', ')}`);
+const jsonText = () => text('a string that holds JSON');
+
+function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER) {
+  const range = most === Number.MAX_SAFE_INTEGER ? `of ${least} or more` : `from ${least} to ${most}`;
+  const phrase = `a whole number ${range}`;
+  return z.coerce.number(phrase).int(phrase).min(least, phrase).max(most, phrase);
+}
+
+const SHARE_PHRASE = 'a number from 0 to 1';
+const share = (otherwise: number) =>
+  z.coerce.number(SHARE_PHRASE).min(0, SHARE_PHRASE).max(1, SHARE_PHRASE).default(otherwise);
+
+const SECRET_PHRASE = `a string of at least ${SHORTEST_SECRET} characters`;
+const secret = z.string(SECRET_PHRASE).min(SHORTEST_SECRET, SECRET_PHRASE);
+
+const TENANT_PHRASE = 'a string of 1 to 64 characters';
+const METRICS_TOKEN_PHRASE = `a string of at least ${SHORTEST_METRICS_TOKEN} characters`;
+const WEBHOOK_SECRET_PHRASE =
+  'at least 24 bytes in base64, with or without whsec_ before them (`echo "whsec_$(openssl rand -base64 32)"`)';
 
 const variables = z.object({
-  PRECIS_SECRET: z.string().min(SHORTEST_SECRET),
-  PRECIS_SECRET_PREVIOUS: z.string().min(SHORTEST_SECRET).optional(),
-  UPSTREAM_BASE_URL: z.url({ protocol: /^https?$/ }).default('https://api.openai.com/v1'),
-  UPSTREAM_API_KEY: z.string().optional(),
-  ACCESS_KEYS: z.string().optional(),
-  FORWARDED_HEADERS: z.string().optional(),
-  FORWARDED_ITEMS: z.string().optional(),
-  FORWARDED_TOOLS: z.string().optional(),
-  VERIFY_KEYS: z.enum(['true', 'false']).default('true'),
-  UNVERIFIED_READS: z.enum(['allow', 'deny']).default('deny'),
-  LOCAL_TENANT: z.string().min(1).max(64).optional(),
-  LOCAL_HOSTS: z.string().default(''),
-  DEFAULT_MEMORY_STRATEGY: z.string().default('none'),
-  ISOLATION: z.string().default('{}'),
-  SUMMARIZER_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
-  SUMMARIZER_MODEL: z.string().min(1).optional(),
-  SUMMARIZER_API_KEY: z.string().min(1).optional(),
-  SUMMARIZER_MODELS: z.string().default(''),
-  SUMMARIZER_TIMEOUT_MS: milliseconds(SUMMARIZER_TIMEOUT_MS),
-  OFFLOAD_DIGEST_WAIT_MS: milliseconds(OFFLOAD_DIGEST_WAIT_MS),
-  SUMMARIZER_WINDOW_TOKENS: z.coerce.number().int().positive().optional(),
-  EMBEDDINGS_BASE_URL: z.url({ protocol: /^https?$/ }).optional(),
-  EMBEDDINGS_MODEL: z.string().min(1).optional(),
-  EMBEDDINGS_API_KEY: z.string().min(1).optional(),
-  EMBEDDINGS_WINDOW_TOKENS: z.coerce
-    .number()
-    .int()
-    .min(SMALLEST_EMBEDDINGS_WINDOW)
-    .max(LARGEST_EMBEDDINGS_WINDOW)
-    .default(EMBEDDINGS_WINDOW_TOKENS),
-  UPSTREAM_HEADERS_TIMEOUT_MS: milliseconds(HEADERS_TIMEOUT_MS),
-  UPSTREAM_IDLE_TIMEOUT_MS: milliseconds(IDLE_TIMEOUT_MS),
-  UPSTREAM_NATIVE_COMPACTION: z.enum(['true', 'false']).default('false'),
-  UPSTREAM_PROMPT_CACHE: z.enum(['true', 'false']).default('true'),
-  MODEL_PRICES: z.string().default('[]'),
-  MODEL_WINDOWS: z.string().default('[]'),
-  TOKEN_FACTORS: z.string().default('[]'),
-  RETENTION_DAYS: z.coerce.number().int().min(1).max(LONGEST_RETENTION_DAYS).optional(),
-  OBSERVE: z.enum(['true', 'false']).default('false'),
-  OBSERVE_SHARE: z.coerce.number().min(0).max(1).default(0),
-  EVENTS: z.enum(['on', 'off']).default('on'),
-  CAPTURE: z.enum(['true', 'false']).default('false'),
-  LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
-  OTLP_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
-  OTLP_HEADERS: z.string().default(''),
-  OTLP_SHARE: z.coerce.number().min(0).max(1).default(1),
-  WEBHOOK_URL: z.url({ protocol: /^https?$/ }).optional(),
-  WEBHOOK_SECRET: z.string().regex(WEBHOOK_SECRET).optional(),
-  METRICS_TOKEN: z.string().min(SHORTEST_METRICS_TOKEN).optional(),
+  PRECIS_SECRET: secret,
+  PRECIS_SECRET_PREVIOUS: secret.optional(),
+  UPSTREAM_BASE_URL: url().default('https://api.openai.com/v1'),
+  UPSTREAM_API_KEY: text().optional(),
+  ACCESS_KEYS: text().optional(),
+  FORWARDED_HEADERS: text().optional(),
+  FORWARDED_ITEMS: text().optional(),
+  FORWARDED_TOOLS: text().optional(),
+  VERIFY_KEYS: oneOf('true', 'false').default('true'),
+  UNVERIFIED_READS: oneOf('allow', 'deny').default('deny'),
+  LOCAL_TENANT: z.string(TENANT_PHRASE).min(1, TENANT_PHRASE).max(64, TENANT_PHRASE).optional(),
+  LOCAL_HOSTS: text().default(''),
+  DEFAULT_MEMORY_STRATEGY: text('a string: a mode, or a strategy as JSON').default('none'),
+  ISOLATION: jsonText().default('{}'),
+  SUMMARIZER_BASE_URL: url().optional(),
+  SUMMARIZER_MODEL: filledText().optional(),
+  SUMMARIZER_API_KEY: filledText().optional(),
+  SUMMARIZER_MODELS: text().default(''),
+  SUMMARIZER_TIMEOUT_MS: wholeNumber(1).default(SUMMARIZER_TIMEOUT_MS),
+  OFFLOAD_DIGEST_WAIT_MS: wholeNumber(1).default(OFFLOAD_DIGEST_WAIT_MS),
+  SUMMARIZER_WINDOW_TOKENS: wholeNumber(1).optional(),
+  EMBEDDINGS_BASE_URL: url().optional(),
+  EMBEDDINGS_MODEL: filledText().optional(),
+  EMBEDDINGS_API_KEY: filledText().optional(),
+  EMBEDDINGS_WINDOW_TOKENS: wholeNumber(SMALLEST_EMBEDDINGS_WINDOW, LARGEST_EMBEDDINGS_WINDOW).default(
+    EMBEDDINGS_WINDOW_TOKENS,
+  ),
+  UPSTREAM_HEADERS_TIMEOUT_MS: wholeNumber(1).default(HEADERS_TIMEOUT_MS),
+  UPSTREAM_IDLE_TIMEOUT_MS: wholeNumber(1).default(IDLE_TIMEOUT_MS),
+  UPSTREAM_NATIVE_COMPACTION: oneOf('true', 'false').default('false'),
+  UPSTREAM_PROMPT_CACHE: oneOf('true', 'false').default('true'),
+  MODEL_PRICES: jsonText().default('[]'),
+  MODEL_WINDOWS: jsonText().default('[]'),
+  TOKEN_FACTORS: jsonText().default('[]'),
+  RETENTION_DAYS: wholeNumber(1, LONGEST_RETENTION_DAYS).optional(),
+  OBSERVE: oneOf('true', 'false').default('false'),
+  OBSERVE_SHARE: share(0),
+  EVENTS: oneOf('on', 'off').default('on'),
+  CAPTURE: oneOf('true', 'false').default('false'),
+  LOG_LEVEL: oneOf(...LOG_LEVELS).default('info'),
+  OTLP_ENDPOINT: url().optional(),
+  OTLP_HEADERS: text().default(''),
+  OTLP_SHARE: share(1),
+  WEBHOOK_URL: url().optional(),
+  WEBHOOK_SECRET: z.string(WEBHOOK_SECRET_PHRASE).regex(WEBHOOK_SECRET, WEBHOOK_SECRET_PHRASE).optional(),
+  METRICS_TOKEN: z.string(METRICS_TOKEN_PHRASE).min(SHORTEST_METRICS_TOKEN, METRICS_TOKEN_PHRASE).optional(),
 });
 
 /** The names of all variables and secrets. */
@@ -221,12 +243,7 @@ export function readConfig(env: Env): Config {
   const missing = needed.find((name) => env[name] === undefined);
   if (missing) throw new ConfigError(`The binding ${missing} is missing: wrangler.toml has to name it.`);
   const parsed = variables.safeParse(env);
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    throw new ConfigError(
-      `The variable ${issue?.path.join('.') ?? ''} is missing or not valid: ${issue?.message}.`,
-    );
-  }
+  if (!parsed.success) throw invalidVariable(env, parsed.error.issues);
   const vars = parsed.data;
   if ((vars.WEBHOOK_URL === undefined) !== (vars.WEBHOOK_SECRET === undefined))
     throw new ConfigError('WEBHOOK_URL and WEBHOOK_SECRET must be set together, or none of them.');
@@ -260,6 +277,18 @@ export function readConfig(env: Env): Config {
     logLevel: vars.LOG_LEVEL,
     metricsToken: vars.METRICS_TOKEN,
   };
+}
+
+/** How the secret is set: in a deployment, and for `wrangler dev`. */
+const SET_SECRET = 'Set it with `npx wrangler secret put PRECIS_SECRET`, or in .dev.vars for `wrangler dev`.';
+
+/** The error for the first variable that is not valid. */
+function invalidVariable(env: Env, issues: readonly z.core.$ZodIssue[]): ConfigError {
+  const [issue] = issues;
+  const name = String(issue?.path[0]);
+  if (name !== 'PRECIS_SECRET') return new ConfigError(`${name} is not valid: it must be ${issue?.message}.`);
+  const fault = env.PRECIS_SECRET ? 'is not valid' : 'is not set';
+  return new ConfigError(`${name} ${fault}: it must be ${issue?.message}. ${SET_SECRET}`);
 }
 
 /** @throws ConfigError if both secrets are the same: then nothing was rotated */

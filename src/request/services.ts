@@ -5,6 +5,7 @@
 
 import { type AgentSpec, agents, prompts } from '../agents.ts';
 import { type Config, type Env, type Isolation, isolationSchema, type Otlp, readConfig } from '../config.ts';
+import { ConfigError } from '../config-error.ts';
 import { PendingWork } from '../lib/pending-work.ts';
 import { createExplainer, createLog, type Explain, type Log } from '../log.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
@@ -177,7 +178,7 @@ function exporterOf(otlp: Otlp, metrics: Metrics, log: Log): Exporter {
 }
 
 function readAgent({ key, memory_strategy, memory_injection, memory_blocks, isolation }: AgentSpec): Agent {
-  const broken = (message: string): Error => new Error(`src/agents.ts, agent '${key}': ${message}`);
+  const broken = (message: string) => new ConfigError(`src/agents.ts, agent '${key}': ${message}`);
   const strategy = parseStrategy(memory_strategy);
   if (!strategy.ok) throw broken(strategy.reason.message);
   const prompt = 'summary_prompt' in strategy.value ? strategy.value.summary_prompt : undefined;

@@ -17,6 +17,7 @@ import { putMemory } from './conversations/restore.ts';
 import { getStats } from './conversations/stats.ts';
 import { getDeployment } from './deployment.ts';
 import { explain } from './explain.ts';
+import { getHealth } from './health.ts';
 import { getFrontPage, getInspector, getInspectorFile } from './inspector/route.ts';
 import { mcp } from './mcp/route.ts';
 import { getMetrics } from './metrics.ts';
@@ -43,7 +44,7 @@ export interface Route extends RoutePath {
 /** A path comes before those that match it by a parameter. */
 export const ROUTES: readonly Route[] = [
   { path: '/', handlers: { GET: getFrontPage } },
-  { path: '/healthz', handlers: { GET: (c) => c.json({ status: 'ok' }) } },
+  { path: '/healthz', handlers: { GET: getHealth } },
   { path: '/metrics', handlers: { GET: getMetrics } },
   { path: '/openapi.json', handlers: { GET: getOpenApi } },
   { path: '/docs', handlers: { GET: getReference } },

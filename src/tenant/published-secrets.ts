@@ -14,6 +14,12 @@ const PUBLISHED = new Set([
   'a-secret-for-tests-only',
 ]);
 
+/** The secrets of a deployment. */
+interface Secrets {
+  readonly secret: string;
+  readonly previousSecret: string | undefined;
+}
+
 /**
  * Refuses a published secret outside of development. The request's host decides, since a variable
  * could be set by mistake or left behind. A deployment with such a secret answers no request.
@@ -21,8 +27,9 @@ const PUBLISHED = new Set([
  * @param hostname of the request's URL
  * @throws ConfigError
  */
-export function checkSecrets(secrets: readonly string[], hostname: string): void {
-  if (isLocalHost(hostname) || !secrets.some((secret) => PUBLISHED.has(secret.trim()))) return;
+export function checkSecrets({ secret, previousSecret }: Secrets, hostname: string): void {
+  const isPublished = (one: string) => PUBLISHED.has(one.trim());
+  if (isLocalHost(hostname) || !(isPublished(secret) || isPublished(previousSecret ?? ''))) return;
   throw new ConfigError(
     'PRECIS_SECRET, or PRECIS_SECRET_PREVIOUS, is one for development, which everybody knows: it is taken on this machine alone. Set one of your own (wrangler secret put PRECIS_SECRET).',
   );

@@ -6,7 +6,9 @@ import { deploy, KEY } from '../support/deployment/deployment.ts';
 const METRICS_TOKEN = 'the-token-of-the-operator';
 
 const precis = deploy({ vars: { METRICS_TOKEN } });
+const misconfigured = deploy({ vars: { LOG_LEVEL: 'loud' } });
 const { open } = inspect(precis);
+const { open: openMisconfigured } = inspect(misconfigured);
 
 describe('the key', () => {
   it('is refused in words if the upstream refuses it', async () => {
@@ -42,6 +44,14 @@ describe('this deployment', () => {
     await expectShownWell(page, 'deployment');
 
     expect(await page.locator('body').innerText()).not.toContain('secret-of-the');
+  });
+});
+
+describe('a deployment that is misconfigured', () => {
+  it('says so, and names the variable', async () => {
+    const page = await openMisconfigured({ key: KEY, at: '#/deployment', expected: [500, 503] });
+    await expect.poll(() => page.getByRole('alert').first().innerText()).toContain('LOG_LEVEL');
+    await expectShownWell(page, 'misconfigured');
   });
 });
 

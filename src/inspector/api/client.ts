@@ -41,6 +41,12 @@ export interface RefContent {
   readonly isCut: boolean;
 }
 
+/** What `/healthz` says. */
+export interface Health {
+  readonly isHealthy: boolean;
+  readonly word: string;
+}
+
 /** In bytes. More of a content is fetched when somebody asks for it. */
 const PIECE = 128 * 1024;
 
@@ -61,9 +67,12 @@ export class Client {
     return this.json('v1/deployment', { signal });
   }
 
-  async health(signal: AbortSignal): Promise<string> {
-    const { status } = await this.json<{ status: string }>('healthz', { signal });
-    return status;
+  /** Its word is read from a failing answer too. */
+  async health(signal: AbortSignal): Promise<Health> {
+    const response = await this.asked('healthz', { signal });
+    const body: unknown = await response.json().catch(() => undefined);
+    const { status } = Object(body) as { status?: unknown };
+    return { isHealthy: response.ok, word: typeof status === 'string' ? status : `${response.status}` };
   }
 
   /** @param token the operator's, which is sent in place of the key */
@@ -132,17 +141,22 @@ export class Client {
   }
 
   /** @throws Failure for any status that is no success */
-  private async response(path: string, { headers, signal, ...init }: Asking): Promise<Response> {
+  private async response(path: string, init: Asking): Promise<Response> {
+    const response = await this.asked(path, init);
+    if (!response.ok) throw await failureOf(response);
+    return response;
+  }
+
+  /** @throws Failure if there is no answer */
+  private asked(path: string, { headers, signal, ...init }: Asking): Promise<Response> {
     const sent = new Headers(headers);
     if (this.key !== undefined) sent.set('authorization', `Bearer ${this.key}`);
     const options: RequestInit = { ...init, headers: sent, credentials: 'omit', redirect: 'error' };
     if (signal) options.signal = signal;
-    const response = await fetch(path, options).catch((error: unknown) => {
+    return fetch(path, options).catch((error: unknown) => {
       if (signal?.aborted) throw error;
       throw new Failure(0, 'unreachable', 'The Worker could not be reached.');
     });
-    if (!response.ok) throw await failureOf(response);
-    return response;
   }
 }
 

@@ -14,7 +14,11 @@ export function Deployment({ client }: { client: Client }) {
     <main>
       <h1>This deployment</h1>
       <p>
-        <Of loaded={health}>{(status) => <span class="status healthy">healthz: {status}</span>}</Of>
+        <Of loaded={health}>
+          {({ isHealthy, word }) => (
+            <span class={`status ${isHealthy ? 'healthy' : 'stuck'}`}>healthz: {word}</span>
+          )}
+        </Of>
       </p>
       <Of loaded={facts}>
         {(known) => (

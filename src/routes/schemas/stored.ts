@@ -75,3 +75,4 @@ export const deletedBlock = deletion('memory.block.deleted', { label });
 export const deletedTenant = deletion('memory.deleted');
 
 export const healthy = z.strictObject({ status: z.literal('ok') });
+export const unhealthy = z.strictObject({ status: z.literal('misconfigured') });

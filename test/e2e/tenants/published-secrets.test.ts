@@ -37,7 +37,7 @@ describe('a secret that stands in the repository', () => {
     '10.0.0.7:8787',
     'localhost.example.com',
     '127.0.0.1.example.com',
-  ])('F15: is refused in a deployment, which is alive all the same: %s', async (host) => {
+  ])('F15: is refused in a deployment, which is not healthy: %s', async (host) => {
     for (const on of [published, ofTests]) {
       const [status, answer] = await ask(on, host);
 
@@ -45,14 +45,16 @@ describe('a secret that stands in the repository', () => {
       expect(answer).toContain('PRECIS_SECRET');
       expect(answer).not.toContain('do-not-deploy');
       expect(on.upstream.requests).toEqual([]);
-      expect((await ask(on, host, '/healthz'))[0]).toBe(200);
+      expect(await ask(on, host, '/healthz')).toEqual([503, '{"status":"misconfigured"}']);
     }
   });
 
   it('F11: is refused as the secret before, too: its items could be forged', async () => {
     const [status, answer] = await ask(rotated, 'precis.example.com');
     expect([status, JSON.parse(answer).error.code]).toEqual([500, 'misconfigured']);
+    expect((await ask(rotated, 'precis.example.com', '/healthz'))[0]).toBe(503);
     expect((await ask(rotated, 'localhost'))[0]).toBe(200);
+    expect((await ask(rotated, 'localhost', '/healthz'))[0]).toBe(200);
   });
 
   it('F15: is another than one that nobody has read', async () => {

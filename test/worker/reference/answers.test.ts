@@ -266,6 +266,10 @@ describe('answers about stored data', () => {
     await told('deleteBlock', await send('DELETE', '/v1/blocks/team'));
     await told('deleteAll', await send('DELETE', '/v1/memory'));
     await told('getHealth', await send('GET', '/healthz'));
+    const { send: sendMisconfigured } = deployment(undefined, { LOG_LEVEL: 'loud' });
+    expect(await told('getHealth', await sendMisconfigured('GET', '/healthz'))).toEqual({
+      status: 'misconfigured',
+    });
     await told('getDeployment', await send('GET', '/v1/deployment'));
   });
 });

@@ -72,7 +72,7 @@ describe.each(FILES)('%s', (path) => {
       expect(text).not.toContain(secret);
   });
 
-  it('is answered where the configuration is invalid, like `/healthz`', async () => {
+  it('is answered where the configuration is invalid', async () => {
     const { get } = strangers({ DEFAULT_MEMORY_STRATEGY: 'unknown' });
 
     expect((await get(path)).status).toBe(200);

@@ -183,14 +183,52 @@ describe('a caller’s own key', () => {
 });
 
 describe('a deployment that is misconfigured', () => {
-  it('says which variable is wrong on every request, and is alive all the same', async () => {
-    const app = startApp(watchedBucket().bucket, { PRECIS_SECRET: 'short' });
+  const refused = async (variables: object) => {
+    const log = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    const app = startApp(watchedBucket().bucket, variables);
     const response = await app.chat(body([user('hello')]));
-    expect(response.status).toBe(500);
-    expect(await response.json()).toMatchObject({
-      error: { code: 'misconfigured', message: expect.stringContaining('PRECIS_SECRET') },
-    });
-    expect((await app.request('/healthz')).status).toBe(200);
+    const health = await app.request('/healthz');
+    return {
+      status: response.status,
+      error: ((await response.json()) as { error: object }).error,
+      health: [health.status, await health.json()],
+      logged: log.mock.calls.map(String),
+    };
+  };
+
+  it.each([
+    [{ PRECIS_SECRET: undefined }, 'PRECIS_SECRET is not set: '],
+    [{ PRECIS_SECRET: '' }, 'PRECIS_SECRET is not set: '],
+    [{ PRECIS_SECRET: 'short' }, 'PRECIS_SECRET is not valid: '],
+  ])('says on every request how the secret is set: %j', async (variables, fault) => {
+    const { status, error } = await refused(variables);
+
+    expect([status, error]).toEqual([
+      500,
+      {
+        message: `${fault}it must be a string of at least 16 characters. Set it with \`npx wrangler secret put PRECIS_SECRET\`, or in .dev.vars for \`wrangler dev\`.`,
+        type: 'server_error',
+        param: null,
+        code: 'misconfigured',
+      },
+    ]);
+  });
+
+  it('fails on /healthz too, where the log alone names the variable', async () => {
+    const { status, error, health, logged } = await refused({ LOG_LEVEL: 'loud' });
+
+    expect([status, error]).toMatchObject([500, { message: expect.stringContaining('LOG_LEVEL') }]);
+    expect(health).toEqual([503, { status: 'misconfigured' }]);
+    expect(logged).toHaveLength(2);
+    for (const line of logged) expect(line).toContain('LOG_LEVEL');
+  });
+
+  it('answers HEAD on /healthz without a body', async () => {
+    vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    const app = startApp(watchedBucket().bucket, { PRECIS_SECRET: '' });
+    const response = await app.request('/healthz', { method: 'HEAD' });
+
+    expect([response.status, await response.text()]).toEqual([503, '']);
   });
 });
 
@@ -230,6 +268,14 @@ describe('F16: a deployment with access keys that is misconfigured', () => {
     expect(status).toBe(401);
     expect(text).not.toContain('ACCESS_KEYS');
     expect(logged).toContain('ACCESS_KEYS');
+  });
+
+  it('tells nobody on /healthz which variable it is', async () => {
+    vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    const app = startApp(watchedBucket().bucket, { ...keys, ISOLATION: 'broken' });
+    const response = await app.request('/healthz');
+
+    expect([response.status, await response.json()]).toEqual([503, { status: 'misconfigured' }]);
   });
 });
 

@@ -299,9 +299,15 @@ const DEPLOYMENT: readonly Operation[] = [
     path: '/healthz',
     id: 'getHealth',
     group: 'Deployment',
-    summary: 'Liveness',
+    summary: 'Whether requests can be answered',
     access: 'none',
-    answers: { 200: json('It is alive.', schemas.healthy) },
+    answers: {
+      200: json('The Worker runs, and its configuration is valid.', schemas.healthy),
+      503: json(
+        'The configuration is invalid, and every request fails. The log names the variable.',
+        schemas.unhealthy,
+      ),
+    },
     page: 'deploying.md#routes',
   },
   {

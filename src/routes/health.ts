@@ -1,0 +1,28 @@
+/** `GET /healthz`: whether the deployment can answer requests. */
+import type { Context } from 'hono';
+import type { Env } from '../config.ts';
+import { ConfigError } from '../config-error.ts';
+import { urlOf } from '../lib/request-url.ts';
+import { createObjectLog, errorFields } from '../log.ts';
+import { type AppEnv, servicesOf } from '../request/services.ts';
+import { checkSecrets } from '../tenant/published-secrets.ts';
+
+/**
+ * Fails where the configuration is invalid: then every request fails. Anybody may ask, so the
+ * answer doesn't name the variable; the log does, and the error of a request.
+ */
+export function getHealth(c: Context<AppEnv>): Response {
+  try {
+    checkSecrets(servicesOf(c.env).config, urlOf(c.req.raw).hostname);
+    return c.json({ status: 'ok' });
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    logMisconfigured(error, c.env);
+    return c.json({ status: 'misconfigured' }, 503);
+  }
+}
+
+/** Logs an invalid configuration, for a request or a probe that fails for it. */
+export function logMisconfigured(error: ConfigError, env: Env): void {
+  createObjectLog(env)('error', error.message, { code: 'misconfigured', ...errorFields(error) });
+}
