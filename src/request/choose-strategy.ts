@@ -18,6 +18,7 @@ import { ApiError } from './errors.ts';
 import { type Flags, flagOf, flagsIn } from './flag-headers.ts';
 import { type ReportWish, reportWish } from './report-wish.ts';
 import type { RequestScope } from './scope.ts';
+import { sentSummary } from './sent-summary.ts';
 import type { Agent, Services } from './services.ts';
 import { checkSummarizer, withPrompt } from './summarizer-target.ts';
 
@@ -48,19 +49,21 @@ interface ChosenInjection {
 /**
  * @param settings reads the conversation's settings; called only if the request leaves something
  *   open. Undefined if they can't be read: the lower levels apply then, with a warning
- * @throws ApiError `invalid_memory_strategy`, with the field
+ * @throws ApiError `invalid_memory_strategy`, with the field, also of a `memory_summary`
  */
 export async function chooseStrategy(
   request: ModelRequest,
   headers: Headers,
   agent: Agent | undefined,
-  settings: () => Promise<Settings | undefined>,
+  settings: () => Promise<FoundSettings | undefined>,
   services: Services,
 ): Promise<ChosenStrategy> {
   const requested = strategyOfRequest(request, headers);
   const injectionOfRequest = injectionIn(request, headers);
   const blocks = blocksIn(request, headers) ?? agent?.blocks;
   const wish = reportWish(request, headers);
+  // A malformed one is an error in every mode, like the fields above.
+  sentSummary(request);
   const open = requested === undefined || injectionOfRequest === undefined;
   const reading = open ? settings() : Promise.resolve(NOTHING_SET);
   const stored = reading.then((read) => read && readStored(read, services));
@@ -78,14 +81,23 @@ export async function chooseStrategy(
 
   const injection = stored.then((settled) => {
     const first = injectionOfRequest ?? settled?.injection ?? agent?.injection ?? 'off';
-    return { injection: first === 'off' ? undefined : first, warnings: warningsOf(settled) };
+    const isElsewhere = injectionOfRequest === undefined && settled?.withoutUser?.memory_injection != null;
+    return {
+      injection: first === 'off' ? undefined : first,
+      warnings: [...warningsOf(settled), ...(isElsewhere ? ELSEWHERE : [])],
+    };
   });
   return {
     ...chosen,
     injection,
     blocks: blocks === 'off' ? undefined : blocks,
     ...wish,
-    warnings: requested ? [] : warningsOf(conversation),
+    warnings: requested
+      ? []
+      : [
+          ...warningsOf(conversation),
+          ...(conversation?.withoutUser?.memory_strategy != null ? ELSEWHERE : []),
+        ],
   };
 }
 
@@ -93,7 +105,19 @@ function warningsOf(stored: StoredSettings | undefined): readonly Warning[] {
   return stored?.isWhole ? [] : ['store_failed'];
 }
 
-interface StoredSettings {
+/** The settings that a conversation has in another name. */
+const ELSEWHERE: readonly Warning[] = ['settings_without_user'];
+
+/** A conversation's settings. */
+export interface FoundSettings extends Settings {
+  /**
+   * Those of the conversation of the same name without a user, which do not hold for a request with
+   * one. Absent if there are none, or if the conversation has its own.
+   */
+  readonly withoutUser?: Settings;
+}
+
+interface StoredSettings extends Pick<FoundSettings, 'withoutUser'> {
   readonly strategy?: MemoryStrategy;
   readonly injection?: Injection | 'off';
   /** Whether all stored settings are valid. */
@@ -104,15 +128,24 @@ interface StoredSettings {
  * Settings were valid when they were stored. If they no longer are, because the deployment has
  * changed, the lower levels apply.
  */
-function readStored({ memory_strategy, memory_injection }: Settings, services: Services): StoredSettings {
+function readStored(
+  { memory_strategy, memory_injection, withoutUser }: FoundSettings,
+  services: Services,
+): StoredSettings {
+  const elsewhere = withoutUser ? { withoutUser } : {};
   try {
     const strategy = memory_strategy === null ? undefined : parsedStrategy(memory_strategy);
     if (strategy) checkSummarizer(strategy, services);
     const injection = memory_injection === null ? undefined : parsedInjection(memory_injection);
-    return { ...(strategy ? { strategy } : {}), ...(injection ? { injection } : {}), isWhole: true };
+    return {
+      ...(strategy ? { strategy } : {}),
+      ...(injection ? { injection } : {}),
+      isWhole: true,
+      ...elsewhere,
+    };
   } catch (error) {
     logCaught(services.log, 'warn', "a conversation's settings are not valid any more", error);
-    return { isWhole: false };
+    return { isWhole: false, ...elsewhere };
   }
 }
 

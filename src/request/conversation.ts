@@ -1,6 +1,5 @@
 /** A request's conversation in storage: name, settings, and the summary that the caller holds. */
 
-import { z } from 'zod';
 import { elementAt } from '../lib/elements.ts';
 import { within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
@@ -17,10 +16,10 @@ import { neutralize } from '../summary/text/headings.ts';
 import type { KnownSummary } from '../summary/writer.ts';
 import { fromEither, sha256Hex, type Tenant } from '../tenant/identity.ts';
 import type { Call } from './call.ts';
-import { NOTHING_SET } from './choose-strategy.ts';
-import { ApiError } from './errors.ts';
+import { type FoundSettings, NOTHING_SET } from './choose-strategy.ts';
 import { LONGEST_ID, type Owner } from './owner.ts';
 import type { RequestScope } from './scope.ts';
+import { sentSummary } from './sent-summary.ts';
 import type { Services } from './services.ts';
 
 /**
@@ -95,22 +94,44 @@ export function storedConversation(
   };
 }
 
+/** The only value of a conversation in `Services.userless`. */
+const SETTINGS = '';
+
 /** The settings of the conversation in the request; undefined if they can't be read. */
 export async function settingsOf(
   owner: Owner,
   { caller, services, timings }: RequestScope,
-): Promise<Settings | undefined> {
+): Promise<FoundSettings | undefined> {
   if (!caller.tenant || owner.conversation === undefined) return NOTHING_SET;
   const session = { id: owner.conversation };
   const { tenant } = caller;
-  const settings = (self: Tenant) => {
-    const { memory } = storedConversation(owner.user, session, self, services);
+  const settingsUnder = (user: string | undefined) => (self: Tenant) => {
+    const { memory } = storedConversation(user, session, self, services);
     return memory((stub) => stub.settings());
   };
+  const read = async (): Promise<FoundSettings> => {
+    const own = fromEither(tenant, settingsUnder(owner.user), isUnset);
+    if (owner.user === undefined) return own;
+    const [settings, others] = await Promise.all([own, withoutUser()]);
+    return isUnset(settings) && !isUnset(others) ? { ...settings, withoutUser: others } : settings;
+  };
+  // Asked for now and then, since they only make a warning.
+  const withoutUser = async (): Promise<Settings> => {
+    const name = conversationName(tenant.id, undefined, session);
+    const known = services.userless.get(name, SETTINGS);
+    if (known) return known.value;
+    const at = Date.now();
+    try {
+      const read = await fromEither(tenant, settingsUnder(undefined), isUnset);
+      services.userless.set(name, SETTINGS, read, at);
+      return read;
+    } catch (error) {
+      logCaught(services.log, 'warn', 'settings without a user could not be read', error);
+      return NOTHING_SET;
+    }
+  };
   try {
-    return await timings.measure('store', () =>
-      within(WRITE_LIMIT_MS, fromEither(tenant, settings, isUnset)),
-    );
+    return await timings.measure('store', () => within(WRITE_LIMIT_MS, read()));
   } catch (error) {
     logCaught(services.log, 'warn', 'a conversation could not be asked for its settings', error);
     return undefined;
@@ -121,35 +142,10 @@ function isUnset({ memory_strategy, memory_injection }: Settings): boolean {
   return memory_strategy === null && memory_injection === null;
 }
 
-export const heldSummarySchema = z.looseObject({
-  text: z.string().min(1).max(200_000),
-  covers: z.tuple([z.int().nonnegative(), z.int().nonnegative()]),
-  prefix_hash: z.string().regex(/^[0-9a-f]{64}$/),
-  ref: z.string().optional(),
-});
-
 export interface HeldSummary extends KnownSummary {
   /** Index of the first message that it covers. */
   readonly from: number;
   readonly ref: string | undefined;
-}
-
-/**
- * The `memory_summary` in the request, which comes from an earlier report.
- *
- * @throws ApiError if it does not have the report's format
- */
-export function sentSummary(request: ModelRequest): z.output<typeof heldSummarySchema> | undefined {
-  const sent = request.own('memory_summary');
-  if (sent === undefined) return undefined;
-  const parsed = heldSummarySchema.safeParse(sent);
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw new ApiError(
-    'invalid_memory_strategy',
-    `memory_summary.${issue?.path.join('.') ?? ''} is not valid: ${issue?.message}. It is the summary of an earlier report: text, covers and prefix_hash.`,
-    'memory_summary',
-  );
 }
 
 /** The caller's summary and where it ends in this array; `stale` if it covers other messages. */

@@ -6,6 +6,7 @@
 import { type AgentSpec, agents, prompts } from '../agents.ts';
 import { type Config, type Env, type Isolation, isolationSchema, type Otlp, readConfig } from '../config.ts';
 import { ConfigError } from '../config-error.ts';
+import { textBytes } from '../lib/copy.ts';
 import { PendingWork } from '../lib/pending-work.ts';
 import { createExplainer, createLog, type Explain, type Log } from '../log.ts';
 import type { MemoryStrategy } from '../memory/modes/table.ts';
@@ -23,10 +24,12 @@ import {
   type UserMemoryStub,
   userMemory,
 } from '../storage/conversation/key.ts';
+import type { Settings } from '../storage/conversation/memories.ts';
 import { RememberedConversations } from '../storage/conversation/remembered.ts';
 import { type Metrics, metricsOf } from '../storage/metrics/metrics.ts';
 import { KnownRefs } from '../storage/refs/known.ts';
 import { Retention } from '../storage/tenant/retention.ts';
+import { TrustedLru } from '../storage/trusted.ts';
 import { Upkeep } from '../storage/upkeep.ts';
 import type { RollMaterial } from '../summary/conversation.ts';
 import { Exporter, type ExporterPorts } from '../telemetry/exporter.ts';
@@ -60,6 +63,11 @@ export interface Services {
   /** Uses of refs that the tenants' objects already know of. */
   readonly reportedUses: KnownRefs;
   readonly remembered: RememberedConversations;
+  /**
+   * The settings of conversations without a user, by `conversationName`, so that a request with a
+   * user can be told of them.
+   */
+  readonly userless: TrustedLru<Settings>;
   readonly upkeep: Upkeep;
   /** Work behind the answers of a conversation, by `conversationName`. */
   readonly pending: PendingWork;
@@ -129,6 +137,9 @@ export function servicesOf(env: Env): Services {
   return services;
 }
 
+/** About 2 000 conversations. */
+const SETTINGS = { bytes: 1024 * 1024, sizeOf: (settings: Settings) => textBytes(JSON.stringify(settings)) };
+
 function createServices(env: Env): Services {
   const config = readConfig(env);
   const learned = new TenantsLearned();
@@ -139,6 +150,7 @@ function createServices(env: Env): Services {
     known: new KnownRefs(),
     reportedUses: new KnownRefs(),
     remembered: new RememberedConversations(),
+    userless: new TrustedLru<Settings>(SETTINGS),
     upkeep: new Upkeep(log),
     limits: new LearnedLimits(),
     reasoning: new LostReasoning(),

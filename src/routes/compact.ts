@@ -8,9 +8,10 @@ import { tellReport } from '../answer/tell-report.ts';
 import { concat } from '../lib/bytes.ts';
 import { conversationTurns } from '../memory/conversation/conversation-turns.ts';
 import { readHistory } from '../memory/conversation/history.ts';
-import type { Report } from '../memory/plan/report.ts';
+import type { KeptBecause } from '../memory/plan/explain.ts';
+import type { Report, Warning } from '../memory/plan/report.ts';
 import type { View } from '../memory/plan/view.ts';
-import { verbatimTurns } from '../memory/strategy/strategy.ts';
+import { edits, verbatimTurns } from '../memory/strategy/strategy.ts';
 import { type ChatRequest, compactedParts, writeCompactedMessages } from '../protocol/chat/request.ts';
 import type { ModelRequest, ViewParts } from '../protocol/model-request.ts';
 import { compactedItems, writeCompactedItems } from '../protocol/responses/compacted.ts';
@@ -88,12 +89,13 @@ async function compacted<Read extends ModelRequest>(
   { force, dryRun, format, run }: Compacting,
 ): Promise<Response> {
   const { request, scope } = call;
-  const options = { force, dryRun, count: true, expressly: true };
+  const options = { force, dryRun, count: true, expressly: true, explain: force };
   const made = await makeCurrentView(call, options);
   checkPlanned(made.report, scope);
 
   const array = form.array(request, made.view);
-  const report = format === 'opaque' ? made.report : withStrategyNamed(made.report);
+  const told = force ? withWhyIdle(made, call) : made.report;
+  const report = format === 'opaque' ? told : withStrategyNamed(told);
   const body = concat([
     encoder.encode('{"object":"memory.compaction",'),
     await partOf(format, array, made, call, form),
@@ -111,6 +113,30 @@ async function compacted<Read extends ModelRequest>(
 function withStrategyNamed(report: Report): Report {
   if (report.source !== 'default' || report.mode !== 'none') return report;
   return { ...report, warnings: [...report.warnings, 'no_strategy'] };
+}
+
+/** Why a message stays that no edit could reach. */
+const STAYING: ReadonlySet<KeptBecause | undefined> = new Set([
+  'preamble',
+  'fresh',
+  'tail',
+  'request',
+  'first_request',
+  'held',
+]);
+
+/** Warnings that already say why a view is no shorter. */
+const REASONS: readonly Warning[] = ['store_failed', 'no_tenant', 'summary_pending'];
+
+/** A warning that says why `force` has changed nothing. */
+function withWhyIdle({ report, explanation }: MadeView, { chosen }: Call): Report {
+  if (report.applied_edits.length > 0 || report.warnings.some((each) => REASONS.includes(each)))
+    return report;
+  const asked = edits(chosen.strategy);
+  if (asked ? !explanation : report.source === 'default') return report;
+  const isRecent = asked && explanation?.messages.every(({ because }) => STAYING.has(because));
+  const why = isRecent ? 'all_recent' : 'nothing_to_remove';
+  return { ...report, warnings: [...report.warnings, why] };
 }
 
 /** The answer's fields that hold the view, without braces. */

@@ -24,7 +24,6 @@ import { toolsWith } from '../protocol/tools.ts';
 import { checkSize } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import type { ChosenStrategy } from '../request/choose-strategy.ts';
-import { sentSummary } from '../request/conversation.ts';
 import { ApiError } from '../request/errors.ts';
 import { mayPlan } from '../request/known-key.ts';
 import { upstreamCompacts } from '../request/native-compaction.ts';
@@ -55,7 +54,6 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
   if (summarizes(strategy)) {
     // A fault is reported at the first request, not when the conversation has grown.
     summarizerTarget(strategy, request, scope);
-    sentSummary(request);
   }
   const allTools = tools ? toolsWith(request.tools, tools.definitions) : request.tools;
   const warnings: Warning[] = [];

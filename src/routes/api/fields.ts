@@ -124,6 +124,10 @@ export const WARNINGS: Readonly<Record<Warning, string>> = {
   no_conversation: 'A setting that needs a named conversation is off for this request.',
   no_user: 'A setting that needs a named user is off for this request.',
   no_strategy: 'Nobody has chosen a strategy; the array is unchanged.',
+  all_recent: '`force` has changed nothing: all messages are among the newest, which stay.',
+  nothing_to_remove: '`force` has changed nothing: no edit of the strategy makes an old message shorter.',
+  settings_without_user:
+    'The conversation of this name without a user has settings, which do not hold for this request with one. `PATCH` them with the user: the header `x-memory-user`, or `?user=`.',
   too_many_messages: 'Over 20 000 messages: forwarded unchanged.',
   summary_degraded: 'The summarizer failed; a digest made by code stands in its place.',
   summary_pending: 'The summary is not ready; a digest stands in its place, or nothing yet.',

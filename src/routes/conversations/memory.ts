@@ -64,11 +64,12 @@ async function overviewOfTarget(
  * body with a mode is the strategy itself.
  */
 export async function patchMemory(c: Context<AppEnv>): Promise<Response> {
-  const { id, user, memory, services } = await target(c, 'change');
+  const { id, user, memory, conversation, services } = await target(c, 'change');
   const changes = await readChanges(c.req.raw, services);
   const isEmpty = Object.keys(changes).length === 0;
   const overview = await stored(c, async () => {
     if (!isEmpty) await memory((stub) => stub.configure(changes));
+    services.userless.forget(conversation.name);
     return memory((stub) => stub.overview());
   });
   if (isEmpty && !overview.exists) throw notFound(id, user);

@@ -26,7 +26,7 @@ const LARGEST_OVERVIEW = 8 * 1024 * 1024;
  */
 export async function putMemory(c: Context<AppEnv>): Promise<Response> {
   const named = await target(c, 'change');
-  const { id, memory, conversation } = named;
+  const { id, memory, conversation, services } = named;
   const saved = await readSaved(c.req.raw, named);
   const { remembered } = conversation;
   const overview = await stored(c, async () => {
@@ -36,6 +36,7 @@ export async function putMemory(c: Context<AppEnv>): Promise<Response> {
     } finally {
       // A request in progress may have remembered what was there before.
       remembered.forget();
+      services.userless.forget(conversation.name);
     }
   });
   return c.json(overviewJson(id, overview));

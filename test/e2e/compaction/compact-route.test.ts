@@ -217,6 +217,28 @@ describe('force', () => {
     expect(new Set(await statusesOf(forced))).toEqual(new Set([200]));
   });
 
+  const short = [
+    { role: 'system', content: 'You help.' },
+    ...['One?', 'Two?', 'Three?'].flatMap((content) => [
+      { role: 'user', content },
+      { role: 'assistant', content: 'Yes.' },
+    ]),
+  ];
+
+  it.each([
+    [{ mode: 'auto' }, 'all_recent'],
+    [{ mode: 'compact', compact_keep: 3 }, 'all_recent'],
+    [{ mode: 'compact', compact_keep: 0 }, 'nothing_to_remove'],
+    [{ mode: 'none' }, 'nothing_to_remove'],
+  ])('on three short turns says why nothing happens, with %j', async (memory_strategy, warning) => {
+    const request = { model, messages: short, memory_strategy };
+    const forced = await compact({ ...request, force: true });
+
+    expect(forced.memory).toMatchObject({ applied_edits: [], warnings: [warning] });
+    expect(forced.messages).toEqual(short);
+    expect((await compact(request)).memory.warnings).toEqual([]);
+  });
+
   it('leaves its own placeholders as they are when it is used again', async () => {
     const request = { model, messages: messages.slice(0, 26), memory_strategy: { mode: 'compact' } };
     const once = await compact({ ...request, force: true });

@@ -28,6 +28,45 @@ function chosenIn({ headers }: Response): (string | null)[] {
   return [headers.get('x-memory-mode'), headers.get('x-memory-source')];
 }
 
+describe.each(PROTOCOLS)('settings that were made without a user, over $name', (protocol) => {
+  deployment.over(protocol);
+  const set = (id: string, body: object, query = '') =>
+    deployment.fetch(`/v1/conversations/${id}/memory${query}`, {
+      method: 'PATCH',
+      body: JSON.stringify(body),
+    });
+  const warningOf = async (body: object) => (await ask({ body })).headers.get('x-memory-warning');
+
+  it('are told of where a request names one, until they are made with it', async () => {
+    const conversation_id = `userless ${protocol.name}`;
+    const named = { conversation_id, user: 'ann' };
+    await set(conversation_id, { memory_strategy: { mode: 'compact' } });
+    const response = await ask({ body: named });
+    expect(chosenIn(response)).toEqual(['trim', 'default']);
+    expect(response.headers.get('x-memory-warning')).toBe('settings_without_user');
+    expect(await warningOf(named)).toBe('settings_without_user');
+    // These do not ask for the conversation's strategy.
+    expect(await warningOf({ ...named, memory_strategy: 'none' })).toBeNull();
+    expect(await warningOf({ conversation_id })).toBeNull();
+
+    await set(conversation_id, { memory_strategy: { mode: 'compact' } }, '?user=ann');
+    const held = await ask({ body: named });
+    expect(chosenIn(held)).toEqual(['compact', 'conversation']);
+    expect(held.headers.get('x-memory-warning')).toBeNull();
+  });
+
+  it('are told of at once in the isolate that has set them', async () => {
+    const conversation_id = `set later ${protocol.name}`;
+    const named = { conversation_id, user: 'ann' };
+    expect(await warningOf(named)).toBeNull();
+    await set(conversation_id, { memory_injection: true });
+    expect(await warningOf(named)).toBe('settings_without_user');
+    expect(await warningOf({ ...named, memory_injection: false })).toBeNull();
+    await set(conversation_id, { memory_injection: null });
+    expect(await warningOf(named)).toBeNull();
+  });
+});
+
 describe.each(PROTOCOLS)('the strategy, over $name', (protocol) => {
   deployment.over(protocol);
   const compact = COMPACT_OLD_TURNS;

@@ -217,6 +217,22 @@ describe.each(PROTOCOLS)('a memory_summary that does not fit, over $name', (prot
     expect(deployment.chats()).toEqual([]);
   });
 
+  it.each(['none', 'auto', 'compact', 'trim', 'rolling_summary'])(
+    'is refused in mode %s, too',
+    async (mode) => {
+      const response = await deployment.chat({
+        model: 'gpt-4.1',
+        memory_strategy: { mode },
+        memory_summary: { ...whole, covers: 'all' },
+        messages: conversation('sloes', 1),
+      });
+
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ error: { param: 'memory_summary' } });
+      expect(deployment.chats()).toEqual([]);
+    },
+  );
+
   it('that covers more than the whole array is stale, and no error', async () => {
     const memory_summary = { ...whole, covers: [1, 1e9] };
 
