@@ -63,7 +63,7 @@ export async function askWithin(made: MadeView, asking: Asking, scope: RequestSc
   const judged = { ...asking, options: { ...asking.options, isAnswered: true } };
   const refused = refusal && (await countRefused(fallback, judged));
   if (!refused) return fallback;
-  remember(limitTold(refusal, refused), asking, scope);
+  remember(limitTold(refusal, refused), refusal.limit, asking, scope);
   const limit = limitOfRetry(refusal, refused);
   scope.services.log('info', 'the upstream says that the context is too long', { limit: limit.tokens });
 
@@ -74,7 +74,7 @@ export async function askWithin(made: MadeView, asking: Asking, scope: RequestSc
   fallback.answer.abort();
   // Only an accepted retry proves that the length was the fault.
   if (refusal.limit === undefined && again.heard.isAnswer)
-    remember(limitBetween(smaller.tokens, refused), asking, scope);
+    remember(limitBetween(smaller.tokens, refused), undefined, asking, scope);
   return again.attempt;
 }
 
@@ -178,15 +178,17 @@ async function smallerView(
   };
 }
 
+/** @param stated the upstream's own number of tokens, which the limit was made from */
 function remember(
   limit: LearnedLimit | undefined,
+  stated: number | undefined,
   { request }: Asking,
   { services, caller, waitUntil }: RequestScope,
 ): void {
   if (!limit || !caller.tenant) return;
   const { id: tenant } = caller.tenant;
   services.limits.learn(tenant, request.model, limit, request.answerTokens);
-  const data = { tenant, model: request.model ?? null, tokens: limit.tokens };
+  const data = { tenant, model: request.model ?? null, tokens: limit.tokens, stated: stated ?? null };
   services.webhooks.notify('limit.learned', data, waitUntil);
 }
 

@@ -15,14 +15,17 @@ export function shelfOf(tenant: Tenant, services: Services, waitUntil: WaitUntil
     if (fetched && services.retention.isOn) waitUntil(noteRead(ref, fetched.uploaded, store, self, services));
     return fetched;
   };
+  const count = (outcome: 'found' | 'missing' | 'failed'): void => {
+    services.metrics.count('precis_retrievals_total', { outcome });
+    services.metrics.sendLater(waitUntil);
+  };
   return {
     owns: (ref) => tenant.refs.owns(ref),
     failed: (error) => {
       logCaught(services.log, 'warn', 'a content could not be fetched for a model', error);
     },
+    unknown: () => count('missing'),
     get: async (ref) => {
-      const count = (outcome: 'found' | 'missing' | 'failed') =>
-        services.metrics.count('precis_retrievals_total', { outcome });
       try {
         const fetched = await fromEither(tenant, (self) => getFrom(self, ref));
         count(fetched ? 'found' : 'missing');

@@ -1,5 +1,5 @@
 /** Headers that say yes or no, for all of which one rule holds. */
-import { quote } from '../memory/strategy/strategy.ts';
+import { quote } from '../memory/strategy/hint.ts';
 import { ApiError } from './errors.ts';
 
 const WORDS: ReadonlyMap<string, boolean> = new Map([

@@ -1,5 +1,6 @@
 /** What a caller asks to be told of a request, and to be kept of it. */
 import { z } from 'zod';
+import { whatIsWrong } from '../memory/strategy/hint.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import { ApiError } from './errors.ts';
 import { flagsIn } from './flag-headers.ts';
@@ -11,7 +12,7 @@ export interface ReportWish {
   readonly capture: boolean;
 }
 
-const reportSchema = z.strictObject({ capture: z.boolean().optional() });
+const reportSchema = z.strictObject({ capture: z.boolean().nullish() });
 
 /** In the body's field, else in the header. @throws ApiError `invalid_memory_strategy` */
 export function reportWish(request: ModelRequest, headers: Headers): ReportWish {
@@ -24,7 +25,7 @@ export function reportWish(request: ModelRequest, headers: Headers): ReportWish 
   if (success) return { report: true, capture: data.capture === true };
   throw new ApiError(
     'invalid_memory_strategy',
-    'memory_report must be true, false or an object of capture (true or false).',
+    `memory_report must be true, false or an object of capture (true or false); ${whatIsWrong(inBody, Object.keys(reportSchema.shape))}.`,
     'memory_report',
   );
 }

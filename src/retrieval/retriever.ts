@@ -86,10 +86,12 @@ export class Retriever {
     const read = readArguments(args);
     if (!read.ok) return read;
     const { ref } = read.value;
-    if (!REF_PATTERN.test(ref) || !this.isOpen(ref) || !this.shelf.owns(ref))
+    if (!REF_PATTERN.test(ref) || !this.isOpen(ref) || !this.shelf.owns(ref)) {
+      this.shelf.unknown();
       return failed(
         `There is nothing under ${quoted(ref)}. Use a ref as it stands in a placeholder of this conversation.`,
       );
+    }
     const query = parseQuery((name) => parameterOf(read.value, name));
     if (!query.ok) return failed(query.reason.message);
     const key = JSON.stringify(read.value);

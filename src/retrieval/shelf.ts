@@ -8,6 +8,8 @@ export interface Shelf {
   owns(ref: string): boolean;
   /** The content; undefined if it is gone. @throws if storage fails */
   get(ref: string): Promise<Opened | undefined>;
+  /** Counts a request for a ref that is not this tenant's. */
+  unknown(): void;
   /** Logs why a content could not be read. The model only learns that it could not. */
   failed(error: unknown): void;
 }
@@ -46,5 +48,10 @@ export function openedShelf(shelf: Shelf, limitMs = STORAGE_LIMIT_MS): Shelf {
     known.set(ref, opening);
     return opening;
   };
-  return { owns: (ref) => shelf.owns(ref), failed: (error) => shelf.failed(error), get };
+  return {
+    owns: (ref) => shelf.owns(ref),
+    unknown: () => shelf.unknown(),
+    failed: (error) => shelf.failed(error),
+    get,
+  };
 }

@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import { parseObject } from '../lib/json.ts';
 import { secondsOf } from '../lib/seconds.ts';
 import { charactersIn, isLabel, LABEL_FORM, LONGEST_BLOCK } from '../memory/strategy/block-text.ts';
-import { quote } from '../memory/strategy/strategy.ts';
+import { quote } from '../memory/strategy/hint.ts';
 import { readBody } from '../request/body.ts';
 import { ApiError } from '../request/errors.ts';
 import { verifiedTenant } from '../request/known-key.ts';
@@ -153,12 +153,12 @@ function notFound(label: string, version: number | undefined): ApiError {
 
 /** @param inBody the version that the body expected */
 function stale(label: string, version: number, inBody: number | undefined): ApiError {
-  const present = version === 0 ? 'does not exist' : `has version ${version}`;
-  return new ApiError(
-    'block_changed',
-    `The memory block '${label}' ${present}. Read it, and send the change again.`,
-    inBody === undefined ? 'if-match' : 'version',
-  );
+  const param = inBody === undefined ? 'if-match' : 'version';
+  const message =
+    version === 0
+      ? `The memory block '${label}' does not exist; without ${param}, or with version 0 in the body, it is made.`
+      : `The memory block '${label}' has version ${version}. Read it, and send the change again.`;
+  return new ApiError('block_changed', message, param);
 }
 
 function tooLong(characters: number): ApiError {

@@ -25,19 +25,30 @@ export async function readEither(
     : { request: await readRequest(body, CHAT, agent, scope), answers: CHAT.answers };
 }
 
-/** Whether a body has `input`. @throws ApiError if it has `messages` too */
+/** Whether a body has `input`. @throws ApiError if it has `messages` too, or neither */
 export function holdsItems(body: Uint8Array): boolean {
   const root = scanObject(body, { fields: CONVERSATION });
   const isGiven = (field: string): boolean => {
     const value = root && fieldOf(root, field)?.value;
     return value !== undefined && textOf(body, value) !== 'null';
   };
-  if (!isGiven(RESPONSES.field)) return false;
+  if (!isGiven(RESPONSES.field)) {
+    if (root && !isGiven(CHAT.field)) throw nothingGiven();
+    return false;
+  }
   if (!isGiven(CHAT.field)) return true;
   throw new ApiError(
     'invalid_messages',
     'The body has messages and input; it must have one of them.',
     RESPONSES.field,
+  );
+}
+
+function nothingGiven(): ApiError {
+  return new ApiError(
+    'invalid_messages',
+    'The body has neither messages nor input; it must have one of them, with the whole conversation: messages as for chat completions, input as for responses.',
+    CHAT.field,
   );
 }
 

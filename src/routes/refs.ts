@@ -24,7 +24,11 @@ export async function getRef(c: Context<AppEnv>): Promise<Response> {
   const shelf = shelfOf(tenant, services, (work) => c.executionCtx.waitUntil(work));
   const query = parseQuery((name) => c.req.query(name));
   if (!query.ok) throw queryError(query.reason);
-  const opened = shelf.owns(ref) ? await stored(c, () => shelf.get(ref)) : undefined;
+  if (!shelf.owns(ref)) {
+    shelf.unknown();
+    throw notFound(ref);
+  }
+  const opened = await stored(c, () => shelf.get(ref));
   if (!opened) throw notFound(ref);
   if (!query.value) return whole(c, ref, opened);
   const answer = answerQuery(opened.content, query.value);

@@ -1,5 +1,6 @@
 /** The table of all modes, and the strategy types derived from it. */
 import type { z } from 'zod';
+import type { WithNulls } from '../strategy/fields.ts';
 import { auto } from './auto.ts';
 import { compact } from './compact.ts';
 import type { MemoryMode } from './mode.ts';
@@ -40,7 +41,9 @@ export type RetrievingStrategy = StrategyWith<{ readonly retrieves: unknown }>;
 export type ActingStrategy = Exclude<MemoryStrategy, StrategyWith<{ readonly actsAs: unknown }>>;
 
 /** A strategy as callers write it, without defaults. */
-export type MemoryStrategyRequest = { [Name in Mode]: z.input<(typeof modes)[Name]['schema']> }[Mode];
+export type MemoryStrategyRequest = {
+  [Name in Mode]: WithNulls<z.input<(typeof modes)[Name]['schema']>, 'mode'>;
+}[Mode];
 
 /** The mode of a strategy. Its functions only take that strategy. */
 export function modeOf({ mode }: { readonly mode: Mode }): MemoryMode<MemoryStrategy, ActingStrategy> {

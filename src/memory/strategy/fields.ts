@@ -12,6 +12,14 @@ export interface StrategyFault {
   readonly message: string;
 }
 
+/**
+ * What callers may write where `withoutNulls` reads an object: null in all of its fields but those
+ * that are needed.
+ */
+export type WithNulls<Given, Needed = never> = Given extends readonly unknown[] | boolean
+  ? Given
+  : { [Field in keyof Given]: Field extends Needed ? Given[Field] : Given[Field] | null };
+
 /** An object without the known fields that are null: as in OpenAI's API, null is the default. */
 export function withoutNulls(object: object, known: readonly string[]): object {
   const isLeftOut = (field: string, value: unknown): boolean => value === null && known.includes(field);

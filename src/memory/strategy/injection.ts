@@ -8,8 +8,8 @@ import type { Result } from '../../lib/result.ts';
 import { mostFitting } from '../tokens/fitting.ts';
 import type { TokenCounter } from '../tokens/tokens.ts';
 import { withoutTag } from './fence.ts';
-import { type StrategyFault, withoutNulls } from './fields.ts';
-import { quote } from './strategy.ts';
+import { type StrategyFault, type WithNulls, withoutNulls } from './fields.ts';
+import { whatIsWrong } from './hint.ts';
 
 /** Tokens of the largest block (docs/design.md#7-storage). */
 const MOST_TOKENS = 800;
@@ -46,8 +46,11 @@ export interface Injection {
 /** An injection without settings: `true`. */
 export const DEFAULT_INJECTION: Injection = settings.parse({});
 
-/** An injection as callers write it. `false` overrides a lower level of the precedence. */
-export type MemoryInjectionRequest = z.input<typeof injectionSchema>;
+/**
+ * An injection as callers write it: null is a member's default. `false` overrides a lower level of
+ * the precedence.
+ */
+export type MemoryInjectionRequest = WithNulls<z.input<typeof injectionSchema>>;
 
 /**
  * Reads an injection. `off` is a value too, and takes precedence over lower levels.
@@ -67,7 +70,7 @@ export function parseInjection(
       ok: false,
       reason: {
         field: '',
-        message: `${name} must be true, false, or an object of role ('system' or 'user'), max_tokens (1 to ${MOST_TOKENS}), publish ('on_end', 'on_move' or 'each_round') and refresh (true or false), and nothing else; this one is ${quote(input)}.`,
+        message: `${name} must be true, false, or an object of role ('system' or 'user'), max_tokens (1 to ${MOST_TOKENS}), publish ('on_end', 'on_move' or 'each_round') and refresh (true or false), and nothing else; ${whatIsWrong(input, Object.keys(settings.shape))}.`,
       },
     };
   if (parsed.data === false) return { ok: true, value: 'off' };

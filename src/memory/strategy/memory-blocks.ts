@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import type { Result } from '../../lib/result.ts';
 import { isLabel, LABEL_FORM } from './block-text.ts';
-import { type StrategyFault, withoutNulls } from './fields.ts';
-import { quote } from './strategy.ts';
+import { type StrategyFault, type WithNulls, withoutNulls } from './fields.ts';
+import { quote, whatIsWrong } from './hint.ts';
 
 /** The most blocks in one view. */
 export const MOST_LABELS = 20;
@@ -21,8 +21,11 @@ const settings = z.strictObject({
 /** Blocks as callers write them. */
 export const blocksSchema = z.union([z.literal(false), labels, settings]);
 
-/** Blocks as callers write them. `false` or an empty list overrides a lower level. */
-export type MemoryBlocksRequest = z.input<typeof blocksSchema>;
+/**
+ * Blocks as callers write them: null is the default of every member but `labels`. `false` or an
+ * empty list overrides a lower level.
+ */
+export type MemoryBlocksRequest = WithNulls<z.input<typeof blocksSchema>, 'labels'>;
 
 export interface BlocksWish {
   /** Each once, at least one. */
@@ -40,7 +43,7 @@ export function parseBlocks(input: unknown): Result<BlocksWish | 'off', Strategy
   const parsed = blocksSchema.safeParse(isObject ? withoutNulls(input, Object.keys(settings.shape)) : input);
   if (!parsed.success)
     return fault(
-      `memory_blocks must be false, a list of at most ${MOST_LABELS} labels, or an object of labels (such a list), role ('system' or 'user'), writable and refresh (true or false), and nothing else; this one is ${quote(input)}.`,
+      `memory_blocks must be false, a list of at most ${MOST_LABELS} labels, or an object of labels (such a list), role ('system' or 'user'), writable and refresh (true or false), and nothing else; ${whatIsWrong(input, Object.keys(settings.shape))}.`,
     );
   if (parsed.data === false) return { ok: true, value: 'off' };
   const wish = Array.isArray(parsed.data) ? settings.parse({ labels: parsed.data }) : parsed.data;

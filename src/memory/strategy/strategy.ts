@@ -5,7 +5,6 @@
  * one: a setting that is silently ignored would cost its caller money until somebody notices.
  */
 import type { z } from 'zod';
-import { elementAt } from '../../lib/elements.ts';
 import type { Result } from '../../lib/result.ts';
 import { type SummarizeStrategy, summarize } from '../modes/summarize.ts';
 import {
@@ -21,6 +20,7 @@ import {
 } from '../modes/table.ts';
 import type { Budgets } from '../plan/planned.ts';
 import { type StrategyFault, withoutNulls } from './fields.ts';
+import { fieldsAt, hintFor, quote } from './hint.ts';
 import { type ModelTables, type ModelTerms, termsOf } from './model-terms.ts';
 import { measureOf, type TokenFactor, type TokenMeasure } from './models.ts';
 
@@ -241,11 +241,11 @@ function describe(mode: Mode, issue: z.core.$ZodIssue | undefined): StrategyFaul
     if (field !== '')
       return {
         field: `${field}.${unknown}`,
-        message: `Unknown field ${quote(unknown)} in memory_strategy.${field}.`,
+        message: `Unknown field ${quote(unknown)} in memory_strategy.${field}; ${hintFor(unknown, fieldsAt(modes[mode].schema, issue.path), 'its fields')}.`,
       };
     return {
       field: unknown,
-      message: `Unknown field ${quote(unknown)} in memory_strategy with mode '${mode}'; ${hintFor(unknown, knownFields(mode))}.`,
+      message: `Unknown field ${quote(unknown)} in memory_strategy with mode '${mode}'; ${hintFor(unknown, knownFields(mode), "the mode's fields")}.`,
     };
   }
   return { field, message: `memory_strategy.${field} is not valid: ${issue.message}.` };
@@ -261,45 +261,6 @@ export function knownFields(mode: Mode): string[] {
   return Object.keys(modes[mode].schema.shape);
 }
 
-/** Names the known field that a caller probably meant, or else all of them. */
-function hintFor(unknown: string, known: readonly string[]): string {
-  const near = nearest(unknown.slice(0, 64), known);
-  if (near !== undefined) return `the nearest known one is '${near}'`;
-  return `the mode's fields are ${known.join(', ')}`;
-}
-
-/**
- * The known field with the smallest edit distance, if that is at most a third of the word. A field
- * that contains the word counts as near too, and comes first.
- */
-function nearest(word: string, fields: readonly string[]): string | undefined {
-  const ranked = fields.map((candidate) => {
-    const distance = editDistance(word, candidate);
-    const isPart = word.length >= SHORTEST_PART && candidate.includes(word);
-    return { candidate, distance: isPart ? distance - candidate.length : distance, isPart };
-  });
-  const best = ranked.reduce((nearer, next) => (next.distance < nearer.distance ? next : nearer));
-  return best.isPart || best.distance <= word.length / 3 ? best.candidate : undefined;
-}
-
-/** In characters. Shorter words are a part of too many names. */
-const SHORTEST_PART = 4;
-
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (let i = 0; i < a.length; i++) {
-    let left = i + 1;
-    const next = [left];
-    for (let j = 0; j < b.length; j++) {
-      const substitute = elementAt(row, j) + (a[i] === b[j] ? 0 : 1);
-      left = Math.min(substitute, elementAt(row, j + 1) + 1, left + 1);
-      next.push(left);
-    }
-    row = next;
-  }
-  return elementAt(row, b.length);
-}
-
 function shareOf(window: number, remaining: number | undefined): number | undefined {
   return remaining === undefined ? undefined : Math.round(window * (1 - remaining));
 }
@@ -307,9 +268,4 @@ function shareOf(window: number, remaining: number | undefined): number | undefi
 function smaller(a: number | undefined, b: number | undefined): number | undefined {
   if (a === undefined || b === undefined) return a ?? b;
   return Math.min(a, b);
-}
-
-/** A caller's value for a message: a short string as it is, anything else by its type. */
-export function quote(value: unknown): string {
-  return typeof value === 'string' ? `'${value.slice(0, 64)}'` : `of type ${typeof value}`;
 }

@@ -175,6 +175,18 @@ describe.each(PROTOCOLS)('POST /v1/conversations/{id}/end, over $name', (protoco
     expect((await end('short key', hello, {}, '', short)).status).toBe(401);
   });
 
+  it.each(['{}', '{"messages": null}'])('says that %s has neither messages nor input', async (body) => {
+    const response = await deployment.fetch('/v1/conversations/nothing/end', { method: 'POST', body });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      error: {
+        code: 'invalid_messages',
+        param: 'messages',
+        message: expect.stringContaining('The body has neither messages nor input'),
+      },
+    });
+  });
+
   it('takes POST alone', async () => {
     const response = await deployment.fetch('/v1/conversations/any/end');
 

@@ -118,7 +118,17 @@ describe('the routes of memory blocks', () => {
     expect((await put(label, 'One.', {}, { version: 0 })).status).toBe(200);
     expect((await put(label, 'Two.', { headers: { 'if-match': '"1"' } })).status).toBe(200);
     expect((await put(label, 'Three.', { headers: { 'if-match': '*' } })).status).toBe(200);
-    expect((await put(newLabel(), 'One.', { headers: { 'if-match': '*' } })).status).toBe(412);
+  });
+
+  it.each([
+    ['if-match', { headers: { 'if-match': '*' } }, {}],
+    ['version', {}, { version: 3 }],
+  ])('say of a block that does not exist how to make it, by %s', async (param, init: RequestInit, more) => {
+    const label = newLabel();
+    const refused = await put(label, 'One.', init, more);
+    expect(refused.status).toBe(412);
+    const message = `The memory block '${label}' does not exist; without ${param}, or with version 0 in the body, it is made.`;
+    expect(await refused.json()).toMatchObject({ error: { code: 'block_changed', param, message } });
   });
 
   it('delete a block, if it has the expected version', async () => {

@@ -132,6 +132,31 @@ describe.each(PROTOCOLS)('what is counted, over $name', (protocol) => {
     });
   });
 
+  it('is a miss of a caller or of a client of MCP, also of a ref that is nobody’s', async () => {
+    const { refs } = (await deployment.ask({ ...edited, user: `missing, of ${name}` })).memory;
+    const [gone = ''] = refs.map(({ ref }) => ref);
+    await deployment.fetch(`/v1/refs/${gone}`, { method: 'DELETE' });
+    const forged = `ref_${'a'.repeat(26)}`;
+    const call = (ref: string) =>
+      deployment.fetch('/mcp', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+        body: JSON.stringify({
+          jsonrpc: '2.0',
+          id: 1,
+          method: 'tools/call',
+          params: { name: 'retrieve_ref', arguments: { ref } },
+        }),
+      });
+    const added = await counted(async () => {
+      for (const ref of [gone, forged]) {
+        expect((await deployment.fetch(`/v1/refs/${ref}`)).status).toBe(404);
+        expect((await call(ref)).status).toBe(200);
+      }
+    });
+    expect(added['precis_retrievals_total{outcome="missing"}']).toBe(4);
+  });
+
   it('is no byte in mode none, whatever of ours is cut out', async () => {
     const messages = [{ role: 'user', content: 'Hello,  \u00e9 "messages": [1]' }];
     const plain = { model: 'gpt-4.1', memory_strategy: 'none', messages };

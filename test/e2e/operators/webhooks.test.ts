@@ -140,6 +140,7 @@ describe.each(PROTOCOLS)('a callback, over $name', (protocol) => {
     expect((await first('limit.learned'))?.data).toEqual({
       tenant,
       model: 'gpt-4.1',
+      stated: expect.any(Number),
       tokens: expect.any(Number),
     });
   });

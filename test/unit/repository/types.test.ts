@@ -44,6 +44,26 @@ describe('precis/types', () => {
     expect(compiled(source)).toBe('');
   });
 
+  it('allows null where the API takes it, and not elsewhere', () => {
+    const allowed = `
+      import type { MemoryBlocksRequest, MemoryInjectionRequest, MemoryStrategyRequest } from 'precis/types';
+      export const strategies: MemoryStrategyRequest[] = [
+        { mode: 'auto', token_budget: null, compact_exclude_tools: null, rehydrate: { items: null } },
+        { mode: 'rolling_summary', summary_max_tokens: null, archive: null },
+        { mode: 'none' },
+      ];
+      export const injections: MemoryInjectionRequest[] = [{ role: null, max_tokens: null }, true];
+      export const blocks: MemoryBlocksRequest[] = [{ labels: [], role: null, writable: null }, ['a'], false];
+    `;
+    expect(compiled(allowed)).toBe('');
+    const refused = `
+      import type { MemoryBlocksRequest, MemoryStrategyRequest } from 'precis/types';
+      export const strategy: MemoryStrategyRequest = { mode: null };
+      export const blocks: MemoryBlocksRequest = { labels: null };
+    `;
+    expect(compiled(refused).match(/error TS/g)).toHaveLength(2);
+  });
+
   it('knows no field that the schema refuses', () => {
     const source = `
       import type { MemoryStrategyRequest } from 'precis/types';

@@ -51,7 +51,7 @@ function shelfOf(texts: readonly string[]): Shelf {
     if (text === 'failing') throw new Error('no storage');
     return text === undefined || text === 'gone' ? undefined : opened(text);
   };
-  return { owns: (ref) => tenant.refs.owns(ref), get, failed: () => {} };
+  return { owns: (ref) => tenant.refs.owns(ref), get, unknown: () => undefined, failed: () => {} };
 }
 
 const ask = (retriever: Retriever, ref: string, more: object = {}): Promise<string> =>

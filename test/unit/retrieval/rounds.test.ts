@@ -53,7 +53,12 @@ describe('a shelf', () => {
   it('that does not answer in time has failed, and may be asked again', async () => {
     const answers = [new Promise<never>(() => undefined), Promise.resolve(opened(1))];
     const shelf = openedShelf(
-      { owns: () => true, failed: () => {}, get: () => answers.shift() ?? Promise.reject() },
+      {
+        owns: () => true,
+        unknown: () => undefined,
+        failed: () => {},
+        get: () => answers.shift() ?? Promise.reject(),
+      },
       5,
     );
     await expect(shelf.get('a')).rejects.toThrow();
@@ -64,6 +69,7 @@ describe('a shelf', () => {
     const asked: string[] = [];
     const shelf = openedShelf({
       owns: () => true,
+      unknown: () => undefined,
       failed: () => {},
       get: async (ref) => {
         asked.push(ref);

@@ -13,7 +13,7 @@ const OURS: ReadonlySet<string> = new Set(['retrieve_ref', 'search_memory']);
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-const shelf = { owns: () => true, get: async () => undefined, failed: () => {} };
+const shelf = { owns: () => true, get: async () => undefined, unknown: () => undefined, failed: () => {} };
 const body = encoder.encode('{"messages":[{"role":"user","content":"Go."}]}');
 
 const streamOf = (rounds: Rounds): RetrievalStream =>

@@ -41,6 +41,12 @@ describe('a strategy', () => {
     [{ mode: 'trim', temperature: 1 }, 'temperature', "the mode's fields are mode, token_budget, "],
     [{ mode: 'trim', xyz: 1 }, 'xyz', "the mode's fields are mode, token_budget, "],
     [{ mode: 'trim', xyz: null }, 'xyz', "Unknown field 'xyz'"],
+    [
+      { mode: 'auto', rehydrate: { max_token: 1 } },
+      'rehydrate.max_token',
+      "Unknown field 'max_token' in memory_strategy.rehydrate; the nearest known one is 'max_tokens'",
+    ],
+    [{ mode: 'summarize', rehydrate: { xyz: 1 } }, 'rehydrate.xyz', 'its fields are items, max_tokens'],
     [{ mode: null }, 'mode', 'Unknown mode'],
     [{ mode: 'compct' }, 'mode', 'none, trim, compact'],
     [{ token_budget: 1 }, 'mode', 'mode is missing'],
