@@ -1,12 +1,12 @@
 /**
- * One attempt at an answer: a view, the messages beside it, the body that went up with both, and
- * the upstream's answer. A retry is another attempt, so whichever attempt is relayed, its report,
- * receipt, event and capture are of the same view.
+ * Writes the bodies of the attempts at one answer, and sends them. Nothing else writes a body for
+ * the upstream, but for one that goes up as it came.
  */
 import type { Context } from 'hono';
 import type { Report } from '../memory/plan/report.ts';
 import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { Beside } from '../protocol/model-request.ts';
+import { withoutThinking as cutThinking } from '../protocol/thinking.ts';
 import type { ReadBody } from '../request/body.ts';
 import type { Call } from '../request/call.ts';
 import { compactionOf } from '../request/native-compaction.ts';
@@ -16,28 +16,17 @@ import type { UpstreamAnswer } from '../upstream/fetch.ts';
 import { type BesideView, besideView } from '../view/beside-view.ts';
 import type { Injected } from '../view/inject.ts';
 import type { MadeView } from '../view/made-view.ts';
-import { type ReasoningWish, reasoningWish } from './ask-reasoning.ts';
 import { askUpstream } from './ask-upstream.ts';
-import { ThinkingDrop } from './drop-thinking.ts';
-import { type MarkWish, markWish } from './mark-wish.ts';
 import { sinceBefore } from './moved-since.ts';
 import { receiptLater, withReceipt } from './receipt-later.ts';
-import type { AttemptTails, Run } from './run.ts';
-
-export interface Attempt {
-  readonly made: MadeView;
-  readonly beside: BesideView;
-  /** The body that went up. */
-  readonly sent: Uint8Array;
-  readonly answer: UpstreamAnswer;
-  /** The usage of its answers. */
-  readonly tails: AttemptTails | undefined;
-  /** The report of the view, with the messages beside it and its receipt. */
-  report(): Promise<Report>;
-}
+import { isThinkingBound } from './retries/bound-thinking.ts';
+import { refusesMarks, roomForMarks } from './retries/cache-marks.ts';
+import { asksReasoning } from './retries/encrypted-reasoning.ts';
+import type { Attempt, BodyPart, NextAttempt } from './retries/retry.ts';
+import type { Run } from './run.ts';
 
 /** What the attempts at one answer share. */
-export interface Asking {
+interface Asking {
   readonly c: Context<AppEnv>;
   /** Below the upstream's base URL. */
   readonly path: string;
@@ -48,68 +37,84 @@ export interface Asking {
   readonly frozen: Injected;
 }
 
+/** What the attempts with one view share. */
+interface Viewed {
+  readonly beside: BesideView;
+  /** Begun when it is first asked for. */
+  report(): Promise<Report>;
+}
+
 /** Makes the attempts at one answer. */
 export class Attempts {
-  readonly wish: ReasoningWish;
-  readonly thinking: ThinkingDrop;
   private readonly asking: Asking;
-  private readonly marks: MarkWish;
+  private readonly viewed = new Map<MadeView, Viewed>();
 
-  /** @param offersTools whether the model is given tools of ours */
-  constructor(asking: Asking, offersTools: boolean) {
-    const { request, scope } = asking.call;
+  constructor(asking: Asking) {
     this.asking = asking;
-    this.wish = reasoningWish(request, offersTools, scope);
-    this.marks = markWish(request, scope);
-    this.thinking = new ThinkingDrop(asking.call);
   }
 
-  /** The messages beside a view, which may change when the frontier moves. */
-  beside(made: MadeView): Promise<BesideView> {
-    const { call, frozen } = this.asking;
-    return besideView(call, made, frozen);
+  /** The first attempt, without what the upstream is known to refuse. */
+  first(made: MadeView): NextAttempt {
+    const { call } = this.asking;
+    const { request, scope } = call;
+    const without = new Set<BodyPart>();
+    if (refusesMarks(request, scope)) without.add('marks');
+    if (!asksReasoning(request, made.tools !== undefined, scope)) without.add('reasoning');
+    if (isThinkingBound(call)) without.add('thinking');
+    return { made, without };
   }
 
-  /** The body of a view, and whether it has lost thinking. */
-  bodyOf({ made, beside }: Pick<Attempt, 'made' | 'beside'>): { body: Uint8Array; isCut: boolean } {
-    const marks = this.marks.most(made.view);
-    const whole = writeBody(this.asking.call, made, beside, { marks, reasoning: this.wish.isAsked });
-    const cut = this.thinking.bodyOf(whole);
-    return { body: cut ?? whole, isCut: cut !== undefined };
-  }
-
-  /**
-   * Sends a view.
-   *
-   * @throws ApiError if there is no answer
-   */
-  async make(made: MadeView, beside: BesideView): Promise<Attempt> {
+  /** Sends a view. @throws ApiError if there is no answer */
+  readonly make = async ({ made, without }: NextAttempt): Promise<Attempt> => {
     const { call, came, run } = this.asking;
-    const { chosen, scope } = call;
-    const receipt = chosen.report ? receiptLater(call, made) : undefined;
+    const viewed = await this.viewOf(made);
+    const { beside } = viewed;
     const tails = run?.attempts();
-    let sent = came.bytes;
-    let isCut = false;
-    const sendOnce = () => {
-      ({ body: sent, isCut } = this.bodyOf({ made, beside }));
-      run?.sends(sent);
-      const isSame = sent.buffer === came.bytes.buffer && sent.length === came.bytes.length;
-      // With the deployer's key, bodies go up unencoded.
-      const mayBeEncoded = isSame && passesThrough(chosen.strategy) && !scope.services.config.access;
-      return mayBeEncoded && came.encoded ? this.go(came.encoded, undefined, true) : this.send(sent);
-    };
-    const asked = this.wish.ask(() => this.marks.ask(sendOnce));
-    const told = sinceBefore(call, made);
+    const { body: sent, isCut } = this.bodyOf({ made, without, beside });
+    run?.sends(sent);
+    const isSame = sent.buffer === came.bytes.buffer && sent.length === came.bytes.length;
+    // With the deployer's key, bodies go up unencoded.
+    const mayBeEncoded = isSame && passesThrough(call.chosen.strategy) && !call.scope.services.config.access;
+    const asked = mayBeEncoded && came.encoded ? this.go(came.encoded, undefined, true) : this.send(sent);
+    const told = viewed.report();
     const answer = await asked;
-    const report = async () => {
-      const whole = withReceipt(beside.told(await told), await receipt);
-      return isCut ? { ...whole, warnings: [...whole.warnings, 'thinking_dropped' as const] } : whole;
-    };
-    return { made, beside, sent, answer, tails, report };
+    const report = isCut ? told.then(withoutThinkingTold) : told;
+    return { made, without, beside, sent, answer, tails, report };
+  };
+
+  /** The body of an attempt, and whether it has lost thinking. */
+  bodyOf({ made, without, beside }: Pick<Attempt, 'made' | 'without' | 'beside'>): {
+    readonly body: Uint8Array;
+    readonly isCut: boolean;
+  } {
+    const { request } = this.asking.call;
+    const marks = without.has('marks') ? 0 : roomForMarks(request, made.view);
+    const reasoning = !without.has('reasoning');
+    const body = writeBody(this.asking.call, made, beside, { marks, reasoning });
+    const cut = without.has('thinking') ? cutThinking(body, request.conversationField) : undefined;
+    return { body: cut ?? body, isCut: cut !== undefined };
   }
 
   /** Sends a body of the same request. @param left see `askUpstream`. @throws ApiError */
   readonly send = (body: Uint8Array, left?: AbortSignal): Promise<UpstreamAnswer> => this.go(body, left);
+
+  /** A smaller view has moved the frontier, and with it what stands beside it. */
+  private async viewOf(made: MadeView): Promise<Viewed> {
+    const known = this.viewed.get(made);
+    if (known) return known;
+    const { call, frozen } = this.asking;
+    const beside = await besideView(call, made, frozen);
+    let report: Promise<Report> | undefined;
+    const viewed: Viewed = {
+      beside,
+      report: () => {
+        report ??= reportOf(call, made, beside);
+        return report;
+      },
+    };
+    this.viewed.set(made, viewed);
+    return viewed;
+  }
 
   private async go(
     body: Uint8Array | ReadableStream,
@@ -120,6 +125,18 @@ export class Attempts {
     const answer = await askUpstream(c, call.scope, path, body, left, asItCame);
     return run?.hear(answer) ?? answer;
   }
+}
+
+async function reportOf(call: Call, made: MadeView, beside: BesideView): Promise<Report> {
+  const [told, receipt] = await Promise.all([
+    sinceBefore(call, made),
+    call.chosen.report ? receiptLater(call, made) : undefined,
+  ]);
+  return withReceipt(beside.told(told), receipt);
+}
+
+function withoutThinkingTold(report: Report): Report {
+  return { ...report, warnings: [...report.warnings, 'thinking_dropped'] };
 }
 
 /** The body of a view with all that goes up beside it. The upstream's count reads it too. */

@@ -4,6 +4,7 @@
  */
 import type { Context } from 'hono';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
+import { withoutThinking } from '../protocol/thinking.ts';
 import type { Call } from '../request/call.ts';
 import { isObserved } from '../request/observation.ts';
 import type { AppEnv } from '../request/services.ts';
@@ -13,8 +14,8 @@ import { injectionFor } from '../view/inject.ts';
 import { makeView } from '../view/make-view.ts';
 import { askUpstream } from './ask-upstream.ts';
 import { writeBody } from './attempt.ts';
-import { withoutBoundThinking } from './drop-thinking.ts';
 import { noteVerdict } from './note-verdict.ts';
+import { isThinkingBound } from './retries/bound-thinking.ts';
 import { tellReport } from './tell-report.ts';
 import { unread } from './unread-body.ts';
 
@@ -35,7 +36,9 @@ export async function countInput(
   const options = { force: false, dryRun: true, count: call.chosen.report, expressly: false };
   const [made, frozen] = await Promise.all([makeView(call, options), injectionFor(call)]);
   const beside = await besideView(call, made, frozen);
-  const body = withoutBoundThinking(call, writeBody(call, made, beside, { shared }));
+  const whole = writeBody(call, made, beside, { shared });
+  const cut = isThinkingBound(call) ? withoutThinking(whole, call.request.conversationField) : undefined;
+  const body = cut ?? whole;
   const answer = await askUpstream(c, scope, path, body);
   noteVerdict(answer.response, scope);
   const response = await unread(answer, scope);

@@ -2,6 +2,7 @@
 
 import type { Context } from 'hono';
 import type { Result } from '../lib/result.ts';
+import { passesThrough } from '../memory/strategy/strategy.ts';
 import type { AnswerFormat } from '../protocol/answers/answer-format.ts';
 import type { BodyFault } from '../protocol/body.ts';
 import type { SharedArray } from '../protocol/known-array.ts';
@@ -20,12 +21,12 @@ import type { Agent, AppEnv } from '../request/services.ts';
 import { Rounds } from '../retrieval/rounds.ts';
 import { type Compaction, compactConversation } from '../view/compaction.ts';
 import { injectionFor } from '../view/inject.ts';
-import type { MadeView, MakeViewOptions } from '../view/made-view.ts';
+import type { MakeViewOptions } from '../view/made-view.ts';
 import { makeView } from '../view/make-view.ts';
 import type { OfferedTools } from '../view/offer-tools.ts';
 import { withSession } from '../view/session-memory.ts';
 import { archiverOf } from './archive.ts';
-import { askWithin } from './ask-within.ts';
+import { askAgain } from './ask-again.ts';
 import { Attempts } from './attempt.ts';
 import { withCaptureWarning } from './capture.ts';
 import { inTime } from './late-stream.ts';
@@ -33,6 +34,10 @@ import { noteVerdict } from './note-verdict.ts';
 import { answerObserved, type ReadCall } from './observe.ts';
 import { passRead, passUnread } from './pass-unread.ts';
 import { callerError, KEEPALIVE_MS, relay } from './relay.ts';
+import { withoutThinking } from './retries/bound-thinking.ts';
+import { withoutMarks } from './retries/cache-marks.ts';
+import { reasoningOf, withoutReasoning } from './retries/encrypted-reasoning.ts';
+import { withinLimit } from './retries/too-long.ts';
 import { hasEvent, type Run, recorded, startRun } from './run.ts';
 import { startRounds } from './start-rounds.ts';
 import { tellReport } from './tell-report.ts';
@@ -88,13 +93,20 @@ async function answerRead(
   const make = (viewOptions: MakeViewOptions) => makeView(call, viewOptions);
   const [first, frozen] = await Promise.all([make(options), injectionFor(call)]);
   const { path, answers } = api;
-  const attempts = new Attempts({ c, path, call, came, run, frozen }, first.tools !== undefined);
-  const { thinking } = attempts;
-  // A smaller view has moved the frontier, and with it what stands beside it.
-  const ask = async (view: MadeView) => attempts.make(view, await attempts.beside(view));
-  const attempt = await askWithin(first, { request, answers, options, make, ask, thinking }, scope);
+  const attempts = new Attempts({ c, path, call, came, run, frozen });
+  const { services } = scope;
+  const asking = { request, answers, services, make: attempts.make };
+  const retries = [
+    withoutReasoning(request, scope),
+    // What goes up as it came is not shortened.
+    ...(passesThrough(first.report)
+      ? []
+      : [withoutThinking(call), withinLimit({ request, options, make }, scope)]),
+    withoutMarks(request, scope),
+  ];
+  const attempt = await askAgain(attempts.first(first), retries, asking);
   const { made, answer, beside } = attempt;
-  const report = await attempt.report();
+  const report = await attempt.report;
   run?.settles(attempt);
   noteVerdict(answer.response, scope);
   if (answer.response.ok) {
@@ -105,11 +117,11 @@ async function answerRead(
   const { tools } = made;
   const count = async () => (await make({ ...options, count: true })).report;
   const start = (offered: OfferedTools) => {
-    const { body } = attempts.bodyOf({ made, beside });
+    const { body } = attempts.bodyOf(attempt);
     return startRounds({ body, report: made.report, beside: beside.tokens, count }, offered, made, call);
   };
   const rounds = tools && new Rounds(tools.rounds, api.answers.goOn, () => start(tools), attempts.send);
-  const retrieval = tools && rounds && { tools, wish: attempts.wish, rounds };
+  const retrieval = tools && rounds && { tools, reasoning: reasoningOf(attempt, request, scope), rounds };
   run?.planned({ report, view: made.view, refused: made.refused ?? [] }, { ...made, report }, rounds);
   const archive = archiverOf(call);
   const streams = request.field('stream') === true;

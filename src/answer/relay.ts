@@ -24,7 +24,7 @@ import { type EventFormat, relayEvents } from '../upstream/stream.ts';
 import type { MadeView } from '../view/made-view.ts';
 import type { OfferedTools } from '../view/offer-tools.ts';
 import type { ArchiveRequest } from './archive.ts';
-import type { ReasoningWish } from './ask-reasoning.ts';
+import type { JoinedReasoning } from './retries/encrypted-reasoning.ts';
 import type { Run } from './run.ts';
 import { tellReport } from './tell-report.ts';
 import { bodyRelay, isEventStream, unreadBody } from './unread-body.ts';
@@ -39,7 +39,7 @@ interface Retrieval {
   readonly tools: OfferedTools;
   readonly rounds: Rounds;
   /** Absent where the caller decides about reasoning itself. */
-  readonly wish?: Pick<ReasoningWish, 'isAsked' | 'isUnstored' | 'learn'>;
+  readonly reasoning?: JoinedReasoning;
 }
 
 /** How to relay an answer. */
@@ -134,7 +134,7 @@ function relayStream(
     keepaliveMs: KEEPALIVE_MS,
     failed: (error) => callerError(error, scope).toBody().error,
     ended: (how) => {
-      if (joined) retrieval.wish?.learn(joined);
+      if (joined) retrieval.reasoning?.learn(joined);
       archived?.();
       run?.ended(how === 'complete' && !pipeline.isWhole ? 'error' : how);
     },
@@ -244,7 +244,7 @@ async function readRounds(
   const answers = joining(retrieval, format.joinBodies);
   for (;;) {
     const taken = answers.take(body);
-    retrieval.wish?.learn(answers);
+    retrieval.reasoning?.learn(answers);
     if (taken instanceof Uint8Array) return { answer, body: taken, answers };
     answer = await retrieval.rounds.next(taken);
     if (!answer.response.ok || !answer.response.body) return { answer, body: undefined, answers };
@@ -253,8 +253,8 @@ async function readRounds(
 }
 
 /** @param join from the protocol */
-function joining<Joined>({ tools, rounds, wish }: Retrieval, join: Joining<Joined>): Joined {
-  const { isAsked: isHidden, isUnstored } = wish ?? {};
+function joining<Joined>({ tools, rounds, reasoning }: Retrieval, join: Joining<Joined>): Joined {
+  const { isAsked: isHidden, isUnstored } = reasoning ?? {};
   return join(tools.names, () => rounds.isOpen, { isHidden, isUnstored });
 }
 

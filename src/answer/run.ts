@@ -65,16 +65,14 @@ export async function recorded<Result>(run: Run | undefined, work: () => Promise
   }
 }
 
-/** The usage of the answers to one attempt. */
-export type AttemptTails = UsageTail[];
-
 export class Run {
   private readonly call: Call;
   private readonly form: RunForm;
   private readonly tenant: Tenant;
   private readonly signal: AbortSignal;
   private readonly kept = Promise.withResolvers<void>();
-  private tails: AttemptTails = [];
+  /** The usage of the answers to one attempt. */
+  private tails: UsageTail[] = [];
   private plan: RunPlan | undefined;
   /** The view that went up. */
   private made: BilledView | undefined;
@@ -116,13 +114,13 @@ export class Run {
   }
 
   /** The upstream is asked for the caller's answer: from now on, usage is of this attempt. */
-  attempts(): AttemptTails {
+  attempts(): UsageTail[] {
     this.tails = [];
     return this.tails;
   }
 
   /** The attempt whose answer the caller gets, which need not be the last. */
-  settles({ sent, tails }: { readonly sent: Uint8Array; readonly tails: AttemptTails | undefined }): void {
+  settles({ sent, tails }: { readonly sent: Uint8Array; readonly tails: UsageTail[] | undefined }): void {
     this.capture?.sends(sent);
     if (tails) this.tails = tails;
   }

@@ -1,0 +1,53 @@
+/**
+ * An attempt at an answer, and the reasons to make another one. A retry is another attempt, so
+ * whichever attempt is relayed, its report, receipt, event and capture are of the same view.
+ */
+import type { Report } from '../../memory/plan/report.ts';
+import type { UsageTail } from '../../protocol/answers/usage-tail.ts';
+import type { UpstreamAnswer } from '../../upstream/fetch.ts';
+import type { BesideView } from '../../view/beside-view.ts';
+import type { MadeView } from '../../view/made-view.ts';
+
+/** A part that an upstream may refuse, so that a body goes up without it. */
+export type BodyPart = 'marks' | 'reasoning' | 'thinking';
+
+/** An attempt to make. */
+export interface NextAttempt {
+  readonly made: MadeView;
+  readonly without: ReadonlySet<BodyPart>;
+}
+
+/** A view, the messages beside it, the body that went up with both, and the answer. */
+export interface Attempt extends NextAttempt {
+  readonly beside: BesideView;
+  /** The body that went up. */
+  readonly sent: Uint8Array;
+  readonly answer: UpstreamAnswer;
+  /** The usage of its answers. */
+  readonly tails: UsageTail[] | undefined;
+  /** The report of the view, with the messages beside it and its receipt. */
+  readonly report: Promise<Report>;
+}
+
+/** An error of the upstream in place of an answer. */
+export interface Refusal {
+  /** Undefined for an error in a stream. */
+  readonly status: number | undefined;
+  /** Its body, or the event's data. */
+  readonly json: string;
+}
+
+/** A reason to ask again. */
+export interface Retry {
+  /**
+   * Whether it may help where this attempt is refused. A refusal that no retry may help with is
+   * not read.
+   *
+   * @param status see `Refusal`
+   */
+  mayHelp(refused: Attempt, status: number | undefined): boolean;
+  /** The attempt to make next; undefined if the refusal is about something else. */
+  next(refused: Attempt, refusal: Refusal): Promise<NextAttempt | undefined>;
+  /** The upstream has answered an attempt that was made since. */
+  answered?(): void;
+}

@@ -1,0 +1,97 @@
+/**
+ * Asks again with a smaller view, made by the same phases, when the upstream says that the context
+ * is too long (docs/design.md#10-upstream-and-access).
+ */
+import type { ModelRequest } from '../../protocol/model-request.ts';
+import type { RequestScope } from '../../request/scope.ts';
+import {
+  type LearnedLimit,
+  limitBetween,
+  limitOfRetry,
+  limitTold,
+  type Refused,
+} from '../../upstream/learned-limits.ts';
+import { mayBeTooLong, readTooLong, readTooLongEvent } from '../../upstream/too-long.ts';
+import type { MadeView, MakeViewOptions } from '../../view/made-view.ts';
+import type { Attempt, Retry } from './retry.ts';
+
+/** How the views of a request are made. */
+interface Making {
+  readonly request: ModelRequest;
+  readonly options: MakeViewOptions;
+  make(options: MakeViewOptions): Promise<MadeView>;
+}
+
+export function withinLimit(making: Making, scope: RequestScope): Retry {
+  // A token count from the upstream proves that it accepted the key, so nothing else waits for
+  // that.
+  const judged = { ...making, options: { ...making.options, isAnswered: true } };
+  let proven: LearnedLimit | undefined;
+  return {
+    mayHelp: (_, status) => status === undefined || mayBeTooLong(status),
+    next: async (attempt, { status, json }) => {
+      const refusal = status === undefined ? readTooLongEvent(json) : readTooLong(status, json);
+      const refused = refusal && (await countRefused(attempt, judged));
+      if (!refusal || !refused) return undefined;
+      remember(limitTold(refusal, refused), refusal.limit, making, scope);
+      const limit = limitOfRetry(refusal, refused);
+      const fields = { limit: limit.tokens };
+      scope.services.log('info', 'the upstream says that the context is too long', fields);
+      const smaller = await smallerView(refused, limit, judged);
+      if (!smaller) return undefined;
+      // Only an accepted retry proves that the length was the fault.
+      if (refusal.limit === undefined) proven = limitBetween(smaller.tokens, refused);
+      return { made: smaller.made, without: attempt.without };
+    },
+    answered: () => remember(proven, undefined, making, scope),
+  };
+}
+
+/**
+ * The size of what was refused; undefined if it can't be counted. If the view was never counted,
+ * the array went up unchanged.
+ */
+async function countRefused(
+  { made, beside }: Attempt,
+  { request, options, make }: Making,
+): Promise<Refused | undefined> {
+  const counted =
+    made.report.tokens?.after ?? (await make({ ...options, count: true })).report.tokens?.before;
+  if (counted === undefined) return undefined;
+  return { tokens: counted, beside: beside.tokens, answerTokens: request.answerTokens };
+}
+
+/**
+ * A view with fewer tokens than the refused one; undefined if there is none.
+ *
+ * @throws ApiError
+ */
+async function smallerView(
+  refused: Refused,
+  limit: LearnedLimit,
+  { options, make }: Making,
+): Promise<{ readonly made: MadeView; readonly tokens: number } | undefined> {
+  const made = await make({ ...options, count: true, limit });
+  const { report } = made;
+  if (!report.tokens || report.tokens.after >= refused.tokens) return undefined;
+  // The view that was refused was planned without this limit.
+  const frontier = { ...report.frontier, moved: true };
+  return {
+    made: { ...made, report: { ...report, trigger: 'upstream_limit', frontier } },
+    tokens: report.tokens.after,
+  };
+}
+
+/** @param stated the upstream's own number of tokens, which the limit was made from */
+function remember(
+  limit: LearnedLimit | undefined,
+  stated: number | undefined,
+  { request }: Making,
+  { services, caller, waitUntil }: RequestScope,
+): void {
+  if (!limit || !caller.tenant) return;
+  const { id: tenant } = caller.tenant;
+  services.limits.learn(tenant, request.model, limit, request.answerTokens);
+  const data = { tenant, model: request.model ?? null, tokens: limit.tokens, stated: stated ?? null };
+  services.webhooks.notify('limit.learned', data, waitUntil);
+}
