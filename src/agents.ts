@@ -19,6 +19,11 @@ export interface AgentSpec {
   readonly memory_injection?: MemoryInjectionRequest;
   /** The memory blocks that its requests show to the model. */
   readonly memory_blocks?: MemoryBlocksRequest;
+  /**
+   * `always`: each conversation that its requests name is archived, whatever the request's own
+   * strategy says. Default: `ARCHIVE`.
+   */
+  readonly archive?: 'always' | 'asked';
   /** Where this agent's requests name their user and conversation. Default: `ISOLATION`. */
   readonly isolation?: Isolation;
 }
@@ -72,7 +77,8 @@ export const agents: readonly AgentSpec[] = [
     // once, and then not again for 12 turns: one pause of a few seconds in twelve answers, and a
     // cached prefix in between. The focus names what the next clerk will look for. Earlier cases of
     // the same customer get 400 tokens, about a paragraph each. Most cases are over after a few
-    // turns, so each answered turn is published.
+    // turns, so each answered turn is published. What was said to a customer may be asked for long
+    // after the case, so every named one is archived.
     key: 'support',
     memory_strategy: {
       mode: 'summarize',
@@ -83,5 +89,6 @@ export const agents: readonly AgentSpec[] = [
         'Order and ticket numbers, amounts, dates, addresses; what was promised to the customer, what was refused and why.',
     },
     memory_injection: { max_tokens: 400, publish: 'each_round' },
+    archive: 'always',
   },
 ];

@@ -111,6 +111,8 @@ export interface Config extends ModelTables {
   readonly tokenFactors: readonly TokenFactor[];
   /** Days after which unused data is deleted; undefined: never. */
   readonly retentionDays: number | undefined;
+  /** Whether every named conversation is archived, whatever its strategy says. */
+  readonly archives: boolean;
   /** Whether every request is only observed. */
   readonly observe: boolean;
   /** Whether requests may have their views captured. */
@@ -216,6 +218,7 @@ const variables = z.object({
   MODEL_WINDOWS: jsonText().default('[]'),
   TOKEN_FACTORS: jsonText().default('[]'),
   RETENTION_DAYS: wholeNumber(1, LONGEST_RETENTION_DAYS).optional(),
+  ARCHIVE: oneOf('always', 'asked').default('asked'),
   OBSERVE: oneOf('true', 'false').default('false'),
   OBSERVE_SHARE: share(0),
   EVENTS: oneOf('on', 'off').default('on'),
@@ -269,6 +272,7 @@ export function readConfig(env: Env): Config {
     tokenFactors: readTokenFactors(vars.TOKEN_FACTORS),
     modelWindows: readModelWindows(vars.MODEL_WINDOWS),
     retentionDays: vars.RETENTION_DAYS,
+    archives: vars.ARCHIVE === 'always',
     observe: vars.OBSERVE === 'true',
     observeShare: vars.OBSERVE_SHARE,
     otlp: readOtlp(vars),

@@ -1,6 +1,6 @@
 /**
- * `archive: true`: stores a request's messages and the text of its answer as they came, once the
- * upstream has accepted the request (docs/design.md#7-storage).
+ * `archive: true` and `ARCHIVE=always`: stores a request's messages and the text of its answer as
+ * they came, once the upstream has accepted the request (docs/design.md#7-storage).
  */
 
 import { elementAt } from '../lib/elements.ts';
@@ -8,7 +8,7 @@ import { pause, soon, within } from '../lib/time-limit.ts';
 import { logCaught } from '../log.ts';
 import { type ArchiveKey, archiveKeys } from '../memory/conversation/archive-keys.ts';
 import type { Hashed } from '../memory/conversation/prefix-hash.ts';
-import { edits } from '../memory/strategy/strategy.ts';
+import { asksForArchive } from '../memory/strategy/strategy.ts';
 import { answerIdentity } from '../protocol/message-names.ts';
 import type { WireMessage } from '../protocol/model-request.ts';
 import type { Call } from '../request/call.ts';
@@ -30,8 +30,9 @@ export type ArchiveRequest = (answer: string | undefined) => Promise<void>;
 /** Undefined if the request is not archived. */
 export function archiverOf(call: Call): ArchiveRequest | undefined {
   const { request, owner, scope } = call;
-  const { strategy } = call.chosen;
-  if (!edits(strategy) || !strategy.archive || owner.off.length > 0) return undefined;
+  const { strategy, archives } = call.chosen;
+  const isWanted = asksForArchive(strategy) || (archives && owner.conversation !== undefined);
+  if (!isWanted || owner.off.length > 0) return undefined;
   if (!scope.caller.tenant || request.tooManyMessages || request.upstreamState !== undefined)
     return undefined;
   return async (answer) => {

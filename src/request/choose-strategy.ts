@@ -11,7 +11,7 @@ import type { StrategyFault } from '../memory/strategy/fields.ts';
 import { quote } from '../memory/strategy/hint.ts';
 import { type Injection, parseInjection } from '../memory/strategy/injection.ts';
 import { type BlocksWish, parseBlocks } from '../memory/strategy/memory-blocks.ts';
-import { budgetFault, parseStrategy } from '../memory/strategy/strategy.ts';
+import { asksForArchive, budgetFault, parseStrategy } from '../memory/strategy/strategy.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { Settings } from '../storage/conversation/memories.ts';
 import type { Caller } from './caller.ts';
@@ -38,6 +38,8 @@ export interface ChosenStrategy extends ReportWish {
    * write blocks.
    */
   readonly blocks: BlocksWish | undefined;
+  /** Whether the deployer has every named conversation archived. */
+  readonly archives: boolean;
   /** Warnings about the strategy. */
   readonly warnings: readonly Warning[];
 }
@@ -93,6 +95,7 @@ export async function chooseStrategy(
     injection,
     blocks: blocks === 'off' ? undefined : blocks,
     ...wish,
+    archives: archivesAll(agent, services),
     warnings: requested
       ? []
       : [
@@ -226,6 +229,11 @@ function jsonOrWord(header: string, name: string): unknown {
   );
 }
 
+/** Whether the deployer has every named conversation archived. */
+function archivesAll(agent: Agent | undefined, { config }: Services): boolean {
+  return agent?.archives ?? config.archives;
+}
+
 export interface ChosenByHeaders extends Pick<Flags, 'report'> {
   readonly mode: MemoryStrategy['mode'];
   readonly source: StrategySource;
@@ -233,8 +241,8 @@ export interface ChosenByHeaders extends Pick<Flags, 'report'> {
 
 /**
  * The strategy of a request whose body is not read, from its headers alone. Undefined if it can't
- * be known: the conversation may have its own settings, and injection and memory blocks need the
- * body.
+ * be known: the conversation may have its own settings, and injection, memory blocks and an archive
+ * need the body.
  *
  * @throws ApiError for invalid headers
  */
@@ -250,12 +258,15 @@ export function chosenByHeaders(
   const blocks = blocksInHeader(headers) ?? agent?.blocks ?? 'off';
   if (injection !== 'off' || blocks !== 'off') return undefined;
   const strategy = strategyInHeader(headers);
-  if (strategy) return { mode: strategy.mode, source: 'request', report };
-  if (headers.has('x-conversation-id')) return undefined;
   const { session_key, require_explicit_key } = agent?.isolation ?? services.config.isolation;
-  if (session_key !== undefined || require_explicit_key) return undefined;
-  if (agent) return { mode: agent.strategy.mode, source: 'agent', report };
-  return { mode: services.config.defaultStrategy.mode, source: 'default', report };
+  const mayBeNamed = headers.has('x-conversation-id') || session_key !== undefined;
+  if (mayBeNamed && archivesAll(agent, services)) return undefined;
+  if (strategy)
+    return asksForArchive(strategy) ? undefined : { mode: strategy.mode, source: 'request', report };
+  if (mayBeNamed || require_explicit_key) return undefined;
+  const chosen = agent?.strategy ?? services.config.defaultStrategy;
+  if (asksForArchive(chosen)) return undefined;
+  return { mode: chosen.mode, source: agent ? 'agent' : 'default', report };
 }
 
 /**

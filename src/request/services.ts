@@ -48,6 +48,8 @@ export interface Agent {
   readonly strategy: MemoryStrategy;
   readonly injection: Injection | 'off' | undefined;
   readonly blocks: BlocksWish | 'off' | undefined;
+  /** See `AgentSpec`; undefined: as the deployment has it. */
+  readonly archives: boolean | undefined;
   readonly isolation: Isolation | undefined;
 }
 
@@ -189,7 +191,8 @@ function exporterOf(otlp: Otlp, metrics: Metrics, log: Log): Exporter {
   return new Exporter({ ...otlp, log, lost });
 }
 
-function readAgent({ key, memory_strategy, memory_injection, memory_blocks, isolation }: AgentSpec): Agent {
+function readAgent(spec: AgentSpec): Agent {
+  const { key, memory_strategy, memory_injection, memory_blocks, archive, isolation } = spec;
   const broken = (message: string) => new ConfigError(`src/agents.ts, agent '${key}': ${message}`);
   const strategy = parseStrategy(memory_strategy);
   if (!strategy.ok) throw broken(strategy.reason.message);
@@ -202,5 +205,13 @@ function readAgent({ key, memory_strategy, memory_injection, memory_blocks, isol
   if (blocks && !blocks.ok) throw broken(blocks.reason.message);
   if (isolation !== undefined && !isolationSchema.safeParse(isolation).success)
     throw broken('isolation is not valid.');
-  return { strategy: strategy.value, injection: injection?.value, blocks: blocks?.value, isolation };
+  if (archive !== undefined && archive !== 'always' && archive !== 'asked')
+    throw broken("archive must be 'always' or 'asked'.");
+  return {
+    strategy: strategy.value,
+    injection: injection?.value,
+    blocks: blocks?.value,
+    archives: archive === undefined ? undefined : archive === 'always',
+    isolation,
+  };
 }

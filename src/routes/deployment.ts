@@ -31,6 +31,7 @@ const SHOWN: ReadonlySet<VariableName> = new Set([
   'RETENTION_DAYS',
   'EVENTS',
   'CAPTURE',
+  'ARCHIVE',
   'OBSERVE',
   'OBSERVE_SHARE',
   'OTLP_SHARE',

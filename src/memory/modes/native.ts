@@ -7,6 +7,7 @@ import { type SummarizeStrategy, summarize } from './summarize.ts';
 const schema = z.strictObject({
   mode: z.literal('native'),
   compact_threshold: z.int().positive().optional(),
+  archive: z.boolean().optional(),
 });
 
 type NativeStrategy = z.output<typeof schema>;

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { MemoryMode } from './mode.ts';
 
-const schema = z.strictObject({ mode: z.literal('none') });
+const schema = z.strictObject({ mode: z.literal('none'), archive: z.boolean().optional() });
 
 export type NoneStrategy = z.output<typeof schema>;
 

@@ -194,6 +194,11 @@ export function retrieves(strategy: MemoryStrategy, hasTools: boolean): strategy
   return modeOf(strategy).retrieves?.(strategy, hasTools) ?? false;
 }
 
+/** Whether the strategy itself asks for an archive. */
+export function asksForArchive(strategy: MemoryStrategy): boolean {
+  return strategy.archive === true;
+}
+
 /** Whether contents may leave the view together with their refs. */
 export function hidesRefs(strategy: MemoryStrategy): boolean {
   return modeOf(strategy).hidesRefs === true;

@@ -19,6 +19,7 @@ const agentWith = (blocks: Agent['blocks']): Agent => ({
   strategy: none.value,
   injection: undefined,
   blocks,
+  archives: undefined,
   isolation: undefined,
 });
 

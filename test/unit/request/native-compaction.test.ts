@@ -27,6 +27,7 @@ const chosenAs = (strategy: unknown, source: ChosenStrategy['source']): ChosenSt
   blocks: undefined,
   report: false,
   capture: false,
+  archives: false,
   warnings: [],
 });
 

@@ -76,7 +76,7 @@ describe('a strategy', () => {
     [{ mode: 'compact', context_window_tokens: 0 }, 'context_window_tokens', 'context_window_tokens'],
     [{ mode: 'trim', max_turns: 2, keep_last_n_turns: 3 }, 'keep_last_n_turns', 'must not be larger'],
     [{ mode: 'none', token_budget: 1 }, 'token_budget', "mode 'none'"],
-    [{ mode: 'none', archive: true }, 'archive', "mode 'none'"],
+    [{ mode: 'none', archive: 1 }, 'archive', 'memory_strategy.archive'],
     [{ mode: 'compact', archive: 1 }, 'archive', 'memory_strategy.archive'],
     [{ mode: 'summarize', context_limt: 1 }, 'context_limt', "nearest known one is 'context_limit'"],
     [{ mode: 'summarize', max_tokens: 1 }, 'max_tokens', "'summary_max_tokens'"],
