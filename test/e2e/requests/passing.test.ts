@@ -14,7 +14,7 @@ const ownFields = {
   memory_strategy: 'none',
   memory_injection: { role: 'user', max_tokens: 100 },
   memory_report: false,
-  memory_summary: { text: 'Nothing yet.', covers: [0, 1], prefix_hash: 'abc' },
+  memory_summary: { text: 'Nothing yet.', covers: [0, 1], prefix_hash: 'a'.repeat(64) },
   conversation_id: 'conversation-1',
   agent_type: 'chat',
 };
