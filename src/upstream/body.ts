@@ -27,6 +27,16 @@ export interface BodyRelay {
   ended?(how: AnswerEnd): void;
 }
 
+/** Breaks off the caller's body. */
+class BrokenBody extends UpstreamError {
+  /**
+   * The runtime takes an error with this member for a lost connection, as it marks its own
+   * (https://developers.cloudflare.com/durable-objects/best-practices/error-handling/), and closes
+   * the caller's. Any other error at the end of a body is an uncaught exception as well.
+   */
+  readonly retryable = true;
+}
+
 /**
  * Reads a body completely. Returns a fault if it breaks off, and a stream of all its bytes if they
  * are more than `LONGEST_ANSWER`.
@@ -114,7 +124,7 @@ function goOn(
           broken(faultOf(read));
           ended?.('upstream_broke');
           // Closing normally would pass off half a body as a complete one.
-          return controller.error(new UpstreamError(faultOf(read)));
+          return controller.error(new BrokenBody(faultOf(read)));
         }
         if (read.done) {
           ended?.('complete');

@@ -1,6 +1,6 @@
 /** A Worker in front of an upstream that tests control, for one file of end-to-end tests. */
 import OpenAI, { type ClientOptions } from 'openai';
-import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import type { Report } from '../../../src/memory/plan/report.ts';
 import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { startUpstream, type Upstream, type UpstreamOptions } from '../../../tools/upstream/upstream.ts';
@@ -10,6 +10,7 @@ import { dataOf } from './event-stream.ts';
 import type { WithMemory } from './memory-report.ts';
 import { CHAT, fetchOver, fetchWire, PROTOCOLS, type Protocol } from './protocol.ts';
 import { SUMMARIZER_KEY, SUMMARIZER_MODEL, type Summarizer, startSummarizer } from './summarizer.ts';
+import { uncaughtIn } from './watched-worker.ts';
 
 /** The default secret of deployments. */
 export const SECRET = 'secret-of-the-end-to-end-tests';
@@ -49,6 +50,8 @@ interface Running {
   readonly summarizer: Summarizer | undefined;
   /** Length of the Worker's output when the file began. */
   printed: number;
+  /** Length of the part of it in which no error went uncaught. */
+  checked: number;
 }
 
 /** The shared deployments, without and with a summarizer. A process runs one file at a time. */
@@ -113,7 +116,7 @@ async function start(
       ...options.vars,
     },
   });
-  return { upstream, worker, summarizer, printed: 0 };
+  return { upstream, worker, summarizer, printed: 0, checked: 0 };
 }
 
 /** The shared deployment, set up for one file. */
@@ -149,10 +152,13 @@ export function deploy(deploymentOptions: DeploymentOptions = {}): Deployment {
     running().summarizer?.reset();
   });
   afterAll(async () => {
-    if (shares) return;
-    await started?.worker.close();
-    await started?.upstream.close();
-    await started?.summarizer?.close();
+    if (!started) return;
+    if (!shares) {
+      await started.worker.close();
+      await started.upstream.close();
+      await started.summarizer?.close();
+    }
+    expectNothingUncaught(started);
   });
 
   const deployment: Deployment = {
@@ -229,6 +235,14 @@ export function deploy(deploymentOptions: DeploymentOptions = {}): Deployment {
     },
   };
   return deployment;
+}
+
+/** A shared Worker may print an error late: then the next file fails for it. */
+function expectNothingUncaught(running: Running): void {
+  const output = running.worker.output();
+  const uncaught = uncaughtIn(output.slice(running.checked));
+  running.checked = output.length;
+  expect(uncaught, 'the uncaught errors of the Worker').toEqual([]);
 }
 
 /** Adds `KEY`, unless there is another key. */

@@ -3,8 +3,9 @@
  * its command line, bundler and proxy take more than half of a start.
  */
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
-import { type BuiltWorker, modulesOf } from '../../../tools/worker-build.ts';
+import type { BuiltWorker } from '../../../tools/worker-build.ts';
 import type { WorkerOptions } from '../../../tools/worker-server.ts';
+import { watchedModules } from './watched-worker.ts';
 
 export interface BuiltWorkerOptions extends Pick<WorkerOptions, 'vars'> {
   /** The path of a folder with stored data. The Worker reads and changes it. */
@@ -36,7 +37,7 @@ export async function runWorker(
           ...built.options,
           name: 'precis',
           bindings: { ...(built.options.bindings as object), ...vars },
-          modules: await modulesOf(built),
+          modules: await watchedModules(built),
         },
       ],
     }),
