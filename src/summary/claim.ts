@@ -9,11 +9,11 @@ import type { TokenCounter } from '../memory/tokens/tokens.ts';
 import type { ConversationMemoryStub } from '../storage/conversation/key.ts';
 import {
   type Chunk,
-  type Claim,
   type Claimed,
   type ClaimRequest,
   DIGEST_MODEL,
   type Memory,
+  type OrderState,
   type Transcript,
 } from '../storage/conversation/memories.ts';
 import type { SummaryChain } from '../storage/conversation/remote.ts';
@@ -81,7 +81,7 @@ export async function roll(
   transcript: Transcript,
   conversation: StoredConversation,
   ports: SummaryPorts,
-): Promise<Claim['state']> {
+): Promise<OrderState> {
   const request = claimRequest(order, conversation, ports.target, task);
   const material = await rollMaterial(task, transcript, ports);
   return ask(conversation, (stub) => stub.roll(request, material));

@@ -310,8 +310,9 @@ export async function rollMemory(
   const transcript = refs ? nameOf(content, range, boundaries) : NO_TRANSCRIPT;
   const state = await roll(order, material.task(base), transcript, conversation, ports);
   if (state === 'ready') prepared.set(made, Date.now());
-  // Written only if the object makes the memory. A view checks the transcript before it names it.
-  if (state === 'claimed' && refs) await keepContent(content, refs);
+  // Written only if the object makes the memory, perhaps after another one. A view checks the
+  // transcript before it names it.
+  if ((state === 'claimed' || state === 'deferred') && refs) await keepContent(content, refs);
 }
 
 /** The memory of the rounds in a window. */

@@ -11,7 +11,7 @@ import type { SummarizeStrategy } from '../memory/modes/summarize.ts';
 import { type Answer, roundsOver } from '../memory/plan/due-memory.ts';
 import type { TokenUsage } from '../memory/plan/report.ts';
 import type { TokenCounter } from '../memory/tokens/tokens.ts';
-import type { Claim, Found, Memory } from '../storage/conversation/memories.ts';
+import type { Found, Memory, OrderState } from '../storage/conversation/memories.ts';
 import { sha256Hex } from '../tenant/identity.ts';
 import { ask, roll, type SummaryOrder } from './claim.ts';
 import { publish, type StoredConversation, type SummaryPorts } from './conversation.ts';
@@ -84,7 +84,7 @@ export async function finalMemory(
 
 /** What became of an order. */
 interface Ordered {
-  readonly state: Claim['state'];
+  readonly state: OrderState;
   /** The memory, if it is there already. */
   readonly memory?: Memory;
 }
@@ -119,9 +119,8 @@ class Session {
   }
 
   async order(): Promise<Ordered> {
-    const { memory: base, health } = await this.find();
+    const { memory: base } = await this.find();
     if (base?.prefix_hash === this.boundary.prefixHash) return { state: 'ready', memory: base };
-    if (health === 'degraded') return { state: 'resting' };
     const { counter } = await this.ports.counting();
     const order = this.orderOf(counter);
     const task = new Material(order.range, this.ports, counter, false).task(base);

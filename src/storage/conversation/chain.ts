@@ -7,6 +7,7 @@
  */
 
 import { InvariantError } from '../../lib/invariant-error.ts';
+import type { Boundary } from '../../memory/conversation/passage.ts';
 import { BillLedger } from './bills.ts';
 import { FrozenBlocks } from './frozen-blocks.ts';
 import { Lineages } from './lineages.ts';
@@ -277,6 +278,11 @@ export class MemoryChain {
 
   isProcessing(memoryId: number): boolean {
     return this.rows.isProcessing(memoryId);
+  }
+
+  /** Whether a version ends at a boundary. */
+  endsAt(memoryId: number, { prefixHash }: Boundary): boolean {
+    return this.rows.row(memoryId).prefix_hash === prefixHash;
   }
 
   /** A version that has an active writer, and the milliseconds that its lease still lasts. */

@@ -138,6 +138,9 @@ export type Claim =
   /** Degraded: no attempt before `retryAt`. */
   | { readonly state: 'resting'; readonly base: Memory | null; readonly retryAt: number };
 
+/** What became of the order for a summary. `deferred`: it follows the version in the making. */
+export type OrderState = Claim['state'] | 'deferred';
+
 /** The summary for a row. */
 export interface Written extends Transcript {
   /** At most 1 MB in UTF-8. */

@@ -37,6 +37,7 @@ import type {
   Found,
   FrozenBlock,
   Memory,
+  OrderState,
   Overview,
   SavedMemory,
   Settings,
@@ -101,6 +102,8 @@ export abstract class ConversationMemoryObject<Material>
   private readonly background = new BackgroundWrites<Material>({
     write: (...claimed) => this.write(...claimed),
     fail: (...claimed) => this.chain.fail(...claimed),
+    free: () => this.free(),
+    order: (...order) => this.roll(...order),
     log: (...line) => this.log(...line),
     waitUntil: (work) => this.ctx.waitUntil(work),
   });
@@ -244,12 +247,14 @@ export abstract class ConversationMemoryObject<Material>
     return verdict ?? { key, text: null };
   }
 
-  async roll(request: ClaimRequest, material: Material): Promise<Claim['state']> {
+  async roll(request: ClaimRequest, material: Material): Promise<OrderState> {
     const claim = await this.claim(request);
     if (claim.state === 'ready')
       this.log('debug', `No new messages to summarize for ${request.conversation}`);
     if (claim.state === 'claimed') this.background.start(material, claim, request);
-    return claim.state;
+    if (claim.state !== 'busy' || this.chain.endsAt(claim.memoryId, request.boundary)) return claim.state;
+    this.background.defer(material, request);
+    return 'deferred';
   }
 
   takeOver(claim: Claimed, request: ClaimRequest, material: Material): void {
@@ -274,6 +279,12 @@ export abstract class ConversationMemoryObject<Material>
     }
   }
 
+  /** Resolves when no version has an active writer. */
+  private async free(): Promise<void> {
+    for (let next = this.chain.inTheMaking(); next; next = this.chain.inTheMaking())
+      await this.waiters.wait(versionName(next.memoryId), next.leaseMs);
+  }
+
   spend(memoryId: number, usage: TokenUsage): void {
     this.spent.set(`${memoryId}`, usage);
   }
@@ -284,6 +295,7 @@ export abstract class ConversationMemoryObject<Material>
     if (unusedSince !== undefined && usedAt >= unusedSince) return { of: 'all', usedAt };
     const settings = unusedSince !== undefined && this.chain.hasSettings();
     const packs = this.archive.leave();
+    this.background.forget();
     this.chain.strip(settings);
     this.digests.strip();
     this.runs.strip(this.now());
@@ -363,6 +375,7 @@ export abstract class ConversationMemoryObject<Material>
   }
 
   async clear(): Promise<void> {
+    this.background.forget();
     const deleted = this.ctx.storage.deleteAll();
     this.forgetTables();
     try {

@@ -14,6 +14,7 @@ import type {
   Found,
   FrozenBlock,
   Memory,
+  OrderState,
   Overview,
   SavedMemory,
   Settings,
@@ -103,8 +104,11 @@ export interface ConversationApi<Material> extends SummaryChain {
    */
   digestSettled(key: string, ms: number): Promise<DigestVerdict>;
 
-  /** Claims, and on success makes the summary in the background. Returns at once. */
-  roll(request: ClaimRequest, material: Material): Promise<Claim['state']>;
+  /**
+   * Claims, and on success makes the summary in the background; if another one is in the making,
+   * after that one. Returns at once.
+   */
+  roll(request: ClaimRequest, material: Material): Promise<OrderState>;
   /**
    * Makes a claimed summary in the background, since it may take longer than the caller lives.
    * Returns at once.

@@ -49,13 +49,54 @@ describe('a rolling memory in its object', () => {
     });
     expect(state).toBe('claimed');
     expect((await overview()).memories[0]?.status).toBe('processing');
-    expect(await call((memory) => memory.roll(request(6, rolling), material))).toBe('busy');
+    expect(await call((memory) => memory.roll(request(4, rolling), material))).toBe('busy');
     await call(async (memory) => {
       ask();
       await memory.settled(1, 5_000);
     });
     expect((await find([4])).memory?.memory_text).toBe('gpt-4.1-mini to 4');
     expect(await call((memory) => memory.roll(request(4, rolling), material))).toBe('ready');
+  });
+
+  it('writes the newest of those that were ordered meanwhile, after the one in the making', async () => {
+    const { call, find, overview } = conversation();
+    const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+    const bases = (end: number) => ({
+      ...rolling,
+      bases: [4, 6].filter((at) => at < end).map((at) => boundary(at)),
+    });
+    const states = await call(async (memory) => {
+      const write = async (_: RollMaterial, claim: Claimed, { boundary: { end } }: ClaimRequest) => {
+        await asked;
+        memory.complete(claim.memoryId, claim.lease, written(`${claim.base?.covers_end ?? 0} to ${end}`));
+      };
+      Reflect.set(memory, 'write', write);
+      const ordered = [4, 6, 8].map((end) => memory.roll(request(end, bases(end)), material));
+      return Promise.all(ordered);
+    });
+    expect(states).toEqual(['claimed', 'deferred', 'deferred']);
+    expect(await call((memory) => memory.idle(10))).toBe(false);
+
+    const idle = await call(async (memory) => {
+      ask();
+      return memory.idle(10_000);
+    });
+
+    expect(idle).toBe(true);
+    expect((await find([8])).memory?.memory_text).toBe('4 to 8');
+    expect((await overview()).memories).toHaveLength(2);
+  });
+
+  it('forgets what waits when all is deleted', async () => {
+    const { call, tables } = conversation();
+    await call(async (memory) => {
+      Reflect.set(memory, 'write', () => new Promise(() => undefined));
+      await memory.roll(request(4, rolling), material);
+      await memory.roll(request(6, rolling), material);
+      await memory.clear();
+      await memory.idle(50);
+    });
+    expect(await tables()).toEqual([]);
   });
 
   it('fails the claim when writing throws, and hides the error', async () => {

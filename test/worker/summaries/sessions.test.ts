@@ -1,4 +1,5 @@
 /** The memory of whole sessions over real objects, and over storage that fails. */
+import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
@@ -40,6 +41,14 @@ function session() {
     const latest = await userMemory(env, name, () => {})((stub) => stub.latest({ except: '', most: 9 }));
     return latest.map(({ text }) => text);
   };
+  const clock = { now: Date.now() };
+  const setClock = () =>
+    runInDurableObject(
+      env.CONVERSATION_MEMORY.getByName(conversationName(tenant, 'ann', { id })),
+      (memory) => {
+        Reflect.set(memory, 'now', () => clock.now);
+      },
+    );
   const end = () =>
     app.request(`/v1/conversations/${encodeURIComponent(id)}/end?user=ann`, {
       method: 'POST',
@@ -54,7 +63,7 @@ function session() {
       await object((stub) => stub.idle(10_000));
     }
   };
-  return { ...made, users, published, publish, end, fields };
+  return { ...made, object, users, published, publish, end, fields, clock, setClock };
 }
 
 describe('the end of a conversation', () => {
@@ -94,6 +103,54 @@ describe('the end of a conversation', () => {
     await app.request(`/v1/conversations/${encodeURIComponent(id)}/memory?user=ann`, { method: 'DELETE' });
 
     expect(await published()).toEqual([]);
+  });
+});
+
+describe('a session whose summarizer has failed', () => {
+  /** A session that has failed once, and what lets its time pass. */
+  async function failed(more: object) {
+    const made = session();
+    const { app, ask, clock } = made;
+    await made.setClock();
+    const { words } = app.answer;
+    let isDown = true;
+    app.answer.words = (sent) => {
+      if (isDown && sent.url.startsWith('http://summarizer.test')) throw new Error('down');
+      return words?.(sent) ?? '';
+    };
+    await ask(1, { user: 'ann', ...more });
+    const works = async () => {
+      isDown = false;
+      clock.now += MINUTE;
+    };
+    return { ...made, works };
+  }
+
+  it('is published by its end once the rest is over', async () => {
+    const { end, works, published } = await failed({});
+
+    const first = await end();
+    const resting = await end();
+    await works();
+    const last = await end();
+
+    for (const response of [first, resting])
+      expect(await response.json()).toMatchObject({ published: false, warnings: ['summary_degraded'] });
+    expect(await last.json()).toMatchObject({ published: true, warnings: [] });
+    expect(await published()).toEqual([expect.stringContaining('Question 1:')]);
+  });
+
+  it('is published by a round once the rest is over', async () => {
+    const each = { memory_injection: { publish: 'each_round' } };
+    const { publish, works, published, object } = await failed(each);
+    const isDegraded = async () => (await object((stub) => stub.overview())).health === 'degraded';
+    await vi.waitUntil(isDegraded, { timeout: 60_000 });
+    expect(await published()).toEqual([]);
+
+    await works();
+    await publish(2, 2);
+
+    expect(await published()).toEqual([expect.stringContaining('Question 2:')]);
   });
 });
 
