@@ -33,6 +33,7 @@ describe('conversations that were made through the Worker', () => {
     });
     await play(precis, { id: 'refunds-summarised', strategy: SUMMARIZE, messages, every: 3 });
     await play(precis, { id: 'not-archived', strategy: { ...COMPACT, archive: false }, messages, every: 5 });
+    await play(precis, { id: 'observed', strategy: COMPACT, messages, observed: true, every: 2 });
     for (const { file, messages: recorded, tools } of sampleTraces())
       await play(precis, {
         id: `recorded-${file}`,
@@ -46,7 +47,7 @@ describe('conversations that were made through the Worker', () => {
   it('are listed, searched, and shown well', async () => {
     const page = await open({ key: KEY });
     const cards = page.locator('.card');
-    await expect.poll(() => cards.count()).toBe(3 + sampleTraces().length);
+    await expect.poll(() => cards.count()).toBe(4 + sampleTraces().length);
     await expect.poll(() => page.locator('svg.spark').count()).toBeGreaterThan(2);
     await expectShownWell(page, 'conversations');
 
@@ -109,6 +110,29 @@ describe('conversations that were made through the Worker', () => {
     await expect.poll(() => dialog.locator('pre').innerText()).toContain('// src/orders/store.ts');
     await page.keyboard.press('Escape');
     await expect.poll(() => dialog.count()).toBe(0);
+  });
+
+  it('tell what was only observed as what would have been', async () => {
+    const page = await open({ key: KEY, at: '#/conversations/observed' });
+    const figure = (name: string) => page.locator('.figures > div').filter({ hasText: name }).locator('dd');
+    await expect.poll(() => figure('tokens sent, of those that came').innerText()).toMatch(/^100 %/);
+    expect(await figure('would be sent').innerText()).toMatch(/^\d{2}(\.\d)? %/);
+    expect(await figure('potential savings').innerText()).toMatch(/^\$0\.\d+/);
+    expect(await figure('moves of the frontier').innerText()).toBe('0');
+    expect(await page.locator('.request-row').first().innerText()).toMatch(/would be [\d.]+ k, saving \$/);
+    expect(await page.locator('.legend').innerText()).toContain('would be after');
+    await expectShownWell(page, 'observed-conversation');
+
+    await page.locator('.request-row').first().click();
+    await expect.poll(() => page.locator('.observed-note').innerText()).toContain('Only observed.');
+    await expect.poll(() => page.locator('.row .original .passage').count()).toBeGreaterThan(10);
+    expect(await figure('tokens').first().innerText()).toMatch(/^([\d,]+) → \1 100 %/);
+    expect(await figure('potential savings').innerText()).toMatch(/for what was sent, .* for the view/);
+    expect(await page.locator('.columns-head').innerText()).toContain('What the model would have seen');
+    const edited = page.locator('.row.placeholder').first();
+    expect(await edited.innerText()).toMatch(/would be a placeholder[\s\S]*would be removed/);
+    expect(await page.locator('.row button.ref').count()).toBe(0);
+    await expectShownWell(page, 'observed-request');
   });
 
   it('show what went up, where a view was captured', async () => {

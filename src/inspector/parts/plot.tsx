@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import UPlot from 'uplot';
 import type { ListedRun } from '../api/answers.ts';
 import type { Mark, MarkKind, PlotData } from '../read/marks.ts';
+import { sentTokens } from '../read/sent.ts';
 import { count, short } from './numbers.ts';
 
 interface Props {
@@ -69,7 +70,7 @@ export function Plot({ data, events, current, onCurrent, onOpen }: Props) {
           press.preventDefault();
         }}
       />
-      <Legend />
+      <Legend hasPotential={hasPotential(data)} />
       <figcaption aria-live="polite">
         {event ? told(event) : 'Point at a request to see its numbers.'}
       </figcaption>
@@ -86,21 +87,29 @@ const STEPS: Readonly<Record<string, number>> = {
   End: Number.POSITIVE_INFINITY,
 };
 
-function told({ n, tokens, usage, frontier, summary, warnings }: ListedRun): string {
+function told(event: ListedRun): string {
+  const { n, usage, frontier, summary, warnings, observed } = event;
+  const { came, sent, potential } = sentTokens(event);
   return [
-    `Request ${n}: ${count(tokens?.before)} tokens came, ${count(tokens?.after)} went up`,
+    `Request ${n}: ${count(came)} tokens came, ${count(sent)} went up`,
+    ...(observed ? [`only observed: ${count(potential)} would have gone up`] : []),
     `${count(usage?.cached)} read from the cache`,
-    ...(frontier.moved ? ['the frontier moved'] : []),
-    ...(summary ? [`summary of the messages ${summary.covers[0]} to ${summary.covers[1]}`] : []),
+    ...(frontier.moved ? [observed ? 'the frontier would have moved' : 'the frontier moved'] : []),
+    ...(summary && !observed ? [`summary of the messages ${summary.covers[0]} to ${summary.covers[1]}`] : []),
     ...warnings,
   ].join(', ');
 }
 
-function Legend() {
+function hasPotential({ potential }: PlotData): boolean {
+  return potential.some((tokens) => tokens !== null);
+}
+
+function Legend({ hasPotential }: { hasPotential: boolean }) {
   return (
     <ul class="legend">
       <li class="key before">before</li>
       <li class="key after">after</li>
+      {hasPotential && <li class="key potential">would be after</li>}
       <li class="key cached">read from the cache</li>
       <li class="key move">{MARK_WORDS.move}</li>
       <li class="key summary">{MARK_WORDS.summary}</li>
@@ -109,8 +118,8 @@ function Legend() {
   );
 }
 
-function seriesOf({ n, before, after, cached }: PlotData): UPlot.AlignedData {
-  return [[...n], [...before], [...after], [...cached]];
+function seriesOf({ n, before, after, cached, potential }: PlotData): UPlot.AlignedData {
+  return [[...n], [...before], [...after], [...cached], [...potential]];
 }
 
 type Latest = { current: Pick<Props, 'onCurrent' | 'onOpen'> };
@@ -149,6 +158,7 @@ function optionsOf(element: HTMLElement, marks: readonly Mark[], latest: Latest)
       line('after', '--after', '--after-fill'),
       // Points too, since an upstream may say it of some requests alone.
       { ...line('cached', '--cached'), points: { show: true, size: 4, fill: color('--cached') } },
+      { ...line('potential', '--after'), dash: [5, 4] },
     ],
     hooks: {
       draw: [(plot) => drawMarks(plot, marks, color)],

@@ -1,7 +1,16 @@
 /** The caller's array beside what the model saw of it, message by message. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { editReason, FATE_WORDS, FATES, type Fate, type Row, type RowEdit, tally } from '../read/fates.ts';
+import {
+  editReason,
+  FATE_WORDS,
+  FATES,
+  type Fate,
+  POTENTIAL_WORDS,
+  type Row,
+  type RowEdit,
+  tally,
+} from '../read/fates.ts';
 import { messageText } from '../read/message-text.ts';
 import { count } from './numbers.ts';
 import { Passage, Word } from './text.tsx';
@@ -19,13 +28,15 @@ interface Props {
   /** The messages by index; undefined where the content is not at hand. */
   readonly contentOf: (index: number) => unknown;
   readonly inserted: readonly Inserted[];
+  /** Whether the view is one that no model saw. */
+  readonly isPotential: boolean;
   readonly onRef: (ref: string) => void;
 }
 
 /** So many rows are added when the end comes into sight. */
 const STEP = 60;
 
-export function Transcript({ rows, contentOf, inserted, onRef }: Props) {
+export function Transcript({ rows, contentOf, inserted, isPotential, onRef }: Props) {
   const [hidden, setHidden] = useState<ReadonlySet<Fate>>(new Set());
   const [most, setMost] = useState(STEP);
   const counts = useMemo(() => tally(rows), [rows]);
@@ -36,19 +47,19 @@ export function Transcript({ rows, contentOf, inserted, onRef }: Props) {
     setHidden(next);
   };
   return (
-    <div class="transcript">
+    <div class={`transcript ${isPotential ? 'potential' : ''}`}>
       <fieldset class="fates">
         <legend class="sr-only">Which messages are shown</legend>
         {FATES.filter((fate) => counts.has(fate)).map((fate) => (
           <label key={fate} class={`fate ${fate}`}>
             <input type="checkbox" checked={!hidden.has(fate)} onChange={() => toggle(fate)} />
-            {FATE_WORDS[fate]} <b>{count(counts.get(fate))}</b>
+            {(isPotential ? POTENTIAL_WORDS : FATE_WORDS)[fate]} <b>{count(counts.get(fate))}</b>
           </label>
         ))}
       </fieldset>
       <div class="columns-head" aria-hidden="true">
         <span>As it came</span>
-        <span>What the model saw</span>
+        <span>{isPotential ? 'What the model would have seen' : 'What the model saw'}</span>
       </div>
       <ol class="rows">
         {wanted.slice(0, most).map((row, at) => (
@@ -56,6 +67,7 @@ export function Transcript({ rows, contentOf, inserted, onRef }: Props) {
             key={row.index}
             row={row}
             content={contentOf(row.index)}
+            isPotential={isPotential}
             onRef={onRef}
             inserted={inserted.filter(
               ({ before }) => before <= row.index && before > (wanted[at - 1]?.index ?? -1),
@@ -94,10 +106,11 @@ interface RowProps {
   readonly row: Row;
   readonly content: unknown;
   readonly inserted: readonly Inserted[];
+  readonly isPotential: boolean;
   readonly onRef: (ref: string) => void;
 }
 
-function MessageRow({ row, content, inserted, onRef }: RowProps) {
+function MessageRow({ row, content, inserted, isPotential, onRef }: RowProps) {
   const { index, fate, before, after, why } = row;
   const said = content === undefined ? undefined : messageText(content);
   return (
@@ -123,14 +136,14 @@ function MessageRow({ row, content, inserted, onRef }: RowProps) {
         </div>
         <div class="side seen">
           <p class="row-head">
-            <span class={`fate ${fate}`}>{FATE_WORDS[fate]}</span>
+            <span class={`fate ${fate}`}>{(isPotential ? POTENTIAL_WORDS : FATE_WORDS)[fate]}</span>
             {after !== undefined && fate !== 'kept' && <span class="tokens">{count(after)} tokens</span>}
             <span class="why">{why}</span>
           </p>
           {fate === 'kept' && said && <Said said={said} />}
           {row.ref !== undefined && <RefButton reference={row.ref} onRef={onRef} words="Transcript " />}
           {row.edits.map((edit, at) => (
-            <Edit key={at} edit={edit} onRef={onRef} />
+            <Edit key={at} edit={edit} isPotential={isPotential} onRef={onRef} />
           ))}
         </div>
       </li>
@@ -159,19 +172,25 @@ export function Said({ said }: { said: ReturnType<typeof messageText> }) {
   );
 }
 
-function Edit({ edit, onRef }: { edit: RowEdit; onRef: (ref: string) => void }) {
+interface EditProps {
+  readonly edit: RowEdit;
+  readonly isPotential: boolean;
+  readonly onRef: (ref: string) => void;
+}
+
+function Edit({ edit, isPotential, onRef }: EditProps) {
   const { kind, tool, reason, tokens, freed, ref } = edit;
+  const [removed, had, saves] = isPotential
+    ? ['would be removed', 'has', 'would save']
+    : ['was removed', 'had', 'saves'];
   return (
     <div class="edit">
       <p>
-        The {KINDS[kind] ?? kind} of <Word text={tool} /> was removed: {editReason(reason)}. It had{' '}
-        {count(tokens)} tokens; the placeholder saves {count(freed)}.
+        The {KINDS[kind] ?? kind} of <Word text={tool} /> {removed}: {editReason(reason)}. It {had}{' '}
+        {count(tokens)} tokens; the placeholder {saves} {count(freed)}.
       </p>
-      {ref === undefined ? (
-        <p class="note">Nothing is stored of it.</p>
-      ) : (
-        <RefButton reference={ref} onRef={onRef} />
-      )}
+      {ref !== undefined && <RefButton reference={ref} onRef={onRef} />}
+      {ref === undefined && !isPotential && <p class="note">Nothing is stored of it.</p>}
     </div>
   );
 }

@@ -50,6 +50,27 @@ export const FATE_WORDS: Readonly<Record<Fate, string>> = {
   trimmed: 'dropped',
 };
 
+/** The same for a view that was planned and not sent. */
+export const POTENTIAL_WORDS: Readonly<Record<Fate, string>> = {
+  kept: 'kept',
+  condensed: 'would be condensed',
+  placeholder: 'would be a placeholder',
+  offloaded: 'would be offloaded',
+  cleared: 'reasoning would be cleared',
+  summarized: 'would be summarised',
+  trimmed: 'would be dropped',
+};
+
+const POTENTIAL_REASONS: Readonly<Record<Fate, string>> = {
+  kept: 'It was sent as it came, and would have been.',
+  condensed: 'It was sent as it came. The same JSON value would be shown in fewer tokens.',
+  placeholder: 'It was sent as it came. A placeholder would stand for a part of it.',
+  offloaded: 'It was sent as it came. Beginning and end would stay, and the rest would be behind a ref.',
+  cleared: 'It was sent as it came. Its reasoning would leave, since it is of an old turn.',
+  summarized: 'It was sent as it came. A summary would stand for it.',
+  trimmed: 'It was sent as it came. It would leave, since it is older than the strategy keeps.',
+};
+
 const FATE_REASONS: Readonly<Record<Fate, string>> = {
   kept: 'It was sent as it came.',
   condensed: 'The same JSON value is shown in fewer tokens.',
@@ -100,8 +121,11 @@ export function rowsOfExplanation({ messages }: Explanation): Row[] {
   }));
 }
 
-/** The rows of a run event. It names messages that are edited or left out; all others were kept. */
-export function rowsOfEvent({ messages, edits, left_out: leftOut }: RunEvent): Row[] {
+/**
+ * The rows of a run event. It names messages that are edited or left out; all others were kept. Of
+ * an observed request they say what would have become of the messages, and nothing was stored.
+ */
+export function rowsOfEvent({ messages, edits, left_out: leftOut, observed }: RunEvent): Row[] {
   const left = new Map<number, RunEvent['left_out'][number]>();
   for (const range of leftOut)
     for (let index = range.from; index <= range.to && index < messages; index++) left.set(index, range);
@@ -111,10 +135,11 @@ export function rowsOfEvent({ messages, edits, left_out: leftOut }: RunEvent): R
     const own = gone ? [] : (byMessage.get(index) ?? []);
     const fate = gone?.fate ?? (own.length === 0 ? 'kept' : fateOf(own));
     const rowEdits = own.map(({ kind, reason, tool, ref, tokens, freed }) => {
-      return { kind, reason, tool, ref: ref ?? undefined, tokens, freed };
+      return { kind, reason, tool, ref: (!observed && ref) || undefined, tokens, freed };
     });
     const tokens = { role: undefined, before: undefined, after: undefined };
-    return { index, fate, ...tokens, why: FATE_REASONS[fate], ref: gone?.ref ?? undefined, edits: rowEdits };
+    const why = (observed ? POTENTIAL_REASONS : FATE_REASONS)[fate];
+    return { index, fate, ...tokens, why, ref: (!observed && gone?.ref) || undefined, edits: rowEdits };
   });
 }
 

@@ -1,5 +1,6 @@
 /** The series and the marks of a conversation's plot. */
 import type { ListedRun } from '../api/answers.ts';
+import { sentTokens } from './sent.ts';
 
 export type MarkKind = 'move' | 'summary' | 'warning';
 
@@ -14,6 +15,8 @@ export interface PlotData {
   readonly n: readonly number[];
   readonly before: readonly (number | null)[];
   readonly after: readonly (number | null)[];
+  /** What observed requests would have sent. */
+  readonly potential: readonly (number | null)[];
   /** Tokens that the upstream read from its cache. */
   readonly cached: readonly (number | null)[];
   readonly marks: readonly Mark[];
@@ -23,18 +26,23 @@ export interface PlotData {
 export function plotOf(events: readonly ListedRun[]): PlotData {
   return {
     n: events.map(({ n }) => n),
-    before: events.map(({ tokens }) => tokens?.before ?? null),
-    after: events.map(({ tokens }) => tokens?.after ?? null),
+    before: events.map((event) => sentTokens(event).came),
+    after: events.map((event) => sentTokens(event).sent),
+    potential: events.map((event) => sentTokens(event).potential),
     cached: events.map(({ usage }) => usage?.cached ?? null),
     marks: events.flatMap((event, at) => marksOf(event, events[at - 1]).map((kind) => ({ at, kind }))),
   };
 }
 
-/** A summary is marked where it is new: the request before had another one. */
-function marksOf({ frontier, summary, warnings }: ListedRun, earlier: ListedRun | undefined): MarkKind[] {
-  const isNew = summary !== null && summary.covers[1] !== earlier?.summary?.covers[1];
+/**
+ * A summary is marked where it is new: the request before had another one. An observed request has
+ * neither a summary nor a move.
+ */
+function marksOf(event: ListedRun, earlier: ListedRun | undefined): MarkKind[] {
+  const { observed, frontier, summary, warnings } = event;
+  const isNew = !observed && summary !== null && summary.covers[1] !== earlier?.summary?.covers[1];
   return [
-    ...(frontier.moved ? (['move'] as const) : []),
+    ...(frontier.moved && !observed ? (['move'] as const) : []),
     ...(isNew ? (['summary'] as const) : []),
     ...(warnings.length > 0 ? (['warning'] as const) : []),
   ];

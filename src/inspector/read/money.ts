@@ -41,6 +41,33 @@ export function billOf({ bill }: Billed): Bill | undefined {
   };
 }
 
+/** What an observed request would have saved, with both sides of it. */
+export interface PotentialBill {
+  readonly sent: number | undefined;
+  readonly wouldBe: number | undefined;
+  readonly net: number | undefined;
+}
+
+/** Undefined if the request was not observed, or has no price. */
+export function potentialBillOf({
+  potential_bill: bill,
+}: {
+  readonly potential_bill?: unknown;
+}): PotentialBill | undefined {
+  const { unit, sent, would_be: wouldBe, net } = membersOf(bill);
+  if (unit !== 'nanodollars') return undefined;
+  return {
+    sent: amount(membersOf(sent).amount),
+    wouldBe: amount(membersOf(wouldBe).amount),
+    net: amount(net),
+  };
+}
+
+/** What observed requests would have saved together, as far as it is known. */
+export function potentialNetOf(events: readonly { readonly potential_bill?: unknown }[]): NetOfAll {
+  return sumOf(events.map((event) => potentialBillOf(event)?.net));
+}
+
 /** Net savings in dollars; undefined if they are not known. */
 export function netOf(billed: Billed): number | undefined {
   return billOf(billed)?.net;
@@ -60,7 +87,11 @@ export function netOfSums(sums: Billed): NetOfAll {
 
 /** The sum of those that are known, where there are no sums. */
 export function netOfAll(events: readonly Billed[]): NetOfAll {
-  const known = events.map(netOf).filter((net) => net !== undefined);
+  return sumOf(events.map(netOf));
+}
+
+function sumOf(nets: readonly (number | undefined)[]): NetOfAll {
+  const known = nets.filter((net) => net !== undefined);
   const net = known.length === 0 ? undefined : known.reduce((total, one) => total + one, 0);
   return { net, known: known.length };
 }

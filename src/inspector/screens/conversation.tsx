@@ -11,7 +11,8 @@ import { VersionDialog } from '../parts/version-dialog.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { fragmentOf } from '../place.ts';
 import { plotOf } from '../read/marks.ts';
-import { netOf, netOfAll, netOfSums } from '../read/money.ts';
+import { netOf, netOfAll, netOfSums, potentialBillOf, potentialNetOf } from '../read/money.ts';
+import { sentSums, sentTokens } from '../read/sent.ts';
 
 /** Of a page of requests. */
 const PAGE = 100;
@@ -150,19 +151,21 @@ function Requests({ recorded, named }: { recorded: Recorded; named: Named }) {
 }
 
 function RequestRow({ event, named }: { event: ListedRun; named: Named }) {
-  const { n, created_at: at, mode, tokens, frontier, summary, warnings, status } = event;
+  const { n, created_at: at, mode, frontier, summary, warnings, status, observed } = event;
+  const { came, sent } = sentTokens(event);
   return (
     <a class="request-row" href={fragmentOf({ ...named, screen: 'request', n })}>
       <span class="index">{n}</span>
       <span class="when">{moment(at)}</span>
       <span class="mode">{mode}</span>
       <span class="tokens">
-        {short(tokens?.before)} → {short(tokens?.after)}
+        {short(came)} → {short(sent)}
       </span>
       <span class="net">{dollars(netOf(event))}</span>
       <span class="tags">
-        {frontier.moved && <span class="tag move">moved</span>}
-        {summary && <span class="tag summary">summary</span>}
+        {observed && <span class="tag observed">{potentialWords(event)}</span>}
+        {frontier.moved && !observed && <span class="tag move">moved</span>}
+        {summary && !observed && <span class="tag summary">summary</span>}
         {warnings.length > 0 && (
           <span class="tag warning">
             {warnings.length === 1 ? warnings[0] : `${warnings.length} warnings`}
@@ -174,16 +177,23 @@ function RequestRow({ event, named }: { event: ListedRun; named: Named }) {
   );
 }
 
+/** What an observed request would have sent and saved. */
+function potentialWords(event: ListedRun): string {
+  const { potential } = sentTokens(event);
+  const net = potentialBillOf(event)?.net;
+  if (potential === null) return 'only observed';
+  return `would be ${short(potential)}${net === undefined ? '' : `, saving ${dollars(net)}`}`;
+}
+
 function Totals({ recorded }: { recorded: Recorded }) {
   const { events, bill } = recorded;
-  const counted = events.flatMap(({ tokens }) => tokens ?? []);
-  const before = counted.reduce((total, tokens) => total + tokens.before, 0);
-  const after = counted.reduce((total, tokens) => total + tokens.after, 0);
+  const sums = sentSums(events);
+  const observed = events.filter((event) => event.observed);
   const used = events.flatMap(({ usage }) => (usage?.cached == null || usage.input == null ? [] : [usage]));
   const cached = used.reduce((total, usage) => total + (usage.cached ?? 0), 0);
   const input = used.reduce((total, usage) => total + (usage.input ?? 0), 0);
   const { net, known } = bill === undefined ? netOfAll(events) : netOfSums({ bill });
-  const isCounted = counted.length > 0;
+  const potential = potentialNetOf(observed);
   return (
     <dl class="figures totals">
       <div>
@@ -193,10 +203,32 @@ function Totals({ recorded }: { recorded: Recorded }) {
       <div>
         <dt>tokens sent, of those that came</dt>
         <dd>
-          {isCounted ? share(after, before) : 'n/a'}{' '}
-          <span class="note">{isCounted ? `${short(after)} of ${short(before)}` : ''}</span>
+          {share(sums?.sent, sums?.came)}{' '}
+          <span class="note">{sums ? `${short(sums.sent)} of ${short(sums.came)}` : ''}</span>
         </dd>
       </div>
+      {observed.length > 0 && (
+        <>
+          <div>
+            <dt>would be sent, of {count(observed.length)} observed requests</dt>
+            <dd>
+              {share(sums?.observed.potential, sums?.observed.came)}{' '}
+              <span class="note">
+                {sums ? `${short(sums.observed.potential)} of ${short(sums.observed.came)}` : ''}
+              </span>
+            </dd>
+          </div>
+          <div>
+            <dt>
+              potential savings
+              {potential.known > 0 && potential.known < observed.length
+                ? ` of ${count(potential.known)} requests`
+                : ''}
+            </dt>
+            <dd>{dollars(potential.net)}</dd>
+          </div>
+        </>
+      )}
       <div>
         <dt>read from the cache, of the upstream's input</dt>
         <dd>{used.length > 0 ? share(cached, input) : 'n/a'}</dd>
@@ -207,7 +239,7 @@ function Totals({ recorded }: { recorded: Recorded }) {
       </div>
       <div>
         <dt>moves of the frontier</dt>
-        <dd>{count(events.filter(({ frontier }) => frontier.moved).length)}</dd>
+        <dd>{count(events.filter((event) => event.frontier.moved && !event.observed).length)}</dd>
       </div>
     </dl>
   );

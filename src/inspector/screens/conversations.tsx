@@ -9,6 +9,7 @@ import { Word } from '../parts/text.tsx';
 import { fragmentOf } from '../place.ts';
 import { sparkline } from '../read/marks.ts';
 import { netOf, netOfAll } from '../read/money.ts';
+import { sentTokens } from '../read/sent.ts';
 
 const STATUSES = ['', 'healthy', 'degraded', 'stuck'];
 
@@ -137,15 +138,18 @@ function Card({ client, conversation }: { client: Client; conversation: Conversa
 
 /** Net savings are those of the whole conversation, where the list has them. */
 function Figures({ conversation, events }: { conversation: Conversation; events: readonly ListedRun[] }) {
-  const newest = events.at(-1)?.tokens;
+  const newest = events.at(-1);
+  const { came, sent, potential } = newest ? sentTokens(newest) : { came: null, sent: null, potential: null };
   const net = conversation.bill === undefined ? netOfAll(events).net : netOf(conversation);
   return (
     <dl class="figures">
       <div>
         <dt>tokens</dt>
         <dd>
-          {short(newest?.before)} → {short(newest?.after)}{' '}
-          <span class="note">{share(newest?.after, newest?.before)}</span>
+          {short(came)} → {short(sent)}{' '}
+          <span class="note">
+            {potential === null ? share(sent, came) : `observed: would be ${short(potential)}`}
+          </span>
         </dd>
       </div>
       <div>
@@ -156,18 +160,14 @@ function Figures({ conversation, events }: { conversation: Conversation; events:
   );
 }
 
-/** Tokens before and after, of the newest requests. */
+/** Tokens that came and that went up, of the newest requests. */
 function Sparkline({ events }: { events: readonly ListedRun[] }) {
-  const counted = events.flatMap(({ tokens }) => tokens ?? []);
-  const most = Math.max(...counted.map((tokens) => Math.max(tokens.before, tokens.after)), 1);
-  const before = sparkline(
-    counted.map((tokens) => tokens.before),
-    most,
-  );
-  const after = sparkline(
-    counted.map((tokens) => tokens.after),
-    most,
-  );
+  const counted = events.filter(({ tokens }) => tokens !== null).map(sentTokens);
+  const came = counted.map((tokens) => tokens.came ?? 0);
+  const sent = counted.map((tokens) => tokens.sent ?? 0);
+  const most = Math.max(...came, ...sent, 1);
+  const before = sparkline(came, most);
+  const after = sparkline(sent, most);
   if (before === '') return <span class="spark note">no plot yet</span>;
   return (
     <svg

@@ -12,8 +12,9 @@ import { type Inserted, Transcript } from '../parts/transcript.tsx';
 import { VersionDialog } from '../parts/version-dialog.tsx';
 import { fragmentOf } from '../place.ts';
 import { rowsOfEvent } from '../read/fates.ts';
-import { billOf } from '../read/money.ts';
+import { billOf, potentialBillOf } from '../read/money.ts';
 import { readRecorded } from '../read/recorded.ts';
+import { sentTokens } from '../read/sent.ts';
 
 interface Props {
   readonly client: Client;
@@ -73,6 +74,7 @@ function Shown({ client, named, event, onRef }: ShownProps) {
   const inserted = insertedOf(event, () => setSummaryOpen(true));
   return (
     <>
+      {event.observed && <Observed />}
       <Facts event={event} />
       <Refusals event={event} />
       {event.captured && <WhatWentUp client={client} named={named} n={event.n} />}
@@ -80,7 +82,13 @@ function Shown({ client, named, event, onRef }: ShownProps) {
       {archive.state !== 'loading' && !pasted && contents.every((content) => content === undefined) && (
         <Paste onMessages={setPasted} expected={messages} />
       )}
-      <Transcript rows={rows} contentOf={(index) => contents[index]} inserted={inserted} onRef={onRef} />
+      <Transcript
+        rows={rows}
+        contentOf={(index) => contents[index]}
+        inserted={inserted}
+        isPotential={event.observed}
+        onRef={onRef}
+      />
       {isSummaryOpen && (
         <VersionDialog
           versions={memory.value?.memories ?? []}
@@ -90,6 +98,15 @@ function Shown({ client, named, event, onRef }: ShownProps) {
         />
       )}
     </>
+  );
+}
+
+function Observed() {
+  return (
+    <p class="observed-note">
+      <b>Only observed.</b> The model saw every message as it came. All edits below are what the strategy
+      would have done; nothing of them was sent or stored.
+    </p>
   );
 }
 
@@ -138,8 +155,21 @@ async function archived(
   return contents;
 }
 
-function insertedOf({ summary, injection_tokens: injected }: RunEvent, onSummary: () => void): Inserted[] {
+function insertedOf(event: RunEvent, onSummary: () => void): Inserted[] {
+  const { summary, injection_tokens: injected, observed } = event;
   const blocks: Inserted[] = [];
+  if (summary && observed)
+    return [
+      {
+        before: summary.covers[0],
+        title: 'summary',
+        children: (
+          <p>
+            A summary would stand for the messages {summary.covers[0]} to {summary.covers[1]}.
+          </p>
+        ),
+      },
+    ];
   if (injected !== null && injected > 0)
     blocks.push({
       before: summary?.covers[0] ?? 1,
@@ -200,13 +230,16 @@ function Paste({
 }
 
 function Facts({ event }: { event: RunEvent }) {
-  const { tokens, usage, ms, frontier } = event;
-  const facts: [name: string, value: string, note?: string][] = [
-    ['tokens', `${count(tokens?.before)} → ${count(tokens?.after)}`, share(tokens?.after, tokens?.before)],
+  const { tokens, usage, ms, frontier, observed } = event;
+  const { came, sent, potential } = sentTokens(event);
+  const moved = observed ? 'would have moved' : 'moved';
+  const facts: Fact[] = [
+    ['tokens', `${count(came)} → ${count(sent)}`, share(sent, came)],
+    ...(observed ? potentialFacts(event, potential, came) : []),
     ['budget', count(tokens?.budget)],
     ['mode', event.mode, `from the ${event.source}${event.observed ? ', only observed' : ''}`],
     ['model', event.model ?? 'n/a', `${event.protocol}, ${event.kind}`],
-    ['frontier', frontier.moved ? 'moved' : 'stayed', `unit ${frontier.unit}, trigger ${event.trigger}`],
+    ['frontier', frontier.moved ? moved : 'stayed', `unit ${frontier.unit}, trigger ${event.trigger}`],
     ['upstream input', count(usage?.input), `${share(usage?.cached, usage?.input)} from the cache`],
     ['upstream output', count(usage?.output)],
     ...billFacts(event),
@@ -232,9 +265,21 @@ function Facts({ event }: { event: RunEvent }) {
   );
 }
 
+type Fact = [name: string, value: string, note?: string];
+
+/** What an observed request would have sent and saved. */
+function potentialFacts(event: RunEvent, potential: number | null, came: number | null): Fact[] {
+  const { net, sent, wouldBe } = potentialBillOf(event) ?? {};
+  const sides = `${dollars(sent)} for what was sent, ${dollars(wouldBe)} for the view`;
+  const savings: Fact =
+    sent === undefined ? ['potential savings', dollars(net)] : ['potential savings', dollars(net), sides];
+  return [['would be sent', count(potential), share(potential, came)], savings];
+}
+
 /** What the request saved, with both sides of it. Without a bill that is one number: n/a. */
-function billFacts(event: RunEvent): [name: string, value: string, note?: string][] {
+function billFacts(event: RunEvent): Fact[] {
   const bill = billOf(event);
+  if (bill && event.observed) return [['paid', dollars(bill.actual)]];
   if (!bill) return [['net savings', dollars(undefined)]];
   const { net, actual, wouldBe, summarizer, fetchRounds, brokenCache, gross, unique } = bill;
   const debits = `summarizer ${dollars(summarizer)}, fetching ${dollars(fetchRounds)}, broken cache ${dollars(brokenCache)}`;

@@ -267,7 +267,7 @@ function PlanShown({ explained, recorded, onRef }: PlanProps) {
       )}
       <p class="note">{nextWords(next)}</p>
       <h2>Messages</h2>
-      <Transcript rows={rows} contentOf={contentOf} inserted={inserted} onRef={onRef} />
+      <Transcript rows={rows} contentOf={contentOf} inserted={inserted} isPotential onRef={onRef} />
     </>
   );
 }

@@ -10,6 +10,8 @@ export interface PlayedConversation {
   readonly messages: readonly object[];
   readonly tools?: readonly unknown[];
   readonly capture?: boolean;
+  /** Whether its requests are only observed. */
+  readonly observed?: boolean;
   /** Asks at every so many request points alone. Default: at each. */
   readonly every?: number;
 }
@@ -22,7 +24,7 @@ export interface PlayedConversation {
  */
 export async function play(
   deployment: Deployment,
-  { id, user, strategy, messages, tools, capture = false, every = 1 }: PlayedConversation,
+  { id, user, strategy, messages, tools, capture = false, observed = false, every = 1 }: PlayedConversation,
   key?: string,
 ): Promise<number> {
   const points = messages.flatMap((message, index) => {
@@ -40,7 +42,10 @@ export async function play(
       ...(capture ? { memory_report: { capture } } : {}),
       messages: messages.slice(0, end),
     };
-    const headers = key === undefined ? undefined : { authorization: `Bearer ${key}` };
+    const headers = {
+      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      ...(observed ? { 'x-memory-observe': 'true' } : {}),
+    };
     const response = await deployment.chat(body, headers);
     const text = await response.text();
     if (response.status !== 200) throw new Error(`${response.status} ${text}`);

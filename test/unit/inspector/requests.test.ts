@@ -2,7 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { rowsOfEvent, tally } from '../../../src/inspector/read/fates.ts';
 import { plotOf, sparkline } from '../../../src/inspector/read/marks.ts';
 import { messageText } from '../../../src/inspector/read/message-text.ts';
-import { billOf, netOfAll, netOfSums } from '../../../src/inspector/read/money.ts';
+import {
+  billOf,
+  netOfAll,
+  netOfSums,
+  potentialBillOf,
+  potentialNetOf,
+} from '../../../src/inspector/read/money.ts';
+import { sentSums, sentTokens } from '../../../src/inspector/read/sent.ts';
 import { type RunEvent, runEventSchema } from '../../../src/memory/run/event.ts';
 
 const REF = `ref_${'a'.repeat(26)}`;
@@ -103,6 +110,7 @@ describe('a run event', () => {
       n: [1, 2, 3],
       before: [100, 100, null],
       after: [40, 40, null],
+      potential: [null, null, null],
       cached: [10, 10, null],
       marks: [
         { at: 0, kind: 'move' },
@@ -110,6 +118,54 @@ describe('a run event', () => {
         { at: 1, kind: 'warning' },
       ],
     });
+  });
+
+  it('that was only observed sent what came, and tells its edits as potential', () => {
+    const observed = { ...EVENT, observed: true };
+    const rows = rowsOfEvent(observed);
+
+    expect(sentTokens(EVENT)).toEqual({ came: 100, sent: 40, potential: null });
+    expect(sentTokens(observed)).toEqual({ came: 100, sent: 100, potential: 40 });
+    expect(sentTokens({ ...observed, tokens: null })).toEqual({ came: null, sent: null, potential: null });
+    expect(sentSums([])).toBeUndefined();
+    expect(sentSums([{ ...EVENT, tokens: null }])).toBeUndefined();
+    expect(sentSums([EVENT, observed])).toEqual({
+      came: 200,
+      sent: 140,
+      observed: { requests: 1, came: 100, potential: 40 },
+    });
+    expect(plotOf([observed])).toEqual({
+      n: [1],
+      before: [100],
+      after: [100],
+      potential: [40],
+      cached: [10],
+      marks: [],
+    });
+    expect(rows.map(({ fate }) => fate)).toEqual(rowsOfEvent(EVENT).map(({ fate }) => fate));
+    expect(rows.flatMap(({ ref, edits }) => [ref, ...edits.map((edit) => edit.ref)])).toEqual(
+      Array(10).fill(undefined),
+    );
+    for (const { why } of rows) expect(why).toContain('It was sent as it came');
+  });
+
+  it('that was only observed has a potential bill', () => {
+    const potential = {
+      unit: 'nanodollars',
+      sent: { amount: 9_000 },
+      would_be: { amount: 4_000 },
+      net: 5_000,
+    };
+    const events = [{ potential_bill: potential }, { potential_bill: { ...potential, net: null } }, {}];
+
+    expect(potentialBillOf({ potential_bill: potential })).toEqual({
+      sent: 0.000009,
+      wouldBe: 0.000004,
+      net: 0.000005,
+    });
+    expect(potentialBillOf({ potential_bill: null })).toBeUndefined();
+    expect(potentialBillOf({ potential_bill: { ...potential, unit: 'euros' } })).toBeUndefined();
+    expect(potentialNetOf(events)).toEqual({ net: 0.000005, known: 1 });
   });
 
   it('has no net savings unless they are told, and never 0 for it', () => {
