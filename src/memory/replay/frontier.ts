@@ -126,7 +126,10 @@ export interface Move {
   /** Tokens of that array and of its view. */
   readonly before: number;
   readonly after: number;
-  /** The units before this one are not edited by a later move, unless they leave the view. */
+  /**
+   * The units before this one are not edited by a later move, unless they leave the view, or a
+   * budget that this move did not have demands their reasoning.
+   */
   readonly settled: number;
 }
 

@@ -46,6 +46,8 @@ export interface PhaseEdits {
 /** The position of all phases. */
 export interface PhaseStanding extends Standing {
   readonly passed: Passed;
+  /** Whether the last move was one that clears old reasoning. */
+  readonly clears: boolean;
   /** How far compaction had come at the last move. */
   readonly frontier: number;
   /** The prefix that a summary replaces. */
@@ -69,6 +71,7 @@ export const NOWHERE: PhaseStanding = {
   cuts: { turn: 0, step: 0 },
   freed: 0,
   passed: { light: 0, heavy: 0, media: 0, reasoning: 0 },
+  clears: false,
   frontier: 0,
   prefix: undefined,
   trims: [],
@@ -79,11 +82,12 @@ export const NOWHERE: PhaseStanding = {
 };
 
 /**
- * The unit before which no later move changes anything. The media of a request that is still being
- * answered leave later, and so does reasoning of turns that are not old.
+ * The unit before which no later move of the same kind changes anything. The media of a request
+ * that is still being answered leave later, and so does reasoning of turns that are not old, unless
+ * moves as the last one leave all reasoning in the view.
  */
-export function settledBefore({ frontier, passed }: PhaseStanding, edits: PhaseEdits): number {
-  const { old } = edits;
+export function settledBefore({ frontier, passed, clears }: PhaseStanding, edits: PhaseEdits): number {
+  const old = clears ? edits.old : undefined;
   const from = Math.min(passed.media, old ? passed.reasoning : frontier);
   for (let unit = from; unit < frontier; unit++) {
     if (unit >= passed.media && edits.media(unit).length > 0) return unit;

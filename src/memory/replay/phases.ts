@@ -158,6 +158,8 @@ export class PhaseMover implements Mover {
     const stakes = { array: arrayTokens, view: arrayTokens - start.freed };
     if (!this.worth.isTried(point.units, due)) return;
     this.journal.at = point.messages;
+    // Reasoning can't be brought back, so it leaves where a summary may replace messages.
+    const clears = Number.isFinite(due.lossyOver);
     const limits = [tail.turn];
     if (this.settings.shrinks && due.shrinkOver !== undefined) limits.push(Math.max(tail.turn, tail.step));
 
@@ -169,7 +171,7 @@ export class PhaseMover implements Mover {
         this.lightOf[unit] = this.edits.light(unit, point.messages);
         return this.lightOf[unit];
       });
-      const { old } = this.edits;
+      const old = clears ? this.edits.old : undefined;
       if (old) pass.run('reasoning', Math.min(limit, old.staysFrom(point.turns)), (unit) => old.in(unit));
       // The current request keeps its images.
       const asking = this.history.turns[point.turns - 1] ?? 0;
@@ -195,7 +197,7 @@ export class PhaseMover implements Mover {
       this.standing = { ...start, passed: reversible.passed };
       return;
     }
-    this.position = made ? { ...made, frontier: made.passed.heavy } : start;
+    this.position = made ? { ...made, frontier: made.passed.heavy, clears } : start;
     this.worth.note(made !== undefined, point.units, pass.tried, due);
     if (made && due.trigger === 'turns')
       this.turnsCut = this.history.turns.filter((unit) => unit < tail.turn).length;
@@ -347,6 +349,7 @@ export class PhaseMover implements Mover {
       cuts: { turn: frontier, step: frontier },
       freed: this.journal.freed + leftOut,
       passed,
+      clears: start.clears,
       frontier: start.frontier,
       prefix,
       trims,

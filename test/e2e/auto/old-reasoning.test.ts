@@ -30,8 +30,8 @@ const thinks: Behaviour = (_, response: ServerResponse, { body }) => {
 
 const deployment = deploy({ upstream: { strict: { reasoned }, responses: thinks } });
 
-/** Over the soft budget nothing is summarised. */
-const CLEARING = { mode: 'auto', token_soft_budget: 900, min_reclaim_tokens: 0, low_watermark_pct: 0.5 };
+/** Without the old reasoning the views are under the budget, so nothing is summarised. */
+const CLEARING = { mode: 'auto', token_budget: 3_000, min_reclaim_tokens: 0, low_watermark_pct: 0.5 };
 
 const TOOLS = [{ type: 'function' as const, name: 'look', parameters: {}, strict: false }];
 
@@ -123,6 +123,11 @@ describe.each([false, true])('encrypted reasoning of old turns (streamed: %s)', 
     expect(reports.filter(({ frontier }) => frontier.moved).length).toBeGreaterThan(0);
   });
 
+  it('stays over a soft budget alone', async () => {
+    const { input, views } = await play(5, stream, { token_budget: undefined, token_soft_budget: 900 });
+    expect(thoughtsIn(views.at(-1) ?? [])).toEqual(thoughtsIn(input).slice(0, -1));
+  });
+
   it('stays where clear_reasoning is false', async () => {
     const { input, views } = await play(5, stream, { clear_reasoning: false });
     expect(thoughtsIn(views.at(-1) ?? [])).toEqual(thoughtsIn(input).slice(0, -1));
@@ -142,7 +147,13 @@ const turn = (of: string): Json[] => [
 ];
 
 const messages = [...turn('a'), ...turn('b'), ...turn('c'), user('And now?')];
-const BY_WISH = { ...CLEARING, token_soft_budget: 100, compact_keep: 0, clear_reasoning: true };
+const BY_WISH = {
+  ...CLEARING,
+  token_budget: 1_100,
+  low_watermark_pct: 0,
+  compact_keep: 0,
+  clear_reasoning: true,
+};
 
 describe.each(PROTOCOLS)('reasoning of old turns as text, over $name', (protocol) => {
   deployment.over(protocol);
@@ -163,16 +174,18 @@ describe.each(PROTOCOLS)('reasoning of old turns as text, over $name', (protocol
   });
 
   it('stays unless the caller asks for it, and with a model that needs it', async () => {
-    for (const [model, clear_reasoning] of [
-      ['gpt-4.1', undefined],
-      ['deepseek-v4-pro', true],
-    ] as const) {
+    // The last request exceeds the budget. Without the long output, it is under it.
+    const long = [...turn('long'), ...messages.slice(0, -1), user(lines(150, 'And'))];
+    long[2] = result('call_long', lines(200));
+    const edits = async (model: string, clear_reasoning: boolean | undefined) => {
       deployment.upstream.next({ type: 'answer' });
-      const memory_strategy = { ...BY_WISH, clear_reasoning };
-      const { seen, headers } = await deployment.ask({ model, memory_strategy, messages });
-      expect(headers.get('x-memory-applied')).toBe('none');
-      expect(seen.body.messages).toEqual(protocol.read(messages));
-    }
+      const memory_strategy = { ...BY_WISH, token_budget: 4_300, offload_min_tokens: 1_000, clear_reasoning };
+      const { memory } = await deployment.ask({ model, memory_strategy, messages: long });
+      return memory.applied_edits.map(({ type }) => type);
+    };
+    expect(await edits('gpt-4.1', undefined)).toEqual(['offload']);
+    expect(await edits('deepseek-v4-pro', true)).toEqual(['offload']);
+    expect(await edits('gpt-4.1', true)).toEqual(['offload', 'clear_reasoning']);
   });
 
   it('is explained', async () => {

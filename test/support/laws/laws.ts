@@ -73,6 +73,9 @@ function brokenReasoning(viewed: Viewed): string[] {
       ...(index < newest && history.turns.length >= turns
         ? []
         : [`message ${index}: its reasoning is not old`]),
+      ...(plan.replay.moves.some(({ trigger }) => trigger !== 'token_soft_budget' && trigger !== 'steps')
+        ? []
+        : [`message ${index}: its reasoning is cleared without a hard budget`]),
       ...(lost.length > 0 ? [`message ${index}: ${lost} left with its reasoning`] : []),
       ...(cleared.length > 1 ? [`message ${index}: its reasoning is cleared twice`] : []),
     ];

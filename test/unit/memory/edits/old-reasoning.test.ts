@@ -13,7 +13,6 @@ type Message = Record<string, unknown>;
 /** Moves free what they can, however little. */
 const CLEARING = {
   mode: 'auto',
-  token_soft_budget: 100,
   min_reclaim_tokens: 0,
   low_watermark_pct: 0,
   compact_keep: 0,
@@ -38,8 +37,13 @@ const clearedIn = ({ view }: Viewed): number[] =>
     edits.some(({ kind }) => kind === 'reasoning') ? [index] : [],
   );
 
-const view = (messages: Message[], more: object = {}, model = 'gpt-4.1'): Viewed =>
-  viewOf(body(messages, { model }), { ...CLEARING, ...more } as AutoRequest);
+/** The view of an array one token over the hard budget. No summary and no trim is ready. */
+const view = (messages: Message[], more: object = {}, model = 'gpt-4.1'): Viewed => {
+  const whole = viewOf(body(messages, { model }), { mode: 'auto', token_budget: 1_000_000 });
+  const token_budget = (whole.report.tokens?.before ?? 0) - 1;
+  const strategy = { ...CLEARING, token_budget, ...more } as AutoRequest;
+  return viewOf(body(messages, { model }), strategy, { words: () => undefined, isStored: () => false });
+};
 
 describe('old reasoning', () => {
   it('leaves the view, with the calls and texts that it led to untouched', () => {
@@ -66,10 +70,40 @@ describe('old reasoning', () => {
     expect(clearedIn(view(TURNS, { keep_reasoning_turns: 1, compact_keep: 3 }))).toEqual([1, 3]);
   });
 
+  it.each<[what: string, budgets: object]>([
+    ['a soft budget', { token_soft_budget: 100 }],
+    ['a soft budget, within the hard one', { token_budget: 100_000, token_soft_budget: 100 }],
+    ['a number of turns', { token_budget: 100_000, compact_trigger_turns: 2 }],
+    ['a number of steps', { token_budget: 100_000, compact_trigger_steps: 1 }],
+  ])('stays over %s, where only lossless edits act', (_, budgets) => {
+    const messages = [...turn('long'), ...TURNS];
+    messages[2] = result('call_long', lines(200));
+    const viewed = viewOf(body(messages), { ...CLEARING, ...budgets, offload_min_tokens: 1_000 });
+    expect(viewed.report.applied_edits.map(({ type }) => type)).toContain('offload');
+    expect(clearedIn(viewed)).toEqual([]);
+  });
+
+  it('leaves a view that came to exceed the hard budget, also behind the frontier of a soft one', () => {
+    const long = turn('long');
+    long[2] = result('call_long', lines(200));
+    const budgets = { token_soft_budget: 2_000, token_budget: 3_000 };
+    const views = viewsOf(body([...long, ...TURNS, ...turn('d'), ...turn('e'), user('Well?')]), {
+      ...CLEARING,
+      ...budgets,
+      offload_min_tokens: 1_000,
+    });
+    const bySoft = views.findIndex(({ report }) => report.trigger === 'token_soft_budget');
+    const byHard = views.findIndex(({ report }) => report.trigger === 'token_budget');
+    expect(bySoft).toBeGreaterThan(-1);
+    expect(byHard).toBeGreaterThan(bySoft);
+    expect(views.slice(0, byHard).flatMap(clearedIn)).toEqual([]);
+    expect(clearedIn(views[byHard] as Viewed)).toContain(1);
+  });
+
   it('stays until the frontier moves', () => {
     const views = viewsOf(body(TURNS), {
       ...CLEARING,
-      token_soft_budget: 700,
+      token_budget: 1_150,
       low_watermark_pct: 0.9,
     });
     const moved = views.filter(({ report }) => report.frontier.moved);
