@@ -113,6 +113,8 @@ export interface Config extends ModelTables {
   readonly retentionDays: number | undefined;
   /** Whether every named conversation is archived, whatever its strategy says. */
   readonly archives: boolean;
+  /** Whether a request that names a user may let its model reach all of the user's archives. */
+  readonly userArchives: boolean;
   /** Whether every request is only observed. */
   readonly observe: boolean;
   /** Whether requests may have their views captured. */
@@ -219,6 +221,7 @@ const variables = z.object({
   TOKEN_FACTORS: jsonText().default('[]'),
   RETENTION_DAYS: wholeNumber(1, LONGEST_RETENTION_DAYS).optional(),
   ARCHIVE: oneOf('always', 'asked').default('asked'),
+  USER_ARCHIVE: oneOf('on', 'off').default('off'),
   OBSERVE: oneOf('true', 'false').default('false'),
   OBSERVE_SHARE: share(0),
   EVENTS: oneOf('on', 'off').default('on'),
@@ -273,6 +276,7 @@ export function readConfig(env: Env): Config {
     modelWindows: readModelWindows(vars.MODEL_WINDOWS),
     retentionDays: vars.RETENTION_DAYS,
     archives: vars.ARCHIVE === 'always',
+    userArchives: vars.USER_ARCHIVE === 'on',
     observe: vars.OBSERVE === 'true',
     observeShare: vars.OBSERVE_SHARE,
     otlp: readOtlp(vars),

@@ -13,9 +13,10 @@ import type { Call } from '../request/call.ts';
 import { ApiError } from '../request/errors.ts';
 import { TenantBlocks } from '../request/memory-blocks.ts';
 import { upstreamCompacts } from '../request/native-compaction.ts';
+import { answerInsert, type Inserted } from '../retrieval/insert-passage.ts';
 import { namedIn, Retriever } from '../retrieval/retriever.ts';
 import type { RoundsStart } from '../retrieval/rounds.ts';
-import { answerSearch, type Searched } from '../retrieval/search-memory.ts';
+import { answerSearch, type Searched, type SearchScope } from '../retrieval/search-memory.ts';
 import { BlockWriter, type Written } from '../retrieval/write-blocks.ts';
 import type { Tenant } from '../tenant/identity.ts';
 import type { MadeView } from '../view/made-view.ts';
@@ -24,6 +25,7 @@ import { archiveWithArray } from './archive.ts';
 import { answerList } from './listed-refs.ts';
 import { retrievalRoom, type SentRequest } from './retrieval-room.ts';
 import { shelfOf } from './shelf.ts';
+import { UserArchive } from './user-archive.ts';
 
 /**
  * @param sent a request with tools of ours
@@ -47,13 +49,18 @@ export async function startRounds(
   const shelf = shelfOf(tenant, services, scope.waitUntil);
   const retriever = new Retriever(shelf, counter, namedIn(new TextDecoder().decode(body)), room);
   let opening: Promise<Searched | undefined> | undefined;
-  const archive = (): Promise<Searched | undefined> => {
+  const ofUser = userArchive(tools, tenant, call);
+  const archive = async (reach: SearchScope): Promise<Searched | undefined> => {
     opening ??= archiveWithArray(call);
-    return opening;
+    const own = await opening;
+    return reach === 'user' && ofUser ? ofUser : own;
   };
   const writer = blockWriter(tools, tenant, call);
   const failed = (error: unknown): void => {
     logCaught(services.log, 'warn', 'an archive could not be searched for a model', error);
+  };
+  const notKept = (error: unknown): void => {
+    logCaught(services.log, 'warn', 'a passage could not be kept for a model', error);
   };
   const given = ({ text, brief }: Written): string => retriever.give(text, brief);
   return {
@@ -68,10 +75,26 @@ export async function startRounds(
         if (name === tools.blocks?.append) return given(await writer.append(args));
         if (name === tools.blocks?.replace) return given(await writer.replace(args));
         if (name === tools.search) return retriever.give(await answerSearch(args, archive, counter, failed));
+        if (name === tools.insert && ofUser)
+          return retriever.give(await answerInsert(args, insertInto(ofUser, tenant, call), notKept));
         if (name === tools.list) return retriever.give(await answerList(args, made, call, tenant, counter));
         return retriever.answer(args);
       },
     },
+  };
+}
+
+/** The archives of the request's user, if its tools reach them. */
+function userArchive({ reachesUser }: OfferedTools, tenant: Tenant, call: Call): UserArchive | undefined {
+  const { user } = call.owner;
+  return reachesUser && user !== undefined ? new UserArchive(user, tenant, call.scope.services) : undefined;
+}
+
+/** Keeps passages, once the upstream has accepted the key. */
+function insertInto(archive: UserArchive, tenant: Tenant, { scope }: Call) {
+  return async (passage: string): Promise<Inserted> => {
+    if (await scope.mayStore(tenant)) return archive.insert(passage);
+    throw new ApiError('invalid_api_key', 'The key is not known to be accepted.');
   };
 }
 

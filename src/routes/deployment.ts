@@ -32,6 +32,7 @@ const SHOWN: ReadonlySet<VariableName> = new Set([
   'EVENTS',
   'CAPTURE',
   'ARCHIVE',
+  'USER_ARCHIVE',
   'OBSERVE',
   'OBSERVE_SHARE',
   'OTLP_SHARE',

@@ -3,6 +3,7 @@
  * (docs/design.md#5-routes).
  */
 import type { Context } from 'hono';
+import { passagesOf } from '../answer/user-archive.ts';
 import { secondsOf } from '../lib/seconds.ts';
 import { DEFAULT_INJECTION, writeInjection } from '../memory/strategy/injection.ts';
 import { measureOf } from '../memory/strategy/models.ts';
@@ -11,19 +12,27 @@ import { ApiError } from '../request/errors.ts';
 import { verifiedTenant } from '../request/known-key.ts';
 import { checked } from '../request/owner.ts';
 import type { AppEnv, Services } from '../request/services.ts';
+import { MOST_PASSAGES } from '../retrieval/insert-passage.ts';
+import type { ArchivedText } from '../storage/archive/rows.ts';
+import { readable } from '../storage/archive/text.ts';
 import { conversationName, idOfSession, sessionIn, userName } from '../storage/conversation/key.ts';
 import type { UserEntry } from '../storage/tenant/remote.ts';
 import { selvesOf, type Tenant } from '../tenant/identity.ts';
 import { MOST_CONVERSATIONS } from '../view/inject.ts';
+import { deleteConversation } from './conversations/memory.ts';
 import { deleted, deletion, stored } from './stored.ts';
 
 /** More than a user's memory keeps. */
 const ALL = { except: '', most: 1_000 };
 
-/** `GET /v1/users/{user}/memory`: a new conversation's block, and all summaries, newest first. */
+/**
+ * `GET /v1/users/{user}/memory`: a new conversation's block, all summaries, and the passages that
+ * models have kept, newest first.
+ */
 export async function getUserMemory(c: Context<AppEnv>): Promise<Response> {
   const { user, tenant, services } = await target(c, 'read');
   const entries = await stored(c, () => services.user(userName(tenant.id, user))((stub) => stub.latest(ALL)));
+  const passages = await stored(c, () => passagesIn(user, tenant, services));
   const measure = measureOf(undefined, undefined, services.config.tokenFactors);
   const { counter } = await services.learned(tenant).counting(measure);
   return c.json({
@@ -35,7 +44,17 @@ export async function getUserMemory(c: Context<AppEnv>): Promise<Response> {
       text,
       updated_at: secondsOf(at),
     })),
+    passages: passages.map(({ text, created }) => ({ text: readable(text), created_at: created })),
   });
+}
+
+/** The passages that models have kept for the user, newest first. */
+async function passagesIn(user: string, tenant: Tenant, services: Services): Promise<ArchivedText[]> {
+  const each = selvesOf(tenant).map((self) => {
+    const { memory } = passagesOf(user, self, services);
+    return memory((stub) => stub.archivedTexts(MOST_PASSAGES));
+  });
+  return (await Promise.all(each)).flat();
 }
 
 /** The block as a conversation without settings of its own gets it; null without one. */
@@ -64,7 +83,8 @@ export async function deleteUserMemory(c: Context<AppEnv>): Promise<Response> {
       const isThere = (await memory((stub) => stub.latest(ALL))).length > 0;
       begin();
       if (isThere) await memory((stub) => stub.clear());
-      each.push(isThere);
+      const hadPassages = await deleteConversation(passagesOf(user, self, services), services, begin);
+      each.push(isThere || hadPassages);
     }
     return each.includes(true);
   });

@@ -28,6 +28,7 @@ import { ApiError } from '../request/errors.ts';
 import { mayPlan } from '../request/known-key.ts';
 import { upstreamCompacts } from '../request/native-compaction.ts';
 import { summarizerTarget } from '../request/summarizer-target.ts';
+import { userArchiveOf } from '../request/user-archive.ts';
 import { searchKindOf } from '../retrieval/search-memory.ts';
 import { SHORTEST_TOKEN, sha256Hex } from '../tenant/identity.ts';
 import { type LearnedLimit, roomIn } from '../upstream/learned-limits.ts';
@@ -49,7 +50,9 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
   const obstacle = await obstacleTo(call, options);
   if (obstacle) return untouched(chosen, [obstacle]);
   const searches = searchKindOf(scope.services.config);
-  const offered = offerTools(request, strategy, tenant, searches, chosen.blocks);
+  const user = userArchiveOf(call);
+  const reached = typeof user === 'string' ? undefined : user;
+  const offered = offerTools(request, strategy, tenant, searches, chosen.blocks, reached);
   const tools = offered === 'off' ? undefined : offered;
   if (summarizes(strategy)) {
     // A fault is reported at the first request, not when the conversation has grown.
@@ -62,6 +65,7 @@ export async function makeView(call: Call, options: MakeViewOptions): Promise<Ma
     scope.services.explain('no_tenant', NO_TENANT);
   }
   if (offered === 'off') warnings.push('retrieval_off');
+  if (typeof user === 'string') warnings.push(user);
 
   const { config } = scope.services;
   const measure = tokenMeasure(strategy, request.model, config.tokenFactors);

@@ -4,10 +4,12 @@
  */
 import { FETCH_NAMES } from '../memory/edits/repeats.ts';
 import type { ActingStrategy, RetrievingStrategy } from '../memory/modes/table.ts';
+import type { UserArchiveWish } from '../memory/strategy/archive.ts';
 import type { BlocksWish } from '../memory/strategy/memory-blocks.ts';
 import { hidesRefs, retrieves } from '../memory/strategy/strategy.ts';
 import type { ModelRequest } from '../protocol/model-request.ts';
 import type { FunctionTool } from '../protocol/tools.ts';
+import { INSERT_NAMES, insertDefinitionOf } from '../retrieval/insert-passage.ts';
 import { LIST_NAMES, listDefinitionOf } from '../retrieval/list-refs.ts';
 import { SEARCH_NAMES, type SearchKind, searchDefinitionOf } from '../retrieval/search-memory.ts';
 import { definitionOf, freeName } from '../retrieval/tool.ts';
@@ -45,6 +47,10 @@ export interface OfferedTools {
   readonly search: string | undefined;
   /** The name of the tool that lists refs. Absent in modes whose views name all of them. */
   readonly list: string | undefined;
+  /** The name of the tool that keeps passages. Absent where the model may keep none. */
+  readonly insert: string | undefined;
+  /** Whether the search reaches the other conversations of the user. */
+  readonly reachesUser: boolean;
   /** The tools that write memory blocks. Absent where the model may write none. */
   readonly blocks: OfferedBlockTools | undefined;
   /**
@@ -60,6 +66,7 @@ export interface OfferedTools {
  *
  * @param strategy the one that acts
  * @param searches what the deployment's searches go by
+ * @param user what the model may reach of its user's other conversations; undefined: nothing
  * @returns `off` if the request asks for them and can't have them all, since upstreams refuse too
  *   many tools
  */
@@ -69,13 +76,14 @@ export function offerTools(
   tenant: Tenant | undefined,
   searches: SearchKind,
   blocks?: BlocksWish,
+  user?: UserArchiveWish,
 ): OfferedTools | 'off' | undefined {
   const retrieves = retrieving(strategy, request.hasTools);
   const writes = blocks?.writable === true;
   if ((!retrieves && !writes) || !tenant) return undefined;
   if (!request.takesTools) return 'off';
   const taken = request.toolNames;
-  const retrieval = retrieves ? retrievalTools(retrieves, taken, searches) : NO_RETRIEVAL;
+  const retrieval = retrieves ? retrievalTools(retrieves, taken, searches, user) : NO_RETRIEVAL;
   const writing = writes ? blockTools(blocks.labels, taken) : NO_WRITING;
   if (!retrieval || !writing) return 'off';
   const definitions = [...retrieval.definitions, ...writing.definitions];
@@ -86,6 +94,8 @@ export function offerTools(
     names: new Set(definitions.map((definition) => definition.function.name)),
     search: retrieval.search,
     list: retrieval.list,
+    insert: retrieval.insert,
+    reachesUser: retrieval.reachesUser,
     blocks: writing.blocks,
     definitions: definitions.map((definition) => request.toolJson(definition)),
   };
@@ -95,28 +105,38 @@ function retrieving(strategy: ActingStrategy, hasTools: boolean): RetrievingStra
   return retrieves(strategy, hasTools) ? strategy : undefined;
 }
 
-type RetrievalTools = Pick<OfferedTools, 'search' | 'list'> & {
+type RetrievalTools = Pick<OfferedTools, 'search' | 'list' | 'insert' | 'reachesUser'> & {
   readonly definitions: readonly FunctionTool[];
 };
 
-const NO_RETRIEVAL: RetrievalTools = { search: undefined, list: undefined, definitions: [] };
+const NO_RETRIEVAL: RetrievalTools = {
+  search: undefined,
+  list: undefined,
+  insert: undefined,
+  reachesUser: false,
+  definitions: [],
+};
 
 /** Undefined if the caller has taken their names. */
 function retrievalTools(
   strategy: RetrievingStrategy,
   taken: ReadonlySet<string>,
   searches: SearchKind,
+  user: UserArchiveWish | undefined,
 ): RetrievalTools | undefined {
   const retrieve = freeName(FETCH_NAMES, taken);
   const search = strategy.archive ? freeName(SEARCH_NAMES, taken) : undefined;
+  const reachesUser = search !== undefined && user !== undefined;
+  const insert = reachesUser && user.writable ? freeName(INSERT_NAMES, taken) : undefined;
   const list = hidesRefs(strategy) ? freeName(LIST_NAMES, taken) : undefined;
   if (!retrieve) return undefined;
   const definitions = [
     definitionOf(retrieve),
     ...(list ? [listDefinitionOf(list)] : []),
-    ...(search ? [searchDefinitionOf(search, searches)] : []),
+    ...(search ? [searchDefinitionOf(search, searches, reachesUser)] : []),
+    ...(insert ? [insertDefinitionOf(insert)] : []),
   ];
-  return { search, list, definitions };
+  return { search, list, insert, reachesUser, definitions };
 }
 
 type WritingTools = Pick<OfferedTools, 'blocks'> & { readonly definitions: readonly FunctionTool[] };

@@ -28,6 +28,7 @@ export type Warning =
   | 'all_recent'
   | 'nothing_to_remove'
   | 'settings_without_user'
+  | 'user_archive_off'
   | 'too_many_messages'
   | 'summary_degraded'
   | 'summary_pending'

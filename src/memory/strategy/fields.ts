@@ -1,5 +1,6 @@
 /** Fields that several modes share, with defaults and ranges (docs/design.md#the-strategy). */
 import { z } from 'zod';
+import { archive } from './archive.ts';
 import { TOKEN_ESTIMATORS } from './models.ts';
 import { rehydrate } from './rehydration.ts';
 
@@ -70,7 +71,7 @@ export const editing = {
   min_reclaim_tokens: count.default(0),
   token_estimator: z.enum(TOKEN_ESTIMATORS).optional(),
   text_observation_prefixes: names,
-  archive: z.boolean().default(false),
+  archive,
   /** The request goes up as it came; the report says what would have been done. */
   observe: z.boolean().default(false),
 };

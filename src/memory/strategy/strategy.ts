@@ -196,7 +196,7 @@ export function retrieves(strategy: MemoryStrategy, hasTools: boolean): strategy
 
 /** Whether the strategy itself asks for an archive. */
 export function asksForArchive(strategy: MemoryStrategy): boolean {
-  return strategy.archive === true;
+  return strategy.archive !== undefined && strategy.archive !== false;
 }
 
 /** Whether contents may leave the view together with their refs. */

@@ -128,6 +128,7 @@ export const WARNINGS: Readonly<Record<Warning, string>> = {
   nothing_to_remove: '`force` has changed nothing: no edit of the strategy makes an old message shorter.',
   settings_without_user:
     'The conversation of this name without a user has settings, which do not hold for this request with one. `PATCH` them with the user: the header `x-memory-user`, or `?user=`.',
+  user_archive_off: 'The model reaches no other conversations: the deployment does not allow it.',
   too_many_messages: 'Over 20 000 messages: forwarded unchanged.',
   summary_degraded: 'The summarizer failed; a digest made by code stands in its place.',
   summary_pending: 'The summary is not ready; a digest stands in its place, or nothing yet.',

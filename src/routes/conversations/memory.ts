@@ -98,7 +98,7 @@ export async function deleteMemory(c: Context<AppEnv>): Promise<Response> {
  * @returns whether there was anything
  * @throws if storage fails; the call can then be repeated
  */
-async function deleteConversation(
+export async function deleteConversation(
   { tenant, name, publishTo, memory }: StoredConversation,
   services: Services,
   begin: () => void,

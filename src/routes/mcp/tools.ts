@@ -5,6 +5,7 @@
 
 import type { Context } from 'hono';
 import { shelfOf } from '../../answer/shelf.ts';
+import { UserArchive } from '../../answer/user-archive.ts';
 import type { Result } from '../../lib/result.ts';
 import { logCaught } from '../../log.ts';
 import { measureOf } from '../../memory/strategy/models.ts';
@@ -38,6 +39,7 @@ import { MOST_OPENED, openedRefs } from './opened-refs.ts';
 import type { ServedTool } from './server.ts';
 
 export function mcpTools(c: Context<AppEnv>, tenant: Tenant): ServedTool[] {
+  const { config } = c.get('services');
   return [
     {
       definition: definitionOf('retrieve_ref'),
@@ -48,7 +50,7 @@ export function mcpTools(c: Context<AppEnv>, tenant: Tenant): ServedTool[] {
       call: (args) => inWords(c, () => list(c, tenant, args)),
     },
     {
-      definition: searchConversationDefinition(searchKindOf(c.get('services').config)),
+      definition: searchConversationDefinition(searchKindOf(config), config.userArchives),
       call: (args) => inWords(c, () => search(c, tenant, args)),
     },
   ];
@@ -83,6 +85,7 @@ async function list(c: Context<AppEnv>, tenant: Tenant, args: string): Promise<R
 async function search(c: Context<AppEnv>, tenant: Tenant, args: string): Promise<Result<string, string>> {
   const read = readSearch(args);
   if (!read.ok) return read;
+  if (read.value.scope === 'user') return searchUser(c, tenant, read.value);
   const { id, user } = conversationOf(c, read.value);
   const services = c.get('services');
   const archiveOf = (self: Tenant) =>
@@ -97,6 +100,22 @@ async function search(c: Context<AppEnv>, tenant: Tenant, args: string): Promise
   if (!found) throw notFound(id, user);
   const { counter } = await services.learned(tenant).counting(measureOf(undefined));
   return { ok: true, value: describeHits(found, counter) };
+}
+
+/** Searches the archives of all conversations of the user that the client or the call names. */
+async function searchUser(
+  c: Context<AppEnv>,
+  tenant: Tenant,
+  { query, user: inCall }: Search,
+): Promise<Result<string, string>> {
+  const services = c.get('services');
+  if (!services.config.userArchives)
+    throw new ApiError('invalid_json', 'This deployment searches single conversations alone.', 'scope');
+  const user = checked(c.req.header('x-memory-user') || inCall, 'user');
+  if (user === undefined) throw new ApiError('invalid_json', 'Which user? Call again with user.', 'user');
+  const found = await stored(c, () => findHits(new UserArchive(user, tenant, services), query));
+  const { counter } = await services.learned(tenant).counting(measureOf(undefined));
+  return { ok: true, value: found ? describeHits(found, counter) : 'Nothing of this user is kept yet.' };
 }
 
 /**

@@ -139,6 +139,9 @@ export const userMemory = z.strictObject({
     .nullable()
     .describe('The block that a new conversation is given; null without one.'),
   conversations: z.array(z.strictObject({ id: z.string(), text: z.string(), updated_at: seconds })),
+  passages: z
+    .array(z.strictObject({ text: z.string(), created_at: seconds }))
+    .describe('What models have kept for the user, newest first.'),
 });
 name(userMemory, 'UserMemory');
 

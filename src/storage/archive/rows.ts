@@ -65,6 +65,13 @@ export interface ArchivePage<Next> {
   readonly next: Next | null;
 }
 
+/** The searchable text of a message. */
+export interface ArchivedText {
+  readonly text: string;
+  /** Seconds since the epoch. */
+  readonly created: number;
+}
+
 /** A page ends at the first limit, but has at least one message. */
 export interface PageLimits {
   readonly rows: number;
@@ -143,6 +150,24 @@ export class ArchiveRows {
       )
       .toArray()
       .map(({ created }) => created);
+  }
+
+  /** The number of messages. */
+  count(): number {
+    if (!this.exists()) return 0;
+    return this.sql.exec<{ count: number }>('SELECT count(*) AS count FROM archive_messages').one().count;
+  }
+
+  /** The searchable texts of the newest messages, newest first. */
+  texts(most: number): ArchivedText[] {
+    if (!this.exists()) return [];
+    return this.sql
+      .exec<Pick<ArchivedText, keyof ArchivedText>>(
+        `SELECT archive_text.text, m.created FROM archive_messages m
+         CROSS JOIN archive_text ON archive_text.rowid = m.archived_id ORDER BY m.archived_id DESC LIMIT ?`,
+        most,
+      )
+      .toArray();
   }
 
   /**

@@ -15,6 +15,7 @@ import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
 import type { Embedder } from '../archive/embedder.ts';
 import { ArchiveEmbedding, BY_WORDS } from '../archive/embedding.ts';
 import {
+  type ArchivedText,
   type ArchivePage,
   type ArchiveRow,
   ArchiveRows,
@@ -318,6 +319,15 @@ export abstract class ConversationMemoryObject<Material>
   archivedAt(keys: readonly string[]): readonly (number | null)[] {
     this.uses.reading();
     return this.archive.archivedAt(keys);
+  }
+
+  archivedCount(): number {
+    return this.archive.count();
+  }
+
+  archivedTexts(most: number): readonly ArchivedText[] {
+    this.uses.reading();
+    return this.archive.texts(most);
   }
 
   notePacks(after: string | null, packs: readonly string[]): Promise<NotedPacks | null> {

@@ -2,7 +2,14 @@
 import type { TokenUsage } from '../../memory/plan/report.ts';
 import type { ListedRun, RunEvent } from '../../memory/run/event.ts';
 import type { MemoryBlock } from '../../memory/strategy/block-text.ts';
-import type { ArchivePage, ArchiveRow, Lacking, NotedPacks, PageLimits } from '../archive/rows.ts';
+import type {
+  ArchivedText,
+  ArchivePage,
+  ArchiveRow,
+  Lacking,
+  NotedPacks,
+  PageLimits,
+} from '../archive/rows.ts';
 import type { ArchiveHits, SearchPage, SearchPlace } from '../archive/search.ts';
 import type {
   Chunk,
@@ -156,6 +163,8 @@ export interface ConversationApi<Material> extends SummaryChain {
   /** See `ArchiveRows`. */
   unarchived(keys: readonly string[]): readonly Lacking[];
   archivedAt(keys: readonly string[]): readonly (number | null)[];
+  archivedCount(): number;
+  archivedTexts(most: number): readonly ArchivedText[];
   notePacks(after: string | null, packs: readonly string[]): Promise<NotedPacks | null>;
   addToArchive(generation: string, rows: readonly ArchiveRow[]): boolean;
   /** A page of the archive; null if nothing is stored of the conversation. */

@@ -79,6 +79,10 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi 
     return this.rows.refsOf(conversation, most);
   }
 
+  namesWith(prefix: string, most: number): readonly string[] {
+    return this.rows.namesWith(prefix, most);
+  }
+
   find(conversation: string): KnownConversation | null {
     return this.rows.find(conversation);
   }

@@ -18,6 +18,7 @@ export interface TenantApi {
   list(before: number | null, most: number): readonly ListedConversation[];
   find(conversation: string): KnownConversation | null;
   refsOf(conversation: string, most: number): readonly string[] | null;
+  namesWith(prefix: string, most: number): readonly string[];
   release(conversation: NotedConversation): void;
   unreferenced(refs: readonly string[]): readonly string[];
   /** See `expireStep`. */

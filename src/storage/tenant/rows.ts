@@ -136,6 +136,20 @@ export class TenantRows {
     return this.refs('SELECT ref FROM uses WHERE conversation_id = ? ORDER BY ref LIMIT ?', id, most);
   }
 
+  /** The names of conversations that begin so, the last used first. */
+  namesWith(prefix: string, most: number): string[] {
+    if (!this.exists()) return [];
+    return this.sql
+      .exec<{ name: string }>(
+        'SELECT name FROM conversations WHERE name >= ? AND name < ? AND last_used IS NOT NULL ORDER BY last_used DESC, name LIMIT ?',
+        prefix,
+        `${prefix}\u{10ffff}`,
+        most,
+      )
+      .toArray()
+      .map(({ name }) => name);
+  }
+
   /** The refs among these that no conversation refers to. */
   unreferenced(refs: readonly string[]): string[] {
     if (!this.exists()) return [...refs];

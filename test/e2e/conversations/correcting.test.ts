@@ -73,6 +73,7 @@ describe.each(PROTOCOLS)('the memory of a user, over $name', (protocol) => {
         { id: 'the sécond', text: expect.stringContaining('Oslo'), updated_at: expect.any(Number) },
         { id: 'the first', text: expect.stringContaining('tea'), updated_at: expect.any(Number) },
       ],
+      passages: [],
     });
     expect((await ask(user, 'new')).block).toBe(told.injection.text);
   });
@@ -80,7 +81,7 @@ describe.each(PROTOCOLS)('the memory of a user, over $name', (protocol) => {
   it('is empty for a user of whom nothing is known, and for another key', async () => {
     const user = newUser();
     await tell(user, 'one', 'Likes tea.');
-    const nothing = { object: 'memory.user', injection: null, conversations: [] };
+    const nothing = { object: 'memory.user', injection: null, conversations: [], passages: [] };
 
     expect(await read('nobody')).toEqual({ user: 'nobody', ...nothing });
     expect(await read(user, { authorization: `Bearer ${OTHER_KEY}` })).toEqual({ user, ...nothing });

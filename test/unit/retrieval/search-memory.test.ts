@@ -73,12 +73,14 @@ describe('the definition of search_memory', () => {
 });
 
 describe('arguments of a search', () => {
-  const nobody = { conversation: undefined, user: undefined };
+  const nobody = { scope: 'conversation', conversation: undefined, user: undefined };
 
   it.each<[string, object]>([
     ['{"query":"a whale"}', { query: 'a whale' }],
     ['{"query":" a whale\\n"}', { query: 'a whale' }],
     ['{"query":"a","conversation_id":"","user":null}', { query: 'a' }],
+    ['{"query":"a","scope":""}', { query: 'a' }],
+    ['{"query":"a","scope":"user"}', { query: 'a', scope: 'user' }],
     ['{"query":"a","conversation_id":"b","user":"c"}', { query: 'a', conversation: 'b', user: 'c' }],
   ])('%s are read', (json, read) => {
     expect(readSearch(json)).toEqual({ ok: true, value: { ...nobody, ...read } });
@@ -93,6 +95,7 @@ describe('arguments of a search', () => {
     '{"query":["a"]}',
     `{"query":"${'x'.repeat(257)}"}`,
     '{"query":"a","conversation_id":1}',
+    '{"query":"a","scope":"tenant"}',
   ])('%s are refused in words', (json) => {
     expect(readSearch(json)).toEqual({ ok: false, reason: expect.stringContaining('Call again') });
   });

@@ -1,0 +1,35 @@
+/** `archive`: whether a conversation's messages are kept, and what the model may reach of them. */
+import { z } from 'zod';
+
+const settings = z
+  .strictObject({
+    /** What the model's search may reach: this conversation, or all of its user's. */
+    scope: z
+      .enum(['conversation', 'user'])
+      .nullish()
+      .transform((scope) => scope ?? 'conversation'),
+    /** Whether the model may keep passages for all of the user's conversations. */
+    writable: z
+      .boolean()
+      .nullish()
+      .transform((writable) => writable ?? false),
+  })
+  .refine(({ scope, writable }) => !writable || scope === 'user', {
+    path: ['writable'],
+    message: "it needs the scope 'user', since passages are kept for all of the user's conversations",
+  });
+
+const REFUSED = 'it must be true, false, or an object of scope and writable';
+
+/** The field of a strategy. `true` stands for the defaults. */
+export const archive = z.union([z.boolean(), settings], { error: REFUSED }).default(false);
+
+/** What the model may reach beside its own conversation. */
+export interface UserArchiveWish {
+  readonly writable: boolean;
+}
+
+/** The wish of a strategy's field; undefined if it is for the conversation alone or for nothing. */
+export function userArchiveWish(field: z.output<typeof archive> | undefined): UserArchiveWish | undefined {
+  return typeof field === 'object' && field.scope === 'user' ? { writable: field.writable } : undefined;
+}
