@@ -11,18 +11,12 @@ import { type Inserted, MOST_PASSAGES } from '../retrieval/insert-passage.ts';
 import type { Found, FoundHits, Searched } from '../retrieval/search-memory.ts';
 import { Archive } from '../storage/archive/archive.ts';
 import { searchable } from '../storage/archive/text.ts';
-import { idsIn, type Session, userName } from '../storage/conversation/key.ts';
+import { idsIn, PASSAGES, userName } from '../storage/conversation/key.ts';
 import type { StoredConversation } from '../summary/conversation.ts';
 import { selvesOf, sha256Hex, type Tenant } from '../tenant/identity.ts';
 
 /** The conversations that one search reads, the last used ones. */
 const MOST_SEARCHED = 20;
-
-/**
- * The session of a user's passages. No caller can name one that is made from a hash, and no
- * messages have this one.
- */
-const PASSAGES: Session = { hash: sha256Hex('the passages of a user') };
 
 /** The role of a passage in its archive. */
 const PASSAGE = 'passage';

@@ -13,6 +13,12 @@ import type { ConversationApi } from './remote.ts';
 /** A conversation's id: the caller's own, or a hash of its first messages. */
 export type Session = { readonly id: string } | { readonly hash: string };
 
+/**
+ * The session of a user's passages. No caller can name a session that is made from a hash, and no
+ * messages have this one.
+ */
+export const PASSAGES = { hash: sha256Hex('the passages of a user') } as const satisfies Session;
+
 /** @param Material the input of background summaries, see `ConversationApi` */
 export type ConversationMemoryStub<Material = unknown> = Remote<ConversationApi<Material>>;
 export type UserMemoryStub = Remote<UserApi>;
@@ -36,6 +42,9 @@ export function conversationName(tenantId: string, user: string | undefined, ses
 export function userName(tenantId: string, user: string): string {
   return `${partOf(tenantId)}:${partOf(user)}`;
 }
+
+/** The end of the names of the conversations with a user's passages. */
+export const OF_PASSAGES = `:#${PASSAGES.hash}`;
 
 /** The id of the conversation's tenant. @param name from `conversationName` */
 export function tenantIn(name: string): string {

@@ -10,6 +10,7 @@ import { InvariantError } from '../../lib/invariant-error.ts';
 import { storing } from '../../lib/store-error.ts';
 import { soon, within } from '../../lib/time-limit.ts';
 import { createObjectLog, type Log, logCaught } from '../../log.ts';
+import { OF_PASSAGES } from '../conversation/key.ts';
 import {
   type BlockChange,
   BlockRows,
@@ -72,7 +73,7 @@ export class TenantMemoryObject extends DurableObject<Env> implements TenantApi 
   }
 
   list(before: number | null, most: number): readonly ListedConversation[] {
-    return this.rows.list(before, most);
+    return this.rows.list(before, most, OF_PASSAGES);
   }
 
   refsOf(conversation: string, most: number): readonly string[] | null {

@@ -15,6 +15,7 @@ export interface TenantApi {
   /** See `TenantRows`. */
   note(conversation: string, refs: readonly string[]): Promise<void>;
   noteRead(ref: string): void;
+  /** Without the conversations with a user's passages. */
   list(before: number | null, most: number): readonly ListedConversation[];
   find(conversation: string): KnownConversation | null;
   refsOf(conversation: string, most: number): readonly string[] | null;

@@ -108,15 +108,23 @@ export class TenantRows {
     );
   }
 
-  /** Conversations from the newest to the oldest. @param before the place to go on from */
-  list(before: number | null, most: number): ListedConversation[] {
+  /**
+   * Conversations from the newest to the oldest.
+   *
+   * @param before the place to go on from
+   * @param end of the names of those that are left out
+   */
+  list(before: number | null, most: number, end: string): ListedConversation[] {
     if (!this.exists()) return [];
     return this.sql
       .exec<{ at: number; name: string; lastUsed: number | null }>(
         `SELECT conversation_id AS at, name, last_used AS lastUsed FROM conversations
-         WHERE ?1 IS NULL OR conversation_id < ?1 ORDER BY conversation_id DESC LIMIT ?2`,
+         WHERE (?1 IS NULL OR conversation_id < ?1) AND substr(name, ?3) <> ?4
+         ORDER BY conversation_id DESC LIMIT ?2`,
         before,
         most,
+        -end.length,
+        end,
       )
       .toArray();
   }

@@ -146,9 +146,25 @@ describe.each(PROTOCOLS)('a search of all conversations of a user, over $name', 
     expect(await searched('invoices paper', { by: newName('dora') })).toMatch(/^No message holds/);
     expect(await searched('invoices paper', { by, key: OTHER_KEY })).toMatch(/^No message holds/);
 
+    const { data } = (await (await deployment.fetch('/v1/conversations?limit=100')).json()) as {
+      data: { id: string | null }[];
+    };
+    expect(data.filter(({ id }) => id === null)).toEqual([]);
+
     expect((await memoryOf(by, { method: 'DELETE' })).status).toBe(200);
     expect(await passagesOf(by)).toEqual([]);
     expect(await searched('invoices paper', { by })).toMatch(/^No message holds/);
+  });
+
+  it('finds no passage after all data of the key was deleted', async () => {
+    const by = newName('fay');
+    const key = newName('sk-a-key-of-the-user-archive-tests').replaceAll(' ', '-');
+    asks('archive_insert', { content: 'Fay is allergic to nuts.' });
+    await send('Remember it.', { by, archive: WRITES, key });
+    expect(await searched('allergic nuts', { by, key })).toContain('Fay is allergic to nuts.');
+    const headers = { authorization: `Bearer ${key}` };
+    expect((await deployment.fetch('/v1/memory', { method: 'DELETE', headers })).status).toBe(200);
+    expect(await searched('allergic nuts', { by, key })).toMatch(/^No message holds/);
   });
 
   it('is refused where passages could not be for a user', async () => {
