@@ -230,6 +230,7 @@ export class Run {
     };
     const { plan_ms = null, store_ms = null, summary_ms = null } = this.spent;
     const { upstream_ms = null } = timings.fields();
+    const usages = this.tails.map((tail) => tail.usage());
     return buildEvent(this.plan ?? unplanned, {
       request_id: this.head?.id ?? null,
       created_at: timings.startedAt,
@@ -247,7 +248,8 @@ export class Run {
         first_byte: this.error === null || this.observed ? (this.head?.at ?? null) : null,
         total,
       },
-      usage: sumOf(this.tails.map((tail) => tail.usage())),
+      usage: sumOf(usages),
+      view_cached: usages[0]?.cached ?? null,
       status: this.head?.status ?? 500,
       ended,
       captured,

@@ -88,12 +88,22 @@ const STEPS: Readonly<Record<string, number>> = {
 };
 
 function told(event: ListedRun): string {
-  const { n, usage, frontier, summary, warnings, observed } = event;
+  const {
+    n,
+    usage,
+    frontier,
+    summary,
+    warnings,
+    observed,
+    view_cached: cached,
+    retrieval_rounds: rounds,
+  } = event;
   const { came, sent, potential } = sentTokens(event);
   return [
     `Request ${n}: ${count(came)} tokens came, ${count(sent)} went up`,
     ...(observed ? [`only observed: ${count(potential)} would have gone up`] : []),
-    `${count(usage?.cached)} read from the cache`,
+    `${count(cached)} read from the cache`,
+    ...(rounds > 0 ? [`${count(usage?.cached)} in all of ${rounds + 1} calls`] : []),
     ...(frontier.moved ? [observed ? 'the frontier would have moved' : 'the frontier moved'] : []),
     ...(summary && !observed ? [`summary of the messages ${summary.covers[0]} to ${summary.covers[1]}`] : []),
     ...warnings,

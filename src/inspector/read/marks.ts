@@ -17,7 +17,7 @@ export interface PlotData {
   readonly after: readonly (number | null)[];
   /** What observed requests would have sent. */
   readonly potential: readonly (number | null)[];
-  /** Tokens that the upstream read from its cache. */
+  /** Tokens of the view that the upstream read from its cache. */
   readonly cached: readonly (number | null)[];
   readonly marks: readonly Mark[];
 }
@@ -29,7 +29,7 @@ export function plotOf(events: readonly ListedRun[]): PlotData {
     before: events.map((event) => sentTokens(event).came),
     after: events.map((event) => sentTokens(event).sent),
     potential: events.map((event) => sentTokens(event).potential),
-    cached: events.map(({ usage }) => usage?.cached ?? null),
+    cached: events.map(({ view_cached: cached }) => cached),
     marks: events.flatMap((event, at) => marksOf(event, events[at - 1]).map((kind) => ({ at, kind }))),
   };
 }

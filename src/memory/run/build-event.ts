@@ -29,6 +29,7 @@ export type RunFacts = Pick<
   | 'retrieval_rounds'
   | 'ms'
   | 'usage'
+  | 'view_cached'
   | 'status'
   | 'ended'
   | 'captured'

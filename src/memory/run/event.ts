@@ -115,6 +115,11 @@ export const runEventSchema = z.strictObject({
   warnings: z.array(z.string()),
   ms: runTimesSchema,
   usage: runUsageSchema.nullable(),
+  /**
+   * Tokens of the view that the upstream read from its cache: `usage.cached` of the first call. Null
+   * where it does not say, and in events of versions before 0.7.0.
+   */
+  view_cached: count.nullable(),
   /** What the request has cost, and what it would have cost; null if there is no price. */
   bill: billSchema.nullable(),
   /** What an observed request would have saved; null if it was not observed, or has no price. */

@@ -92,8 +92,11 @@ function withOutline(run: RunEvent): object {
   return { ...onWire(run), outline: outlineOfRun(run) };
 }
 
+/** Members that events of earlier versions lack. */
+const UNKNOWN = { view_cached: null };
+
 function onWire<Run extends ListedRun>(run: Run): Run {
-  return { ...run, created_at: secondsOf(run.created_at) };
+  return { ...UNKNOWN, ...run, created_at: secondsOf(run.created_at) };
 }
 
 /** The form of the hash of an opening (see `hashSession`). */

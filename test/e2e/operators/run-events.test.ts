@@ -3,13 +3,15 @@ import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import type { ListedRun, RunEvent } from '../../../src/memory/run/event.ts';
 import type { OutlinedMessage } from '../../../src/memory/run/outline.ts';
-import { behave } from '../../../tools/upstream/behaviours.ts';
+import { behave, respond, sendAnswer } from '../../../tools/upstream/behaviours.ts';
+import { type Answer, usageOf } from '../../../tools/upstream/completion.ts';
+import type { RecordedRequest } from '../../../tools/upstream/recorded-request.ts';
 import { refsIn } from '../../support/clients/agent-caller.ts';
 import { COMPACT_OLD_TURNS, conversationOf, linesAbout } from '../../support/conversations/conversations.ts';
 import { saidStream } from '../../support/conversations/said-stream.ts';
 import { deploy } from '../../support/deployment/deployment.ts';
 import { until } from '../../support/deployment/polling.ts';
-import { PROTOCOLS } from '../../support/deployment/protocol.ts';
+import { CHAT, PROTOCOLS } from '../../support/deployment/protocol.ts';
 
 const deployment = deploy({ vars: { UPSTREAM_IDLE_TIMEOUT_MS: '2000' } });
 
@@ -142,6 +144,30 @@ describe.each(PROTOCOLS)('the events of a conversation, over $name', (protocol) 
     expect(deployment.chats().length - before).toBe(2);
 
     expect(await newest()).toMatchObject({ retrieval_rounds: 1, ended: 'complete', status: 200 });
+  });
+
+  it('tell the cached tokens of the view beside those of all rounds', async () => {
+    const { body, newest } = talk({ memory_strategy: TOOLS });
+    const reads = (answer: Answer, cached: number, response: ServerResponse, recorded: RecordedRequest) => {
+      const usage = { ...usageOf(1_000, 5), prompt_tokens_details: { cached_tokens: cached } };
+      if (protocol === CHAT) sendAnswer(response, recorded.body, answer, { id: 'chatcmpl-1', model, usage });
+      else respond(response, recorded.body, { ...answer, usage });
+    };
+    deployment.upstream.next(
+      (_, response, recorded) => {
+        const [ref = ''] = refsIn(deployment.protocol.seen(recorded).body.messages);
+        const toolCalls = [{ id: 'call_1', name: 'retrieve_ref', arguments: JSON.stringify({ ref }) }];
+        reads({ toolCalls }, 300, response, recorded);
+      },
+      (_, response, recorded) => reads({ content: 'Well.' }, 900, response, recorded),
+    );
+    await (await deployment.chat(body)).text();
+
+    expect(await newest()).toMatchObject({
+      retrieval_rounds: 1,
+      usage: { input: 2_000, cached: 1_200 },
+      view_cached: 300,
+    });
   });
 
   it('have the plan beside a request that is observed', async () => {

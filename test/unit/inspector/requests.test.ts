@@ -66,6 +66,7 @@ const EVENT: RunEvent = runEventSchema.parse({
   warnings: [],
   ms: { plan: 1, store: null, summary: null, upstream: 2, first_byte: 2, total: 4 },
   usage: { input: 40, cached: 10, cache_writes: null, output: 5 },
+  view_cached: 6,
   status: 200,
   ended: 'complete',
   captured: false,
@@ -104,14 +105,14 @@ describe('a run event', () => {
 
   it('is a point of the plot, with marks for what is new', () => {
     const next = { ...EVENT, n: 2, frontier: { unit: 2, moved: false }, warnings: ['over_budget'] };
-    const plot = plotOf([EVENT, next, { ...next, n: 3, tokens: null, usage: null, warnings: [] }]);
+    const plot = plotOf([EVENT, next, { ...next, n: 3, tokens: null, view_cached: null, warnings: [] }]);
 
     expect(plot).toEqual({
       n: [1, 2, 3],
       before: [100, 100, null],
       after: [40, 40, null],
       potential: [null, null, null],
-      cached: [10, 10, null],
+      cached: [6, 6, null],
       marks: [
         { at: 0, kind: 'move' },
         { at: 0, kind: 'summary' },
@@ -139,7 +140,7 @@ describe('a run event', () => {
       before: [100],
       after: [100],
       potential: [40],
-      cached: [10],
+      cached: [6],
       marks: [],
     });
     expect(rows.map(({ fate }) => fate)).toEqual(rowsOfEvent(EVENT).map(({ fate }) => fate));

@@ -101,6 +101,7 @@ const newRun = (fields: Partial<NewRun> = {}): NewRun => ({
   warnings: [],
   ms: { plan: 1, store: null, summary: null, upstream: 2, first_byte: 3, total: 4 },
   usage: null,
+  view_cached: null,
   status: 200,
   ended: 'complete',
   captured: false,

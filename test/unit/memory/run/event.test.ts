@@ -30,6 +30,7 @@ const FACTS: RunFacts = {
   retrieval_rounds: 0,
   ms: { plan: 1, store: null, summary: null, upstream: 5, first_byte: 6, total: 7 },
   usage: null,
+  view_cached: null,
   status: 200,
   ended: 'complete',
   captured: false,
